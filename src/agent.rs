@@ -49,17 +49,18 @@ pub use self::publish::message_of;
 use self::questions::Answered;
 pub use self::recorder::Recorder;
 use self::steps::Begun;
+use crate::approve::{Asker, Pending};
 use crate::checkpoint::{Before, CheckpointLimits};
 use crate::compose::{Carriage, Listing};
 use crate::error::Result;
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Arrival, Candidate, Inbox, Mailbox, Notice};
-use crate::protocol::{Event, EventSink as _, Recovery, RelPath, SessionId};
+use crate::protocol::{Event, EventSink as _, OnFailure, Recovery, RelPath, SessionId};
 use crate::reply::Reply;
 use crate::secrets;
 use crate::session::{CheckProgress, Choices, Journal, Record, Session, Store};
-use crate::settings::{Chat, OnFailure};
+use crate::settings::Chat;
 use crate::workspace::Workspace;
 
 /// All that a session works with; it outlives the session.
@@ -96,6 +97,8 @@ pub struct Manner {
     pub check: Option<Check>,
     /// What the person chose by flag for the session, now or in an earlier call.
     pub choices: Choices,
+    /// The permissions in force, for a session that begins.
+    pub permissions: Choices,
     /// What happens to commands after a failed change.
     pub on_failure: OnFailure,
     /// The chat that the person uses.
@@ -170,6 +173,14 @@ impl Agent {
         self.person.emit(event);
     }
 
+    /// Puts questions of a session that go with this process.
+    pub fn asker(&self, id: &SessionId) -> Asker {
+        Asker {
+            person: self.person.clone(),
+            pending: Pending::of(&self.store.folder(id)),
+        }
+    }
+
     /// Keeps the events from now on with this session.
     pub(crate) fn record_events_of(&self, id: &SessionId) {
         self.person.record(&self.store, id);
@@ -201,7 +212,8 @@ impl Agent {
         self.tell_confinement();
         let mut conversation = Conversation::open(self, session, Patience::Session)?;
         conversation.tell_planning();
-        let mut inbox = Inbox::watch(&self.mailbox, crate::reply::end_mark);
+        let inbox = Inbox::watch(&self.mailbox, crate::reply::end_mark);
+        let mut inbox = inbox.telling(self.person.clone());
         let waker = inbox.waker();
         self.interrupt.on_raise(move || waker.wake());
         loop {

@@ -4,175 +4,37 @@
 //! whoever answers first wins, at the terminal or elsewhere. A question shows what it is about whole,
 //! not escaped. What is decided lies on the disk, so a loop that was killed asks nothing twice. This
 //! stage carries out nothing, judges nothing by itself and knows no terminal: the front end is a
-//! [`Person`].
+//! [`Person`]. Every other question to the person is a [`Question`] too, and goes the same way as long
+//! as there is a session to keep it with.
 
 mod decisions;
 mod earlier;
 mod kept;
 mod pending;
 mod person;
+mod question;
 mod rules;
 mod verdict;
 mod words;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 pub use self::decisions::Decisions;
 pub use self::earlier::EarlierChanges;
 pub use self::kept::KeptAnswers;
-pub use self::pending::Pending;
-pub use self::person::{Answer, Answers, Attending, Input, Inquiry, Person, Takes};
+pub use self::pending::{Pending, Posed};
+pub use self::person::{Answer, Answers, Attending, Input, Person};
+pub use self::question::Question;
 pub use self::rules::KeptRules;
 pub use self::verdict::Verdict;
 pub use self::words::{difference, script_title};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::mailbox::Doorbell;
-use crate::policy::{Approval, Policy, Rule, Ruling};
-use crate::protocol::{ApprovalKind, Command, Event, Step};
-
-/// A question, as it lies in `pending/<number>.json`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Question {
-    /// What is decided.
-    #[serde(default, skip_serializing_if = "ApprovalKind::is_step")]
-    pub kind: ApprovalKind,
-    /// The step in the reply.
-    pub number: u32,
-    /// The round whose reply it is.
-    pub round: u32,
-    /// The name of the command.
-    pub command: String,
-    /// What tells it from its neighbours, on one line.
-    pub title: String,
-    /// The whole script, or the whole difference that it would make; not escaped.
-    pub shown: String,
-    /// Why the person is asked.
-    pub why: String,
-    /// What it may do.
-    pub may: String,
-    /// What the answer "always" would allow, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub proposal: Option<String>,
-    /// Tells what the reply changes before the command runs; empty if it changes nothing. Missing in
-    /// questions of version 0.1.0, which did not know it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<String>,
-}
-
-impl Question {
-    /// Returns true if a decision on this question, which was kept, is one on the other.
-    ///
-    /// The reason is left out: it is wording, and another version of the program words it otherwise.
-    fn decides_like(&self, other: &Self) -> bool {
-        let Self {
-            kind,
-            number,
-            round,
-            command,
-            title,
-            shown,
-            why: _,
-            may,
-            proposal,
-            context,
-        } = self;
-        (kind, number, round, command) == (&other.kind, &other.number, &other.round, &other.command)
-            && (title, shown, may, proposal)
-                == (&other.title, &other.shown, &other.may, &other.proposal)
-            && (context.is_none() || *context == other.context)
-    }
-
-    /// What tells it from another question; the reason is left out here too.
-    fn identity(&self) -> String {
-        let mut told = self.clone();
-        told.why.clear();
-        let json = serde_json::to_vec(&told).unwrap_or_default();
-        blake3::hash(&json).to_hex().to_string()
-    }
-
-    /// The event that tells of the question.
-    pub fn event(&self) -> Event {
-        Event::Approval {
-            kind: self.kind,
-            number: self.number,
-            round: self.round,
-            command: self.command.clone(),
-            title: self.title.clone(),
-            shown: self.shown.clone(),
-            why: self.why.clone(),
-            may: self.may.clone(),
-            proposal: self.proposal.clone(),
-        }
-    }
-
-    /// The event that tells of the decision.
-    pub fn decided(&self, verdict: &Verdict) -> Event {
-        Event::Decided {
-            number: self.number,
-            command: self.command.clone(),
-            title: self.title.clone(),
-            decision: verdict.word_for(self.kind).to_owned(),
-            reason: verdict.reason().map(str::to_owned),
-        }
-    }
-
-    /// Whether the work begins that a plan describes, in this mode.
-    pub fn about_plan(number: u32, round: u32, plan: &str, mode: Approval) -> Self {
-        Self {
-            kind: ApprovalKind::Plan,
-            number,
-            round,
-            command: "PLAN".to_owned(),
-            title: "the model's plan".to_owned(),
-            shown: plan.to_owned(),
-            why: "plan mode is on: nothing is changed before you approve a plan".to_owned(),
-            may: words::may_work(mode).to_owned(),
-            proposal: None,
-            context: Some(String::new()),
-        }
-    }
-
-    /// Asks if values that may be no secrets are sent to the chat as they are; a line for each.
-    pub fn about_secrets(round: u32, values: &[String]) -> Self {
-        let title = match values.len() {
-            1 => "a value that may be no secret".to_owned(),
-            count => format!("{count} values that may be no secrets"),
-        };
-        Self {
-            kind: ApprovalKind::Secrets,
-            number: 1,
-            round,
-            command: "SECRETS".to_owned(),
-            title,
-            shown: values.join("\n"),
-            why: "they look like secrets, but stand only in tests or documentation, or have names that do not say so".to_owned(),
-            may: "go to the chat as they are, in this and later sessions of this project".to_owned(),
-            proposal: None,
-            context: Some(String::new()),
-        }
-    }
-
-    /// Whether a command that failed for want of the network, as it seems, is run again with it.
-    pub fn about_network(number: u32, round: u32, script: &str) -> Self {
-        Self {
-            kind: ApprovalKind::Network,
-            number,
-            round,
-            command: "RUN_COMMAND".to_owned(),
-            title: words::script_title(script),
-            shown: script.to_owned(),
-            why: "it failed, probably for lack of a network".to_owned(),
-            may: "run once more in the sandbox, this time with the network".to_owned(),
-            proposal: Some("every command of this session has the network".to_owned()),
-            context: Some(String::new()),
-        }
-    }
-}
+use crate::policy::{Policy, Rule, Ruling};
+use crate::protocol::{Command, Event, QuestionKind, Step};
 
 /// A step that needs the person's decision.
 #[derive(Debug)]
@@ -224,7 +86,7 @@ impl<'a> Asked<'a> {
     fn question(&self, round: u32) -> Question {
         let rules: Vec<String> = self.proposal.iter().map(ToString::to_string).collect();
         Question {
-            kind: ApprovalKind::Step,
+            kind: QuestionKind::Step,
             number: self.step.number,
             round,
             command: self.step.command.name().to_owned(),
@@ -234,6 +96,7 @@ impl<'a> Asked<'a> {
             may: self.may.clone(),
             proposal: (!rules.is_empty()).then(|| rules.join(" and ")),
             context: Some(self.context.clone()),
+            name: String::new(),
         }
     }
 }
@@ -344,12 +207,37 @@ pub fn decide(
     ))
 }
 
+/// Puts questions of a session that go with this process.
+#[derive(Debug, Clone)]
+pub struct Asker {
+    /// Who is asked.
+    pub person: Arc<dyn Person>,
+    /// The questions as files.
+    pub pending: Pending,
+}
+
+impl Asker {
+    /// Puts a question and waits for the decision, from wherever it comes; nothing if the person
+    /// interrupts.
+    ///
+    /// Where nobody sits at the front end nobody is waited for: the answer is the one that refuses.
+    pub fn pose(&self, question: Question, interrupt: &Interrupt) -> Result<Option<Verdict>> {
+        if !self.person.is_interactive() {
+            return Ok(Some(Verdict::Skip));
+        }
+        let posed = self.pending.pose(question)?;
+        let questions = std::slice::from_ref(&posed.question);
+        let verdicts = decide(&*self.person, interrupt, &self.pending, questions)?;
+        Ok(verdicts.and_then(|verdicts| verdicts.into_iter().next()))
+    }
+}
+
 /// Reads what is decided about each question; an answer that covers others decides these too.
 pub fn decided(pending: &Pending, questions: &[Question]) -> Result<Vec<Option<Verdict>>> {
     loop {
         let verdicts: Vec<Option<Verdict>> = questions
             .iter()
-            .map(|question| pending.decided(question.number))
+            .map(|question| pending.decided(&question.key()))
             .collect();
         let mut is_new = false;
         for (open, _) in open(questions, &verdicts) {
@@ -394,11 +282,11 @@ fn is_covered(one: &Question, questions: &[Question], verdicts: &[Option<Verdict
         })
 }
 
-/// The numbers of the questions whose decisions were told, good ones and bad ones.
+/// The questions whose decisions were told, good ones and bad ones.
 #[derive(Debug, Default)]
 struct Told {
-    decided: BTreeSet<u32>,
-    unreadable: BTreeSet<u32>,
+    decided: BTreeSet<String>,
+    unreadable: BTreeSet<String>,
 }
 
 impl Told {
@@ -411,16 +299,17 @@ impl Told {
         verdicts: &[Option<Verdict>],
     ) {
         for (question, verdict) in questions.iter().zip(verdicts) {
-            let number = question.number;
+            let key = question.key();
             match verdict {
                 Some(verdict) => {
-                    if self.decided.insert(number) {
+                    if self.decided.insert(key) {
                         person.emit(question.decided(verdict));
                     }
                 }
                 None => {
-                    if pending.is_unreadable(number) && self.unreadable.insert(number) {
-                        person.emit(Event::BadDecision { number });
+                    if pending.is_unreadable(&key) && self.unreadable.insert(key.clone()) {
+                        let number = question.number;
+                        person.emit(Event::BadDecision { key, number });
                     }
                 }
             }
@@ -451,13 +340,13 @@ fn keep(desk: &Desk<'_>, rules: &[Rule]) {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::policy::{CommandConfinement, Decision, FoundProgram, ProgramLookup};
+    use crate::policy::{Approval, CommandConfinement, Decision, FoundProgram, ProgramLookup};
     use crate::protocol::EventSink;
     use crate::protocol::Status;
 
     pub(crate) fn question(number: u32, script: &str) -> Question {
         Question {
-            kind: ApprovalKind::Step,
+            kind: QuestionKind::Step,
             number,
             round: 1,
             command: "RUN_COMMAND".to_owned(),
@@ -467,6 +356,7 @@ pub(crate) mod tests {
             may: String::new(),
             proposal: None,
             context: Some(String::new()),
+            name: String::new(),
         }
     }
 
@@ -489,7 +379,9 @@ pub(crate) mod tests {
             false
         }
 
-        fn inquire(&self, _: &Inquiry, _: &Answers) {}
+        fn ask(&self, _: &Question, _: &Interrupt) -> Answer {
+            Answer::Nobody
+        }
 
         fn attend(&self, _: &Pending, _: &[Question], _: &Interrupt) -> Option<Attending> {
             None

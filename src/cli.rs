@@ -8,7 +8,6 @@ mod approve;
 mod build_info;
 mod carry;
 mod check;
-mod choices;
 mod completions;
 mod config;
 mod console;
@@ -19,14 +18,12 @@ mod doctor;
 mod end;
 mod export;
 mod fork;
-mod guard;
 mod handoff;
 mod help;
 mod init;
 mod list;
 mod log;
 mod new;
-mod open;
 mod parse;
 mod paste;
 mod plan;
@@ -39,19 +36,20 @@ mod show;
 mod status;
 mod step;
 mod undo;
-mod workspace;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueEnum};
 
 use crate::agent::Ending;
 use crate::approve::Input;
 use crate::error::{Error, Kind, Result};
-use crate::settings::{KEYS, Overrides};
-use crate::ui::{Form, Ui, Volume};
+use crate::services::{Caller, GivenFlags, open};
+use crate::settings::KEYS;
+use crate::ui::{Form, Terminal, Ui, Volume};
 
 /// What was typed; how it is read is told by `help`.
 #[derive(Debug)]
@@ -85,6 +83,12 @@ struct Common {
     no_input: bool,
     #[command(flatten)]
     settings: SettingFlags,
+    /// All voices of the process speak at one terminal.
+    #[arg(skip)]
+    terminal: Arc<Terminal>,
+    /// The copying of parts that waits for Enter.
+    #[arg(skip)]
+    copying: copy::Copying,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -133,9 +137,7 @@ enum Verb {
 
 /// A flag for every setting, made from the table of settings.
 #[derive(Debug, Clone, Default)]
-struct SettingFlags {
-    given: Vec<(&'static str, String)>,
-}
+struct SettingFlags(GivenFlags);
 
 impl Args for SettingFlags {
     fn augment_args(command: Command) -> Command {
@@ -158,7 +160,7 @@ impl FromArgMatches for SettingFlags {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         for key in KEYS {
             if let Ok(Some(value)) = matches.try_get_one::<String>(key.flag) {
-                self.given.push((key.flag, value.clone()));
+                self.0.given.push((key.flag, value.clone()));
             }
         }
         // After the verb, the one that counts.
@@ -169,16 +171,17 @@ impl FromArgMatches for SettingFlags {
     }
 }
 
-impl SettingFlags {
-    fn overrides(&self, current_directory: PathBuf) -> Overrides {
-        let start = Overrides::given_in(current_directory);
-        self.given
-            .iter()
-            .fold(start, |flags, (flag, value)| flags.with(flag, Some(value)))
-    }
-}
-
 impl Common {
+    /// The call, as services know it: its options, and who is asked.
+    fn caller(&self, ui: &Ui) -> Caller {
+        Caller {
+            base: self.base.clone(),
+            flags: self.settings.0.clone(),
+            trust: open::trust(),
+            person: Arc::new(ui.clone()),
+        }
+    }
+
     fn ui(&self) -> Ui {
         let volume = match (self.quiet, self.verbose) {
             (true, _) => Volume::Quiet,
@@ -196,7 +199,9 @@ impl Common {
         } else {
             Input::Wait
         };
-        Ui::new(volume, form, color).with_input(input)
+        Ui::new(volume, form, color)
+            .at(&self.terminal)
+            .with_input(input)
     }
 }
 
@@ -218,12 +223,12 @@ pub fn defect() -> ExitCode {
 
 /// Runs the program with these arguments and gives its exit code.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match parse(arguments) {
+    let cli = match parse_line(arguments) {
         Ok(cli) => cli,
         Err(message) => return help::answer(&message),
     };
     let ui = cli.common.ui();
-    match cli.verb.run(&cli.common, ui) {
+    match cli.verb.run(&cli.common, &ui) {
         Ok(code) => code,
         Err(error) => {
             cli.common.ui().error(&error);
@@ -233,7 +238,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// What a command line means.
-fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+fn parse_line(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut grammar = help::command();
     grammar
         .try_get_matches_from_mut(arguments)
@@ -251,41 +256,41 @@ impl Cli {
 }
 
 impl Verb {
-    fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+    fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         match self {
-            Self::New(verb) => verb.run(common, &ui),
-            Self::Resume(verb) => verb.run(common, &ui),
-            Self::Step(verb) => verb.run(common, &ui),
-            Self::Apply(verb) => verb.run(common, &ui),
-            Self::Parse(verb) => verb.run(&ui),
+            Self::New(verb) => verb.run(common, ui),
+            Self::Resume(verb) => verb.run(common, ui),
+            Self::Step(verb) => verb.run(common, ui),
+            Self::Apply(verb) => verb.run(common, ui),
+            Self::Parse(verb) => verb.run(ui),
             Self::Status(verb) => verb.run(common, ui),
             Self::List(_) => list::run(common, ui),
             Self::Show(verb) => verb.run(common, ui),
             Self::Plan(verb) => verb.run(common, ui),
-            Self::Diff(verb) => verb.run(common, &ui),
-            Self::Undo(verb) => verb.run(common, &ui),
-            Self::Redo(verb) => verb.run(common, &ui),
+            Self::Diff(verb) => verb.run(common, ui),
+            Self::Undo(verb) => verb.run(common, ui),
+            Self::Redo(verb) => verb.run(common, ui),
             Self::Copy(verb) => verb.run(common, ui),
             Self::Paste(verb) => verb.run(common, ui),
             Self::Say(verb) => verb.run(common, ui),
             Self::Add(verb) => verb.run(common, &ui),
             Self::Approve(verb) => verb.run(common, ui),
             Self::Decline(verb) => verb.run(common, ui),
-            Self::Check(_) => check::Check::run(common, &ui),
-            Self::End(verb) => verb.run(common, &ui),
-            Self::Handoff(verb) => verb.run(common, &ui),
-            Self::Fork(verb) => verb.run(common, &ui),
+            Self::Check(_) => check::Check::run(common, ui),
+            Self::End(verb) => verb.run(common, ui),
+            Self::Handoff(verb) => verb.run(common, ui),
+            Self::Fork(verb) => verb.run(common, ui),
             Self::Export(verb) => verb.run(common, ui),
             Self::Rm(verb) => verb.run(common, ui),
-            Self::Config(_) => config::run(common, &ui),
-            Self::Policy(verb) => verb.run(common, &ui),
-            Self::Prompts(verb) => verb.run(common, &ui),
-            Self::Doctor(_) => Ok(doctor::run(common, &ui)),
-            Self::Completions(verb) => Ok(verb.run(&ui)),
-            Self::Man(verb) => verb.run(&ui),
-            Self::Help(verb) => verb.run(&ui),
-            Self::Init(verb) => verb.run(&ui),
-            Self::Demo(_) => demo::run(&ui),
+            Self::Config(_) => config::run(common, ui),
+            Self::Policy(verb) => verb.run(common, ui),
+            Self::Prompts(verb) => verb.run(common, ui),
+            Self::Doctor(_) => Ok(doctor::run(common, ui)),
+            Self::Completions(verb) => Ok(verb.run(ui)),
+            Self::Man(verb) => verb.run(ui),
+            Self::Help(verb) => verb.run(ui),
+            Self::Init(verb) => verb.run(ui),
+            Self::Demo(_) => demo::run(ui),
         }
     }
 }

@@ -28,6 +28,7 @@ pub use agent_sandbox as sandbox;
 pub use agent_sandbox::repositories;
 
 pub use agent_files::checkpoint;
+pub mod services;
 pub mod session;
 pub mod transcript;
 

@@ -134,6 +134,10 @@ pub struct Session {
     /// The person's choices by flag, which hold until another flag.
     #[serde(default, skip_serializing_if = "Choices::is_empty")]
     pub choices: Choices,
+    /// The permissions that were in force when it began: later calls permit no more, unless a flag
+    /// says so. Nothing in sessions of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Choices::is_empty")]
+    pub permissions: Choices,
     /// Where it works: from the base directory where one lies in the other, else absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
@@ -239,6 +243,7 @@ impl Session {
             last_circles: Vec::new(),
             check: None,
             choices: Choices::default(),
+            permissions: Choices::default(),
             workspace: None,
             outside_repository: None,
             environment: String::new(),

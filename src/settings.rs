@@ -5,7 +5,8 @@
 //! file or variable; figment then lays the layers on top of each other and knows, for each key,
 //! which one it came from. What loosens counts from a file only if the person has trusted it.
 //!
-//! Whoever holds `Settings` need not check ranges again. Making directories, asking the person and
+//! Whoever holds `Settings` need not check ranges or words again: each value has its type. Beginnings
+//! of commands are the exception, which the policy reads. Making directories, asking the person and
 //! printing are left to others; the environment is handed in as values.
 
 mod base;
@@ -22,6 +23,7 @@ mod origin;
 mod paths;
 mod suggestion;
 mod trust;
+mod typed;
 mod value;
 
 use std::collections::BTreeMap;
@@ -43,11 +45,15 @@ pub use self::origin::Origin;
 pub use self::paths::{Paths, placed};
 pub use self::suggestion::{nearest, quoted};
 pub use self::trust::Trust;
+pub use self::typed::{BackendChoice, ClipboardUse, NotifyBy};
 pub use self::value::{Shape, Value};
 
 use self::file::SettingsFile;
 use self::layer::Layer;
 use crate::error::{Error, Kind, Result};
+use crate::policy::{Approval, Grant, Network, Strictness};
+use crate::protocol::{Housekeeping, OnFailure};
+use crate::sandbox::SandboxMode;
 
 /// The settings in force; the table `KEYS` says what each means and which values it may have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,25 +66,28 @@ pub struct Settings {
     pub sessions_dir: PathBuf,
     pub max_rounds: u32,
     pub commands: Commands,
-    pub approval: String,
-    pub policy: String,
-    pub sandbox: String,
-    pub sandbox_backend: String,
-    pub network: String,
-    pub grants: String,
+    pub approval: Approval,
+    pub policy: Strictness,
+    pub sandbox: SandboxMode,
+    pub sandbox_backend: BackendChoice,
+    pub network: Network,
+    #[serde(with = "typed::grants")]
+    pub grants: Vec<Grant>,
     pub allow: String,
     pub ask: String,
     pub deny: String,
-    pub extra_read_paths: String,
-    pub extra_write_paths: String,
+    #[serde(with = "typed::paths")]
+    pub extra_read_paths: Vec<PathBuf>,
+    #[serde(with = "typed::paths")]
+    pub extra_write_paths: Vec<PathBuf>,
     pub check_command: String,
     pub check_timeout_seconds: u32,
     pub stop_when_check_passes: Switch,
     pub secrets: Secrets,
     pub allow_secrets: String,
     pub on_failure: OnFailure,
-    pub clipboard: String,
-    pub notify: String,
+    pub clipboard: ClipboardUse,
+    pub notify: NotifyBy,
     pub command_timeout_seconds: u32,
     pub max_command_timeout_seconds: u32,
     pub max_processes: u64,
@@ -90,7 +99,8 @@ pub struct Settings {
     pub max_read_lines: u32,
     pub max_list_items: u32,
     pub max_search_results: u32,
-    pub chat: String,
+    #[serde(with = "typed::chat")]
+    pub chat: &'static Chat,
     pub max_outbox_chars: usize,
     pub max_outbox_tokens: usize,
     pub max_parts: usize,
@@ -131,16 +141,6 @@ pub enum Secrets {
     Off,
 }
 
-/// What becomes of the commands of a reply after a file change of it failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnFailure {
-    /// They are skipped: they would run on files that are not as the model thinks.
-    SkipCommands,
-    /// They run all the same.
-    Continue,
-}
-
 impl Default for Settings {
     fn default() -> Self {
         extract(&Figment::from(Layer::defaults())).expect("the table has a fitting default a field")
@@ -156,6 +156,8 @@ pub struct Layers {
     above: Vec<Layer>,
     /// What the session was told earlier; it can make things stricter only.
     kept: Vec<(&'static Key, Value)>,
+    /// What was in force when the session began; it can make things stricter only.
+    began_with: Vec<(&'static Key, Value)>,
 }
 
 /// A value in a settings file that loosens, while nobody has trusted that file.
@@ -177,7 +179,7 @@ pub struct Loaded {
     /// The values.
     pub settings: Settings,
     /// The `Approval` that would hold if nobody had said `plan`: for the work after a plan.
-    pub work_approval: String,
+    pub work_approval: Approval,
     /// Where each came from, by key; every key of the table is there.
     pub origins: BTreeMap<&'static str, Origin>,
     /// The directories, absolute.
@@ -191,6 +193,8 @@ pub struct Loaded {
     /// What the session was told earlier and what does not hold now, because it permits more: the
     /// flags that say it again.
     pub not_kept: Vec<String>,
+    /// What the settings permit by now and the session did not begin with: the flags that say it.
+    pub held_back: Vec<String>,
 }
 
 /// Reads all layers and decides: `read` and `settle` in one, for whoever asks no questions.
@@ -222,6 +226,7 @@ pub fn read(
         file,
         above,
         kept: flags.kept()?,
+        began_with: flags.began_with()?,
     })
 }
 
@@ -253,7 +258,7 @@ impl Layers {
 
     /// Tells once that the settings file pins a default of an earlier version, which was written
     /// there when the base directory was made.
-    pub fn tell_pinned_default(&self, trust: &Trust) -> Option<String> {
+    pub fn tell_pinned_default(&self, trust: &Trust) -> Option<Housekeeping> {
         const NAME: &str = "CommandTimeoutSeconds";
         const EARLIER: &str = "30";
         let (file, layer) = self.file.as_ref()?;
@@ -261,12 +266,12 @@ impl Layers {
             |(key, value): &&(&Key, Value)| key.name == NAME && value.to_string() == EARLIER;
         let (key, _) = layer.values.iter().find(pinned)?;
         // Where it cannot be remembered, nobody is told again and again.
-        trust.tell_once(&file.path, &file.content).then(|| {
-            format!(
-                "`{NAME}` is {EARLIER} in `{}`, as earlier versions wrote it there. The default is {} now: remove that line to use it.",
-                file.path.display(),
-                key.default
-            )
+        let is_news = trust.tell_once(&file.path, &file.content);
+        is_news.then(|| Housekeeping::EarlierDefault {
+            setting: NAME.to_owned(),
+            value: EARLIER.to_owned(),
+            default: key.default.to_string(),
+            file: file.path.display().to_string(),
         })
     }
 
@@ -295,7 +300,8 @@ impl Layers {
             self.leave_out(item, is_declined)?;
         }
         let work_approval = self.work_approval();
-        let (further_rules, not_kept) = self.keep_strict();
+        let (mut further_rules, not_kept) = self.keep_strict();
+        let held_back = self.hold_to_beginning(&mut further_rules);
         let figment = self.figment();
         let settings = extract(&figment)?;
         // All values at once: figment merges its layers anew for every question.
@@ -333,6 +339,7 @@ impl Layers {
             notices,
             further_rules,
             not_kept,
+            held_back,
         })
     }
 

@@ -17,6 +17,7 @@ mod outbox;
 mod plain;
 mod prompt;
 mod step;
+mod terminal;
 mod trace;
 mod unread;
 mod width;
@@ -34,15 +35,13 @@ use self::ask::PromptQuestion;
 pub use self::outbox::{length, space};
 use self::plain::{Look, RenderContext};
 pub use self::plain::{count, heading, quoted, shown};
-pub(crate) use self::prompt::is_open as has_prompt;
-pub use self::prompt::{Entry, Listener, MAX_HISTORY, Pasted, Prompt, lend_terminal};
+pub use self::prompt::{Entry, LentTerminal, Listener, MAX_HISTORY, Pasted, Prompt};
 pub use self::step::step_lines;
+pub use self::terminal::Terminal;
 pub use self::unread::Unread;
 pub use self::width::shortened;
 pub use self::wrap::fold;
-use crate::approve::{
-    Answer, Answers, Attending, Input, Inquiry, Pending, Person, Question, Takes,
-};
+use crate::approve::{Answer, Answers, Attending, Input, Pending, Person, Question};
 use crate::error::Error;
 pub use crate::escape::{escape_line, escape_text};
 use crate::interrupt::Interrupt;
@@ -93,6 +92,7 @@ pub struct Ui {
     form: Form,
     color: ColorChoice,
     input: Input,
+    terminal: Arc<Terminal>,
     /// The command that runs, where a line at the foot of the terminal tells of it.
     activity: Arc<Mutex<Option<Activity>>>,
 }
@@ -105,8 +105,26 @@ impl Ui {
             form,
             color,
             input: Input::default(),
+            terminal: Arc::default(),
             activity: Arc::default(),
         }
+    }
+
+    /// A voice at a terminal that others speak at too.
+    #[must_use]
+    pub fn at(mut self, terminal: &Arc<Terminal>) -> Self {
+        self.terminal = Arc::clone(terminal);
+        self
+    }
+
+    /// The terminal.
+    pub fn terminal(&self) -> &Terminal {
+        &self.terminal
+    }
+
+    /// Returns true if a prompt is open, so that nobody else may read the terminal.
+    pub fn has_prompt(&self) -> bool {
+        self.terminal.has_prompt()
     }
 
     /// The same, with another answer to whether the person can be waited for.
@@ -153,7 +171,7 @@ impl Ui {
         if !self.has_terminal() {
             return false;
         }
-        live::beside(|| {
+        self.terminal.rows.beside(|| {
             if io::stderr().is_terminal() {
                 write_all(&mut io::stderr().lock(), sequence);
             } else {
@@ -203,7 +221,7 @@ impl Ui {
                 self.activity().take();
                 if self.volume > Volume::Quiet && live::has_terminal() {
                     let name = script.trim().lines().next().unwrap_or_default();
-                    let begun = Activity::begin(name, self.colour_of_talk());
+                    let begun = Activity::begin(self.terminal.clone(), name, self.colour_of_talk());
                     *self.activity() = Some(begun);
                 }
             }
@@ -245,7 +263,9 @@ impl Ui {
     /// escaped already.
     pub fn page(&self, text: &str) {
         let stdout = io::stdout();
-        live::above(|| write_all(&mut self.colored(stdout.lock(), &stdout), text));
+        self.terminal
+            .rows
+            .above(|| write_all(&mut self.colored(stdout.lock(), &stdout), text));
     }
 
     /// Prints a text of ours, its long lines folded between words on a terminal.
@@ -258,7 +278,9 @@ impl Ui {
 
     /// Prints a line of data.
     pub fn line(&self, text: &str) {
-        live::above(|| write_all(&mut io::stdout().lock(), &format!("{text}\n")));
+        self.terminal
+            .rows
+            .above(|| write_all(&mut io::stdout().lock(), &format!("{text}\n")));
     }
 
     /// Prints what the model said, rendered where a person reads it.
@@ -278,7 +300,9 @@ impl Ui {
         } else {
             text.to_owned()
         };
-        live::above(|| write_all(&mut io::stdout().lock(), &format!("{shown}{end}")));
+        self.terminal
+            .rows
+            .above(|| write_all(&mut io::stdout().lock(), &format!("{shown}{end}")));
     }
 
     /// Prints the difference between two versions of a file as a unified diff.
@@ -312,13 +336,13 @@ impl Ui {
         self.talk_folded(&plain::error(error));
     }
 
-    /// Puts a question to the person and waits for a line.
-    pub fn ask(&self, question: &str, takes: Takes, interrupt: &Interrupt) -> Answer {
+    /// Puts a question that is not kept to the person and waits for a line.
+    pub fn ask(&self, question: &Question, interrupt: &Interrupt) -> Answer {
         if !self.is_interactive() {
             return Answer::Nobody;
         }
-        let answers = Answers::until(interrupt).taking(takes);
-        self.prompt(question, &answers);
+        let answers = Answers::until(interrupt).taking(question.kind.takes());
+        self.prompt(&news::inquiry(question), &answers);
         answers.first()
     }
 
@@ -328,26 +352,27 @@ impl Ui {
             return;
         }
         // First: whoever answers as soon as they see it must be heard.
-        let is_at_prompt = prompt::ask(PromptQuestion {
+        let is_at_prompt = self.terminal.ask_at_prompt(PromptQuestion {
             number: answers.number(),
             text: question.to_owned(),
             takes: answers.takes(),
             sender: answers.sender(),
         });
         if is_at_prompt {
-            answers.on_withdraw(prompt::withdraw);
+            let terminal = self.terminal.clone();
+            answers.on_withdraw(move |number| terminal.withdraw(number));
             self.talk_folded(&format!("{}\n", escape_text(question.trim_end())));
         } else {
-            unread::discard();
+            unread::discard(&self.terminal);
             self.talk(&plain::question(question));
-            ask::read_line(answers.sender());
+            ask::read_line(&self.terminal, answers.sender());
         }
     }
 
     /// Says that this terminal takes no paste, where there is one to type on and no prompt: until it
     /// is dropped nobody reads what is typed, and then it is thrown away.
     pub fn leave_typing_unread(&self) -> Option<Unread> {
-        let unread = Unread::begin()?;
+        let unread = Unread::begin(&self.terminal)?;
         self.talk_folded(
             "This terminal takes no paste: save the reply as a file in the inbox, or use `agent paste` in another terminal. What is typed here meanwhile is thrown away.\n",
         );
@@ -364,7 +389,7 @@ impl Ui {
     ) -> Option<Prompt> {
         let colour = self.colour_of_talk();
         self.is_interactive()
-            .then(|| Prompt::open(history, listener, interrupt, colour))?
+            .then(|| Prompt::open(&self.terminal, history, listener, interrupt, colour))?
     }
 
     fn colour_of_talk(&self) -> live::Colour {
@@ -384,6 +409,7 @@ impl Ui {
             look: self.look(),
             is_verbose: self.volume == Volume::Verbose,
             is_interactive: self.is_interactive(),
+            has_prompt: self.has_prompt(),
         }
     }
 
@@ -406,7 +432,9 @@ impl Ui {
     }
 
     fn talk(&self, text: &str) {
-        live::above(|| write_all(&mut self.colored(io::stderr().lock(), &io::stderr()), text));
+        self.terminal
+            .rows
+            .above(|| write_all(&mut self.colored(io::stderr().lock(), &io::stderr()), text));
     }
 
     fn colored<S: RawStream>(&self, stream: S, raw: &impl RawStream) -> AutoStream<S> {
@@ -437,8 +465,8 @@ impl Person for Ui {
         self.show(envelope);
     }
 
-    fn inquire(&self, inquiry: &Inquiry, answers: &Answers) {
-        self.prompt(&news::inquiry(inquiry), answers);
+    fn ask(&self, question: &Question, interrupt: &Interrupt) -> Answer {
+        Ui::ask(self, question, interrupt)
     }
 
     fn attend(

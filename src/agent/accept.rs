@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::round::continues;
 use super::{Agent, Conversation};
-use crate::approve::{Inquiry, Person as _};
+use crate::approve::{self, Question};
 use crate::error::Result;
 use crate::mailbox::{self, Candidate, Reading};
 use crate::protocol::{Event, SessionId};
@@ -136,7 +136,7 @@ impl Conversation<'_> {
             ));
         }
         let identity = identity(&text);
-        if let Some(why) = self.mismatch(&reply, &identity, candidate) {
+        if let Some(why) = self.mismatch(&reply, &identity, candidate)? {
             return Ok(Verdict::Reject(why));
         }
         for Repair { what, count, .. } in &reply.repairs {
@@ -175,42 +175,49 @@ impl Conversation<'_> {
     }
 
     /// Why a reply does not answer this round, if it does not.
-    fn mismatch(&self, reply: &Reply, identity: &str, candidate: &Candidate) -> Option<String> {
+    fn mismatch(
+        &self,
+        reply: &Reply,
+        identity: &str,
+        candidate: &Candidate,
+    ) -> Result<Option<String>> {
         let session = &self.session;
         let anyway = candidate.name.starts_with(ANYWAY);
         if let Some(end) = &reply.end
             && end.session != session.session_id
         {
-            return Some(format!(
+            return Ok(Some(format!(
                 "it answers session {}, this is session {}",
                 end.session, session.session_id
-            ));
+            )));
         }
         if session.replies.iter().any(|known| known == identity) && !anyway {
-            return Some("this very reply was processed in an earlier round; save the chat's answer to the latest message, or use it once more with `agent paste --anyway`".to_owned());
+            return Ok(Some("this very reply was processed in an earlier round; save the chat's answer to the latest message, or use it once more with `agent paste --anyway`".to_owned()));
         }
-        let end = reply.end.as_ref()?;
+        let Some(end) = &reply.end else {
+            return Ok(None);
+        };
         // A number of a round that there was not yet was only counted wrong.
         if end.sequence >= session.sequence_number || anyway || continues(session, reply) {
-            return None;
+            return Ok(None);
         }
         self.ask_about_number(end.sequence, candidate)
     }
 
-    fn ask_about_number(&self, says: u32, candidate: &Candidate) -> Option<String> {
+    fn ask_about_number(&self, says: u32, candidate: &Candidate) -> Result<Option<String>> {
         let is = self.session.sequence_number;
-        let name = candidate.name.clone();
         let agent = self.agent;
-        let is_wanted = || {
-            let inquiry = Inquiry::EarlierRound { name, says, is };
-            agent.person.ask(&inquiry, &agent.interrupt).is_yes()
-        };
-        if !self.has_another_reply(candidate) && is_wanted() {
-            return None;
+        if !self.has_another_reply(candidate) {
+            let question = Question::about_other_round(says, is, &candidate.name);
+            let asker = agent.asker(&self.session.session_id);
+            let verdict = asker.pose(question, &agent.interrupt)?;
+            if verdict == Some(approve::Verdict::Yes) {
+                return Ok(None);
+            }
         }
-        Some(format!(
+        Ok(Some(format!(
             "it answers round {says}, this is round {is}; `agent paste --anyway` with that file uses it all the same"
-        ))
+        )))
     }
 }
 

@@ -23,9 +23,8 @@ use crate::error::Result;
 use crate::execute::{self, Execution, Limits};
 use crate::interrupt::Interrupt;
 use crate::policy::Grant;
-use crate::protocol::{Command, Outcome, SeenFiles, Status, Step, StepResult};
+use crate::protocol::{Command, OnFailure, Outcome, SeenFiles, Status, Step, StepResult};
 use crate::reply::Reply;
-use crate::settings::OnFailure;
 use crate::workspace::Workspace;
 
 /// How much is printed of the files that a reply asks to read, in characters.

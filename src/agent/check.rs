@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::live_output::{LiveOutput, announce};
 use super::{Agent, Conversation};
-use crate::approve::{Answer, Inquiry, Person as _};
+use crate::approve::{Person as _, Question, Verdict};
 use crate::checkpoint::{Before, Reach};
 use crate::compose::Listing;
 use crate::error::Result;
@@ -126,7 +126,7 @@ impl Conversation<'_> {
         }
         let _alone = self.alone()?;
         if self.run_check(CheckedWhen::AtStart)? {
-            if self.begins_without_check() {
+            if self.begins_without_check()? {
                 self.save()?;
             } else {
                 // It runs again when the session is resumed, perhaps as another one.
@@ -139,21 +139,22 @@ impl Conversation<'_> {
 
     /// Asks about a check that cannot run, before the model is told; nobody who cannot be asked
     /// holds the work up.
-    fn begins_without_check(&mut self) -> bool {
+    fn begins_without_check(&mut self) -> Result<bool> {
         let agent = self.agent;
+        let round = self.session.sequence_number;
         let Some(report) = self.session.check.as_mut() else {
-            return true;
+            return Ok(true);
         };
         if !report.cannot_run() {
-            return true;
+            return Ok(true);
         }
-        let inquiry = Inquiry::CheckCannotRun {
-            command: report.command.clone(),
-            how: report.outcome.message.clone(),
-        };
-        let answer = agent.person.ask(&inquiry, &agent.interrupt);
+        let question = Question::about_check(round, &report.command, &report.outcome.message);
         report.set_aside();
-        matches!(answer, Answer::Nobody) || answer.is_yes()
+        if !agent.person.is_interactive() {
+            return Ok(true);
+        }
+        let asker = agent.asker(&self.session.session_id);
+        Ok(asker.pose(question, &agent.interrupt)? == Some(Verdict::Yes))
     }
 
     /// Runs the check after the steps of a round, if they changed something or say that it is done.

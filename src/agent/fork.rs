@@ -113,6 +113,7 @@ impl Agent {
             is_complete: false,
             summary: None,
             choices: self.manner.choices.clone(),
+            permissions: self.manner.permissions.clone(),
             workspace: self.workspace_from_base(),
             outside_repository: None,
             // It was given to that session, not to this one.

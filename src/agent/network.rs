@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::execute::Execution;
 use crate::interrupt::Interrupt;
 use crate::policy::{Grant, Network};
-use crate::protocol::{ApprovalKind, Command, Outcome, Step, StepResult};
+use crate::protocol::{Command, Outcome, QuestionKind, Step, StepResult};
 use crate::session::{Record, Recovered};
 
 /// What the person says to the offer.
@@ -54,7 +54,8 @@ pub(super) fn offer(
             interrupt.raise();
             Offered::No
         }
-        Some(Verdict::No { .. } | Verdict::Skip | Verdict::Edit { .. }) | None => Offered::No,
+        Some(Verdict::No { .. } | Verdict::Skip | Verdict::Edit { .. } | Verdict::Say { .. })
+        | None => Offered::No,
     })
 }
 
@@ -129,7 +130,7 @@ impl Conversation<'_> {
             let is_finished = |result: &StepResult| result.number == question.number;
             let starts = recovered.started.iter();
             let starts = starts.filter(|number| **number == question.number);
-            question.kind == ApprovalKind::Network
+            question.kind == QuestionKind::Network
                 && question.round == round
                 // Begun twice, it was run again already.
                 && starts.count() == 1

@@ -10,7 +10,7 @@ use super::round::bounded;
 use crate::approve::{self, Input, Person as _, Question, Verdict};
 use crate::error::Result;
 use crate::policy::Approval;
-use crate::protocol::{ApprovalKind, Event};
+use crate::protocol::{Event, QuestionKind};
 use crate::session::{Instructions, PlanNews, Planning};
 
 impl Conversation<'_> {
@@ -60,10 +60,10 @@ impl Conversation<'_> {
         let pending = self.pending();
         pending.put(&question)?;
         if patience == Patience::OneReply && !person.is_interactive() {
-            if let Some(verdict) = pending.decided(question.number) {
+            if let Some(verdict) = pending.decided(&question.key()) {
                 return self.settle_plan(verdict);
             }
-            let kind = ApprovalKind::Plan;
+            let kind = QuestionKind::Plan;
             self.agent.tell(Event::Waiting { kind });
             return Ok(Answered::Yes);
         }
@@ -104,7 +104,7 @@ impl Conversation<'_> {
                     format!("The user declined your plan{why}\nSend a better [PLAN]."),
                 )
             }
-            Verdict::Skip => (
+            Verdict::Skip | Verdict::Say { .. } => (
                 Planning::Underway,
                 "The user did not decide about your plan. Send another [PLAN].".to_owned(),
             ),

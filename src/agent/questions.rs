@@ -1,15 +1,16 @@
 //! Questions of the model to the person, answered before the next outbox goes out.
+//!
+//! The question lies in `pending/` like any other. A typed line, `agent say` and a decision file
+//! answer it, and so does a note that somebody left.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Sender;
 use std::thread;
 
 use super::{Conversation, Patience};
-use crate::approve::{Answer, Answers, Inquiry, Person as _};
+use crate::approve::{self, Pending, Person as _, Question, Verdict};
 use crate::error::Result;
 use crate::mailbox::Doorbell;
-use crate::protocol::Event;
 use crate::session::{Note, Notes, Source};
 
 /// Whether every question has its answer.
@@ -22,20 +23,27 @@ pub(super) enum Answered {
 }
 
 impl Conversation<'_> {
-    /// Gets the answers: from whoever is asked here, or from `agent say`.
+    /// Gets the answers: from whoever is asked here, or from elsewhere.
     pub(super) fn answer_questions(&mut self, patience: Patience) -> Result<Answered> {
-        while let Some(question) = self.session.open_question() {
-            let question = question.question.clone();
-            self.agent.tell(Event::Question { question });
+        let round = self.session.sequence_number;
+        while let Some(open) = self.session.open_question() {
+            let question = Question::of_model(round, &open.question);
+            let pending = self.pending();
+            pending.put(&question)?;
             if patience == Patience::OneReply && !self.agent.person.is_interactive() {
-                return Ok(Answered::Yes);
+                let Some(verdict) = pending.decided(&question.key()) else {
+                    self.agent.tell(question.event());
+                    return Ok(Answered::Yes);
+                };
+                self.answer(verdict)?;
+                pending.take_back(&question)?;
+                continue;
             }
-            let answer = match self.first_answer()? {
-                Answer::Text(text) => text,
-                Answer::Interrupted => return Ok(Answered::Interrupted),
-                Answer::Nobody => continue,
+            let Some(verdict) = self.first_answer(&pending, &question)? else {
+                return Ok(Answered::Interrupted);
             };
-            self.answer(answer)?;
+            self.answer(verdict)?;
+            pending.take_back(&question)?;
         }
         Ok(Answered::Yes)
     }
@@ -47,12 +55,13 @@ impl Conversation<'_> {
             && self.session.open_question().is_some()
             && let Some(note) = notes.all().into_iter().find(is_said)
         {
-            self.answer(note.text)?;
+            self.answer(Verdict::Say { text: note.text })?;
         }
         Ok(())
     }
 
-    fn answer(&mut self, answer: String) -> Result<()> {
+    fn answer(&mut self, verdict: Verdict) -> Result<()> {
+        let answer = in_words(verdict);
         let notes = self.agent.store.notes(&self.session.session_id);
         let note = notes.all().into_iter().find(|note| note.text == answer);
         if let Some(question) = self.session.open_question() {
@@ -68,34 +77,48 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    /// Waits for a typed line or a note, whichever comes first.
-    fn first_answer(&self) -> Result<Answer> {
+    /// Waits for an answer, wherever it comes from; nothing if the person interrupts.
+    fn first_answer(&self, pending: &Pending, question: &Question) -> Result<Option<Verdict>> {
         let Conversation { agent, session, .. } = self;
-        let answers = Answers::until(&agent.interrupt);
         let notes = agent.store.notes(&session.session_id);
         let bell = Doorbell::on(notes.directory()?);
         let waker = bell.waker();
         let is_over = Arc::new(AtomicBool::new(false));
-        let (over, sender) = (Arc::clone(&is_over), answers.sender());
-        let watcher = thread::spawn(move || watch_notes(&notes, &bell, &over, &sender));
-        agent.person.inquire(&Inquiry::ModelQuestion, &answers);
-        let answer = match answers.first() {
-            // The input has ended: a note can still come.
-            Answer::Nobody => answers.first(),
-            answer => answer,
-        };
+        let over = Arc::clone(&is_over);
+        let (place, asked) = (pending.clone(), question.clone());
+        let watcher = thread::spawn(move || watch_notes(&notes, &bell, &over, &place, &asked));
+        let questions = std::slice::from_ref(question);
+        let verdicts = approve::decide(&*agent.person, &agent.interrupt, pending, questions);
         is_over.store(true, Ordering::SeqCst);
         waker.wake();
         let _ = watcher.join();
-        Ok(answer)
+        Ok(verdicts?.and_then(|verdicts| verdicts.into_iter().next()))
     }
 }
 
-/// Hands over the first note that somebody leaves.
-fn watch_notes(notes: &Notes, bell: &Doorbell, is_over: &AtomicBool, sender: &Sender<Answer>) {
+/// What the model is told, whatever the person answered with.
+fn in_words(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Say { text } | Verdict::Edit { script: text } => text,
+        Verdict::No { reason: Some(why) } => format!("no: {why}"),
+        Verdict::Yes | Verdict::AllOfThisRound | Verdict::Always => "yes".to_owned(),
+        Verdict::No { reason: None } => "no".to_owned(),
+        Verdict::Skip | Verdict::Stop => "the user gave no answer; decide yourself".to_owned(),
+    }
+}
+
+/// Answers with the first note that somebody leaves.
+fn watch_notes(
+    notes: &Notes,
+    bell: &Doorbell,
+    is_over: &AtomicBool,
+    pending: &Pending,
+    question: &Question,
+) {
     while !is_over.load(Ordering::SeqCst) {
         if let Some(note) = notes.all().into_iter().find(is_said) {
-            let _ = sender.send(Answer::Text(note.text));
+            // Should it not be the first answer, it stays a note.
+            let _ = pending.decide(question, &Verdict::Say { text: note.text });
             return;
         }
         bell.wait();

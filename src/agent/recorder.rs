@@ -1,8 +1,8 @@
 //! Keeps what happens with the session, and passes it on to the person.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::approve::{Answers, Attending, Input, Inquiry, Pending, Person, Question};
+use crate::approve::{Answer, Attending, Input, Pending, Person, Question};
 use crate::interrupt::Interrupt;
 use crate::protocol::{Event, EventSink, SessionId};
 use crate::session::{EventLog, Store};
@@ -11,15 +11,15 @@ use crate::session::{EventLog, Store};
 /// session, and then reaches the front end.
 #[derive(Debug)]
 pub struct Recorder {
-    person: Box<dyn Person>,
+    person: Arc<dyn Person>,
     log: Mutex<Option<EventLog>>,
 }
 
 impl Recorder {
     /// One that passes events on to this person; they are kept once there is a session.
-    pub fn new(person: impl Person + 'static) -> Self {
+    pub fn new(person: Arc<dyn Person>) -> Self {
         Self {
-            person: Box::new(person),
+            person,
             log: Mutex::default(),
         }
     }
@@ -53,8 +53,8 @@ impl Person for Recorder {
         self.person.is_interactive()
     }
 
-    fn inquire(&self, inquiry: &Inquiry, answers: &Answers) {
-        self.person.inquire(inquiry, answers);
+    fn ask(&self, question: &Question, interrupt: &Interrupt) -> Answer {
+        self.person.ask(question, interrupt)
     }
 
     fn attend(
@@ -69,8 +69,6 @@ impl Person for Recorder {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::protocol::Envelope;
     use crate::session::EventReader;
@@ -101,7 +99,9 @@ mod tests {
             self.envelopes.lock().unwrap().push(envelope.clone());
         }
 
-        fn inquire(&self, _: &Inquiry, _: &Answers) {}
+        fn ask(&self, _: &Question, _: &Interrupt) -> Answer {
+            Answer::Nobody
+        }
 
         fn attend(&self, _: &Pending, _: &[Question], _: &Interrupt) -> Option<Attending> {
             None
@@ -113,7 +113,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path().join("sessions")).unwrap();
         let person = CollectingPerson::default();
-        let recorder = Recorder::new(person.clone());
+        let recorder = Recorder::new(Arc::new(person.clone()));
         recorder.emit(Event::PlanMode);
         assert_eq!(*person.others.lock().unwrap(), [Event::PlanMode]);
         let (one, other) = ("ab12cd34", "ef56ab78");

@@ -11,13 +11,14 @@ use super::{Conversation, Patience, Taken};
 use crate::approve::{Input, Pending, Person as _};
 use crate::error::{Error, Result};
 use crate::execute;
-use crate::protocol::{Circling, Command, Event, Outcome, ReadRequest, Status, Step, StepResult};
+use crate::protocol::{
+    Circling, Command, Event, OnFailure, Outcome, ReadRequest, Status, Step, StepResult,
+};
 use crate::reply::{Issue, Reply};
 use crate::session::{
     CheckReport, CheckedWhen, Circle, CutReply, Instructions, Note, Planning, Question, Record,
     Session, Source, now,
 };
-use crate::settings::OnFailure;
 use crate::workspace::Workspace;
 
 /// After how many rounds the full instructions come back, because a chat forgets.
@@ -202,10 +203,9 @@ impl Conversation<'_> {
     /// Says what the steps themselves did not: that a `[DONE]` does not count after all, or that
     /// there was nothing to carry out.
     fn say_unfinished(&self, reply: &Reply, results: &[StepResult]) {
-        let is_refused = |result: &&StepResult| {
-            result.command == "DONE" && result.outcome.status == Status::Refused
-        };
-        for result in results.iter().filter(is_refused) {
+        let does_not_count =
+            |result: &&StepResult| result.command == "DONE" && result.outcome.status != Status::Ok;
+        for result in results.iter().filter(does_not_count) {
             self.agent.tell(Event::Step {
                 result: result.clone(),
                 differences: Vec::new(),

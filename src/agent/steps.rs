@@ -349,7 +349,8 @@ impl Conversation<'_> {
         records.extend(self.finished_records(&results));
         self.journal.append(&records, Sync::Later)?;
         let mut differences = std::mem::take(&mut progress.differences);
-        for result in &results {
+        // Whether `[DONE]` counts is decided when all is over, and told then.
+        for result in results.iter().filter(|result| result.command != "DONE") {
             self.agent.tell(Event::Step {
                 result: result.clone(),
                 differences: differences.remove(&result.number).unwrap_or_default(),

@@ -74,7 +74,7 @@ impl Decisions {
             Decided::Person(Verdict::No {
                 reason: Some(reason),
             }) => Some(Outcome::refused(format!("the user declined: {reason}"))),
-            Decided::Person(Verdict::Skip | Verdict::Stop) => {
+            Decided::Person(Verdict::Skip | Verdict::Stop | Verdict::Say { .. }) => {
                 Some(Outcome::skipped("the user skipped this"))
             }
             Decided::Person(

@@ -1,11 +1,13 @@
-//! Questions and decisions as files: `pending/<n>.json` and `pending/<n>.decision.json`.
+//! Questions and decisions as files: `pending/<key>.json` and `pending/<key>.decision.json`.
 //!
-//! The number is that of the step, the round stands in the file. A decision belongs to the question
+//! The key is the number of the step, or the name of the kind where there is no step; the round stands
+//! in the file. A question that only the asking process can act on goes with that process: a lock on
+//! `pending/<key>.lock` tells that it is still waited for. A decision belongs to the question
 //! that lies beside it: if the step or what it would do has changed, it counts no more. Ours say which
 //! question that is, so that none counts for another that took its place meanwhile. Whoever writes a
 //! decision first wins, on the terminal of the loop or anywhere else.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::{Question, Verdict};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, own_directory, read_plain, write_atomic, write_new};
+use crate::protocol::QuestionLife;
 
 /// The largest question that is read, in bytes: a reply and what it would change.
 const MAX_QUESTION: u64 = 256 << 20;
@@ -57,25 +60,50 @@ impl Pending {
 
     /// Puts a question, keeping the decision if this very question was put before.
     pub fn put(&self, question: &Question) -> Result<()> {
-        let before = read::<Question>(&self.question(question.number), MAX_QUESTION);
+        let before = read::<Question>(&self.question(&question.key()), MAX_QUESTION);
         match before {
             Some(before) if before.identity() == question.identity() => return Ok(()),
             // Another version put it in other words, and what was decided holds. The decision goes
             // first: a kill between the two leaves one that the next call brings together.
             Some(before) if before.decides_like(question) => {
-                if let Some(verdict) = self.decided(question.number) {
-                    let path = self.decision(question.number);
+                if let Some(verdict) = self.decided(&question.key()) {
+                    let path = self.decision(&question.key());
                     let json = decision_json(&path, question, &verdict)?;
                     write_atomic(&path, json.as_bytes(), Durability::Synced)?;
                 }
             }
-            _ => remove(&self.decision(question.number))?,
+            _ => remove(&self.decision(&question.key()))?,
         }
-        let path = self.directory()?.join(format!("{}.json", question.number));
+        let path = self.directory()?.join(format!("{}.json", question.key()));
         let mut json =
             crate::json::to_lines(question).map_err(|cause| Error::file("write", &path, cause))?;
         json.push('\n');
         write_atomic(&path, json.as_bytes(), Durability::Synced)
+    }
+
+    /// Puts a question that goes with this process: it is taken back when the returned value is
+    /// dropped, and nobody sees it any more once the process is gone.
+    pub fn pose(&self, mut question: Question) -> Result<Posed> {
+        self.directory()?;
+        let kind = question.name.clone();
+        // Another process may ask the same kind of question.
+        for number in 1.. {
+            if number > 1 {
+                question.name = format!("{kind}-{number}");
+            }
+            let lock = self.open_lock(&question.name)?;
+            if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+                continue;
+            }
+            remove(&self.decision(&question.name))?;
+            self.put(&question)?;
+            return Ok(Posed {
+                question,
+                pending: self.clone(),
+                _lock: lock,
+            });
+        }
+        unreachable!("there are more numbers than processes")
     }
 
     /// Every question that is put, decided or not, in the order of the steps.
@@ -85,30 +113,51 @@ impl Pending {
             .flatten()
             .filter_map(|entry| {
                 let name = entry.ok()?.file_name();
-                let number = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
-                read(&self.question(number), MAX_QUESTION)
+                let key = name.to_str()?.strip_suffix(".json")?;
+                let question = read::<Question>(&self.question(key), MAX_QUESTION)?;
+                let is_its_own = question.key() == key;
+                (is_its_own && self.is_waited_for(&question)).then_some(question)
             })
             .collect();
-        questions.sort_by_key(|question| question.number);
+        questions.sort_by_cached_key(|question| (question.number, question.key()));
         questions
+    }
+
+    /// Returns false if the process that asked is gone, and nobody else can act on the answer.
+    fn is_waited_for(&self, question: &Question) -> bool {
+        if question.kind.life() != QuestionLife::WhileAsked {
+            return true;
+        }
+        let lock = self.open_lock(&question.name);
+        lock.is_ok_and(|lock| lock.try_lock_shared().is_err())
+    }
+
+    fn open_lock(&self, name: &str) -> Result<File> {
+        let path = self.directory.join(format!("{name}.lock"));
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        crate::platform::ours(&mut options);
+        options
+            .open(&path)
+            .map_err(|cause| Error::file("open", &path, cause))
     }
 
     /// The questions that nobody has decided yet.
     pub fn open_questions(&self) -> Vec<Question> {
         let mut questions = self.all();
-        questions.retain(|question| self.decided(question.number).is_none());
+        questions.retain(|question| self.decided(&question.key()).is_none());
         questions
     }
 
     /// Decides a question that the person saw; tells whether this was the first decision on it.
     pub fn decide(&self, question: &Question, verdict: &Verdict) -> Result<bool> {
-        let number = question.number;
-        let path = self.directory()?.join(format!("{number}.decision.json"));
+        let key = question.key();
+        let path = self.directory()?.join(format!("{key}.decision.json"));
         let json = decision_json(&path, question, verdict)?;
         if write_new(&path, json.as_bytes())? {
             return Ok(true);
         }
-        if self.decided(number).is_some() {
+        if self.decided(&key).is_some() {
             return Ok(false);
         }
         // What lies there is no decision, so nobody was first.
@@ -119,37 +168,46 @@ impl Pending {
     /// Decides the question of this number as it lies there.
     #[cfg(test)]
     pub(crate) fn decide_put(&self, number: u32, verdict: &Verdict) -> Result<bool> {
-        let put = read(&self.question(number), MAX_QUESTION).expect("it was put");
+        let put = read(&self.question(&number.to_string()), MAX_QUESTION).expect("it was put");
         self.decide(&put, verdict)
     }
 
     /// The decision about a question, if there is one that can be read and is about no other.
-    pub fn decided(&self, number: u32) -> Option<Verdict> {
-        let KeptDecision { verdict, about } = read(&self.decision(number), MAX_DECISION)?;
+    pub fn decided(&self, key: &str) -> Option<Verdict> {
+        let KeptDecision { verdict, about } = read(&self.decision(key), MAX_DECISION)?;
         let Some(about) = about else {
             return Some(verdict);
         };
-        let put = read::<Question>(&self.question(number), MAX_QUESTION)?;
+        let put = read::<Question>(&self.question(key), MAX_QUESTION)?;
         (put.identity() == about).then_some(verdict)
     }
 
     /// The decision about this very question, if it was put and decided before.
     pub fn decision_on(&self, question: &Question) -> Option<Verdict> {
-        let put = read::<Question>(&self.question(question.number), MAX_QUESTION);
+        let put = read::<Question>(&self.question(&question.key()), MAX_QUESTION);
         put.filter(|put| put.decides_like(question))
-            .and_then(|put| self.decided(put.number))
+            .and_then(|put| self.decided(&put.key()))
     }
 
     /// Whether a file lies where the decision belongs that is none.
     ///
     /// An empty one may be about to be written.
-    pub fn is_unreadable(&self, number: u32) -> bool {
-        let is_there = fs::metadata(self.decision(number))
-            .is_ok_and(|found| found.len() > 0 || !found.is_file());
-        is_there && self.decided(number).is_none()
+    pub fn is_unreadable(&self, key: &str) -> bool {
+        let is_there =
+            fs::metadata(self.decision(key)).is_ok_and(|found| found.len() > 0 || !found.is_file());
+        is_there && self.decided(key).is_none()
     }
 
-    /// Forgets all questions and decisions.
+    /// Forgets a question and what was decided about it.
+    pub fn take_back(&self, question: &Question) -> Result<()> {
+        // The question first: who decides it now finds that it is gone. What they decided is not
+        // taken for a decision on the next one of that name, which removes it.
+        let key = question.key();
+        remove(&self.question(&key))?;
+        remove(&self.decision(&key))
+    }
+
+    /// Forgets all questions about the work of the model and their decisions.
     pub fn clear(&self) -> Result<()> {
         self.forget(|_| true)
     }
@@ -179,12 +237,28 @@ impl Pending {
         Ok(())
     }
 
-    fn question(&self, number: u32) -> PathBuf {
-        self.directory.join(format!("{number}.json"))
+    fn question(&self, key: &str) -> PathBuf {
+        self.directory.join(format!("{key}.json"))
     }
 
-    fn decision(&self, number: u32) -> PathBuf {
-        self.directory.join(format!("{number}.decision.json"))
+    fn decision(&self, key: &str) -> PathBuf {
+        self.directory.join(format!("{key}.decision.json"))
+    }
+}
+
+/// A question that this process waits with; it is taken back when this is dropped.
+#[derive(Debug)]
+pub struct Posed {
+    /// The question, under the name that it got.
+    pub question: Question,
+    pending: Pending,
+    _lock: File,
+}
+
+impl Drop for Posed {
+    fn drop(&mut self) {
+        // What stays behind is seen by nobody: the lock goes with this value.
+        let _ = self.pending.take_back(&self.question);
     }
 }
 
@@ -248,7 +322,7 @@ mod tests {
         assert_eq!(pending.open_questions().len(), 1);
         assert!(pending.decide(&question(1, "ls"), &no("first")).unwrap());
         assert!(!pending.decide(&question(1, "ls"), &Verdict::Yes).unwrap());
-        assert_eq!(pending.decided(1), Some(no("first")));
+        assert_eq!(pending.decided("1"), Some(no("first")));
         assert!(pending.open_questions().is_empty());
     }
 
@@ -280,9 +354,9 @@ mod tests {
         pending.put(&question(1, "ls")).unwrap();
         pending.decide(&question(1, "ls"), &Verdict::Yes).unwrap();
         pending.put(&question(1, "ls")).unwrap();
-        assert_eq!(pending.decided(1), Some(Verdict::Yes));
+        assert_eq!(pending.decided("1"), Some(Verdict::Yes));
         pending.put(&question(1, "rm -r .")).unwrap();
-        assert_eq!(pending.decided(1), None);
+        assert_eq!(pending.decided("1"), None);
     }
 
     #[test]
@@ -295,7 +369,7 @@ mod tests {
         pending.put(&earlier).unwrap();
         pending.decide_put(1, &Verdict::Yes).unwrap();
         pending.put(&question(1, "ls")).unwrap();
-        assert_eq!(pending.decided(1), Some(Verdict::Yes));
+        assert_eq!(pending.decided("1"), Some(Verdict::Yes));
         assert!(!pending.decide(&question(1, "ls"), &Verdict::Skip).unwrap());
     }
 
@@ -303,12 +377,12 @@ mod tests {
     fn a_file_that_is_no_decision_decides_nothing_and_blocks_nobody() {
         let (_directory, pending) = pending();
         pending.put(&question(1, "ls")).unwrap();
-        let path = pending.decision(1);
+        let path = pending.decision("1");
         write_atomic(&path, b"{\"decision\": \"ye", Durability::Atomic).unwrap();
-        assert_eq!(pending.decided(1), None);
-        assert!(pending.is_unreadable(1));
+        assert_eq!(pending.decided("1"), None);
+        assert!(pending.is_unreadable("1"));
         assert!(pending.decide(&question(1, "ls"), &Verdict::Skip).unwrap());
-        assert_eq!(pending.decided(1), Some(Verdict::Skip));
+        assert_eq!(pending.decided("1"), Some(Verdict::Skip));
     }
 
     /// A person decided on what they saw, while another question took its place.
@@ -319,14 +393,61 @@ mod tests {
         pending.put(&shown).unwrap();
         pending.put(&other).unwrap();
         pending.decide(&shown, &Verdict::Yes).unwrap();
-        assert_eq!(pending.decided(1), None);
+        assert_eq!(pending.decided("1"), None);
         assert_eq!(pending.decision_on(&other), None);
         assert!(pending.decide(&other, &Verdict::Skip).unwrap());
-        assert_eq!(pending.decided(1), Some(Verdict::Skip));
+        assert_eq!(pending.decided("1"), Some(Verdict::Skip));
         // One that the person wrote by hand is about what lies beside it.
         let by_hand = b"{\"decision\": \"yes\"}";
-        write_atomic(&pending.decision(1), by_hand, Durability::Atomic).unwrap();
-        assert_eq!(pending.decided(1), Some(Verdict::Yes));
+        write_atomic(&pending.decision("1"), by_hand, Durability::Atomic).unwrap();
+        assert_eq!(pending.decided("1"), Some(Verdict::Yes));
+    }
+
+    #[test]
+    fn a_question_goes_with_the_process_that_asks() {
+        let (_directory, pending) = pending();
+        let undo = || Question::about_undo("round 2", "change a.txt");
+        let first = pending.pose(undo()).unwrap();
+        let second = pending.pose(undo()).unwrap();
+        assert_eq!(
+            [first.question.key(), second.question.key()],
+            ["undo", "undo-2"]
+        );
+        assert_eq!(pending.open_questions().len(), 2);
+        assert!(pending.decide(&second.question, &Verdict::Yes).unwrap());
+        assert!(!pending.decide(&second.question, &no("late")).unwrap());
+        assert_eq!(pending.decided("undo"), None);
+        pending.clear().unwrap();
+        assert_eq!(
+            pending.all().len(),
+            2,
+            "a round that ends does not take them back"
+        );
+        // A process that was killed leaves the file, and its lock is gone.
+        let json = fs::read(pending.question("undo")).unwrap();
+        drop((first, second));
+        assert!(
+            fs::read_dir(pending.directory().unwrap())
+                .unwrap()
+                .all(|entry| {
+                    entry
+                        .unwrap()
+                        .path()
+                        .extension()
+                        .is_some_and(|ending| ending == "lock")
+                })
+        );
+        write_atomic(&pending.question("undo"), &json, Durability::Atomic).unwrap();
+        assert!(pending.all().is_empty());
+        // What was decided about it decides nothing about the next one.
+        write_atomic(
+            &pending.decision("undo"),
+            b"{\"decision\": \"yes\"}",
+            Durability::Atomic,
+        )
+        .unwrap();
+        let again = pending.pose(undo()).unwrap();
+        assert_eq!(pending.decided(&again.question.key()), None);
     }
 
     #[cfg(unix)]
@@ -336,10 +457,10 @@ mod tests {
         let (_directory, pending) = pending();
         pending.put(&question(1, "ls")).unwrap();
         let mode = Mode::RUSR | Mode::WUSR;
-        mknodat(CWD, pending.decision(1), FileType::Fifo, mode, 0).unwrap();
-        assert_eq!(pending.decided(1), None);
-        assert!(pending.is_unreadable(1));
+        mknodat(CWD, pending.decision("1"), FileType::Fifo, mode, 0).unwrap();
+        assert_eq!(pending.decided("1"), None);
+        assert!(pending.is_unreadable("1"));
         assert!(pending.decide(&question(1, "ls"), &Verdict::Yes).unwrap());
-        assert_eq!(pending.decided(1), Some(Verdict::Yes));
+        assert_eq!(pending.decided("1"), Some(Verdict::Yes));
     }
 }

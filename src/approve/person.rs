@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use super::{Pending, Question};
 use crate::interrupt::Interrupt;
-use crate::protocol::{Envelope, EventSink};
+use crate::protocol::{AcceptedLines, Envelope, EventSink, is_no, is_yes};
 
 /// Says if the person can be waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,39 +20,6 @@ pub enum Input {
     Wait,
     /// Nobody is asked: what would be asked is refused (`--no-input`).
     Refuse,
-}
-
-/// A question that is put and answered on the spot.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Inquiry {
-    /// The model's question, which was told as an event.
-    ModelQuestion,
-    /// A reply in the inbox names an earlier round: should it be used all the same?
-    EarlierRound {
-        /// The file in the inbox.
-        name: String,
-        /// The round that it names.
-        says: u32,
-        /// The round that is waited for.
-        is: u32,
-    },
-    /// The person's check cannot run: should the work begin all the same?
-    CheckCannotRun {
-        /// The check.
-        command: String,
-        /// How it ended.
-        how: String,
-    },
-}
-
-impl Inquiry {
-    /// The lines that answer it.
-    pub fn takes(&self) -> Takes {
-        match self {
-            Self::ModelQuestion => Takes::AnyLine,
-            Self::EarlierRound { .. } | Self::CheckCannotRun { .. } => Takes::YesOrNo,
-        }
-    }
 }
 
 /// The person at the other end.
@@ -68,8 +35,9 @@ pub trait Person: EventSink {
         self.emit(envelope.event.clone());
     }
 
-    /// Lets the person answer, where they can be asked here, and does not wait for it.
-    fn inquire(&self, inquiry: &Inquiry, answers: &Answers);
+    /// Puts a question that is not kept and waits for the answer; nobody answers where nobody can be
+    /// asked here.
+    fn ask(&self, question: &Question, interrupt: &Interrupt) -> Answer;
 
     /// Lets the person decide about questions, where they can be asked here, until the returned
     /// value is dropped. Their decisions become files like those of anybody else.
@@ -79,16 +47,6 @@ pub trait Person: EventSink {
         questions: &[Question],
         interrupt: &Interrupt,
     ) -> Option<Attending>;
-
-    /// Asks on the spot and waits for the answer; nobody answers where nobody can be asked.
-    fn ask(&self, inquiry: &Inquiry, interrupt: &Interrupt) -> Answer {
-        if !self.is_interactive() {
-            return Answer::Nobody;
-        }
-        let answers = Answers::until(interrupt).taking(inquiry.takes());
-        self.inquire(inquiry, &answers);
-        answers.first()
-    }
 }
 
 /// A person who is being asked; the questions are taken back when this is dropped.
@@ -115,31 +73,6 @@ impl fmt::Debug for Attending {
     }
 }
 
-/// The lines that are an answer to a question; at the prompt every other one is a note.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Takes {
-    /// Any.
-    #[default]
-    AnyLine,
-    /// `y`, `n`, or nothing, which is a no.
-    YesOrNo,
-    /// Only Enter, which says that the person is ready.
-    Enter,
-}
-
-impl Takes {
-    /// Returns true if this line is an answer.
-    pub fn takes(self, line: &str) -> bool {
-        let answer = Answer::Text(line.to_owned());
-        let is_empty = line.trim().is_empty();
-        match self {
-            Self::AnyLine => true,
-            Self::YesOrNo => is_empty || answer.is_yes() || answer.is_no(),
-            Self::Enter => is_empty || answer.is_yes(),
-        }
-    }
-}
-
 /// What came back from a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
@@ -147,6 +80,8 @@ pub enum Answer {
     Text(String),
     /// There is no terminal, or its input has ended.
     Nobody,
+    /// The question was perhaps answered elsewhere.
+    Elsewhere,
     /// Ctrl-C.
     Interrupted,
 }
@@ -154,16 +89,21 @@ pub enum Answer {
 impl Answer {
     /// Returns true for a yes, in whatever letter case.
     pub fn is_yes(&self) -> bool {
-        self.is_one_of(["y", "yes"])
+        matches!(self, Self::Text(text) if is_yes(text))
     }
 
     /// Returns true for a no in so many words, in whatever letter case.
     pub fn is_no(&self) -> bool {
-        self.is_one_of(["n", "no"])
+        matches!(self, Self::Text(text) if is_no(text))
     }
+}
 
-    fn is_one_of(&self, words: [&str; 2]) -> bool {
-        matches!(self, Self::Text(text) if words.iter().any(|word| text.trim().eq_ignore_ascii_case(word)))
+/// What is called when nobody waits for an answer any more.
+struct Withdrawal(Box<dyn Fn(u64) + Send + Sync>);
+
+impl fmt::Debug for Withdrawal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Withdrawal").finish_non_exhaustive()
     }
 }
 
@@ -171,10 +111,10 @@ impl Answer {
 #[derive(Debug)]
 pub struct Answers {
     number: u64,
-    takes: Takes,
+    takes: AcceptedLines,
     sender: Sender<Answer>,
     receiver: Receiver<Answer>,
-    withdraw: OnceLock<fn(u64)>,
+    withdraw: OnceLock<Withdrawal>,
 }
 
 impl Answers {
@@ -191,7 +131,7 @@ impl Answers {
         }
         Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
-            takes: Takes::default(),
+            takes: AcceptedLines::default(),
             sender,
             receiver,
             withdraw: OnceLock::new(),
@@ -200,13 +140,13 @@ impl Answers {
 
     /// Takes only some lines for an answer.
     #[must_use]
-    pub fn taking(mut self, takes: Takes) -> Self {
+    pub fn taking(mut self, takes: AcceptedLines) -> Self {
         self.takes = takes;
         self
     }
 
     /// The lines that are an answer.
-    pub fn takes(&self) -> Takes {
+    pub fn takes(&self) -> AcceptedLines {
         self.takes
     }
 
@@ -226,36 +166,15 @@ impl Answers {
     }
 
     /// Calls `withdraw` with the number of the question when nobody waits for the answer any more.
-    pub fn on_withdraw(&self, withdraw: fn(u64)) {
-        let _ = self.withdraw.set(withdraw);
+    pub fn on_withdraw(&self, withdraw: impl Fn(u64) + Send + Sync + 'static) {
+        let _ = self.withdraw.set(Withdrawal(Box::new(withdraw)));
     }
 }
 
 impl Drop for Answers {
     fn drop(&mut self) {
-        if let Some(withdraw) = self.withdraw.get() {
+        if let Some(Withdrawal(withdraw)) = self.withdraw.get() {
             withdraw(self.number);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn case(line: &str, is_yes_or_no: bool, is_enter: bool) {
-        assert!(Takes::AnyLine.takes(line));
-        assert_eq!(Takes::YesOrNo.takes(line), is_yes_or_no, "{line}");
-        assert_eq!(Takes::Enter.takes(line), is_enter, "{line}");
-    }
-
-    #[test]
-    fn a_question_knows_its_answers() {
-        case("", true, true);
-        case(" Yes ", true, true);
-        case("n", true, false);
-        case("no, use tabs", false, false);
-        case("use tabs", false, false);
     }
 }

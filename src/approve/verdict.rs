@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::ApprovalKind;
+use crate::protocol::QuestionKind;
 
 /// A decision of the person.
 ///
@@ -35,6 +35,11 @@ pub enum Verdict {
     Skip,
     /// It and what comes after it is left out, and the loop stops.
     Stop,
+    /// A text answers it: the model's question.
+    Say {
+        /// The person's words.
+        text: String,
+    },
 }
 
 impl Verdict {
@@ -48,22 +53,24 @@ impl Verdict {
             Self::Edit { .. } => "edit",
             Self::Skip => "skip",
             Self::Stop => "stop",
+            Self::Say { .. } => "say",
         }
     }
 
     /// The word for a decision about this kind of question, as the person is told it.
-    pub fn word_for(&self, kind: ApprovalKind) -> &'static str {
+    pub fn word_for(&self, kind: QuestionKind) -> &'static str {
         match (kind, self) {
-            (ApprovalKind::Network, Self::Yes) => "once",
-            (ApprovalKind::Network, Self::Always) => "session",
+            (QuestionKind::Network, Self::Yes) => "once",
+            (QuestionKind::Network, Self::Always) => "session",
             _ => self.word(),
         }
     }
 
-    /// What the model is told why, if the person said it.
+    /// The person's words to the model, if there are any: a reason, or an answer.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::No { reason } => reason.as_deref(),
+            Self::Say { text } => Some(text),
             _ => None,
         }
     }
@@ -112,6 +119,9 @@ mod tests {
             Verdict::Always,
             Verdict::Skip,
             Verdict::Stop,
+            Verdict::Say {
+                text: "use spaces".to_owned(),
+            },
         ] {
             let json = serde_json::to_string(&verdict).unwrap();
             assert!(json.contains(&format!("\"{}\"", verdict.word())), "{json}");

@@ -4,10 +4,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, open, resume};
+use super::Common;
 use crate::agent::Agent;
 use crate::agent::added::AddedContext;
+use crate::approve::Person;
 use crate::error::{Error, Result};
+use crate::services::{find, open};
 use crate::session::{Source, Store};
 use crate::ui::Ui;
 
@@ -34,8 +36,9 @@ impl Add {
         if self.paths.is_empty() {
             return Err(Error::usage("there is nothing to add").hint("agent add src/parser.py"));
         }
-        let find = |store: &Store, ui: &Ui| resume::find(store, ui, self.session.as_deref());
-        let opened = open::session(common, ui.clone(), find)?;
+        let find =
+            |store: &Store, person: &dyn Person| find::find(store, person, self.session.as_deref());
+        let opened = open::session(&common.caller(ui), find)?;
         let added = opened.agent.find_added(&open::here()?, &self.paths, None)?;
         let notes = opened.agent.store.notes(&opened.session.session_id);
         let names: Vec<String> = added.files.iter().map(ToString::to_string).collect();

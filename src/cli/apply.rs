@@ -6,16 +6,16 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::guard::Testing;
-use super::{Common, open, step};
+use super::{Common, step};
 use crate::agent::announce;
 use crate::agent::apply::{Applying, Difference, Rehearsal, is_complete};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::protocol::{Command, Event, Level, Status, Step, StepResult};
 use crate::reply::{self, Issue, Repair, Reply, TruncatedReply};
+use crate::services::guard::Testing;
+use crate::services::open;
 use crate::ui::Ui;
-use crate::workspace::Workspace;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,7 +79,7 @@ impl Apply {
         } else {
             Testing::Unneeded
         };
-        let place = open::place(common, ui, testing)?;
+        let place = open::place(&common.caller(ui), testing)?;
         let (mark, reply) = checked(reply::read_in(place.workspace.path(), &bytes))?;
         let interrupt = Interrupt::from_signals()?;
         // A script gets the results, and no events.
@@ -258,14 +258,4 @@ impl Teller<'_> {
                 .text(&format!("{}\n{}", content.heading(), content.body()));
         }
     }
-}
-
-/// The workspace and the bounds that hold in it.
-pub(super) struct Place {
-    /// For which the person's rules hold.
-    pub(super) base: PathBuf,
-    pub(super) workspace: Workspace,
-    pub(super) limits: crate::execute::Limits,
-    pub(super) permit: crate::agent::Permit,
-    pub(super) on_failure: crate::settings::OnFailure,
 }

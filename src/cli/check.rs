@@ -4,9 +4,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, open};
-use crate::error::{Error, Kind, Result};
+use super::Common;
+use crate::error::{Kind, Result};
 use crate::protocol::{Capped, Event, Status};
+use crate::services::check::{self, CheckRun};
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
@@ -21,13 +22,7 @@ pub(super) struct Check {}
 
 impl Check {
     pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let agent = open::agent(common, ui.clone())?;
-        let (Some(check), Some(outcome)) = (&agent.manner.check, agent.check([], &mut |_| {}))
-        else {
-            return Err(Error::mendable("no check command is set").hint(
-                "`--check \"make test\"` names one, or `CheckCommand` in `appsettings.json`",
-            ));
-        };
+        let CheckRun { command, outcome } = check::run(&common.caller(ui))?;
         let mut told = outcome.clone();
         if !common.json {
             ui.text(&outcome.detail.text);
@@ -35,7 +30,7 @@ impl Check {
             told.detail = Capped::default();
         }
         ui.tell(&Event::Check {
-            command: check.command.clone(),
+            command,
             outcome: told,
         });
         Ok(match outcome.status {

@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use serde::Serialize;
 
-use super::{Common, open};
+use super::Common;
 use crate::compose::{FileLimit, Limit, TooLong};
 use crate::error::Result;
-use crate::settings::{KEYS, Settings};
+use crate::services::{open, settings};
+use crate::settings::Settings;
 use crate::ui::{Ui, escape_line};
 
 const EXAMPLES: &str = "\
@@ -22,36 +22,24 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct Config {}
 
-#[derive(Debug, Serialize)]
-struct Row {
-    key: &'static str,
-    value: serde_json::Value,
-    origin: String,
-}
-
 pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
-    let (base, loaded) = open::settings(common, ui, open::FirstRun::Look)?;
-    let values = serde_json::to_value(&loaded.settings).unwrap_or_default();
+    let (base, loaded) = settings::settings(&common.caller(ui))?;
     if !common.json {
         let directory = base.directory.display().to_string();
         ui.line(&format!("BasePath = {}", escape_line(&directory)));
     }
-    let width = KEYS.iter().map(|key| key.name.len()).max().unwrap_or(0);
-    for key in KEYS {
-        let row = Row {
-            key: key.name,
-            value: values[key.name].clone(),
-            origin: loaded.origins[key.name].to_string(),
-        };
+    let settings = settings::in_force(&loaded);
+    let width = settings.iter().map(|one| one.key.len()).max().unwrap_or(0);
+    for setting in &settings {
         if common.json {
-            ui.data(&row);
+            ui.data(setting);
         } else {
-            let value = row.value.to_string();
+            let value = setting.value.to_string();
             ui.folded_page(&format!(
                 "{:width$} = {:12} ({})\n",
-                row.key,
+                setting.key,
                 escape_line(value.trim_matches('"')),
-                escape_line(&row.origin)
+                escape_line(&setting.origin)
             ));
         }
     }
@@ -63,7 +51,7 @@ pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
 
 /// What holds for messages, and where that comes from.
 fn about_chat(settings: &Settings) -> String {
-    let (chat, carriage) = (open::chat(settings), open::carriage(settings));
+    let (chat, carriage) = (settings.chat, open::carriage(settings));
     let Limit { characters, tokens } = carriage.limit;
     let tokens = match tokens {
         usize::MAX => String::new(),

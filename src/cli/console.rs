@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use self::history::History;
 use self::slash::Meant;
-use super::{Common, copy, open, parse, paste, say};
+use super::copy::Copying;
+use super::{Common, parse_line, say};
 use crate::agent::Agent;
 use crate::courier::{self, Message, Notify, Sight};
 use crate::error::Result;
@@ -24,6 +25,9 @@ use crate::interrupt::Interrupt;
 use crate::mailbox::Mailbox;
 use crate::protocol::SessionId;
 use crate::reply;
+use crate::services;
+use crate::services::open as opening;
+use crate::services::reply::RoundNumber;
 use crate::ui::{Entry, Listener, Pasted, Prompt, Ui};
 
 /// How long what was entered last may take when the loop ends before the person is told that it is
@@ -70,7 +74,7 @@ pub(super) fn open(
     session: &SessionId,
     notify: Notify,
 ) -> Option<Opened> {
-    let history = History::kept_in(open::trust().directory());
+    let history = History::kept_in(opening::trust().directory());
     let (words, told) = mpsc::channel();
     let (commands, entered) = mpsc::channel();
     let lines = history.load();
@@ -81,6 +85,7 @@ pub(super) fn open(
         notify,
         history,
         voice: common.ui(),
+        copying: common.copying.clone(),
         words: Mutex::new(words),
         commands: Mutex::new(commands),
     });
@@ -119,6 +124,7 @@ struct Ear {
     notify: Notify,
     history: History,
     voice: Ui,
+    copying: Copying,
     /// To whom notes and replies go, and to whom commands: these may take their time.
     words: Mutex<Sender<Entry>>,
     commands: Mutex<Sender<Entry>>,
@@ -163,7 +169,7 @@ impl Listener for Ear {
         if let Entry::Line(line) = &entry
             && self.is_command(line)
         {
-            copy::call_off();
+            self.copying.call_off();
         }
         // Not by the hand, which may be busy.
         if let Entry::Line(line) = &entry
@@ -213,7 +219,7 @@ impl Hand {
     fn act(&self, entry: &Entry) -> Result<()> {
         match entry {
             Entry::Reply(text) => {
-                paste::put(&self.mailbox, text.as_bytes(), paste::Number::MustMatch)?;
+                services::reply::put(&self.mailbox, text.as_bytes(), RoundNumber::MustMatch)?;
             }
             Entry::Unsent(_) => {}
             Entry::Line(line) => match slash::read(line) {
@@ -221,7 +227,7 @@ impl Hand {
                     "There is no open question; `{}` was ignored.",
                     line.trim()
                 )),
-                Meant::Note => say::tell(&self.common, self.common.ui(), line)?,
+                Meant::Note => say::tell(&self.common, &self.common.ui(), line)?,
                 Meant::Command(word, _) if word.verb.is_empty() => self.ui.say(&slash::help()),
                 // The person has left; what they told and pasted is kept all the same.
                 Meant::Command(..) if self.interrupt.is_raised() => {}
@@ -243,8 +249,8 @@ impl Hand {
     /// Runs a verb as if it were typed in a shell, with the options of the loop.
     fn run(&self, arguments: &[String]) -> Result<()> {
         let line = std::iter::once("agent").chain(arguments.iter().map(String::as_str));
-        match parse(line.map(OsString::from)) {
-            Ok(cli) => cli.verb.run(&self.common, self.common.ui()).map(|_| ()),
+        match parse_line(line.map(OsString::from)) {
+            Ok(cli) => cli.verb.run(&self.common, &self.common.ui()).map(|_| ()),
             Err(message) => {
                 self.ui.say(message.to_string().trim_end());
                 Ok(())

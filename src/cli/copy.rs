@@ -2,19 +2,20 @@
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use clap::Args;
 
-use super::{Common, carry, open, resume};
+use super::Common;
 use crate::agent::message_of;
-use crate::approve::{Answer, Takes};
+use crate::approve::{Asker, Pending, Question, Verdict};
 use crate::courier::{Clipboard, Message, Surroundings};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Doorbell, Mailbox};
+use crate::services::{find, open};
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
@@ -41,21 +42,31 @@ pub(super) struct Copy {
 }
 
 impl Copy {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let agent = open::files(common, ui)?;
-        let session = resume::find_any(&agent.store, &agent.ui, self.id.as_deref())?;
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+        let agent = open::files(&common.caller(ui))?;
+        let session = find::find_any(&agent.store, ui, self.id.as_deref())?;
         let id = &session.session_id;
         let message = Message::latest(&agent.mailbox, id).ok_or_else(|| {
             Error::mendable(format!("there is no message of session {id} yet"))
                 .hint(format!("`agent resume {id}` writes it"))
         })?;
         let texts = self.texts(&message)?;
-        if common.json || agent.ui.columns().is_none() {
+        if common.json || ui.columns().is_none() {
             for (_, text) in &texts {
-                agent.ui.text(text);
+                ui.text(text);
             }
         } else {
-            hand_over(&agent.mailbox, &message, &texts, &agent.ui);
+            let asker = Asker {
+                person: Arc::new(ui.clone()),
+                pending: Pending::of(&agent.store.folder(id)),
+            };
+            hand_over(
+                &agent.mailbox,
+                &message,
+                &texts,
+                ui,
+                (&asker, &common.copying),
+            );
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -76,11 +87,17 @@ impl Copy {
 }
 
 /// Puts one after the other on the clipboard, each when the person is ready for it.
-fn hand_over(mailbox: &Mailbox, message: &Message, texts: &[(usize, String)], ui: &Ui) {
+fn hand_over(
+    mailbox: &Mailbox,
+    message: &Message,
+    texts: &[(usize, String)],
+    ui: &Ui,
+    (asker, copying): (&Asker, &Copying),
+) {
     let mut clipboard = Clipboard::of(Surroundings::of_this_process());
     for (index, (number, text)) in texts.iter().enumerate() {
         if index > 0 {
-            match wait_for_enter(mailbox, message, &message.name(*number), ui) {
+            match wait_for_enter(mailbox, message, &message.name(*number), asker, copying) {
                 Ready::Yes => {}
                 Ready::CalledOff => {
                     return ui.say(&format!(
@@ -96,7 +113,7 @@ fn hand_over(mailbox: &Mailbox, message: &Message, texts: &[(usize, String)], ui
                 Ready::Nobody => return,
             }
         }
-        if !carry::put(&mut clipboard, message, *number, text, ui) {
+        if !put(&mut clipboard, message, *number, text, ui) {
             ui.text(text);
         }
     }
@@ -114,26 +131,35 @@ enum Ready {
 }
 
 /// The question for the next part that waits, if there is one.
-static WAITING: Mutex<Option<Interrupt>> = Mutex::new(None);
+#[derive(Debug, Clone, Default)]
+pub(super) struct Copying(Arc<Mutex<Option<Interrupt>>>);
 
-fn waiting() -> MutexGuard<'static, Option<Interrupt>> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
-}
+impl Copying {
+    fn waiting(&self) -> MutexGuard<'_, Option<Interrupt>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
-/// Ends the wait for the next part, if there is one: the person wants something else.
-pub(super) fn call_off() {
-    let waiting = waiting().take();
-    if let Some(waiting) = waiting {
-        waiting.raise();
+    /// Ends the wait for the next part, if there is one: the person wants something else.
+    pub(super) fn call_off(&self) {
+        let waiting = self.waiting().take();
+        if let Some(waiting) = waiting {
+            waiting.raise();
+        }
     }
 }
 
 /// Waits until the person is ready for a part, wants something else, or has another message.
-fn wait_for_enter(mailbox: &Mailbox, message: &Message, name: &str, ui: &Ui) -> Ready {
+fn wait_for_enter(
+    mailbox: &Mailbox,
+    message: &Message,
+    name: &str,
+    asker: &Asker,
+    copying: &Copying,
+) -> Ready {
     const NEXT_LOOK: Duration = Duration::from_millis(500);
-    let question = format!("Paste it and send it, then press Enter for {name}.");
+    let question = Question::about_next_part(message.mark.sequence, name);
     let over = Interrupt::default();
-    *waiting() = Some(over.clone());
+    *copying.waiting() = Some(over.clone());
     let (is_answered, is_outdated) = (AtomicBool::new(false), AtomicBool::new(false));
     let bell = Doorbell::on(mailbox.outbox());
     let waker = bell.waker();
@@ -148,22 +174,43 @@ fn wait_for_enter(mailbox: &Mailbox, message: &Message, name: &str, ui: &Ui) -> 
                 }
             }
         });
-        let answer = ui.ask(&question, Takes::Enter, &over);
+        let answer = asker.pose(question, &over);
         is_answered.store(true, Ordering::SeqCst);
         waker.wake();
         answer
     });
-    waiting().take();
+    copying.waiting().take();
     match answer {
-        Answer::Text(_) => Ready::Yes,
-        Answer::Interrupted if is_outdated.into_inner() => Ready::Outdated,
-        Answer::Interrupted => Ready::CalledOff,
-        Answer::Nobody => Ready::Nobody,
+        Ok(Some(Verdict::Yes | Verdict::Always)) => Ready::Yes,
+        Ok(None) if is_outdated.into_inner() => Ready::Outdated,
+        Ok(Some(Verdict::No { .. }) | None) => Ready::CalledOff,
+        Ok(Some(_)) | Err(_) => Ready::Nobody,
     }
 }
 
 fn tell_attachment(message: &Message, ui: &Ui) {
     if let Some(file) = &message.posted.attachment {
         ui.say(&format!("Drag `{}` in beside it.", file.display()));
+    }
+}
+
+/// Puts a text on the clipboard and says what became of it.
+pub(super) fn put(
+    clipboard: &mut Clipboard,
+    message: &Message,
+    number: usize,
+    text: &str,
+    ui: &Ui,
+) -> bool {
+    let name = message.name(number);
+    match clipboard.put(text, ui) {
+        Ok(sent) => {
+            ui.say(&format!("{name}: {sent}."));
+            true
+        }
+        Err(failure) => {
+            ui.say(&format!("{name} is not on the clipboard: {failure}."));
+            false
+        }
     }
 }

@@ -2,17 +2,19 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::thread;
 
 use clap::Args;
 
-use super::{exit_code, open};
+use super::exit_code;
 use crate::agent::{Agent, Ending};
 use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
 use crate::interrupt::Interrupt;
 use crate::mailbox::Doorbell;
 use crate::protocol::{EndMark, SessionId};
+use crate::services::open;
 use crate::session::Session;
 use crate::settings::{self, Base, Overrides, Trust};
 use crate::ui::Ui;
@@ -65,7 +67,7 @@ fn agent(directory: &Path, ui: Ui) -> Result<Agent> {
         base.directory,
         &loaded,
         &trust,
-        ui,
+        Arc::new(ui),
         Interrupt::from_signals()?,
     )?;
     for (name, content) in [("apples.txt", "red\ngreen\n"), ("pears.txt", "yellow\n")] {

@@ -7,14 +7,11 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Common, open, resume};
-use crate::agent::Agent;
-use crate::agent::undo::tidied;
-use crate::checkpoint::{ChangeKind, CheckpointStore, DiffLimits, DiffStat};
-use crate::error::{Error, Result};
-use crate::protocol::SessionId;
+use super::Common;
+use crate::checkpoint::{ChangeKind, DiffStat};
+use crate::error::Result;
 use crate::protocol::generated::GeneratedDirectories;
-use crate::session::{Checkpoint, Store};
+use crate::services::diff;
 use crate::ui::{Ui, escape_line};
 
 const EXAMPLES: &str = "\
@@ -52,23 +49,24 @@ struct Row {
 
 impl Diff {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let find = |store: &Store, ui: &Ui| resume::find_any(store, ui, self.id.as_deref());
-        let opened = open::session(common, ui.clone(), find)?;
-        let (agent, id) = (opened.agent, opened.session.session_id);
-        let Checkpoint {
-            round,
-            before,
-            after,
-        } = self.choose(common, &agent, &id)?;
-        let mut store = CheckpointStore::open(&agent.store.objects())?;
-        let limits = DiffLimits::default();
-        let changes = store.changes(&before, &after).map_err(tidied)?;
-        let mut folded = FoldedOutput::of(&agent, common.json);
-        for change in &changes {
-            folded.count(&change.path);
+        let caller = common.caller(ui);
+        let mut changed = diff::changed_round(&caller, self.id.as_deref(), self.round)?;
+        let (round, id) = (changed.round, &changed.session);
+        if !common.json {
+            let back = if changed.is_undone {
+                ", which was undone"
+            } else {
+                ""
+            };
+            ui.say(&format!("Round {round} of session {id}{back}:"));
+        }
+        let generated = (!common.json).then(|| changed.generated()).flatten();
+        let mut folded = FoldedOutput::of(generated);
+        for path in changed.paths()? {
+            folded.count(&path);
         }
         if common.json || self.stat {
-            for stat in store.stat(&before, &after, &limits).map_err(tidied)? {
+            for stat in changed.files()? {
                 let row = row(round, &stat);
                 if common.json {
                     ui.data(&row);
@@ -77,44 +75,12 @@ impl Diff {
                 }
             }
         } else {
-            let text = store
-                .diff_without(&before, &after, &limits, |path| folded.has(path))
-                .map_err(tidied)?;
-            ui.patch(&text);
+            ui.patch(&changed.text_without(|path| folded.has(path))?);
         }
         for line in folded.lines() {
             ui.line(&line);
         }
         Ok(ExitCode::SUCCESS)
-    }
-
-    fn choose(&self, common: &Common, agent: &Agent, id: &SessionId) -> Result<Checkpoint> {
-        let history = agent.store.history(id)?;
-        let found = match self.round {
-            Some(round) => history.round(round),
-            None => history.undoable(0).first().copied(),
-        };
-        let found = found.ok_or_else(|| {
-            let is_uncovered = |round: u32| history.uncovered(0).contains(&round);
-            Error::mendable(match self.round {
-                Some(round) if is_uncovered(round) => {
-                    format!("no checkpoint of round {round} of session {id} could be taken")
-                }
-                Some(round) => format!("round {round} of session {id} changed no files"),
-                None => format!("no round of session {id} changed files, or all are undone"),
-            })
-            .hint("`--round N` names a round; `agent list` shows the sessions that there are")
-        })?;
-        let round = found.round;
-        let back = if history.is_undone(round) {
-            ", which was undone"
-        } else {
-            ""
-        };
-        if !common.json {
-            (common.ui()).say(&format!("Round {round} of session {id}{back}:"));
-        }
-        Ok(found)
     }
 }
 
@@ -126,13 +92,7 @@ pub(super) struct FoldedOutput {
 }
 
 impl FoldedOutput {
-    pub(super) fn of(agent: &Agent, shows_all: bool) -> Self {
-        let walked = (!shows_all)
-            .then(|| agent.workspace.walk(None).ok())
-            .flatten();
-        let generated = walked.map(|walked| {
-            GeneratedDirectories::among(walked.files.iter().map(|file| file.path.as_str()))
-        });
+    pub(super) fn of(generated: Option<GeneratedDirectories>) -> Self {
         Self {
             generated,
             counts: BTreeMap::new(),

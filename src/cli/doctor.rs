@@ -8,9 +8,10 @@ mod place;
 
 use std::process::ExitCode;
 
-use super::{Common, build_info, open};
+use super::{Common, build_info};
 use crate::error::Kind;
 use crate::platform::programs;
+use crate::services::open;
 use crate::session::now;
 use crate::ui::{Ui, escape_line};
 
@@ -74,7 +75,7 @@ impl Finding {
 
 pub(super) fn run(common: &Common, ui: &Ui) -> ExitCode {
     let mut findings = vec![Finding::ok(this_program())];
-    let settings = open::settings(common, ui, open::FirstRun::Look);
+    let settings = open::settings(&common.caller(ui), open::FirstRun::Look);
     if settings.is_err()
         && let Ok(here) = std::env::current_dir()
     {

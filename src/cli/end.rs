@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, open, resume};
+use super::Common;
 use crate::error::Result;
+use crate::services::{find, open};
 use crate::session::LoopLock;
 use crate::ui::Ui;
 
@@ -26,9 +27,9 @@ pub(super) struct End {
 impl End {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let mut lock = None;
-        let opened = open::session(common, ui.clone(), |store, ui| {
+        let opened = open::session(&common.caller(ui), |store, person| {
             lock = Some(LoopLock::take(store.directory())?);
-            resume::find(store, ui, self.id.as_deref())
+            find::find(store, person, self.id.as_deref())
         })?;
         let (agent, session) = (opened.agent, opened.session);
         let id = session.session_id.clone();

@@ -1,20 +1,16 @@
 //! `agent export`: a transcript to read, to keep or to show to others.
 
-use std::cell::RefCell;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::{Common, choices, open, resume};
-use crate::agent::{credentials, kept_secrets};
-use crate::checkpoint::DiffLimits;
+use super::Common;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, write_atomic};
-use crate::secrets::{Scanner, TextSource};
+use crate::services::{choices, export, find, open};
 use crate::transcript::{self, Transcript};
 use crate::ui::{Ui, count};
-use crate::workspace::Workspace;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,27 +41,14 @@ enum Format {
 }
 
 impl Export {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let mut files = open::files(common, ui)?;
-        let session = resume::find_any(&files.store, &files.ui, self.id.as_deref())?;
-        choices::recall_files(&mut files, common, &session)?;
-        let transcript = Transcript::gather(&session, &files.store, &files.mailbox, None)?
-            .with_diffs(&files.store.objects(), &DiffLimits::default());
-        // What leaves the machine with a transcript is what leaves it with a message.
-        let vault = RefCell::new(kept_secrets(&files.store, &session.session_id));
-        let scanner = Scanner::default();
-        let workspace = Workspace::open(&files.workspace).ok();
-        let credentials = workspace.map(|workspace| credentials(&workspace, &scanner));
-        let credentials = credentials.unwrap_or_default();
-        vault.borrow_mut().spare(credentials.plain());
-        let redact = |text: &str| {
-            let mut vault = vault.borrow_mut();
-            vault.foresee(&credentials, text);
-            vault.redact(&scanner, text, TextSource::Text).text
-        };
-        let transcript = transcript.redacted(&redact);
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+        let caller = common.caller(ui);
+        let mut files = open::files(&caller)?;
+        let session = find::find_any(&files.store, ui, self.id.as_deref())?;
+        choices::recall_files(&mut files, &caller, &session)?;
+        let transcript = export::transcript(&files, &session)?;
         if transcript.unreadable_lines > 0 {
-            files.ui.say(&format!(
+            ui.say(&format!(
                 "{} of the journal could not be read and are left out.",
                 count(transcript.unreadable_lines, "line")
             ));
@@ -78,9 +61,9 @@ impl Export {
         match &self.output {
             Some(path) => {
                 write_atomic(path, text.as_bytes(), Durability::Atomic)?;
-                files.ui.say(&format!("Written to `{}`.", path.display()));
+                ui.say(&format!("Written to `{}`.", path.display()));
             }
-            None => files.ui.text(&text),
+            None => ui.text(&text),
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -6,14 +6,11 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Common, open, resume, undo};
-use crate::agent::Agent;
-use crate::agent::fork::{ForkPoint, Forked};
-use crate::agent::undo::{Wish, ensure_restored};
+use super::{Common, resume, undo};
 use crate::checkpoint::{Force, Restored};
-use crate::error::{Error, Result};
-use crate::protocol::SessionId;
-use crate::session::{Checkpoint, Store, Way};
+use crate::error::Result;
+use crate::services::fork::{self, ForkedSession};
+use crate::services::undo::PlannedReversal;
 use crate::ui::{Ui, count, escape_line};
 
 const EXAMPLES: &str = "\
@@ -65,107 +62,67 @@ struct Row<'a> {
 
 impl Fork {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let find = |store: &Store, _: &Ui| {
-            let (session, _) = store.load_or_rebuild(&store.named(&self.id)?)?;
-            Ok(session)
-        };
-        let opened = open::session(common, ui.clone(), find)?;
-        let (agent, from) = (opened.agent, opened.session.session_id);
         let further = resume::instruction(&self.instruction)?;
-        let point = agent.fork_point(&from, self.round)?;
-        let round = point.round;
-        let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
-        if self.in_place {
-            if !self.take_back(&agent, ui, &point)? {
+        let caller = common.caller(ui);
+        let planned = fork::plan(&caller, &self.id, self.round)?;
+        let forked = if self.in_place {
+            let agree = |planned: &PlannedReversal| {
+                let shown = undo::shown(planned, Force::Skip);
+                ui.say(&shown);
+                Ok(self.yes || undo::is_agreed(planned, &shown)?)
+            };
+            let tell = |planned: &PlannedReversal, restored: &Restored| {
+                undo::tell(ui, planned, restored);
+            };
+            let Some(forked) = planned.in_place(further, agree, tell)? else {
                 ui.say("Nothing was done.");
                 return Ok(ExitCode::SUCCESS);
-            }
-            let forked = agent.fork(point, id, further)?;
-            tell(ui, common.json, &agent, &forked, (&from, round));
-            return Ok(ExitCode::SUCCESS);
-        }
-        let directory = match &self.into {
-            Some(directory) => directory.clone(),
-            None => beside(&agent.base, &id)?,
+            };
+            forked
+        } else {
+            planned.beside(&caller, self.into.as_deref(), further)?
         };
-        let target = open::another(common, &directory, &agent)?;
-        let restored = agent.copy_files(&point.files, &target)?;
-        let forked = target.fork(point, id, further)?;
-        tell_missing(ui, &restored);
-        tell(ui, common.json, &target, &forked, (&from, round));
+        tell_missing(ui, &forked.not_copied);
+        tell(ui, common.json, &forked);
         Ok(ExitCode::SUCCESS)
     }
-
-    /// Takes back what rounds after the point changed; tells whether the files are as they were.
-    fn take_back(&self, agent: &Agent, ui: &Ui, point: &ForkPoint) -> Result<bool> {
-        let history = agent.store.history(&point.session)?;
-        let is_later = |round: &Checkpoint| round.round > point.round;
-        // What an earlier try could not restore is still to be undone.
-        let is_open =
-            (history.unfinished(Way::Undo)).is_some_and(|(rounds, _)| rounds.iter().any(is_later));
-        if !is_open && history.undoable(point.round).is_empty() {
-            return Ok(true);
-        }
-        let reversal = agent.plan(&point.session, Wish::UndoTo(point.round))?;
-        undo::show(agent, ui, &point.session, &reversal, Force::Skip);
-        if !self.yes && !undo::is_agreed(agent, ui)? {
-            return Ok(false);
-        }
-        let restored = agent.carry_out(&point.session, &reversal, Force::Skip)?;
-        undo::tell(agent, ui, &point.session, &reversal, &restored);
-        ensure_restored(&restored)?;
-        Ok(true)
-    }
 }
 
-/// `project-fork-ab12cd34`, beside the project.
-fn beside(base: &Path, id: &SessionId) -> Result<PathBuf> {
-    let root = match (base.file_name(), base.parent()) {
-        (Some(name), Some(project)) if name == crate::settings::DIRECTORY_NAME => project,
-        _ => base,
-    };
-    match (root.file_name(), root.parent()) {
-        (Some(name), Some(parent)) => {
-            Ok(parent.join(format!("{}-fork-{id}", name.to_string_lossy())))
-        }
-        _ => Err(Error::mendable("there is no place beside this directory")
-            .hint("`--into DIR` names another one")),
-    }
-}
-
-fn tell_missing(ui: &Ui, restored: &Restored) {
-    if let Some(first) = restored.skipped.first() {
+fn tell_missing(ui: &Ui, not_copied: &[PathBuf]) {
+    if let Some(first) = not_copied.first() {
         ui.say(&format!(
             "{} not copied, such as `{}`.",
-            count(restored.skipped.len(), "file"),
-            escape_line(&first.path.to_string_lossy())
+            count(not_copied.len(), "file"),
+            escape_line(&first.to_string_lossy())
         ));
     }
 }
 
-fn tell(ui: &Ui, is_json: bool, agent: &Agent, forked: &Forked, (from, round): (&SessionId, u32)) {
-    let id = &forked.id;
+fn tell(ui: &Ui, is_json: bool, forked: &ForkedSession) {
+    let ForkedSession {
+        id, from, round, ..
+    } = forked;
     if is_json {
         ui.data(&Row {
             id: id.as_str(),
             from: from.as_str(),
-            round,
-            base: &agent.base,
-            workspace: agent.workspace.path(),
-            outbox: &forked.message.posted.pastes[0],
+            round: *round,
+            base: &forked.base,
+            workspace: &forked.workspace,
+            outbox: &forked.message,
         });
         return;
     }
     let shown = |path: &Path| escape_line(&path.display().to_string());
-    let is_here = std::env::current_dir().is_ok_and(|here| here.starts_with(&agent.base));
+    let is_here = std::env::current_dir().is_ok_and(|here| here.starts_with(&forked.base));
     let place = if is_here {
         String::new()
     } else {
-        format!("cd {} && ", crate::settings::quoted(&agent.base))
+        format!("cd {} && ", crate::settings::quoted(&forked.base))
     };
     ui.say(&format!(
         "Session {id} goes on from session {from} after round {round}.\nWorkspace: {}\nMessage for a new chat: {}\nTo go on: {place}agent resume {id}",
-        shown(agent.workspace.path()),
-        shown(&forked.message.posted.pastes[0]),
+        shown(&forked.workspace),
+        shown(&forked.message),
     ));
 }

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, open, resume};
+use super::Common;
 use crate::error::Result;
-use crate::session::{LoopLock, Store};
+use crate::services::handoff;
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
@@ -29,23 +29,11 @@ pub(super) struct Handoff {
 
 impl Handoff {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let find = |store: &Store, ui: &Ui| resume::find(store, ui, self.id.as_deref());
-        let opened = open::session(common, ui.clone(), find)?;
-        let (agent, id) = (opened.agent, opened.session.session_id);
-        let handed = agent.hand_over(&id)?;
-        agent.tell_outbox(
-            handed.sequence,
-            &handed.posted,
-            &handed.text,
-            &handed.cuts,
-            false,
-        );
-        let is_running = LoopLock::holder(agent.store.directory())
-            .is_some_and(|holder| holder.session.as_ref() == Some(&id));
-        let next = if is_running {
+        let handed = handoff::hand_over(&common.caller(ui), self.id.as_deref())?;
+        let next = if handed.is_running {
             "The loop that runs takes the reply.".to_owned()
         } else {
-            format!("`agent resume {id}` waits for the reply.")
+            format!("`agent resume {}` waits for the reply.", handed.session)
         };
         ui.say(&format!(
             "It has all that a new chat must know; the old chat is not needed any more. {next}"

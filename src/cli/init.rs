@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::open;
 use crate::error::Result;
+use crate::services::open;
 use crate::settings;
 use crate::ui::Ui;
 

@@ -6,9 +6,11 @@ use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Common, open};
+use super::Common;
 use crate::error::Result;
-use crate::session::{LoopLock, Summary};
+use crate::services::list::{self, SessionList};
+use crate::services::open;
+use crate::session::Summary;
 use crate::ui::{Ui, escape_line, shortened};
 
 const EXAMPLES: &str = "\
@@ -38,34 +40,30 @@ struct Row<'a> {
     updated_at: Timestamp,
 }
 
-pub(super) fn run(common: &Common, ui: Ui) -> Result<ExitCode> {
-    let agent = open::files(common, ui)?;
-    let (sessions, troubles) = agent.store.summaries()?;
+pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
+    let files = open::files(&common.caller(ui))?;
+    let SessionList { sessions, troubles } = list::list(&files)?;
     for trouble in &troubles {
-        agent.ui.error(trouble);
+        ui.error(trouble);
     }
-    let running = LoopLock::holder(agent.store.directory()).and_then(|holder| holder.session);
-    let is_running = |session: &Summary| running.as_ref() == Some(&session.session_id);
     if common.json {
-        for session in &sessions {
-            agent.ui.data(&row(session, is_running(session)));
+        for (session, is_running) in &sessions {
+            ui.data(&row(session, *is_running));
         }
         return Ok(ExitCode::SUCCESS);
     }
     if sessions.is_empty() {
-        agent
-            .ui
-            .say("There are no sessions here yet. `agent new \"<task>\"` begins one.");
+        ui.say("There are no sessions here yet. `agent new \"<task>\"` begins one.");
         return Ok(ExitCode::SUCCESS);
     }
     let now = crate::session::now();
     let mut table = format!("{HEADING}\n");
-    for session in &sessions {
-        let columns = agent.ui.columns().unwrap_or(usize::MAX);
-        table.push_str(&line(session, is_running(session), now, columns));
+    for (session, is_running) in &sessions {
+        let columns = ui.columns().unwrap_or(usize::MAX);
+        table.push_str(&line(session, *is_running, now, columns));
         table.push('\n');
     }
-    agent.ui.line(table.trim_end());
+    ui.line(table.trim_end());
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::add::AddFlags;
-use super::{Common, carry, exit_code, log, open, prompts, read_standard_input};
+use super::{Common, carry, exit_code, log, prompts, read_standard_input};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
+use crate::services::open;
 use crate::session::{LoopLock, Session};
 use crate::ui::Ui;
 
@@ -41,7 +42,7 @@ pub(super) struct New {
 impl New {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let task = self.task(common, ui)?;
-        let (agent, wishes) = open::agent_and_wishes(common, ui.clone())?;
+        let (agent, wishes) = open::agent_and_wishes(&common.caller(ui))?;
         let longest = agent.manner.carriage.limit.characters / 2;
         if task.chars().count() > longest {
             return Err(
@@ -53,6 +54,7 @@ impl New {
         let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
         let mut session = Session::new(id, task, agent.manner.max_rounds, crate::session::now());
         session.choices.clone_from(&agent.manner.choices);
+        session.permissions.clone_from(&agent.manner.permissions);
         session.workspace = agent.workspace_from_base();
         session.outside_repository = agent.repository_from_workspace();
         self.adding.find(&agent, ui)?.put_into(&mut session);

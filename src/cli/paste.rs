@@ -6,15 +6,15 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, open, step};
-use crate::agent::ANYWAY;
+use super::{Common, step};
 use crate::courier::{Clipboard, Surroundings};
 use crate::error::{Error, Result};
-use crate::fs::{Durability, write_atomic};
-use crate::mailbox::{MAX_REPLY, Mailbox};
+use crate::mailbox::MAX_REPLY;
 use crate::reply;
+use crate::services::reply::RoundNumber;
+use crate::services::{self, open};
 use crate::ui::editor::{self, Draft};
-use crate::ui::{Ui, count, escape_line, has_prompt, shortened};
+use crate::ui::{Ui, count, escape_line, shortened};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,38 +41,31 @@ pub(super) struct Paste {
     anyway: bool,
 }
 
-/// Whether the round that a reply names must be the current one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Number {
-    MustMatch,
-    Anyway,
-}
-
 impl Paste {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let agent = open::files(common, ui)?;
-        let bytes = self.bytes(&agent.ui)?;
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+        let files = open::files(&common.caller(ui))?;
+        let bytes = self.bytes(ui)?;
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(Error::mendable("the reply is empty")
                 .hint("copy the chat's reply with its copy button, and try again"));
         }
         let number = if self.anyway {
-            Number::Anyway
+            RoundNumber::Anyway
         } else {
-            Number::MustMatch
+            RoundNumber::MustMatch
         };
-        let path = put(&agent.mailbox, &bytes, number)?;
-        agent.ui.say(&format!("Saved as `{}`.", path.display()));
+        let path = services::reply::put(&files.mailbox, &bytes, number)?;
+        ui.say(&format!("Saved as `{}`.", path.display()));
         Ok(ExitCode::SUCCESS)
     }
 
     fn bytes(&self, ui: &Ui) -> Result<Vec<u8>> {
         if self.edit {
-            return in_editor();
+            return in_editor(ui);
         }
         let is_typed = std::io::stdin().is_terminal();
         match &self.reply {
-            Some(file) if file.as_os_str() == "-" && has_prompt() => {
+            Some(file) if file.as_os_str() == "-" && ui.has_prompt() => {
                 Err(Error::usage("paste the reply into this line"))
             }
             Some(file) if file.as_os_str() == "-" && is_typed => typed(ui),
@@ -80,7 +73,7 @@ impl Paste {
             None if !is_typed => step::read("-".as_ref()),
             None => {
                 let clipboard = Clipboard::of(Surroundings::of_this_process());
-                if clipboard.ways_in().is_empty() && has_prompt() {
+                if clipboard.ways_in().is_empty() && ui.has_prompt() {
                     Err(Error::mendable("there is no way to a clipboard here")
                         .hint("paste the reply into this line, or use `/edit`"))
                 } else if clipboard.ways_in().is_empty() {
@@ -144,7 +137,7 @@ fn typed(ui: &Ui) -> Result<Vec<u8>> {
     }
 }
 
-fn in_editor() -> Result<Vec<u8>> {
+fn in_editor(ui: &Ui) -> Result<Vec<u8>> {
     let named = editor::of_this_person(|name| std::env::var_os(name));
     let program = named.ok_or_else(|| {
         Error::mendable("there is no editor").hint("set `VISUAL` or `EDITOR` to one")
@@ -155,18 +148,5 @@ fn in_editor() -> Result<Vec<u8>> {
         text: "",
         max_bytes: MAX_REPLY,
     };
-    editor::edit_draft(&program, draft).map(String::into_bytes)
-}
-
-/// Writes a reply into the inbox under a name of its own.
-pub(super) fn put(mailbox: &Mailbox, bytes: &[u8], number: Number) -> Result<PathBuf> {
-    let start = if number == Number::Anyway {
-        ANYWAY
-    } else {
-        "reply-"
-    };
-    let unique = uuid::Uuid::new_v4().simple().to_string();
-    let path = mailbox.inbox().join(format!("{start}{}.txt", &unique[..8]));
-    write_atomic(&path, bytes, Durability::Durable)?;
-    Ok(path)
+    editor::edit_draft(ui.terminal(), &program, draft).map(String::into_bytes)
 }

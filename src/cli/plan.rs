@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, open, resume};
+use super::Common;
 use crate::error::Result;
+use crate::services::{find, open};
 use crate::ui::Ui;
 
 /// Show the model's plan
@@ -17,13 +18,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let agent = open::files(common, ui)?;
-        let session = resume::find_any(&agent.store, &agent.ui, self.id.as_deref())?;
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+        let files = open::files(&common.caller(ui))?;
+        let session = find::find_any(&files.store, ui, self.id.as_deref())?;
         match &session.plan {
-            Some(plan) if common.json => agent.ui.data(&serde_json::json!({ "plan": plan })),
-            Some(plan) => agent.ui.spoken(plan),
-            None => agent.ui.say("The model has made no plan in this session."),
+            Some(plan) if common.json => ui.data(&serde_json::json!({ "plan": plan })),
+            Some(plan) => ui.spoken(plan),
+            None => ui.say("The model has made no plan in this session."),
         }
         Ok(ExitCode::SUCCESS)
     }

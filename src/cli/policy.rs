@@ -6,11 +6,12 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
-use super::guard::Testing;
-use super::{Common, open};
+use super::Common;
 use crate::approve::KeptRules;
 use crate::error::{Error, Result};
 use crate::policy::{self, CommandConfinement, Decision, Rule, Ruling};
+use crate::services::guard::Testing;
+use crate::services::open;
 use crate::ui::{Ui, escape_line};
 
 const EXAMPLES: &str = "\
@@ -72,7 +73,7 @@ struct Kept {
 
 impl PolicyArgs {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let place = open::place(common, ui, Testing::Unremembered)?;
+        let place = open::place(&common.caller(ui), Testing::Unremembered)?;
         let (base, kept) = (&place.base, &place.permit.kept_rules);
         let always = kept.load(base)?;
         let mut policy = place.permit.policy;

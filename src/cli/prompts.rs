@@ -6,13 +6,14 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Common, open};
-use crate::approve::{Answer, Takes};
+use super::Common;
+use crate::approve::{Answer, Question};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::prompts::{Owner, Prompt, Shelves};
+use crate::services::open;
 use crate::settings::{Base, Found, quoted};
-use crate::ui::{Ui, escape_line, escape_text, shortened};
+use crate::ui::{Ui, escape_line, shortened};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -147,13 +148,10 @@ pub(super) fn task(common: &Common, ui: &Ui, name: &str, words: &str) -> Result<
 
 fn ask(ui: &Ui, prompt: &Prompt) -> Result<()> {
     let file = prompt.file.display();
-    let question = format!(
-        "`{file}` came with this project. It says:\n\n{}\n\nShall this be your task? [y/N]",
-        indented(&prompt.text)
-    );
-    match ui.ask(&question, Takes::YesOrNo, &Interrupt::default()) {
+    let question = Question::about_template(&prompt.file, &prompt.text);
+    match ui.ask(&question, &Interrupt::default()) {
         answer if answer.is_yes() => Ok(()),
-        Answer::Nobody => Err(Error::mendable(format!(
+        Answer::Nobody | Answer::Elsewhere => Err(Error::mendable(format!(
             "`{file}` came with this project, and you have not seen it yet"
         ))
         .hint("use it once on a terminal, where it is shown to you first")
@@ -165,10 +163,4 @@ fn ask(ui: &Ui, prompt: &Prompt) -> Result<()> {
         Answer::Text(_) => Err(Error::mendable(format!("`/{}` was not used", prompt.name))
             .hint("agent new \"<task>\" begins a session with your own words")),
     }
-}
-
-fn indented(text: &str) -> String {
-    let lines = escape_text(text);
-    let lines: Vec<String> = lines.lines().map(|line| format!("  | {line}")).collect();
-    lines.join("\n")
 }

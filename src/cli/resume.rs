@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::add::AddFlags;
-use super::{Common, carry, choices, exit_code, log, open, read_standard_input, status};
+use super::{Common, carry, exit_code, log, read_standard_input, status};
 use crate::agent::Ending;
 use crate::error::{Error, Result};
-use crate::session::{LoopLock, Session, Store};
-use crate::ui::Ui;
+use crate::services::{self, find, open};
+use crate::session::LoopLock;
+use crate::ui::{Ui, escape_line};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,15 +56,15 @@ impl Resume {
             );
         }
         let mut lock = None;
-        let opened = open::session(common, ui.clone(), |store, ui| {
+        let opened = open::session(&common.caller(ui), |store, person| {
             lock = Some(LoopLock::take(store.directory())?);
             match &instruction {
-                Some(_) => find_any(store, ui, id.as_deref()),
-                None => find_open(store, ui, id.as_deref()),
+                Some(_) => find::find_any(store, person, id.as_deref()),
+                None => find::find_open(store, person, id.as_deref()),
             }
         })?;
         let (agent, mut session) = (opened.agent, opened.session);
-        choices::tell_not_kept(ui, &opened.not_kept);
+        tell_permissions(ui, &opened.not_kept, &opened.held_back);
         if session.is_at_limit() {
             let rounds = session.sequence_number.saturating_sub(1);
             session.round_limit = rounds.saturating_add(agent.manner.max_rounds);
@@ -74,15 +75,16 @@ impl Resume {
         log::start(&agent, &session, ui);
         agent.tell_session(&session, true);
         if id.is_none()
-            && let Some(line) = status::waiting::others(&agent.store, &session)
+            && let Some(line) =
+                status::others_line(&services::status::others(&agent.store, &session))
         {
             ui.say(&line);
         }
         let check = agent.manner.check.as_ref();
         let check =
-            check.and_then(|check| choices::check_line(&agent.store, &check.command, &session));
-        if let Some(line) = check {
-            ui.say(&format!("{line}."));
+            check.and_then(|check| services::status::check(&agent.store, &check.command, &session));
+        if let Some(check) = check {
+            ui.say(&format!("{}.", status::check_line(&check)));
         }
         let is_instructed = instruction.is_some();
         if let Some(instruction) = instruction {
@@ -145,41 +147,19 @@ pub(super) fn instruction(words: &[String]) -> Result<Option<String>> {
     Ok(Some(text.to_owned()))
 }
 
-/// The session that was named; else the one that a loop works on, or the latest unfinished one.
-pub(super) fn find(store: &Store, ui: &Ui, id: Option<&str>) -> Result<Session> {
-    let running = LoopLock::holder(store.directory()).and_then(|holder| holder.session);
-    let id = match (id, running) {
-        (Some(text), _) => store.named(text)?,
-        (None, Some(id)) => id,
-        (None, None) => return store.latest_unfinished(),
-    };
-    let (session, word) = store.load_or_rebuild(&id)?;
-    if let Some(word) = word {
-        ui.say(&word);
+/// Says what would permit more and is not in force: what the session was given earlier, and what the
+/// settings say by now.
+pub(super) fn tell_permissions(ui: &Ui, not_kept: &[String], held_back: &[String]) {
+    if !not_kept.is_empty() {
+        let flags = escape_line(&not_kept.join(" "));
+        ui.say(&format!(
+            "Given earlier and not in force now, because it permits more: `{flags}`. Say it again if you want it."
+        ));
     }
-    Ok(session)
-}
-
-/// The same, but not one that has ended.
-pub(super) fn find_open(store: &Store, ui: &Ui, id: Option<&str>) -> Result<Session> {
-    let session = find(store, ui, id)?;
-    if !session.is_complete {
-        return Ok(session);
-    }
-    let id = &session.session_id;
-    Err(Error::mendable(format!("session {id} has ended"))
-        .hint(format!(
-            "`agent resume {id} \"<what to do next>\"` continues it"
-        ))
-        .hint("`agent new \"<task>\"` begins another one"))
-}
-
-/// The session that was named, the one that a loop works on, or the latest one, ended or not.
-pub(super) fn find_any(store: &Store, ui: &Ui, id: Option<&str>) -> Result<Session> {
-    let holder = LoopLock::holder(store.directory());
-    if id.is_some() || holder.is_some_and(|holder| holder.session.is_some()) {
-        find(store, ui, id)
-    } else {
-        store.latest()
+    if !held_back.is_empty() {
+        let flags = escape_line(&held_back.join(" "));
+        ui.say(&format!(
+            "The settings permit more than this session began with, which stays as it was. To use it: `{flags}`."
+        ));
     }
 }

@@ -5,12 +5,13 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Common, open};
-use crate::approve::{Answer, Takes};
+use super::Common;
+use crate::approve::{Answer, Question};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::protocol::SessionId;
-use crate::session::{LoopLock, RoundLock};
+use crate::services::open::{self, SessionFiles};
+use crate::services::remove;
 use crate::ui::{Ui, count, escape_line};
 
 const EXAMPLES: &str = "\
@@ -42,56 +43,51 @@ struct Row<'a> {
 }
 
 impl Rm {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let files = open::files(common, ui)?;
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+        let files = open::files(&common.caller(ui))?;
         let mut ids: Vec<SessionId> = Vec::new();
         for text in &self.ids {
             let id = files.store.named(text)?;
-            refuse_a_running_one(&files, &id)?;
+            remove::ensure_idle(&files, &id)?;
             if !ids.contains(&id) {
                 ids.push(id);
             }
         }
         for id in &ids {
-            if self.yes || is_agreed(&files, id)? {
-                remove(common, &files, id)?;
+            if !self.yes && !is_agreed(&files, ui, id)? {
+                ui.say("Nothing was removed.");
+                continue;
+            }
+            let removed = remove::remove(&files, id)?;
+            if common.json {
+                ui.data(&Row {
+                    id: id.as_str(),
+                    messages: removed.messages,
+                    replies: removed.replies,
+                });
             } else {
-                files.ui.say("Nothing was removed.");
+                ui.say(&format!("Session {id} is removed."));
             }
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn refuse_a_running_one(files: &open::Files, id: &SessionId) -> Result<()> {
-    let Some(holder) = LoopLock::holder(files.store.directory()) else {
-        return Ok(());
-    };
-    // One that has just begun has not said yet what it works on.
-    if holder.session.as_ref().is_some_and(|other| other != id) {
-        return Ok(());
-    }
-    Err(Error::mendable(format!(
-        "session {id} is at work in process {}",
-        holder.process
-    ))
-    .hint("end that loop with Ctrl-C first"))
-}
-
-fn is_agreed(files: &open::Files, id: &SessionId) -> Result<bool> {
+fn is_agreed(files: &SessionFiles, ui: &Ui, id: &SessionId) -> Result<bool> {
     let (messages, replies) = files.mailbox.letters_of(id)?;
     let task = match files.store.summary(id) {
         Ok(summary) => format!(": {}", escape_line(summary.title())),
         Err(_) => String::new(),
     };
-    let question = format!(
-        "Session {id}{task}\nRemove it, with {} and {}? The workspace stays as it is, and what was done in it can no longer be undone. [y/N]",
+    let letters = format!(
+        "{} and {}",
         count(messages.len(), "message"),
         count_replies(replies.len()),
     );
-    match (files.ui).ask(&question, Takes::YesOrNo, &Interrupt::default()) {
+    let question = Question::about_removal(&format!("Session {id}{task}"), &letters);
+    match ui.ask(&question, &Interrupt::default()) {
         Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
-        Answer::Nobody => Err(Error::mendable(
+        Answer::Nobody | Answer::Elsewhere => Err(Error::mendable(
             "there is no terminal to ask on, so nothing was removed",
         )
         .hint("`--yes` removes it without asking")),
@@ -105,25 +101,4 @@ fn count_replies(amount: usize) -> String {
     } else {
         format!("{amount} replies")
     }
-}
-
-/// Removes what belongs to a session; its own file last, so that a second try finds the rest.
-fn remove(common: &Common, files: &open::Files, id: &SessionId) -> Result<()> {
-    let _alone = RoundLock::take(files.store.directory())?;
-    refuse_a_running_one(files, id)?;
-    let (messages, replies) = files.mailbox.letters_of(id)?;
-    for letter in messages.iter().chain(&replies) {
-        crate::fs::remove(letter)?;
-    }
-    files.store.remove(id)?;
-    if common.json {
-        files.ui.data(&Row {
-            id: id.as_str(),
-            messages: messages.len(),
-            replies: replies.len(),
-        });
-    } else {
-        files.ui.say(&format!("Session {id} is removed."));
-    }
-    Ok(())
 }

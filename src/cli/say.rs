@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, open, resume};
+use super::Common;
 use crate::error::{Error, Result};
-use crate::protocol::Event;
-use crate::session::{LoopLock, Source};
+use crate::services::say::{self, SaidOutcome};
+use crate::services::{find, open};
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
@@ -29,36 +29,40 @@ pub(super) struct Say {
 }
 
 impl Say {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         tell_in(common, ui, self.session.as_deref(), &self.text.join(" "))?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Leaves a note for the model of the latest session, and says what becomes of it.
-pub(super) fn tell(common: &Common, ui: Ui, text: &str) -> Result<()> {
+/// Tells the model of the latest session something, and says what becomes of it.
+pub(super) fn tell(common: &Common, ui: &Ui, text: &str) -> Result<()> {
     tell_in(common, ui, None, text)
 }
 
-fn tell_in(common: &Common, ui: Ui, session: Option<&str>, text: &str) -> Result<()> {
+fn tell_in(common: &Common, ui: &Ui, session: Option<&str>, text: &str) -> Result<()> {
     if text.trim().is_empty() {
         return Err(Error::usage("there is nothing to say").hint("agent say \"use spaces\""));
     }
-    let agent = open::files(common, ui)?;
-    let mut session = resume::find(&agent.store, &agent.ui, session)?;
-    let notes = agent.store.notes(&session.session_id);
-    notes.add(Source::Person, text.trim())?;
-    let text = text.trim().to_owned();
-    (agent.store.events(&session.session_id)).append(Event::Note { text });
-    let is_running = LoopLock::is_at_work_on(agent.store.directory(), &session.session_id);
-    let what = match session.open_question() {
-        Some(question) if is_running => format!("Answers: {}", question.question.trim()),
-        Some(question) => format!(
+    let files = open::files(&common.caller(ui))?;
+    let mut session = find::find(&files.store, ui, session)?;
+    let what = match say::say(&files, &mut session, text)? {
+        SaidOutcome::Answer { question } => format!("Answers: {}", question.trim()),
+        SaidOutcome::Note { is_late: true, .. } => {
+            "The question was answered already. Noted: the model gets it with the next message."
+                .to_owned()
+        }
+        SaidOutcome::Note {
+            open: Some(question),
+            ..
+        } => format!(
             "Noted. The model gets it with the next message. It asked: {}",
-            question.question.trim()
+            question.trim()
         ),
-        None => "Noted. The model gets it with the next message.".to_owned(),
+        SaidOutcome::Note { open: None, .. } => {
+            "Noted. The model gets it with the next message.".to_owned()
+        }
     };
-    agent.ui.say(&what);
+    ui.say(&what);
     Ok(())
 }

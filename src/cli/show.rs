@@ -7,16 +7,17 @@ use std::time::Duration;
 use clap::Args;
 use jiff::tz::TimeZone;
 
-use super::open::Files;
-use super::{Common, list, open, resume};
+use super::{Common, list};
 use crate::approve::Input;
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::mailbox::Doorbell;
 use crate::protocol::{Envelope, Event};
+use crate::services::find;
+use crate::services::open::{self, SessionFiles};
 use crate::session::{EventReader, Session, Summary};
 use crate::transcript::{Letter, Round, Transcript};
-use crate::ui::{Ui, count, escape_line, escape_text, has_prompt, heading, quoted, step_lines};
+use crate::ui::{Ui, count, escape_line, escape_text, heading, quoted, step_lines};
 
 /// How often a session is looked at where nothing reports changes.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -51,25 +52,25 @@ pub(super) struct Show {
 }
 
 impl Show {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let files = open::files(common, ui)?;
-        let session = resume::find_any(&files.store, &files.ui, self.id.as_deref())?;
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+        let files = open::files(&common.caller(ui))?;
+        let session = find::find_any(&files.store, ui, self.id.as_deref())?;
         if self.follow {
-            return follow(files, &session, self.from);
+            return follow(&files, ui, &session, self.from);
         }
         let transcript = Transcript::gather(&session, &files.store, &files.mailbox, self.round)?;
         if let (Some(number), true) = (self.round, transcript.rounds.is_empty()) {
             return Err(no_round(&session, number));
         }
         if transcript.unreadable_lines > 0 {
-            files.ui.say(&format!(
+            ui.say(&format!(
                 "{} of the journal could not be read and are left out.",
                 count(transcript.unreadable_lines, "line")
             ));
         }
         if common.json {
             for round in &transcript.rounds {
-                files.ui.data(round);
+                ui.data(round);
             }
             return Ok(ExitCode::SUCCESS);
         }
@@ -77,20 +78,20 @@ impl Show {
             (Some(_), Some(round)) => whole(&session, round),
             _ => overview(&session, &transcript),
         };
-        files.ui.folded_page(&text);
+        ui.folded_page(&text);
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// Shows events as they come, until the session ends or the person stops.
-fn follow(files: Files, session: &Session, from: Option<u64>) -> Result<ExitCode> {
-    if has_prompt() {
+fn follow(files: &SessionFiles, ui: &Ui, session: &Session, from: Option<u64>) -> Result<ExitCode> {
+    if ui.has_prompt() {
         return Err(Error::usage("this terminal shows what happens already")
             .hint("`agent show --follow` watches a session from another one"));
     }
     let folder = files.store.folder(&session.session_id);
     // Nobody is asked here: how to decide elsewhere is told instead.
-    let ui = files.ui.with_input(Input::Refuse);
+    let ui = ui.clone().with_input(Input::Refuse);
     let interrupt = Interrupt::from_signals()?;
     let bell = Doorbell::on(&folder);
     let waker = bell.waker();

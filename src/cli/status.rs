@@ -1,7 +1,5 @@
 //! `agent status`: where things stand and what to do now.
 
-pub(super) mod waiting;
-
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -9,14 +7,19 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Common, approve, choices, list, open, resume};
+use super::{Common, list};
 use crate::agent::message_of;
 use crate::compose::{Meter, measure};
 use crate::error::Result;
 use crate::mailbox::Posted;
 use crate::protocol::{Status as Became, StepResult};
-use crate::session::{Count, LoopLock, Session, Summary};
+use crate::services::open::SessionFiles;
+use crate::services::status::{self, CheckStanding, SessionStanding};
+use crate::session::{Count, Session, Summary};
 use crate::ui::{Ui, count, escape_line, heading, length, shown, space};
+
+/// How many other sessions are named.
+const NAMED: usize = 3;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,36 +38,33 @@ pub(super) struct StatusArgs {
 }
 
 impl StatusArgs {
-    pub(super) fn run(self, common: &Common, ui: Ui) -> Result<ExitCode> {
-        let mut agent = open::files(common, ui)?;
-        let mut session = resume::find(&agent.store, &agent.ui, self.id.as_deref())?;
-        choices::recall_files(&mut agent, common, &session)?;
-        let id = session.session_id.clone();
-        let posted = agent.mailbox.posted(&id, session.sequence_number);
-        let message = posted.as_ref().map(|posted| Message::of(&agent, posted));
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+        let standing = status::status(&common.caller(ui), self.id.as_deref())?;
+        let posted = standing.posted.as_ref();
+        let message = posted.map(|posted| Message::of(&standing.files, posted));
         if common.json {
-            agent.ui.data(&Report {
-                session: &session,
+            ui.data(&Report {
+                session: &standing.session,
                 message,
             });
             return Ok(ExitCode::SUCCESS);
         }
-        agent
-            .ui
-            .folded_page(&standing(&agent, &session, message.as_ref()));
-        let pending = approve::show_pending(&agent, &id);
-        let next = next(&agent, &mut session, posted.as_ref(), pending);
+        ui.folded_page(&in_short(&standing, message.as_ref()));
+        for question in &standing.questions {
+            ui.tell(&question.event());
+        }
         let mut text = format!("\n{}\n", heading("What to do now"));
-        for line in next {
+        for line in next(&standing) {
             let _ = writeln!(text, "  {line}");
         }
-        agent.ui.folded_page(&text);
+        ui.folded_page(&text);
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// Where the session stands, in a few lines.
-fn standing(agent: &open::Files, session: &Session, message: Option<&Message<'_>>) -> String {
+fn in_short(standing: &SessionStanding, message: Option<&Message<'_>>) -> String {
+    let session = &standing.session;
     let summary = Summary::of(session);
     let task = session.task.lines().next().unwrap_or_default();
     let mut text = format!(
@@ -81,9 +81,8 @@ fn standing(agent: &open::Files, session: &Session, message: Option<&Message<'_>
         files_changed(summary.changed_files),
         list::age(crate::session::now(), summary.updated_at),
     );
-    let _ = writeln!(text, "Workspace {}", shown(&agent.workspace));
-    let is_taken = !session.is_complete && waiting::is_taken(agent, session);
-    if is_taken {
+    let _ = writeln!(text, "Workspace {}", shown(&standing.files.workspace));
+    if !session.is_complete && standing.is_taken {
         let _ = writeln!(
             text,
             "The reply to it is taken, and not carried out to its end"
@@ -91,21 +90,57 @@ fn standing(agent: &open::Files, session: &Session, message: Option<&Message<'_>
     } else if !session.last_results.is_empty() {
         let _ = writeln!(text, "The last reply: {}", tally(&session.last_results));
     }
-    if let Some(line) = choices::check_line(&agent.store, &agent.check, session) {
-        let _ = writeln!(text, "{line}");
+    if let Some(check) = &standing.check {
+        let _ = writeln!(text, "{}", check_line(check));
     }
     if let Some(message) = message {
         let _ = writeln!(text, "{message}");
     }
-    let notes = agent.store.notes(&session.session_id).all().len();
-    if notes > 0 {
+    if standing.notes > 0 {
         let _ = writeln!(
             text,
             "The message after it tells the model {}",
-            count(notes, "note")
+            count(standing.notes, "note")
         );
     }
     text
+}
+
+/// How the check stands, in a line.
+pub(super) fn check_line(check: &CheckStanding) -> String {
+    let outcome = check.outcome.as_ref();
+    let state = match outcome.map(|outcome| (outcome.status, &outcome.message)) {
+        Some((Became::Ok, message)) => format!("passes ({message})"),
+        Some((Became::Failed, message)) => format!("fails ({message})"),
+        Some((Became::Refused, message)) => format!("is refused ({message})"),
+        Some((Became::Skipped, _)) | None => "has not run yet".to_owned(),
+    };
+    let since = if check.is_outdated {
+        "; it has not run since rounds were undone or redone"
+    } else {
+        ""
+    };
+    escape_line(&format!("The check `{}` {state}{since}", check.command))
+}
+
+/// A line about the other sessions that are not finished; nothing if there are none.
+pub(super) fn others_line(others: &[Summary]) -> Option<String> {
+    let named = others.iter().take(NAMED).map(|one| {
+        let title: String = one.title().chars().take(40).collect();
+        format!("{} ({})", one.session_id, escape_line(&title))
+    });
+    let named: Vec<String> = named.collect();
+    if named.is_empty() {
+        return None;
+    }
+    let more = match others.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        rest => format!(" and {rest} more"),
+    };
+    Some(format!(
+        "Also unfinished: {}{more}; `agent resume ID` continues one.",
+        named.join(", ")
+    ))
 }
 
 /// `3 ok, 1 failed`.
@@ -119,16 +154,9 @@ fn tally(results: &[StepResult]) -> String {
 }
 
 /// What the person does next, a line each.
-fn next(
-    agent: &open::Files,
-    session: &mut Session,
-    posted: Option<&Posted>,
-    pending: usize,
-) -> Vec<String> {
-    let id = session.session_id.clone();
-    let running = LoopLock::holder(agent.store.directory()).and_then(|holder| holder.session);
-    let is_running = running.as_ref() == Some(&id);
-    if session.is_complete {
+fn next(standing: &SessionStanding) -> Vec<String> {
+    let id = &standing.session.session_id;
+    if standing.session.is_complete {
         return vec![
             format!(
                 "It has ended. `agent resume {id} \"...\"` goes on with a further instruction."
@@ -137,17 +165,14 @@ fn next(
         ];
     }
     let mut next = Vec::new();
-    let is_taken = waiting::is_taken(agent, session);
-    if pending > 0 {
+    let (is_running, is_taken) = (standing.is_running, standing.is_taken);
+    if !standing.questions.is_empty() {
         next.push(
             "Decide with: agent approve [N|all], or agent decline [N|all] --reason \"...\""
                 .to_owned(),
         );
-    } else if let Some(question) = session.open_question() {
-        next.push(format!(
-            "The model asks: {}",
-            escape_line(&question.question)
-        ));
+    } else if let Some(question) = &standing.model_question {
+        next.push(format!("The model asks: {}", escape_line(question)));
         next.push("Answer with: agent say \"...\"".to_owned());
     } else if is_taken && is_running {
         next.push("Wait: the reply is being carried out.".to_owned());
@@ -155,13 +180,14 @@ fn next(
         next.push(format!(
             "Nothing is to be pasted: `agent resume {id}` carries the reply out to its end."
         ));
-    } else if let Some(name) = waiting::in_inbox(agent, session).filter(|_| !is_running) {
-        let name = escape_line(&name);
+    } else if let Some(name) = standing.reply_in_inbox.as_ref().filter(|_| !is_running) {
+        let name = escape_line(name);
         next.push(format!(
             "A reply is waiting in the inbox, `{name}`: `agent resume {id}` takes it."
         ));
     } else {
-        next.extend(paste(posted, agent.mailbox.inbox()));
+        let inbox = standing.files.mailbox.inbox();
+        next.extend(paste(standing.posted.as_ref(), inbox));
     }
     let is_told = next.iter().any(|line| line.contains("agent resume"));
     if !is_running && !is_told {
@@ -169,7 +195,7 @@ fn next(
             "`agent` is not running: `agent resume {id}` continues."
         ));
     }
-    next.extend(waiting::others(&agent.store, session));
+    next.extend(others_line(&standing.others));
     next
 }
 
@@ -199,7 +225,7 @@ struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    fn of(agent: &open::Files, posted: &'a Posted) -> Self {
+    fn of(agent: &SessionFiles, posted: &'a Posted) -> Self {
         let meter = measure(&message_of(posted));
         Self {
             posted,

@@ -5,11 +5,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, choices, exit_code, log, open, paste, read_standard_input, resume};
+use super::{Common, exit_code, log, read_standard_input, resume};
 use crate::agent::Agent;
 use crate::error::{Error, Result};
 use crate::mailbox;
 use crate::mailbox::{Arrival, Candidate, Inbox, Reading};
+use crate::services::reply::{self, RoundNumber};
+use crate::services::{find, open};
 use crate::session::{LoopLock, Session};
 use crate::ui::Ui;
 
@@ -34,16 +36,16 @@ pub(super) struct StepArgs {
 impl StepArgs {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let mut lock = None;
-        let opened = open::session(common, ui.clone(), |store, ui| {
+        let opened = open::session(&common.caller(ui), |store, person| {
             lock = Some(LoopLock::take(store.directory())?);
-            resume::find_open(store, ui, self.id.as_deref())
+            find::find_open(store, person, self.id.as_deref())
         })?;
         let (agent, session) = (opened.agent, opened.session);
-        choices::tell_not_kept(ui, &opened.not_kept);
+        resume::tell_permissions(ui, &opened.not_kept, &opened.held_back);
         log::start(&agent, &session, ui);
         let find = |session: &Session| match &self.reply {
             Some(file) => {
-                let path = paste::put(&agent.mailbox, &read(file)?, paste::Number::MustMatch)?;
+                let path = reply::put(&agent.mailbox, &read(file)?, RoundNumber::MustMatch)?;
                 Candidate::at(path).map(Some)
             }
             None => waiting(&agent, session).map(Some),
@@ -54,7 +56,8 @@ impl StepArgs {
 
 /// The oldest reply that lies in the inbox.
 fn waiting(agent: &Agent, session: &Session) -> Result<Candidate> {
-    let mut inbox = Inbox::watch(&agent.mailbox, crate::reply::end_mark);
+    let inbox = Inbox::watch(&agent.mailbox, crate::reply::end_mark);
+    let mut inbox = inbox.telling(agent.person.clone());
     while let Some(arrival) = inbox.poll(&session.end_mark()) {
         match arrival {
             Arrival::Reply(candidate) => {

@@ -7,15 +7,12 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
+use super::Common;
 use super::diff::FoldedOutput;
-use super::{Common, open, resume};
-use crate::agent::Agent;
 use crate::agent::undo::{Reversal, Wish, ensure_restored, files, named, obstacle};
-use crate::approve::{Answer, Takes};
 use crate::checkpoint::{Force, Restored};
-use crate::error::{Error, Kind, Result};
-use crate::protocol::SessionId;
-use crate::session::Store;
+use crate::error::{Error, Result};
+use crate::services::undo::{self, PlannedReversal};
 use crate::ui::{Ui, escape_line};
 
 /// How many files of a kind are named on the terminal.
@@ -88,44 +85,39 @@ fn reverse(
     wish: Wish,
     consent: &Consent,
 ) -> Result<ExitCode> {
-    let find = |store: &Store, ui: &Ui| resume::find_any(store, ui, id);
-    let opened = open::session(common, ui.clone(), find)?;
-    let (agent, id) = (opened.agent, opened.session.session_id);
-    let reversal = agent.plan(&id, wish)?;
+    let planned = undo::plan(&common.caller(ui), id, wish)?;
     let force = if consent.force {
         Force::KeepCopies
     } else {
         Force::Skip
     };
-    show(&agent, ui, &id, &reversal, force);
+    let shown = shown(&planned, force);
+    ui.say(&shown);
     // Nothing of it can be done: that is told at once, instead of asking first.
-    let plan = &reversal.plan;
-    let is_vain = force == Force::Skip && plan.steps.is_empty() && !plan.conflicts.is_empty();
-    if !consent.yes && !is_vain && !is_agreed(&agent, ui)? {
+    if !consent.yes && !planned.is_vain(force) && !is_agreed(&planned, &shown)? {
         ui.say("Nothing was done.");
         return Ok(ExitCode::SUCCESS);
     }
-    let restored = agent.carry_out(&id, &reversal, force)?;
-    tell(&agent, ui, &id, &reversal, &restored);
+    let restored = planned.carry_out(force)?;
+    tell(ui, &planned, &restored);
     if common.json {
-        ui.data(&UndoOutcome::of(&reversal, &restored));
+        ui.data(&UndoOutcome::of(&planned.reversal, &restored));
     }
     ensure_restored(&restored)?;
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn is_agreed(agent: &Agent, ui: &Ui) -> Result<bool> {
-    match ui.ask("Do it? [y/N]", Takes::YesOrNo, &agent.interrupt) {
-        answer @ Answer::Text(_) => Ok(answer.is_yes()),
-        Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
-        Answer::Nobody => Err(Error::mendable(
-            "there is no terminal to ask on, so nothing was done",
-        )
-        .hint("`--yes` does it without asking")),
-    }
+/// Asks about what was shown; another terminal may answer too.
+pub(super) fn is_agreed(planned: &PlannedReversal, shown: &str) -> Result<bool> {
+    planned.is_agreed(shown)?.ok_or_else(|| {
+        Error::mendable("there is no terminal to ask on, so nothing was done")
+            .hint("`--yes` does it without asking")
+    })
 }
 
-pub(super) fn show(agent: &Agent, ui: &Ui, id: &SessionId, reversal: &Reversal, force: Force) {
+/// What would change, in words for the person.
+pub(super) fn shown(planned: &PlannedReversal, force: Force) -> String {
+    let (id, reversal) = (&planned.session, &planned.reversal);
     let rounds = named(&reversal.rounds);
     let plan = &reversal.plan;
     let mut text = match reversal.wish {
@@ -133,7 +125,7 @@ pub(super) fn show(agent: &Agent, ui: &Ui, id: &SessionId, reversal: &Reversal, 
         Wish::Redo => format!("Redoing {rounds} of session {id}:"),
     };
     let mut steps = files(&plan.steps);
-    let mut folded = FoldedOutput::of(agent, false);
+    let mut folded = FoldedOutput::of(planned.generated());
     for step in &steps {
         folded.count(&step.path);
     }
@@ -172,7 +164,7 @@ pub(super) fn show(agent: &Agent, ui: &Ui, id: &SessionId, reversal: &Reversal, 
             "\nWhat {stay} changed stays as it is: no checkpoint could be taken."
         );
     }
-    ui.say(&text);
+    text
 }
 
 fn more(count: usize) -> String {
@@ -186,13 +178,8 @@ fn item(path: &Path, what: &str) -> String {
     format!("\n  {} {what}", escape_line(&path.to_string_lossy()))
 }
 
-pub(super) fn tell(
-    agent: &Agent,
-    ui: &Ui,
-    id: &SessionId,
-    reversal: &Reversal,
-    restored: &Restored,
-) {
+pub(super) fn tell(ui: &Ui, planned: &PlannedReversal, restored: &Restored) {
+    let (id, reversal) = (&planned.session, &planned.reversal);
     let rounds = named(&reversal.rounds);
     let it = if reversal.rounds.len() == 1 {
         "it"
@@ -215,7 +202,7 @@ pub(super) fn tell(
         text.push_str(&item(&kept.path, &copy));
     }
     if !restored.aside.is_empty() {
-        let place = agent.removed(id, reversal);
+        let place = planned.removed();
         let _ = write!(
             text,
             "\nNothing is lost: what was removed or replaced and has no other copy ({}) is kept for 30 days in {}",
@@ -224,13 +211,15 @@ pub(super) fn tell(
         );
     }
     // Those in the plan were shown; these came up on the way.
-    let planned = &reversal.plan.conflicts;
-    let others = restored.skipped.iter().filter(|one| !planned.contains(one));
+    let foreseen = &reversal.plan.conflicts;
+    let others = restored
+        .skipped
+        .iter()
+        .filter(|one| !foreseen.contains(one));
     for conflict in others.take(SHOWN) {
         text.push_str(&item(&conflict.path, &obstacle(conflict)));
     }
-    let has_ended = (agent.store.load(id)).is_ok_and(|session| session.is_complete);
-    if has_ended {
+    if planned.has_ended() {
         let _ = write!(
             text,
             "\nThe session has ended; `agent resume {id} \"...\"` tells the model first."

@@ -6,19 +6,19 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::observe::Observer;
 use super::sight::{self, Sight};
 use super::{Clipboard, Found, Message, Surroundings, Use, Wishes, notice};
-use crate::approve::{Answer, Answers, Takes};
+use crate::approve::{Asker, Question, Verdict};
 use crate::error::Result;
 use crate::fs::{Durability, create_directory, write_atomic};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Doorbell, Mailbox, Waker};
-use crate::protocol::{ClipboardNews, Event, EventSink, SessionId};
+use crate::protocol::{ClipboardNews, Event, SessionId};
 use crate::ui::Ui;
 
 /// How long the loop gets to tell of a message before a courier tells what became of it.
@@ -41,7 +41,7 @@ impl Couriers {
         mailbox: &Mailbox,
         session: &SessionId,
         ui: Ui,
-        events: Arc<dyn EventSink>,
+        asker: Asker,
         interrupt: &Interrupt,
     ) -> Option<Self> {
         if wishes.are_none() {
@@ -60,7 +60,7 @@ impl Couriers {
             waker: bell.waker(),
             wishes,
             ui,
-            events,
+            asker,
             round: None,
         };
         let over = Arc::clone(&is_over);
@@ -94,7 +94,7 @@ struct Courier {
     waker: Waker,
     wishes: Wishes,
     ui: Ui,
-    events: Arc<dyn EventSink>,
+    asker: Asker,
     round: Option<WaitingRound>,
 }
 
@@ -113,25 +113,25 @@ struct WaitingRound {
 #[derive(Debug)]
 struct OpenCourierQuestion {
     what: CourierQuestion,
-    answer: Receiver<Answer>,
+    answer: Receiver<Option<Verdict>>,
     /// Ends the wait for the answer.
-    cancel: Sender<Answer>,
+    over: Interrupt,
 }
 
 /// A question that is forgotten is not asked any more.
 impl Drop for OpenCourierQuestion {
     fn drop(&mut self) {
-        let _ = self.cancel.send(Answer::Nobody);
+        self.over.raise();
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum CourierQuestion {
-    /// May the next part go to the clipboard?
+    /// The next part goes to the clipboard.
     NextPart,
-    /// May the program look at the clipboard at all?
+    /// We look at the clipboard at all.
     MayLook,
-    /// May this text be used?
+    /// This text is used.
     MayUse(String),
 }
 
@@ -199,7 +199,7 @@ impl Courier {
         let WaitingRound { message, next, .. } = round;
         let text = match message.paste(*next) {
             Ok(text) => text,
-            Err(trouble) => return self.events.emit(Event::from(&trouble)),
+            Err(trouble) => return self.asker.person.emit(Event::from(&trouble)),
         };
         let name = message.name(*next);
         match self.clipboard.put(&text, &self.ui) {
@@ -220,8 +220,8 @@ impl Courier {
         }
         let name = message.name(*next);
         if self.ui.is_interactive() {
-            let question = format!("Paste it and send it, then press Enter for {name}.");
-            round.asked = Some(self.ask(CourierQuestion::NextPart, &question));
+            let question = Question::about_next_part(message.mark.sequence, &name);
+            round.asked = Some(self.ask(CourierQuestion::NextPart, question));
         } else {
             self.tell(ClipboardNews::NextPart {
                 message: name,
@@ -244,10 +244,8 @@ impl Courier {
         if self.remembered().is_some() || !self.ui.is_interactive() {
             return;
         }
-        round.asked = Some(self.ask(
-            CourierQuestion::MayLook,
-            "May `agent` look at the clipboard while it waits, and take a text from it that ends with the end mark of the round? [y/N]",
-        ));
+        let question = Question::about_clipboard(round.message.mark.sequence);
+        round.asked = Some(self.ask(CourierQuestion::MayLook, question));
     }
 
     fn go_on(&mut self, round: &mut WaitingRound) {
@@ -255,37 +253,35 @@ impl Courier {
         if let Some(answer) = round.asked.as_ref().and_then(answer)
             && let Some(asked) = round.asked.take()
         {
-            self.hear(round, asked.what.clone(), &answer);
+            self.hear(round, asked.what.clone(), answer.as_ref());
         }
         if round.asked.is_none() && round.observer.is_some() {
             self.observe(round);
         }
     }
 
-    fn hear(&mut self, round: &mut WaitingRound, question: CourierQuestion, answer: &Answer) {
-        match question {
+    fn hear(&mut self, round: &mut WaitingRound, what: CourierQuestion, verdict: Option<&Verdict>) {
+        let is_yes = matches!(verdict, Some(Verdict::Yes | Verdict::Always));
+        let is_no = matches!(verdict, Some(Verdict::No { .. }));
+        match what {
             CourierQuestion::NextPart => {
-                if let Answer::Text(text) = answer {
+                if is_yes {
                     self.copy_next(round);
-                    // Where there is no prompt, every line comes here.
-                    if !text.trim().is_empty() && !answer.is_yes() {
-                        self.tell(ClipboardNews::TypedCounted);
-                    }
                 }
             }
             CourierQuestion::MayLook => {
                 // Ctrl-C, the end of the input and an Enter that came too early are no answer.
-                if answer.is_yes() || answer.is_no() {
-                    self.remember(answer.is_yes());
+                if is_yes || is_no {
+                    self.remember(is_yes);
                 }
-                if answer.is_yes() {
+                if is_yes {
                     self.begin_watching(round);
                 } else {
                     self.tell_unwatched();
                 }
             }
             CourierQuestion::MayUse(text) => {
-                if answer.is_yes() {
+                if is_yes {
                     self.use_reply(round, &text);
                 }
             }
@@ -312,9 +308,10 @@ impl Courier {
         };
         match sight::look(&text, &round.message.mark) {
             Sight::Reply if self.wishes.found == Found::Asked => {
-                let question = format!("Use the reply on the clipboard ({})? [y/N]", size(&text));
                 if self.ui.is_interactive() {
-                    round.asked = Some(self.ask(CourierQuestion::MayUse(text), &question));
+                    let sequence = round.message.mark.sequence;
+                    let question = Question::about_clipboard_reply(sequence, &size(&text), &text);
+                    round.asked = Some(self.ask(CourierQuestion::MayUse(text), question));
                 } else {
                     self.tell(ClipboardNews::HasReply);
                 }
@@ -336,34 +333,30 @@ impl Courier {
         });
         round.observer = None;
         if let Err(trouble) = put(&self.mailbox, text) {
-            self.events.emit(Event::from(&trouble));
+            self.asker.person.emit(Event::from(&trouble));
         }
     }
 
     /// Puts a question and lets a thread wait for the answer.
-    fn ask(&self, what: CourierQuestion, question: &str) -> OpenCourierQuestion {
-        let takes = match what {
-            CourierQuestion::NextPart => Takes::Enter,
-            CourierQuestion::MayLook | CourierQuestion::MayUse(_) => Takes::YesOrNo,
-        };
-        let answers = Answers::until(&self.interrupt).taking(takes);
-        self.ui.prompt(question, &answers);
-        let cancel = answers.sender();
+    fn ask(&self, what: CourierQuestion, question: Question) -> OpenCourierQuestion {
+        let over = Interrupt::default();
+        let raised = over.clone();
+        self.interrupt.on_raise(move || raised.raise());
         let (sender, answer) = mpsc::channel();
-        let waker = self.waker.clone();
+        let (waker, asker, until) = (self.waker.clone(), self.asker.clone(), over.clone());
         thread::spawn(move || {
-            let _ = sender.send(answers.first());
+            let verdict = asker.pose(question, &until).unwrap_or_else(|trouble| {
+                asker.person.emit(Event::from(&trouble));
+                None
+            });
+            let _ = sender.send(verdict);
             waker.wake();
         });
-        OpenCourierQuestion {
-            what,
-            answer,
-            cancel,
-        }
+        OpenCourierQuestion { what, answer, over }
     }
 
     fn tell(&self, news: ClipboardNews) {
-        self.events.emit(Event::Clipboard(news));
+        self.asker.person.emit(Event::Clipboard(news));
     }
 
     fn may_look(&self) -> bool {
@@ -380,7 +373,7 @@ impl Courier {
         let word: &[u8] = if may_look { b"yes\n" } else { b"no\n" };
         let kept = self.wishes.memory.as_deref().map(|path| keep(path, word));
         if let Some(Err(trouble)) = kept {
-            self.events.emit(Event::from(&trouble));
+            self.asker.person.emit(Event::from(&trouble));
         }
     }
 }

@@ -12,14 +12,14 @@ use super::settle::Stat;
 
 /// The kind of an entry of the inbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum EntryKind {
+pub(super) enum InboxEntryKind {
     /// A regular file with the name of a reply.
     Reply(Stat),
     /// Something that the person should hear of.
     Odd(Oddity),
 }
 
-impl EntryKind {
+impl InboxEntryKind {
     /// True if it cannot be taken as it is.
     pub(super) fn is_odd(&self) -> bool {
         matches!(self, Self::Odd(_)) || self.is_empty()
@@ -48,7 +48,7 @@ pub(super) enum Oddity {
 #[derive(Debug)]
 pub(super) struct Examined {
     /// Its kind.
-    pub(super) found: EntryKind,
+    pub(super) found: InboxEntryKind,
     /// How long ago it was written, renamed or given other attributes; zero if that is in doubt.
     pub(super) age: Duration,
     /// Differs when anything of it was changed, also who may read it; 0 where the platform does not
@@ -66,7 +66,7 @@ pub(super) fn examine(path: &Path, file_name: &str) -> Option<Examined> {
     let Ok(metadata) = fs::metadata(path) else {
         let is_there = path.symlink_metadata().is_ok();
         return is_there.then_some(Examined {
-            found: EntryKind::Odd(Oddity::DanglingLink),
+            found: InboxEntryKind::Odd(Oddity::DanglingLink),
             age: Duration::ZERO,
             changed: 0,
         });
@@ -75,11 +75,11 @@ pub(super) fn examine(path: &Path, file_name: &str) -> Option<Examined> {
         return None;
     }
     let found = if !metadata.is_file() {
-        EntryKind::Odd(Oddity::NotAFile)
+        InboxEntryKind::Odd(Oddity::NotAFile)
     } else if kind == NameKind::Other {
-        EntryKind::Odd(Oddity::OtherType)
+        InboxEntryKind::Odd(Oddity::OtherType)
     } else {
-        EntryKind::Reply(Stat::of(&metadata))
+        InboxEntryKind::Reply(Stat::of(&metadata))
     };
     Some(Examined {
         found,

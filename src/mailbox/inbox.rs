@@ -10,6 +10,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::entry::Oddity;
@@ -17,7 +18,7 @@ use super::settle::Stat;
 use super::sighting::{FindEndMark, ListingExtent, MAX_FILES, Sightings};
 use super::watch::{self, InboxWatch, Signals, Waker};
 use super::{Arrival, Candidate, Mailbox, Notice, name};
-use crate::protocol::EndMark;
+use crate::protocol::{EndMark, Event, EventSink};
 
 /// How often the directory is looked at when nothing is reported.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -36,6 +37,8 @@ pub struct Inbox {
     home: Option<Identity>,
     sightings: Sightings,
     notices: VecDeque<Notice>,
+    /// Hears of replies that are still being written.
+    events: Option<Arc<dyn EventSink>>,
     /// The problem with the directory that was last reported.
     trouble: Option<String>,
 }
@@ -72,10 +75,18 @@ impl Inbox {
             home: home_of(&mailbox.inbox),
             sightings: Sightings::new(find_end_mark),
             notices: VecDeque::new(),
+            events: None,
             trouble: None,
         };
         inbox.start_watch();
         inbox
+    }
+
+    /// Tells of replies that are still being written.
+    #[must_use]
+    pub fn telling(mut self, events: Arc<dyn EventSink>) -> Self {
+        self.events = Some(events);
+        self
     }
 
     /// A handle with which another thread ends the wait.
@@ -163,6 +174,15 @@ impl Inbox {
             ),
         }
         let overview = self.sightings.overview(&self.directory, round, now);
+        if let Some(events) = &self.events {
+            for (name, bytes) in &overview.arriving {
+                let name = name.to_string_lossy().into_owned();
+                events.emit(Event::Arriving {
+                    name,
+                    bytes: *bytes,
+                });
+            }
+        }
         for (name, oddity) in overview.oddities {
             self.notices.push_back(describe(&name, oddity));
         }

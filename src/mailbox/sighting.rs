@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::entry::{EntryKind, Examined, Oddity, examine};
+use super::entry::{Examined, InboxEntryKind, Oddity, examine};
 use super::name::{self, NameKind};
 use super::read;
 use super::settle::{self, Evidence, SETTLE, SettleLook, Stat};
@@ -35,6 +35,8 @@ pub(super) struct Overview {
     pub(super) reply: Option<(OsString, Stat)>,
     /// Problems to report, each once.
     pub(super) oddities: Vec<(OsString, Oddity)>,
+    /// Replies that are not whole yet and have grown, with their sizes.
+    pub(super) arriving: Vec<(OsString, u64)>,
     /// When the next file may have settled.
     pub(super) wait: Option<Duration>,
 }
@@ -60,7 +62,7 @@ pub(super) struct Sightings {
 
 #[derive(Debug)]
 struct Sighting {
-    found: EntryKind,
+    found: InboxEntryKind,
     /// See [`Examined::changed`].
     changed: i128,
     since: Instant,
@@ -73,6 +75,8 @@ struct Sighting {
     /// The round for which it was handed out: once each, or a loop that leaves it would spin.
     delivered: Option<EndMark>,
     is_told: bool,
+    /// How long it was when it was last told that it arrives.
+    told_size: u64,
 }
 
 /// The state of the program that writes a file.
@@ -180,6 +184,7 @@ impl Sightings {
             tail: ReplyTail::Unread,
             delivered: None,
             is_told: false,
+            told_size: 0,
         }
     }
 
@@ -198,6 +203,9 @@ impl Sightings {
                     }
                 }
                 FileVerdict::Wait(rest) => {
+                    if let Some(size) = sighting.news_of_size(rest) {
+                        overview.arriving.push((name.clone(), size));
+                    }
                     overview.wait = Some(overview.wait.map_or(rest, |wait| wait.min(rest)));
                 }
                 FileVerdict::Tell(oddity) => overview.oddities.push((name.clone(), oddity)),
@@ -239,7 +247,8 @@ impl Sighting {
             self.held_still |= self.is_still(now);
         } else {
             let is_resumed = std::mem::take(&mut self.held_still);
-            if let (EntryKind::Reply(old), EntryKind::Reply(new)) = (&self.found, &found) {
+            if let (InboxEntryKind::Reply(old), InboxEntryKind::Reply(new)) = (&self.found, &found)
+            {
                 let is_longer = old.inode == new.inode && 0 < old.size && old.size < new.size;
                 self.has_grown |= is_longer && is_resumed;
             }
@@ -262,8 +271,8 @@ impl Sighting {
     ) -> FileVerdict {
         let still = now.saturating_duration_since(self.since);
         let stat = match &self.found {
-            EntryKind::Odd(oddity) => return self.tell(*oddity, SETTLE.saturating_sub(still)),
-            EntryKind::Reply(stat) => stat.clone(),
+            InboxEntryKind::Odd(oddity) => return self.tell(*oddity, SETTLE.saturating_sub(still)),
+            InboxEntryKind::Reply(stat) => stat.clone(),
         };
         let is_old_news = self.is_told && self.found.is_empty();
         if is_old_news || self.delivered.as_ref() == Some(round) {
@@ -278,6 +287,20 @@ impl Sighting {
             SettleLook::Wait(rest) => FileVerdict::Wait(rest),
             SettleLook::Empty => self.tell(Oddity::Empty, Duration::ZERO),
         }
+    }
+
+    /// The size of a reply that takes its time, each once. One that is about to be whole is not worth
+    /// a word.
+    fn news_of_size(&mut self, rest: Duration) -> Option<u64> {
+        let InboxEntryKind::Reply(stat) = &self.found else {
+            return None;
+        };
+        let is_new = stat.size > 0 && stat.size != self.told_size;
+        if !is_new || rest <= SETTLE {
+            return None;
+        }
+        self.told_size = stat.size;
+        Some(stat.size)
     }
 
     /// Names an oddity once, and not before it stayed for a while: tools make such files too.

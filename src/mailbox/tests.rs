@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::protocol::EndMark;
+use crate::protocol::{EndMark, Event, EventSink};
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
@@ -49,6 +49,34 @@ impl Post {
         assert!(self.claim(&candidate).is_some());
         (candidate.name, text)
     }
+}
+
+/// Keeps what it is told.
+#[derive(Debug, Default)]
+struct CollectingSink(std::sync::Mutex<Vec<Event>>);
+
+impl EventSink for CollectingSink {
+    fn emit(&self, event: Event) {
+        self.0.lock().unwrap().push(event);
+    }
+}
+
+#[test]
+fn a_reply_that_takes_its_time_is_told_while_it_arrives() {
+    let post = Post::new();
+    let events = std::sync::Arc::new(CollectingSink::default());
+    let mut inbox = post.watch().telling(events.clone());
+    save(&post.path("slow.txt"), "the first words");
+    assert_eq!(post.receive(&mut inbox).0, "slow.txt");
+    let arriving = Event::Arriving {
+        name: "slow.txt".to_owned(),
+        bytes: 15,
+    };
+    assert_eq!(*events.0.lock().unwrap(), [arriving]);
+    // One that ends with the mark of the round is there at once.
+    save(&post.path("quick.txt"), "done\n[END ab12cd34#1]\n");
+    assert_eq!(post.receive(&mut inbox).0, "quick.txt");
+    assert_eq!(events.0.lock().unwrap().len(), 1);
 }
 
 fn session() -> SessionId {

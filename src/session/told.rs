@@ -37,6 +37,7 @@ impl Session {
             chat_tokens: _,
             circles: _,
             choices: _,
+            permissions: _,
             workspace: _,
             sandbox: _,
             network_granted: _,

@@ -12,6 +12,7 @@ use super::loosens::Loosens;
 use super::origin::Origin;
 use super::value::Value;
 use super::{Layers, suggestion};
+use crate::policy::Approval;
 
 const APPROVAL: &str = "Approval";
 const PLAN: &str = "plan";
@@ -44,8 +45,46 @@ impl Layers {
         (rules, not_kept)
     }
 
+    /// Holds the settings to what was in force when the session began, where that is stricter; gives
+    /// the flags that would say what the settings permit by now.
+    pub(super) fn hold_to_beginning(
+        &mut self,
+        rules: &mut BTreeMap<&'static str, String>,
+    ) -> Vec<String> {
+        let mut held_back = Vec::new();
+        for (key, then) in std::mem::take(&mut self.began_with) {
+            let now = self.value_of(key);
+            // What waits for a plan keeps its mode, and the work after it is no looser.
+            if self.is_flagged(key) || key.is_as_strict(&now, &then) {
+                continue;
+            }
+            if key.loosens == Loosens::Adds {
+                let besides = rules.entry(key.name).or_default();
+                *besides = key.added(besides, &then.to_string());
+                continue;
+            }
+            let value = suggestion::quoted(Path::new(&now.to_string()));
+            held_back.push(format!("{} {value}", key.flag));
+            let stricter = if key.is_as_strict(&then, &now) {
+                then
+            } else {
+                key.in_both(&then, &now)
+            };
+            self.above.push(Layer {
+                origin: Origin::Session,
+                values: vec![(key, stricter)],
+            });
+        }
+        held_back
+    }
+
     /// The `Approval` that would hold if nobody had said `plan`.
-    pub(super) fn work_approval(&self) -> String {
+    pub(super) fn work_approval(&self) -> Approval {
+        // What is no word of the table was refused; should one come here, it permits nothing.
+        self.work_approval_word().parse().unwrap_or(Approval::Plan)
+    }
+
+    fn work_approval_word(&self) -> String {
         let is_work = |value: &&Value| value.to_string() != PLAN;
         let Some(key) = Key::named(APPROVAL) else {
             return String::new();

@@ -63,6 +63,7 @@ pub struct Overrides {
     current_directory: PathBuf,
     values: Vec<(String, String)>,
     kept: Vec<(String, String)>,
+    began_with: Vec<(String, String)>,
 }
 
 impl Overrides {
@@ -72,6 +73,7 @@ impl Overrides {
             current_directory: current_directory.into(),
             values: Vec::new(),
             kept: Vec::new(),
+            began_with: Vec::new(),
         }
     }
 
@@ -80,6 +82,14 @@ impl Overrides {
     #[must_use]
     pub fn keeping(mut self, flag: &str, value: &str) -> Self {
         self.kept.push((flag.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Holds a setting to what was in force when the session began, where that is stricter than the
+    /// settings and no flag of now says otherwise.
+    #[must_use]
+    pub fn beginning_with(mut self, flag: &str, value: &str) -> Self {
+        self.began_with.push((flag.to_owned(), value.to_owned()));
         self
     }
 
@@ -102,7 +112,16 @@ impl Overrides {
 
     /// What the session was given earlier.
     pub(super) fn kept(&self) -> Result<Vec<(&'static Key, Value)>> {
-        let layers = self.kept.iter().map(|(flag, text)| self.layer(flag, text));
+        self.values_of(&self.kept)
+    }
+
+    /// What was in force when the session began.
+    pub(super) fn began_with(&self) -> Result<Vec<(&'static Key, Value)>> {
+        self.values_of(&self.began_with)
+    }
+
+    fn values_of(&self, flags: &[(String, String)]) -> Result<Vec<(&'static Key, Value)>> {
+        let layers = flags.iter().map(|(flag, text)| self.layer(flag, text));
         let values = layers.map(|layer| Ok(layer?.values));
         let values: Result<Vec<_>> = values.collect();
         Ok(values?.into_iter().flatten().collect())

@@ -85,6 +85,15 @@ impl Key {
         items.join(self.separator())
     }
 
+    /// What two lists of permissions have in common.
+    pub(super) fn in_both(&self, one: &Value, other: &Value) -> Value {
+        let (one, other) = (one.to_string(), other.to_string());
+        let others: Vec<&str> = self.items(&other).collect();
+        let items = self.items(&one).filter(|item| others.contains(item));
+        let items: Vec<&str> = items.collect();
+        Value::Text(items.join(self.separator()).into())
+    }
+
     fn items<'a>(&self, list: &'a str) -> impl Iterator<Item = &'a str> {
         list.split(self.separator()).filter(|item| !item.is_empty())
     }

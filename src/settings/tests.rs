@@ -1,5 +1,6 @@
 //! What holds about loading as a whole.
 
+use crate::protocol::Housekeeping;
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -272,13 +273,13 @@ fn flags_and_environment_need_no_trust() {
 fn what_loosens_is_left_out_with_a_notice() {
     let project = Project::new(r#"{"Commands": "off", "Network": "on"}"#);
     let loaded = project.layers().settle(&project.trust).unwrap();
-    assert_eq!(loaded.settings.network, "off");
+    assert_eq!(loaded.settings.network, Network::Off);
     assert_eq!(loaded.settings.commands, Commands::Off);
     assert_eq!(loaded.untrusted[0].key, "Network");
     assert!(loaded.notices[0].contains("does not count"));
     project.layers().confirm(&project.trust).unwrap();
     let loaded = project.layers().settle(&project.trust).unwrap();
-    assert_eq!(loaded.settings.network, "on");
+    assert_eq!(loaded.settings.network, Network::On);
     assert!(loaded.notices.is_empty());
 }
 
@@ -290,9 +291,9 @@ fn what_tightens_counts_without_trust_and_nobody_is_asked() {
     assert_eq!(project.layers().untrusted(&project.trust), []);
     let loaded = project.load(&[], &[]).unwrap();
     let settings = &loaded.settings;
-    assert_eq!(settings.approval, "ask");
-    assert_eq!(settings.policy, "strict");
-    assert_eq!(settings.sandbox, "required");
+    assert_eq!(settings.approval, Approval::Ask);
+    assert_eq!(settings.policy, Strictness::Strict);
+    assert_eq!(settings.sandbox, SandboxMode::Required);
     assert_eq!(loaded.notices, [""; 0]);
 }
 
@@ -303,8 +304,12 @@ fn a_no_is_remembered_for_the_file_as_it_is() {
     project.layers().decline(&project.trust).unwrap();
     assert!(project.layers().is_declined(&project.trust));
     let loaded = project.load(&[], &[]).unwrap();
-    assert_eq!(loaded.settings.approval, "ask", "what tightens counts");
-    assert_eq!(loaded.settings.network, "off");
+    assert_eq!(
+        loaded.settings.approval,
+        Approval::Ask,
+        "what tightens counts"
+    );
+    assert_eq!(loaded.settings.network, Network::Off);
     assert!(loaded.notices[0].contains("you said no to that file"));
     let changed = br#"{"Agent": {"Network": "ask"}}"#;
     write_atomic(&project.file(), changed, Durability::Atomic).unwrap();
@@ -432,7 +437,11 @@ fn a_default_of_an_earlier_version_in_the_file_is_told_once() {
         layers.tell_pinned_default(&trust)
     };
     let earlier = r#"{"Agent": {"MaxRounds": 20, "CommandTimeoutSeconds": 30}}"#;
-    assert!(told(earlier).unwrap().contains("The default is 120 now"));
+    let news = told(earlier);
+    assert!(
+        matches!(&news, Some(Housekeeping::EarlierDefault { default, .. }) if default == "120"),
+        "{news:?}"
+    );
     assert_eq!(told(earlier), None);
     assert_eq!(told(r#"{"Agent": {"CommandTimeoutSeconds": 31}}"#), None);
     assert_eq!(told(include_str!("../../appsettings.json")), None);

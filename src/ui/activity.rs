@@ -11,6 +11,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::live::{self, Colour, Row};
 use super::step::elapsed;
+use super::terminal::Terminal;
 use super::{escape_line, shortened};
 
 /// How long a command runs before it is worth a line, and how often that is drawn.
@@ -91,7 +92,7 @@ impl State {
 
 impl Activity {
     /// Begins to tell of a command.
-    pub(super) fn begin(name: &str, colour: Colour) -> Self {
+    pub(super) fn begin(terminal: Arc<Terminal>, name: &str, colour: Colour) -> Self {
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
                 name: name.to_owned(),
@@ -102,7 +103,7 @@ impl Activity {
             over: Condvar::new(),
         });
         let ticking = Arc::clone(&shared);
-        let thread = thread::spawn(move || ticking.tick(colour));
+        let thread = thread::spawn(move || ticking.tick(&terminal, colour));
         Self {
             shared,
             thread: Some(thread),
@@ -120,20 +121,20 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tick(&self, colour: Colour) {
+    fn tick(&self, terminal: &Terminal, colour: Colour) {
         let mut state = self.state();
         let mut next = Instant::now() + TICK;
         while !state.is_over {
             let rest = next.saturating_duration_since(Instant::now());
             if rest.is_zero() {
-                live::set_progress(Some(state.row(live::size().0)), colour);
+                (terminal.rows).set_progress(Some(state.row(live::size().0)), colour);
                 next = Instant::now() + TICK;
                 continue;
             }
             let waited = self.over.wait_timeout(state, rest);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        live::set_progress(None, colour);
+        (terminal.rows).set_progress(None, colour);
     }
 }
 

@@ -6,8 +6,8 @@ use anstyle::{AnsiColor, Style};
 
 use super::plain::count;
 use super::wrap::{cut, folded};
-use super::{diff, escape_line, escape_text};
-use crate::protocol::{ApprovalKind, Event};
+use super::{diff, escape_line, escape_text, news};
+use crate::protocol::{Event, QuestionKind};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -19,7 +19,9 @@ const YELLOW: Style = AnsiColor::Yellow.on_default();
 pub(super) fn asked(event: &Event, columns: Option<usize>, is_interactive: bool) -> String {
     let Event::Approval {
         kind,
+        key,
         number,
+        round,
         command,
         title,
         shown,
@@ -30,6 +32,9 @@ pub(super) fn asked(event: &Event, columns: Option<usize>, is_interactive: bool)
     else {
         return String::new();
     };
+    if command.is_empty() {
+        return asked_elsewhere(*kind, key, title, shown, (*number, *round), is_interactive);
+    }
     let is_script = command == "RUN_COMMAND";
     let size = if is_script {
         format!(
@@ -72,22 +77,44 @@ pub(super) fn asked(event: &Event, columns: Option<usize>, is_interactive: bool)
     text + &fitting(words)
 }
 
+/// A question that one line answers. The terminal that asks it shows it at its prompt.
+fn asked_elsewhere(
+    kind: QuestionKind,
+    key: &str,
+    title: &str,
+    shown: &str,
+    rounds: (u32, u32),
+    is_interactive: bool,
+) -> String {
+    if is_interactive {
+        return String::new();
+    }
+    let title = escape_line(title);
+    let text = escape_text(&news::asked(kind, &title, shown, rounds));
+    let shown = if kind == QuestionKind::Undo {
+        format!("{}\n", escape_text(shown))
+    } else {
+        String::new()
+    };
+    format!(
+        "\n{shown}{text}\n  Decide with `agent approve {key}` or `agent decline {key}` in this directory.\n"
+    )
+}
+
 /// How to decide from elsewhere.
-fn how(kind: ApprovalKind, number: u32) -> String {
+fn how(kind: QuestionKind, number: u32) -> String {
     match kind {
-        ApprovalKind::Step => format!(
+        _ if kind.is_step() => format!(
             "Decide with `agent approve {number}` or `agent decline {number} --reason \"...\"` in this directory."
         ),
-        ApprovalKind::Plan => {
+        QuestionKind::Plan => {
             "Decide with `agent approve` or `agent decline --reason \"...\"` in this directory."
                 .to_owned()
         }
-        ApprovalKind::Secrets => {
-            "Decide with `agent approve` or `agent decline` in this directory.".to_owned()
-        }
-        ApprovalKind::Network => format!(
+        QuestionKind::Network => format!(
             "Run it again with the network: `agent approve {number}`, for the whole session `agent approve {number} --always`; else `agent decline {number}`."
         ),
+        _ => "Decide with `agent approve` or `agent decline` in this directory.".to_owned(),
     }
 }
 
@@ -99,10 +126,15 @@ pub(super) fn decided(event: &Event) -> String {
         title,
         decision,
         reason,
+        ..
     } = event
     else {
         return String::new();
     };
+    // Of a question that one line answers, what comes of it tells enough.
+    if command.is_empty() {
+        return String::new();
+    }
     let style = match decision.as_str() {
         "yes" | "all" | "always" | "edit" | "once" | "session" => GREEN,
         _ => YELLOW,
@@ -137,7 +169,8 @@ mod tests {
 
     fn on(columns: Option<usize>, command: &str, shown: &str) -> String {
         let event = Event::Approval {
-            kind: ApprovalKind::Step,
+            kind: QuestionKind::Step,
+            key: "3".to_owned(),
             number: 3,
             round: 2,
             command: command.to_owned(),
@@ -146,6 +179,7 @@ mod tests {
             why: "it uses the network".to_owned(),
             may: "use the network".to_owned(),
             proposal: None,
+            hash: String::new(),
         };
         let text = asked(&event, columns, true);
         anstream::adapter::strip_str(&text).to_string()

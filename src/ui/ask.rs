@@ -2,17 +2,19 @@
 
 use std::io;
 use std::sync::mpsc::Sender;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::approve::{Answer, Takes};
+use super::terminal::Terminal;
+use crate::approve::Answer;
+use crate::protocol::AcceptedLines;
 
 /// A question as it is put at the prompt.
 #[derive(Debug)]
 pub(super) struct PromptQuestion {
     pub(super) number: u64,
     pub(super) text: String,
-    pub(super) takes: Takes,
+    pub(super) takes: AcceptedLines,
     pub(super) sender: Sender<Answer>,
 }
 
@@ -20,8 +22,8 @@ pub(super) struct PromptQuestion {
 ///
 /// A thread reads, because a read of standard input cannot be called off. Should the answer come
 /// another way, the thread stays behind and serves the next question.
-pub(super) fn read_line(sender: Sender<Answer>) {
-    let mut reader = reader();
+pub(super) fn read_line(terminal: &Arc<Terminal>, sender: Sender<Answer>) {
+    let mut reader = terminal.reader();
     reader.recipient = Some(sender);
     if reader.is_reading {
         // What was begun under the question before is no answer to this one.
@@ -29,13 +31,14 @@ pub(super) fn read_line(sender: Sender<Answer>) {
         return;
     }
     reader.is_reading = true;
-    thread::spawn(|| {
+    let terminal = Arc::clone(terminal);
+    thread::spawn(move || {
         let mut line = String::new();
         let answer = match io::stdin().read_line(&mut line) {
             Ok(0) | Err(_) => Answer::Nobody,
             Ok(_) => Answer::Text(line.trim_end_matches(['\n', '\r']).to_owned()),
         };
-        let mut reader = self::reader();
+        let mut reader = terminal.reader();
         reader.is_reading = false;
         if let Some(recipient) = reader.recipient.take() {
             let _ = recipient.send(answer);
@@ -44,17 +47,14 @@ pub(super) fn read_line(sender: Sender<Answer>) {
 }
 
 /// The one thread that reads standard input where there is no prompt, and who gets the line.
-#[derive(Debug)]
-struct Reader {
+#[derive(Debug, Default)]
+pub(super) struct LineReader {
     is_reading: bool,
     recipient: Option<Sender<Answer>>,
 }
 
-static READER: Mutex<Reader> = Mutex::new(Reader {
-    is_reading: false,
-    recipient: None,
-});
-
-fn reader() -> MutexGuard<'static, Reader> {
-    READER.lock().unwrap_or_else(PoisonError::into_inner)
+impl Terminal {
+    fn reader(&self) -> MutexGuard<'_, LineReader> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -13,14 +13,14 @@ use std::thread;
 
 use self::answer::Typed;
 use self::watcher::Watcher;
-use super::{Ui, editor};
+use super::{Ui, editor, news};
 use crate::approve::{
     Answer, Answers, Attending, Pending, Question, Verdict, decided, is_over, script_title,
 };
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::mailbox::Doorbell;
-use crate::protocol::ApprovalKind;
+use crate::protocol::{AcceptedLines, ClipboardNews, Event, QuestionKind, QuestionLife, is_yes};
 
 /// How many questions are answered at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(super) fn attend(
     });
     Attending::until(move || {
         is_withdrawn.store(true, Ordering::SeqCst);
-        let _ = sender.send(Answer::Nobody);
+        let _ = sender.send(Answer::Elsewhere);
         let _ = thread.join();
     })
 }
@@ -86,6 +86,9 @@ impl Dialog {
         pending: &Pending,
         questions: &[Question],
     ) -> Self {
+        let takes = questions
+            .first()
+            .map_or_else(AcceptedLines::default, |question| question.kind.takes());
         let items = questions.iter().map(|question| Item {
             question: question.clone(),
             verdict: None,
@@ -98,7 +101,7 @@ impl Dialog {
             questions: questions.to_vec(),
             items: items.collect(),
             manner: Manner::Together,
-            answers: Answers::until(interrupt),
+            answers: Answers::until(interrupt).taking(takes),
             is_prompted: false,
             last_shown: None,
             editor: editor::of_this_person(|name| std::env::var_os(name)),
@@ -124,12 +127,20 @@ impl Dialog {
                     self.hear(&line)?;
                 }
                 Answer::Interrupted => return Ok(()),
-                // A file has changed, or the terminal has nothing more to say: a file still can.
-                Answer::Nobody => {}
+                Answer::Nobody => self.end_of_input()?,
+                Answer::Elsewhere => {}
             }
             self.collect()?;
         }
         Ok(())
+    }
+
+    /// The terminal has nothing more to say. What outlives this process is still decided by a file;
+    /// for the rest nobody is waited for.
+    fn end_of_input(&mut self) -> Result<()> {
+        let is_live = |at: &usize| self.items[*at].question.kind.life() == QuestionLife::WhileAsked;
+        let open: Vec<usize> = self.open().into_iter().filter(is_live).collect();
+        self.decide_all(&open, &Verdict::Skip)
     }
 
     fn open(&self) -> Vec<usize> {
@@ -205,7 +216,15 @@ impl Dialog {
             Some(typed) if open.len() > 1 && self.manner == Manner::Together => {
                 self.hear_about_all(&open, &typed)
             }
-            Some(typed) => self.hear_about(first, open.len(), typed),
+            Some(typed) => {
+                self.hear_about(first, open.len(), typed)?;
+                let kind = self.items[first].question.kind;
+                // Where there is no prompt, every line comes here.
+                if kind == QuestionKind::NextPart && !line.trim().is_empty() && !is_yes(line) {
+                    (self.ui).tell(&Event::Clipboard(ClipboardNews::TypedCounted));
+                }
+                Ok(())
+            }
             None if line.trim().is_empty() => Ok(()),
             None => {
                 self.complain();
@@ -291,15 +310,18 @@ impl Dialog {
         } else {
             verdict
         };
-        (self.pending)
-            .decide(&self.questions[at], &verdict)
-            .map(|_| ())
+        let is_first = self.pending.decide(&self.questions[at], &verdict)?;
+        if !is_first {
+            self.ui
+                .say("That was answered elsewhere already; the first answer counts.");
+        }
+        Ok(())
     }
 
     /// Lets the person change the script, which is then asked about anew.
     fn edit(&mut self, at: usize) {
         let question = &self.items[at].question;
-        let is_plan = question.kind == ApprovalKind::Plan;
+        let is_plan = question.kind == QuestionKind::Plan;
         if question.command != "RUN_COMMAND" && !is_plan {
             self.ui
                 .say("Only scripts can be edited; say `n` and why to have a change made.");
@@ -309,7 +331,7 @@ impl Dialog {
             self.ui.say("No editor is known: set `VISUAL` or `EDITOR`.");
             return;
         };
-        match editor::edit(editor, &question.shown) {
+        match editor::edit(self.ui.terminal(), editor, &question.shown) {
             Ok(script) if script.trim().is_empty() => {
                 self.ui.say("There is nothing left; it stays as it was.");
             }
@@ -329,16 +351,17 @@ impl Dialog {
 
 fn single_prompt(item: &Item, open: usize) -> String {
     match item.question.kind {
-        ApprovalKind::Step => {}
-        ApprovalKind::Network => {
+        _ if item.question.command.is_empty() => return news::inquiry(&item.question),
+        QuestionKind::Network => {
             return "Run again with the network? o once, s this session, n no, q stop".to_owned();
         }
-        ApprovalKind::Secrets => {
+        QuestionKind::Secrets => {
             return "Send them as they are? y yes, n keep them back, q stop".to_owned();
         }
-        ApprovalKind::Plan => {
+        QuestionKind::Plan => {
             return "Approve the plan? y yes, n no (say what to change), e edit, q stop".to_owned();
         }
+        _ => {}
     }
     let mut choices = vec!["y yes".to_owned(), "n no (a reason may follow)".to_owned()];
     if open > 1 {

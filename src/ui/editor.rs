@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 
+use super::terminal::Terminal;
 use crate::error::{Error, Result};
 use crate::platform::programs;
 use crate::policy::{Script, read_script};
@@ -30,18 +31,18 @@ pub fn of_this_person(variable: impl Fn(&str) -> Option<OsString>) -> Option<Str
 }
 
 /// Opens a script in the editor and gives what it was saved as.
-pub(super) fn edit(editor: &str, script: &str) -> Result<String> {
+pub(super) fn edit(terminal: &Terminal, editor: &str, script: &str) -> Result<String> {
     let draft = Draft {
         what: "script",
         file_name: "script.sh",
         text: script,
         max_bytes: 256 * 1024,
     };
-    edit_draft(editor, draft)
+    edit_draft(terminal, editor, draft)
 }
 
 /// Opens a text in the editor and gives what it was saved as.
-pub fn edit_draft(editor: &str, draft: Draft<'_>) -> Result<String> {
+pub fn edit_draft(terminal: &Terminal, editor: &str, draft: Draft<'_>) -> Result<String> {
     let what = draft.what;
     let failed = || Error::mendable(format!("could not edit the {what} with `{editor}`"));
     let words = match read_script(editor) {
@@ -54,7 +55,7 @@ pub fn edit_draft(editor: &str, draft: Draft<'_>) -> Result<String> {
     let path = directory.path().join(draft.file_name);
     crate::fs::write_atomic(&path, draft.text.as_bytes(), crate::fs::Durability::Atomic)?;
     let mut command = programs::command(program).map_err(|cause| failed().because(cause))?;
-    let _terminal = super::lend_terminal();
+    let _lent = terminal.lend();
     let status = command
         .args(arguments)
         .arg(&path)
@@ -88,19 +89,19 @@ mod tests {
     #[test]
     fn gives_what_the_editor_saved() {
         assert_eq!(
-            edit("sed -i s/test/check/", "cargo test\n").unwrap(),
+            edit(&Terminal::default(), "sed -i s/test/check/", "cargo test\n").unwrap(),
             "cargo check\n"
         );
     }
 
     #[test]
     fn an_editor_that_fails_is_named() {
-        let error = edit("no-such-editor --wait", "ls").unwrap_err();
+        let error = edit(&Terminal::default(), "no-such-editor --wait", "ls").unwrap_err();
         assert!(
             error.to_string().contains("`no-such-editor --wait`"),
             "{error}"
         );
-        let error = edit("vi; rm x", "ls").unwrap_err();
+        let error = edit(&Terminal::default(), "vi; rm x", "ls").unwrap_err();
         assert!(error.hints()[0].contains("VISUAL"));
     }
 }

@@ -1,7 +1,8 @@
 //! The rows at the foot of the terminal that stay while lines are printed above them.
 //!
-//! All voices of the process share one terminal, so this is one for the process. Whoever prints
-//! does it through [`above`]: the rows are taken away, the text is printed, the rows come back.
+//! All voices share one [`Terminal`](super::terminal::Terminal), which has one foot. Whoever prints
+//! does it through [`LiveRows::above`]: the rows are taken away, the text is printed, the rows come
+//! back.
 //! What a row says is decided elsewhere.
 
 use std::fmt::Write as _;
@@ -49,7 +50,7 @@ pub(super) struct Rows {
 }
 
 /// What stands at the foot of the terminal.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Foot {
     colour: Colour,
     progress: Option<Row>,
@@ -64,75 +65,74 @@ struct Drawn {
     cursor: (usize, usize),
 }
 
-static FOOT: Mutex<Foot> = Mutex::new(Foot {
-    colour: Colour::Off,
-    progress: None,
-    prompt: None,
-    drawn: None,
-});
+/// The rows of one terminal.
+#[derive(Debug, Default)]
+pub(super) struct LiveRows(Mutex<Foot>);
 
-fn foot() -> MutexGuard<'static, Foot> {
-    FOOT.lock().unwrap_or_else(PoisonError::into_inner)
-}
+impl LiveRows {
+    fn foot(&self) -> MutexGuard<'_, Foot> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
-/// Prints above the rows; only one prints at a time.
-pub(super) fn above(print: impl FnOnce()) {
-    let mut foot = foot();
-    foot.erase();
-    print();
-    foot.draw();
-}
+    /// Prints above the rows; only one prints at a time.
+    pub(super) fn above(&self, print: impl FnOnce()) {
+        let mut foot = self.foot();
+        foot.erase();
+        print();
+        foot.draw();
+    }
 
-/// Writes what moves nothing on the screen.
-pub(super) fn beside(write: impl FnOnce()) {
-    let _foot = foot();
-    write();
-}
+    /// Writes what moves nothing on the screen.
+    pub(super) fn beside(&self, write: impl FnOnce()) {
+        let _foot = self.foot();
+        write();
+    }
 
-/// Shows another prompt, or none.
-pub(super) fn set_prompt(prompt: Option<Rows>, colour: Colour) {
-    let mut foot = foot();
-    foot.colour = colour;
-    if foot.prompt != prompt {
+    /// Shows another prompt, or none.
+    pub(super) fn set_prompt(&self, prompt: Option<Rows>, colour: Colour) {
+        let mut foot = self.foot();
+        foot.colour = colour;
+        if foot.prompt != prompt {
+            foot.erase();
+            foot.prompt = prompt;
+            foot.draw();
+        }
+    }
+
+    /// Shows another line of progress, or none.
+    pub(super) fn set_progress(&self, progress: Option<Row>, colour: Colour) {
+        let mut foot = self.foot();
+        foot.colour = colour;
+        if foot.progress != progress {
+            foot.erase();
+            foot.progress = progress;
+            foot.draw();
+        }
+    }
+
+    /// Draws the rows anew, because the terminal has another width or was used by another program.
+    pub(super) fn redraw(&self, prompt: Option<Rows>) {
+        let mut foot = self.foot();
         foot.erase();
         foot.prompt = prompt;
         foot.draw();
     }
-}
 
-/// Shows another line of progress, or none.
-pub(super) fn set_progress(progress: Option<Row>, colour: Colour) {
-    let mut foot = foot();
-    foot.colour = colour;
-    if foot.progress != progress {
-        foot.erase();
-        foot.progress = progress;
+    /// Clears the screen and draws the rows at its top.
+    pub(super) fn clear(&self, prompt: Option<Rows>) {
+        let mut foot = self.foot();
+        foot.drawn = None;
+        write("\x1b[H\x1b[2J");
+        foot.prompt = prompt;
         foot.draw();
     }
-}
 
-/// Draws the rows anew, because the terminal has another width or was used by another program.
-pub(super) fn redraw(prompt: Option<Rows>) {
-    let mut foot = foot();
-    foot.erase();
-    foot.prompt = prompt;
-    foot.draw();
-}
-
-/// Clears the screen and draws the rows at its top.
-pub(super) fn clear(prompt: Option<Rows>) {
-    let mut foot = foot();
-    foot.drawn = None;
-    write("\x1b[H\x1b[2J");
-    foot.prompt = prompt;
-    foot.draw();
-}
-
-/// Lets stand what was drawn, because others have written since: the next rows are drawn beneath.
-pub(super) fn forget() {
-    let mut foot = foot();
-    foot.prompt = None;
-    foot.drawn = None;
+    /// Lets stand what was drawn, because others have written since: the next rows are drawn beneath.
+    pub(super) fn forget(&self) {
+        let mut foot = self.foot();
+        foot.prompt = None;
+        foot.drawn = None;
+    }
 }
 
 impl Foot {

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use super::plain::{DIM, RenderContext, count};
 use super::{Volume, escape_line, escape_text};
-use crate::approve::Inquiry;
+use crate::approve::Question;
 use crate::protocol::{
-    ApprovalKind, Bounded, Circling, ClipboardNews, Event, Housekeeping, KeptSecret, OutwardLink,
-    Recovery, SandboxProperty, UncoveredFile,
+    AcceptedLines, Bounded, Circling, ClipboardNews, Event, Housekeeping, KeptSecret, OutwardLink,
+    QuestionKind, Recovery, SandboxProperty, UncoveredFile,
 };
 
 /// How many files of a kind are named.
@@ -24,22 +24,65 @@ pub(super) fn volume(event: &Event) -> Volume {
         | Event::Done { .. }
         | Event::RoundLimit { .. }
         | Event::Interrupted { .. } => Volume::Quiet,
-        Event::Housekeeping(Housekeeping::JournalCompacted { .. }) => Volume::Verbose,
+        Event::Housekeeping(Housekeeping::JournalCompacted { .. }) | Event::Arriving { .. } => {
+            Volume::Verbose
+        }
         _ => Volume::Normal,
     }
 }
 
-/// A question that is asked on the spot.
-pub(super) fn inquiry(inquiry: &Inquiry) -> String {
-    match inquiry {
-        Inquiry::ModelQuestion => "Your answer:".to_owned(),
-        Inquiry::EarlierRound { name, says, is } => format!(
-            "The reply `{name}` says round {says}, this is round {is}. Use it anyway? [y/N]"
+/// A question that one line answers, without the ways to answer it; empty for those with a dialog of
+/// their own.
+pub(super) fn asked(kind: QuestionKind, title: &str, shown: &str, rounds: (u32, u32)) -> String {
+    match kind {
+        QuestionKind::Step | QuestionKind::Network | QuestionKind::Plan | QuestionKind::Secrets => {
+            String::new()
+        }
+        QuestionKind::Model => "Your answer:".to_owned(),
+        QuestionKind::OtherRound => {
+            let (says, is) = rounds;
+            format!("The reply `{title}` says round {says}, this is round {is}. Use it anyway?")
+        }
+        QuestionKind::NextPart => format!("Paste it and send it, then press Enter for {title}."),
+        QuestionKind::Clipboard => "May `agent` look at the clipboard while it waits, and take a text from it that ends with the end mark of the round?".to_owned(),
+        QuestionKind::ClipboardReply => format!("Use the reply on the clipboard ({title})?"),
+        QuestionKind::Undo => "Do it?".to_owned(),
+        QuestionKind::Remove => format!(
+            "{title}\nRemove it, with {shown}? The workspace stays as it is, and what was done in it can no longer be undone."
         ),
-        Inquiry::CheckCannotRun { command, how } => format!(
-            "Your check `{command}` cannot run here ({how}). [DONE] will not count before it runs. Begin all the same? [y/N]"
+        QuestionKind::CheckCannotRun => format!(
+            "Your check `{title}` cannot run here ({shown}). [DONE] will not count before it runs. Begin all the same?"
         ),
+        QuestionKind::Trust => format!(
+            "{title} sets what goes beyond the defaults:\n{shown}\nDo you trust this file?"
+        ),
+        QuestionKind::Template => format!(
+            "`{title}` came with this project. It says:\n\n{}\n\nShall this be your task?",
+            indented(shown)
+        ),
+        QuestionKind::Place => format!(
+            "`{title}` is not empty. Where should the model work?\n  1. on what is here, in place (makes `.agent/`, touches nothing else)\n  2. in a new, empty folder `workspace/`\n[1/2]"
+        ),
+        QuestionKind::MakeWorkspace => {
+            format!("`{title}` does not exist. Make it, and work in it?")
+        }
     }
+}
+
+/// A question that one line answers, as the prompt puts it.
+pub(super) fn inquiry(question: &Question) -> String {
+    let rounds = (question.number, question.round);
+    let text = asked(question.kind, &question.title, &question.shown, rounds);
+    match question.kind.takes() {
+        AcceptedLines::YesOrNo => format!("{text} [y/N]"),
+        AcceptedLines::AnyLine | AcceptedLines::Enter => text,
+    }
+}
+
+fn indented(text: &str) -> String {
+    let lines = escape_text(text);
+    let lines: Vec<String> = lines.lines().map(|line| format!("  | {line}")).collect();
+    lines.join("\n")
 }
 
 /// The words of an event, with line breaks at their ends; nothing if there is nothing to say.
@@ -79,6 +122,9 @@ fn sentences(event: &Event, view: &RenderContext) -> String {
         ),
         Event::SecretsKept { secrets, doubts } => secrets_kept(secrets, *doubts),
         Event::Clipboard(news) => clipboard(news),
+        Event::Arriving { name, bytes } => {
+            format!("`{}` is arriving: {bytes} bytes so far.", escape_line(name))
+        }
         Event::Inbox { message, hint } => escape_text(&format!("{message}: {hint}")),
         Event::LeftInInbox { name, answers } => format!(
             "`{}` answers session {answers}, which is not finished: it stays in the inbox, and `agent resume {answers}` takes it.",
@@ -88,8 +134,8 @@ fn sentences(event: &Event, view: &RenderContext) -> String {
             "  There is no command in it; the next message asks the model for one.".to_owned()
         }
         Event::Waiting { kind } => waiting(*kind).to_owned(),
-        Event::BadDecision { number } => format!(
-            "`pending/{number}.decision.json` holds no decision; it could say {{\"decision\": \"yes\"}} or {{\"decision\": \"no\", \"reason\": \"...\"}}."
+        Event::BadDecision { key, .. } => format!(
+            "`pending/{key}.decision.json` holds no decision; it could say {{\"decision\": \"yes\"}} or {{\"decision\": \"no\", \"reason\": \"...\"}}."
         ),
         Event::RuleKept { rule, file } => format!(
             "Not asked about here any more: {}. The rule is kept in `{}`.",
@@ -147,12 +193,12 @@ fn no_checkpoint(cause: Option<&str>) -> String {
     }
 }
 
-fn waiting(kind: ApprovalKind) -> &'static str {
+fn waiting(kind: QuestionKind) -> &'static str {
     match kind {
-        ApprovalKind::Plan => {
+        QuestionKind::Plan => {
             "The plan waits for your decision: `agent approve`, or `agent decline --reason \"...\"`."
         }
-        ApprovalKind::Step | ApprovalKind::Network | ApprovalKind::Secrets => {
+        _ => {
             "Something waits for your decision: `agent approve`, or `agent decline --reason \"...\"`."
         }
     }
@@ -381,6 +427,15 @@ fn housekeeping(news: &Housekeeping) -> String {
         Housekeeping::JournalCompacted { bytes } => {
             format!("  the journal was compacted by {bytes} bytes")
         }
+        Housekeeping::EarlierDefault {
+            setting,
+            value,
+            default,
+            file,
+        } => format!(
+            "`{setting}` is {value} in `{}`, as earlier versions wrote it there. The default is {default} now: remove that line to use it.",
+            escape_line(file)
+        ),
         Housekeeping::JournalNotCompacted { cause } => {
             format!("The journal could not be compacted: {}", escape_text(cause))
         }
@@ -480,6 +535,7 @@ mod tests {
             look: Look::Plain,
             is_verbose: false,
             is_interactive: false,
+            has_prompt: false,
         };
         anstream::adapter::strip_str(&words(event, &view)).to_string()
     }

@@ -21,9 +21,9 @@ pub(super) enum Way {
 }
 
 impl Way {
-    /// The way that there is now.
-    pub(super) fn of_now() -> Self {
-        if super::has_prompt() {
+    /// The way where there is a prompt, or none.
+    pub(super) fn with(has_prompt: bool) -> Self {
+        if has_prompt {
             Self::Prompt
         } else {
             Self::Files

@@ -46,6 +46,8 @@ pub(super) struct RenderContext {
     pub(super) is_verbose: bool,
     /// True if the person can answer here, so that no other way is told.
     pub(super) is_interactive: bool,
+    /// True if a reply can be pasted here.
+    pub(super) has_prompt: bool,
 }
 
 /// The lines of an event, each with its line break; most have words of their own in `news`.
@@ -59,7 +61,7 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
             resumed,
             ..
         } => session(id.as_str(), task, Path::new(workspace), *resumed),
-        Event::Outbox { .. } => outbox::ready(event, outbox::Way::of_now()),
+        Event::Outbox { .. } => outbox::ready(event, outbox::Way::with(view.has_prompt)),
         Event::Reply {
             name,
             commands,
@@ -398,6 +400,7 @@ mod tests {
                 look,
                 is_verbose: true,
                 is_interactive: false,
+                has_prompt: false,
             };
             let text = render(&event, &view);
             assert!(

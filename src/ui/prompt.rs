@@ -1,9 +1,8 @@
 //! The prompt line at the foot of the terminal, while a loop runs.
 //!
-//! There is one terminal, so there is one prompt in the process, and one thread that reads keys as
-//! long as it is open. Whoever asks the person something is answered by the next line that is
+//! A terminal has one prompt, and one thread reads keys as long as it is open. Whoever asks the person something is answered by the next line that is
 //! entered; everything else goes to the [`Listener`]. The terminal is given back whenever another
-//! program needs it ([`lend_terminal`]), when the person interrupts, and at the end; while the
+//! program needs it ([`Terminal::lend`]), when the person interrupts, and at the end; while the
 //! process is in the background it is not touched.
 
 mod desk;
@@ -15,7 +14,7 @@ mod view;
 
 use std::fmt::Debug;
 use std::io::{self, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,10 +23,11 @@ use crossterm::event;
 use self::desk::{Act, Desk};
 use self::keys::{Key, Screen};
 pub use self::past::MAX_HISTORY;
+pub use self::turn::LentTerminal;
 use self::turn::Mode;
-pub use self::turn::lend_terminal;
 use super::ask::PromptQuestion;
 use super::live::{self, Colour};
+use super::terminal::Terminal;
 use super::{Answer, escape_text};
 use crate::interrupt::Interrupt;
 use crate::platform::was_continued;
@@ -80,8 +80,9 @@ pub trait Listener: Debug + Send + Sync {
     fn asked(&self);
 }
 
+/// A prompt that is open, and whose turn it is.
 #[derive(Debug)]
-struct Open {
+pub(super) struct OpenPrompt {
     desk: Desk,
     listener: Arc<dyn Listener>,
     interrupt: Interrupt,
@@ -91,26 +92,20 @@ struct Open {
     is_parked: bool,
 }
 
-static PROMPT: Mutex<Option<Open>> = Mutex::new(None);
-static CHANGED: Condvar = Condvar::new();
-
-fn prompt() -> MutexGuard<'static, Option<Open>> {
-    PROMPT.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// An open prompt; it closes when this is dropped.
 #[derive(Debug)]
-pub struct Prompt(());
+pub struct Prompt(Arc<Terminal>);
 
 impl Prompt {
     /// Opens it; nothing if there is one already, or if the terminal cannot do what it takes.
     pub(super) fn open(
+        terminal: &Arc<Terminal>,
         history: Vec<String>,
         listener: Arc<dyn Listener>,
         interrupt: &Interrupt,
         colour: Colour,
     ) -> Option<Self> {
-        let mut prompt = prompt();
+        let mut prompt = terminal.prompt();
         if prompt.is_some() || !live::has_terminal() {
             return None;
         }
@@ -120,7 +115,7 @@ impl Prompt {
         if mode == Mode::Closed {
             return None;
         }
-        *prompt = Some(Open {
+        *prompt = Some(OpenPrompt {
             desk: Desk::new(history),
             listener,
             interrupt: interrupt.clone(),
@@ -128,216 +123,232 @@ impl Prompt {
             mode,
             is_parked: false,
         });
-        show(prompt.as_ref());
+        terminal.show(prompt.as_ref());
         drop(prompt);
-        interrupt.on_raise(close);
-        thread::spawn(read_keys);
-        Some(Self(()))
+        let closed = Arc::clone(terminal);
+        interrupt.on_raise(move || closed.close());
+        let read = Arc::clone(terminal);
+        thread::spawn(move || read.read_keys());
+        Some(Self(Arc::clone(terminal)))
     }
 }
 
 impl Drop for Prompt {
     fn drop(&mut self) {
-        close();
+        self.0.close();
         // Else it would take keys that are meant for whoever reads next. A terminal that went away
         // may keep it for ever, so it is not waited for long.
-        wait_until(TICK * 3, |open| open.is_parked);
-        if let Some(mut open) = prompt().take() {
+        self.0.wait_until(TICK * 3, |open| open.is_parked);
+        let open = self.0.prompt().take();
+        if let Some(mut open) = open {
             open.desk.dismiss();
         }
     }
 }
 
-/// Whether a prompt is open, so that nobody else may read the terminal.
-pub(crate) fn is_open() -> bool {
-    prompt()
-        .as_ref()
-        .is_some_and(|open| open.mode != Mode::Closed)
-}
-
-/// Lets the next line be the answer to a question; tells whether there is a prompt for it.
-pub(super) fn ask(question: PromptQuestion) -> bool {
-    let mut prompt = prompt();
-    let Some(open) = prompt.as_mut().filter(|open| open.mode != Mode::Closed) else {
-        return false;
-    };
-    let may_be_away = open.desk.ask(question);
-    let listener = Arc::clone(&open.listener);
-    show(prompt.as_ref());
-    drop(prompt);
-    if may_be_away {
-        listener.asked();
+impl Terminal {
+    fn prompt(&self) -> MutexGuard<'_, Option<OpenPrompt>> {
+        self.prompt.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    true
-}
 
-/// Forgets a question.
-pub(super) fn withdraw(number: u64) {
-    let mut prompt = prompt();
-    if let Some(open) = prompt.as_mut() {
-        open.desk.withdraw(number);
-        show(prompt.as_ref());
+    /// Whether a prompt is open, so that nobody else may read the terminal.
+    pub(super) fn has_prompt(&self) -> bool {
+        self.prompt()
+            .as_ref()
+            .is_some_and(|open| open.mode != Mode::Closed)
     }
-}
 
-fn close() {
-    let mut prompt = prompt();
-    if let Some(open) = prompt.as_mut() {
-        let before = std::mem::replace(&mut open.mode, Mode::Closed);
-        CHANGED.notify_all();
-        if before == Mode::Reading {
-            live::set_prompt(None, open.colour);
-            turn::give_back();
-        }
-    }
-}
-
-fn wait_until(longest: Duration, is_so: impl Fn(&Open) -> bool) {
-    let until = Instant::now() + longest;
-    let mut prompt = prompt();
-    while prompt.as_ref().is_some_and(|open| !is_so(open)) {
-        let rest = until.saturating_duration_since(Instant::now());
-        if rest.is_zero() {
-            return;
-        }
-        let waited = CHANGED.wait_timeout(prompt, rest);
-        prompt = waited.unwrap_or_else(PoisonError::into_inner).0;
-    }
-}
-
-fn show(open: Option<&Open>) {
-    if let Some(open) = open.filter(|open| open.mode == Mode::Reading) {
-        live::set_prompt(Some(open.desk.rows(live::size().0)), open.colour);
-    }
-}
-
-/// The thread that reads, until the prompt is closed.
-fn read_keys() {
-    while may_read() {
-        let read = match event::poll(TICK) {
-            Ok(true) => event::read().map(keys::read),
-            Ok(false) => Ok(None),
-            Err(trouble) => Err(trouble),
-        };
-        match read {
-            Ok(Some(key)) => take_in(key),
-            Ok(None) => {}
-            // The terminal is gone. The loop goes on: a reply may still come as a file.
-            Err(_) => close(),
-        }
-    }
-}
-
-/// Waits while another has the terminal; nothing is read any more once the prompt is closed.
-fn may_read() -> bool {
-    let mut prompt = prompt();
-    loop {
-        let Some(open) = prompt.as_mut() else {
+    /// Lets the next line be the answer to a question; tells whether there is a prompt for it.
+    pub(super) fn ask_at_prompt(&self, question: PromptQuestion) -> bool {
+        let mut prompt = self.prompt();
+        let Some(open) = prompt.as_mut().filter(|open| open.mode != Mode::Closed) else {
             return false;
         };
-        let is_new = open.follow_shell();
-        let mode = open.mode;
-        let is_parked = mode != Mode::Reading;
-        if open.is_parked != is_parked {
-            open.is_parked = is_parked;
-            CHANGED.notify_all();
+        let may_be_away = open.desk.ask(question);
+        let listener = Arc::clone(&open.listener);
+        self.show(prompt.as_ref());
+        drop(prompt);
+        if may_be_away {
+            listener.asked();
         }
-        if is_new {
-            show(prompt.as_ref());
+        true
+    }
+
+    /// Forgets a question.
+    pub(super) fn withdraw(&self, number: u64) {
+        let mut prompt = self.prompt();
+        if let Some(open) = prompt.as_mut() {
+            open.desk.withdraw(number);
+            self.show(prompt.as_ref());
         }
-        prompt = match mode {
-            Mode::Reading => return true,
-            Mode::Closed => return false,
-            Mode::Lent => CHANGED.wait(prompt).unwrap_or_else(PoisonError::into_inner),
-            // Nobody tells when the shell gives it back.
-            Mode::Away => {
-                let waited = CHANGED.wait_timeout(prompt, TICK);
-                waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    fn close(&self) {
+        let mut prompt = self.prompt();
+        if let Some(open) = prompt.as_mut() {
+            let before = std::mem::replace(&mut open.mode, Mode::Closed);
+            self.changed.notify_all();
+            if before == Mode::Reading {
+                self.rows.set_prompt(None, open.colour);
+                turn::give_back();
             }
+        }
+    }
+
+    fn wait_until(&self, longest: Duration, is_so: impl Fn(&OpenPrompt) -> bool) {
+        let until = Instant::now() + longest;
+        let mut prompt = self.prompt();
+        while prompt.as_ref().is_some_and(|open| !is_so(open)) {
+            let rest = until.saturating_duration_since(Instant::now());
+            if rest.is_zero() {
+                return;
+            }
+            let waited = self.changed.wait_timeout(prompt, rest);
+            prompt = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn show(&self, open: Option<&OpenPrompt>) {
+        if let Some(open) = open.filter(|open| open.mode == Mode::Reading) {
+            self.rows
+                .set_prompt(Some(open.desk.rows(live::size().0)), open.colour);
+        }
+    }
+
+    /// The thread that reads, until the prompt is closed.
+    fn read_keys(&self) {
+        while self.may_read() {
+            let read = match event::poll(TICK) {
+                Ok(true) => event::read().map(keys::read),
+                Ok(false) => Ok(None),
+                Err(trouble) => Err(trouble),
+            };
+            match read {
+                Ok(Some(key)) => self.take_in(key),
+                Ok(None) => {}
+                // The terminal is gone. The loop goes on: a reply may still come as a file.
+                Err(_) => self.close(),
+            }
+        }
+    }
+
+    /// Waits while another has the terminal; nothing is read any more once the prompt is closed.
+    fn may_read(&self) -> bool {
+        let mut prompt = self.prompt();
+        loop {
+            let Some(open) = prompt.as_mut() else {
+                return false;
+            };
+            let is_new = open.follow_shell(&self.rows);
+            let mode = open.mode;
+            let is_parked = mode != Mode::Reading;
+            if open.is_parked != is_parked {
+                open.is_parked = is_parked;
+                self.changed.notify_all();
+            }
+            if is_new {
+                self.show(prompt.as_ref());
+            }
+            prompt = match mode {
+                Mode::Reading => return true,
+                Mode::Closed => return false,
+                Mode::Lent => self
+                    .changed
+                    .wait(prompt)
+                    .unwrap_or_else(PoisonError::into_inner),
+                // Nobody tells when the shell gives it back.
+                Mode::Away => {
+                    let waited = self.changed.wait_timeout(prompt, TICK);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    fn take_in(&self, key: Key) {
+        let key = if key == Key::Enter && event::poll(BURST).unwrap_or(false) {
+            self.burst()
+        } else {
+            Some(key)
         };
-    }
-}
-
-fn take_in(key: Key) {
-    let key = if key == Key::Enter && event::poll(BURST).unwrap_or(false) {
-        burst()
-    } else {
-        Some(key)
-    };
-    let mut prompt = prompt();
-    let (Some(key), Some(open)) = (key, prompt.as_mut()) else {
-        return;
-    };
-    let listener = Arc::clone(&open.listener);
-    let act = open.desk.press(key, &*listener);
-    let unsent = open.desk.unsent();
-    let interrupt = open.interrupt.clone();
-    show(prompt.as_ref());
-    drop(prompt);
-    match act {
-        Act::Nothing => {}
-        Act::Say(text) => say(&text),
-        Act::Entered { echo, entry, why } => {
-            echo_line(&echo);
-            if let Some(why) = why {
-                say(&why);
+        let mut prompt = self.prompt();
+        let (Some(key), Some(open)) = (key, prompt.as_mut()) else {
+            return;
+        };
+        let listener = Arc::clone(&open.listener);
+        let act = open.desk.press(key, &*listener);
+        let unsent = open.desk.unsent();
+        let interrupt = open.interrupt.clone();
+        self.show(prompt.as_ref());
+        drop(prompt);
+        match act {
+            Act::Nothing => {}
+            Act::Say(text) => self.say(&text),
+            Act::Entered { echo, entry, why } => {
+                self.echo_line(&echo);
+                if let Some(why) = why {
+                    self.say(&why);
+                }
+                listener.entered(entry);
             }
-            listener.entered(entry);
-        }
-        Act::Answered {
-            echo,
-            to,
-            text,
-            again,
-        } => {
-            echo_line(&echo);
-            if let Some(question) = again {
-                say(&question);
+            Act::Answered {
+                echo,
+                to,
+                text,
+                again,
+            } => {
+                self.echo_line(&echo);
+                if let Some(question) = again {
+                    self.say(&question);
+                }
+                let _ = to.send(Answer::Text(text));
             }
-            let _ = to.send(Answer::Text(text));
-        }
-        Act::Interrupt => {
-            if !unsent.trim().is_empty() {
-                listener.entered(Entry::Unsent(unsent));
+            Act::Interrupt => {
+                if !unsent.trim().is_empty() {
+                    listener.entered(Entry::Unsent(unsent));
+                }
+                interrupt.raise();
             }
-            interrupt.raise();
-        }
-        Act::Suspend => turn::suspend(),
-        Act::Redraw(screen) => redraw(screen),
-    }
-}
-
-/// Gathers lines that come faster than anybody types: a paste that the terminal does not mark.
-fn burst() -> Option<Key> {
-    let mut text = prompt().as_mut()?.desk.begin_burst();
-    while text.len() < MAX_BURST && event::poll(BURST).unwrap_or(false) {
-        match event::read().ok().and_then(keys::read) {
-            Some(Key::Character(character)) => text.push(character),
-            Some(Key::Enter) => text.push('\n'),
-            Some(Key::Complete) => text.push('\t'),
-            Some(Key::Paste(more)) => text.push_str(&more),
-            Some(Key::Interrupt) => return Some(Key::Interrupt),
-            _ => {}
+            Act::Suspend => self.suspend(),
+            Act::Redraw(screen) => self.redraw(screen),
         }
     }
-    Some(Key::Burst(text))
-}
 
-/// Leaves what was entered on the screen.
-fn echo_line(text: &str) {
-    say(&format!("> {text}"));
-}
+    /// Gathers lines that come faster than anybody types: a paste that the terminal does not mark.
+    fn burst(&self) -> Option<Key> {
+        let mut text = self.prompt().as_mut()?.desk.begin_burst();
+        while text.len() < MAX_BURST && event::poll(BURST).unwrap_or(false) {
+            match event::read().ok().and_then(keys::read) {
+                Some(Key::Character(character)) => text.push(character),
+                Some(Key::Enter) => text.push('\n'),
+                Some(Key::Complete) => text.push('\t'),
+                Some(Key::Paste(more)) => text.push_str(&more),
+                Some(Key::Interrupt) => return Some(Key::Interrupt),
+                _ => {}
+            }
+        }
+        Some(Key::Burst(text))
+    }
 
-fn say(text: &str) {
-    live::above(|| {
-        let _ = writeln!(io::stderr(), "{}", escape_text(text));
-    });
-}
+    /// Leaves what was entered on the screen.
+    fn echo_line(&self, text: &str) {
+        self.say(&format!("> {text}"));
+    }
 
-fn redraw(screen: Screen) {
-    let rows = prompt().as_ref().map(|open| open.desk.rows(live::size().0));
-    match screen {
-        Screen::Keep => live::redraw(rows),
-        Screen::Clear => live::clear(rows),
+    fn say(&self, text: &str) {
+        self.rows.above(|| {
+            let _ = writeln!(io::stderr(), "{}", escape_text(text));
+        });
+    }
+
+    fn redraw(&self, screen: Screen) {
+        let rows = self
+            .prompt()
+            .as_ref()
+            .map(|open| open.desk.rows(live::size().0));
+        match screen {
+            Screen::Keep => self.rows.redraw(rows),
+            Screen::Clear => self.rows.clear(rows),
+        }
     }
 }

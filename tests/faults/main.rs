@@ -10,8 +10,9 @@
 //!
 //! `cargo test` takes a sample of the points; `AGENT_FAULTS=all cargo test --test faults` all of
 //! them, `AGENT_FAULTS=loop,check` all of these stories, `AGENT_FAULTS=30` thirty of each kind,
-//! `AGENT_FAULTS=loop:30` thirty of each kind of this story. Where nothing can be traced one line
-//! says that it was skipped.
+//! `AGENT_FAULTS=loop:30` thirty of each kind of this story. `AGENT_FAULTS=@events.jsonl` takes all
+//! points at files with that in their paths, `AGENT_FAULTS=loop@events.jsonl` those of one story.
+//! Where nothing can be traced one line says that it was skipped.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![expect(
@@ -57,6 +58,9 @@ use trial::{Trial, Verdict};
 /// wanted.
 const SAMPLE: usize = 4;
 const SMALL_SAMPLE: usize = 1;
+
+/// The file of which a sample always has a point.
+const EVENT_FILE: &str = "events.jsonl";
 
 struct Point<'a> {
     trial: &'a Trial,
@@ -148,6 +152,12 @@ fn play(points: &[Point<'_>]) -> Vec<Verdict> {
 /// All points of the wanted stories, or a sample of each story.
 fn points<'a>(trials: &'a [Trial], wanted: &str) -> Vec<Point<'a>> {
     let mut points = Vec::new();
+    let (wanted, place) = wanted.split_once('@').unwrap_or((wanted, ""));
+    let wanted = if wanted.is_empty() && !place.is_empty() {
+        "all"
+    } else {
+        wanted
+    };
     let mut stories: Vec<&str> = trials.iter().map(|trial| trial.story).collect();
     stories.dedup();
     for (story, effect) in stories
@@ -157,7 +167,9 @@ fn points<'a>(trials: &'a [Trial], wanted: &str) -> Vec<Point<'a>> {
         let trials = trials.iter().filter(|trial| trial.story == story);
         let possible = trials.flat_map(|trial| {
             let found = trial.boundaries.iter();
-            let fits = move |boundary: &&Boundary| effect.fits(boundary) && trial.takes(effect);
+            let fits = move |boundary: &&Boundary| {
+                effect.fits(boundary) && trial.takes(effect) && boundary.what.contains(place)
+            };
             let found = found.filter(fits);
             found.map(move |boundary| Point {
                 trial,
@@ -179,7 +191,16 @@ fn points<'a>(trials: &'a [Trial], wanted: &str) -> Vec<Point<'a>> {
             },
         };
         let every = possible.len().div_ceil(sample.max(1)).max(1);
-        points.extend(possible.into_iter().step_by(every));
+        // Nothing depends on the event file: a fault there is always among the points.
+        let is_event = |point: &Point<'_>| point.fault.boundary.what.contains(EVENT_FILE);
+        let is_taken = |at: usize| at.is_multiple_of(every);
+        let mut events = (possible.iter().enumerate())
+            .filter(|(at, point)| is_event(point) && !is_taken(*at))
+            .map(|(at, _)| at);
+        let event = events.next().filter(|_| wanted.is_empty() && is_session);
+        let chosen = possible.into_iter().enumerate();
+        let chosen = chosen.filter(|(at, _)| is_taken(*at) || event == Some(*at));
+        points.extend(chosen.map(|(_, point)| point));
     }
     points
 }

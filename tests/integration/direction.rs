@@ -8,9 +8,35 @@ use std::path::{Path, PathBuf};
 
 /// Who may know whom, beside `protocol` and `error`, which everyone may.
 ///
-/// `cli -> agent -> stages`; stages do not know each other but for the edges that are named here.
+/// `cli -> services -> agent -> stages`; stages do not know each other but for the edges that are named here.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("cli", &["*"]),
+    // Services know the engine and its stages, and neither the command line nor the terminal.
+    (
+        "services",
+        &[
+            "agent",
+            "approve",
+            "checkpoint",
+            "compose",
+            "courier",
+            "escape",
+            "execute",
+            "fs",
+            "interrupt",
+            "mailbox",
+            "platform",
+            "policy",
+            "reply",
+            "repositories",
+            "sandbox",
+            "secrets",
+            "session",
+            "settings",
+            "transcript",
+            "workspace",
+        ],
+    ),
     (
         "agent",
         &[
@@ -71,7 +97,11 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         ],
     ),
     ("prompts", &["settings"]),
-    ("settings", &["fs", "json", "number", "platform"]),
+    // Settings are typed by what they set.
+    (
+        "settings",
+        &["fs", "json", "number", "platform", "policy", "sandbox"],
+    ),
     (
         "ui",
         &[
@@ -193,6 +223,49 @@ fn modules_know_only_whom_they_may() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The sibling modules that a file of `cli/` names as `super::module` or in `use super::{...}`.
+fn siblings(source: &str) -> Vec<String> {
+    let code = without_tests(source);
+    let mut found = Vec::new();
+    for part in code.split("super::").skip(1) {
+        let names = match part.strip_prefix('{') {
+            Some(list) => list.split('}').next().unwrap_or_default(),
+            None => part,
+        };
+        for name in names.split(',') {
+            let name = name.trim();
+            let is_word = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
+            found.push(name.chars().take_while(is_word).collect());
+            if !part.starts_with('{') {
+                break;
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_verbs_have_no_cycle() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli");
+    let mut edges = std::collections::BTreeMap::new();
+    for entry in fs::read_dir(&root).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "rs") {
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            edges.insert(name, siblings(&fs::read_to_string(&path).unwrap()));
+        }
+    }
+    // What knows nobody that is left is taken away, until nothing is left or all are in a cycle.
+    loop {
+        let left: Vec<String> = edges.keys().cloned().collect();
+        edges.retain(|_, known| known.iter().any(|name| left.contains(name)));
+        if edges.is_empty() {
+            return;
+        }
+        assert!(edges.len() < left.len(), "in a cycle: {edges:?}");
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use agent::protocol::{
-    ApprovalKind, Bounded, ClipboardNews, Command, EVENT_SCHEMA, Event, Housekeeping, Issue,
-    Outcome, Recovery, RelPath, Repair, SessionId, Step, StepResult,
+    Bounded, ClipboardNews, Command, EVENT_SCHEMA, Event, Housekeeping, Issue, Outcome,
+    QuestionKind, Recovery, RelPath, Repair, SessionId, Step, StepResult,
 };
 use serde_json::Value;
 
@@ -192,16 +192,21 @@ fn steps() -> Vec<Event> {
             skipped: nothing(),
         },
         Event::Unlistable { problem: text() },
+        Event::Arriving {
+            name: text(),
+            bytes: 1,
+        },
     ]
 }
 
 /// What the person is asked and decides.
 fn decisions() -> Vec<Event> {
-    let kind = ApprovalKind::Step;
+    let kind = QuestionKind::Step;
     vec![
         Event::Question { question: text() },
         Event::Approval {
             kind,
+            key: text(),
             number: 1,
             round: 1,
             command: text(),
@@ -210,16 +215,21 @@ fn decisions() -> Vec<Event> {
             why: text(),
             may: text(),
             proposal: None,
+            hash: text(),
         },
         Event::Waiting { kind },
         Event::Decided {
+            key: text(),
             number: 1,
             command: text(),
             title: text(),
             decision: text(),
             reason: None,
         },
-        Event::BadDecision { number: 1 },
+        Event::BadDecision {
+            key: text(),
+            number: 1,
+        },
         Event::RuleKept {
             rule: text(),
             file: text(),

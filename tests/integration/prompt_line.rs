@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::harness::{Test, wait_for_outbox};
+use crate::harness::{Test, agent, wait_for_outbox, wait_until};
 use crate::terminal::{CTRL_C, DONE, Terminal, has_script};
 
 const CTRL_D: &str = "\u{4}";
@@ -388,4 +388,46 @@ fn leaving_stops_what_was_entered_last() {
     terminal.expect(&format!("agent resume {id}"));
     let (code, shown) = terminal.close();
     assert_eq!(code, Some(130), "{shown}");
+}
+
+#[test]
+fn another_terminal_answers_what_this_one_asks() {
+    let Some((mut terminal, id)) = waiting("new task", &[]) else {
+        return;
+    };
+    let base = terminal.base();
+    let beside = |arguments: &[&str]| {
+        let output = agent(&base).args(arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.success(), said)
+    };
+    terminal.reply(1, CREATE);
+    outbox(&terminal, 2);
+    // Before it is asked there is nothing to answer.
+    assert!(!beside(&["approve", "undo"]).0);
+    terminal.type_in("/undo\r");
+    terminal.expect("Do it? [y/N]");
+    let pending = base.join(format!("sessions/{id}/pending"));
+    wait_until("the question is a file", || {
+        pending.join("undo.json").exists()
+    });
+    let (is_well, said) = beside(&["approve", "all"]);
+    assert!(!is_well, "what changes files is named: {said}");
+    let (is_well, said) = beside(&["approve", "undo"]);
+    assert!(is_well, "{said}");
+    terminal.expect("Undid round");
+    assert!(!base.join("workspace/a.txt").exists());
+    assert!(!pending.join("undo.json").exists());
+    terminal.reply(2, "[ASK_USER]\nWhich colour?\n[/ASK_USER]\n{end}\n");
+    terminal.expect("Your answer:");
+    wait_until("the question is a file", || {
+        pending.join("model.json").exists()
+    });
+    let (is_well, said) = beside(&["say", "blue"]);
+    assert!(is_well && said.contains("Answers: Which colour?"), "{said}");
+    let third = outbox(&terminal, 3);
+    assert!(third.contains("blue"), "{third}");
+    assert!(!pending.join("model.json").exists());
+    terminal.reply(3, DONE);
+    ends_well(terminal);
 }

@@ -183,6 +183,18 @@ from_words!(Strictness, "`normal`, `strict`");
 from_words!(Network, "`off`, `ask`, `on`");
 from_words!(Grant, "`git-write`, `network`");
 
+impl Approval {
+    /// The word used in settings and flags.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Edits => "edits",
+            Self::Ask => "ask",
+            Self::Plan => "plan",
+        }
+    }
+}
+
 /// The rules that the person wrote.
 #[derive(Debug, Clone, Default)]
 pub struct PersonRules {

@@ -11,7 +11,7 @@ use std::fmt::Debug;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{Issue, Outcome, Repair, SessionId, StepResult};
+use crate::{Issue, Outcome, QuestionKind, Repair, SessionId, StepResult};
 
 /// The version of the events: it grows when an event or a field goes, or means something else.
 pub const EVENT_SCHEMA: u32 = 2;
@@ -95,6 +95,8 @@ pub enum Event {
     Clipboard(ClipboardNews),
     /// Something is wrong with the inbox, or with a file in it.
     Inbox { message: String, hint: String },
+    /// A reply is being written into the inbox: so much of it is there.
+    Arriving { name: String, bytes: u64 },
     /// A file in the inbox answers another session, which will take it.
     LeftInInbox { name: String, answers: SessionId },
     /// A file in the inbox was not used.
@@ -141,9 +143,11 @@ pub enum Event {
     Message { text: String },
     /// The model asks the person.
     Question { question: String },
-    /// A step, a plan or an offer that waits for the person's decision.
+    /// A question that waits for the person's decision; the model's own is `question`.
     Approval {
-        kind: ApprovalKind,
+        kind: QuestionKind,
+        #[serde(default)]
+        key: String,
         number: u32,
         round: u32,
         command: String,
@@ -152,11 +156,15 @@ pub enum Event {
         why: String,
         may: String,
         proposal: Option<String>,
+        #[serde(default)]
+        hash: String,
     },
     /// The work stops here until somebody decides.
-    Waiting { kind: ApprovalKind },
+    Waiting { kind: QuestionKind },
     /// The person decided.
     Decided {
+        #[serde(default)]
+        key: String,
         number: u32,
         command: String,
         title: String,
@@ -164,7 +172,11 @@ pub enum Event {
         reason: Option<String>,
     },
     /// A file lies where a decision belongs and is none.
-    BadDecision { number: u32 },
+    BadDecision {
+        #[serde(default)]
+        key: String,
+        number: u32,
+    },
     /// A rule of the person is kept: such commands are not asked about again.
     RuleKept { rule: String, file: String },
     /// The model goes in circles.
@@ -287,29 +299,6 @@ pub struct ShownDifference {
     pub hunks: String,
 }
 
-/// The kinds of decision that a person makes about the work of the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ApprovalKind {
-    /// A step, before it is carried out.
-    #[default]
-    Step,
-    /// A command that was run, and may run again with the network: `yes` is once, `always` is for
-    /// the rest of the session.
-    Network,
-    /// A plan, before the work begins.
-    Plan,
-    /// Values that may be no secrets, before they are sent as they are.
-    Secrets,
-}
-
-impl ApprovalKind {
-    /// Returns true for the usual kind, which is left out of question files.
-    pub fn is_step(&self) -> bool {
-        *self == Self::Step
-    }
-}
-
 /// A sign that the model goes in circles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "sign", rename_all = "camelCase")]
@@ -385,6 +374,13 @@ pub enum Housekeeping {
     OverLimit {
         megabytes: u64,
         limit_megabytes: u64,
+    },
+    /// The settings file pins a value that was the default of an earlier version.
+    EarlierDefault {
+        setting: String,
+        value: String,
+        default: String,
+        file: String,
     },
     /// What the oldest undos had removed is gone.
     RemovedFilesGivenUp {
@@ -495,7 +491,8 @@ mod tests {
             }],
         });
         case(Event::Approval {
-            kind: ApprovalKind::Plan,
+            kind: QuestionKind::Plan,
+            key: "1".to_owned(),
             number: 1,
             round: 1,
             command: "PLAN".to_owned(),
@@ -504,6 +501,7 @@ mod tests {
             why: String::new(),
             may: String::new(),
             proposal: None,
+            hash: String::new(),
         });
         case(Event::Outbox {
             path: "/a".to_owned(),

@@ -2,12 +2,14 @@
 
 mod command;
 mod event;
+mod failure;
 pub mod generated;
 mod lines;
 pub mod obeyed;
 mod outcome;
 mod patch;
 mod path;
+mod question;
 mod reading;
 mod round;
 mod seen;
@@ -17,15 +19,16 @@ pub mod unseen;
 
 pub use command::{Command, ContentSource, END_OF_FILE, Edit, Pattern, Replacement, Step};
 pub use event::{
-    ApprovalKind, Bounded, Circling, ClipboardNews, EVENT_SCHEMA, Envelope, Event, EventSink,
-    Housekeeping, KeptSecret, OutwardLink, Recovery, SandboxProperty, ShownDifference,
-    UncoveredFile,
+    Bounded, Circling, ClipboardNews, EVENT_SCHEMA, Envelope, Event, EventSink, Housekeeping,
+    KeptSecret, OutwardLink, Recovery, SandboxProperty, ShownDifference, UncoveredFile,
 };
+pub use failure::OnFailure;
 pub use lines::{LineWindow, truncated_lines};
 
 pub use outcome::{Capped, Excerpt, Level, Outcome, Status, StepResult};
 pub use patch::{FileChange, Hunk, HunkLine};
 pub use path::{PathProblem, RelPath, quoted};
+pub use question::{AcceptedLines, QuestionKind, QuestionLife, is_no, is_yes};
 pub use reading::{Issue, Repair, TruncatedReply};
 pub use round::{EndMark, SessionId, SessionIdProblem};
 pub use seen::{KnownExtent, ReadRequest, SeenFiles, ShownLines};

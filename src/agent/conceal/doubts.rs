@@ -73,7 +73,9 @@ impl Conversation<'_> {
                 agent.interrupt.raise();
                 return Ok(());
             }
-            Some(Verdict::Edit { .. } | Verdict::Skip) | None => return Ok(()),
+            Some(Verdict::Edit { .. } | Verdict::Skip | Verdict::Say { .. }) | None => {
+                return Ok(());
+            }
         };
         for number in numbers {
             vault.answer(*number, is_sent);

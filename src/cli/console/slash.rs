@@ -189,7 +189,7 @@ fn split(text: &str) -> Vec<String> {
 mod tests {
     use std::ffi::OsString;
 
-    use super::super::super::parse;
+    use super::super::super::parse_line;
     use super::*;
 
     #[track_caller]
@@ -236,7 +236,7 @@ mod tests {
     fn every_command_is_a_verb() {
         for word in WORDS.iter().filter(|word| !word.verb.is_empty()) {
             let line = std::iter::once("agent").chain(word.verb.iter().copied());
-            let parsed = parse(line.map(OsString::from));
+            let parsed = parse_line(line.map(OsString::from));
             assert!(parsed.is_ok(), "/{}: {parsed:?}", word.name);
             assert!(help().contains(&format!("/{} ", word.name)));
         }

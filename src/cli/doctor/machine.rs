@@ -6,13 +6,13 @@ use super::Finding;
 use crate::courier::{Clipboard, Surroundings};
 use crate::mailbox::Doorbell;
 use crate::platform::programs;
-use crate::sandbox::{self, Backend, Strength};
+use crate::sandbox::{self, Backend, SandboxMode, Strength};
 use crate::settings::{Base, Loaded};
 use crate::ui::Ui;
 
 /// What the settings say about the sandbox.
 pub(super) struct WantedSandbox {
-    sandbox: String,
+    sandbox: SandboxMode,
     backend: Option<Backend>,
     workspace: PathBuf,
 }
@@ -22,7 +22,7 @@ impl WantedSandbox {
     pub(super) fn by(settings: Option<(Base, Loaded)>) -> Self {
         let Some((base, loaded)) = settings else {
             return Self {
-                sandbox: "auto".to_owned(),
+                sandbox: SandboxMode::Auto,
                 backend: None,
                 workspace: std::env::temp_dir(),
             };
@@ -30,7 +30,7 @@ impl WantedSandbox {
         let workspace = loaded.paths.workspace;
         Self {
             sandbox: loaded.settings.sandbox,
-            backend: Backend::named(&loaded.settings.sandbox_backend),
+            backend: loaded.settings.sandbox_backend.only(),
             // One that is made later is going to lie there.
             workspace: if workspace.is_dir() {
                 workspace
@@ -62,7 +62,6 @@ pub(super) fn findings(wanted: &WantedSandbox, ui: &Ui) -> Vec<Finding> {
 }
 
 fn confinement(wanted: &WantedSandbox, strength: &Strength) -> Vec<Finding> {
-    let setting = wanted.sandbox.as_str();
     let (missing, remedy) = match wanted.backend {
         None => (
             "this machine has none".to_owned(),
@@ -78,7 +77,7 @@ fn confinement(wanted: &WantedSandbox, strength: &Strength) -> Vec<Finding> {
         told.collect::<String>()
     };
     let Some(backend) = strength.backend else {
-        return vec![if setting == "required" {
+        return vec![if wanted.sandbox == SandboxMode::Required {
             Finding::problem(
                 format!(
                     "a sandbox is required and {missing}, so no command runs{}",
@@ -96,7 +95,7 @@ fn confinement(wanted: &WantedSandbox, strength: &Strength) -> Vec<Finding> {
             )
         }];
     };
-    if setting == "off" {
+    if wanted.sandbox == SandboxMode::Off {
         return vec![Finding::warning(
             format!(
                 "the sandbox ({}) is switched off, so every command needs your yes",
@@ -211,9 +210,9 @@ mod tests {
         }
     }
 
-    fn wanted(sandbox: &str) -> WantedSandbox {
+    fn wanted(sandbox: SandboxMode) -> WantedSandbox {
         WantedSandbox {
-            sandbox: sandbox.to_owned(),
+            sandbox,
             backend: None,
             workspace: PathBuf::new(),
         }
@@ -221,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_backend_that_is_wanted_and_missing_is_named() {
-        let mut wanted = wanted("required");
+        let mut wanted = wanted(SandboxMode::Required);
         wanted.backend = Some(Backend::Bubblewrap);
         let findings = confinement(&wanted, &strength(None, true));
         assert!(
@@ -234,30 +233,30 @@ mod tests {
 
     #[test]
     fn a_sandbox_that_is_required_and_missing_is_a_problem() {
-        let case = |setting: &str, expected: Health| {
+        let case = |setting: SandboxMode, expected: Health| {
             let findings = confinement(&wanted(setting), &strength(None, true));
             assert_eq!(findings.len(), 1);
             assert_eq!(findings[0].health, expected);
             assert!(findings[0].what.contains("no user namespaces"));
             assert!(!findings[0].remedy.is_empty());
         };
-        case("required", Health::Problem);
-        case("auto", Health::Warning);
-        case("off", Health::Warning);
+        case(SandboxMode::Required, Health::Problem);
+        case(SandboxMode::Auto, Health::Warning);
+        case(SandboxMode::Off, Health::Warning);
     }
 
     #[test]
     fn what_a_sandbox_does_not_hold_is_a_warning_with_a_remedy() {
         let backend = Some(sandbox::Backend::Landlock);
-        let findings = confinement(&wanted("auto"), &strength(backend, false));
+        let findings = confinement(&wanted(SandboxMode::Auto), &strength(backend, false));
         assert_eq!(findings[1].health, Health::Warning);
         assert!(!findings[1].remedy.is_empty());
         assert_eq!(
-            confinement(&wanted("auto"), &strength(backend, true))[1].health,
+            confinement(&wanted(SandboxMode::Auto), &strength(backend, true))[1].health,
             Health::Ok
         );
         assert_eq!(
-            confinement(&wanted("off"), &strength(backend, true))[0].health,
+            confinement(&wanted(SandboxMode::Off), &strength(backend, true))[0].health,
             Health::Warning
         );
     }

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::Finding;
-use super::open;
+use crate::services::open;
+
 use crate::error::Error;
 use crate::platform;
 use crate::settings::{Base, Loaded, Origin};

@@ -252,7 +252,7 @@ mod tests {
             let matches = command.clone().try_get_matches_from(arguments).unwrap();
             let flags = SettingFlags::from_arg_matches(&matches).unwrap();
             let given = [("--max-rounds", "3".to_owned())];
-            assert_eq!(flags.given, given, "{arguments:?}");
+            assert_eq!(flags.0.given, given, "{arguments:?}");
         }
     }
 }

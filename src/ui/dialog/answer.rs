@@ -5,7 +5,7 @@
 //! that no slip of a finger does it. Whether an answer is offered now is for the dialog to say.
 
 use crate::approve::Verdict;
-use crate::protocol::ApprovalKind;
+use crate::protocol::{AcceptedLines, QuestionKind, is_no, is_yes};
 
 /// What the person wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,24 +19,41 @@ pub(super) enum Typed {
 }
 
 /// Reads a line as an answer to this kind of question; nothing if it is none.
-pub(super) fn read(kind: ApprovalKind, line: &str) -> Option<Typed> {
+pub(super) fn read(kind: QuestionKind, line: &str) -> Option<Typed> {
     match (kind, line.trim()) {
-        (ApprovalKind::Network, "o" | "once") => Some(Typed::Verdict(Verdict::Yes)),
-        (ApprovalKind::Network, "s" | "session") => Some(Typed::Verdict(Verdict::Always)),
-        (ApprovalKind::Network, "y" | "Y" | "yes" | "Yes") => None,
+        (QuestionKind::Model, "") => None,
+        (QuestionKind::Model, _) => Some(Typed::Verdict(Verdict::Say {
+            text: line.to_owned(),
+        })),
+        (kind, line) if kind.name().is_some() => Some(Typed::Verdict(short(kind, line))),
+        (QuestionKind::Network, "o" | "once") => Some(Typed::Verdict(Verdict::Yes)),
+        (QuestionKind::Network, "s" | "session") => Some(Typed::Verdict(Verdict::Always)),
+        (QuestionKind::Network, "y" | "Y" | "yes" | "Yes") => None,
         (_, line) => decision(line).filter(|typed| match typed {
             Typed::Verdict(verdict) => takes(kind, verdict),
-            Typed::Edit => matches!(kind, ApprovalKind::Step | ApprovalKind::Plan),
-            Typed::OneByOne => kind == ApprovalKind::Step,
+            Typed::Edit => matches!(kind, QuestionKind::Step | QuestionKind::Plan),
+            Typed::OneByOne => kind == QuestionKind::Step,
         }),
     }
 }
 
+/// The decision of a line about a question that takes a yes: whatever is none decides nothing.
+fn short(kind: QuestionKind, line: &str) -> Verdict {
+    let is_ready = kind.takes() == AcceptedLines::Enter;
+    if is_ready || is_yes(line) {
+        Verdict::Yes
+    } else if is_no(line) {
+        Verdict::No { reason: None }
+    } else {
+        Verdict::Skip
+    }
+}
+
 /// Returns true if a typed decision is one of the answers to this kind of question.
-fn takes(kind: ApprovalKind, verdict: &Verdict) -> bool {
+fn takes(kind: QuestionKind, verdict: &Verdict) -> bool {
     match kind {
-        ApprovalKind::Step => true,
-        ApprovalKind::Network | ApprovalKind::Plan | ApprovalKind::Secrets => {
+        QuestionKind::Step => true,
+        _ => {
             matches!(verdict, Verdict::Yes | Verdict::No { .. } | Verdict::Stop)
         }
     }
@@ -70,7 +87,7 @@ mod tests {
     #[track_caller]
     fn case(line: &str, expected: Option<Verdict>) {
         assert_eq!(
-            read(ApprovalKind::Step, line),
+            read(QuestionKind::Step, line),
             expected.map(Typed::Verdict),
             "{line}"
         );
@@ -89,7 +106,7 @@ mod tests {
                 reason: Some("use cargo instead".to_owned()),
             }),
         );
-        assert_eq!(read(ApprovalKind::Step, "e"), Some(Typed::Edit));
+        assert_eq!(read(QuestionKind::Step, "e"), Some(Typed::Edit));
     }
 
     #[test]
@@ -111,8 +128,27 @@ mod tests {
     }
 
     #[test]
+    fn a_question_without_a_step_is_decided_by_a_clear_word_only() {
+        let undo = |line| read(QuestionKind::Undo, line);
+        assert_eq!(undo("Y"), Some(Typed::Verdict(Verdict::Yes)));
+        assert_eq!(
+            undo("no"),
+            Some(Typed::Verdict(Verdict::No { reason: None }))
+        );
+        for line in ["", "always", "yes please", "e"] {
+            assert_eq!(undo(line), Some(Typed::Verdict(Verdict::Skip)), "{line}");
+        }
+        let text = "y".to_owned();
+        assert_eq!(
+            read(QuestionKind::Model, "y"),
+            Some(Typed::Verdict(Verdict::Say { text }))
+        );
+        assert_eq!(read(QuestionKind::Model, " "), None);
+    }
+
+    #[test]
     fn the_network_is_given_once_for_the_session_or_not() {
-        let network = |line| read(ApprovalKind::Network, line);
+        let network = |line| read(QuestionKind::Network, line);
         for (line, expected) in [
             ("o", Verdict::Yes),
             ("once", Verdict::Yes),

@@ -23,7 +23,7 @@ impl Watcher {
         let thread = thread::spawn(move || {
             while !over.load(Ordering::SeqCst) {
                 bell.wait();
-                let _ = sender.send(Answer::Nobody);
+                let _ = sender.send(Answer::Elsewhere);
             }
         });
         Self {

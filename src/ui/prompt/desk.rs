@@ -268,7 +268,7 @@ impl Desk {
 
     /// Hands a text to whoever asked last and takes it; else it is a note.
     fn send(&mut self, echo: String, text: String) -> Act {
-        let takes = |asked: &Asked| asked.question.takes.takes(&text);
+        let takes = |asked: &Asked| asked.question.takes.accept(&text);
         if let Some(at) = self.asked.iter().rposition(takes) {
             let question = self.take_question(at);
             return Act::Answered {

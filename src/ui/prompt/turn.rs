@@ -8,9 +8,10 @@ use std::io;
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 
-use super::{CHANGED, Open, TICK, prompt, show, wait_until};
+use super::{OpenPrompt, TICK};
 use crate::platform::{has_foreground, stop_this_process, was_continued};
-use crate::ui::live::{self, Colour};
+use crate::ui::live::{Colour, LiveRows};
+use crate::ui::terminal::Terminal;
 
 /// Whose turn it is at the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,22 +39,22 @@ impl Mode {
     }
 }
 
-impl Open {
+impl OpenPrompt {
     /// Follows the shell, which may have stopped us, and may have the terminal now or give it back;
     /// tells whether all is to be drawn anew.
-    pub(super) fn follow_shell(&mut self) -> bool {
+    pub(super) fn follow_shell(&mut self, rows: &LiveRows) -> bool {
         let is_ours = has_foreground();
         match self.mode {
             Mode::Reading if !is_ours => {
                 self.mode = Mode::Away;
-                live::forget();
+                rows.forget();
                 false
             }
             // Whatever stopped us, the modes of the terminal are those of the shell.
             Mode::Reading if !was_continued() => false,
             Mode::Away if !is_ours => false,
             Mode::Reading | Mode::Away => {
-                live::forget();
+                rows.forget();
                 self.mode = Mode::of_now();
                 true
             }
@@ -64,54 +65,63 @@ impl Open {
 
 /// The terminal in the hands of another program; it comes back when this is dropped.
 #[derive(Debug)]
-pub struct Lent {
+pub struct LentTerminal<'a> {
+    terminal: &'a Terminal,
     is_ours: bool,
 }
 
-/// Gives the terminal away for a while, to an editor for instance.
-pub fn lend_terminal() -> Lent {
-    let mut prompt = prompt();
-    let is_ours = match prompt.as_mut() {
-        Some(open) if open.mode == Mode::Reading => {
-            open.mode = Mode::Lent;
-            true
+impl Terminal {
+    /// Gives the terminal away for a while, to an editor for instance.
+    pub fn lend(&self) -> LentTerminal<'_> {
+        let mut prompt = self.prompt();
+        let is_ours = match prompt.as_mut() {
+            Some(open) if open.mode == Mode::Reading => {
+                open.mode = Mode::Lent;
+                true
+            }
+            _ => false,
+        };
+        drop(prompt);
+        if is_ours {
+            self.wait_until(TICK * 10, |open| open.is_parked);
+            self.rows.set_prompt(None, Colour::Off);
+            give_back();
         }
-        _ => false,
-    };
-    drop(prompt);
-    if is_ours {
-        wait_until(TICK * 10, |open| open.is_parked);
-        live::set_prompt(None, Colour::Off);
-        give_back();
+        LentTerminal {
+            terminal: self,
+            is_ours,
+        }
     }
-    Lent { is_ours }
+
+    /// Stops the process as Ctrl-Z does elsewhere; it comes back with the prompt.
+    pub(super) fn suspend(&self) {
+        // The thread that reads is this one, so nobody has to be waited for.
+        if let Some(open) = self.prompt().as_mut() {
+            open.mode = Mode::Lent;
+        }
+        self.rows.set_prompt(None, Colour::Off);
+        give_back();
+        stop_this_process();
+        was_continued();
+        self.rows.forget();
+        drop(LentTerminal {
+            terminal: self,
+            is_ours: true,
+        });
+    }
 }
 
-impl Drop for Lent {
+impl Drop for LentTerminal<'_> {
     fn drop(&mut self) {
-        let mut prompt = prompt();
+        let mut prompt = self.terminal.prompt();
         if let (true, Some(open)) = (self.is_ours, prompt.as_mut())
             && open.mode == Mode::Lent
         {
             open.mode = Mode::of_now();
-            CHANGED.notify_all();
-            show(prompt.as_ref());
+            self.terminal.changed.notify_all();
+            self.terminal.show(prompt.as_ref());
         }
     }
-}
-
-/// Stops the process as Ctrl-Z does elsewhere; it comes back with the prompt.
-pub(super) fn suspend() {
-    // The thread that reads is this one, so nobody has to be waited for.
-    if let Some(open) = prompt().as_mut() {
-        open.mode = Mode::Lent;
-    }
-    live::set_prompt(None, Colour::Off);
-    give_back();
-    stop_this_process();
-    was_continued();
-    live::forget();
-    drop(Lent { is_ours: true });
 }
 
 /// Every key by itself, and pastes marked. On failure the terminal is as it was.

@@ -99,7 +99,10 @@ impl Person {
         let sessions = story::read_tree(&self.base().join("sessions"));
         let is_open = |name: &&String| {
             let decision = name.replace(".json", ".decision.json");
-            let is_question = name.contains("/pending/") && name.strip_suffix(".json").is_some();
+            // The model's own question is answered by `agent say`.
+            let is_question = name.contains("/pending/")
+                && name.strip_suffix(".json").is_some()
+                && !name.ends_with("/model.json");
             is_question && !name.contains(".decision.") && !sessions.contains_key(&decision)
         };
         sessions.keys().any(|name| is_open(&name))

@@ -3,7 +3,7 @@ use std::sync::mpsc;
 
 use super::super::line::{MAX, Move};
 use super::*;
-use crate::ui::Takes;
+use crate::protocol::AcceptedLines;
 
 /// Knows the commands `/status`, `/settings` and `/help`, and takes what ends with `END` for a
 /// reply.
@@ -62,7 +62,7 @@ fn entered(act: Act) -> Entry {
     }
 }
 
-fn question(number: u64, text: &str, takes: Takes) -> PromptQuestion {
+fn question(number: u64, text: &str, takes: AcceptedLines) -> PromptQuestion {
     PromptQuestion {
         number,
         text: text.to_owned(),
@@ -166,7 +166,7 @@ fn what_cannot_be_a_reply_is_named() {
 fn a_question_gets_the_line_and_the_half_typed_one_comes_back() {
     let mut desk = Desk::new(Vec::new());
     typed(&mut desk, "half");
-    assert!(!desk.ask(question(1, "Which?", Takes::AnyLine)));
+    assert!(!desk.ask(question(1, "Which?", AcceptedLines::AnyLine)));
     assert_eq!(shown(&desk), "? ");
     typed(&mut desk, "/usr/bin");
     let act = press(&mut desk, Key::Enter);
@@ -177,7 +177,7 @@ fn a_question_gets_the_line_and_the_half_typed_one_comes_back() {
 #[test]
 fn a_command_is_a_command_also_while_a_question_waits() {
     let mut desk = Desk::new(Vec::new());
-    desk.ask(question(1, "Which?", Takes::AnyLine));
+    desk.ask(question(1, "Which?", AcceptedLines::AnyLine));
     typed(&mut desk, "/status");
     assert_eq!(
         entered(press(&mut desk, Key::Enter)),
@@ -189,9 +189,9 @@ fn a_command_is_a_command_also_while_a_question_waits() {
 #[test]
 fn the_last_question_is_answered_first_and_the_one_before_is_shown_again() {
     let mut desk = Desk::new(Vec::new());
-    desk.ask(question(1, "First?", Takes::AnyLine));
-    desk.ask(question(2, "Second?", Takes::AnyLine));
-    desk.ask(question(3, "Third?", Takes::AnyLine));
+    desk.ask(question(1, "First?", AcceptedLines::AnyLine));
+    desk.ask(question(2, "Second?", AcceptedLines::AnyLine));
+    desk.ask(question(3, "Third?", AcceptedLines::AnyLine));
     desk.withdraw(3);
     let act = press(&mut desk, Key::Enter);
     assert!(matches!(act, Act::Answered { again: Some(question), .. } if question == "First?"));
@@ -228,7 +228,7 @@ fn ctrl_d_leaves_only_an_empty_line() {
 #[test]
 fn a_line_that_is_no_answer_is_a_note_and_the_question_stays() {
     let mut desk = Desk::new(Vec::new());
-    desk.ask(question(1, "May I? [y/N]", Takes::YesOrNo));
+    desk.ask(question(1, "May I? [y/N]", AcceptedLines::YesOrNo));
     typed(&mut desk, "use tabs");
     let act = press(&mut desk, Key::Enter);
     assert!(
@@ -245,8 +245,8 @@ fn a_line_that_is_no_answer_is_a_note_and_the_question_stays() {
 fn a_line_goes_to_the_last_question_that_takes_it() {
     let mut desk = Desk::new(Vec::new());
     typed(&mut desk, "half");
-    desk.ask(question(1, "Which?", Takes::AnyLine));
-    desk.ask(question(2, "Press Enter.", Takes::Enter));
+    desk.ask(question(1, "Which?", AcceptedLines::AnyLine));
+    desk.ask(question(2, "Press Enter.", AcceptedLines::Enter));
     typed(&mut desk, "blue");
     let act = press(&mut desk, Key::Enter);
     assert!(

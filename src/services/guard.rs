@@ -8,10 +8,11 @@ use crate::agent::Permit;
 use crate::approve::{KeptAnswers, KeptRules};
 use crate::checkpoint::CheckpointLimits;
 use crate::error::{Error, Result};
+use crate::escape::escape_line;
 use crate::fs::{Durability, create_directory, own_directory, write_atomic};
 use crate::platform::programs;
 use crate::policy::{
-    self, FoundProgram, Grant, PersonRules, Policy, ProgramLookup, ProjectRules, Rule,
+    self, FoundProgram, Grant, Network, PersonRules, Policy, ProgramLookup, ProjectRules, Rule,
 };
 use crate::protocol::RelPath;
 use crate::repositories::ConfiguredPaths;
@@ -19,11 +20,10 @@ use crate::sandbox::{
     self, Backend, Confinement, FileIdentity, ResourceLimits, SandboxMode, Strength,
 };
 use crate::settings::{Loaded, Origin, Settings, Trust};
-use crate::ui::escape_line;
 
 /// How much is done to know the sandbox of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Testing {
+pub enum Testing {
     /// It is tried where nobody knows yet, and remembered until the next start of the machine.
     Remembered,
     /// It is tried where nobody knows yet; nothing is written.
@@ -41,13 +41,9 @@ pub(super) fn permit(
 ) -> Result<Permit> {
     let settings = &loaded.settings;
     distrust_programs(loaded, workspace);
-    let mode = match settings.sandbox.as_str() {
-        "required" => SandboxMode::Required,
-        "off" => SandboxMode::Off,
-        _ => SandboxMode::Auto,
-    };
+    let mode = settings.sandbox;
     let strength = (mode != SandboxMode::Off && testing != Testing::Unneeded).then(|| {
-        let wanted = Backend::named(&settings.sandbox_backend);
+        let wanted = settings.sandbox_backend.only();
         strength(trust, testing, workspace, wanted)
     });
     let confinement = match &strength {
@@ -62,8 +58,8 @@ pub(super) fn permit(
         sandbox::sweep(confinement);
     }
     let mut policy = Policy::new(workspace, std::env::home_dir().as_deref());
-    policy.approval = settings.approval.parse().unwrap_or_default();
-    policy.strictness = settings.policy.parse().unwrap_or_default();
+    policy.approval = settings.approval;
+    policy.strictness = settings.policy;
     policy.confinement = match (mode, &confinement) {
         (SandboxMode::Off, _) => policy::CommandConfinement::SwitchedOff,
         (_, Some(confinement)) if confinement.exposes_records() => {
@@ -82,12 +78,12 @@ pub(super) fn permit(
     Ok(Permit {
         commands: settings.commands,
         policy,
-        work_approval: loaded.work_approval.parse().unwrap_or_default(),
+        work_approval: loaded.work_approval,
         kept_rules: KeptRules::kept_in(trust.directory()),
         kept_answers: KeptAnswers::kept_in(trust.directory()),
         confinement,
         kept_inventory: kept_inventory(trust, &loaded.paths.sessions),
-        network: settings.network.parse().unwrap_or_default(),
+        network: settings.network,
         strength,
     })
 }
@@ -157,25 +153,14 @@ fn written_rules(loaded: &Loaded) -> Result<(PersonRules, ProjectRules)> {
 
 /// Where commands may write besides the workspace, under every name that leads there.
 fn writable(settings: &Settings) -> impl Iterator<Item = PathBuf> {
-    paths(&settings.extra_write_paths)
-        .into_iter()
+    (settings.extra_write_paths.clone().into_iter())
         .flat_map(|path| [path.canonicalize().ok(), Some(path)])
         .flatten()
 }
 
-fn paths(text: &str) -> Vec<PathBuf> {
-    std::env::split_paths(text)
-        .filter(|path| !path.as_os_str().is_empty())
-        .collect()
-}
-
 fn grants(settings: &Settings) -> Vec<Grant> {
-    let mut grants: Vec<Grant> = settings
-        .grants
-        .split(',')
-        .filter_map(|word| word.parse().ok())
-        .collect();
-    if settings.network == "on" && !grants.contains(&Grant::Network) {
+    let mut grants = settings.grants.clone();
+    if settings.network == Network::On && !grants.contains(&Grant::Network) {
         grants.push(Grant::Network);
     }
     grants
@@ -194,8 +179,8 @@ fn confinement(
     confinement.identity = FileIdentity::of(workspace);
     confinement.network = grants.contains(&Grant::Network);
     confinement.git_write = grants.contains(&Grant::GitWrite);
-    confinement.extra_read = paths(&settings.extra_read_paths);
-    confinement.extra_write = paths(&settings.extra_write_paths);
+    (confinement.extra_read).clone_from(&settings.extra_read_paths);
+    (confinement.extra_write).clone_from(&settings.extra_write_paths);
     confinement.limits = ResourceLimits {
         processes: Some(settings.max_processes),
         memory: Some(settings.max_memory_megabytes * MEGABYTE),

@@ -7,13 +7,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::open::{self, Files};
-use super::{Common, SettingFlags};
+use super::open::{self, SessionFiles};
+use super::{Caller, GivenFlags};
 use crate::error::{Error, Result};
-use crate::protocol::Status;
-use crate::session::{CheckReport, Choices, Session, Source, Store};
+use crate::escape::escape_line;
+use crate::session::{Choices, Session};
 use crate::settings::{self, Base, KEYS, Key, Loaded, Loosens, Overrides, Trust};
-use crate::ui::{Ui, escape_line, shown};
 
 const CHECK: &str = "CheckCommand";
 const CHAT: &str = "Chat";
@@ -32,11 +31,10 @@ const OF_THE_CHAT: [&str; 5] = [
 ];
 
 /// What holds for a session: what the flags say, else what was kept.
-pub(super) fn chosen(flags: &SettingFlags, kept: &Choices) -> Choices {
+pub(super) fn chosen(flags: &GivenFlags, kept: &Choices) -> Choices {
     let given = |name: &str| {
         let key = Key::named(name)?;
-        let mut given = flags.given.iter().rev();
-        given.find_map(|(flag, value)| (*flag == key.flag).then_some(value.as_str()))
+        flags.value(key.flag)
     };
     let is_other_chat = given(CHAT).is_some();
     let mut choices = Choices::default();
@@ -83,6 +81,37 @@ fn stricter(key: &Key, given: Option<&str>, kept: Option<&str>) -> Option<String
     Some(if is_kept { kept } else { given }.to_owned())
 }
 
+/// The permissions in force, as a session that begins now keeps them.
+///
+/// How much a command may use, the clipboard and notifications are no permissions of the model.
+pub fn permissions(loaded: &Loaded) -> Choices {
+    let is_permission = |key: &Key| {
+        decides_how_much(key)
+            && key.loosens != Loosens::Limit
+            && !["Clipboard", "Notify"].contains(&key.name)
+    };
+    let mut permissions = Choices::default();
+    for (key, value, _) in loaded.rows() {
+        // How far a session is with its plan is kept apart.
+        if key.name == "Approval" {
+            permissions.set(key.name, loaded.work_approval.word());
+        } else if is_permission(key) {
+            permissions.set(key.name, &value);
+        }
+    }
+    permissions
+}
+
+/// The flags, held to what was in force when a session began.
+fn held_to(permissions: &Choices, flags: Overrides) -> Overrides {
+    permissions
+        .iter()
+        .fold(flags, |flags, (name, value)| match Key::named(name) {
+            Some(key) => flags.beginning_with(key.flag, value),
+            None => flags,
+        })
+}
+
 /// The flags with all that was chosen for a session.
 pub(super) fn flags_with(choices: &Choices, flags: Overrides) -> Overrides {
     choices
@@ -102,27 +131,27 @@ pub(super) struct Recalled {
 
 /// The settings of now with all that this session keeps: what was chosen for it, and where it works.
 pub(super) fn recall(
-    common: &Common,
-    ui: &Ui,
+    caller: &Caller,
     (base, now): (&Base, &Loaded),
     session: &Session,
 ) -> Result<Recalled> {
-    let trust = open::trust();
+    let trust = &caller.trust;
     ensure_known(&now.paths.sessions, session)?;
-    let choices = chosen(&common.settings, &session.choices);
-    ensure_given(common, &trust, &now.paths.sessions, &choices, session)?;
-    let mut flags = flags_with(&choices, common.settings.overrides(open::here()?));
-    if let Some(place) = workspace_of(common, ui, &trust, (base, now), session)? {
+    let choices = chosen(&caller.flags, &session.choices);
+    ensure_given(caller, trust, &now.paths.sessions, &choices, session)?;
+    let flags = flags_with(&choices, caller.flags.overrides(open::here()?));
+    let mut flags = held_to(&session.permissions, flags);
+    if let Some(place) = workspace_of(caller, trust, (base, now), session)? {
         flags = flags.with(WORKSPACE_FLAG, Some(place.display()));
     }
     let layers = settings::read(base, settings::process_environment(), &flags)?;
-    let loaded = layers.settle(&trust)?;
+    let loaded = layers.settle(trust)?;
     Ok(Recalled { choices, loaded })
 }
 
 /// Refuses a session with a setting of a newer version: to leave it out could permit more.
 fn ensure_known(sessions: &Path, session: &Session) -> Result<()> {
-    let mut kept = session.choices.iter();
+    let mut kept = session.choices.iter().chain(session.permissions.iter());
     let Some((name, _)) = kept.find(|(name, _)| Key::named(name).is_none()) else {
         return Ok(());
     };
@@ -135,7 +164,7 @@ fn ensure_known(sessions: &Path, session: &Session) -> Result<()> {
 
 /// Refuses a check of which nobody knows that this person gave it.
 fn ensure_given(
-    common: &Common,
+    caller: &Caller,
     trust: &Trust,
     sessions: &Path,
     choices: &Choices,
@@ -144,7 +173,7 @@ fn ensure_given(
     let Some(check) = choices.get(CHECK).filter(|check| !check.is_empty()) else {
         return Ok(());
     };
-    let is_given_now = chosen(&common.settings, &Choices::default()).get(CHECK) == Some(check);
+    let is_given_now = chosen(&caller.flags, &Choices::default()).get(CHECK) == Some(check);
     if is_given_now || trust.holds(&given_here(sessions), check.as_bytes()) {
         return Ok(());
     }
@@ -161,8 +190,7 @@ fn ensure_given(
 
 /// Where the session works, if that is not where the settings of now would have it.
 fn workspace_of(
-    common: &Common,
-    ui: &Ui,
+    caller: &Caller,
     trust: &Trust,
     (base, now): (&Base, &Loaded),
     session: &Session,
@@ -175,11 +203,11 @@ fn workspace_of(
         return Ok(None);
     }
     let id = &session.session_id;
-    if is_flagged(common) {
-        ui.say(&format!(
+    if is_flagged(caller) {
+        caller.say(format!(
             "Session {id} worked in `{}`; `--workspace` has it work in `{}`.",
-            shown(&place),
-            shown(&now.paths.workspace)
+            escape_line(&place.display().to_string()),
+            escape_line(&now.paths.workspace.display().to_string())
         ));
         return Ok(None);
     }
@@ -198,36 +226,25 @@ fn workspace_of(
     )))
 }
 
-fn is_flagged(common: &Common) -> bool {
-    let mut given = common.settings.given.iter();
-    given.any(|(flag, _)| *flag == WORKSPACE_FLAG)
+fn is_flagged(caller: &Caller) -> bool {
+    caller.flags.value(WORKSPACE_FLAG).is_some()
 }
 
-/// The same for a verb that only looks.
-pub(super) fn recall_files(files: &mut Files, common: &Common, session: &Session) -> Result<()> {
-    let choices = chosen(&common.settings, &session.choices);
+/// Lays what a session keeps over the files that were opened to look at it.
+pub fn recall_files(files: &mut SessionFiles, caller: &Caller, session: &Session) -> Result<()> {
+    let choices = chosen(&caller.flags, &session.choices);
     if !choices.is_empty() {
-        let flags = flags_with(&choices, common.settings.overrides(open::here()?));
+        let flags = flags_with(&choices, caller.flags.overrides(open::here()?));
         let layers = settings::read(&files.base, settings::process_environment(), &flags)?;
-        let settings = layers.settle(&open::trust())?.settings;
-        files.chat = open::chat(&settings);
+        let settings = layers.settle(&caller.trust)?.settings;
+        files.chat = settings.chat;
         files.carriage = open::carriage(&settings);
         files.check = settings.check_command;
     }
-    if let Some(kept) = session.workspace.as_deref().filter(|_| !is_flagged(common)) {
+    if let Some(kept) = session.workspace.as_deref().filter(|_| !is_flagged(caller)) {
         files.workspace = settings::placed(&files.base.directory, kept);
     }
     Ok(())
-}
-
-/// Says what the session was given earlier and what does not hold now, because it permits more.
-pub(super) fn tell_not_kept(ui: &Ui, not_kept: &[String]) {
-    if !not_kept.is_empty() {
-        let flags = escape_line(&not_kept.join(" "));
-        ui.say(&format!(
-            "Given earlier and not in force now, because it permits more: `{flags}`. Say it again if you want it."
-        ));
-    }
 }
 
 /// Remembers that this person works there, where the workspace is outside of the base directory.
@@ -265,35 +282,12 @@ fn given_here(sessions: &Path) -> PathBuf {
     sessions.join("check")
 }
 
-/// How the check stands, in a line for the person; nothing without a check.
-pub(super) fn check_line(store: &Store, command: &str, session: &Session) -> Option<String> {
-    if command.is_empty() {
-        return None;
-    }
-    let is_of_it = |report: &&CheckReport| report.command == command;
-    let report = session.check.as_ref().filter(is_of_it);
-    let state = match report.map(|report| (report.outcome.status, &report.outcome.message)) {
-        Some((Status::Ok, message)) => format!("passes ({message})"),
-        Some((Status::Failed, message)) => format!("fails ({message})"),
-        Some((Status::Refused, message)) => format!("is refused ({message})"),
-        Some((Status::Skipped, _)) | None => "has not run yet".to_owned(),
-    };
-    let mut notes = store.notes(&session.session_id).all().into_iter();
-    let since = if report.is_some() && notes.any(|note| note.source == Source::Undo) {
-        "; it has not run since rounds were undone or redone"
-    } else {
-        ""
-    };
-    let line = format!("The check `{command}` {state}{since}");
-    Some(escape_line(&line))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn flags(given: &[(&'static str, &str)]) -> SettingFlags {
-        SettingFlags {
+    fn flags(given: &[(&'static str, &str)]) -> GivenFlags {
+        GivenFlags {
             given: (given.iter())
                 .map(|(flag, value)| (*flag, (*value).to_owned()))
                 .collect(),

@@ -3,54 +3,59 @@
 
 use std::path::PathBuf;
 
-use super::super::{Common, carry, choices, resume};
-use super::{FirstRun, assemble, settings_with, trust, warning};
+use super::super::{Caller, choices, find};
+use super::{FirstRun, assemble, settings_with, warning, wishes};
 use crate::agent::Agent;
+use crate::approve::Person;
 use crate::courier::Wishes;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::session::{Choices, Session, Store};
 use crate::settings::Paths;
-use crate::ui::Ui;
 
 /// A session with everything that it needs.
-pub(in super::super) struct Opened {
-    pub(in super::super) agent: Agent,
-    pub(in super::super) session: Session,
+#[derive(Debug)]
+pub struct OpenedSession {
+    /// What works on it.
+    pub agent: Agent,
+    /// The session as it was found.
+    pub session: Session,
     /// What the person wants of the couriers.
-    pub(in super::super) wishes: Wishes,
+    pub wishes: Wishes,
     /// The flags that say again what the session was given earlier and what does not hold now.
-    pub(in super::super) not_kept: Vec<String>,
+    pub not_kept: Vec<String>,
+    /// The flags that say what the settings permit by now and the session did not begin with.
+    pub held_back: Vec<String>,
 }
 
 /// Opens everything that a new session needs, with what the person wants of the couriers.
-pub(in super::super) fn agent_and_wishes(common: &Common, ui: Ui) -> Result<(Agent, Wishes)> {
-    let nobody = |_: &Store, _: &Ui| Ok(None);
-    let parts = parts(common, ui, FirstRun::Decide, nobody)?;
+pub fn agent_and_wishes(caller: &Caller) -> Result<(Agent, Wishes)> {
+    let nobody = |_: &Store, _: &dyn Person| Ok(None);
+    let parts = parts(caller, FirstRun::Decide, nobody)?;
     Ok((parts.agent, parts.wishes))
 }
 
 /// Opens the session that is found, with what it keeps: its workspace, and what was chosen for it.
-pub(in super::super) fn session(
-    common: &Common,
-    ui: Ui,
-    find: impl FnOnce(&Store, &Ui) -> Result<Session>,
-) -> Result<Opened> {
-    let find = |store: &Store, ui: &Ui| find(store, ui).map(Some);
-    let parts = parts(common, ui, FirstRun::Refuse, find)?;
+pub fn session(
+    caller: &Caller,
+    find: impl FnOnce(&Store, &dyn Person) -> Result<Session>,
+) -> Result<OpenedSession> {
+    let find = |store: &Store, person: &dyn Person| find(store, person).map(Some);
+    let parts = parts(caller, FirstRun::Refuse, find)?;
     let session = parts.session;
-    Ok(Opened {
+    Ok(OpenedSession {
         agent: parts.agent,
         session: session.expect("what was found is handed back"),
         wishes: parts.wishes,
         not_kept: parts.not_kept,
+        held_back: parts.held_back,
     })
 }
 
 /// Opens what the latest unfinished session needs, or what the settings say where there is none.
-pub(in super::super) fn agent(common: &Common, ui: Ui) -> Result<Agent> {
-    let find = |store: &Store, ui: &Ui| Ok(resume::find(store, ui, None).ok());
-    parts(common, ui, FirstRun::Refuse, find).map(|parts| parts.agent)
+pub fn agent(caller: &Caller) -> Result<Agent> {
+    let find = |store: &Store, person: &dyn Person| Ok(find::find(store, person, None).ok());
+    parts(caller, FirstRun::Refuse, find).map(|parts| parts.agent)
 }
 
 /// What is opened for a session, or for none.
@@ -59,42 +64,45 @@ struct Parts {
     session: Option<Session>,
     wishes: Wishes,
     not_kept: Vec<String>,
+    held_back: Vec<String>,
 }
 
 fn parts(
-    common: &Common,
-    ui: Ui,
+    caller: &Caller,
     first_run: FirstRun,
-    find: impl FnOnce(&Store, &Ui) -> Result<Option<Session>>,
+    find: impl FnOnce(&Store, &dyn Person) -> Result<Option<Session>>,
 ) -> Result<Parts> {
     let interrupt = Interrupt::from_signals()?;
-    let (base, loaded) = settings_with(common, &ui, first_run, &interrupt)?;
+    let (base, loaded) = settings_with(caller, first_run, &interrupt)?;
     for notice in &loaded.notices {
-        ui.say(notice);
+        caller.say(notice);
     }
     let store = Store::open(loaded.paths.sessions.clone())?;
-    let session = find(&store, &ui)?;
+    let session = find(&store, &*caller.person)?;
     let (choices, loaded) = match &session {
         Some(session) => {
-            let recalled = choices::recall(common, &ui, (&base, &loaded), session)?;
+            let recalled = choices::recall(caller, (&base, &loaded), session)?;
             (recalled.choices, recalled.loaded)
         }
-        None => (
-            choices::chosen(&common.settings, &Choices::default()),
-            loaded,
-        ),
+        None => (choices::chosen(&caller.flags, &Choices::default()), loaded),
     };
     if let Some(warning) = warning(&loaded.paths.workspace) {
-        ui.say(&warning);
+        caller.say(warning);
     }
     if first_run == FirstRun::Refuse {
         is_in_place(&loaded.paths)?;
     }
-    let trust = trust();
-    let mut agent = assemble(base.directory, &loaded, &trust, ui, interrupt)?;
+    let trust = &caller.trust;
+    let mut agent = assemble(
+        base.directory,
+        &loaded,
+        trust,
+        caller.person.clone(),
+        interrupt,
+    )?;
     let sessions = agent.store.directory();
-    choices::remember_check(&trust, sessions, &choices);
-    choices::remember_workspace(&trust, &agent.base, sessions, agent.workspace.path());
+    choices::remember_check(trust, sessions, &choices);
+    choices::remember_workspace(trust, &agent.base, sessions, agent.workspace.path());
     agent.manner.choices = choices;
     if let Some(session) = &session {
         agent.hold_to_repository(session);
@@ -102,8 +110,9 @@ fn parts(
     Ok(Parts {
         agent,
         session,
-        wishes: carry::wishes(&loaded.settings),
+        wishes: wishes(&loaded.settings, &caller.trust),
         not_kept: loaded.not_kept,
+        held_back: loaded.held_back,
     })
 }
 

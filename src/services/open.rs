@@ -1,4 +1,4 @@
-//! From the command line to an `Agent`: the base directory, the settings, the trust, the folders.
+//! From a call to an `Agent`: the base directory, the settings, the trust, the folders.
 
 mod opened;
 
@@ -6,29 +6,30 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) use self::opened::{agent, agent_and_wishes, session};
-use super::apply::Place;
-use super::{Common, choices, guard, workspace};
-use crate::agent::{Agent, Check, Manner, Recorder};
-use crate::approve::{Answer, Takes};
+pub use self::opened::{OpenedSession, agent, agent_and_wishes, session};
+use super::{Caller, choices, guard, workspace};
+use crate::agent::{Agent, Check, Manner, Permit, Recorder};
+use crate::approve::{Answer, Person, Question};
 use crate::compose::{Carriage, FileLimit, Limit, TooLong};
+use crate::courier::{Found as FoundReply, Notify, Use, Wishes};
 use crate::error::{Error, Kind, Result};
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::mailbox::Mailbox;
 use crate::platform::programs;
+use crate::policy::Approval;
+use crate::protocol::{Event, OnFailure};
 use crate::secrets::{Allow, Scanner};
 use crate::session::{Choices, Store};
 use crate::settings::{
-    self, Attach, Base, Chat, Found, KeepsContext, Loaded, Origin, Overrides, Paths, Secrets,
-    Settings, Switch, Trust, WhenTooLong,
+    self, Attach, Base, Chat, ClipboardUse, Found, KeepsContext, Loaded, NotifyBy, Origin,
+    Overrides, Paths, Secrets, Settings, Switch, Trust, WhenTooLong,
 };
-use crate::ui::Ui;
 use crate::workspace::Workspace;
 
 /// What happens in a directory where `agent` was never used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FirstRun {
+pub enum FirstRun {
     /// The person decides where to work, and it is set up.
     Decide,
     /// There is nothing to do here yet.
@@ -38,12 +39,12 @@ pub(super) enum FirstRun {
 }
 
 /// What this person has trusted.
-pub(super) fn trust() -> Trust {
+pub fn trust() -> Trust {
     Trust::of_this_person(|name| std::env::var_os(name))
 }
 
 /// What to say before the model works in a place that holds all that a person has.
-pub(super) fn warning(directory: &Path) -> Option<String> {
+pub fn warning(directory: &Path) -> Option<String> {
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     let directory = real(directory)?;
     let home = std::env::home_dir().and_then(|home| real(&home));
@@ -62,26 +63,31 @@ pub(super) fn warning(directory: &Path) -> Option<String> {
     ))
 }
 
-/// What a verb needs that only looks at sessions and messages.
-pub(super) struct Files {
-    pub(super) ui: Ui,
-    pub(super) base: Base,
-    pub(super) store: Store,
-    pub(super) mailbox: Mailbox,
-    pub(super) workspace: PathBuf,
-    pub(super) chat: &'static Chat,
-    pub(super) carriage: Carriage,
+/// Sessions and messages, for whoever only looks.
+#[derive(Debug)]
+pub struct SessionFiles {
+    /// The base directory.
+    pub base: Base,
+    /// The sessions.
+    pub store: Store,
+    /// Messages and replies.
+    pub mailbox: Mailbox,
+    /// Where the model works.
+    pub workspace: PathBuf,
+    /// The chat that messages go to.
+    pub chat: &'static Chat,
+    /// How they get there.
+    pub carriage: Carriage,
     /// The check command; empty without one.
-    pub(super) check: String,
+    pub check: String,
 }
 
 /// Opens sessions and messages, and nothing that runs.
-pub(super) fn files(common: &Common, ui: Ui) -> Result<Files> {
-    let (base, loaded) = settings(common, &ui, FirstRun::Refuse)?;
-    Ok(Files {
-        ui,
+pub fn files(caller: &Caller) -> Result<SessionFiles> {
+    let (base, loaded) = settings(caller, FirstRun::Refuse)?;
+    Ok(SessionFiles {
         base,
-        chat: chat(&loaded.settings),
+        chat: loaded.settings.chat,
         carriage: carriage(&loaded.settings),
         check: loaded.settings.check_command,
         store: Store::open(loaded.paths.sessions)?,
@@ -90,10 +96,25 @@ pub(super) fn files(common: &Common, ui: Ui) -> Result<Files> {
     })
 }
 
-/// Opens only the workspace, for a verb that keeps no state: where `agent` was never used, that is
+/// The workspace and the bounds that hold in it.
+#[derive(Debug)]
+pub struct BoundedWorkspace {
+    /// The base directory, for which the person's rules hold.
+    pub base: PathBuf,
+    /// The files.
+    pub workspace: Workspace,
+    /// How much a step may do.
+    pub limits: Limits,
+    /// What it may do.
+    pub permit: Permit,
+    /// What becomes of commands after a failed change.
+    pub on_failure: OnFailure,
+}
+
+/// Opens only the workspace, for what keeps no state: where `agent` was never used, that is
 /// the current directory.
-pub(super) fn place(common: &Common, ui: &Ui, testing: guard::Testing) -> Result<Place> {
-    let (base, loaded) = settings(common, ui, FirstRun::Look)?;
+pub fn place(caller: &Caller, testing: guard::Testing) -> Result<BoundedWorkspace> {
+    let (base, loaded) = settings(caller, FirstRun::Look)?;
     let is_set = loaded
         .origins
         .get("WorkspaceDir")
@@ -106,8 +127,8 @@ pub(super) fn place(common: &Common, ui: &Ui, testing: guard::Testing) -> Result
         loaded.paths.workspace.clone()
     };
     let workspace = Workspace::open(&directory)?.leaving_out(guard::own_paths(&loaded, &directory));
-    let permit = guard::permit(&loaded, workspace.path(), &trust(), testing)?;
-    Ok(Place {
+    let permit = guard::permit(&loaded, workspace.path(), &caller.trust, testing)?;
+    Ok(BoundedWorkspace {
         base,
         workspace,
         limits: limits(&loaded.settings),
@@ -117,11 +138,11 @@ pub(super) fn place(common: &Common, ui: &Ui, testing: guard::Testing) -> Result
 }
 
 /// Makes the folders and joins the parts.
-pub(super) fn assemble(
+pub fn assemble(
     base: PathBuf,
     loaded: &Loaded,
     trust: &Trust,
-    ui: Ui,
+    person: Arc<dyn Person>,
     interrupt: Interrupt,
 ) -> Result<Agent> {
     let (paths, settings) = (&loaded.paths, &loaded.settings);
@@ -142,15 +163,16 @@ pub(super) fn assemble(
             secrets: secrets(settings),
             check: check(settings),
             choices: Choices::default(),
+            permissions: choices::permissions(loaded),
             on_failure: settings.on_failure,
-            chat: chat(settings),
+            chat: settings.chat,
             keeps_context: keeps_context(settings),
             carriage: carriage(settings),
             max_rounds: settings.max_rounds,
         },
         workspace,
         base,
-        person: Arc::new(Recorder::new(ui)),
+        person: Arc::new(Recorder::new(person)),
         interrupt,
     };
     agent.disarm_left();
@@ -158,7 +180,7 @@ pub(super) fn assemble(
 }
 
 /// Where the person stands.
-pub(super) fn here() -> Result<PathBuf> {
+pub fn here() -> Result<PathBuf> {
     std::env::current_dir()
         .map_err(|cause| Error::mendable("could not find the current directory").because(cause))
 }
@@ -177,7 +199,7 @@ fn keep_private(base: &Path, paths: &Paths) {
 /// it.
 ///
 /// Of the flags only the check and the chat are passed on: others name folders of this one.
-pub(super) fn another(common: &Common, directory: &Path, agent: &Agent) -> Result<Agent> {
+pub(super) fn another(caller: &Caller, directory: &Path, agent: &Agent) -> Result<Agent> {
     let is_free = std::fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
     if !is_free {
         return Err(
@@ -188,10 +210,10 @@ pub(super) fn another(common: &Common, directory: &Path, agent: &Agent) -> Resul
     crate::fs::create_directory(directory)?;
     settings::copy(&agent.base, directory)?;
     let base = Base::create(directory)?;
-    let (trust, choices) = (trust(), &agent.manner.choices);
+    let (trust, choices) = (&caller.trust, &agent.manner.choices);
     let flags = choices::flags_with(choices, Overrides::given_in(base.directory.clone()));
     let layers = settings::read(&base, settings::process_environment(), &flags)?;
-    let loaded = layers.settle(&trust)?;
+    let loaded = layers.settle(trust)?;
     if !loaded.paths.workspace.starts_with(&base.directory) {
         return Err(Error::mendable(format!(
             "the workspace of the fork would be `{}`, which is not its own",
@@ -200,34 +222,62 @@ pub(super) fn another(common: &Common, directory: &Path, agent: &Agent) -> Resul
         .hint("unset `Agent__WorkspaceDir`, or fork with `--in-place`"));
     }
     for notice in &loaded.notices {
-        common.ui().say(notice);
+        caller.say(notice);
     }
     let interrupt = agent.interrupt.clone();
-    let mut fork = assemble(base.directory, &loaded, &trust, common.ui(), interrupt)?;
+    let mut fork = assemble(
+        base.directory,
+        &loaded,
+        trust,
+        caller.person.clone(),
+        interrupt,
+    )?;
     fork.manner.choices.clone_from(choices);
-    choices::remember_check(&trust, fork.store.directory(), choices);
+    choices::remember_check(trust, fork.store.directory(), choices);
     Ok(fork)
 }
 
-/// The chat of the settings.
-pub(super) fn chat(settings: &Settings) -> &'static Chat {
-    Chat::named(&settings.chat).expect("the settings allow no other name")
+/// What the settings want of the couriers.
+pub fn wishes(settings: &Settings, trust: &Trust) -> Wishes {
+    Wishes {
+        clipboard: match settings.clipboard {
+            ClipboardUse::Auto => Use::Both,
+            ClipboardUse::Out => Use::Out,
+            ClipboardUse::Off => Use::Off,
+        },
+        notify: match settings.notify {
+            NotifyBy::Bell => Notify::Bell,
+            NotifyBy::Desktop => Notify::Desktop,
+            NotifyBy::Off => Notify::Off,
+        },
+        found: if settings.approval == Approval::Ask {
+            FoundReply::Asked
+        } else {
+            FoundReply::Used
+        },
+        memory: memory(trust.directory()),
+    }
+}
+
+/// Where is kept whether we may look at the clipboard.
+fn memory(state: Option<&Path>) -> Option<std::path::PathBuf> {
+    Some(state?.join("clipboard"))
 }
 
 /// Whether that chat knows in one message what the ones before said.
 fn keeps_context(settings: &Settings) -> bool {
     match settings.keeps_context {
-        KeepsContext::Auto => chat(settings).keeps_context,
+        KeepsContext::Auto => settings.chat.keeps_context,
         KeepsContext::On => true,
         KeepsContext::Off => false,
     }
 }
 
 /// How messages are carried to that chat; own numbers count more than what is known of it.
-pub(super) fn carriage(settings: &Settings) -> Carriage {
+pub fn carriage(settings: &Settings) -> Carriage {
     /// Above how many characters a file is easier than a paste, where the chat has no opinion.
     const LONG_PASTE: usize = 5000;
-    let chat = chat(settings);
+    let chat = settings.chat;
     let or = |own: usize, known: usize| if own > 0 { own } else { known };
     let known_tokens = match settings.max_outbox_chars {
         0 => chat.max_tokens.unwrap_or(usize::MAX),
@@ -289,24 +339,23 @@ fn limits(settings: &Settings) -> Limits {
 }
 
 /// Finds the base directory and reads the settings; Ctrl-C ends the program.
-pub(super) fn settings(common: &Common, ui: &Ui, first_run: FirstRun) -> Result<(Base, Loaded)> {
-    settings_with(common, ui, first_run, &Interrupt::default())
+pub fn settings(caller: &Caller, first_run: FirstRun) -> Result<(Base, Loaded)> {
+    settings_with(caller, first_run, &Interrupt::default())
 }
 
 /// Finds the base directory and reads the settings, asking the person what only they can decide.
 fn settings_with(
-    common: &Common,
-    ui: &Ui,
+    caller: &Caller,
     first_run: FirstRun,
     interrupt: &Interrupt,
 ) -> Result<(Base, Loaded)> {
     let here = here()?;
-    let trust = trust();
-    let named = workspace::named(common, &here).filter(|_| first_run == FirstRun::Decide);
+    let trust = &caller.trust;
+    let named = workspace::named(caller, &here).filter(|_| first_run == FirstRun::Decide);
     if let Some(directory) = &named {
-        workspace::ensure_there(directory, ui, interrupt)?;
+        workspace::ensure_there(directory, caller, interrupt)?;
     }
-    let base = match Base::find(&here, common.base.as_deref(), &trust)? {
+    let base = match Base::find(&here, caller.base.as_deref(), trust)? {
         // Without a settings file the next run would not find it again.
         Found::Base(Base {
             directory,
@@ -335,34 +384,30 @@ fn settings_with(
             .hint("`--base DIR` names another base directory"));
         }
         Found::EmptyDirectory(directory) | Found::Undecided(directory) => match &named {
-            Some(named) => workspace::base(&directory, named, &trust)?,
-            None => decide(ui, &directory, &trust, interrupt)?,
+            Some(named) => workspace::base(&directory, named, trust)?,
+            None => decide(caller, &directory, trust, interrupt)?,
         },
     };
-    let flags = common.settings.overrides(here);
+    let flags = caller.flags.overrides(here);
     let layers = settings::read(&base, settings::process_environment(), &flags)?;
-    let untrusted = layers.untrusted(&trust);
-    if !untrusted.is_empty() && ui.is_interactive() && !layers.is_declined(&trust) {
+    let untrusted = layers.untrusted(trust);
+    if !untrusted.is_empty() && caller.person.is_interactive() && !layers.is_declined(trust) {
         let items: Vec<String> = untrusted.iter().map(|item| format!("  {item}")).collect();
-        let question = format!(
-            "{} sets what goes beyond the defaults:\n{}\nDo you trust this file? [y/N]",
-            untrusted[0].file.display(),
-            items.join("\n")
-        );
-        let answer = ui.ask(&question, Takes::YesOrNo, interrupt);
+        let question = Question::about_trust(&untrusted[0].file, &items.join("\n"));
+        let answer = caller.person.ask(&question, interrupt);
         if answer.is_yes() {
-            layers.confirm(&trust)?;
+            layers.confirm(trust)?;
         } else if matches!(answer, Answer::Text(_)) {
             // Where it cannot be remembered, the question comes again.
-            let _ = layers.decline(&trust);
+            let _ = layers.decline(trust);
         }
     }
     if first_run != FirstRun::Look
-        && let Some(notice) = layers.tell_pinned_default(&trust)
+        && let Some(news) = layers.tell_pinned_default(trust)
     {
-        ui.say(&notice);
+        caller.person.emit(Event::Housekeeping(news));
     }
-    let loaded = layers.settle(&trust)?;
+    let loaded = layers.settle(trust)?;
     guard::distrust_programs(&loaded, &loaded.paths.workspace);
     if base.settings_file.is_none() {
         // `agent apply` works here in place.
@@ -372,14 +417,10 @@ fn settings_with(
 }
 
 /// Asks whether to work on the project in place or in a folder of its own.
-fn decide(ui: &Ui, directory: &Path, trust: &Trust, interrupt: &Interrupt) -> Result<Base> {
+fn decide(caller: &Caller, directory: &Path, trust: &Trust, interrupt: &Interrupt) -> Result<Base> {
     if let Some(warning) = warning(directory) {
-        ui.say(&warning);
+        caller.say(warning);
     }
-    let question = format!(
-        "`{}` is not empty. Where should the model work?\n  1. on what is here, in place (makes `.agent/`, touches nothing else)\n  2. in a new, empty folder `workspace/`\n[1/2]",
-        directory.display()
-    );
     let undecided = || {
         Error::mendable(format!(
             "`{}` is not empty: please choose where to work, 1 or 2",
@@ -388,10 +429,13 @@ fn decide(ui: &Ui, directory: &Path, trust: &Trust, interrupt: &Interrupt) -> Re
         .hint("`agent init` works on this project in place")
         .hint("`--base .` works in a new folder `workspace/` beneath it")
     };
-    match ui.ask(&question, Takes::AnyLine, interrupt) {
+    match caller
+        .person
+        .ask(&Question::about_place(directory), interrupt)
+    {
         Answer::Text(answer) if answer.trim() == "1" => settings::init(directory, trust),
         Answer::Text(answer) if answer.trim() == "2" => Base::create(directory),
         Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
-        Answer::Text(_) | Answer::Nobody => Err(undecided()),
+        Answer::Text(_) | Answer::Nobody | Answer::Elsewhere => Err(undecided()),
     }
 }

@@ -5,22 +5,20 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Common;
-use crate::approve::{Answer, Takes};
+use super::Caller;
+use crate::approve::{Answer, Question};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::settings::{self, Base, Trust};
-use crate::ui::Ui;
 
 /// The directory that `--workspace` names, if it does.
-pub(super) fn named(common: &Common, here: &Path) -> Option<PathBuf> {
-    let mut given = common.settings.given.iter().rev();
-    let (_, value) = given.find(|(flag, _)| *flag == "--workspace")?;
+pub(super) fn named(caller: &Caller, here: &Path) -> Option<PathBuf> {
+    let value = caller.flags.value("--workspace")?;
     Some(here.join(value))
 }
 
 /// Makes the named directory if it is not there and the person wants that.
-pub(super) fn ensure_there(directory: &Path, ui: &Ui, interrupt: &Interrupt) -> Result<()> {
+pub(super) fn ensure_there(directory: &Path, caller: &Caller, interrupt: &Interrupt) -> Result<()> {
     if directory.exists() {
         return Ok(());
     }
@@ -33,11 +31,10 @@ pub(super) fn ensure_there(directory: &Path, ui: &Ui, interrupt: &Interrupt) -> 
     if !directory.parent().is_some_and(Path::is_dir) {
         return Err(missing());
     }
-    let question = format!("`{shown}` does not exist. Make it, and work in it? [y/N]");
-    match ui.ask(&question, Takes::YesOrNo, interrupt) {
+    match (caller.person).ask(&Question::about_new_workspace(directory), interrupt) {
         Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
         answer if answer.is_yes() => crate::fs::create_directory(directory),
-        Answer::Text(_) | Answer::Nobody => Err(missing()),
+        Answer::Text(_) | Answer::Nobody | Answer::Elsewhere => Err(missing()),
     }
 }
 

@@ -1,0 +1,13 @@
+//! What follows when a step of a reply fails.
+
+use serde::{Deserialize, Serialize};
+
+/// The fate of the commands of a reply after one of its file changes failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnFailure {
+    /// They are skipped: they would run on files that are not as the model thinks.
+    SkipCommands,
+    /// They run all the same.
+    Continue,
+}

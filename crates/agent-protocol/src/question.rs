@@ -1,0 +1,178 @@
+//! The kinds of question that a person is asked, and the rules that hold for each of them.
+
+use serde::{Deserialize, Serialize};
+
+/// What a person is asked to decide or to answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum QuestionKind {
+    /// A step, before it is carried out.
+    #[default]
+    Step,
+    /// A command that was run, and may run again with the network: `yes` is once, `always` is for
+    /// the rest of the session.
+    Network,
+    /// A plan, before the work begins.
+    Plan,
+    /// Values that may be no secrets, before they are sent as they are.
+    Secrets,
+    /// The model's own question; the answer is a text.
+    Model,
+    /// A reply in the inbox that names an earlier round: is it used all the same?
+    OtherRound,
+    /// The person's check, which cannot run: does the work begin all the same?
+    CheckCannotRun,
+    /// The next part of a message, which replaces the one on the clipboard.
+    NextPart,
+    /// Looking at the clipboard while a reply is waited for.
+    Clipboard,
+    /// Using the reply that was found on the clipboard.
+    ClipboardReply,
+    /// Undoing or redoing rounds, before files are changed.
+    Undo,
+    /// Removing a session.
+    Remove,
+    /// Values of a settings file that permit more than the defaults.
+    Trust,
+    /// A task template that came with the project.
+    Template,
+    /// The directory to work in, where `agent` was never used.
+    Place,
+    /// Making the workspace that was named and does not exist.
+    MakeWorkspace,
+}
+
+/// How long a question is kept as a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QuestionLife {
+    /// Until it is answered: a process that was killed comes back to it.
+    UntilAnswered,
+    /// As long as the process that asks waits for the answer.
+    WhileAsked,
+    /// It is not kept: it comes before there is a session, or is answered at a terminal only.
+    NotKept,
+}
+
+/// The lines that answer a question; at the prompt every other line is a note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AcceptedLines {
+    /// Any.
+    #[default]
+    AnyLine,
+    /// `y`, `n`, or nothing, which is a no.
+    YesOrNo,
+    /// Only Enter, which says that the person is ready.
+    Enter,
+}
+
+impl QuestionKind {
+    /// Returns true for the usual kind, which is left out of question files.
+    pub fn is_step(&self) -> bool {
+        *self == Self::Step
+    }
+
+    /// The word for it in file names and on the command line; `None` for what has a step's number.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Step | Self::Network | Self::Plan | Self::Secrets => None,
+            Self::Model => Some("model"),
+            Self::OtherRound => Some("other-round"),
+            Self::CheckCannotRun => Some("check"),
+            Self::NextPart => Some("next-part"),
+            Self::Clipboard => Some("clipboard"),
+            Self::ClipboardReply => Some("clipboard-reply"),
+            Self::Undo => Some("undo"),
+            Self::Remove => Some("remove"),
+            Self::Trust => Some("trust"),
+            Self::Template => Some("template"),
+            Self::Place => Some("place"),
+            Self::MakeWorkspace => Some("make-workspace"),
+        }
+    }
+
+    /// How long it is kept as a file.
+    pub fn life(self) -> QuestionLife {
+        match self {
+            Self::Step | Self::Network | Self::Plan | Self::Secrets | Self::Model => {
+                QuestionLife::UntilAnswered
+            }
+            Self::OtherRound
+            | Self::CheckCannotRun
+            | Self::NextPart
+            | Self::Clipboard
+            | Self::ClipboardReply
+            | Self::Undo => QuestionLife::WhileAsked,
+            Self::Remove | Self::Trust | Self::Template | Self::Place | Self::MakeWorkspace => {
+                QuestionLife::NotKept
+            }
+        }
+    }
+
+    /// The lines that answer it.
+    pub fn takes(self) -> AcceptedLines {
+        match self {
+            Self::Step | Self::Network | Self::Plan | Self::Secrets | Self::Model | Self::Place => {
+                AcceptedLines::AnyLine
+            }
+            Self::NextPart => AcceptedLines::Enter,
+            Self::OtherRound
+            | Self::CheckCannotRun
+            | Self::Clipboard
+            | Self::ClipboardReply
+            | Self::Undo
+            | Self::Remove
+            | Self::Trust
+            | Self::Template
+            | Self::MakeWorkspace => AcceptedLines::YesOrNo,
+        }
+    }
+}
+
+impl AcceptedLines {
+    /// Returns true if this line is an answer.
+    pub fn accept(self, line: &str) -> bool {
+        let is_empty = line.trim().is_empty();
+        match self {
+            Self::AnyLine => true,
+            Self::YesOrNo => is_empty || is_yes(line) || is_no(line),
+            Self::Enter => is_empty || is_yes(line),
+        }
+    }
+}
+
+/// Returns true for a yes, in whatever letter case.
+pub fn is_yes(line: &str) -> bool {
+    is_one_of(line, ["y", "yes"])
+}
+
+/// Returns true for a no in so many words, in whatever letter case.
+pub fn is_no(line: &str) -> bool {
+    is_one_of(line, ["n", "no"])
+}
+
+fn is_one_of(line: &str, words: [&str; 2]) -> bool {
+    words
+        .iter()
+        .any(|word| line.trim().eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(line: &str, is_yes_or_no: bool, is_enter: bool) {
+        assert!(AcceptedLines::AnyLine.accept(line));
+        assert_eq!(AcceptedLines::YesOrNo.accept(line), is_yes_or_no, "{line}");
+        assert_eq!(AcceptedLines::Enter.accept(line), is_enter, "{line}");
+    }
+
+    #[test]
+    fn a_question_knows_its_answers() {
+        case("", true, true);
+        case(" Yes ", true, true);
+        case("n", true, false);
+        case("no, use tabs", false, false);
+        case("use tabs", false, false);
+    }
+}

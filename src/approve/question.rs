@@ -1,0 +1,273 @@
+//! One type for every question to the person.
+//!
+//! A question is data: its kind, and texts of others that it is about. The words around them are made
+//! by the front end that shows it. What is decided carries the hash of all that was shown.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Verdict, words};
+use crate::policy::Approval;
+use crate::protocol::{Event, QuestionKind};
+
+/// A question, as it lies in `pending/<key>.json` if it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    /// What is decided.
+    #[serde(default, skip_serializing_if = "QuestionKind::is_step")]
+    pub kind: QuestionKind,
+    /// The step in the reply; 0 if it is about none.
+    pub number: u32,
+    /// The round whose reply it is; 0 before there is a session.
+    pub round: u32,
+    /// The name of the command; empty if it is about none.
+    pub command: String,
+    /// What tells it from its neighbours, on one line.
+    pub title: String,
+    /// The whole script, or the whole difference that it would make; not escaped.
+    pub shown: String,
+    /// Why the person is asked.
+    pub why: String,
+    /// What it may do.
+    pub may: String,
+    /// What the answer "always" would allow, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<String>,
+    /// Tells what the reply changes before the command runs; empty if it changes nothing. Missing in
+    /// questions of version 0.1.0, which did not know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// The name of its file, if that is not the number.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+}
+
+impl Question {
+    /// A question of a kind that is about no step.
+    fn new(kind: QuestionKind, round: u32, title: String, shown: String) -> Self {
+        Self {
+            kind,
+            number: 0,
+            round,
+            command: String::new(),
+            title,
+            shown,
+            why: String::new(),
+            may: String::new(),
+            proposal: None,
+            context: Some(String::new()),
+            name: kind.name().unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// What tells it from the other open questions of a session: the number of the step, or its name.
+    pub fn key(&self) -> String {
+        if self.name.is_empty() {
+            self.number.to_string()
+        } else {
+            self.name.clone()
+        }
+    }
+
+    /// Returns true if a decision on this question, which was kept, is one on the other.
+    ///
+    /// The reason is left out: it is wording, and another version of the program words it otherwise.
+    pub(super) fn decides_like(&self, other: &Self) -> bool {
+        let Self {
+            kind,
+            number,
+            round,
+            command,
+            title,
+            shown,
+            why: _,
+            may,
+            proposal,
+            context,
+            name,
+        } = self;
+        (kind, number, round, command) == (&other.kind, &other.number, &other.round, &other.command)
+            && (title, shown, may, proposal)
+                == (&other.title, &other.shown, &other.may, &other.proposal)
+            && (context.is_none() || *context == other.context)
+            && *name == other.name
+    }
+
+    /// The hash of what is shown and decided; the reason is left out here too.
+    pub(super) fn identity(&self) -> String {
+        let mut told = self.clone();
+        told.why.clear();
+        let json = serde_json::to_vec(&told).unwrap_or_default();
+        blake3::hash(&json).to_hex().to_string()
+    }
+
+    /// The event that tells of the question.
+    pub fn event(&self) -> Event {
+        if self.kind == QuestionKind::Model {
+            let question = self.shown.clone();
+            return Event::Question { question };
+        }
+        Event::Approval {
+            kind: self.kind,
+            key: self.key(),
+            number: self.number,
+            round: self.round,
+            command: self.command.clone(),
+            title: self.title.clone(),
+            shown: self.shown.clone(),
+            why: self.why.clone(),
+            may: self.may.clone(),
+            proposal: self.proposal.clone(),
+            hash: self.identity(),
+        }
+    }
+
+    /// The event that tells of the decision.
+    pub fn decided(&self, verdict: &Verdict) -> Event {
+        Event::Decided {
+            key: self.key(),
+            number: self.number,
+            command: self.command.clone(),
+            title: self.title.clone(),
+            decision: verdict.word_for(self.kind).to_owned(),
+            reason: verdict.reason().map(str::to_owned),
+        }
+    }
+
+    /// Whether the work begins that a plan describes, in this mode.
+    pub fn about_plan(number: u32, round: u32, plan: &str, mode: Approval) -> Self {
+        Self {
+            kind: QuestionKind::Plan,
+            number,
+            round,
+            command: "PLAN".to_owned(),
+            title: "the model's plan".to_owned(),
+            shown: plan.to_owned(),
+            why: "plan mode is on: nothing is changed before you approve a plan".to_owned(),
+            may: words::may_work(mode).to_owned(),
+            proposal: None,
+            context: Some(String::new()),
+            name: String::new(),
+        }
+    }
+
+    /// Asks if values that may be no secrets are sent to the chat as they are; a line for each.
+    pub fn about_secrets(round: u32, values: &[String]) -> Self {
+        let title = match values.len() {
+            1 => "a value that may be no secret".to_owned(),
+            count => format!("{count} values that may be no secrets"),
+        };
+        Self {
+            kind: QuestionKind::Secrets,
+            number: 1,
+            round,
+            command: "SECRETS".to_owned(),
+            title,
+            shown: values.join("\n"),
+            why: "they look like secrets, but stand only in tests or documentation, or have names that do not say so".to_owned(),
+            may: "go to the chat as they are, in this and later sessions of this project".to_owned(),
+            proposal: None,
+            context: Some(String::new()),
+            name: String::new(),
+        }
+    }
+
+    /// Whether a command that failed for want of the network, as it seems, is run again with it.
+    pub fn about_network(number: u32, round: u32, script: &str) -> Self {
+        Self {
+            kind: QuestionKind::Network,
+            number,
+            round,
+            command: "RUN_COMMAND".to_owned(),
+            title: words::script_title(script),
+            shown: script.to_owned(),
+            why: "it failed, probably for lack of a network".to_owned(),
+            may: "run once more in the sandbox, this time with the network".to_owned(),
+            proposal: Some("every command of this session has the network".to_owned()),
+            context: Some(String::new()),
+            name: String::new(),
+        }
+    }
+
+    /// The model's own question, which a text answers.
+    pub fn of_model(round: u32, question: &str) -> Self {
+        let title = "the model's question".to_owned();
+        Self::new(QuestionKind::Model, round, title, question.to_owned())
+    }
+
+    /// Asks if a reply is used although it names an earlier round, which is in `number`.
+    pub fn about_other_round(says: u32, is: u32, file: &str) -> Self {
+        let mut question = Self::new(QuestionKind::OtherRound, is, file.to_owned(), String::new());
+        question.number = says;
+        question
+    }
+
+    /// Asks if the work begins although the check cannot run; tells how it ended.
+    pub fn about_check(round: u32, command: &str, how: &str) -> Self {
+        let kind = QuestionKind::CheckCannotRun;
+        Self::new(kind, round, command.to_owned(), how.to_owned())
+    }
+
+    /// Asks if the part of this name may replace the one on the clipboard.
+    pub fn about_next_part(round: u32, part: &str) -> Self {
+        Self::new(
+            QuestionKind::NextPart,
+            round,
+            part.to_owned(),
+            String::new(),
+        )
+    }
+
+    /// Asks if the clipboard may be looked at while a reply is waited for.
+    pub fn about_clipboard(round: u32) -> Self {
+        let title = "the clipboard".to_owned();
+        Self::new(QuestionKind::Clipboard, round, title, String::new())
+    }
+
+    /// Asks if this text, found on the clipboard, is used as the reply.
+    pub fn about_clipboard_reply(round: u32, size: &str, text: &str) -> Self {
+        let title = size.to_owned();
+        Self::new(QuestionKind::ClipboardReply, round, title, text.to_owned())
+    }
+
+    /// Asks if rounds are undone or redone, with the files that this changes.
+    pub fn about_undo(title: &str, files: &str) -> Self {
+        Self::new(QuestionKind::Undo, 0, title.to_owned(), files.to_owned())
+    }
+
+    /// Asks if a session is removed, with the files that go.
+    pub fn about_removal(session: &str, files: &str) -> Self {
+        Self::new(
+            QuestionKind::Remove,
+            0,
+            session.to_owned(),
+            files.to_owned(),
+        )
+    }
+
+    /// Asks if a settings file is trusted that sets these values.
+    pub fn about_trust(file: &Path, values: &str) -> Self {
+        let title = file.display().to_string();
+        Self::new(QuestionKind::Trust, 0, title, values.to_owned())
+    }
+
+    /// Asks if a template of the project becomes the task.
+    pub fn about_template(file: &Path, text: &str) -> Self {
+        let title = file.display().to_string();
+        Self::new(QuestionKind::Template, 0, title, text.to_owned())
+    }
+
+    /// Asks where to work in a directory that is not empty.
+    pub fn about_place(directory: &Path) -> Self {
+        let title = directory.display().to_string();
+        Self::new(QuestionKind::Place, 0, title, String::new())
+    }
+
+    /// Asks if the workspace that was named is made.
+    pub fn about_new_workspace(directory: &Path) -> Self {
+        let title = directory.display().to_string();
+        Self::new(QuestionKind::MakeWorkspace, 0, title, String::new())
+    }
+}

@@ -1,0 +1,78 @@
+//! What a person can do with sessions, as functions: they take plain values, hold the round lock where
+//! that is needed, and return data.
+//!
+//! Verbs, slash commands and other front ends parse what was typed, call a service and render what
+//! comes back. A service prints nothing and reads no argument list. Whoever calls is a [`Caller`]: its
+//! person hears events, and is asked what only a person can decide.
+
+pub mod check;
+pub mod choices;
+pub mod decide;
+pub mod diff;
+pub mod export;
+pub mod find;
+pub mod fork;
+pub mod guard;
+pub mod handoff;
+pub mod list;
+pub mod open;
+pub mod remove;
+pub mod reply;
+pub mod say;
+pub mod settings;
+pub mod status;
+pub mod undo;
+mod workspace;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::approve::Person;
+use crate::protocol::Event;
+use crate::settings::{Overrides, Trust};
+
+/// A call: who wants something done, where, and with which settings.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The base directory that was named; else it is looked for.
+    pub base: Option<PathBuf>,
+    /// The settings that were given with the call.
+    pub flags: GivenFlags,
+    /// What this person has trusted, and where their own state lies.
+    pub trust: Trust,
+    /// Hears what happens, and is asked.
+    pub person: Arc<dyn Person>,
+}
+
+impl Caller {
+    /// Tells the person something that is no event of a session.
+    fn say(&self, text: impl Into<String>) {
+        self.person.emit(Event::Notice { text: text.into() });
+    }
+}
+
+/// Settings that were given by flag, as they were typed; the later one counts.
+#[derive(Debug, Clone, Default)]
+pub struct GivenFlags {
+    /// The flag and its value.
+    pub given: Vec<(&'static str, String)>,
+}
+
+impl GivenFlags {
+    /// The flags as a layer of settings; paths in them start here.
+    fn overrides(&self, current_directory: PathBuf) -> Overrides {
+        let start = Overrides::given_in(current_directory);
+        self.given
+            .iter()
+            .fold(start, |flags, (flag, value)| flags.with(flag, Some(value)))
+    }
+
+    /// The value of a flag, if it was given.
+    fn value(&self, flag: &str) -> Option<&str> {
+        let mut given = self.given.iter().rev();
+        given.find_map(|(name, value)| (*name == flag).then_some(value.as_str()))
+    }
+}

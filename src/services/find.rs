@@ -1,0 +1,45 @@
+//! Finds the session that a person means.
+
+use crate::approve::Person;
+use crate::error::{Error, Result};
+use crate::protocol::Event;
+use crate::session::{LoopLock, Session, Store};
+
+/// The session that was named; else the one that a loop works on, or the latest unfinished one.
+pub fn find(store: &Store, person: &dyn Person, id: Option<&str>) -> Result<Session> {
+    let running = LoopLock::holder(store.directory()).and_then(|holder| holder.session);
+    let id = match (id, running) {
+        (Some(text), _) => store.named(text)?,
+        (None, Some(id)) => id,
+        (None, None) => return store.latest_unfinished(),
+    };
+    let (session, word) = store.load_or_rebuild(&id)?;
+    if let Some(text) = word {
+        person.emit(Event::Notice { text });
+    }
+    Ok(session)
+}
+
+/// The session that [`find`] finds, unless it has ended.
+pub fn find_open(store: &Store, person: &dyn Person, id: Option<&str>) -> Result<Session> {
+    let session = find(store, person, id)?;
+    if !session.is_complete {
+        return Ok(session);
+    }
+    let id = &session.session_id;
+    Err(Error::mendable(format!("session {id} has ended"))
+        .hint(format!(
+            "`agent resume {id} \"<what to do next>\"` continues it"
+        ))
+        .hint("`agent new \"<task>\"` begins another one"))
+}
+
+/// The session that was named, the one that a loop works on, or the latest one, ended or not.
+pub fn find_any(store: &Store, person: &dyn Person, id: Option<&str>) -> Result<Session> {
+    let holder = LoopLock::holder(store.directory());
+    if id.is_some() || holder.is_some_and(|holder| holder.session.is_some()) {
+        find(store, person, id)
+    } else {
+        store.latest()
+    }
+}

@@ -1,0 +1,49 @@
+//! A word from the person to the model: the answer to its question, or a note.
+
+use super::open::SessionFiles;
+use crate::approve::{Pending, Verdict};
+use crate::error::Result;
+use crate::protocol::{Event, QuestionKind};
+use crate::session::{Session, Source};
+
+/// What becomes of the person's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SaidOutcome {
+    /// They answer the model's question.
+    Answer {
+        /// What the model asked.
+        question: String,
+    },
+    /// They go to the model with the next message.
+    Note {
+        /// The question that is open, though nobody has put it yet.
+        open: Option<String>,
+        /// True if the question had its answer already.
+        is_late: bool,
+    },
+}
+
+/// Tells the model something.
+pub fn say(files: &SessionFiles, session: &mut Session, text: &str) -> Result<SaidOutcome> {
+    let text = text.trim().to_owned();
+    let pending = Pending::of(&files.store.folder(&session.session_id));
+    let asked = pending.all().into_iter();
+    let mut asked = asked.filter(|question| question.kind == QuestionKind::Model);
+    let question = asked.next();
+    if let Some(question) = &question {
+        let verdict = Verdict::Say { text: text.clone() };
+        let is_first = pending.decide(question, &verdict)?;
+        // Answered and taken back in between, it is not read any more.
+        if is_first && pending.all().contains(question) {
+            let question = question.shown.clone();
+            return Ok(SaidOutcome::Answer { question });
+        }
+    }
+    let is_late = question.is_some();
+    let notes = files.store.notes(&session.session_id);
+    notes.add(Source::Person, &text)?;
+    (files.store.events(&session.session_id)).append(Event::Note { text });
+    let open = session.open_question().filter(|_| !is_late);
+    let open = open.map(|question| question.question.clone());
+    Ok(SaidOutcome::Note { open, is_late })
+}

@@ -1,0 +1,131 @@
+//! Where a session stands: a reply that was taken and not carried out to its end, one that lies in the
+//! inbox, open questions, the check, and other sessions that are not finished.
+
+use std::path::{Path, PathBuf};
+
+use super::open::SessionFiles;
+use super::{Caller, choices, decide, find, open};
+use crate::approve::Question;
+use crate::error::Result;
+use crate::mailbox::{self, Posted, Reading};
+use crate::protocol::{Outcome, Status};
+use crate::reply;
+use crate::session::{CheckReport, LoopLock, Session, Source, State, Store, Summary};
+
+/// How many files of the inbox are looked into.
+const MAX_FILES: usize = 100;
+
+/// Where a session stands.
+#[derive(Debug)]
+pub struct SessionStanding {
+    /// Sessions and messages, with what this session keeps.
+    pub files: SessionFiles,
+    /// The session.
+    pub session: Session,
+    /// The message of the round, if it is written.
+    pub posted: Option<Posted>,
+    /// True if a loop works on the session now.
+    pub is_running: bool,
+    /// True if the reply to the round was taken, and is not carried out to its end.
+    pub is_taken: bool,
+    /// The name of a file in the inbox that a loop would take.
+    pub reply_in_inbox: Option<String>,
+    /// What waits for a decision.
+    pub questions: Vec<Question>,
+    /// What the model asks and what nobody has answered.
+    pub model_question: Option<String>,
+    /// How many notes go with the next message.
+    pub notes: usize,
+    /// How the check stands, if there is one.
+    pub check: Option<CheckStanding>,
+    /// Other sessions that are not finished.
+    pub others: Vec<Summary>,
+}
+
+/// How the check stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckStanding {
+    /// The command.
+    pub command: String,
+    /// Its last result, if it has run.
+    pub outcome: Option<Outcome>,
+    /// True if rounds were undone or redone since.
+    pub is_outdated: bool,
+}
+
+/// Tells where the session that is meant stands.
+pub fn status(caller: &Caller, id: Option<&str>) -> Result<SessionStanding> {
+    let mut files = open::files(caller)?;
+    let mut session = find::find(&files.store, &*caller.person, id)?;
+    choices::recall_files(&mut files, caller, &session)?;
+    let id = session.session_id.clone();
+    let running = LoopLock::holder(files.store.directory()).and_then(|holder| holder.session);
+    let open = session.open_question();
+    let model_question = open.map(|question| question.question.clone());
+    Ok(SessionStanding {
+        posted: files.mailbox.posted(&id, session.sequence_number),
+        is_running: running.as_ref() == Some(&id),
+        is_taken: files
+            .mailbox
+            .claimed(&id, session.sequence_number)
+            .is_some(),
+        reply_in_inbox: reply_in_inbox(&files, &session),
+        questions: decide::open_questions(&files, &id),
+        model_question,
+        notes: files.store.notes(&id).all().len(),
+        check: check(&files.store, &files.check, &session),
+        others: others(&files.store, &session),
+        session,
+        files,
+    })
+}
+
+/// How the check of a session stands; nothing without a check.
+pub fn check(store: &Store, command: &str, session: &Session) -> Option<CheckStanding> {
+    if command.is_empty() {
+        return None;
+    }
+    let is_of_it = |report: &&CheckReport| report.command == command;
+    let report = session.check.as_ref().filter(is_of_it);
+    let mut notes = store.notes(&session.session_id).all().into_iter();
+    let is_outdated = report.is_some() && notes.any(|note| note.source == Source::Undo);
+    let outcome = report.map(|report| report.outcome.clone());
+    Some(CheckStanding {
+        command: command.to_owned(),
+        outcome: outcome.filter(|outcome| outcome.status != Status::Skipped),
+        is_outdated,
+    })
+}
+
+/// The other sessions that are not finished, the latest first.
+pub fn others(store: &Store, session: &Session) -> Vec<Summary> {
+    let Ok((summaries, _)) = store.summaries() else {
+        return Vec::new();
+    };
+    let is_other = |one: &Summary| one.session_id != session.session_id;
+    let others = summaries.into_iter();
+    others
+        .filter(|one| is_other(one) && one.state() != State::Done)
+        .collect()
+}
+
+fn reply_in_inbox(files: &SessionFiles, session: &Session) -> Option<String> {
+    let entries = std::fs::read_dir(files.mailbox.inbox()).ok()?;
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut paths: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
+    paths.sort();
+    let mut paths = paths.into_iter().take(MAX_FILES);
+    let found = paths.find(|path| is_reply(path, session))?;
+    Some(found.file_name()?.to_string_lossy().into_owned())
+}
+
+fn is_reply(path: &Path, session: &Session) -> bool {
+    let Ok(Reading::Text(bytes)) = mailbox::read_reply(path) else {
+        return false;
+    };
+    let (text, reply) = reply::read(&bytes);
+    match &reply.end {
+        Some(end) => *end == session.end_mark(),
+        None => !reply.steps.is_empty() && !reply::is_outbox(&text),
+    }
+}

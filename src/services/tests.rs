@@ -1,0 +1,273 @@
+//! Services and the engine behind them, without a terminal: a person that only collects.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use super::say::SaidOutcome;
+use super::*;
+use crate::agent::Ending;
+use crate::approve::{Answer, Attending, Input, Pending, Question, Verdict};
+use crate::fs::{Durability, write_atomic};
+use crate::interrupt::Interrupt;
+use crate::mailbox::Candidate;
+use crate::protocol::{Event, EventSink, QuestionKind, SessionId};
+use crate::services::decide::WhichQuestion;
+use crate::session::{Session, Store};
+use crate::settings::Base;
+
+/// Hears everything, answers nothing.
+#[derive(Debug, Default)]
+struct SilentPerson(Mutex<Vec<Event>>);
+
+impl EventSink for SilentPerson {
+    fn emit(&self, event: Event) {
+        self.0.lock().unwrap().push(event);
+    }
+}
+
+impl Person for SilentPerson {
+    fn input(&self) -> Input {
+        Input::Refuse
+    }
+
+    fn is_interactive(&self) -> bool {
+        false
+    }
+
+    fn ask(&self, _: &Question, _: &Interrupt) -> Answer {
+        Answer::Nobody
+    }
+
+    fn attend(&self, _: &Pending, _: &[Question], _: &Interrupt) -> Option<Attending> {
+        None
+    }
+}
+
+/// A base directory with one session, and a call from there.
+struct Scene {
+    directory: tempfile::TempDir,
+    person: Arc<SilentPerson>,
+    caller: Caller,
+    session: Session,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let base = directory.path().join("base");
+        std::fs::create_dir_all(base.join("workspace")).unwrap();
+        Base::create(&base).unwrap();
+        let person = Arc::new(SilentPerson::default());
+        let caller = Caller {
+            base: Some(base.clone()),
+            flags: GivenFlags {
+                given: vec![("--sandbox", "off".to_owned())],
+            },
+            trust: Trust::kept_in(directory.path().join("state")),
+            person: person.clone(),
+        };
+        let store = Store::open(base.join("sessions")).unwrap();
+        let id = SessionId::parse("ab12cd34").unwrap();
+        let session = Session::new(id, "task".to_owned(), 5, crate::session::now());
+        store.save(&session).unwrap();
+        Self {
+            directory,
+            person,
+            caller,
+            session,
+        }
+    }
+
+    fn base(&self) -> std::path::PathBuf {
+        self.directory.path().join("base")
+    }
+
+    fn pending(&self) -> Pending {
+        Pending::of(&self.base().join("sessions/ab12cd34"))
+    }
+
+    fn names(&self) -> Vec<String> {
+        let events = self.person.0.lock().unwrap();
+        let name = |event: &Event| {
+            let json = serde_json::to_value(event).unwrap();
+            json["event"].as_str().unwrap().to_owned()
+        };
+        events.iter().map(name).collect()
+    }
+}
+
+fn reply(path: &Path, text: &str) -> Candidate {
+    write_atomic(path, text.as_bytes(), Durability::Atomic).unwrap();
+    Candidate::at(path.to_owned()).unwrap()
+}
+
+#[test]
+fn a_session_is_found_listed_and_removed() {
+    let scene = Scene::new();
+    let files = open::files(&scene.caller).unwrap();
+    let listed = list::list(&files).unwrap();
+    assert_eq!(listed.sessions.len(), 1);
+    assert!(!listed.sessions[0].1, "no loop runs");
+    let standing = status::status(&scene.caller, Some("ab12")).unwrap();
+    assert_eq!(standing.session.session_id, scene.session.session_id);
+    assert!(standing.posted.is_none() && standing.questions.is_empty());
+    remove::remove(&files, &scene.session.session_id).unwrap();
+    assert!(list::list(&files).unwrap().sessions.is_empty());
+    assert!(status::status(&scene.caller, None).is_err());
+}
+
+#[test]
+fn the_first_answer_to_the_model_counts_and_the_second_becomes_a_note() {
+    let scene = Scene::new();
+    let files = open::files(&scene.caller).unwrap();
+    let mut session = scene.session.clone();
+    let mut say = |text: &str| say::say(&files, &mut session, text).unwrap();
+    let note = |is_late| SaidOutcome::Note {
+        open: None,
+        is_late,
+    };
+    assert_eq!(say("before"), note(false));
+    let question = Question::of_model(1, "Which colour?");
+    scene.pending().put(&question).unwrap();
+    let answer = SaidOutcome::Answer {
+        question: "Which colour?".to_owned(),
+    };
+    assert_eq!(say("blue"), answer);
+    assert_eq!(say("red"), note(true));
+    let text = "blue".to_owned();
+    let decided = scene.pending().decided(&question.key());
+    assert_eq!(decided, Some(Verdict::Say { text }));
+    let notes = files.store.notes(&session.session_id).all();
+    let notes: Vec<&str> = notes.iter().map(|note| note.text.as_str()).collect();
+    assert_eq!(notes, ["before", "red"]);
+}
+
+#[test]
+fn all_decides_steps_and_nothing_else() {
+    let scene = Scene::new();
+    let files = open::files(&scene.caller).unwrap();
+    let pending = scene.pending();
+    let (one, two) = (
+        Question::about_network(1, 1, "curl a"),
+        Question::about_network(2, 1, "curl b"),
+    );
+    pending.put(&one).unwrap();
+    pending.put(&two).unwrap();
+    let undo = pending
+        .pose(Question::about_undo("round 1", "change a"))
+        .unwrap();
+    let id = &scene.session.session_id;
+    let decide = |which: &[WhichQuestion]| decide::decide(&files, id, which, &Verdict::Yes);
+    assert!(decide(&[]).is_err(), "two steps wait");
+    assert_eq!(decide(&[WhichQuestion::All]).unwrap(), [one, two]);
+    assert!(decide(&[WhichQuestion::All]).is_err(), "undo must be named");
+    let named = WhichQuestion::Key("undo".to_owned());
+    let decided = decide(std::slice::from_ref(&named)).unwrap();
+    assert_eq!(decided[0].kind, QuestionKind::Undo);
+    let error = decide(&[named]).unwrap_err().to_string();
+    assert!(error.contains("nothing waits"), "{error}");
+    drop(undo);
+}
+
+#[test]
+fn a_whole_session_runs_without_a_terminal() {
+    let scene = Scene::new();
+    let find = |store: &Store, person: &dyn Person| find::find(store, person, None);
+    let opened = open::session(&scene.caller, find).unwrap();
+    let (agent, session) = (opened.agent, opened.session);
+    let inbox = scene.base().join("inbox");
+    let text = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[DONE]\nmade\n[/DONE]\n[END ab12cd34#1]\n";
+    agent.tell_session(&session, false);
+    let ending = agent
+        .run_once(session, |_| Ok(Some(reply(&inbox.join("one.md"), text))))
+        .unwrap();
+    assert_eq!(ending, Ending::Done);
+    let names = scene.names();
+    for name in ["session", "outbox", "reply", "step", "done"] {
+        assert!(names.iter().any(|told| told == name), "{name}: {names:?}");
+    }
+    assert_eq!(
+        std::fs::read(scene.base().join("workspace/a.txt")).unwrap(),
+        b"a\n"
+    );
+    let mut changed = diff::changed_round(&scene.caller, None, None).unwrap();
+    assert_eq!(changed.round, 1);
+    assert!(changed.text_without(|_| false).unwrap().contains("+a"));
+    let wish = crate::agent::undo::Wish::UndoLatest;
+    let planned = undo::plan(&scene.caller, None, wish).unwrap();
+    assert_eq!(planned.is_agreed("shown").unwrap(), None, "nobody is asked");
+    planned.carry_out(crate::checkpoint::Force::Skip).unwrap();
+    assert!(!scene.base().join("workspace/a.txt").exists());
+    let folder = scene.base().join("sessions/ab12cd34");
+    let kept = crate::session::EventReader::starting_at(&folder, 1).read();
+    let is_reversed = |event: &Event| matches!(event, Event::Reversed { .. });
+    assert!(kept.iter().any(|envelope| is_reversed(&envelope.event)));
+}
+
+#[test]
+fn a_session_permits_no_more_than_it_began_with_unless_a_flag_says_so() {
+    let mut scene = Scene::new();
+    let store = Store::open(scene.base().join("sessions")).unwrap();
+    let mut begun = scene.session.clone();
+    begun.permissions.set("Network", "off");
+    begun.permissions.set("Approval", "edits");
+    begun.permissions.set("Grants", "git-write");
+    begun.permissions.set("Deny", "rm");
+    store.save(&begun).unwrap();
+    let file = scene.base().join("appsettings.json");
+    let json = br#"{"Agent": {"Network": "on", "Approval": "ask", "Grants": "git-write,network", "Deny": "ls"}}"#;
+    write_atomic(&file, json, Durability::Atomic).unwrap();
+    scene.caller.trust.remember(&file, json).unwrap();
+    let find = |store: &Store, person: &dyn Person| find::find(store, person, None);
+    let opened = open::session(&scene.caller, find).unwrap();
+    let permit = &opened.agent.manner.permit;
+    assert_eq!(permit.network, crate::policy::Network::Off);
+    assert_eq!(
+        permit.policy.approval,
+        crate::policy::Approval::Ask,
+        "stricter by now"
+    );
+    assert_eq!(permit.policy.grants, [crate::policy::Grant::GitWrite]);
+    let denied: Vec<String> = (permit.policy.person.deny.iter())
+        .chain(&permit.policy.project.deny)
+        .map(crate::policy::Rule::text)
+        .collect();
+    assert!(
+        denied.contains(&"rm".to_owned()) && denied.contains(&"ls".to_owned()),
+        "{denied:?}"
+    );
+    assert_eq!(
+        opened.held_back,
+        ["--grant 'git-write,network'", "--network on"]
+    );
+    scene
+        .caller
+        .flags
+        .given
+        .push(("--network", "on".to_owned()));
+    let opened = open::session(&scene.caller, find).unwrap();
+    assert_eq!(
+        opened.agent.manner.permit.network,
+        crate::policy::Network::On
+    );
+    assert_eq!(opened.held_back, ["--grant 'git-write,network'"]);
+}
+
+#[test]
+fn a_done_that_does_not_count_is_told_once() {
+    let scene = Scene::new();
+    let find = |store: &Store, person: &dyn Person| find::find(store, person, None);
+    let opened = open::session(&scene.caller, find).unwrap();
+    let inbox = scene.base().join("inbox");
+    let text = "[DELETE_FILE path=\"missing.txt\"]\n[DONE]\nmade\n[/DONE]\n[END ab12cd34#1]\n";
+    let find = |_: &Session| Ok(Some(reply(&inbox.join("one.md"), text)));
+    let ending = opened.agent.run_once(opened.session, find).unwrap();
+    assert_eq!(ending, Ending::Stepped);
+    let events = scene.person.0.lock().unwrap();
+    let told = events.iter().filter_map(|event| match event {
+        Event::Step { result, .. } if result.command == "DONE" => Some(result.outcome.status),
+        _ => None,
+    });
+    let told: Vec<_> = told.collect();
+    assert_eq!(told, [crate::protocol::Status::Refused]);
+}

@@ -1,0 +1,85 @@
+//! Undoes and redoes rounds: planned first, so that it can be shown and asked about.
+
+use std::path::PathBuf;
+
+use super::diff::generated_in;
+use super::{Caller, find, open};
+use crate::agent::Agent;
+use crate::agent::undo::{Reversal, Wish, named};
+use crate::approve::{Person, Question, Verdict};
+use crate::checkpoint::{Force, Restored};
+use crate::error::{Error, Kind, Result};
+use crate::protocol::SessionId;
+use crate::protocol::generated::GeneratedDirectories;
+use crate::session::Store;
+
+/// Rounds that would be undone or redone, with the session that they are of.
+#[derive(Debug)]
+pub struct PlannedReversal {
+    agent: Agent,
+    /// The session.
+    pub session: SessionId,
+    /// The rounds and the files.
+    pub reversal: Reversal,
+}
+
+/// Tells what a wish would change in a session; changes nothing.
+pub fn plan(caller: &Caller, id: Option<&str>, wish: Wish) -> Result<PlannedReversal> {
+    let find = |store: &Store, person: &dyn Person| find::find_any(store, person, id);
+    let opened = open::session(caller, find)?;
+    PlannedReversal::new(opened.agent, opened.session.session_id, wish)
+}
+
+impl PlannedReversal {
+    pub(super) fn new(agent: Agent, session: SessionId, wish: Wish) -> Result<Self> {
+        let reversal = agent.plan(&session, wish)?;
+        Ok(Self {
+            agent,
+            session,
+            reversal,
+        })
+    }
+
+    /// Returns true if nothing of it can be done.
+    pub fn is_vain(&self, force: Force) -> bool {
+        let plan = &self.reversal.plan;
+        force == Force::Skip && plan.steps.is_empty() && !plan.conflicts.is_empty()
+    }
+
+    /// Asks the person about what they were shown; nothing if nobody can be asked.
+    pub fn is_agreed(&self, shown: &str) -> Result<Option<bool>> {
+        if !self.agent.person.is_interactive() {
+            return Ok(None);
+        }
+        let question = Question::about_undo(&named(&self.reversal.rounds), shown);
+        let asker = self.agent.asker(&self.session);
+        match asker.pose(question, &self.agent.interrupt)? {
+            Some(verdict) => Ok(Some(verdict == Verdict::Yes)),
+            None => Err(Error::new(Kind::Interrupted, "interrupted")),
+        }
+    }
+
+    /// Carries it out, unless it would be something else by now.
+    pub fn carry_out(&self, force: Force) -> Result<Restored> {
+        self.agent.carry_out(&self.session, &self.reversal, force)
+    }
+
+    /// Where is kept what it removed and what has no other copy.
+    pub fn removed(&self) -> PathBuf {
+        self.agent.removed(&self.session, &self.reversal)
+    }
+
+    /// Returns true if the session has ended, so that no message tells the model.
+    pub fn has_ended(&self) -> bool {
+        (self.agent.store.load(&self.session)).is_ok_and(|session| session.is_complete)
+    }
+
+    /// The directories of build output in the workspace.
+    pub fn generated(&self) -> Option<GeneratedDirectories> {
+        generated_in(&self.agent)
+    }
+
+    pub(super) fn into_agent(self) -> Agent {
+        self.agent
+    }
+}

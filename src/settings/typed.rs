@@ -1,0 +1,179 @@
+//! Settings with a few values, and lists, as types: read once, here.
+//!
+//! The words are those of the table `KEYS`, which also says which value is the stricter one. A list is
+//! one text in the layers, and comes out as its items.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::chat::Chat;
+use super::value::PATH_SEPARATOR;
+use crate::policy::Grant;
+use crate::sandbox::Backend;
+
+/// The sandbox to use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BackendChoice {
+    /// The strongest that works here.
+    Auto,
+    /// Our own namespaces, or none.
+    Namespaces,
+    /// Bubblewrap, or none.
+    Bubblewrap,
+    /// Landlock, or none.
+    Landlock,
+}
+
+impl BackendChoice {
+    /// The only one to use, if one is named.
+    pub fn only(self) -> Option<Backend> {
+        match self {
+            Self::Auto => None,
+            Self::Namespaces => Some(Backend::Namespaces),
+            Self::Bubblewrap => Some(Backend::Bubblewrap),
+            Self::Landlock => Some(Backend::Landlock),
+        }
+    }
+}
+
+/// The use of the clipboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClipboardUse {
+    /// Messages go there, and replies come from there.
+    Auto,
+    /// Messages go there.
+    Out,
+    /// It is not used.
+    Off,
+}
+
+/// The way to tell a person that it is their turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NotifyBy {
+    /// The lines on the terminal alone.
+    Off,
+    /// The terminal's bell.
+    Bell,
+    /// A notification of the desktop or the terminal.
+    Desktop,
+}
+
+/// Permissions, separated by commas.
+pub(super) mod grants {
+    use super::{Deserialize as _, Deserializer, Grant, Serializer};
+    use serde::de::Error as _;
+
+    pub(crate) fn serialize<S: Serializer>(grants: &[Grant], out: S) -> Result<S::Ok, S::Error> {
+        let word = |grant: &Grant| match grant {
+            Grant::GitWrite => "git-write",
+            Grant::Network => "network",
+        };
+        let words: Vec<&str> = grants.iter().map(word).collect();
+        out.serialize_str(&words.join(","))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Grant>, D::Error> {
+        let text = String::deserialize(from)?;
+        let words = text.split(',').filter(|word| !word.is_empty());
+        words
+            .map(|word| word.parse().map_err(D::Error::custom))
+            .collect()
+    }
+}
+
+/// Paths, separated as in `PATH`.
+pub(super) mod paths {
+    use super::{Deserialize as _, Deserializer, PATH_SEPARATOR, PathBuf, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(paths: &[PathBuf], out: S) -> Result<S::Ok, S::Error> {
+        let texts: Vec<String> = (paths.iter())
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect();
+        out.serialize_str(&texts.join(PATH_SEPARATOR))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<PathBuf>, D::Error> {
+        let text = String::deserialize(from)?;
+        let paths = text.split(PATH_SEPARATOR).filter(|path| !path.is_empty());
+        Ok(paths.map(PathBuf::from).collect())
+    }
+}
+
+/// A chat by its name.
+pub(super) mod chat {
+    use super::{Chat, Deserialize as _, Deserializer, Serializer};
+    use serde::de::Error as _;
+
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde hands over a reference"
+    )]
+    pub(crate) fn serialize<S: Serializer>(
+        chat: &&'static Chat,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        out.serialize_str(&chat.name)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<&'static Chat, D::Error> {
+        let name = String::deserialize(from)?;
+        Chat::named(&name).ok_or_else(|| D::Error::custom(format!("no chat is called `{name}`")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::keys::KEYS;
+    use super::super::loosens::Loosens;
+    use super::super::{Settings, extract};
+    use super::*;
+
+    /// Every word that the table offers is a value of the type, and comes out as it was written.
+    #[test]
+    fn the_types_have_the_words_of_the_table() {
+        let defaults = serde_json::to_value(Settings::default()).unwrap();
+        let is_word = |key: &&super::super::Key| matches!(key.loosens, Loosens::Words(_));
+        for key in KEYS.iter().filter(is_word) {
+            let Loosens::Words(words) = key.loosens else {
+                unreachable!()
+            };
+            for word in words {
+                let mut values: BTreeMap<String, serde_json::Value> =
+                    serde_json::from_value(defaults.clone()).unwrap();
+                values.insert(key.name.to_owned(), (*word).into());
+                let figment =
+                    figment::Figment::from(figment::providers::Serialized::defaults(&values));
+                let settings = extract(&figment).unwrap();
+                let written = serde_json::to_value(&settings).unwrap();
+                assert_eq!(written[key.name], *word, "{}", key.name);
+            }
+        }
+    }
+
+    #[test]
+    fn lists_come_out_as_they_were_written() {
+        let mut values = serde_json::to_value(Settings::default()).unwrap();
+        values["Grants"] = "git-write,network".into();
+        let two = format!("/a{PATH_SEPARATOR}/b c");
+        values["ExtraReadPaths"] = two.clone().into();
+        let settings: Settings = serde_json::from_value(values.clone()).unwrap();
+        assert_eq!(settings.grants, [Grant::GitWrite, Grant::Network]);
+        assert_eq!(
+            settings.extra_read_paths,
+            [PathBuf::from("/a"), PathBuf::from("/b c")]
+        );
+        assert_eq!(serde_json::to_value(&settings).unwrap(), values);
+        values["Grants"] = "everything".into();
+        assert!(serde_json::from_value::<Settings>(values).is_err());
+    }
+}
