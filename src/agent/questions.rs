@@ -11,6 +11,7 @@ use super::{Conversation, Patience};
 use crate::approve::{self, Pending, Person as _, Question, Verdict};
 use crate::error::Result;
 use crate::mailbox::Doorbell;
+use crate::protocol::QuestionKind;
 use crate::session::{Note, Notes, Source};
 
 /// Whether every question has its answer.
@@ -58,6 +59,25 @@ impl Conversation<'_> {
             self.answer(Verdict::Say { text: note.text })?;
         }
         Ok(())
+    }
+
+    /// Makes a note of an answer that came after the message was written: its reply is there, so only
+    /// the next message can tell it.
+    pub(super) fn keep_answer(&self) -> Result<()> {
+        let pending = self.pending();
+        let mut asked = pending.all().into_iter();
+        let Some(question) = asked.find(|question| question.kind == QuestionKind::Model) else {
+            return Ok(());
+        };
+        if let Some(verdict) = pending.decided(&question.key()) {
+            let answer = in_words(verdict);
+            let notes = self.agent.store.notes(&self.session.session_id);
+            // A process that was killed here may have noted it.
+            if !notes.all().iter().any(|note| note.text == answer) {
+                notes.add(Source::Person, &answer)?;
+            }
+        }
+        pending.take_back(&question)
     }
 
     fn answer(&mut self, verdict: Verdict) -> Result<()> {

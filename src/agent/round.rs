@@ -113,6 +113,7 @@ impl Conversation<'_> {
         self.move_on(taken, results, proposes);
         self.session.remember_round(changed);
         self.end_if_done(done, checked);
+        self.keep_answer()?;
         let notes = self.agent.store.notes(&self.session.session_id);
         let said = notes.all();
         self.session.notes.clear();

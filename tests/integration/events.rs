@@ -264,6 +264,12 @@ fn by_what() -> Vec<Event> {
     let housekeeping = [
         Housekeeping::JournalCompacted { bytes: 1 },
         Housekeeping::JournalNotCompacted { cause: text() },
+        Housekeeping::EarlierDefault {
+            setting: text(),
+            value: text(),
+            default: text(),
+            file: text(),
+        },
         Housekeeping::RoundsGivenUp {
             rounds: 1,
             limit_megabytes: 1,

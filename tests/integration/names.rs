@@ -67,8 +67,6 @@ const KNOWN_DUPLICATES: &[&str] = &[
     "Verb",
     "Verdict",
     "Way",
-    "Which",
-    "Word",
 ];
 
 #[test]
