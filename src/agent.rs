@@ -276,7 +276,7 @@ impl Agent {
     pub fn begin(&self, session: Session) -> Result<Ending> {
         let sequence = session.sequence_number;
         let mut conversation = Conversation::open(self, session, Patience::OneReply)?;
-        conversation.answer_by_notes()?;
+        conversation.answer_by_what_was_said()?;
         Self::go_on_once(conversation, sequence, |_| Ok(None))
     }
 

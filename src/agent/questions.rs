@@ -32,13 +32,8 @@ impl Conversation<'_> {
             let pending = self.pending();
             pending.put(&question)?;
             if patience == Patience::OneReply && !self.agent.person.is_interactive() {
-                let Some(verdict) = pending.decided(&question.key()) else {
-                    self.agent.tell(question.event());
-                    return Ok(Answered::Yes);
-                };
-                self.answer(verdict)?;
-                pending.take_back(&question)?;
-                continue;
+                self.agent.tell(question.event());
+                return Ok(Answered::Yes);
             }
             let Some(verdict) = self.first_answer(&pending, &question)? else {
                 return Ok(Answered::Interrupted);
@@ -50,13 +45,23 @@ impl Conversation<'_> {
     }
 
     /// Answers what is open with what the person said already, and asks nobody.
-    pub(super) fn answer_by_notes(&mut self) -> Result<()> {
+    pub(super) fn answer_by_what_was_said(&mut self) -> Result<()> {
         let notes = self.agent.store.notes(&self.session.session_id);
+        let pending = self.pending();
+        let round = self.session.sequence_number;
         while !self.is_under_way
-            && self.session.open_question().is_some()
-            && let Some(note) = notes.all().into_iter().find(is_said)
+            && let Some(open) = self.session.open_question()
         {
-            self.answer(Verdict::Say { text: note.text })?;
+            let question = Question::of_model(round, &open.question);
+            let is_asked = pending.all().contains(&question);
+            let decided = is_asked.then(|| pending.decided(&question.key())).flatten();
+            let said = || notes.all().into_iter().find(is_said);
+            let said = || said().map(|note| Verdict::Say { text: note.text });
+            let Some(verdict) = decided.or_else(said) else {
+                return Ok(());
+            };
+            self.answer(verdict)?;
+            pending.take_back(&question)?;
         }
         Ok(())
     }
