@@ -273,7 +273,7 @@ impl Verb {
             Self::Copy(verb) => verb.run(common, ui),
             Self::Paste(verb) => verb.run(common, ui),
             Self::Say(verb) => verb.run(common, ui),
-            Self::Add(verb) => verb.run(common, &ui),
+            Self::Add(verb) => verb.run(common, ui),
             Self::Approve(verb) => verb.run(common, ui),
             Self::Decline(verb) => verb.run(common, ui),
             Self::Check(_) => check::Check::run(common, ui),

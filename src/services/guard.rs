@@ -9,7 +9,7 @@ use crate::approve::{KeptAnswers, KeptRules};
 use crate::checkpoint::CheckpointLimits;
 use crate::error::{Error, Result};
 use crate::escape::escape_line;
-use crate::fs::{Durability, create_directory, own_directory, write_atomic};
+use crate::fs::{Durability, create_directory, own_directory, real_path, write_atomic};
 use crate::platform::programs;
 use crate::policy::{
     self, FoundProgram, Grant, Network, PersonRules, Policy, ProgramLookup, ProjectRules, Rule,
@@ -70,7 +70,8 @@ pub(super) fn permit(
         (SandboxMode::Required, None) => policy::CommandConfinement::Required,
     };
     policy.grants = grants(settings);
-    policy.places = policy.places.with_writable(writable(settings));
+    let places = policy.places.with_writable(writable(settings));
+    policy.places = places.with_links(real_path);
     policy.own_paths = own_paths(loaded, workspace);
     policy.obeyed_by_git = obeyed_by_git(workspace);
     policy.lookup = ProgramLookup::new(find_program);

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::lock::lock_soon;
 use super::now;
 use crate::error::Error;
-use crate::fs::{Durability, own_directory, write_atomic};
+use crate::fs::{Durability, refuse_link, write_atomic};
 use crate::protocol::{EVENT_SCHEMA, Envelope, Event, SessionId};
 
 /// The size from which on the oldest events are removed, in bytes.
@@ -84,7 +84,9 @@ impl EventLog {
     }
 
     fn try_append(&self, envelope: &mut Envelope) -> io::Result<()> {
-        own_directory(&self.folder).map_err(io::Error::other)?;
+        // The folder is not created here: where it is gone, the base was renamed or the session
+        // removed.
+        refuse_link(&self.folder).map_err(io::Error::other)?;
         let _lock = self.lock()?;
         let path = path_in(&self.folder);
         let mut options = OpenOptions::new();
@@ -428,6 +430,20 @@ mod tests {
         let mut log = log(folder.path());
         assert_eq!(log.append(note("a")).seq, 1);
         assert_eq!(log.append(note("b")).seq, 2);
+    }
+
+    #[test]
+    fn a_folder_that_is_gone_is_not_made_again() {
+        let base = tempfile::tempdir().unwrap();
+        let (before, after) = (base.path().join("before"), base.path().join("after"));
+        fs::create_dir_all(before.join("sessions")).unwrap();
+        let mut log = log(&before.join("sessions"));
+        assert_eq!(log.append(note("a")).seq, 1);
+        #[expect(clippy::disallowed_methods, reason = "as the person moves it")]
+        fs::rename(&before, &after).unwrap();
+        assert_eq!(log.append(note("b")).seq, 2);
+        assert!(!before.exists());
+        assert_eq!(numbers(&after.join("sessions"), 1), [1]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Git inside: read-only without a grant, hooks closed with one.
 
-use super::Place;
+use agent::sandbox::Backend;
+
+use super::{Place, write};
 
 const REPOSITORY: &str = "git init -q . && git commit -q --allow-empty -m one && echo text > file";
 
@@ -18,6 +20,27 @@ fn a_repository_is_read_only() {
         "git add file",
     ] {
         place.fails(script);
+    }
+}
+
+#[test]
+fn git_works_in_a_home_whose_configuration_is_closed() {
+    let mut place = Place::new();
+    let configuration = place.confinement.home.join(".gitconfig");
+    write(
+        &configuration,
+        "[user]\n\tname = x\n[http]\n\textraHeader = secret\n",
+    );
+    place.works(REPOSITORY);
+    let launcher = place.confinement.launcher.clone();
+    for backend in Backend::ALL {
+        if agent::sandbox::try_out(backend, &launcher, &std::env::temp_dir()).is_err() {
+            continue;
+        }
+        place.confinement.backend = backend;
+        place.prints("git status --short", "?? file\n");
+        place.prints("git config user.name", "A B\n");
+        place.fails("git config http.extraHeader");
     }
 }
 

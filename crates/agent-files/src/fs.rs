@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Error, Result};
 
@@ -233,6 +233,30 @@ pub fn refuse_link(path: &Path) -> Result<()> {
     .hint("remove the link; `agent` creates the directory again"))
 }
 
+/// The path without links, also of a file that does not exist yet; `None` if a link in it leads to
+/// nothing, because whoever writes through the link decides what is there.
+pub fn real_path(path: &Path) -> Option<PathBuf> {
+    /// No system opens a longer path.
+    const MAX_PATH: usize = 32 * 1024;
+    if path.as_os_str().len() > MAX_PATH {
+        return Some(path.to_owned());
+    }
+    let mut real = PathBuf::new();
+    for part in path.components() {
+        if part == Component::ParentDir {
+            real.pop();
+            continue;
+        }
+        real.push(part);
+        match real.canonicalize() {
+            Ok(found) => real = found,
+            Err(_) if real.is_symlink() => return None,
+            Err(_) => {}
+        }
+    }
+    Some(real)
+}
+
 fn in_the_way(file: &Path) -> Error {
     Error::mendable(format!(
         "`{}` is a file, where a directory is needed",
@@ -281,6 +305,33 @@ fn directory_of(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_real_path_has_no_links_and_need_not_exist() {
+        use std::os::unix::fs::symlink;
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("work/sub")).unwrap();
+        fs::create_dir_all(root.join("other/deep")).unwrap();
+        symlink(root.join("other/deep"), root.join("work/out")).unwrap();
+        symlink("sub", root.join("work/in")).unwrap();
+        symlink("../other/missing", root.join("work/dangling")).unwrap();
+        symlink("loop", root.join("work/loop")).unwrap();
+        let real = |path: &str| real_path(&root.join("work").join(path));
+        for (path, expected) in [
+            ("", "work"),
+            ("sub/new/file", "work/sub/new/file"),
+            ("in/new", "work/sub/new"),
+            ("out/x", "other/deep/x"),
+            ("out/../x", "other/x"),
+            ("new/../out", "other/deep"),
+        ] {
+            assert_eq!(real(path), Some(root.join(expected)), "{path}");
+        }
+        assert_eq!(real("dangling"), None);
+        assert_eq!(real("loop/x"), None);
+    }
 
     #[test]
     fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::reading::{Invocation, ScriptReader, ScriptReading, UNKNOWN};
 use super::shell::Opacity;
 use super::table::{BUILT_IN, BuiltIn, RuleCheck, StepKind};
+use super::targets::LinkEnd;
 use super::{
     CommandConfinement, Decision, Dialect, Grant, PERSON, Policy, Rule, Ruling, Script, checks,
     propose, protected, shell,
@@ -188,6 +189,24 @@ impl Policy {
         matches!(self.confinement, Missing | RecordsExposed)
     }
 
+    /// The directories to which a plain `cd` may lead; `None` if it may lead out of the workspace,
+    /// or if there are too many.
+    fn entered(&self, command: &[String], directories: &[String]) -> Option<Vec<String>> {
+        const MAX_DIRECTORIES: usize = 64;
+        let [program, word] = command else {
+            return None;
+        };
+        let stays = |directory: &String| {
+            matches!(self.places.link_end(directory, word), LinkEnd::Inside(_))
+        };
+        let is_plain = program == "cd" && propose::is_neutral(command);
+        let is_inside = is_plain && directories.iter().all(stays);
+        (is_inside && directories.len() <= MAX_DIRECTORIES).then(|| {
+            let enter = |directory: &String| format!("{directory}/{word}");
+            directories.iter().map(enter).collect()
+        })
+    }
+
     /// The commands of a script with the allow rules for each, if all of them are covered.
     ///
     /// If not, and if the script is opaque, the error says why.
@@ -199,20 +218,29 @@ impl Policy {
             Script::Plain(commands) => commands,
             Script::Opaque(opacity) => return Err(Some(opacity)),
         };
-        let mut has_moved = false;
+        // Wherever the script may be by now: `cd` can fail.
+        let mut directories = vec![self.places.workspace().to_owned()];
+        let mut is_elsewhere = false;
         let mut covered = Vec::new();
         for command in commands {
+            if is_elsewhere {
+                return Err(None);
+            }
             let is_held = self.confinement == CommandConfinement::Sandboxed
                 || propose::runs_nothing_of_the_project(&command);
             let always = self.person.always.iter().filter(|_| is_held);
             let rules = self.person.allow.iter().chain(always);
             let rules: Vec<&Rule> = rules
-                .filter(|rule| rule.allows(&command, self, has_moved))
+                .filter(|rule| rule.allows(&command, self, &directories))
                 .collect();
             if rules.is_empty() && !propose::is_neutral(&command) {
                 return Err(None);
             }
-            has_moved |= matches!(command[0].as_str(), "cd" | "pushd" | "popd");
+            if matches!(command[0].as_str(), "cd" | "pushd" | "popd") {
+                let entered = self.entered(&command, &directories);
+                is_elsewhere = entered.is_none();
+                directories.extend(entered.unwrap_or_default());
+            }
             if !rules.is_empty() {
                 covered.push((command, rules));
             }

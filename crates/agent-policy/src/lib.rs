@@ -2,8 +2,8 @@
 //!
 //! # How it works
 //!
-//! Pure: a `Policy` is a value. The only thing it asks of the machine is where a program is,
-//! through a function that the caller provides. All rules, built in or written by people, are rows
+//! Pure: a `Policy` is a value. All it asks of the machine is where a program is and where links
+//! lead, through functions that the caller provides. All rules, built in or written by people, are rows
 //! of one table that can be printed, and every ruling names the row that decided.
 //!
 //! A script is examined twice. `shell` understands it completely or not at all, and allow rules

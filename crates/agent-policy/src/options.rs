@@ -5,7 +5,8 @@
 //! beginning of a command is not meant for these. The words after those of the rule are covered
 //! only if they
 //!
-//! - name no path outside the workspace, and none that the workspace protects;
+//! - name no path outside the workspace, and none that the workspace protects, through a link
+//!   neither;
 //! - have no option that makes the program run, fetch, write or obey something else;
 //! - are, if they are code for the program itself (`sed`, `awk`), code that only prints.
 //!
@@ -14,8 +15,10 @@
 use super::code::CodeReading;
 use super::git::Git;
 use super::names::{self, is_in};
+use super::targets::LinkEnd;
 use super::wrappers::{commands_within, is_wrapper, without_wrappers};
 use super::{Policy, protected};
+use agent_protocol::RelPath;
 
 /// Programs, also with a subcommand, and their risky options: whole words, short options, whose
 /// value may be joined to them, and long options, of which every prefix counts.
@@ -65,6 +68,51 @@ static RISKY: &[(&str, &str)] = &[
     ("git rebase", "-s"), ("git difftool", "-t"), ("git mergetool", "-t"),
 ];
 
+/// Programs that translate and link. Each takes arguments from a file, with `@file`.
+const COMPILERS: &str = "gcc g++ cc c++ cpp clang clang++ clang-cpp clang-cl gfortran gccgo gdc \
+    ccache sccache distcc rustc";
+const BINARY_TOOLS: &str = "ld ld.bfd ld.gold ld.lld lld gold mold as ar nm ranlib strip strings \
+    objcopy objdump readelf size addr2line";
+
+/// How options of these programs begin that make them run or obey something else, without dashes.
+const COMPILER_OPTIONS: &str = "wrapper specs plugin fplugin fpass-plugin load fmodule-mapper \
+    fuse-ld ld-path gcc-toolchain gcc-install-dir iplugindir sysroot prefix config for- cc1 ccc- \
+    Clink codegen=link link-arg linker= codegen-backend Zcodegen-backend";
+
+/// Returns true if a word makes a compiler or a linker run or obey something else: another linker,
+/// a plugin, or a file with arguments.
+fn redirects_compiler(name: &str, word: &str) -> bool {
+    // `x86_64-linux-gnu-gcc-14`
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let name = name.strip_suffix('-').unwrap_or(name);
+    let is_any = |list: &str| {
+        let is_for_target = |tool: &str| {
+            let target = name.strip_suffix(tool);
+            target.is_some_and(|target| target.is_empty() || target.ends_with('-'))
+        };
+        list.split_whitespace().any(is_for_target)
+    };
+    let is_compiler = is_any(COMPILERS);
+    if !is_compiler && !is_any(BINARY_TOOLS) {
+        return false;
+    }
+    // `-Wl,-plugin,x.so`
+    word.split(',').any(|piece| {
+        let option = piece.trim_start_matches('-');
+        let given = option.split('=').next().unwrap_or(option);
+        // `rustc -C linker=x`
+        let is_option = piece.len() > option.len()
+            || option.starts_with("linker=")
+            || option.starts_with("link-arg");
+        let begins = |listed: &str| option.starts_with(listed);
+        piece.starts_with('@')
+            || is_compiler && piece.starts_with("-B")
+            || is_option && COMPILER_OPTIONS.split_whitespace().any(begins)
+            // Linkers take the beginning of an option for the option.
+            || is_option && given.len() > 1 && "plugin".starts_with(given)
+    })
+}
+
 /// The name of the program at the start of these words.
 pub(super) fn name_of(words: &[String]) -> &str {
     let program = words.first().map_or("", String::as_str);
@@ -98,8 +146,13 @@ pub(super) fn changes_the_shell(command: &[String]) -> bool {
 }
 
 /// Returns true if the words after the first `named` ones make the program do something else than
-/// those say, or name a path outside the workspace.
-pub(super) fn goes_beyond(command: &[String], named: usize, policy: &Policy) -> bool {
+/// those say, or name a path outside the workspace. The command runs in one of the directories.
+pub(super) fn goes_beyond(
+    command: &[String],
+    named: usize,
+    policy: &Policy,
+    directories: &[String],
+) -> bool {
     let inner = without_wrappers(command);
     let begins = command.len() - inner.len();
     // The program that does the work must be named.
@@ -109,7 +162,7 @@ pub(super) fn goes_beyond(command: &[String], named: usize, policy: &Policy) -> 
     let name = name_of(inner);
     let code = CodeReading::of(name, inner).map_or_else(Vec::new, |reading| reading.code);
     let mut added = (0..inner.len()).skip(named - begins);
-    added.any(|at| !code.contains(&at) && leads_out(name, &inner[at], policy))
+    added.any(|at| !code.contains(&at) && leads_out(name, &inner[at], policy, directories))
 }
 
 /// Returns true if the words after the first `named` ones make a program run, fetch, write or obey
@@ -121,6 +174,7 @@ pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
     let added = &inner[named.min(inner.len())..];
     let first = inner.get(1).map_or("", String::as_str);
     has_risky_option(name, added)
+        || added.iter().any(|word| redirects_compiler(name, word))
         || has_risky_option(&format!("{name} {first}"), added)
         || CodeReading::of(name, inner).is_some_and(|reading| reading.does_more(inner, named))
         || match name {
@@ -195,22 +249,46 @@ fn redirects_git(command: &[String], named: usize) -> bool {
 }
 
 /// Returns true if a word, or the value in it, is a path outside the workspace or a protected one.
-fn leads_out(program: &str, word: &str, policy: &Policy) -> bool {
+fn leads_out(program: &str, word: &str, policy: &Policy, directories: &[String]) -> bool {
     let joined = word
         .strip_prefix('-')
         .filter(|rest| !rest.starts_with('-'))
         .and_then(|rest| Some(&rest[rest.find(['/', '.'])?..]));
     let is_local = word.starts_with("file:");
     let only_reads = program == "git" || is_in(names::LOOKERS, program);
-    let pieces = word.split(['=', ':', ',', '@']).chain(joined);
-    pieces
+    let is_closed = |path: &RelPath| policy.is_own(path) || !only_reads && policy.protects(path);
+    let pieces = || word.split(['=', ':', ',', '@']).chain(joined);
+    let is_outside = pieces()
         .filter(|piece| is_local || !piece.starts_with("//") || piece.len() == word.len())
         .any(|piece| {
             let path = policy.places.relative(piece);
-            policy.places.is_outside(piece)
+            policy.places.is_outside(piece, policy.has_sandbox())
                 || protected::names_our_state(piece)
-                || path.is_some_and(|path| {
-                    policy.is_own(&path) || !only_reads && policy.protects(&path)
-                })
+                || path.is_some_and(|path| is_closed(&path))
+        });
+    let follows_link = |piece: &str| {
+        let ends = directories
+            .iter()
+            .map(|directory| policy.places.link_end(directory, piece));
+        ends.into_iter().any(|end| match end {
+            LinkEnd::Outside => true,
+            LinkEnd::Inside(None) => false,
+            LinkEnd::Inside(Some(path)) => {
+                protected::names_our_state(path.as_str()) || is_closed(&path)
+            }
         })
+    };
+    is_outside
+        || pieces()
+            .chain([word])
+            .chain(joined_values(word))
+            .any(follows_link)
+}
+
+/// Whatever may be the value of an option in a word such as `-xfvalue`.
+fn joined_values(word: &str) -> impl Iterator<Item = &str> {
+    let is_cluster = word.starts_with('-') && !word.starts_with("--");
+    let letters = word.bytes().skip(1).take_while(u8::is_ascii_alphanumeric);
+    let count = if is_cluster { letters.count() } else { 0 };
+    (0..count).map(|at| &word[at + 2..])
 }

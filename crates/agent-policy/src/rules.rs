@@ -114,12 +114,21 @@ impl Rule {
     /// workspace, if the command changes the shell for the rest of the script, if it takes
     /// arguments from other output, and for git in another directory, because the repository there
     /// decides what git runs.
-    pub(super) fn allows(&self, command: &[String], policy: &Policy, has_moved: bool) -> bool {
+    ///
+    /// The command runs in one of the directories: the workspace, and those to which the script
+    /// changed before.
+    pub(super) fn allows(
+        &self,
+        command: &[String],
+        policy: &Policy,
+        directories: &[String],
+    ) -> bool {
+        let has_moved = directories.len() > 1;
         let is_named = match self.extent {
             RuleExtent::Whole => command[1..] == self.words[1..],
             RuleExtent::Beginning => {
                 command[1..].starts_with(&self.words[1..])
-                    && !options::goes_beyond(command, self.words.len(), policy)
+                    && !options::goes_beyond(command, self.words.len(), policy, directories)
             }
         };
         is_named

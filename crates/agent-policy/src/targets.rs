@@ -1,10 +1,12 @@
-//! The files that a path in a script would hit, decided by its text alone.
+//! The files that a path in a script would hit.
 //!
-//! Links are not followed and nothing is looked up: a word is joined with the directory in which
-//! the command would run, `.` and `..` are resolved, and the result is compared with the workspace
-//! and the home directory.
+//! A word is joined with the directory in which the command would run, `.` and `..` are resolved,
+//! and the result is compared with the workspace and the home directory. That takes only the text.
+//! For allow rules, links are followed as well, through a function that the caller provides.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use agent_protocol::RelPath;
 
@@ -17,6 +19,32 @@ pub struct KnownDirectories {
     home: String,
     /// Directories besides the workspace where commands may write.
     writable: Vec<PathBuf>,
+    links: Option<FollowedLinks>,
+}
+
+/// Follows the links in paths.
+#[derive(Clone)]
+struct FollowedLinks {
+    follow: Arc<Follow>,
+    /// The workspace without links.
+    workspace: String,
+}
+
+type Follow = dyn Fn(&Path) -> Option<PathBuf> + Send + Sync;
+
+impl fmt::Debug for FollowedLinks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FollowedLinks")
+    }
+}
+
+/// Where the links in a path lead.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum LinkEnd {
+    /// To a path in the workspace, or nowhere else than the text of the path says.
+    Inside(Option<RelPath>),
+    /// Out of the workspace, or nobody knows where.
+    Outside,
 }
 
 /// The extent of what removing a path would remove.
@@ -43,6 +71,7 @@ impl KnownDirectories {
             // workspace.
             home: home.map_or_else(|| "/~".to_owned(), tidy),
             writable: Vec::new(),
+            links: None,
         }
     }
 
@@ -50,6 +79,20 @@ impl KnownDirectories {
     #[must_use]
     pub fn with_writable(mut self, directories: impl IntoIterator<Item = PathBuf>) -> Self {
         self.writable.extend(directories);
+        self
+    }
+
+    /// Follows links with this function: it returns the path without links, also for a file that
+    /// does not exist yet, and `None` if that is unknown.
+    #[must_use]
+    pub fn with_links(
+        mut self,
+        follow: impl Fn(&Path) -> Option<PathBuf> + Send + Sync + 'static,
+    ) -> Self {
+        let workspace = follow(Path::new(&self.workspace));
+        let workspace = workspace.map_or_else(|| self.workspace.clone(), |path| tidy(&path));
+        let follow = Arc::new(follow);
+        self.links = Some(FollowedLinks { follow, workspace });
         self
     }
 
@@ -72,13 +115,47 @@ impl KnownDirectories {
                 .any(|directory| path.starts_with(directory))
     }
 
-    /// Returns true if a word is a path outside the workspace and the temporary directories.
-    pub(super) fn is_outside(&self, word: &str) -> bool {
+    /// Returns true if a word is a path outside the workspace and the directories besides it.
+    ///
+    /// Temporary directories count as inside only where a sandbox makes them private, and not the
+    /// one in which the workspace is: what is beside the workspace is there too.
+    pub(super) fn is_outside(&self, word: &str, has_sandbox: bool) -> bool {
         let names_it = word.starts_with('/') || word.split('/').any(|part| part == "..");
+        let is_inside = |path: &str| {
+            self.is_ours(path)
+                || has_sandbox && is_temporary(path) && !is_temporary(&self.workspace)
+        };
         names_it
             && word != "/dev/null"
-            && resolve(Some(&self.workspace), word)
-                .is_none_or(|path| !self.is_writable(Path::new(&path)))
+            && resolve(Some(&self.workspace), word).is_none_or(|path| !is_inside(&path))
+    }
+
+    /// Returns true if a path is in the workspace or in a directory besides it that the person
+    /// named.
+    fn is_ours(&self, path: &str) -> bool {
+        let mut writable = self.writable.iter();
+        is_within(path, &self.workspace)
+            || writable.any(|directory| Path::new(path).starts_with(directory))
+    }
+
+    /// Where the links lead in a path that looks as if it were in the workspace.
+    pub(super) fn link_end(&self, directory: &str, word: &str) -> LinkEnd {
+        let seems_ours = resolve(Some(directory), word).is_some_and(|path| self.is_ours(&path));
+        let Some(links) = self.links.as_ref().filter(|_| seems_ours) else {
+            return LinkEnd::Inside(None);
+        };
+        // With its `..`: behind a link they lead elsewhere than the text says.
+        let Some(real) = (links.follow)(&Path::new(directory).join(word)) else {
+            return LinkEnd::Outside;
+        };
+        let real = tidy(&real);
+        match real.strip_prefix(&links.workspace) {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                LinkEnd::Inside(RelPath::parse(rest.trim_start_matches('/')).ok())
+            }
+            _ if self.is_ours(&real) => LinkEnd::Inside(None),
+            _ => LinkEnd::Outside,
+        }
     }
 
     /// The path in the workspace that a word names.

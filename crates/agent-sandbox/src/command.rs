@@ -12,7 +12,7 @@ use rustix::process::{Resource, Rlimit};
 
 use super::filter::{self, Isolation};
 use super::launch::STARTED;
-use super::{Confinement, ResourceLimits, SandboxPlan};
+use super::{Backend, Confinement, ResourceLimits, SandboxPlan};
 use crate::platform::linux::{self, identity};
 
 /// Tells `agent` why the command did not start.
@@ -91,10 +91,12 @@ fn not_started(words: &[OsString], error: &io::Error) -> String {
     format!("could not start `{}`: {error}", program.display())
 }
 
-/// Tells git the author of commits. The home is scratch space and disappears with the command.
+/// Tells git the author of commits. The home is scratch space and disappears with the command,
+/// except with Landlock, which tells git in another way.
 fn leave_author(confinement: &Confinement) {
     let path = confinement.home.join(".gitconfig");
     if let Some(author) = &confinement.author
+        && confinement.backend != Backend::Landlock
         && !confinement.home.starts_with(&confinement.workspace)
         && let Ok(mut file) = File::create_new(path)
     {

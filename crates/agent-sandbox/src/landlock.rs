@@ -10,10 +10,11 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use landlock::{
     ABI, Access, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
@@ -26,7 +27,7 @@ use super::child::{NOT_STARTED, SupervisorEvent, end_all, watch};
 use super::command::{become_command, tell};
 use super::filter::{self, Isolation};
 use super::layout::{Layout, LayoutEntry};
-use super::{SandboxPlan, root};
+use super::{Author, SandboxPlan, root};
 use crate::platform::linux::notify::SyscallListener;
 use crate::platform::linux::{self, ForkResult, descriptors, identity};
 
@@ -123,7 +124,11 @@ impl LandlockChild<'_> {
             return reason;
         }
         let cache = confinement.cache.as_deref().unwrap_or(self.scratch);
-        let environment = [("TMPDIR", self.scratch), ("XDG_CACHE_HOME", cache)];
+        let settings = git_settings(confinement.author.as_ref(), self.scratch);
+        let mut environment = vec![("TMPDIR", self.scratch), ("XDG_CACHE_HOME", cache)];
+        if std::env::var_os(GIT_SETTINGS).is_none() {
+            environment.push((GIT_SETTINGS, &settings));
+        }
         become_command(self.plan, self.words, &environment, self.agent)
     }
 
@@ -140,6 +145,25 @@ impl LandlockChild<'_> {
             .map_err(|error| format!("could not filter system calls: {error}"))?;
         descriptors::hand_over(&self.supervisor, listener.as_fd())
             .map_err(|error| format!("could not reach the supervisor: {error}"))
+    }
+}
+
+/// The variable that names the person's configuration for git.
+const GIT_SETTINGS: &str = "GIT_CONFIG_GLOBAL";
+
+/// A configuration for git with only the author, or an empty one.
+///
+/// The home is the person's own and closed, and git refuses to work with a `~/.gitconfig` that it
+/// cannot read.
+fn git_settings(author: Option<&Author>, scratch: &Path) -> PathBuf {
+    let path = scratch.join(".gitconfig");
+    let written = author.and_then(|author| {
+        let mut file = fs::File::create_new(&path).ok()?;
+        file.write_all(author.to_configuration().as_bytes()).ok()
+    });
+    match written {
+        Some(()) => path,
+        None => PathBuf::from("/dev/null"),
     }
 }
 
@@ -252,4 +276,22 @@ fn allow(
         access &= AccessFs::from_file(VERSION);
     }
     rules.add_rule(PathBeneath::new(opened, access))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn git_is_told_the_author_and_nothing_else() {
+        let scratch = tempfile::tempdir().unwrap();
+        assert_eq!(git_settings(None, scratch.path()), Path::new("/dev/null"));
+        let author = Author {
+            name: "A B".to_owned(),
+            email: "a@example.org".to_owned(),
+        };
+        let path = git_settings(Some(&author), scratch.path());
+        assert!(path.starts_with(scratch.path()));
+        assert_eq!(fs::read_to_string(path).unwrap(), author.to_configuration());
+    }
 }

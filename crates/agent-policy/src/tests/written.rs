@@ -448,6 +448,68 @@ static SLIPS: &[(&str, &[&str], &[&str])] = &[
         &["dd if=a of=/home/me/b", "dd if=/etc/passwd of=b"],
     ),
     (
+        "gcc",
+        &[
+            "gcc -O2 -Wall -Iinclude -o a a.c -lm",
+            "gcc -DBUG=1 -static -Wl,--gc-sections,-rpath,lib a.c linker.c",
+        ],
+        &[
+            "gcc -wrapper sh,w.sh f.c",
+            "gcc -B. f.c",
+            "gcc -B tools f.c",
+            "gcc @f",
+            "gcc -fplugin=./x.so f.c",
+            "gcc -specs=x f.c",
+            "gcc --specs=x f.c",
+            "gcc -Wl,-plugin,x.so f.c",
+            "gcc -Wl,@f f.c",
+            "gcc -Xlinker -plugin -Xlinker x.so f.c",
+            "gcc -fuse-ld=x f.c",
+            "gcc -fmodule-mapper=x f.c",
+        ],
+    ),
+    ("g++", &["g++ a.cc"], &["g++ -wrapper sh a.cc", "g++ @f"]),
+    ("cc", &["cc a.c"], &["cc -B. a.c", "cc @f"]),
+    ("c++", &["c++ a.cc"], &["c++ -B. a.cc", "c++ @f"]),
+    (
+        "x86_64-linux-gnu-gcc-14.2",
+        &["x86_64-linux-gnu-gcc-14.2 a.c"],
+        &["x86_64-linux-gnu-gcc-14.2 -wrapper sh a.c"],
+    ),
+    (
+        "clang",
+        &["clang -c a.c"],
+        &[
+            "clang @f",
+            "clang -B. a.c",
+            "clang -fpass-plugin=x.so a.c",
+            "clang -Xclang -load -Xclang x.so a.c",
+            "clang --ld-path=./x a.c",
+            "clang --config x a.c",
+            "clang --gcc-toolchain=x a.c",
+        ],
+    ),
+    (
+        "ld",
+        &["ld -Bstatic -o a a.o"],
+        &[
+            "ld -plugin x.so a.o",
+            "ld --plugin=x.so a.o",
+            "ld -plug x.so a.o",
+            "ld @f",
+        ],
+    ),
+    ("strings", &["strings a"], &["strings @f"]),
+    (
+        "rustc",
+        &["rustc -C opt-level=2 a.rs"],
+        &[
+            "rustc -C linker=./x a.rs",
+            "rustc -Clinker=./x a.rs",
+            "rustc @f",
+        ],
+    ),
+    (
         "make",
         &["make all"],
         &["make -C /home/me/other", "make -C../other", "make -f../x"],
@@ -659,4 +721,116 @@ fn a_program_where_commands_may_write_is_not_trusted() {
     case(&policy, "ls", Decision::Allow);
     policy.places = policy.places.with_writable([PathBuf::from("/usr/bin")]);
     case(&policy, "ls", Decision::Ask);
+}
+
+#[test]
+fn an_allow_rule_follows_no_link_out_of_the_workspace() {
+    let texts = &["head", "cp", "grep", "dd", "cd", "= head docs/motd"];
+    let mut policy = allowing(texts);
+    let outside = [
+        "head -1 docs/passwd",
+        "head docs",
+        "head ./docs/../x",
+        "head /home/me/work/docs/passwd",
+        "head a/../docs/x",
+        "grep -fdocs x",
+        "grep -ifdocs x",
+        "grep --file=docs/x y",
+        "dd if=docs/x of=y",
+        "cp a dangling",
+        "cp a hooks/pre-commit",
+        "head state/sessions/x.json",
+        "cd docs && head passwd",
+        "cd sub && head passwords",
+        "cd sub && cd inner && head passwords",
+        // `cd` may fail.
+        "cd sub; head docs",
+        "cd; head x",
+    ];
+    let inside = [
+        "head -1 src/main.rs",
+        "head alias/main.rs",
+        "head docs/motd",
+        "head missing/docs",
+        "head hooks/pre-commit",
+        "grep -rn docs2 .",
+        "cd alias && head main.rs",
+    ];
+    // Without links, which are looked up elsewhere, these are ordinary paths.
+    cases(&policy, Decision::Allow, &outside[..16]);
+    policy.places = policy.places.with_links(followed);
+    for confinement in [
+        CommandConfinement::Sandboxed,
+        CommandConfinement::SwitchedOff,
+    ] {
+        policy.confinement = confinement;
+        cases(&policy, Decision::Ask, &outside);
+        cases(&policy, Decision::Allow, &inside);
+    }
+}
+
+/// Follows the links of an imagined workspace.
+fn followed(path: &Path) -> Option<PathBuf> {
+    const LINKS: [(&str, &str); 6] = [
+        ("docs", "/etc"),
+        ("alias", "/home/me/work/src"),
+        ("hooks", "/home/me/work/.git/hooks"),
+        ("state", "/home/me/work/.agent"),
+        ("sub/passwords", "/etc/passwd"),
+        ("sub/inner/passwords", "/etc/passwd"),
+    ];
+    let mut real = PathBuf::new();
+    for part in path {
+        if part == ".." {
+            real.pop();
+            continue;
+        }
+        real.push(part);
+        if real.ends_with("work/dangling") {
+            return None;
+        }
+        let link = LINKS
+            .iter()
+            .find(|(link, _)| real == Path::new(WORKSPACE).join(link));
+        if let Some((_, target)) = link {
+            real = target.into();
+        }
+    }
+    Some(real)
+}
+
+#[test]
+fn temporary_directories_are_private_only_in_a_sandbox() {
+    let scripts = ["head /tmp/x", "cp a /var/tmp/x", "cp a /dev/shm/x"];
+    let mut policy = allowing(&["head", "cp"]);
+    cases(&policy, Decision::Allow, &scripts);
+    policy.confinement = CommandConfinement::SwitchedOff;
+    cases(&policy, Decision::Ask, &scripts);
+    cases(&policy, Decision::Allow, &["head x", "cp a /dev/null"]);
+}
+
+#[test]
+fn what_is_beside_a_workspace_in_a_temporary_directory_is_outside() {
+    let mut policy = allowing(&["head", "cp"]);
+    policy.places = KnownDirectories::new(Path::new("/tmp/base/work"), None);
+    for confinement in [
+        CommandConfinement::Sandboxed,
+        CommandConfinement::SwitchedOff,
+    ] {
+        policy.confinement = confinement;
+        cases(
+            &policy,
+            Decision::Ask,
+            &[
+                "cp a ../inbox/r.txt",
+                "cp a /tmp/base/inbox/r.txt",
+                "head ../x",
+            ],
+        );
+        cases(
+            &policy,
+            Decision::Allow,
+            &["head x", "head /tmp/base/work/x"],
+        );
+    }
 }
