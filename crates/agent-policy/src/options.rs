@@ -68,6 +68,32 @@ static RISKY: &[(&str, &str)] = &[
     ("git rebase", "-s"), ("git difftool", "-t"), ("git mergetool", "-t"),
 ];
 
+/// Programs and the options with which they follow every link that they meet in a directory. Only a
+/// sandbox keeps them from what is behind these links.
+#[rustfmt::skip]
+static FOLLOWING: &[(&str, &str)] = &[
+    ("grep", "-R --dereference-recursive"),
+    ("egrep", "-R --dereference-recursive"),
+    ("fgrep", "-R --dereference-recursive"),
+    ("rg", "-L --follow"),
+    ("ag", "-f --follow"),
+    ("ack", "--follow"),
+    ("fd", "-L --follow"),
+    ("fdfind", "-L --follow"),
+    ("find", "-L -follow"),
+    ("ls", "-L --dereference"),
+    ("tree", "-l"),
+    ("du", "-L --dereference"),
+    ("diff", "-r --recursive"),
+    ("cp", "-L --dereference"),
+    ("chmod", "-L"),
+    ("chown", "-L"),
+    ("chgrp", "-L"),
+    ("tar", "-h --dereference"),
+    ("zip", "-r -R --recurse-paths --recurse-patterns"),
+    ("rsync", "-L -k --copy-links --copy-dirlinks --copy-unsafe-links --keep-dirlinks"),
+];
+
 /// Programs that translate and link. Each takes arguments from a file, with `@file`.
 const COMPILERS: &str = "gcc g++ cc c++ cpp clang clang++ clang-cpp clang-cl gfortran gccgo gdc \
     ccache sccache distcc rustc";
@@ -160,6 +186,10 @@ pub(super) fn goes_beyond(
         return true;
     }
     let name = name_of(inner);
+    let words = &inner[named - begins..];
+    if !policy.has_sandbox() && has_option(FOLLOWING, name, words) {
+        return true;
+    }
     let code = CodeReading::of(name, inner).map_or_else(Vec::new, |reading| reading.code);
     let mut added = (0..inner.len()).skip(named - begins);
     added.any(|at| !code.contains(&at) && leads_out(name, &inner[at], policy, directories))
@@ -190,7 +220,11 @@ pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
 }
 
 fn has_risky_option(program: &str, words: &[String]) -> bool {
-    let mut rows = RISKY.iter().filter(|(name, _)| *name == program);
+    has_option(RISKY, program, words)
+}
+
+fn has_option(table: &[(&str, &str)], program: &str, words: &[String]) -> bool {
+    let mut rows = table.iter().filter(|(name, _)| *name == program);
     rows.any(|(_, options)| words.iter().any(|word| is_risky(options, word)))
 }
 

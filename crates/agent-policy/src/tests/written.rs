@@ -834,3 +834,28 @@ fn what_is_beside_a_workspace_in_a_temporary_directory_is_outside() {
         );
     }
 }
+
+#[test]
+fn without_a_sandbox_no_allow_rule_lets_a_program_follow_all_links() {
+    let mut policy = allowing(&["grep", "grep -R", "find", "cp", "diff", "tar"]);
+    let following = [
+        "grep -nR root .",
+        "grep --dereference-rec root .",
+        "find -L . -name passwd",
+        "cp -rL . copy",
+        "diff -r a b",
+        "tar -chf x.tar .",
+    ];
+    cases(&policy, Decision::Allow, &following);
+    policy.confinement = CommandConfinement::SwitchedOff;
+    cases(&policy, Decision::Ask, &following);
+    let plain = [
+        "grep -rn root .",
+        "grep -R root .",
+        "find . -name x",
+        "cp -r a b",
+        "diff -u a b",
+        "tar -cf x.tar .",
+    ];
+    cases(&policy, Decision::Allow, &plain);
+}
