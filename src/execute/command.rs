@@ -1,6 +1,6 @@
 //! `RUN_COMMAND`: how a script ended, in one line, and what it printed below it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -99,10 +99,7 @@ impl Execution<'_> {
 
     /// What commands do not see.
     fn left_out(&self) -> Vec<PathBuf> {
-        let mut left_out = vec![self.workspace.path().join(sandbox::STATE)];
-        let hidden = self.confinement.iter();
-        left_out.extend(hidden.flat_map(|confinement| confinement.hidden.iter().cloned()));
-        left_out
+        unseen_by_commands(self.workspace.path(), self.confinement.as_ref())
     }
 
     /// True if a failed run looks as if it had missed the network: by what it printed, or because it
@@ -202,6 +199,14 @@ impl Execution<'_> {
         }
         Some(confinement)
     }
+}
+
+/// What commands do not see in a workspace.
+pub fn unseen_by_commands(workspace: &Path, confinement: Option<&Confinement>) -> Vec<PathBuf> {
+    let mut unseen = vec![workspace.join(sandbox::STATE)];
+    let hidden = confinement.into_iter();
+    unseen.extend(hidden.flat_map(|confinement| confinement.hidden.iter().cloned()));
+    unseen
 }
 
 /// How it ended, and how long it took.
