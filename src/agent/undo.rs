@@ -149,11 +149,15 @@ impl Agent {
             let _ = kept.keep(file);
         }
         let restored = restore();
-        let told = Inventory::take(workspace, &left_out).disarm_and_tell(&before, workspace);
+        let mut now = Inventory::take(workspace, &left_out);
+        let told = now.disarm_and_tell(&before, workspace);
+        let cache =
+            (permit.confinement.as_ref()).and_then(|confinement| confinement.cache.as_ref());
+        let in_cache = cache.and_then(|cache| now.disarm_cache(cache));
         if let Some(file) = &permit.kept_inventory {
             let _ = crate::fs::remove(file);
         }
-        if let Some(told) = told {
+        for told in told.into_iter().chain(in_cache) {
             self.tell(Event::Recovery(Recovery::Disarmed { told }));
         }
         restored

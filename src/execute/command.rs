@@ -89,12 +89,15 @@ impl Execution<'_> {
         let workspace = self.workspace.path();
         let mut now = Inventory::take(workspace, &self.left_out());
         let told = now.disarm_and_tell(before, workspace);
+        let cache = (self.confinement.as_ref()).and_then(|confinement| confinement.cache.as_ref());
+        let in_cache = cache.and_then(|cache| now.disarm_cache(cache));
         self.inventory = Some((Instant::now(), now));
         if let Some(file) = &self.kept_inventory {
             // What stays is compared once more, which does no harm.
             let _ = crate::fs::remove(file);
         }
-        told
+        let told: Vec<String> = told.into_iter().chain(in_cache).collect();
+        (!told.is_empty()).then(|| told.join("; "))
     }
 
     /// What commands do not see.

@@ -254,6 +254,41 @@ fn what_a_command_made_is_disabled_although_the_program_was_killed() {
     cases(1);
 }
 
+#[test]
+fn what_a_command_made_in_the_cache_is_disabled_where_a_link_leads_there() {
+    let place = Place::new();
+    let made = format!(
+        "{MAKE}make $XDG_CACHE_HOME/r && git -C $XDG_CACHE_HOME/r config core.fsmonitor \"$EVIL\""
+    );
+    let base = place.root();
+    let workspace = place.workspace();
+    let agent = |arguments: &[&str]| {
+        let (base, workspace) = (base.to_str().unwrap(), workspace.to_str().unwrap());
+        let all = [&["--base", base, "--workspace", workspace], arguments].concat();
+        let ended = place.agent(&all).output().unwrap();
+        assert!(ended.status.success(), "{ended:?}");
+        String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned()
+    };
+    agent(&["new", "--no-wait", "task"]);
+    let reply = base.join("reply.md");
+    let step = |script: &str| {
+        fs::write(&reply, command(script)).unwrap();
+        agent(&[&GRANT[..], &["step", "--reply", reply.to_str().unwrap()]].concat())
+    };
+    let told = step(&made);
+    let cache = base.join("sessions/cache");
+    let used = format!("cd {}/r && git status", cache.display());
+    has_run(&place);
+    // The counterpart: while nothing leads there, it is left as it is.
+    let used_by_person = place.plain(&used);
+    assert!(has_run(&place), "{told} {}", used_by_person.output.text);
+    let told = step(&format!("ln -s {} d", cache.display()));
+    assert!(told.contains("core.fsmonitor"), "{told}");
+    place.plain("cd d/r && git status");
+    assert!(!has_run(&place));
+    cases(1);
+}
+
 /// What lay in no repository when it was changed may lie in one when it comes back.
 #[test]
 fn what_a_command_made_is_disabled_when_an_undo_brings_it_back() {

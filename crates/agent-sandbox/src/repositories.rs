@@ -119,6 +119,9 @@ pub struct Inventory {
     /// Directories that could not be listed.
     #[serde(with = "kept::set")]
     closed: BTreeSet<PathBuf>,
+    /// Directories outside the workspace that links in it lead to.
+    #[serde(skip)]
+    outward: BTreeSet<PathBuf>,
     /// True if not all of the workspace was searched.
     is_cut: bool,
     /// When the search began.
@@ -398,6 +401,7 @@ impl Inventory {
             leading_out: stored(found.leading_out),
             links: stored(found.links),
             closed: found.closed,
+            outward: found.outward,
             is_cut: found.is_cut,
             taken,
         }
@@ -410,6 +414,32 @@ impl Inventory {
         // One message must not hide the other.
         let told: Vec<String> = told.into_iter().chain(self.unknown(before)).collect();
         (!told.is_empty()).then(|| told.join("; "))
+    }
+
+    /// Disables everything in the commands' cache, if a link in the workspace leads there. Returns a
+    /// message about it.
+    ///
+    /// Nothing in the cache is the person's, so nothing needs to be compared. Without a link nobody
+    /// works there, and it may be too large to search after each command.
+    pub fn disarm_cache(&self, cache: &Path) -> Option<String> {
+        let cache = cache.canonicalize().ok()?;
+        let leads_there =
+            |target: &PathBuf| target.starts_with(&cache) || cache.starts_with(target);
+        if !self.outward.iter().any(leads_there) {
+            return None;
+        }
+        let mut now = Self::take(&cache, &[]);
+        let nothing = Self {
+            directories: BTreeMap::new(),
+            leading_out: BTreeMap::new(),
+            links: BTreeMap::new(),
+            is_cut: false,
+            ..now.clone()
+        };
+        let told = now.disarm_and_tell(&nothing, &cache)?;
+        Some(format!(
+            "in the cache of commands, to which a link leads: {told}"
+        ))
     }
 
     /// The reason why there may be new repositories that were not searched, if so.
@@ -690,7 +720,9 @@ impl Disarming<'_> {
             // Its content is unknown.
             None => (old, Vec::new()),
         };
-        if dropped.is_empty() && content.settings().is_some() {
+        // The other name may be that of a commit message, which git writes in place.
+        let is_shared = before.is_none() && has_several_names(path);
+        if dropped.is_empty() && content.settings().is_some() && !is_shared {
             return;
         }
         let text = render(&kept);
@@ -839,6 +871,17 @@ impl Disarming<'_> {
             self.disarmed.push(disarmed);
         }
     }
+}
+
+#[cfg(unix)]
+fn has_several_names(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    path.symlink_metadata().is_ok_and(|found| found.nlink() > 1)
+}
+
+#[cfg(not(unix))]
+fn has_several_names(_path: &Path) -> bool {
+    false
 }
 
 /// Restores write permission on a directory for its owner.

@@ -50,6 +50,8 @@ pub(super) struct FoundRepositories {
     pub(super) directories: BTreeSet<PathBuf>,
     /// Files and links that point to a git directory elsewhere, with their targets.
     pub(super) leading_out: BTreeMap<PathBuf, PathBuf>,
+    /// Where other links lead out of the searched directory.
+    pub(super) outward: BTreeSet<PathBuf>,
     /// Links in git directories, with their real targets, or as written if those are missing. Git
     /// reads, writes and deletes files through them.
     pub(super) links: BTreeMap<PathBuf, PathBuf>,
@@ -172,6 +174,12 @@ impl RepositorySearch<'_> {
                 }
             } else if is_git(&name) {
                 self.follow(&entry.path(), kind.is_symlink());
+            } else if kind.is_symlink()
+                && let Ok(target) = entry.path().canonicalize()
+                && !target.starts_with(self.root)
+                && target.is_dir()
+            {
+                self.found.outward.insert(target);
             }
         }
         let is_complete = is_git_directory(|name| {

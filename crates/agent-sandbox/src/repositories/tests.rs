@@ -607,6 +607,25 @@ fn links_in_a_git_directory_are_disabled_wherever_they_lead() {
 }
 
 #[test]
+fn no_message_is_written_into_a_new_configuration() {
+    let place = Place::new();
+    let link = |from: &str, to: &str| {
+        fs::hard_link(place.root().join(from), place.root().join(to)).unwrap();
+    };
+    place.git("own", PLAIN);
+    link("own/config", "own/copy");
+    let before = place.look();
+    place.git("new", PLAIN);
+    link("new/config", "new/COMMIT_EDITMSG");
+    place.disarms(&before, &["`new/config`"]);
+    let message = place.root().join("new/COMMIT_EDITMSG");
+    let mut message = fs::OpenOptions::new().append(true).open(message).unwrap();
+    io::Write::write_all(&mut message, b"[alias]x=!y\n").unwrap();
+    let config = parse(place.text("new/config").as_bytes()).unwrap();
+    assert_eq!(config, parse(PLAIN.as_bytes()).unwrap());
+}
+
+#[test]
 fn object_stores_of_no_known_repository_are_not_read_from() {
     let place = Place::new();
     place
