@@ -45,6 +45,7 @@ use staging::carry_out::{Failure, carry_out};
 use walks::Walks;
 
 pub use crate::edit::quoted_replacement;
+pub use command::unseen_by_commands;
 pub use mentions::{Mention, mentions};
 pub use read::{Shown, Veil, read_file, read_requests, unveiled};
 pub use search::{Hidden, Hide};

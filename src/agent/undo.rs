@@ -16,7 +16,9 @@ use crate::checkpoint::{
 };
 use crate::error::{Error, Result};
 use crate::escape::escape_line;
-use crate::protocol::{Bounded, Event, SessionId};
+use crate::execute::unseen_by_commands;
+use crate::protocol::{Bounded, Event, Recovery, SessionId};
+use crate::repositories::{Inventory, KeptInventory};
 use crate::session::{Checkpoint, History, Journal, Record, RoundLock, Source, Sync, Way};
 
 /// Where undo keeps what it removes, in the folder of a session.
@@ -98,7 +100,7 @@ impl Agent {
             target,
             known: &known,
         });
-        let restored = store.restore(&self.workspace, plan, force, keep)?;
+        let restored = self.disarming(|| store.restore(&self.workspace, plan, force, keep))?;
         let is_begun = !restored.done.is_empty() || !restored.kept.is_empty();
         if !is_begun && plan.already.is_empty() {
             ensure_restored(&restored)?;
@@ -132,6 +134,33 @@ impl Agent {
         journal.append(&[record], Sync::Now)?;
         self.store.events(id).append(reversed);
         Ok(restored)
+    }
+
+    /// Restores files, and disables what that made git run or obey: a file that was harmless when it
+    /// was changed may lie in a repository by now.
+    fn disarming<T>(&self, restore: impl FnOnce() -> T) -> T {
+        let permit = &self.manner.permit;
+        let workspace = self.workspace.path();
+        let left_out = unseen_by_commands(workspace, permit.confinement.as_ref());
+        let before = Inventory::take(workspace, &left_out);
+        let kept = KeptInventory::new(workspace, left_out.clone(), before.clone());
+        if let Some(file) = &permit.kept_inventory {
+            // As before a command: without it, a kill leaves what was restored as it is.
+            let _ = kept.keep(file);
+        }
+        let restored = restore();
+        let mut now = Inventory::take(workspace, &left_out);
+        let told = now.disarm_and_tell(&before, workspace);
+        let cache =
+            (permit.confinement.as_ref()).and_then(|confinement| confinement.cache.as_ref());
+        let in_cache = cache.and_then(|cache| now.disarm_cache(cache));
+        if let Some(file) = &permit.kept_inventory {
+            let _ = crate::fs::remove(file);
+        }
+        for told in told.into_iter().chain(in_cache) {
+            self.tell(Event::Recovery(Recovery::Disarmed { told }));
+        }
+        restored
     }
 
     /// Says that nothing of these rounds can be put back; an undo can go on to the round before them.

@@ -1,6 +1,6 @@
 //! `RUN_COMMAND`: how a script ended, in one line, and what it printed below it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -89,20 +89,20 @@ impl Execution<'_> {
         let workspace = self.workspace.path();
         let mut now = Inventory::take(workspace, &self.left_out());
         let told = now.disarm_and_tell(before, workspace);
+        let cache = (self.confinement.as_ref()).and_then(|confinement| confinement.cache.as_ref());
+        let in_cache = cache.and_then(|cache| now.disarm_cache(cache));
         self.inventory = Some((Instant::now(), now));
         if let Some(file) = &self.kept_inventory {
             // What stays is compared once more, which does no harm.
             let _ = crate::fs::remove(file);
         }
-        told
+        let told: Vec<String> = told.into_iter().chain(in_cache).collect();
+        (!told.is_empty()).then(|| told.join("; "))
     }
 
     /// What commands do not see.
     fn left_out(&self) -> Vec<PathBuf> {
-        let mut left_out = vec![self.workspace.path().join(sandbox::STATE)];
-        let hidden = self.confinement.iter();
-        left_out.extend(hidden.flat_map(|confinement| confinement.hidden.iter().cloned()));
-        left_out
+        unseen_by_commands(self.workspace.path(), self.confinement.as_ref())
     }
 
     /// True if a failed run looks as if it had missed the network: by what it printed, or because it
@@ -202,6 +202,14 @@ impl Execution<'_> {
         }
         Some(confinement)
     }
+}
+
+/// What commands do not see in a workspace.
+pub fn unseen_by_commands(workspace: &Path, confinement: Option<&Confinement>) -> Vec<PathBuf> {
+    let mut unseen = vec![workspace.join(sandbox::STATE)];
+    let hidden = confinement.into_iter();
+    unseen.extend(hidden.flat_map(|confinement| confinement.hidden.iter().cloned()));
+    unseen
 }
 
 /// How it ended, and how long it took.

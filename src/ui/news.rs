@@ -495,10 +495,9 @@ fn recovery(news: &Recovery) -> String {
             kept,
             problem,
         } => file_changed(path, kept.as_deref(), problem.as_deref()),
-        Recovery::Disarmed { told } => format!(
-            "A command was running when `agent` stopped: {}.",
-            escape_text(told)
-        ),
+        Recovery::Disarmed { told } => {
+            format!("What a command left behind was looked through: {}.", escape_text(told))
+        }
         Recovery::Unclear { files } => unclear(files),
     }
 }

@@ -255,6 +255,75 @@ fn what_a_command_made_is_disabled_although_the_program_was_killed() {
 }
 
 #[test]
+fn what_a_command_made_in_the_cache_is_disabled_where_a_link_leads_there() {
+    let place = Place::new();
+    let made = format!(
+        "{MAKE}make $XDG_CACHE_HOME/r && git -C $XDG_CACHE_HOME/r config core.fsmonitor \"$EVIL\""
+    );
+    let base = place.root();
+    let workspace = place.workspace();
+    let agent = |arguments: &[&str]| {
+        let (base, workspace) = (base.to_str().unwrap(), workspace.to_str().unwrap());
+        let all = [&["--base", base, "--workspace", workspace], arguments].concat();
+        let ended = place.agent(&all).output().unwrap();
+        assert!(ended.status.success(), "{ended:?}");
+        String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned()
+    };
+    agent(&["new", "--no-wait", "task"]);
+    let reply = base.join("reply.md");
+    let step = |script: &str| {
+        fs::write(&reply, command(script)).unwrap();
+        agent(&[&GRANT[..], &["step", "--reply", reply.to_str().unwrap()]].concat())
+    };
+    let told = step(&made);
+    let cache = base.join("sessions/cache");
+    let used = format!("cd {}/r && git status", cache.display());
+    has_run(&place);
+    // The counterpart: while nothing leads there, it is left as it is.
+    let used_by_person = place.plain(&used);
+    assert!(has_run(&place), "{told} {}", used_by_person.output.text);
+    let told = step(&format!("ln -s {} d", cache.display()));
+    assert!(told.contains("core.fsmonitor"), "{told}");
+    place.plain("cd d/r && git status");
+    assert!(!has_run(&place));
+    cases(1);
+}
+
+/// What lay in no repository when it was changed may lie in one when it comes back.
+#[test]
+fn what_a_command_made_is_disabled_when_an_undo_brings_it_back() {
+    let place = Place::new();
+    let workspace = place.workspace();
+    let agent = |arguments: &[&str]| {
+        let base = place.root();
+        let (base, workspace) = (base.to_str().unwrap(), workspace.to_str().unwrap());
+        let all = [&["--base", base, "--workspace", workspace], arguments].concat();
+        let ended = place.agent(&all).output().unwrap();
+        let told = String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned();
+        assert!(ended.status.success(), "{told}");
+        told
+    };
+    agent(&["new", "--no-wait", "task"]);
+    let steps = [
+        "echo refs/ > .gitignore; git init -q .; mkdir -p r/objects; echo k > r/objects/k; echo 'ref: refs/heads/m' > r/HEAD; printf '[core]\\nbare=false\\nworktree=..\\nrepositoryformatversion=0\\nfsmonitor=\"touch %s/ran; false\"\\n' $PWD > r/config",
+        "printf '[core]\\nrepositoryformatversion=0\\nbare=true\\n' > r/config; mkdir -p r/refs/heads; echo 1 > r/refs/heads/z",
+    ];
+    let reply = place.root().join("reply.md");
+    for step in steps {
+        fs::write(&reply, command(step)).unwrap();
+        agent(&["step", "--reply", reply.to_str().unwrap()]);
+    }
+    let told = agent(&["undo", "--yes"]);
+    assert!(told.contains("core.fsmonitor"), "{told}");
+    place.plain("cd r && git status");
+    assert!(!has_run(&place));
+    // The counterpart: with the configuration that came back, git runs it.
+    place.plain("cd r && mv config.disabled-by-agent config && git status");
+    assert!(has_run(&place));
+    cases(1);
+}
+
+#[test]
 fn what_the_person_set_up_stays_as_it_is() {
     let place = Place::new();
     let own = "git init -q own && git -C own config core.pager less && git -C own config alias.x '!y' && echo x > own/.git/hooks/pre-push && git init -q --bare store";
@@ -366,6 +435,83 @@ fn file_steps_make_no_repository_obey_them() {
     for path in ["sub/config", "sub/hooks/x", "store/config"] {
         place.apply(&create(path)).all(1, "ok");
     }
+}
+
+/// A directory that only lacks `refs` is no repository, so nothing in it is disabled.
+#[test]
+fn file_steps_complete_no_repository_that_a_command_began() {
+    let half = "mkdir -p r/objects && echo 'ref: refs/heads/m' > r/HEAD && echo 1 > r/file && printf '[core]\\nbare=false\\nworktree=..\\nrepositoryformatversion=0\\nfsmonitor=\"touch %s/ran; false\"\\n' $PWD > r/config && ln -s r alias && ln -s r/refs led && ln -s r/commondir pointer";
+    let create = |path: &str| format!("[CREATE_FILE path=\"{path}\"]\n1\n[/CREATE_FILE]\n");
+    let steps = [
+        create("r/refs/x"),
+        create("r/refs/heads/x"),
+        create("alias/refs/x"),
+        create("led/x"),
+        create("pointer"),
+        create("r/commondir"),
+        "[MOVE_FILE from=\"r/file\" to=\"r/refs/x\"]\n".to_owned(),
+        "[APPLY_PATCH]\n--- /dev/null\n+++ b/r/refs/x\n@@ -0,0 +1 @@\n+1\n[/APPLY_PATCH]\n"
+            .to_owned(),
+    ];
+    for step in &steps {
+        let place = Place::new();
+        let applied = place.apply(&format!("{}{step}", command(half)));
+        assert_eq!(applied.rows[0]["status"], "ok", "{}", applied.text);
+        let made = ["r/refs", "r/commondir"].map(|path| place.workspace().join(path).exists());
+        assert_eq!(made, [false, false], "{step}: {}", applied.text);
+        place.plain("cd r && git status");
+        assert!(!has_run(&place), "{step}");
+    }
+    let plain = Place::new();
+    plain.plain(half);
+    plain.plain("mkdir r/refs; cd r && git status");
+    assert!(has_run(&plain));
+    cases(steps.len());
+}
+
+/// Git writes references, the index and messages through links, and reads objects from elsewhere.
+#[test]
+fn what_a_command_made_does_not_lead_git_to_the_files_of_the_person() {
+    let own = "git init -q ../own && cd ../own && echo 1 > file && git add file && git -c user.name=a -c user.email=b commit -q -m own && git rev-parse HEAD > ../head";
+    let attacks = [
+        "mv .git/refs/heads h && ln -s ../../../own/.git/refs/heads .git/refs/heads && echo $PWD/../own/.git/objects > .git/objects/info/alternates",
+        "ln -s ../../own/.git/index .git/index",
+        "ln -s ../../own/message .git/COMMIT_EDITMSG",
+        "ln -s config .git/COMMIT_EDITMSG",
+    ];
+    let state = "cat .git/config; cd ../own; git rev-parse HEAD; git status --porcelain; ls";
+    let used = "echo n > n; git add n; git -c user.name=a -c user.email=b commit -q -m '[core]'";
+    let state_after = |place: &Place, is_used: bool| {
+        if is_used {
+            place.plain(used);
+        }
+        place.plain(state).output.text
+    };
+    for attack in attacks {
+        let script = format!("git init -q . && {attack}");
+        let place = Place::new();
+        assert_eq!(place.plain(own).end, End::Exited(0));
+        let applied = place.apply_with(&GRANT, &command(&script));
+        applied.all(1, "ok");
+        assert!(applied.text.contains("disabled"), "{}", applied.text);
+        let before = state_after(&place, false);
+        assert_eq!(state_after(&place, true), before, "{attack}");
+        let plain = Place::new();
+        assert_eq!(plain.plain(own).end, End::Exited(0));
+        assert_eq!(plain.plain(&script).end, End::Exited(0));
+        let before = state_after(&plain, false);
+        assert_ne!(state_after(&plain, true), before, "plain: {attack}");
+        cases(1);
+    }
+    let script = "git init -q . && echo $PWD/../own/.git/objects > .git/objects/info/alternates";
+    let shown = "git cat-file -t $(cat ../head)";
+    let place = Place::new();
+    assert_eq!(place.plain(own).end, End::Exited(0));
+    place.apply_with(&GRANT, &command(script)).all(1, "ok");
+    assert_ne!(place.plain(shown).end, End::Exited(0));
+    assert_eq!(place.plain(script).end, End::Exited(0));
+    assert_eq!(place.plain(shown).end, End::Exited(0));
+    cases(1);
 }
 
 #[test]

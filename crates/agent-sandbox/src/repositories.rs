@@ -45,6 +45,9 @@ const MAX_INCLUDES: usize = 1_000;
 /// The steps of an interrupted rebase; a line of it can be a shell command.
 const REBASE: &str = "rebase-merge/git-rebase-todo";
 
+/// The other object stores that a repository reads from.
+const ALTERNATES: &str = "objects/info/alternates";
+
 /// File times may lag behind the clock by this much.
 const CLOCK_LAG: Duration = Duration::from_secs(1);
 
@@ -110,9 +113,15 @@ pub struct Inventory {
     /// not searched.
     #[serde(with = "kept::map")]
     leading_out: BTreeMap<PathBuf, StoredPath>,
+    /// Links in git directories, with their targets.
+    #[serde(with = "kept::map")]
+    links: BTreeMap<PathBuf, StoredPath>,
     /// Directories that could not be listed.
     #[serde(with = "kept::set")]
     closed: BTreeSet<PathBuf>,
+    /// Directories outside the workspace that links in it lead to.
+    #[serde(skip)]
+    outward: BTreeSet<PathBuf>,
     /// True if not all of the workspace was searched.
     is_cut: bool,
     /// When the search began.
@@ -134,6 +143,9 @@ struct Repository {
     led_hooks: BTreeMap<PathBuf, LedHooks>,
     /// The work tree, if the configuration names it.
     files: Option<StoredPath>,
+    /// The list of other object stores to read from, if one of them belongs to no repository in the
+    /// workspace.
+    alternates: Option<ObeyedContent>,
 }
 
 /// The hooks in one place.
@@ -331,8 +343,28 @@ pub fn pointer(file: &Path, word: &str) -> Option<PathBuf> {
     find::pointer(file, word)
 }
 
-/// True if changing this path changes what git runs or obeys in an existing git directory.
+/// True if changing this path changes what git runs or obeys in an existing git directory, or helps
+/// to complete one.
+///
+/// A command can leave a directory that lacks only `refs`. It is no repository yet, so its
+/// configuration was not disabled.
 pub fn is_obeyed_in_repository(root: &Path, path: &Path) -> bool {
+    let completes = |part: &Path| {
+        let name = part.file_name();
+        let is_needed = name.is_some_and(|name| {
+            let mut needed = ["commondir", "objects", "refs"].iter();
+            needed.any(|known| name.eq_ignore_ascii_case(known))
+        });
+        is_needed
+            && root.join(part).symlink_metadata().is_err()
+            && root
+                .join(part.with_file_name("HEAD"))
+                .symlink_metadata()
+                .is_ok()
+    };
+    if path.ancestors().any(completes) {
+        return true;
+    }
     let lies_in = |depth: usize| {
         let directory = path.ancestors().nth(depth);
         directory.is_some_and(|directory| is_git_directory(&root.join(directory)))
@@ -352,17 +384,24 @@ impl Inventory {
         let taken = SystemTime::now();
         let found = find::find(workspace, left_out);
         let mut directories = BTreeMap::new();
-        for directory in found.directories {
-            let repository = Repository::read(&directory, workspace);
-            directories.insert(directory, repository);
+        for directory in &found.directories {
+            let mut repository = Repository::read(directory, workspace);
+            let list = directory.join(ALTERNATES);
+            if leads_to_unknown_objects(&list, directory, &found.directories) {
+                repository.alternates = content(&list, MAX_CONFIG, ContentForm::Hash);
+            }
+            directories.insert(directory.clone(), repository);
         }
-        let leading_out = found.leading_out.into_iter();
+        let stored = |paths: BTreeMap<PathBuf, PathBuf>| {
+            let paths = paths.into_iter();
+            paths.map(|(from, to)| (from, StoredPath(to))).collect()
+        };
         Self {
             directories,
-            leading_out: leading_out
-                .map(|(from, to)| (from, StoredPath(to)))
-                .collect(),
+            leading_out: stored(found.leading_out),
+            links: stored(found.links),
             closed: found.closed,
+            outward: found.outward,
             is_cut: found.is_cut,
             taken,
         }
@@ -375,6 +414,32 @@ impl Inventory {
         // One message must not hide the other.
         let told: Vec<String> = told.into_iter().chain(self.unknown(before)).collect();
         (!told.is_empty()).then(|| told.join("; "))
+    }
+
+    /// Disables everything in the commands' cache, if a link in the workspace leads there. Returns a
+    /// message about it.
+    ///
+    /// Nothing in the cache is the person's, so nothing needs to be compared. Without a link nobody
+    /// works there, and it may be too large to search after each command.
+    pub fn disarm_cache(&self, cache: &Path) -> Option<String> {
+        let cache = cache.canonicalize().ok()?;
+        let leads_there =
+            |target: &PathBuf| target.starts_with(&cache) || cache.starts_with(target);
+        if !self.outward.iter().any(leads_there) {
+            return None;
+        }
+        let mut now = Self::take(&cache, &[]);
+        let nothing = Self {
+            directories: BTreeMap::new(),
+            leading_out: BTreeMap::new(),
+            links: BTreeMap::new(),
+            is_cut: false,
+            ..now.clone()
+        };
+        let told = now.disarm_and_tell(&nothing, &cache)?;
+        Some(format!(
+            "in the cache of commands, to which a link leads: {told}"
+        ))
     }
 
     /// The reason why there may be new repositories that were not searched, if so.
@@ -410,6 +475,23 @@ impl Inventory {
             is_known || !disarm.hook(path)
         });
         self.leading_out = ways;
+        let mut links = std::mem::take(&mut self.links);
+        links.retain(|path, target| {
+            let is_known = before.links.get(path) == Some(target)
+                || (before.is_cut && !is_changed_since(path, before.taken));
+            let mut above = path.ancestors().skip(1);
+            let Some(directory) = above.find(|above| self.directories.contains_key(*above)) else {
+                return true;
+            };
+            let mut disarm = Disarming {
+                root: &root,
+                workspace,
+                directory,
+                disarmed: &mut disarmed,
+            };
+            is_known || !disarm.link(path)
+        });
+        self.links = links;
         for (directory, repository) in &mut self.directories {
             let unseen;
             let known = match before.directories.get(directory) {
@@ -428,6 +510,7 @@ impl Inventory {
             };
             disarm.configs(repository, known);
             disarm.hooks(repository, known);
+            disarm.alternates(repository, known);
         }
         disarmed
     }
@@ -487,8 +570,29 @@ impl Repository {
         for LedHooks(hooks) in older.led_hooks.values_mut() {
             hooks.retain(|path, _| is_old(path));
         }
+        (older.alternates).take_if(|_| !is_old(&directory.join(ALTERNATES)));
         older
     }
+}
+
+/// True if a list of object stores names one that belongs to none of the known git directories.
+///
+/// Any other store may have such a list as well, which nobody would look at.
+fn leads_to_unknown_objects(list: &Path, git: &Path, known: &BTreeSet<PathBuf>) -> bool {
+    let mut text = Vec::new();
+    match list.symlink_metadata() {
+        Ok(found) if found.is_file() && found.len() <= MAX_CONFIG => {}
+        found => return found.is_ok(),
+    }
+    let read = fs::File::open(list).and_then(|file| file.take(MAX_CONFIG).read_to_end(&mut text));
+    let is_unknown = |line: &[u8]| {
+        let store = really(&git.join("objects").join(find::from_bytes(line)));
+        let git = store.parent().filter(|_| store.ends_with("objects"));
+        !git.is_some_and(|git| known.contains(git))
+    };
+    let lines = text.split(|byte| *byte == b'\n');
+    let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"));
+    read.is_err() || lines.any(is_unknown)
 }
 
 /// True if something was created, changed or renamed since a time.
@@ -616,7 +720,9 @@ impl Disarming<'_> {
             // Its content is unknown.
             None => (old, Vec::new()),
         };
-        if dropped.is_empty() && content.settings().is_some() {
+        // The other name may be that of a commit message, which git writes in place.
+        let is_shared = before.is_none() && has_several_names(path);
+        if dropped.is_empty() && content.settings().is_some() && !is_shared {
             return;
         }
         let text = render(&kept);
@@ -640,6 +746,43 @@ impl Disarming<'_> {
                 hooks.retain(|path, content| known.get(path) == Some(content) || !self.hook(path));
             }
         }
+    }
+
+    fn alternates(&mut self, repository: &mut Repository, known: &Repository) {
+        if repository.alternates != known.alternates {
+            let list = self.directory.join(ALTERNATES);
+            (repository.alternates).take_if(|_| self.hook(&list));
+        }
+    }
+
+    /// Moves a link to the top of the git directory. Returns true if it is disabled.
+    ///
+    /// Among references git would follow it under any name.
+    fn link(&mut self, path: &Path) -> bool {
+        let inside = path.strip_prefix(self.directory).unwrap_or(path);
+        let names: Vec<&OsStr> = inside.iter().collect();
+        let mut name = names.join(OsStr::new("-"));
+        name.push(DISABLED);
+        let top = self.directory.join(name);
+        let moved = self.parent(path).and_then(|(from, old)| {
+            let (to, new) = self.parent(&top)?;
+            let rename = || from.rename(old, &to, new);
+            rename()
+                .or_else(|_| {
+                    open_up(&from)?;
+                    open_up(&to)?;
+                    rename()
+                })
+                .or_else(|_| from.remove_file(old))
+        });
+        let failure = moved.err();
+        if failure.is_some() && path.symlink_metadata().is_err() {
+            // It was already disabled as something else.
+            return true;
+        }
+        let is_done = failure.is_none();
+        self.tell(path, Vec::new(), failure);
+        is_done
     }
 
     /// Disables a file that git would run or follow. Returns true if it is disabled.
@@ -728,6 +871,17 @@ impl Disarming<'_> {
             self.disarmed.push(disarmed);
         }
     }
+}
+
+#[cfg(unix)]
+fn has_several_names(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    path.symlink_metadata().is_ok_and(|found| found.nlink() > 1)
+}
+
+#[cfg(not(unix))]
+fn has_several_names(_path: &Path) -> bool {
+    false
 }
 
 /// Restores write permission on a directory for its owner.

@@ -23,6 +23,26 @@ const MAX_POINTER: u64 = 1 << 20;
 /// Large directories in a git directory that contain no other one.
 const STORES: [&str; 5] = ["objects", "refs", "logs", "lfs", "hooks"];
 
+/// Directories in a git directory whose files git reads or writes. Hooks are compared one by one.
+const USED: [&str; 13] = [
+    "branches",
+    "info",
+    "lfs",
+    "logs",
+    "modules",
+    "objects",
+    "rebase-apply",
+    "rebase-merge",
+    "refs",
+    "reftable",
+    "remotes",
+    "sequencer",
+    "worktrees",
+];
+
+/// Links of these names are compared as what they stand for.
+const COMPARED: [&str; 3] = ["config", "config.worktree", "hooks"];
+
 /// The result of a search.
 #[derive(Debug, Default)]
 pub(super) struct FoundRepositories {
@@ -30,6 +50,11 @@ pub(super) struct FoundRepositories {
     pub(super) directories: BTreeSet<PathBuf>,
     /// Files and links that point to a git directory elsewhere, with their targets.
     pub(super) leading_out: BTreeMap<PathBuf, PathBuf>,
+    /// Where other links lead out of the searched directory.
+    pub(super) outward: BTreeSet<PathBuf>,
+    /// Links in git directories, with their real targets, or as written if those are missing. Git
+    /// reads, writes and deletes files through them.
+    pub(super) links: BTreeMap<PathBuf, PathBuf>,
     /// Directories that could not be listed.
     pub(super) closed: BTreeSet<PathBuf>,
     /// True if the limit on time or names was reached.
@@ -53,20 +78,23 @@ pub(super) fn find(root: &Path, left_out: &[PathBuf]) -> FoundRepositories {
         }
         search.look_into(&directory);
     }
-    let RepositorySearch { mut found, .. } = search;
-    let mut led: Vec<PathBuf> = found.directories.iter().cloned().collect();
+    let mut led: Vec<PathBuf> = search.found.directories.iter().cloned().collect();
     while let Some(directory) = led.pop() {
         let file = directory.join("commondir");
         let Some(shared) = pointed_to(&file, "", &directory) else {
             continue;
         };
+        let found = &mut search.found;
         if !shared.starts_with(root) {
             found.leading_out.insert(file, shared);
         } else if shared.is_dir() && found.directories.insert(shared.clone()) {
             led.push(shared);
         }
     }
-    found
+    for directory in search.found.directories.clone() {
+        search.look_for_links(&directory);
+    }
+    search.found
 }
 
 /// The target of a file that points to a git directory, with links resolved: git also reads it
@@ -146,6 +174,12 @@ impl RepositorySearch<'_> {
                 }
             } else if is_git(&name) {
                 self.follow(&entry.path(), kind.is_symlink());
+            } else if kind.is_symlink()
+                && let Ok(target) = entry.path().canonicalize()
+                && !target.starts_with(self.root)
+                && target.is_dir()
+            {
+                self.found.outward.insert(target);
             }
         }
         let is_complete = is_git_directory(|name| {
@@ -154,6 +188,48 @@ impl RepositorySearch<'_> {
         });
         if is_called_git || is_complete {
             self.found.directories.insert(directory.to_owned());
+        }
+    }
+
+    /// Records the links in a git directory, except for those in others inside it.
+    fn look_for_links(&mut self, git: &Path) {
+        let mut next = vec![git.to_owned()];
+        while let Some(directory) = next.pop() {
+            if self.left == 0 || Instant::now() > self.until {
+                self.found.is_cut = true;
+                return;
+            }
+            let Ok(entries) = fs::read_dir(&directory) else {
+                if directory.symlink_metadata().is_ok() {
+                    self.found.closed.insert(directory);
+                }
+                continue;
+            };
+            let is_top = directory == git;
+            let is_store = directory.ends_with("objects") && directory.parent() == Some(git);
+            for entry in entries.flatten() {
+                self.left = self.left.saturating_sub(1);
+                let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else {
+                    continue;
+                };
+                let is_one_of =
+                    |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+                let path = entry.path();
+                if kind.is_symlink() {
+                    let is_other = is_top && (is_one_of(&COMPARED) || super::is_idle(&name));
+                    let target = path.canonicalize().or_else(|_| fs::read_link(&path));
+                    if let (false, Ok(target)) = (is_other, target) {
+                        self.found.links.insert(path, target);
+                    }
+                } else if kind.is_dir() {
+                    // There are many of these, and git only reads what is in them.
+                    let is_fan = is_store && name.len() == 2;
+                    let is_used = if is_top { is_one_of(&USED) } else { !is_fan };
+                    if is_used && !self.found.directories.contains(&path) {
+                        next.push(path);
+                    }
+                }
+            }
         }
     }
 

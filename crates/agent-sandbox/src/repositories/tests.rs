@@ -281,6 +281,7 @@ fn pointers_behind_links_and_line_breaks_are_followed() {
     place.disarms(
         &before,
         &[
+            "`a/.git/commondir`",
             "`core.fsmonitor` in `a/shared/config`",
             "`core.fsmonitor` in `b/shared/config`",
             "`core.fsmonitor` in `c/.git/objects/hidden/config`",
@@ -558,4 +559,121 @@ fn what_is_kept_is_read_again() {
             .unwrap()
             .contains("nobody knows")
     );
+}
+
+#[test]
+fn links_in_a_git_directory_are_disabled_wherever_they_lead() {
+    let place = Place::new();
+    place.git("own", PLAIN).git("outside", PLAIN);
+    let link = |target: &str, path: &str| {
+        let path = place.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(target, path).unwrap();
+    };
+    link("/etc/passwd", "own/index");
+    let before = place.look();
+    place.git("new/.git", PLAIN).git("bare", PLAIN);
+    link("/etc", "new/.git/refs/heads");
+    link("/none/yet", "new/.git/COMMIT_EDITMSG");
+    link("config", "bare/COMMIT_EDITMSG");
+    link("/etc", "bare/objects/ab");
+    link("/etc", "new/.git/objects/pack");
+    link("/etc", "new/.git/modules/m");
+    link("/etc/passwd", "new/.git/modules/n.disabled-by-agent");
+    link("/etc/passwd", "new/.git/info/exclude");
+    link("/etc/passwd", "own/packed-refs");
+    // No part of the git directory: not git's.
+    link("/etc/passwd", "bare/tools/x");
+    link("/etc/passwd", "new/file");
+    place.disarms(
+        &before,
+        &[
+            "`bare/COMMIT_EDITMSG`",
+            "`bare/objects/ab`",
+            "`new/.git/COMMIT_EDITMSG`",
+            "`new/.git/info/exclude`",
+            "`new/.git/modules/m`",
+            "`new/.git/modules/n.disabled-by-agent`",
+            "`new/.git/objects/pack`",
+            "`new/.git/refs/heads`",
+            "`own/packed-refs`",
+        ],
+    );
+    let is_there = |path: &str| place.root().join(path).symlink_metadata().is_ok();
+    assert!(is_there("own/index") && is_there("bare/tools/x") && is_there("new/file"));
+    assert!(is_there("new/.git/refs-heads.disabled-by-agent"));
+    assert!(!is_there("new/.git/refs/heads"));
+    assert!(!is_there("new/.git/refs/heads.disabled-by-agent"));
+}
+
+#[test]
+fn no_message_is_written_into_a_new_configuration() {
+    let place = Place::new();
+    let link = |from: &str, to: &str| {
+        fs::hard_link(place.root().join(from), place.root().join(to)).unwrap();
+    };
+    place.git("own", PLAIN);
+    link("own/config", "own/copy");
+    let before = place.look();
+    place.git("new", PLAIN);
+    link("new/config", "new/COMMIT_EDITMSG");
+    place.disarms(&before, &["`new/config`"]);
+    let message = place.root().join("new/COMMIT_EDITMSG");
+    let mut message = fs::OpenOptions::new().append(true).open(message).unwrap();
+    io::Write::write_all(&mut message, b"[alias]x=!y\n").unwrap();
+    let config = parse(place.text("new/config").as_bytes()).unwrap();
+    assert_eq!(config, parse(PLAIN.as_bytes()).unwrap());
+}
+
+#[test]
+fn object_stores_of_no_known_repository_are_not_read_from() {
+    let place = Place::new();
+    place
+        .git("own", PLAIN)
+        .file("own/objects/info/alternates", "/elsewhere/objects\n");
+    let before = place.look();
+    let mine = place.root().join("own/objects");
+    place
+        .git("a", PLAIN)
+        .file("a/objects/info/alternates", "# none\n/elsewhere/objects\n")
+        .git("b", PLAIN)
+        .file("b/objects/info/alternates", "../../loose/objects\n")
+        .file("loose/objects/info/alternates", "/elsewhere/objects\n")
+        .git("c", PLAIN)
+        .file(
+            "c/objects/info/alternates",
+            &format!("{}\n../../a/objects\n", mine.display()),
+        )
+        .git("d", PLAIN)
+        .file("d/objects/info/alternates", "\"/elsewhere/objects\"\n");
+    place.disarms(
+        &before,
+        &[
+            "`a/objects/info/alternates`",
+            "`b/objects/info/alternates`",
+            "`d/objects/info/alternates`",
+        ],
+    );
+}
+
+#[test]
+fn no_file_step_completes_a_repository() {
+    let place = Place::new();
+    place
+        .file("half/HEAD", "ref: refs/heads/main\n")
+        .file("half/objects/x", "")
+        .file("plain/objects/x", "");
+    symlink("half", place.root().join("other")).unwrap();
+    let is_obeyed = |path: &str| is_obeyed_in_repository(&place.root(), Path::new(path));
+    for path in [
+        "half/refs/x",
+        "half/REFS/a/b",
+        "other/refs",
+        "half/commondir",
+    ] {
+        assert!(is_obeyed(path), "{path}");
+    }
+    for path in ["half/objects/y", "half/x/refs/y", "plain/refs/x", "refs/x"] {
+        assert!(!is_obeyed(path), "{path}");
+    }
 }
