@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::lock::lock_soon;
 use super::now;
 use crate::error::Error;
-use crate::fs::{Durability, refuse_link, write_atomic};
+use crate::fs::{Durability, own_directory, write_atomic};
 use crate::protocol::{EVENT_SCHEMA, Envelope, Event, SessionId};
 
 /// The size from which on the oldest events are removed, in bytes.
@@ -84,9 +84,11 @@ impl EventLog {
     }
 
     fn try_append(&self, envelope: &mut Envelope) -> io::Result<()> {
-        // The folder is not created here: where it is gone, the base was renamed or the session
-        // removed.
-        refuse_link(&self.folder).map_err(io::Error::other)?;
+        // Where the folder of all sessions is gone, the base was renamed: it is not made anew.
+        if !self.folder.parent().is_some_and(Path::is_dir) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        own_directory(&self.folder).map_err(io::Error::other)?;
         let _lock = self.lock()?;
         let path = path_in(&self.folder);
         let mut options = OpenOptions::new();
