@@ -70,12 +70,16 @@ fn supervise(agent: &UnixStream, arguments: &[OsString]) -> Result<(), String> {
     linux::ignore_termination();
     let power = namespaces::enter(first)?;
     let plan = read_plan(agent)?;
-    let hold = plan.reserved.make();
+    let hold = plan.reserved.hold();
     let group = group_for(&plan.confinement);
     let ended = match (plan.confinement.backend, power) {
         (Backend::Namespaces, Some(power)) => namespaces::supervise(agent, &plan, words, power),
         (Backend::Namespaces, None) => Err("the namespaces were not entered".to_owned()),
-        (Backend::Bubblewrap, _) => bubblewrap::supervise(agent, &plan, words),
+        (Backend::Bubblewrap, _) => {
+            plan.reserved.make();
+            bubblewrap::supervise(agent, &plan, words)
+        }
+        // Reserves nothing.
         (Backend::Landlock, _) => landlock::supervise(agent, &plan, words),
     };
     plan.reserved.remove(&hold);

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::linked::WORKFLOW_PARENTS;
 use super::{
     CommandUser, Confinement, PROTECTED, RESERVED_WORKFLOWS, STATE, WORKFLOWS, closed, paths,
-    private_files, repository, reserve, tools,
+    repository, reserve, toolbox, tools,
 };
 
 /// The content of a path.
@@ -104,11 +104,15 @@ pub(super) fn of(confinement: &Confinement) -> Layout {
     let mut layout = Layout::new();
     let system = add_system(&mut layout);
     add_scratch(&mut layout, confinement);
-    for path in tools::shown(confinement, &system) {
-        for private in private_files::beneath(&path) {
-            layout.insert(private, LayoutEntry::Hidden);
-        }
-        layout.insert(path.clone(), LayoutEntry::Shown(path));
+    let tools = toolbox::of(confinement, &system);
+    layout.extend(
+        tools
+            .private
+            .iter()
+            .map(|path| (path.clone(), LayoutEntry::Hidden)),
+    );
+    for path in &tools.shown {
+        layout.insert(path.clone(), LayoutEntry::Shown(path.clone()));
     }
     if let Some(cache) = confinement.cache.as_deref().filter(|path| is_real(path)) {
         layout.insert(

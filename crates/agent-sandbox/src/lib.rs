@@ -50,6 +50,8 @@ mod root;
 mod shared;
 mod strength;
 #[cfg(target_os = "linux")]
+mod toolbox;
+#[cfg(target_os = "linux")]
 mod tools;
 
 use std::ffi::OsString;

@@ -18,6 +18,9 @@ use crate::platform::linux::{self, ForkResult, identity, network};
 /// The user ID of root's commands inside: `nobody` on every system.
 const NOBODY: u32 = 65_534;
 
+/// Tells process 1 that the reserved names exist.
+const RESERVED: u8 = 1;
+
 /// Runs the command and returns its status; `None` if it did not start or `agent` has ended.
 pub(super) fn supervise(
     agent: &UnixStream,
@@ -35,7 +38,7 @@ pub(super) fn supervise(
                 power,
                 words,
                 agent,
-                network: inside,
+                supervisor: inside,
             };
             if let Err(reason) = task.run_as_process_1(status) {
                 tell(agent, &reason);
@@ -44,6 +47,10 @@ pub(super) fn supervise(
         }
         ForkResult::Parent(process_1) => {
             drop((status, inside));
+            // Both take time, and process 1 needs them late.
+            plan.reserved.make();
+            // If it has ended, it has reported why.
+            let _ = (&outside).write_all(&[RESERVED]);
             part_network(plan, &outside, process_1)?;
             attend(agent, process_1, ended, plan)
         }
@@ -123,8 +130,8 @@ struct NamespaceInit<'a> {
     power: Power,
     words: &'a [OsString],
     agent: &'a UnixStream,
-    /// The socket from which the network namespace comes.
-    network: UnixStream,
+    /// Reports that the names are reserved, and then passes the network namespace.
+    supervisor: UnixStream,
 }
 
 impl NamespaceInit<'_> {
@@ -132,13 +139,15 @@ impl NamespaceInit<'_> {
         let confinement = &self.plan.confinement;
         die_with_supervisor(status.as_fd())?;
         linux::end_first_where_memory_is_short();
-        let built = root::build(&self.plan.layout, confinement, self.power)?;
+        let built = root::build(&self.plan.layout, confinement, self.power, || {
+            (&self.supervisor).read_exact(&mut [RESERVED])
+        })?;
         // A host name that every machine can resolve without a network.
         let _ = rustix::system::sethostname(b"localhost");
         if confinement.network {
             landlock::part_sockets();
         } else {
-            network::join(&self.network)
+            network::join(&self.supervisor)
                 .map_err(|error| format!("could not enter a network of its own: {error}"))?;
         }
         if confinement.user == CommandUser::Root

@@ -13,6 +13,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use super::toolbox::Stamp;
+
 /// Maximum depth below the directory of a tool.
 const MAX_DEPTH: usize = 6;
 
@@ -69,17 +71,18 @@ const TELLING: &[&str] = &[
     "token", "password", "secret", "_auth", "api_key", "apikey", "/t/",
 ];
 
-/// The paths to hide in the directory of a tool, which itself is visible.
-pub(super) fn beneath(tool: &Path) -> Vec<PathBuf> {
+/// Finds the paths to hide in the directory of a tool, which itself is visible.
+pub(super) fn beneath(tool: &Path) -> PrivateFileSearch {
     let mut search = PrivateFileSearch {
         names: 0,
         modes_tell: *MODES_TELL.get_or_init(modes_tell),
         private: Vec::new(),
+        read: Vec::new(),
     };
     if !is_packages(tool.file_name()) {
         search.look_into(tool, 0);
     }
-    search.private
+    search
 }
 
 static MODES_TELL: OnceLock<bool> = OnceLock::new();
@@ -98,14 +101,19 @@ fn modes_tell() -> bool {
 const FOR_OTHERS: u32 = 0o044;
 const TO_EXECUTE: u32 = 0o111;
 
-struct PrivateFileSearch {
+/// A search for private files, and afterwards its results.
+pub(super) struct PrivateFileSearch {
     names: usize,
     modes_tell: bool,
-    private: Vec<PathBuf>,
+    /// The files and directories to hide.
+    pub(super) private: Vec<PathBuf>,
+    /// The directories and configuration files that were read, as they were just before.
+    pub(super) read: Vec<(PathBuf, Option<Stamp>)>,
 }
 
 impl PrivateFileSearch {
     fn look_into(&mut self, directory: &Path, depth: usize) {
+        self.read.push(Stamp::with(directory.to_owned()));
         let Ok(entries) = fs::read_dir(directory) else {
             return;
         };
@@ -126,6 +134,7 @@ impl PrivateFileSearch {
         }
         for entry in further {
             if self.modes_tell && is_private_directory(&entry) {
+                self.read.push(Stamp::with(entry.path()));
                 self.private.push(entry.path());
             } else {
                 self.look_into(&entry.path(), depth + 1);
@@ -133,13 +142,14 @@ impl PrivateFileSearch {
         }
     }
 
-    fn is_private(&self, entry: &DirEntry) -> bool {
+    fn is_private(&mut self, entry: &DirEntry) -> bool {
+        let name = entry.file_name();
+        let is_configuration = CONFIGURATION.iter().any(|known| name == *known);
+        if is_configuration {
+            self.read.push(Stamp::with(entry.path()));
+        }
         let is_closed = || entry.metadata().is_ok_and(|found| is_closed_file(&found));
-        let is_configuration = || {
-            let name = entry.file_name();
-            CONFIGURATION.iter().any(|known| name == *known)
-        };
-        self.modes_tell && is_closed() || is_configuration() && holds_credential(&entry.path())
+        self.modes_tell && is_closed() || is_configuration && holds_credential(&entry.path())
     }
 }
 
@@ -209,6 +219,7 @@ mod tests {
             names: 0,
             modes_tell: true,
             private: Vec::new(),
+            read: Vec::new(),
         };
         search.look_into(tool.path(), 0);
         let mut hidden: Vec<_> = search
@@ -271,6 +282,7 @@ mod tests {
             names: 0,
             modes_tell: true,
             private: Vec::new(),
+            read: Vec::new(),
         };
         search.look_into(directory.path(), 0);
         assert_eq!(search.names, MAX_NAMES + 1);

@@ -80,15 +80,19 @@ impl Reserved {
         reserved
     }
 
+    /// Prevents others from removing the names. Take it before process 1 starts, which then keeps it
+    /// for as long as its mounts exist.
+    pub(super) fn hold(&self) -> Hold {
+        Hold::share(&self.workspace, &self.outside)
+    }
+
     /// Creates the missing names.
-    pub(super) fn make(&self) -> Hold {
-        let hold = Hold::share(&self.workspace, &self.outside);
+    pub(super) fn make(&self) {
         for ground in Ground::of(&self.workspace, &self.outside) {
             for name in &self.names {
                 ground.make_marked(name);
             }
         }
-        hold
     }
 
     /// Removes the created names and those that must not exist, unless others still need them.
@@ -281,7 +285,8 @@ mod tests {
 
     fn made(confinement: &Confinement) -> (Reserved, Hold) {
         let reserved = Reserved::planned(confinement);
-        let hold = reserved.make();
+        let hold = reserved.hold();
+        reserved.make();
         (reserved, hold)
     }
 

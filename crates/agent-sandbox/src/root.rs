@@ -47,11 +47,12 @@ pub(super) struct BuiltRoot {
     pub(super) user: Option<u32>,
 }
 
-/// Builds the root and moves into it.
+/// Builds the root and moves into it. `reserved` waits until the reserved names exist.
 pub(super) fn build(
     layout: &Layout,
     confinement: &Confinement,
     power: Power,
+    reserved: impl FnOnce() -> io::Result<()>,
 ) -> Result<BuiltRoot, String> {
     // The cgroup namespace is entered here, because the supervisor may have entered a group.
     linux::unshare(UnshareFlags::NEWNS | UnshareFlags::NEWCGROUP)
@@ -67,6 +68,7 @@ pub(super) fn build(
         proc,
         chown: owner.user,
     };
+    reserved().map_err(|error| format!("could not reserve names: {error}"))?;
     for (path, what) in layout {
         root.put(path, what)
             .map_err(|error| format!("could not show `{}` inside: {error}", path.display()))?;

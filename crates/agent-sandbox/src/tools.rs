@@ -97,6 +97,13 @@ pub(super) const CREDENTIALS: &[&str] = &[
 /// Limit on the entries of a `PATH` directory to check for links.
 const MAX_ENTRIES: usize = 2000;
 
+/// The paths that decide what is shown, beside the directories of programs.
+pub(super) fn decisive(confinement: &Confinement) -> impl Iterator<Item = PathBuf> {
+    let below_home = INSTALLED.iter().chain(CONFIGURATION).chain(CREDENTIALS);
+    let below_home = below_home.map(|path| confinement.home.join(path));
+    below_home.chain(confinement.programs.iter().cloned())
+}
+
 /// The paths to show read-only, each at its own path. `system` is already visible.
 pub(super) fn shown(confinement: &Confinement, system: &[PathBuf]) -> Vec<PathBuf> {
     let home = &confinement.home;
