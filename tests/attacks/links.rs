@@ -1,10 +1,11 @@
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use agent::execute::run::End;
 
 use crate::place::Plain::Always;
-use crate::place::{Place, SECRET, cases, contents};
+use crate::place::{Place, SECRET, cases, command, contents};
 
 #[test]
 fn links_made_by_commands_do_not_lead_out() {
@@ -140,4 +141,48 @@ fn a_link_that_one_command_found_is_closed_to_the_next_wherever_it_moves() {
     assert_eq!(applied.rows[1]["status"], "failed", "{}", applied.text);
     place.is_untouched(&applied.text);
     cases(1);
+}
+
+/// A script of the project that the person linked into a directory of `PATH` leads wherever a
+/// command wants; so does a directory of `PATH` that is one of the workspace.
+#[test]
+fn a_link_of_the_person_through_the_workspace_shows_nothing_else() {
+    let place = Place::new().file("run", "#!/bin/sh\n").file("tools/x", "");
+    let run = place.workspace().join("run");
+    fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).unwrap();
+    let (bin, tools) = (place.home().join("bin"), place.home().join("tools"));
+    fs::create_dir(&bin).unwrap();
+    symlink(&run, bin.join("run")).unwrap();
+    symlink(place.workspace().join("tools"), &tools).unwrap();
+    let search = format!("{}:{}:/usr/bin:/bin", bin.display(), tools.display());
+    let apply = |script: &str| {
+        let workspace = place.workspace();
+        let arguments = ["apply", "--workspace", workspace.to_str().unwrap(), "-"];
+        let mut agent = place.agent(&arguments);
+        let mut child = agent.env("PATH", &search).spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(command(script).as_bytes()).unwrap();
+        drop(input);
+        let output = child.wait_with_output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let lead = place.filled(
+        "ln -sfn OUTSIDE/victim run && chmod +x OUTSIDE/victim 2>/dev/null; rm -r tools; ln -s OUTSIDE tools",
+    );
+    apply(&lead);
+    for script in [
+        "cat OUTSIDE/victim",
+        "cat ~/tools/victim",
+        "cat ~/.ssh/key",
+        "cat ~/bin/run",
+    ] {
+        let told = apply(&place.filled(script));
+        assert!(!told.contains(SECRET), "{script}: {told}");
+        assert_eq!(place.plain(&place.filled(script)).end, End::Exited(0));
+        cases(1);
+    }
+    // Even if the victim is a program.
+    fs::set_permissions(place.victim(), fs::Permissions::from_mode(0o755)).unwrap();
+    let told = apply(&place.filled("cat OUTSIDE/victim"));
+    assert!(!told.contains(SECRET), "{told}");
 }

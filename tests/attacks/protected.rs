@@ -1,7 +1,12 @@
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use agent::execute::run::End;
+use agent::sandbox::Backend;
 
 use crate::place::Plain::Always;
-use crate::place::{Applied, Place, SECRET, command};
+use crate::place::{Applied, Place, SECRET, backend, cases, command, is_root};
 
 /// What the person's tools run or obey.
 const OBEYED: [&str; 34] = [
@@ -252,7 +257,75 @@ fn what_tools_obey_further_down_is_not_changed_by_commands() {
         ),
         (Always, "echo x >> sub/deep/.envrc"),
         (Always, "rm sub/deep/.envrc && echo x > sub/deep/.envrc"),
+        (
+            Always,
+            "rm -rf old; mv sub old && cp -r old sub && echo x > sub/deep/.envrc",
+        ),
+        (
+            Always,
+            "rm -rf old; mv sub/deep old && cp -r old sub/deep && echo x > sub/deep/.envrc",
+        ),
     ]);
+}
+
+#[test]
+fn our_mark_on_a_directory_of_the_person_opens_nothing() {
+    for parent in [".gitea", ".forgejo", ".github"] {
+        let place = Place::new().file(&format!("{parent}/workflows/ci.yml"), "");
+        place
+            .apply(&command(&format!("chmod 1500 {parent} || true")))
+            .all(1, "ok");
+        let replace = format!(
+            "chmod 755 {parent}; mv {parent} old && cp -r old {parent} && echo x > {parent}/workflows/ci.yml && rm -r old"
+        );
+        place.withstands(&[(Always, &replace)]);
+    }
+}
+
+#[test]
+fn nothing_reserved_stays_in_a_workspace_that_passes_on_its_group_or_was_closed() {
+    for (mode, script) in [(0o2755, "true"), (0o755, "chmod 555 .")] {
+        let place = Place::new();
+        let workspace = place.workspace();
+        fs::set_permissions(&workspace, fs::Permissions::from_mode(mode)).unwrap();
+        place.apply(&command(script)).all(1, "ok");
+        let left: Vec<_> = crate::place::contents(&workspace).into_keys().collect();
+        assert_eq!(left, ["sub"], "{script}");
+        cases(1);
+    }
+}
+
+/// The names are reserved by directories, and here none can be made.
+#[test]
+fn no_command_starts_where_a_name_cannot_be_reserved() {
+    if !is_root() || backend() == Backend::Landlock {
+        println!("skipped: only root mounts a full file system, and Landlock reserves no names");
+        return;
+    }
+    let place = Place::new();
+    let workspace = place.workspace();
+    let mount = |words: &[&str]| {
+        let status = Command::new(words[0])
+            .args(&words[1..])
+            .arg(&workspace)
+            .status();
+        status.unwrap().success()
+    };
+    if !mount(&["mount", "-t", "tmpfs", "-o", "nr_inodes=8", "full"]) {
+        println!("skipped: nothing can be mounted here");
+        return;
+    }
+    let full = |number: u32| fs::File::create(workspace.join(format!("f{number}"))).is_ok();
+    let files = (0..).take_while(|number| full(*number)).count();
+    let script = "rm f* && mkdir -p .vscode && echo x > .vscode/tasks.json";
+    let applied = place.apply(&command(script));
+    let plain = place.plain(script);
+    assert!(mount(&["umount"]));
+    assert!(files > 0);
+    applied.did_nothing();
+    assert!(!applied.text.contains("exit code 0"), "{}", applied.text);
+    assert_eq!(plain.end, End::Exited(0), "the counterpart");
+    cases(1);
 }
 
 #[test]

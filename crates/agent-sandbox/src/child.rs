@@ -76,8 +76,7 @@ fn supervise(agent: &UnixStream, arguments: &[OsString]) -> Result<(), String> {
         (Backend::Namespaces, Some(power)) => namespaces::supervise(agent, &plan, words, power),
         (Backend::Namespaces, None) => Err("the namespaces were not entered".to_owned()),
         (Backend::Bubblewrap, _) => {
-            plan.reserved.make();
-            bubblewrap::supervise(agent, &plan, words)
+            (plan.reserved.make()).and_then(|()| bubblewrap::supervise(agent, &plan, words))
         }
         // Reserves nothing.
         (Backend::Landlock, _) => landlock::supervise(agent, &plan, words),

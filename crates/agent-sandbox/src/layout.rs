@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::changeable::Changeable;
 use super::linked::WORKFLOW_PARENTS;
 use super::{
     CommandUser, Confinement, PROTECTED, RESERVED_WORKFLOWS, STATE, WORKFLOWS, closed, paths,
@@ -112,7 +113,8 @@ pub(super) fn of(confinement: &Confinement) -> Layout {
             .map(|path| (path.clone(), LayoutEntry::Hidden)),
     );
     for path in &tools.shown {
-        layout.insert(path.clone(), LayoutEntry::Shown(path.clone()));
+        let shown = LayoutEntry::Shown(path.clone());
+        layout.entry(path.clone()).or_insert(shown);
     }
     if let Some(cache) = confinement.cache.as_deref().filter(|path| is_real(path)) {
         layout.insert(
@@ -123,10 +125,11 @@ pub(super) fn of(confinement: &Confinement) -> Layout {
     if confinement.network {
         add_resolver(&mut layout);
     }
-    for path in existing(&confinement.extra_read) {
+    let changeable = Changeable::of(confinement);
+    for path in existing(&confinement.extra_read, &changeable) {
         layout.insert(path.clone(), LayoutEntry::Shown(path.clone()));
     }
-    for path in existing(&confinement.extra_write) {
+    for path in existing(&confinement.extra_write, &changeable) {
         layout.insert(path.clone(), open(path));
     }
     if let Some(outside) = confinement.repository.clone() {
@@ -184,11 +187,15 @@ fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-fn existing(paths: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
-    // The root directory is not an extra path.
-    paths
-        .iter()
-        .filter(|path| path.exists() && path.parent().is_some())
+/// The extra paths that exist, except for the root directory and those that a command could lead
+/// elsewhere.
+fn existing<'a>(
+    paths: &'a [PathBuf],
+    changeable: &Changeable,
+) -> impl Iterator<Item = &'a PathBuf> {
+    paths.iter().filter(|path| {
+        path.exists() && path.parent().is_some() && !changeable.decides_target_of(path)
+    })
 }
 
 /// Adds the system directories, and returns the visible ones.
@@ -277,11 +284,13 @@ fn add_protected(layout: &mut Layout, confinement: &Confinement) {
     }
     let reserved = RESERVED_WORKFLOWS.map(|name| workspace.join(name));
     layout.extend(reserved.map(|path| (path, LayoutEntry::Protected)));
-    let parents = WORKFLOW_PARENTS.map(|name| workspace.join(name));
-    for directory in parents.into_iter().filter(|path| is_there(path)) {
+    for name in WORKFLOW_PARENTS {
+        let directory = workspace.join(name);
+        // A command can set the mark too, so it counts only where we reserve the name.
+        let is_ours = RESERVED_WORKFLOWS.contains(&name) && reserve::is_marked(&directory);
         // An existing one is writable except for its workflows, and cannot be renamed: otherwise
         // another could be put in its place.
-        if !reserve::is_marked(&directory) {
+        if is_there(&directory) && !is_ours {
             layout.insert(directory, LayoutEntry::Pinned);
         }
     }

@@ -9,6 +9,8 @@ mod author;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
 #[cfg(target_os = "linux")]
+mod changeable;
+#[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
 mod closed;
@@ -262,7 +264,7 @@ pub struct Confinement {
     /// Nested repositories that are writable, except for their hooks and configuration.
     #[serde(with = "paths")]
     pub repositories: Vec<PathBuf>,
-    /// Directories that cannot be renamed, because they contain repositories.
+    /// Directories that cannot be renamed, because they contain repositories or tool configuration.
     #[serde(with = "paths")]
     pub pinned: Vec<PathBuf>,
     /// Directories that are read-only because they were too large to search. If the workspace

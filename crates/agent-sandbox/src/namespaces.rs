@@ -47,11 +47,12 @@ pub(super) fn supervise(
         }
         ForkResult::Parent(process_1) => {
             drop((status, inside));
-            // Both take time, and process 1 needs them late.
-            plan.reserved.make();
-            // If it has ended, it has reported why.
-            let _ = (&outside).write_all(&[RESERVED]);
-            part_network(plan, &outside, process_1)?;
+            // This takes time, and process 1 needs it late.
+            if let Err(reason) = supply(plan, &outside) {
+                // It must not report that it waited in vain.
+                end_now(process_1);
+                return Err(reason);
+            }
             attend(agent, process_1, ended, plan)
         }
     }
@@ -77,17 +78,16 @@ pub(super) fn enter(first: First) -> Result<Option<Power>, String> {
     Ok(Some(Power::User))
 }
 
-/// Creates the network namespace that process 1 waits for, unless the command uses the person's.
-fn part_network(plan: &SandboxPlan, process_1: &UnixStream, number: Pid) -> Result<(), String> {
+/// Creates what process 1 waits for: the reserved names, and a network namespace unless the command
+/// uses the person's.
+fn supply(plan: &SandboxPlan, mut process_1: &UnixStream) -> Result<(), String> {
+    plan.reserved.make()?;
+    // If it has ended, it has reported why.
+    let _ = process_1.write_all(&[RESERVED]);
     if plan.confinement.network {
         return Ok(());
     }
-    network::part_for(process_1).map_err(|error| {
-        // It must not report that it waited in vain.
-        let _ = rustix::process::kill_process(number, Signal::KILL);
-        let _ = rustix::process::waitpid(Some(number), WaitOptions::empty());
-        format!("could not make a network: {error}")
-    })
+    network::part_for(process_1).map_err(|error| format!("could not make a network: {error}"))
 }
 
 fn own_range(id: u32) -> identity::IdRange {

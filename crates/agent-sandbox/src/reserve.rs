@@ -14,8 +14,9 @@
 //! the same file system.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -27,6 +28,9 @@ use super::{Backend, Confinement, PROTECTED, RESERVED_WORKFLOWS, STATE, paths, r
 
 /// Permissions that mark a directory created here; no usual umask clears a part of them.
 const MARK: u32 = 0o1500;
+
+/// The permissions to compare with the mark: a directory inherits the set-group-ID bit.
+const COMPARED: u32 = 0o5777;
 
 /// Time limit for a lock: a killed process holds its lock until it has ended.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -86,13 +90,18 @@ impl Reserved {
         Hold::share(&self.workspace, &self.outside)
     }
 
-    /// Creates the missing names.
-    pub(super) fn make(&self) {
+    /// Creates the missing names. If one can neither be created nor exists, the command must not
+    /// start: it could create the name itself.
+    pub(super) fn make(&self) -> Result<(), String> {
         for ground in Ground::of(&self.workspace, &self.outside) {
             for name in &self.names {
-                ground.make_marked(name);
+                ground.make_marked(name).map_err(|error| {
+                    let name = name.display();
+                    format!("could not reserve the name `{name}`, so that no command creates it: {error}")
+                })?;
             }
         }
+        Ok(())
     }
 
     /// Removes the created names and those that must not exist, unless others still need them.
@@ -226,10 +235,16 @@ impl<'a> Ground<'a> {
         Some((directory, inside.file_name()?))
     }
 
-    fn make_marked(&self, path: &Path) {
-        if let Some((directory, name)) = self.parent(path) {
-            // An existing entry, of whatever kind, is not ours to change.
-            let _ = rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(MARK));
+    fn make_marked(&self, path: &Path) -> io::Result<()> {
+        use rustix::io::Errno;
+        let Some((directory, name)) = self.parent(path) else {
+            return Ok(());
+        };
+        match rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(MARK)) {
+            // An existing entry, of whatever kind, is not ours to change; and where nothing can be
+            // written, no command can create one.
+            Ok(()) | Err(Errno::EXIST | Errno::ROFS) => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -240,10 +255,15 @@ impl<'a> Ground<'a> {
         let is_marked =
             rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| {
                 FileType::from_raw_mode(found.st_mode) == FileType::Directory
-                    && found.st_mode & 0o7777 == MARK
+                    && found.st_mode & COMPARED == MARK
             });
-        if is_marked {
-            let _ = rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR);
+        if !is_marked {
+            return;
+        }
+        let remove = || rustix::fs::unlinkat(&directory, name, AtFlags::REMOVEDIR);
+        if remove() == Err(rustix::io::Errno::ACCESS) {
+            // A command has closed the directory.
+            let _ = while_writable(&directory, remove);
         }
     }
 
@@ -254,16 +274,25 @@ impl<'a> Ground<'a> {
     }
 }
 
+/// Opens a directory of ours for the duration of the work.
+fn while_writable<T>(directory: &OwnedFd, work: impl FnOnce() -> T) -> io::Result<T> {
+    let path = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+    let before = fs::metadata(&path)?.permissions();
+    let open = fs::Permissions::from_mode(before.mode() | 0o700);
+    fs::set_permissions(&path, open)?;
+    let done = work();
+    fs::set_permissions(&path, before)?;
+    Ok(done)
+}
+
 /// True if the directory was created here.
 pub(super) fn is_marked(path: &Path) -> bool {
     path.symlink_metadata()
-        .is_ok_and(|found| found.is_dir() && found.permissions().mode() & 0o7777 == MARK)
+        .is_ok_and(|found| found.is_dir() && found.permissions().mode() & COMPARED == MARK)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     struct Place {
@@ -286,7 +315,7 @@ mod tests {
     fn made(confinement: &Confinement) -> (Reserved, Hold) {
         let reserved = Reserved::planned(confinement);
         let hold = reserved.hold();
-        reserved.make();
+        reserved.make().unwrap();
         (reserved, hold)
     }
 
@@ -312,6 +341,22 @@ mod tests {
         File::create(place.directory.path().join(".git/commondir")).unwrap();
         reserved.remove(&hold);
         place.is_as_it_was();
+    }
+
+    #[test]
+    fn leaves_nothing_in_a_directory_that_passes_on_its_group_or_was_closed() {
+        for mode in [0o2755, 0o555] {
+            let place = place();
+            let directory = place.directory.path();
+            fs::set_permissions(directory, fs::Permissions::from_mode(0o2755)).unwrap();
+            let (reserved, hold) = made(&place.confinement);
+            assert!(is_marked(&directory.join(".vscode")));
+            fs::set_permissions(directory, fs::Permissions::from_mode(mode)).unwrap();
+            reserved.remove(&hold);
+            place.is_as_it_was();
+            let left = fs::metadata(directory).unwrap().permissions().mode();
+            assert_eq!(left & 0o7777, mode);
+        }
     }
 
     #[test]

@@ -34,8 +34,8 @@ pub(super) struct ProtectedPaths {
     pub(super) read_only: Vec<PathBuf>,
     /// Git directories that are writable, except for what git runs and obeys in them.
     pub(super) repositories: Vec<PathBuf>,
-    /// Directories that contain repositories and cannot be renamed: otherwise another could take
-    /// their place.
+    /// Directories that contain repositories or tool configuration and cannot be renamed: otherwise
+    /// another could take their place.
     pub(super) pinned: Vec<PathBuf>,
     /// Our own state further down, from work on a part of the workspace.
     pub(super) hidden: Vec<PathBuf>,
@@ -105,7 +105,8 @@ fn is_git(path: &Path) -> bool {
 struct ProtectedPathsDraft {
     read_only: BTreeSet<PathBuf>,
     repositories: BTreeSet<PathBuf>,
-    /// Git directories and files that point to them: their parents must not be renamed.
+    /// Paths that are obeyed under their names: their parents must not be renamed, or a copy could
+    /// take their place.
     anchors: BTreeSet<PathBuf>,
     unseen: BTreeSet<PathBuf>,
     /// True if the workspace itself is a git directory.
@@ -123,9 +124,8 @@ impl ProtectedPathsDraft {
         };
         let mut bare = seen.bare;
         draft.is_bare = bare.remove(workspace);
-        let git_files = draft.read_only.iter().filter(|path| is_git(path));
-        let anchors = git_files.chain(&draft.repositories).chain(&bare).cloned();
-        draft.anchors = anchors.map(nameable).collect();
+        let anchors = draft.read_only.iter().chain(&draft.repositories);
+        draft.anchors = anchors.chain(&bare).cloned().map(nameable).collect();
         draft.read_only.extend(bare.into_iter().map(nameable));
         let linked = seen.linked.into_values();
         let shared: Vec<PathBuf> = linked
@@ -379,6 +379,7 @@ mod tests {
         place.file("work/sub/.vscode/tasks.json");
         place.file("work/node_modules/x/.vscode/tasks.json");
         place.case(&["sub/.envrc", "sub/.vscode"]);
+        place.kept(|kept| kept.pinned, &["sub"]);
     }
 
     #[test]

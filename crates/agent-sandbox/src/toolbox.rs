@@ -28,6 +28,9 @@ struct Question {
     home: PathBuf,
     workspace: PathBuf,
     programs: Vec<PathBuf>,
+    cache: Option<PathBuf>,
+    extra_write: Vec<PathBuf>,
+    hidden: Vec<PathBuf>,
     system: Vec<PathBuf>,
 }
 
@@ -74,6 +77,9 @@ impl ToolboxMemory {
             home: confinement.home.clone(),
             workspace: confinement.workspace.clone(),
             programs: confinement.programs.clone(),
+            cache: confinement.cache.clone(),
+            extra_write: confinement.extra_write.clone(),
+            hidden: confinement.hidden.clone(),
             system: system.to_owned(),
         };
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);

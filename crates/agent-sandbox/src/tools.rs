@@ -5,9 +5,11 @@
 //! packages. Credentials are never among them, under whatever name.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::Confinement;
+use super::changeable::Changeable;
 
 /// Visible read-only below the home, if they exist.
 const INSTALLED: &[&str] = &[
@@ -94,6 +96,12 @@ pub(super) const CREDENTIALS: &[&str] = &[
     ".gemini",
 ];
 
+/// Directories that every command has for itself.
+const PRIVATE: [&str; 5] = ["/tmp", "/run", "/dev", "/proc", "/var/tmp"];
+
+/// Directories of processes and devices, in which no program is installed.
+const OF_PROCESSES: [&str; 4] = ["/run", "/dev", "/proc", "/sys"];
+
 /// Limit on the entries of a `PATH` directory to check for links.
 const MAX_ENTRIES: usize = 2000;
 
@@ -121,7 +129,7 @@ pub(super) fn shown(confinement: &Confinement, system: &[PathBuf]) -> Vec<PathBu
         .programs
         .iter()
         .filter(|directory| shown.contains(directory))
-        .flat_map(|directory| targets_of_links(directory))
+        .flat_map(|directory| bounds.targets_of_links(directory))
         .filter(|target| !shown.iter().any(|shown| target.starts_with(shown)))
         .filter_map(|target| bounds.around(&target))
         .collect();
@@ -141,6 +149,7 @@ struct Bounds<'a> {
     /// A directory that contains one of these must not be shown.
     whole: Vec<PathBuf>,
     secrets: Vec<PathBuf>,
+    changeable: Changeable,
 }
 
 impl<'a> Bounds<'a> {
@@ -153,6 +162,7 @@ impl<'a> Bounds<'a> {
             workspace,
             whole: [home, workspace]
                 .into_iter()
+                .chain(PRIVATE.map(Path::new))
                 .flat_map(|path| [path.to_owned(), real(path)])
                 .collect(),
             secrets: secrets
@@ -161,6 +171,7 @@ impl<'a> Bounds<'a> {
                 .collect(),
             home,
             real_home,
+            changeable: Changeable::of(confinement),
         }
     }
 
@@ -176,7 +187,13 @@ impl<'a> Bounds<'a> {
         // Secrets in it are hidden by name, and behind a link they have other names.
         let shows_secrets = !self.is_plain(path, &real)
             && self.secrets.iter().any(|secret| secret.starts_with(&real));
-        !is_shown && is_open(path) && is_open(&real) && !shows_secrets
+        let is_private = OF_PROCESSES.iter().any(|place| real.starts_with(place));
+        !is_shown
+            && is_open(path)
+            && is_open(&real)
+            && !shows_secrets
+            && !is_private
+            && !self.changeable.decides_target_of(path)
     }
 
     /// True if no link is on the way to the path, except for the home itself.
@@ -185,6 +202,26 @@ impl<'a> Bounds<'a> {
             Ok(rest) => self.real_home.join(rest) == real,
             Err(_) => path == real,
         }
+    }
+
+    /// The programs outside a directory that links in it lead to.
+    fn targets_of_links(&self, directory: &Path) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(directory) else {
+            return Vec::new();
+        };
+        entries
+            .take(MAX_ENTRIES)
+            .flatten()
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()))
+            .map(|entry| entry.path())
+            // A link to a sibling leads nowhere else, and resolving links is not free.
+            .filter(|link| fs::read_link(link).is_ok_and(|to| to.components().count() > 1))
+            .filter(|link| !self.changeable.decides_target_of(link))
+            .filter_map(|link| fs::canonicalize(link).ok())
+            .filter(|target| is_program(target))
+            // The plan of a command is text.
+            .filter(|target| target.to_str().is_some())
+            .collect()
     }
 
     /// The directory that a program needs: inside a tool directory, all of that; elsewhere in the
@@ -214,35 +251,28 @@ fn holds_no_secret(path: &Path) -> bool {
     })
 }
 
-/// The targets of the links in a directory.
-fn targets_of_links(directory: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(directory) else {
-        return Vec::new();
-    };
-    entries
-        .take(MAX_ENTRIES)
-        .flatten()
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()))
-        // A link to a sibling leads nowhere else, and resolving links is not free.
-        .filter(|entry| fs::read_link(entry.path()).is_ok_and(|to| to.components().count() > 1))
-        .filter_map(|entry| fs::canonicalize(entry.path()).ok())
-        // The plan of a command is text.
-        .filter(|target| target.to_str().is_some())
-        .collect()
+/// True for a file that can be executed.
+fn is_program(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-/// The directory that a program outside the home needs: the parent of its `bin`, or its own
-/// directory.
+/// The part of an installation outside the home that a program needs: the parent of its `bin`, or
+/// the program alone. The directory of another may contain anything.
 fn installation_of(program: &Path, may_show: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    let directory = program.parent()?;
-    let above = directory
-        .parent()
-        .filter(|_| directory.ends_with("bin"))
-        .unwrap_or(directory);
-    [above, directory, program]
+    let bin = program.parent().filter(|parent| parent.ends_with("bin"));
+    let whole = bin.and_then(Path::parent).filter(|whole| !is_home(whole));
+    [whole, bin, Some(program)]
         .into_iter()
+        .flatten()
         .find(|path| may_show(path))
         .map(Path::to_path_buf)
+}
+
+/// True if a directory looks like somebody's home.
+fn is_home(directory: &Path) -> bool {
+    let start_files = [".bashrc", ".profile", ".bash_profile", ".zshrc", ".zshenv"];
+    let mut telling = CREDENTIALS.iter().copied().chain(start_files);
+    telling.any(|name| directory.join(name).symlink_metadata().is_ok())
 }
 
 #[cfg(test)]
@@ -262,7 +292,8 @@ mod tests {
         for file in files {
             let path = home.join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::File::create(path).unwrap();
+            fs::File::create(&path).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
         }
         let mut confinement = Confinement::of_workspace(home.join("work"));
         confinement.home = home;
@@ -333,6 +364,48 @@ mod tests {
         }
         home.confinement.programs = vec![at("bin")];
         home.shows(&["apps/x/bin/x", "apps/y/y", "bin", "z"]);
+    }
+
+    #[test]
+    fn a_link_that_a_command_can_lead_elsewhere_shows_nothing() {
+        let mut home = home_with(&["bin/a", "private/diary", "work/run", "tools/x"]);
+        let at = |path: &str| home.confinement.home.join(path);
+        symlink(at("work/run"), at("bin/run")).unwrap();
+        symlink(at("work/tools"), at(".nvm")).unwrap();
+        home.confinement.programs = vec![at("bin")];
+        home.shows(&["bin"]);
+        // What a command makes of it.
+        fs::remove_file(at("work/run")).unwrap();
+        symlink(at("private/diary"), at("work/run")).unwrap();
+        symlink(at("private"), at("work/tools")).unwrap();
+        home.shows(&["bin"]);
+    }
+
+    #[test]
+    fn a_link_to_no_program_shows_nothing() {
+        let mut home = home_with(&["bin/a", "private/diary"]);
+        let at = |path: &str| home.confinement.home.join(path);
+        let diary = at("private/diary");
+        fs::set_permissions(&diary, fs::Permissions::from_mode(0o600)).unwrap();
+        for (name, target) in [
+            ("diary", diary),
+            ("all", at("private")),
+            ("p", "/proc".into()),
+        ] {
+            symlink(target, at("bin").join(name)).unwrap();
+        }
+        home.confinement.programs = vec![at("bin")];
+        home.shows(&["bin"]);
+    }
+
+    #[test]
+    fn the_directory_around_a_program_elsewhere_is_not_somebodys_home() {
+        let home = home_with(&["a/x", "b/bin/x", "c/bin/x", "c/.ssh/config"]);
+        let at = |path: &str| home.confinement.home.join(path);
+        for (program, expected) in [("a/x", "a/x"), ("b/bin/x", "b"), ("c/bin/x", "c/bin")] {
+            let shown = installation_of(&at(program), |_| true);
+            assert_eq!(shown, Some(at(expected)), "{program}");
+        }
     }
 
     #[test]
