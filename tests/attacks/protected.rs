@@ -290,6 +290,7 @@ fn nothing_reserved_stays_in_a_workspace_that_passes_on_its_group_or_was_closed(
         fs::set_permissions(&workspace, fs::Permissions::from_mode(mode)).unwrap();
         place.apply(&command(script)).all(1, "ok");
         let left: Vec<_> = crate::place::contents(&workspace).into_keys().collect();
+        fs::set_permissions(&workspace, fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(left, ["sub"], "{script}");
         cases(1);
     }
