@@ -3,8 +3,8 @@
 //! # How it works
 //!
 //! One table of rules (`rules`): tokens of vendors, values at telling places, values of telling
-//! names, and files that are there to keep secrets. One automaton of all keywords reads the text
-//! once (`scan`), and only its hits are examined, so ordinary text costs little. `place` finds the
+//! names, and files that are there to keep secrets. The text is read once for all keywords
+//! together (`scan`), and only what they lead to is examined, so ordinary text costs little. `place` finds the
 //! value of a name, `shape` judges values, `lines` reads `.env` files and manifests, `pem` and
 //! `keys` find private keys. Nothing is compiled before the first scan.
 //!
