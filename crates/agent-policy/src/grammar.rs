@@ -106,7 +106,7 @@ impl<'t> BashScript<'_, '_, 't> {
             return;
         }
         let around = self.reader.context.clone();
-        let begins = self.reader.reading.invocations.len();
+        let begins = self.reader.invocations.len();
         match node.kind() {
             "redirected_statement" => self.redirected(node),
             "command" => self.command(node),
@@ -182,7 +182,7 @@ impl<'t> BashScript<'_, '_, 't> {
         let name = node
             .child_by_field_name("name")
             .map_or("", |name| self.source(name));
-        let calls = self.reader.reading.invocations[begins..].iter();
+        let calls = self.reader.invocations[begins..].iter();
         let is_repeated = calls.filter(|call| call.name == name).nth(1).is_some();
         if is_repeated && self.source(node).contains(['|', '&']) {
             self.reader.record("&", &[name.to_owned()]);

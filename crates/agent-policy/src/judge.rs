@@ -2,18 +2,22 @@
 
 use std::fmt::Write as _;
 
-use super::reading::{Invocation, ScriptReader, ScriptReading, UNKNOWN};
+use super::reading::{Invocation, ScriptReader, UNKNOWN};
 use super::shell::Opacity;
 use super::table::{BUILT_IN, BuiltIn, RuleCheck, StepKind};
-use super::targets::LinkEnd;
+use super::targets::PathEnd;
 use super::{
     CommandConfinement, Decision, Dialect, Grant, PERSON, Policy, Rule, Ruling, Script, checks,
-    propose, protected, shell,
+    propose, shell,
 };
 use agent_protocol::{Command, FileChange, RelPath, Selection};
 
 /// The maximum length of a command that is quoted in a ruling, in characters.
 const MAX_ABOUT: usize = 200;
+
+/// The maximum number of paths in a script that allow rules examine: each may be a link, which the
+/// file system is asked about.
+const MAX_PATHS: usize = 1024;
 
 /// A command of a script with the person's rules that allow it.
 type Covered<'a> = (Vec<String>, Vec<&'a Rule>);
@@ -61,50 +65,27 @@ impl Policy {
         let touched = touched(command);
         let mut rulings = Vec::new();
         for row in self.rows_in_force() {
-            if row.is_on_every(kind) {
-                rulings.push(row.ruling(""));
+            match row.check {
+                RuleCheck::Every(kinds) if kinds.contains(&kind) => rulings.push(row.ruling("")),
+                RuleCheck::Write(is_protected) => {
+                    let written = changed.iter().filter(|path| is_protected(path, self));
+                    rulings.extend(written.map(|path| row.ruling(path.as_str())));
+                }
+                RuleCheck::Touch(is_hidden) => {
+                    let hidden = touched.iter().filter(|text| is_hidden(text, self));
+                    rulings.extend(hidden.map(|text| row.ruling(text)));
+                }
+                _ => {}
             }
-            let written = changed
-                .iter()
-                .filter(|path| self.is_protected_by(row, path));
-            rulings.extend(written.map(|path| row.ruling(path.as_str())));
-            let is_hidden = |text: &&String| match row.check {
-                RuleCheck::Touch(is_hidden) => is_hidden(text),
-                RuleCheck::TouchOwn => RelPath::parse(text).is_ok_and(|path| self.is_own(&path)),
-                _ => false,
-            };
-            rulings.extend(
-                touched
-                    .iter()
-                    .filter(is_hidden)
-                    .map(|text| row.ruling(text)),
-            );
         }
         strictest_first(rulings)
     }
 
-    /// Returns true if the settings reserve a path for `agent` itself.
-    pub(super) fn is_own(&self, path: &RelPath) -> bool {
-        self.own_paths
-            .iter()
-            .any(|own| protected::is_within(path, own))
-    }
-
     /// Returns true if a step could not change a file without a question.
     pub(super) fn protects(&self, path: &RelPath) -> bool {
-        self.rows_in_force()
-            .any(|row| self.is_protected_by(row, path))
-    }
-
-    fn is_protected_by(&self, row: &BuiltIn, path: &RelPath) -> bool {
-        match row.check {
-            RuleCheck::Write(is_protected) => is_protected(path),
-            RuleCheck::WriteObeyed => self
-                .obeyed_by_git
-                .iter()
-                .any(|obeyed| protected::is_within(path, obeyed)),
-            _ => false,
-        }
+        self.rows_in_force().any(
+            |row| matches!(row.check, RuleCheck::Write(is_protected) if is_protected(path, self)),
+        )
     }
 
     pub(super) fn rows_in_force(&self) -> impl Iterator<Item = &'static BuiltIn> {
@@ -122,17 +103,16 @@ impl Policy {
         }
         let mut reader = ScriptReader::new(&self.places);
         reader.script(script, self.dialect);
-        let reading = reader.reading;
         let matching = self
             .rows_in_force()
             .filter(|row| !self.is_lifted(row, covered));
-        rulings.extend(matching.filter_map(|row| Some(row.ruling(&self.matched(row, &reading)?))));
+        rulings.extend(matching.filter_map(|row| Some(row.ruling(&self.matched(row, &reader)?))));
         let is_opaque = matches!(shell::read(script), Script::Opaque(_));
         for (rules, decision, source) in self.written() {
             let is_loose = is_opaque && decision == Decision::Deny;
             // Allow rules are left to `covering`.
             for rule in rules.iter().filter(|_| decision != Decision::Allow) {
-                let invocation = reading.invocations.iter().find(|invocation| {
+                let invocation = reader.invocations.iter().find(|invocation| {
                     rule.matches(invocation) || is_loose && rule.is_mentioned(invocation)
                 });
                 let row = || rule.row(decision, source);
@@ -143,12 +123,12 @@ impl Policy {
     }
 
     /// The first command of a script that a rule is about, as it is quoted.
-    fn matched(&self, row: &BuiltIn, reading: &ScriptReading) -> Option<String> {
+    fn matched(&self, row: &BuiltIn, script: &ScriptReader<'_>) -> Option<String> {
         if let RuleCheck::Unreadable = row.check {
-            return (!reading.is_complete).then(String::new);
+            return (!script.is_complete).then(String::new);
         }
         let mut made = Vec::new();
-        let found = reading.invocations.iter().find(|command| {
+        let found = script.invocations.iter().find(|command| {
             // A repository that the script itself creates is not protected while the script runs.
             if row.needs() == Some(Grant::GitWrite) {
                 made.extend(checks::made_repository(command));
@@ -171,7 +151,7 @@ impl Policy {
         let is_about = |words: &[String]| {
             let mut reader = ScriptReader::new(&self.places);
             reader.start(words.to_vec());
-            self.matched(row, &reader.reading).is_some()
+            self.matched(row, &reader).is_some()
         };
         let mut asked = covered
             .iter()
@@ -189,19 +169,16 @@ impl Policy {
         matches!(self.confinement, Missing | RecordsExposed)
     }
 
-    /// The directories to which a plain `cd` may lead; `None` if it may lead out of the workspace,
-    /// or if there are too many.
+    /// The directories to which a plain `cd` may lead; `None` if it may lead out of the workspace.
     fn entered(&self, command: &[String], directories: &[String]) -> Option<Vec<String>> {
-        const MAX_DIRECTORIES: usize = 64;
         let [program, word] = command else {
             return None;
         };
         let stays = |directory: &String| {
-            matches!(self.places.link_end(directory, word), LinkEnd::Inside(_))
+            self.places.end_of(directory, word, self.has_sandbox()) != PathEnd::Outside
         };
         let is_plain = program == "cd" && propose::is_neutral(command);
-        let is_inside = is_plain && directories.iter().all(stays);
-        (is_inside && directories.len() <= MAX_DIRECTORIES).then(|| {
+        (is_plain && directories.iter().all(stays)).then(|| {
             let enter = |directory: &String| format!("{directory}/{word}");
             directories.iter().map(enter).collect()
         })
@@ -220,10 +197,11 @@ impl Policy {
         };
         // Wherever the script may be by now: `cd` can fail.
         let mut directories = vec![self.places.workspace().to_owned()];
-        let mut is_elsewhere = false;
+        let (mut is_elsewhere, mut paths) = (false, 0);
         let mut covered = Vec::new();
         for command in commands {
-            if is_elsewhere {
+            paths += command.len() * directories.len();
+            if is_elsewhere || paths > MAX_PATHS {
                 return Err(None);
             }
             let is_held = self.confinement == CommandConfinement::Sandboxed

@@ -15,7 +15,7 @@
 use super::code::CodeReading;
 use super::git::Git;
 use super::names::{self, is_in};
-use super::targets::LinkEnd;
+use super::targets::PathEnd;
 use super::wrappers::{commands_within, is_wrapper, without_wrappers};
 use super::{Policy, protected};
 use agent_protocol::RelPath;
@@ -282,47 +282,37 @@ fn redirects_git(command: &[String], named: usize) -> bool {
         }
 }
 
-/// Returns true if a word, or the value in it, is a path outside the workspace or a protected one.
+/// Returns true if a word, or a value in it, is a path outside the workspace or a protected one.
 fn leads_out(program: &str, word: &str, policy: &Policy, directories: &[String]) -> bool {
-    let joined = word
-        .strip_prefix('-')
-        .filter(|rest| !rest.starts_with('-'))
-        .and_then(|rest| Some(&rest[rest.find(['/', '.'])?..]));
-    let is_local = word.starts_with("file:");
+    // Longer clusters of options are nothing that a rule was written for.
+    const LONGEST_CLUSTER: usize = 32;
     let only_reads = program == "git" || is_in(names::LOOKERS, program);
-    let is_closed = |path: &RelPath| policy.is_own(path) || !only_reads && policy.protects(path);
-    let pieces = || word.split(['=', ':', ',', '@']).chain(joined);
-    let is_outside = pieces()
-        .filter(|piece| is_local || !piece.starts_with("//") || piece.len() == word.len())
-        .any(|piece| {
-            let path = policy.places.relative(piece);
-            policy.places.is_outside(piece, policy.has_sandbox())
-                || protected::names_our_state(piece)
-                || path.is_some_and(|path| is_closed(&path))
-        });
-    let follows_link = |piece: &str| {
-        let ends = directories
-            .iter()
-            .map(|directory| policy.places.link_end(directory, piece));
-        ends.into_iter().any(|end| match end {
-            LinkEnd::Outside => true,
-            LinkEnd::Inside(None) => false,
-            LinkEnd::Inside(Some(path)) => {
-                protected::names_our_state(path.as_str()) || is_closed(&path)
-            }
-        })
+    let is_closed = |path: &RelPath| {
+        protected::names_our_state(path.as_str())
+            || protected::is_in_any(path, &policy.own_paths)
+            || !only_reads && policy.protects(path)
     };
-    is_outside
-        || pieces()
-            .chain([word])
-            .chain(joined_values(word))
-            .any(follows_link)
-}
-
-/// Whatever may be the value of an option in a word such as `-xfvalue`.
-fn joined_values(word: &str) -> impl Iterator<Item = &str> {
-    let is_cluster = word.starts_with('-') && !word.starts_with("--");
-    let letters = word.bytes().skip(1).take_while(u8::is_ascii_alphanumeric);
-    let count = if is_cluster { letters.count() } else { 0 };
-    (0..count).map(|at| &word[at + 2..])
+    let leads = |piece: &str, directory: &String| {
+        let named = policy.places.relative(directory, piece);
+        match policy.places.end_of(directory, piece, policy.has_sandbox()) {
+            PathEnd::Outside => true,
+            PathEnd::Inside(real) => named.iter().chain(&real).any(is_closed),
+        }
+    };
+    // The value of an option may begin behind any letter of a word such as `-xfvalue`.
+    let cluster = word.strip_prefix('-').unwrap_or_default();
+    let letters = cluster.find(['/', '.', '-']).unwrap_or(cluster.len());
+    let starts = cluster.char_indices().map(|(at, _)| at);
+    let starts = starts.skip(usize::from(letters > 0));
+    let joined = starts
+        .take_while(|at| *at <= letters)
+        .map(|at| &cluster[at..]);
+    // In an address, what is behind `//` is no path.
+    let is_address = |piece: &&str| piece.starts_with("//") && piece.len() < word.len();
+    let is_local = word.starts_with("file:");
+    let pieces = word.split(['=', ':', ',', '@']);
+    let pieces = pieces.filter(|piece| is_local || !is_address(piece));
+    let mut paths = pieces.chain([word]).chain(joined);
+    letters > LONGEST_CLUSTER
+        || paths.any(|piece| directories.iter().any(|directory| leads(piece, directory)))
 }

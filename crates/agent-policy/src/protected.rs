@@ -40,9 +40,11 @@ pub(super) fn names_our_state(text: &str) -> bool {
     parts.any(|part| is_named(&plain_name(part), ".agent"))
 }
 
-/// Returns true if the path is this directory or in it.
-pub(super) fn is_within(path: &RelPath, directory: &RelPath) -> bool {
-    plain_names(path).starts_with(&plain_names(directory))
+/// Returns true if the path is one of these directories or in one.
+pub(super) fn is_in_any(path: &RelPath, directories: &[RelPath]) -> bool {
+    let names = plain_names(path);
+    let mut directories = directories.iter();
+    directories.any(|directory| names.starts_with(&plain_names(directory)))
 }
 
 /// Returns true if an editor or a tool acts on the file when the person opens the project.

@@ -52,15 +52,6 @@ pub(super) struct Invocation {
     pub starts_another: bool,
 }
 
-/// The programs that a script seems to start.
-#[derive(Debug)]
-pub(super) struct ScriptReading {
-    /// The programs, roughly in order; a wrapper precedes the command that it starts.
-    pub invocations: Vec<Invocation>,
-    /// True if the grammar understood all of the script.
-    pub is_complete: bool,
-}
-
 /// The shell that reads a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
@@ -88,11 +79,15 @@ pub(super) struct Surroundings {
     pub input: ScriptInput,
 }
 
-/// Everything known while a script is read from beginning to end.
+/// Everything known about a script that is read from beginning to end.
 pub(super) struct ScriptReader<'a> {
     pub places: &'a KnownDirectories,
     pub context: Surroundings,
-    pub reading: ScriptReading,
+    /// The programs that it seems to start, roughly in order; a wrapper precedes the command that it
+    /// starts.
+    pub invocations: Vec<Invocation>,
+    /// True if the grammar understood all of it so far.
+    pub is_complete: bool,
     work: usize,
     depth: usize,
 }
@@ -106,10 +101,8 @@ impl<'a> ScriptReader<'a> {
                 directory: Some(places.workspace().into()),
                 input: ScriptInput::Nothing,
             },
-            reading: ScriptReading {
-                invocations: Vec::new(),
-                is_complete: true,
-            },
+            invocations: Vec::new(),
+            is_complete: true,
             work: MAX_WORK,
             depth: 0,
         }
@@ -117,7 +110,7 @@ impl<'a> ScriptReader<'a> {
 
     /// Notes that a part of the script is not understood, unless this holds.
     pub(super) fn require(&mut self, is_understood: bool) {
-        self.reading.is_complete &= is_understood;
+        self.is_complete &= is_understood;
     }
 
     /// Returns true if one level more is not too deep.
@@ -151,7 +144,7 @@ impl<'a> ScriptReader<'a> {
     }
 
     pub(super) fn record(&mut self, name: &str, arguments: &[String]) {
-        self.reading.invocations.push(Invocation {
+        self.invocations.push(Invocation {
             name: name.to_owned(),
             arguments: arguments.to_vec(),
             directory: self.context.directory.clone(),
@@ -197,7 +190,7 @@ impl<'a> ScriptReader<'a> {
             }
             let options = &words[begins + 1..begins + inner];
             self.record(&name, options);
-            if let Some(wrapper) = self.reading.invocations.last_mut() {
+            if let Some(wrapper) = self.invocations.last_mut() {
                 wrapper.starts_another = true;
             }
             self.follow_mentioned(options);

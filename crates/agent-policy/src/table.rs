@@ -46,13 +46,9 @@ pub(super) enum RuleCheck {
     /// A script that could not be examined completely.
     Unreadable,
     /// A path that a step would change.
-    Write(fn(&RelPath) -> bool),
+    Write(fn(&RelPath, &Policy) -> bool),
     /// A path or glob that a step would read or change.
-    Touch(fn(&str) -> bool),
-    /// A path of `agent` itself that a step would read or change.
-    TouchOwn,
-    /// A path that git obeys and a step would change.
-    WriteObeyed,
+    Touch(fn(&str, &Policy) -> bool),
     /// Every step of these kinds. With none, the sandbox and not the policy applies the rule.
     Every(&'static [StepKind]),
 }
@@ -102,9 +98,11 @@ impl BuiltIn {
     }
 }
 
-const fn refuse(rule: &'static str, why: &'static str, check: RuleCheck) -> BuiltIn {
+type Text = &'static str;
+
+const fn row(decision: Decision, rule: Text, why: Text, check: RuleCheck) -> BuiltIn {
     BuiltIn {
-        decision: Decision::Deny,
+        decision,
         holds: Holds::Always,
         rule,
         why,
@@ -112,36 +110,34 @@ const fn refuse(rule: &'static str, why: &'static str, check: RuleCheck) -> Buil
     }
 }
 
-const fn refuse_strictly(rule: &'static str, why: &'static str, check: RuleCheck) -> BuiltIn {
-    BuiltIn {
-        holds: Holds::Strict,
-        ..refuse(rule, why, check)
-    }
+const fn refuse(rule: Text, why: Text, check: RuleCheck) -> BuiltIn {
+    row(Decision::Deny, rule, why, check)
 }
 
-const fn ask(rule: &'static str, why: &'static str, check: RuleCheck) -> BuiltIn {
-    BuiltIn {
-        decision: Decision::Ask,
-        ..refuse(rule, why, check)
-    }
+const fn refuse_strictly(rule: Text, why: Text, check: RuleCheck) -> BuiltIn {
+    refuse(rule, why, check).holding(Holds::Strict)
 }
 
-const fn allow(rule: &'static str, why: &'static str, check: RuleCheck) -> BuiltIn {
-    BuiltIn {
-        decision: Decision::Allow,
-        ..refuse(rule, why, check)
-    }
+const fn ask(rule: Text, why: Text, check: RuleCheck) -> BuiltIn {
+    row(Decision::Ask, rule, why, check)
+}
+
+const fn allow(rule: Text, why: Text, check: RuleCheck) -> BuiltIn {
+    row(Decision::Allow, rule, why, check)
 }
 
 impl BuiltIn {
-    const fn when(mut self, is_so: fn(&Policy) -> bool) -> Self {
-        self.holds = Holds::When(is_so);
+    const fn holding(mut self, holds: Holds) -> Self {
+        self.holds = holds;
         self
     }
 
-    const fn without(mut self, grant: Grant) -> Self {
-        self.holds = Holds::Without(grant);
-        self
+    const fn when(self, is_so: fn(&Policy) -> bool) -> Self {
+        self.holding(Holds::When(is_so))
+    }
+
+    const fn without(self, grant: Grant) -> Self {
+        self.holding(Holds::Without(grant))
     }
 }
 
@@ -261,26 +257,26 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         RuleCheck::Programs(ADMINISTERS_USERS)),
     refuse("reading or changing anything under `.agent`",
         "`agent` keeps its own records there; they are hidden",
-        RuleCheck::Touch(protected::names_our_state)),
+        RuleCheck::Touch(|text, _| protected::names_our_state(text))),
     refuse("changing hooks, configuration or anything else in `.git` that the grant `git-write` \
             does not open",
         "git would run or obey it; ask the person to change it",
-        RuleCheck::Write(protected::is_in_closed_git)),
+        RuleCheck::Write(|path, _| protected::is_in_closed_git(path))),
     refuse("changing anything in `.git` without the grant `git-write`",
         "`.git` is read-only; the person can allow it with `--grant git-write`",
-        RuleCheck::Write(protected::is_in_git)).without(Grant::GitWrite),
+        RuleCheck::Write(|path, _| protected::is_in_git(path))).without(Grant::GitWrite),
     ask("changing `.vscode`, `.idea`, `.envrc` or `.mcp.json`",
         "editors and tools run commands from these files when the person opens the project",
-        RuleCheck::Write(protected::is_tool_configuration)),
+        RuleCheck::Write(|path, _| protected::is_tool_configuration(path))),
     ask("changing `.claude`, `.cursor`, `.codex`, `.gemini`, `.devcontainer`, `.zed`, \
             `*.code-workspace`, `.nvim.lua`, `.gitmodules`, `.pre-commit-config.yaml`, shell start \
             files and similar",
         "other tools of the person run or obey these files",
-        RuleCheck::Write(protected::is_other_configuration)),
+        RuleCheck::Write(|path, _| protected::is_other_configuration(path))),
     ask("changing workflow files of build services, such as `.github/workflows` and \
             `.gitlab-ci.yml`",
         "the build service runs these files with the project's secrets",
-        RuleCheck::Write(protected::is_build_service_file)),
+        RuleCheck::Write(|path, _| protected::is_build_service_file(path))),
     ask("git commands that write to `.git`, such as `git add` and `git commit`, without the grant \
             `git-write`",
         "`.git` is read-only; the person can allow it with `--grant git-write`",
@@ -314,18 +310,20 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         RuleCheck::Command(checks::is_unknown_to_git)),
     ask("creating or changing a file named `HEAD`, which makes a directory a git repository",
         "git runs programs that a repository's configuration names, wherever the repository is",
-        RuleCheck::Write(protected::heads_a_repository)),
+        RuleCheck::Write(|path, _| protected::heads_a_repository(path))),
     ask("scripts that cannot be read: syntax that bash or the reader does not understand, nested \
             too deeply",
         "it is unclear what it would do; simplify it",
         RuleCheck::Unreadable),
     refuse("reading or changing the settings and records of `agent` itself",
         "it belongs to `agent` itself and is hidden",
-        RuleCheck::TouchOwn),
+        RuleCheck::Touch(|text, policy| {
+            RelPath::parse(text).is_ok_and(|path| protected::is_in_any(&path, &policy.own_paths))
+        })),
     ask("changing files that `core.hooksPath`, `include.path` or `core.attributesFile` of git's \
             configuration name",
         "git runs or obeys it the next time the person uses git here",
-        RuleCheck::WriteObeyed),
+        RuleCheck::Write(|path, policy| protected::is_in_any(path, &policy.obeyed_by_git))),
     refuse("in plan mode, every change and every command",
         "plan mode is on, so only steps that read are executed; send a PLAN and wait for the \
             person to approve it",

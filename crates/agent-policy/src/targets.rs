@@ -38,10 +38,10 @@ impl fmt::Debug for FollowedLinks {
     }
 }
 
-/// Where the links in a path lead.
+/// Where a path leads, with all links followed.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum LinkEnd {
-    /// To a path in the workspace, or nowhere else than the text of the path says.
+pub(super) enum PathEnd {
+    /// To this path in the workspace, or to another place where commands may write.
     Inside(Option<RelPath>),
     /// Out of the workspace, or nobody knows where.
     Outside,
@@ -115,21 +115,6 @@ impl KnownDirectories {
                 .any(|directory| path.starts_with(directory))
     }
 
-    /// Returns true if a word is a path outside the workspace and the directories besides it.
-    ///
-    /// Temporary directories count as inside only where a sandbox makes them private, and not the
-    /// one in which the workspace is: what is beside the workspace is there too.
-    pub(super) fn is_outside(&self, word: &str, has_sandbox: bool) -> bool {
-        let names_it = word.starts_with('/') || word.split('/').any(|part| part == "..");
-        let is_inside = |path: &str| {
-            self.is_ours(path)
-                || has_sandbox && is_temporary(path) && !is_temporary(&self.workspace)
-        };
-        names_it
-            && word != "/dev/null"
-            && resolve(Some(&self.workspace), word).is_none_or(|path| !is_inside(&path))
-    }
-
     /// Returns true if a path is in the workspace or in a directory besides it that the person
     /// named.
     fn is_ours(&self, path: &str) -> bool {
@@ -138,29 +123,43 @@ impl KnownDirectories {
             || writable.any(|directory| Path::new(path).starts_with(directory))
     }
 
-    /// Where the links lead in a path that looks as if it were in the workspace.
-    pub(super) fn link_end(&self, directory: &str, word: &str) -> LinkEnd {
-        let seems_ours = resolve(Some(directory), word).is_some_and(|path| self.is_ours(&path));
-        let Some(links) = self.links.as_ref().filter(|_| seems_ours) else {
-            return LinkEnd::Inside(None);
+    /// Where a word leads as a path of a command that runs in this directory.
+    ///
+    /// Temporary directories count as inside only where a sandbox makes them private, and not the
+    /// one in which the workspace is: what is beside the workspace is there too.
+    pub(super) fn end_of(&self, directory: &str, word: &str, has_sandbox: bool) -> PathEnd {
+        let Some(path) = resolve(Some(directory), word) else {
+            return PathEnd::Outside;
+        };
+        let is_private = has_sandbox && is_temporary(&path) && !is_temporary(&self.workspace);
+        if !self.is_ours(&path) {
+            let is_harmless = is_private || path == "/dev/null";
+            return if is_harmless {
+                PathEnd::Inside(None)
+            } else {
+                PathEnd::Outside
+            };
+        }
+        let Some(links) = &self.links else {
+            return PathEnd::Inside(None);
         };
         // With its `..`: behind a link they lead elsewhere than the text says.
         let Some(real) = (links.follow)(&Path::new(directory).join(word)) else {
-            return LinkEnd::Outside;
+            return PathEnd::Outside;
         };
         let real = tidy(&real);
         match real.strip_prefix(&links.workspace) {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                LinkEnd::Inside(RelPath::parse(rest.trim_start_matches('/')).ok())
+                PathEnd::Inside(RelPath::parse(rest.trim_start_matches('/')).ok())
             }
-            _ if self.is_ours(&real) => LinkEnd::Inside(None),
-            _ => LinkEnd::Outside,
+            _ if self.is_ours(&real) => PathEnd::Inside(None),
+            _ => PathEnd::Outside,
         }
     }
 
-    /// The path in the workspace that a word names.
-    pub(super) fn relative(&self, word: &str) -> Option<RelPath> {
-        let path = resolve(Some(&self.workspace), word)?;
+    /// The path in the workspace that a word names, links aside.
+    pub(super) fn relative(&self, directory: &str, word: &str) -> Option<RelPath> {
+        let path = resolve(Some(directory), word)?;
         let path = path.strip_prefix(&self.workspace)?;
         RelPath::parse(path.trim_start_matches('/')).ok()
     }

@@ -13,7 +13,7 @@ const PIECES: &[&str] = &[
     ")", "a(){a", "<(", ">(", "eval ", "sh<<<x ", "alias a=", "&", "|", "xargs ", "echo a|", "/..",
     "-exec find ", "a&&", "((", "[[ (a && ", "a=(", "a[", "${x#", "$[", "b) a;;", "(a)|", "<<'a' ",
     "f(){ ", "! ", "if a;then ", "a <<E\nE\n", "a >b c ", "{\u{20000}", "rd /s ", "cmd /c ",
-    "iex ",
+    "iex ", "git init a;git add;", "rm a;", "ls>a;", "a=b ", "-----",
 ];
 
 /// The time that this thread was on a processor, which does not depend on what else the machine does;
@@ -53,6 +53,23 @@ fn hostile_scripts_are_judged_quickly() {
         ),
     ] {
         policy().rule_on(&run(&script));
+    }
+    // Whatever an allow rule may be about.
+    let mut allowed = allowing(&["ls", "a", "git init"]);
+    allowed.places = allowed.places.with_links(|path| Some(path.to_owned()));
+    for script in [
+        fill("ls;"),
+        fill("ls a "),
+        fill("ls -a;"),
+        format!("ls -{}", "a".repeat(32_000)),
+        format!("{}{}", "cd a;".repeat(64), "ls a;".repeat(6000)),
+        format!("{}ls {}", "cd a;".repeat(9), "a ".repeat(16_000)),
+        format!("ls {}", "=".repeat(32_000)),
+        fill("git init a;"),
+        fill("a git init a;"),
+    ] {
+        allowed.rule_on(&run(&script));
+        allowed.propose(&script);
     }
     case(&policy(), &nested, Decision::Allow);
     case(&policy(), &format!("{nested};$x"), Decision::Ask);
