@@ -141,12 +141,22 @@ pub(super) fn removes_outside(command: &Invocation, places: &KnownDirectories) -
     removes_trees(command) && reaches(command, places, &[RemovalReach::Outside])
 }
 
-/// `rm -r` and similar of a path that only the running shell knows.
+/// `rm -r` and similar of a path that only the running shell knows, and `rm` of far too much if a
+/// word that only the shell knows may be `-r`.
 pub(super) fn reaches_the_unknown(command: &Invocation, places: &KnownDirectories) -> bool {
-    let is_unknown = |word: &String| word.starts_with(UNKNOWN) || word.starts_with("of=");
-    let mut words = command.arguments.iter().filter(|word| is_unknown(word));
+    let words = || command.arguments.iter();
+    let is_unknown = |word: &String| word.starts_with(UNKNOWN);
+    let is_hidden = |word: &String| word.contains(UNKNOWN) && word.starts_with("of=");
+    let goes_too_far = |target: &&str| {
+        let reach = places.reach(command.directory.as_deref(), target);
+        matches!(reach, RemovalReach::Workspace | RemovalReach::Everything)
+    };
     reaches(command, places, &[RemovalReach::Unknown])
-        || command.name == "dd" && words.any(|word| word.contains(UNKNOWN))
+        || match command.name.as_str() {
+            "rm" => words().any(is_unknown) && command.operands().iter().any(goes_too_far),
+            "dd" => words().any(|word| is_unknown(word) || is_hidden(word)),
+            _ => false,
+        }
 }
 
 /// `find` that deletes, starting at such a directory or, without a filter, at the workspace.

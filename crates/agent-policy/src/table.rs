@@ -296,8 +296,8 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         "it would remove files that do not belong to the workspace",
         RuleCheck::Command(checks::removes_outside)),
     ask("`rm -r`, `find -delete`, `chmod -R` or `dd` of a path that only the shell knows, as in \
-            `rm -r \"$x\"`",
-        "the path may be anything, or empty; write it out",
+            `rm -r \"$x\"`, and `rm $x /`, which may have `-r`",
+        "the path or the option may be anything, or empty; write it out",
         RuleCheck::Command(checks::reaches_the_unknown)),
     ask("programs whose name only the shell knows, as in `$x --flag`",
         "it may be any program; write its name out",

@@ -213,6 +213,10 @@ fn operands_that_only_the_shell_knows_are_asked_about() {
             "rm -rf build/$x",
             "rm -rf /tmp/$x",
             "rm -r -- \"$x\"",
+            "F=-rf; rm $F /",
+            "rm \"$x\" ~",
+            "rm $x ..",
+            "rm $x *",
             "dd if=x of=$y",
             "dd $x",
             "chmod -R 777 \"$x\"",
@@ -229,6 +233,7 @@ fn operands_that_only_the_shell_knows_are_asked_about() {
         Decision::Allow,
         &[
             "rm \"$x\"",
+            "rm -f \"$x\" a.o *.o /tmp/y",
             "dd if=$x of=disk.img",
             "chmod -R \"$mode\" src",
             "chown -R \"$USER\" .",
