@@ -244,8 +244,9 @@ pub(in super::super) static RULES: &[SecretRule] = &[
     place("url-password", &["?password=", "&password=", "?pwd=", "&pwd=", "?pass=", "&pass="], r"[?&][a-z]{3,8}=([^\s&\x22'<>#]{4,128})").check(ODD),
     place("cookie", &["cookie:", "cookie\x22", "cookie'"], r#"(?i)cookie["'\\]{0,3} {0,2}[:=,] {0,2}["'\\]{0,3}([^\r\n"'<>]{8,4000})"#).reach(4200).each(r"=([A-Za-z0-9_.~%+/|!:=-]{12,2000})").check(RANDOM),
     place("password", &["password", "identified"], r#"(?is)(?:create|alter)\s+(?:or\s+replace\s+)?(?:user|role|login|group|database)\b[^;]{1,160}?(?:\bpassword|\bidentified\s+(?:with\s+\S{1,40}\s+)?(?:by|as))\s*=?\s*(?:password\s*)?\(?[en]?['"]([^'"\n]{3,128})['"]"#).around(180, 180).check(CHOSEN),
-    place("password", &["identified by", "identified with"], r#"(?i)identified\s+(?:with\s+\S{1,40}\s+)?(?:by|as)\s+(?:password\s+)?(?:values\s+)?['"]([^'"\n]{3,128})['"]"#).around(0, 260).check(CHOSEN),
-    place("password", &["identified by"], r"(?i)identified by ([A-Za-z0-9_$#!]{4,64})[;\s]").around(0, 100).check(ODD),
+    place("password", &["identified by", "identified with"], r#"IDENTIFIED\s+(?:WITH\s+\S{1,40}\s+)?(?:BY|AS)\s+(?:PASSWORD\s+)?(?:VALUES\s+)?['"]([^'"\n]{3,128})['"]"#).around(0, 260).check(CHOSEN),
+    place("password", &["identified by"], r#"(?is)\bgrant\s[^;]{1,160}?\sidentified by\s+['"]([^'"\n]{3,128})['"]"#).around(180, 180).check(CHOSEN),
+    place("password", &["identified by"], r#"(?i)identified by ['"]?([A-Za-z0-9_$#!]{4,64})['"]?[;\s]"#).around(0, 100).check(ODD),
     place("password", &["set password"], r#"(?i)set password[^;\n]{0,120}?[=(]\s*(?:password\s*\(\s*)?['"]([^'"\n]{3,128})['"]"#).check(CHOSEN),
     place("password", &["mysql", "mariadb"], r#"(?:mysql|mariadb)[a-z-]{0,12}[ \t][^\n|;&]{0,160}?(?:\s|\A)-p["']?([^\s"'|;&)-][^\s"'|;&)]{3,63})"#).check(CHOSEN),
     place("password", &["mongo", "docker login", "az login", "sqlcmd", "ldap", "redis-cli", "bcp "], r#"(?:mongo(?:sh|dump|restore|export|import)?\b[^\n|;&]{0,160}?\s(?:-p|--password)|docker login\b[^\n|;&]{0,120}?\s-p|az login\b[^\n|;&]{0,120}?\s-p|sqlcmd\b[^\n|;&]{0,120}?\s-P|bcp [^\n|;&]{0,120}?\s-P|ldap[a-z]{3,8}\b[^\n|;&]{0,160}?\s-w|redis-cli\b[^\n|;&]{0,120}?\s-a)[ =]["']?([^\s"'-][^\s"']{3,63})"#).check(ODD),
@@ -308,7 +309,7 @@ pub(in super::super) const ENVIRONMENT: &str = r"\A\.env(?:rc|\..*)?\z|\.env\z";
 pub(in super::super) const EXAMPLES: &str = r"example|sample|template|dist|schema";
 
 /// Paths of tests, fixtures and documentation, in which secrets are often made up.
-pub(in super::super) const TESTS: &str = r"(?i)(?:\A|/)(?:tests?|specs?|__tests__|fixtures?|testdata|test[_-]data|mocks?|__mocks__|e2e|examples?|samples?|docs?|benches|cypress|playwright)/|(?:\A|/)(?:test_|conftest)[^/]*\z|[._-](?:test|tests|spec|mock|fixture|e2e)s?\.[^/]*\z|(?:Test|Tests|Spec)\.[a-z]+\z|\.mdx?\z";
+pub(in super::super) const TESTS: &str = r"(?i)(?:\A|/)(?:tests?|specs?|__tests__|fixtures?|testdata|test[_-]data|mocks?|__mocks__|e2e|examples?|samples?|docs?|benches|cypress|playwright)/|(?:\A|/)(?:test_|tests?\.|conftest)[^/]*\z|[._-](?:test|tests|spec|mock|fixture|e2e)s?\.[^/]*\z|(?:Test|Tests|Spec)\.[a-z]+\z|\.mdx?\z";
 
 /// Values of a `.env` file that are no secrets: switches, variables of the shell, stand-ins between
 /// brackets, and URLs, in which only the password is secret, and that has a rule.
@@ -322,7 +323,7 @@ pub(in super::super) const SAMPLES: &str = r"(?i)example|sample|dummy|change[_-]
 pub(in super::super) const TEMPLATES: &str = r"[{}<>()\\`]|\A[$%@&]|\$\(|%s";
 
 /// Words that stand for a password.
-pub(in super::super) const STAND_INS: &str = r"(?i)\A(?:my|the|some|new|old|db|user|your)?[_-]?(?:pass|passwd|password|passwort|secret|sekrit|token|user|username|test|root|admin|guest|postgres|mysql|string|text|str|varchar|required|optional|none|null|nil|true|false|yes|no|undefined|value|variable|optional|hidden|masked|prompt|default|empty|invalid|incorrect|wrong|missing|literal|foo|bar|baz|foobar|key|apikey|api_key|pwd|hash|field|bytes|object|enabled|disabled|any)[0-9]{0,3}\z|\A[.*?:_-]+\z|\A:[a-z_]+\z";
+pub(in super::super) const STAND_INS: &str = r"(?i)\A(?:my|the|some|new|old|db|user|your)?[_-]?(?:pass|passwd|password|passwort|secret|sekrit|token|user|username|test|root|admin|guest|postgres|mysql|string|text|str|varchar|required|optional|none|null|nil|true|false|yes|no|undefined|value|variable|optional|hidden|masked|prompt|default|empty|invalid|incorrect|wrong|missing|literal|foo|bar|baz|foobar|key|apikey|api_key|pwd|hash|field|bytes|object|enabled|disabled|any)[0-9]{0,3}\z|\A[.*?:_-]+\z|\A:[a-z_]+\z|\A[a-z]+(?:(?:%20|\+)[a-z]+)+\z";
 
 /// Paths, URLs, numbers with a unit, digests and UUIDs.
 pub(in super::super) const LOCATIONS: &str = r"://|::|\A(?:\.{0,2}/|~/|0x|sha[125]|md5)|\A[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\z";

@@ -318,6 +318,8 @@ const FORMS: &[(&str, &str, &str)] = &[
     ("sql alter", "a.sql", "ALTER USER app WITH PASSWORD '«{A12}»';\n"),
     ("sql login", "a.sql", "CREATE LOGIN sa WITH PASSWORD = '«{W}1!»';\n"),
     ("sql identified", "a.sql", "GRANT ALL ON x.* TO 'a'@'%' IDENTIFIED BY '«{W}»';\n"),
+    ("sql grant", "a.sql", "grant all on x.* to 'a'@'%' identified by '«{W}»';\n"),
+    ("sql identified, short", "a.sql", "user a identified by '«{W}9»';\n"),
     ("sql identified with", "a.sql", "CREATE USER a IDENTIFIED WITH mysql_native_password BY '«{A10}»';\n"),
     ("sql set password", "a.sql", "SET PASSWORD FOR 'a'@'%' = PASSWORD('«{W}9»');\n"),
     ("oracle", "a.sql", "CREATE USER a IDENTIFIED BY «{W}42»;\n"),
