@@ -32,7 +32,7 @@ pub use self::verdict::Verdict;
 pub use self::words::{difference, script_title};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
-use crate::mailbox::Doorbell;
+use crate::watch::Doorbell;
 use crate::policy::{Policy, Rule, Ruling};
 use crate::protocol::{Command, Event, QuestionKind, Step};
 

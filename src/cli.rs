@@ -5,7 +5,6 @@
 mod add;
 mod apply;
 mod approve;
-mod build_info;
 mod carry;
 mod check;
 mod completions;
@@ -22,7 +21,6 @@ mod handoff;
 mod help;
 mod init;
 mod list;
-mod log;
 mod new;
 mod parse;
 mod paste;
@@ -44,10 +42,12 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueEnum};
 
-use crate::agent::Ending;
 use crate::approve::Input;
+use crate::courier::TerminalLine;
 use crate::error::{Error, Kind, Result};
-use crate::services::{Caller, GivenFlags, open};
+use crate::interrupt::Interrupt;
+use crate::services::run::Ending;
+use crate::services::{Caller, GivenFlags};
 use crate::settings::KEYS;
 use crate::ui::{Form, Terminal, Ui, Volume};
 
@@ -172,14 +172,22 @@ impl FromArgMatches for SettingFlags {
 }
 
 impl Common {
-    /// The call, as services know it: its options, and who is asked.
-    fn caller(&self, ui: &Ui) -> Caller {
-        Caller {
+    /// A call that looks at something: Ctrl-C ends the program.
+    fn caller(&self, ui: &Ui) -> Result<Caller> {
+        self.caller_until(ui, Interrupt::default())
+    }
+
+    /// A call that does something: Ctrl-C tells it to come to an end.
+    fn acting_caller(&self, ui: &Ui) -> Result<Caller> {
+        self.caller_until(ui, Interrupt::from_signals()?)
+    }
+
+    fn caller_until(&self, ui: &Ui, interrupt: Interrupt) -> Result<Caller> {
+        Ok(Caller {
             base: self.base.clone(),
             flags: self.settings.0.clone(),
-            trust: open::trust(),
-            person: Arc::new(ui.clone()),
-        }
+            ..Caller::of_this_process(Arc::new(ui.clone()), interrupt)?
+        })
     }
 
     fn ui(&self) -> Ui {
@@ -205,6 +213,17 @@ impl Common {
     }
 }
 
+/// Couriers send their sequences to the terminal that this process speaks at.
+impl TerminalLine for Ui {
+    fn has_terminal(&self) -> bool {
+        Ui::has_terminal(self)
+    }
+
+    fn send_to_terminal(&self, sequence: &str) -> bool {
+        Ui::send_to_terminal(self, sequence)
+    }
+}
+
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
     run(std::env::args_os())
@@ -223,7 +242,7 @@ pub fn defect() -> ExitCode {
 
 /// Runs the program with these arguments and gives its exit code.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match parse_line(arguments) {
+    let cli = match Cli::read(arguments) {
         Ok(cli) => cli,
         Err(message) => return help::answer(&message),
     };
@@ -237,21 +256,19 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// What a command line means.
-fn parse_line(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let mut grammar = help::command();
-    grammar
-        .try_get_matches_from_mut(arguments)
-        .and_then(|matches| Cli::from_arg_matches(&matches))
-        .map_err(|message| message.format(&mut grammar))
-}
-
 impl Cli {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self {
-            common: Common::from_arg_matches(matches)?,
-            verb: Verb::from_arg_matches(matches)?,
-        })
+    fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let mut grammar = help::command();
+        let read = |matches: &ArgMatches| {
+            Ok(Self {
+                common: Common::from_arg_matches(matches)?,
+                verb: Verb::from_arg_matches(matches)?,
+            })
+        };
+        let matches = grammar.try_get_matches_from_mut(arguments);
+        matches
+            .and_then(|matches| read(&matches))
+            .map_err(|message| message.format(&mut grammar))
     }
 }
 
@@ -285,11 +302,11 @@ impl Verb {
             Self::Config(_) => config::run(common, ui),
             Self::Policy(verb) => verb.run(common, ui),
             Self::Prompts(verb) => verb.run(common, ui),
-            Self::Doctor(_) => Ok(doctor::run(common, ui)),
+            Self::Doctor(_) => doctor::run(common, ui),
             Self::Completions(verb) => Ok(verb.run(ui)),
             Self::Man(verb) => verb.run(ui),
             Self::Help(verb) => verb.run(ui),
-            Self::Init(verb) => verb.run(ui),
+            Self::Init(verb) => verb.run(common, ui),
             Self::Demo(_) => demo::run(ui),
         }
     }

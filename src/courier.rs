@@ -16,6 +16,7 @@ mod program;
 mod sight;
 mod surroundings;
 
+use std::fmt;
 use std::path::PathBuf;
 
 pub use self::beside::Couriers;
@@ -24,10 +25,33 @@ pub use self::message::Message;
 pub use self::sight::{Sight, is_marked_before_prose, look};
 pub use self::surroundings::Surroundings;
 
+/// The terminal of a front end, to which couriers send sequences that show nothing.
+pub trait TerminalLine: fmt::Debug + Send + Sync {
+    /// Returns true if there is a terminal.
+    fn has_terminal(&self) -> bool;
+
+    /// Sends a sequence; returns false if there is no terminal.
+    fn send_to_terminal(&self, sequence: &str) -> bool;
+}
+
+/// The line of a front end that has no terminal.
+#[derive(Debug, Clone, Copy)]
+pub struct NoTerminal;
+
+impl TerminalLine for NoTerminal {
+    fn has_terminal(&self) -> bool {
+        false
+    }
+
+    fn send_to_terminal(&self, _: &str) -> bool {
+        false
+    }
+}
+
 /// Tells the person that something waits for them, as they want to be told; the text is ours.
-pub fn notify(notify: Notify, text: &str, ui: &crate::ui::Ui) {
+pub fn notify(notify: Notify, text: &str, terminal: &dyn TerminalLine) {
     if notify != Notify::Off {
-        notice::give(notify, text, &Surroundings::of_this_process(), ui);
+        notice::give(notify, text, &Surroundings::of_this_process(), terminal);
     }
 }
 

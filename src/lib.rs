@@ -43,7 +43,7 @@ pub mod settings;
 
 pub mod ui;
 
-pub use agent_files::{error, fs};
+pub use agent_files::{error, fs, watch};
 pub mod escape;
 pub mod interrupt;
 pub mod json;

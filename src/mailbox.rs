@@ -20,14 +20,12 @@ mod outbox;
 mod read;
 mod settle;
 mod sighting;
-mod watch;
 
 pub use inbox::Inbox;
 pub use name::shortened;
 pub use outbox::Posted;
 pub use read::{MAX_REPLY, Reading, read_reply};
 pub use sighting::FindEndMark;
-pub use watch::{Doorbell, Waker};
 
 use settle::Stat;
 

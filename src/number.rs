@@ -13,6 +13,12 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// `1 file`, `2 files`, `12,345 files`.
+pub fn count(amount: usize, noun: &str) -> String {
+    let plural = if amount == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(amount as u64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,19 +5,29 @@
 //! comes back. A service prints nothing and reads no argument list. Whoever calls is a [`Caller`]: its
 //! person hears events, and is asked what only a person can decide.
 
+pub mod add;
+pub mod apply;
 pub mod check;
 pub mod choices;
 pub mod decide;
+pub mod demo;
 pub mod diff;
+pub mod doctor;
 pub mod export;
 pub mod find;
+pub mod follow;
 pub mod fork;
 pub mod guard;
 pub mod handoff;
+pub mod init;
 pub mod list;
+mod log;
 pub mod open;
+pub mod policy;
+pub mod prompts;
 pub mod remove;
 pub mod reply;
+pub mod run;
 pub mod say;
 pub mod settings;
 pub mod status;
@@ -27,17 +37,21 @@ mod workspace;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::approve::Person;
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::protocol::Event;
 use crate::settings::{Overrides, Trust};
 
 /// A call: who wants something done, where, and with which settings.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// The base directory that was named; else it is looked for.
+    /// Where the person stands: paths that they name start here.
+    pub here: PathBuf,
+    /// The base directory that was named; else it is looked for from `here`.
     pub base: Option<PathBuf>,
     /// The settings that were given with the call.
     pub flags: GivenFlags,
@@ -45,9 +59,26 @@ pub struct Caller {
     pub trust: Trust,
     /// Hears what happens, and is asked.
     pub person: Arc<dyn Person>,
+    /// Stops what the call began, and ends its questions.
+    pub interrupt: Interrupt,
 }
 
 impl Caller {
+    /// A call from the current directory of the process, by the person who runs it.
+    pub fn of_this_process(person: Arc<dyn Person>, interrupt: Interrupt) -> Result<Self> {
+        let here = std::env::current_dir().map_err(|cause| {
+            Error::mendable("could not find the current directory").because(cause)
+        })?;
+        Ok(Self {
+            here,
+            base: None,
+            flags: GivenFlags::default(),
+            trust: Trust::of_this_person(|name| std::env::var_os(name)),
+            person,
+            interrupt,
+        })
+    }
+
     /// Tells the person something that is no event of a session.
     fn say(&self, text: impl Into<String>) {
         self.person.emit(Event::Notice { text: text.into() });
@@ -62,8 +93,8 @@ pub struct GivenFlags {
 }
 
 impl GivenFlags {
-    /// The flags as a layer of settings; paths in them start here.
-    fn overrides(&self, current_directory: PathBuf) -> Overrides {
+    /// The flags as a layer of settings; paths in them start in that directory.
+    fn overrides(&self, current_directory: &Path) -> Overrides {
         let start = Overrides::given_in(current_directory);
         self.given
             .iter()

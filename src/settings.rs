@@ -45,7 +45,7 @@ pub use self::origin::Origin;
 pub use self::paths::{Paths, placed};
 pub use self::suggestion::{nearest, quoted};
 pub use self::trust::Trust;
-pub use self::typed::{BackendChoice, ClipboardUse, NotifyBy};
+pub use self::typed::{BackendChoice, ClipboardUse, Commands, NotifyBy, Secrets, Switch};
 pub use self::value::{Shape, Value};
 
 use self::file::SettingsFile;
@@ -109,36 +109,6 @@ pub struct Settings {
     pub max_file_bytes: u64,
     pub max_undo_file_bytes: u64,
     pub max_undo_megabytes: u64,
-}
-
-/// Whether the model may run commands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Commands {
-    /// They run.
-    Run,
-    /// They are refused; the model only works on files.
-    Off,
-}
-
-/// On or off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Switch {
-    /// It is so.
-    On,
-    /// It is not.
-    Off,
-}
-
-/// Whether secrets are kept back from the chat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Secrets {
-    /// Placeholders stand for them.
-    On,
-    /// They are sent as they are.
-    Off,
 }
 
 impl Default for Settings {

@@ -34,7 +34,7 @@ use self::activity::Activity;
 use self::ask::PromptQuestion;
 pub use self::outbox::{length, space};
 use self::plain::{Look, RenderContext};
-pub use self::plain::{count, heading, quoted, shown};
+pub use self::plain::{heading, quoted, shown};
 pub use self::prompt::{Entry, LentTerminal, Listener, MAX_HISTORY, Pasted, Prompt};
 pub use self::step::step_lines;
 pub use self::terminal::Terminal;
@@ -44,6 +44,7 @@ pub use self::wrap::fold;
 use crate::approve::{Answer, Answers, Attending, Input, Pending, Person, Question};
 use crate::error::Error;
 pub use crate::escape::{escape_line, escape_text};
+pub use crate::number::count;
 use crate::interrupt::Interrupt;
 use crate::protocol::{EVENT_SCHEMA, Envelope, Event, EventSink};
 

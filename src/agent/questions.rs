@@ -10,7 +10,7 @@ use std::thread;
 use super::{Conversation, Patience};
 use crate::approve::{self, Pending, Person as _, Question, Verdict};
 use crate::error::Result;
-use crate::mailbox::Doorbell;
+use crate::watch::Doorbell;
 use crate::protocol::QuestionKind;
 use crate::session::{Note, Notes, Source};
 

@@ -5,12 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::Common;
-use crate::agent::Agent;
-use crate::agent::added::AddedContext;
-use crate::approve::Person;
-use crate::error::{Error, Result};
-use crate::services::{find, open};
-use crate::session::{Source, Store};
+use crate::error::Result;
+use crate::protocol::RelPath;
+use crate::services::add;
+use crate::services::run::ContextRequest;
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
@@ -33,23 +31,12 @@ pub(super) struct Add {
 
 impl Add {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        if self.paths.is_empty() {
-            return Err(Error::usage("there is nothing to add").hint("agent add src/parser.py"));
+        let caller = common.acting_caller(ui)?;
+        let added = add::add(&caller, self.session.as_deref(), &self.paths)?;
+        if !added.files.is_empty() {
+            ui.say(&format!("The next message shows {}.", named(&added.files)));
         }
-        let find =
-            |store: &Store, person: &dyn Person| find::find(store, person, self.session.as_deref());
-        let opened = open::session(&common.caller(ui), find)?;
-        let added = opened.agent.find_added(&open::here()?, &self.paths, None)?;
-        let notes = opened.agent.store.notes(&opened.session.session_id);
-        let names: Vec<String> = added.files.iter().map(ToString::to_string).collect();
-        if !names.is_empty() {
-            notes.add(Source::Added, &names.join("\n"))?;
-            ui.say(&format!("The next message shows {}.", named(&names)));
-        }
-        if let Some(note) = added.note() {
-            notes.add(Source::Person, &note)?;
-        }
-        tell_attached(&added, ui);
+        tell_attached(&added.attached, ui);
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -72,40 +59,34 @@ pub(super) struct AddFlags {
     add_diff: Option<String>,
 }
 
-impl AddFlags {
-    /// Returns true if there is something to add.
-    pub(super) fn is_given(&self) -> bool {
-        !self.add.is_empty() || self.add_diff.is_some()
-    }
-
-    /// Finds what they name, and tells the person what to attach.
-    pub(super) fn find(&self, agent: &Agent, ui: &Ui) -> Result<AddedContext> {
-        let added = agent.find_added(&open::here()?, &self.add, self.add_diff.as_deref())?;
-        tell_attached(&added, ui);
-        Ok(added)
+impl From<AddFlags> for ContextRequest {
+    fn from(flags: AddFlags) -> Self {
+        Self {
+            paths: flags.add,
+            changed_since: flags.add_diff,
+        }
     }
 }
 
 /// Only the chat itself can read these.
-fn tell_attached(added: &AddedContext, ui: &Ui) {
-    if !added.attached.is_empty() {
-        let names: Vec<String> = added.attached.iter().map(ToString::to_string).collect();
-        let names = named(&names);
+pub(super) fn tell_attached(attached: &[RelPath], ui: &Ui) {
+    if !attached.is_empty() {
         ui.say(&format!(
-            "Attach to the chat yourself, beside the message: {names}."
+            "Attach to the chat yourself, beside the message: {}.",
+            named(attached)
         ));
     }
 }
 
 /// The names for a sentence; of many only the first.
-fn named(names: &[String]) -> String {
+fn named(paths: &[RelPath]) -> String {
     const MOST: usize = 5;
-    let shown: Vec<String> = names
+    let shown: Vec<String> = paths
         .iter()
         .take(MOST)
-        .map(|name| format!("`{name}`"))
+        .map(|path| format!("`{path}`"))
         .collect();
-    match names.len().saturating_sub(MOST) {
+    match paths.len().saturating_sub(MOST) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }

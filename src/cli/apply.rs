@@ -2,19 +2,16 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
 
 use super::{Common, step};
-use crate::agent::announce;
-use crate::agent::apply::{Applying, Difference, Rehearsal, is_complete};
-use crate::error::{Error, Kind, Result};
-use crate::interrupt::Interrupt;
-use crate::protocol::{Command, Event, Level, Status, Step, StepResult};
-use crate::reply::{self, Issue, Repair, Reply, TruncatedReply};
-use crate::services::guard::Testing;
-use crate::services::open;
+use crate::error::{Kind, Result};
+use crate::protocol::{Event, Level, Status, Step, StepResult};
+use crate::reply::{Issue, Repair, Reply, TruncatedReply};
+use crate::services::apply::{self, AppliedReply, ApplyMode, announce};
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
@@ -73,100 +70,35 @@ struct Summary {
 
 impl Apply {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let bytes = step::read(&self.reply)?;
-        let testing = if runs_programs(&checked(reply::read(&bytes))?.1) {
-            Testing::Unremembered
-        } else {
-            Testing::Unneeded
-        };
-        let place = open::place(&common.caller(ui), testing)?;
-        let (mark, reply) = checked(reply::read_in(place.workspace.path(), &bytes))?;
-        let interrupt = Interrupt::from_signals()?;
-        // A script gets the results, and no events.
-        let person = if common.json { ui.muted() } else { ui.clone() };
-        let applying = Applying {
-            base: &place.base,
-            workspace: &place.workspace,
-            limits: &place.limits,
-            permit: &place.permit,
-            person: &person,
-            on_failure: place.on_failure,
-            interrupt: &interrupt,
-            mark,
-        };
+        let mut caller = common.acting_caller(ui)?;
+        if common.json {
+            // A script gets the results, and no events.
+            caller.person = Arc::new(ui.muted());
+        }
+        let prepared = apply::prepare(&caller, &step::read(&self.reply)?)?;
         let teller = Teller {
             ui,
             json: common.json,
         };
-        teller.begin(&reply);
-        if self.dry_run && !common.json {
+        teller.begin(&prepared.reply);
+        let mode = if self.dry_run {
+            ApplyMode::DryRun
+        } else {
+            ApplyMode::Real
+        };
+        if mode == ApplyMode::DryRun && !common.json {
             ui.say("Dry run: nothing changed.");
         }
-        let results = if self.dry_run {
-            rehearse(&applying, &reply, &teller)?
-        } else {
-            applying.run(&reply, &mut |step, result| teller.step(step, result))?
-        };
-        teller.end(&applying, &reply, &results);
-        Ok(if interrupt.is_raised() {
+        let applied = prepared.apply(mode, &mut |step, result| teller.step(step, result))?;
+        teller.end(&prepared.reply, &applied);
+        Ok(if caller.interrupt.is_raised() {
             Kind::Interrupted.exit_code().into()
-        } else if is_complete(&reply, &results) {
+        } else if applied.is_complete {
             ExitCode::SUCCESS
         } else {
             Kind::NotApplied.exit_code().into()
         })
     }
-}
-
-/// What tells the reply from others, and the reply, if it asks for something.
-fn checked((text, reply): (String, Reply)) -> Result<(String, Reply)> {
-    if reply::is_outbox(&text) {
-        return Err(Error::new(
-            Kind::NotApplied,
-            "this is a message of ours, not the chat's reply to it",
-        )
-        .hint("paste it into the chat, and give the reply to `agent apply`"));
-    }
-    if reply.steps.is_empty() && reply.issues.is_empty() && reply.cut.is_none() {
-        return Err(Error::new(
-            Kind::NotApplied,
-            "the reply asks for nothing that could be applied",
-        )
-        .hint("`agent parse FILE` shows what was understood"));
-    }
-    let mark = blake3::hash(text.as_bytes()).to_hex()[..16].to_owned();
-    Ok((mark, reply))
-}
-
-/// Whether a program is going to be started.
-fn runs_programs(reply: &Reply) -> bool {
-    let is_one = |step: &Step| {
-        matches!(
-            step.command,
-            Command::RunCommand { .. } | Command::GitStatus { .. } | Command::GitDiff { .. }
-        )
-    };
-    reply.steps.iter().any(is_one)
-}
-
-/// Tries the reply on a copy and shows the difference; commands are not run.
-fn rehearse(
-    applying: &Applying<'_>,
-    reply: &Reply,
-    teller: &Teller<'_>,
-) -> Result<Vec<StepResult>> {
-    let rehearsal = Rehearsal::prepare(
-        applying.workspace,
-        &reply.steps,
-        applying.limits.max_file_bytes,
-    )?;
-    let results = applying.rehearse(&rehearsal, reply, &mut |step, result| {
-        teller.step(step, result);
-    })?;
-    for difference in rehearsal.differences(applying.workspace) {
-        teller.difference(&difference);
-    }
-    Ok(results)
 }
 
 /// Tells what happens, to a person or to a script.
@@ -224,20 +156,10 @@ impl Teller<'_> {
         }
     }
 
-    fn difference(&self, difference: &Difference) {
-        if !self.json {
-            self.ui.difference(
-                difference.path.as_str(),
-                difference.before.as_deref(),
-                difference.after.as_deref(),
-            );
-        }
-    }
-
-    fn end(&self, applying: &Applying<'_>, reply: &Reply, results: &[StepResult]) {
+    fn end(&self, reply: &Reply, applied: &AppliedReply) {
         if self.json {
             let mut summary = Summary::default();
-            for result in results {
+            for result in &applied.results {
                 match result.outcome.status {
                     Status::Ok => summary.ok += 1,
                     Status::Failed => summary.failed += 1,
@@ -253,7 +175,14 @@ impl Teller<'_> {
             });
             return;
         }
-        for content in applying.contents(reply, results) {
+        for difference in &applied.differences {
+            self.ui.difference(
+                difference.path.as_str(),
+                difference.before.as_deref(),
+                difference.after.as_deref(),
+            );
+        }
+        for content in &applied.contents {
             self.ui
                 .text(&format!("{}\n{}", content.heading(), content.body()));
         }

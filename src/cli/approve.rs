@@ -79,6 +79,25 @@ impl Approve {
 }
 
 impl Decline {
+    /// The questions and then the reason, without options: `2 use cargo instead`; nothing if there
+    /// are options.
+    pub(super) fn in_plain_words(words: &[String]) -> Option<Self> {
+        if words.iter().any(|word| word.starts_with('-')) {
+            return None;
+        }
+        let is_which = |word: &&String| *word == "all" || word.parse::<u32>().is_ok();
+        let count = words.iter().take_while(is_which).count();
+        let (named, reason) = words.split_at(count);
+        let which: Result<_, _> = named.iter().map(|word| which(word)).collect();
+        Some(Self {
+            choice: Choice {
+                which: which.ok()?,
+                session: None,
+            },
+            reason: (!reason.is_empty()).then(|| reason.join(" ")),
+        })
+    }
+
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let reason = self.reason.filter(|reason| !reason.trim().is_empty());
         self.choice.decide(common, ui, &Verdict::No { reason })
@@ -87,7 +106,7 @@ impl Decline {
 
 impl Choice {
     fn decide(&self, common: &Common, ui: &Ui, verdict: &Verdict) -> Result<ExitCode> {
-        let files = open::files(&common.caller(ui))?;
+        let files = open::files(&common.caller(ui)?)?;
         let session = find::find(&files.store, ui, self.session.as_deref())?;
         let decided = decide::decide(&files, &session.session_id, &self.which, verdict)?;
         for question in &decided {

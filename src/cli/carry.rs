@@ -1,64 +1,77 @@
-//! What carries messages beside a loop: the couriers that the settings ask for.
+//! Carries a session on in this terminal: the loop, with the prompt and the couriers beside it.
 
-use super::{Common, console, copy};
-use crate::agent::{Agent, Ending};
-use crate::courier::{Clipboard, Couriers, Message, Surroundings, Use, Wishes};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::{Common, add, console, copy, exit_code, status};
+use crate::courier::{Clipboard, Couriers, Message, Surroundings, Use};
 use crate::error::Result;
-use crate::session::Session;
+use crate::services::run::HeldSession;
+use crate::ui::Ui;
 
-/// Whether the loop waits for replies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stay {
-    /// Until the session ends.
-    Wait,
-    /// The message is written, and that is all.
-    Leave,
+/// The flags of the verbs that carry a session on.
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct CarryFlags {
+    /// Write the message and exit, for scripts that continue with `agent step`
+    #[arg(long)]
+    no_wait: bool,
+    /// Copy each message to the clipboard, like `--clipboard out`
+    #[arg(long)]
+    copy: bool,
 }
 
-impl Stay {
-    pub(super) fn of(no_wait: bool) -> Self {
-        if no_wait { Self::Leave } else { Self::Wait }
-    }
-}
-
-/// Wishes with the messages on the clipboard whatever the settings say (`--copy`).
-pub(super) fn copying(wishes: Wishes, is_wanted: bool) -> Wishes {
-    if is_wanted && wishes.clipboard == Use::Off {
-        Wishes {
-            clipboard: Use::Out,
-            ..wishes
-        }
-    } else {
-        wishes
-    }
-}
-
-/// Runs the loop with the prompt and the couriers beside it; they have voices of their own.
+/// Runs the loop, or writes the message and leaves.
 pub(super) fn run(
-    agent: &Agent,
-    session: Session,
-    stay: Stay,
-    wishes: Wishes,
+    mut held: HeldSession,
     common: &Common,
-) -> Result<Ending> {
-    let id = session.session_id.clone();
-    let voice = common.ui();
-    if stay == Stay::Wait {
-        let prompt = console::open(common, agent, &id, wishes.notify);
-        let _unread = match &prompt {
-            Some(_) => None,
-            None => voice.leave_typing_unread(),
-        };
-        let (mailbox, interrupt) = (&agent.mailbox, &agent.interrupt);
-        let _couriers = Couriers::start(wishes, mailbox, &id, voice, agent.asker(&id), interrupt);
-        return agent.run(session);
+    ui: &Ui,
+    flags: CarryFlags,
+) -> Result<ExitCode> {
+    add::tell_attached(&held.to_attach, ui);
+    if flags.copy {
+        held.copy_messages();
     }
-    let ending = agent.begin(session)?;
-    if wishes.clipboard != Use::Off
-        && let Some(message) = Message::latest(&agent.mailbox, &id)
+    if flags.no_wait {
+        leave(&held, common, ui)
+    } else {
+        wait(&held, common)
+    }
+}
+
+/// The prompt and the couriers have voices of their own.
+fn wait(held: &HeldSession, common: &Common) -> Result<ExitCode> {
+    let (agent, id, wishes) = (held.agent(), held.id(), held.wishes.clone());
+    let voice = common.ui();
+    let prompt = console::open(common, agent, id, wishes.notify);
+    let _unread = match &prompt {
+        Some(_) => None,
+        None => voice.leave_typing_unread(),
+    };
+    let _couriers = Couriers::start(
+        wishes,
+        &agent.mailbox,
+        id,
+        Arc::new(voice),
+        agent.asker(id),
+        &agent.interrupt,
+    );
+    held.run().map(exit_code)
+}
+
+fn leave(held: &HeldSession, common: &Common, ui: &Ui) -> Result<ExitCode> {
+    let mailbox = &held.agent().mailbox;
+    let (ending, known) = held.write_message()?;
+    if held.wishes.clipboard != Use::Off
+        && let Some(message) = Message::latest(mailbox, held.id())
     {
         let mut clipboard = Clipboard::of(Surroundings::of_this_process());
-        copy::put(&mut clipboard, &message, 1, &message.paste(1)?, &voice);
+        let text = message.paste(1)?;
+        copy::put(&mut clipboard, &message, 1, &text, &common.ui());
     }
-    Ok(ending)
+    if known.is_some() {
+        ui.say(&status::paste(known.as_ref(), mailbox.inbox()).join("\n"));
+    }
+    Ok(exit_code(ending))
 }

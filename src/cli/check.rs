@@ -22,7 +22,7 @@ pub(super) struct Check {}
 
 impl Check {
     pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let CheckRun { command, outcome } = check::run(&common.caller(ui))?;
+        let CheckRun { command, outcome } = check::run(&common.acting_caller(ui)?)?;
         let mut told = outcome.clone();
         if !common.json {
             ui.text(&outcome.detail.text);

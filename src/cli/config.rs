@@ -23,7 +23,7 @@ Examples:
 pub(super) struct Config {}
 
 pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
-    let (base, loaded) = settings::settings(&common.caller(ui))?;
+    let (base, loaded) = settings::settings(&common.caller(ui)?)?;
     if !common.json {
         let directory = base.directory.display().to_string();
         ui.line(&format!("BasePath = {}", escape_line(&directory)));

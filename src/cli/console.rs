@@ -1,33 +1,30 @@
 //! The prompt line of a running loop: what is entered there does what the verbs do.
 //!
 //! A line is a note for the model, like `agent say`; a pasted reply goes into the inbox, like
-//! `agent paste`; `/word` is the verb that [`slash`] names. All of it is done by the verbs
-//! themselves, in threads of their own, so that the prompt never waits, and a note or a reply not for
-//! a command that takes its time.
+//! `agent paste`; `/word` is the verb that [`slash`] makes of it. A line is understood once, when it
+//! is entered; it is done in threads of their own, so that the prompt never waits, and a note or a
+//! reply not for a command that takes its time.
 
 mod history;
 mod slash;
 
-use std::ffi::OsString;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use self::history::History;
-use self::slash::Meant;
+use self::slash::{Recognised, SlashCommand};
 use super::copy::Copying;
-use super::{Common, parse_line, say};
+use super::{Common, Verb, say};
 use crate::agent::Agent;
-use crate::courier::{self, Message, Notify, Sight};
+use crate::courier::{self, Notify};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::mailbox::Mailbox;
 use crate::protocol::SessionId;
-use crate::reply;
 use crate::services;
-use crate::services::open as opening;
-use crate::services::reply::RoundNumber;
+use crate::services::reply::{BroughtText, RoundNumber};
 use crate::ui::{Entry, Listener, Pasted, Prompt, Ui};
 
 /// How long what was entered last may take when the loop ends before the person is told that it is
@@ -74,7 +71,7 @@ pub(super) fn open(
     session: &SessionId,
     notify: Notify,
 ) -> Option<Opened> {
-    let history = History::kept_in(opening::trust().directory());
+    let history = History::kept_in(common.caller(&common.ui()).ok()?.trust.directory());
     let (words, told) = mpsc::channel();
     let (commands, entered) = mpsc::channel();
     let lines = history.load();
@@ -115,7 +112,20 @@ pub(super) fn open(
     })
 }
 
-/// Hears what is entered, and passes it on.
+/// Something to be done, as it was understood.
+#[derive(Debug)]
+enum PromptTask {
+    /// A pasted reply goes into the inbox.
+    Reply(String),
+    /// A word for the model.
+    Note(String),
+    /// A sentence for the person.
+    Tell(String),
+    /// A verb, and the line that it was entered as.
+    Verb(String, Box<Verb>),
+}
+
+/// Hears what is entered, understands it, and passes it on.
 #[derive(Debug)]
 struct Ear {
     mailbox: Mailbox,
@@ -126,34 +136,25 @@ struct Ear {
     voice: Ui,
     copying: Copying,
     /// To whom notes and replies go, and to whom commands: these may take their time.
-    words: Mutex<Sender<Entry>>,
-    commands: Mutex<Sender<Entry>>,
+    words: Mutex<Sender<PromptTask>>,
+    commands: Mutex<Sender<PromptTask>>,
 }
 
 impl Listener for Ear {
     fn weigh(&self, text: &str) -> Pasted {
-        let mark = Message::latest(&self.mailbox, &self.session).map(|message| message.mark);
-        let is_marked = |mark: &_| courier::is_marked_before_prose(text, mark);
-        let sight = match &mark {
-            Some(mark) if is_marked(mark) => Sight::Reply,
-            Some(mark) => courier::look(text, mark),
-            None => Sight::Nothing,
-        };
-        match sight {
-            Sight::Reply => Pasted::Reply,
-            Sight::Unmarked => Pasted::Commands,
-            Sight::Nothing if reply::is_outbox(text) => Pasted::Refused(
+        match services::reply::weigh(&self.mailbox, &self.session, text) {
+            BroughtText::Reply => Pasted::Reply,
+            BroughtText::Unmarked => Pasted::Commands,
+            BroughtText::OwnMessage => Pasted::Refused(
                 "That is our own message, not the chat's reply: copy the reply and paste that."
                     .to_owned(),
             ),
-            // One of another round: the loop says so, or asks.
-            Sight::Nothing if reply::end_mark(text).is_some() => Pasted::Reply,
-            Sight::Nothing => Pasted::Text,
+            BroughtText::Other => Pasted::Text,
         }
     }
 
     fn is_command(&self, line: &str) -> bool {
-        !matches!(slash::read(line), Meant::Note)
+        slash::recognise(line) != Recognised::Note
     }
 
     fn complete(&self, before: &str) -> Vec<String> {
@@ -166,22 +167,28 @@ impl Listener for Ear {
         {
             self.voice.error(&trouble);
         }
-        if let Entry::Line(line) = &entry
-            && self.is_command(line)
-        {
-            self.copying.call_off();
-        }
-        // Not by the hand, which may be busy.
-        if let Entry::Line(line) = &entry
-            && matches!(slash::read(line), Meant::Command(word, _) if word.name == "quit")
-        {
-            return self.interrupt.raise();
-        }
-        let to = match &entry {
-            Entry::Line(line) if self.is_command(line) => &self.commands,
-            _ => &self.words,
+        let (to, task) = match entry {
+            Entry::Unsent(_) => return,
+            Entry::Reply(text) => (&self.words, PromptTask::Reply(text)),
+            Entry::Line(line) => match slash::recognise(&line) {
+                Recognised::Note => (&self.words, note(line)),
+                Recognised::Command(word, rest) => {
+                    self.copying.call_off();
+                    let task = match word.understand(rest) {
+                        SlashCommand::Verb(verb) => PromptTask::Verb(line.trim().to_owned(), verb),
+                        SlashCommand::Tell(text) => PromptTask::Tell(text),
+                        // Not by the hand, which may be busy.
+                        SlashCommand::Quit => return self.interrupt.raise(),
+                    };
+                    (&self.commands, task)
+                }
+                Recognised::Unclear(hint) => {
+                    self.copying.call_off();
+                    (&self.commands, PromptTask::Tell(hint))
+                }
+            },
         };
-        let _ = lock(to).send(entry);
+        let _ = lock(to).send(task);
     }
 
     fn asked(&self) {
@@ -189,12 +196,19 @@ impl Listener for Ear {
     }
 }
 
-/// Whether a line can only be the answer to a question, which is gone by now.
-fn is_stray_answer(line: &str) -> bool {
-    let line = line.trim();
-    ["y", "n", "yes", "no"]
+/// A word for the model, unless it can only be the answer to a question that is gone by now.
+fn note(line: String) -> PromptTask {
+    let answer = line.trim();
+    let is_stray = ["y", "n", "yes", "no"]
         .iter()
-        .any(|answer| line.eq_ignore_ascii_case(answer))
+        .any(|stray| answer.eq_ignore_ascii_case(stray));
+    if is_stray {
+        PromptTask::Tell(format!(
+            "There is no open question; `{answer}` was ignored."
+        ))
+    } else {
+        PromptTask::Note(line)
+    }
 }
 
 /// Does what was entered.
@@ -208,52 +222,32 @@ struct Hand {
 }
 
 impl Hand {
-    fn work(&self, entries: &Receiver<Entry>) {
-        for entry in entries {
-            if let Err(trouble) = self.act(&entry) {
+    fn work(&self, tasks: &Receiver<PromptTask>) {
+        for task in tasks {
+            if let Err(trouble) = self.act(task) {
                 self.ui.error(&trouble);
             }
         }
     }
 
-    fn act(&self, entry: &Entry) -> Result<()> {
-        match entry {
-            Entry::Reply(text) => {
+    fn act(&self, task: PromptTask) -> Result<()> {
+        match task {
+            PromptTask::Reply(text) => {
                 services::reply::put(&self.mailbox, text.as_bytes(), RoundNumber::MustMatch)?;
-            }
-            Entry::Unsent(_) => {}
-            Entry::Line(line) => match slash::read(line) {
-                Meant::Note if is_stray_answer(line) => self.ui.say(&format!(
-                    "There is no open question; `{}` was ignored.",
-                    line.trim()
-                )),
-                Meant::Note => say::tell(&self.common, &self.common.ui(), line)?,
-                Meant::Command(word, _) if word.verb.is_empty() => self.ui.say(&slash::help()),
-                // The person has left; what they told and pasted is kept all the same.
-                Meant::Command(..) if self.interrupt.is_raised() => {}
-                Meant::Command(word, rest) => {
-                    *lock(&self.current) = Some(line.trim().to_owned());
-                    let result = self.run(&slash::arguments(word, rest));
-                    *lock(&self.current) = None;
-                    result?;
-                }
-                Meant::Several(words) => {
-                    self.ui.say(&format!("That may be {}.", words.join(" or ")));
-                }
-                Meant::Unknown(hint) => self.ui.say(&hint),
-            },
-        }
-        Ok(())
-    }
-
-    /// Runs a verb as if it were typed in a shell, with the options of the loop.
-    fn run(&self, arguments: &[String]) -> Result<()> {
-        let line = std::iter::once("agent").chain(arguments.iter().map(String::as_str));
-        match parse_line(line.map(OsString::from)) {
-            Ok(cli) => cli.verb.run(&self.common, &self.common.ui()).map(|_| ()),
-            Err(message) => {
-                self.ui.say(message.to_string().trim_end());
                 Ok(())
+            }
+            PromptTask::Note(line) => say::tell(&self.common, &self.common.ui(), &line),
+            PromptTask::Tell(text) => {
+                self.ui.say(&text);
+                Ok(())
+            }
+            // The person has left; what they told and pasted is kept all the same.
+            PromptTask::Verb(..) if self.interrupt.is_raised() => Ok(()),
+            PromptTask::Verb(line, verb) => {
+                *lock(&self.current) = Some(line);
+                let result = verb.run(&self.common, &self.common.ui());
+                *lock(&self.current) = None;
+                result.map(|_| ())
             }
         }
     }

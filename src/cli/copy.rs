@@ -14,7 +14,8 @@ use crate::approve::{Asker, Pending, Question, Verdict};
 use crate::courier::{Clipboard, Message, Surroundings};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::mailbox::{Doorbell, Mailbox};
+use crate::mailbox::Mailbox;
+use crate::watch::Doorbell;
 use crate::services::{find, open};
 use crate::ui::Ui;
 
@@ -43,7 +44,7 @@ pub(super) struct Copy {
 
 impl Copy {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let agent = open::files(&common.caller(ui))?;
+        let agent = open::files(&common.caller(ui)?)?;
         let session = find::find_any(&agent.store, ui, self.id.as_deref())?;
         let id = &session.session_id;
         let message = Message::latest(&agent.mailbox, id).ok_or_else(|| {

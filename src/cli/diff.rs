@@ -49,7 +49,7 @@ struct Row {
 
 impl Diff {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let caller = common.caller(ui);
+        let caller = common.acting_caller(ui)?;
         let mut changed = diff::changed_round(&caller, self.id.as_deref(), self.round)?;
         let (round, id) = (changed.round, &changed.session);
         if !common.json {

@@ -6,8 +6,7 @@ use clap::Args;
 
 use super::Common;
 use crate::error::Result;
-use crate::services::{find, open};
-use crate::session::LoopLock;
+use crate::services::run;
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
@@ -26,18 +25,11 @@ pub(super) struct End {
 
 impl End {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let mut lock = None;
-        let opened = open::session(&common.caller(ui), |store, person| {
-            lock = Some(LoopLock::take(store.directory())?);
-            find::find(store, person, self.id.as_deref())
-        })?;
-        let (agent, session) = (opened.agent, opened.session);
-        let id = session.session_id.clone();
-        if session.is_complete {
+        let (id, is_new) = run::end(&common.acting_caller(ui)?, self.id.as_deref())?;
+        if !is_new {
             ui.say(&format!("Session {id} has ended already."));
             return Ok(ExitCode::SUCCESS);
         }
-        agent.end(session)?;
         ui.say(&format!(
             "Session {id} has ended. The files stay as they are."
         ));

@@ -42,7 +42,7 @@ enum Format {
 
 impl Export {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let caller = common.caller(ui);
+        let caller = common.caller(ui)?;
         let mut files = open::files(&caller)?;
         let session = find::find_any(&files.store, ui, self.id.as_deref())?;
         choices::recall_files(&mut files, &caller, &session)?;

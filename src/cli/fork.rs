@@ -63,7 +63,7 @@ struct Row<'a> {
 impl Fork {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let further = resume::instruction(&self.instruction)?;
-        let caller = common.caller(ui);
+        let caller = common.acting_caller(ui)?;
         let planned = fork::plan(&caller, &self.id, self.round)?;
         let forked = if self.in_place {
             let agree = |planned: &PlannedReversal| {

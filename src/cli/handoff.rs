@@ -29,7 +29,7 @@ pub(super) struct Handoff {
 
 impl Handoff {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let handed = handoff::hand_over(&common.caller(ui), self.id.as_deref())?;
+        let handed = handoff::hand_over(&common.acting_caller(ui)?, self.id.as_deref())?;
         let next = if handed.is_running {
             "The loop that runs takes the reply.".to_owned()
         } else {

@@ -1,13 +1,13 @@
 //! `agent init`: work on an existing project in place.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 
+use super::Common;
 use crate::error::Result;
-use crate::services::open;
-use crate::settings;
+use crate::services::init;
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
@@ -25,15 +25,12 @@ pub(super) struct Init {
 }
 
 impl Init {
-    pub(super) fn run(self, ui: &Ui) -> Result<ExitCode> {
-        if let Some(warning) = open::warning(&self.project) {
-            ui.say(&warning);
-        }
-        let base = settings::init(&self.project, &open::trust())?;
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+        let project = init::init(&common.caller(ui)?, &self.project)?;
         ui.say(&format!(
             "`{}` is ready. `agent new \"<task>\"` anywhere in this project works on it in place{}.",
-            base.directory.display(),
-            if is_in_repository(&base.directory) {
+            project.base.display(),
+            if project.is_in_repository {
                 "; git ignores the folder"
             } else {
                 ""
@@ -41,10 +38,4 @@ impl Init {
         ));
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// Whether git would look at a directory.
-fn is_in_repository(directory: &Path) -> bool {
-    let mut above = directory.ancestors();
-    above.any(|directory| directory.join(".git").exists())
 }

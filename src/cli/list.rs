@@ -41,7 +41,7 @@ struct Row<'a> {
 }
 
 pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
-    let files = open::files(&common.caller(ui))?;
+    let files = open::files(&common.caller(ui)?)?;
     let SessionList { sessions, troubles } = list::list(&files)?;
     for trouble in &troubles {
         ui.error(trouble);

@@ -5,11 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::add::AddFlags;
-use super::{Common, carry, exit_code, log, prompts, read_standard_input};
-use crate::error::{Error, Result};
-use crate::protocol::SessionId;
-use crate::services::open;
-use crate::session::{LoopLock, Session};
+use super::carry::{self, CarryFlags};
+use super::{Common, read_standard_input};
+use crate::error::Result;
+use crate::services::{prompts, run};
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
@@ -29,58 +28,22 @@ pub(super) struct New {
     /// template from `agent prompts`
     #[arg(required = true, value_name = "TASK")]
     task: Vec<String>,
-    /// Write the message and exit, for scripts that continue with `agent step`
-    #[arg(long)]
-    no_wait: bool,
-    /// Copy each message to the clipboard, like `--clipboard out`
-    #[arg(long)]
-    copy: bool,
+    #[command(flatten)]
+    carrying: CarryFlags,
     #[command(flatten)]
     adding: AddFlags,
 }
 
 impl New {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let task = self.task(common, ui)?;
-        let (agent, wishes) = open::agent_and_wishes(&common.caller(ui))?;
-        let longest = agent.manner.carriage.limit.characters / 2;
-        if task.chars().count() > longest {
-            return Err(
-                Error::usage(format!("the task has more than {longest} characters"))
-                    .hint("put the long part into a file of the workspace and name it in the task"),
-            );
-        }
-        let lock = LoopLock::take(agent.store.directory())?;
-        let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
-        let mut session = Session::new(id, task, agent.manner.max_rounds, crate::session::now());
-        session.choices.clone_from(&agent.manner.choices);
-        session.permissions.clone_from(&agent.manner.permissions);
-        session.workspace = agent.workspace_from_base();
-        session.outside_repository = agent.repository_from_workspace();
-        self.adding.find(&agent, ui)?.put_into(&mut session);
-        agent.store.save(&session)?;
-        lock.works_on(agent.store.directory(), Some(&session.session_id))?;
-        log::start(&agent, &session, ui);
-        agent.tell_session(&session, false);
-        let stay = carry::Stay::of(self.no_wait);
-        let wishes = carry::copying(wishes, self.copy);
-        carry::run(&agent, session, stay, wishes, common).map(exit_code)
-    }
-
-    fn task(&self, common: &Common, ui: &Ui) -> Result<String> {
-        let said = self.task.join(" ");
+        let caller = common.acting_caller(ui)?;
         let task = if self.task == ["-"] {
             let bytes = read_standard_input("the task")?;
             crate::reply::decode(&bytes).0
-        } else if let Some((name, words)) = crate::prompts::called(&said) {
-            prompts::task(common, ui, name, words)?
         } else {
-            said
+            prompts::task(&caller, &self.task.join(" "))?
         };
-        if task.trim().is_empty() {
-            return Err(Error::usage("the task is empty")
-                .hint("say what the model should do: agent new \"add a test for the parser\""));
-        }
-        Ok(task.trim().to_owned())
+        let held = run::begin(&caller, &task, &self.adding.into())?;
+        carry::run(held, common, ui, self.carrying)
     }
 }

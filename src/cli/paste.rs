@@ -9,9 +9,8 @@ use clap::Args;
 use super::{Common, step};
 use crate::courier::{Clipboard, Surroundings};
 use crate::error::{Error, Result};
-use crate::mailbox::MAX_REPLY;
 use crate::reply;
-use crate::services::reply::RoundNumber;
+use crate::services::reply::{MAX_REPLY, RoundNumber};
 use crate::services::{self, open};
 use crate::ui::editor::{self, Draft};
 use crate::ui::{Ui, count, escape_line, shortened};
@@ -43,18 +42,16 @@ pub(super) struct Paste {
 
 impl Paste {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let files = open::files(&common.caller(ui))?;
+        let caller = common.caller(ui)?;
+        // Where there is no inbox, nobody is asked for a reply.
+        open::files(&caller)?;
         let bytes = self.bytes(ui)?;
-        if bytes.iter().all(u8::is_ascii_whitespace) {
-            return Err(Error::mendable("the reply is empty")
-                .hint("copy the chat's reply with its copy button, and try again"));
-        }
         let number = if self.anyway {
             RoundNumber::Anyway
         } else {
             RoundNumber::MustMatch
         };
-        let path = services::reply::put(&files.mailbox, &bytes, number)?;
+        let path = services::reply::deliver(&caller, &bytes, number)?;
         ui.say(&format!("Saved as `{}`.", path.display()));
         Ok(ExitCode::SUCCESS)
     }

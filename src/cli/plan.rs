@@ -19,7 +19,7 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let files = open::files(&common.caller(ui))?;
+        let files = open::files(&common.caller(ui)?)?;
         let session = find::find_any(&files.store, ui, self.id.as_deref())?;
         match &session.plan {
             Some(plan) if common.json => ui.data(&serde_json::json!({ "plan": plan })),

@@ -2,16 +2,12 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
 use super::Common;
-use crate::approve::KeptRules;
-use crate::error::{Error, Result};
-use crate::policy::{self, CommandConfinement, Decision, Rule, Ruling};
-use crate::services::guard::Testing;
-use crate::services::open;
+use crate::error::Result;
+use crate::services::policy::{self, RulesInForce, Ruling, WhichRule};
 use crate::ui::{Ui, escape_line};
 
 const EXAMPLES: &str = "\
@@ -25,11 +21,11 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct PolicyArgs {
     #[command(subcommand)]
-    verb: Option<Verb>,
+    verb: Option<PolicyVerb>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum PolicyVerb {
     /// Show what would happen to a command, and which rule decides it
     Check {
         /// The command, as the model would write it
@@ -40,31 +36,13 @@ enum Verb {
     Forget {
         /// The numbers of the rules, or `all`
         #[arg(required = true, value_name = "N|all")]
-        which: Vec<Which>,
+        which: Vec<WhichRule>,
     },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Which {
-    All,
-    Rule(usize),
-}
-
-impl FromStr for Which {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match (text, text.parse()) {
-            ("all", _) => Ok(Self::All),
-            (_, Ok(number)) => Ok(Self::Rule(number)),
-            _ => Err("give the number of a rule, or `all`".to_owned()),
-        }
-    }
 }
 
 /// A rule that was given with "always", for scripts.
 #[derive(Debug, serde::Serialize)]
-struct Kept {
+struct KeptRuleRow {
     /// By which `agent policy forget` knows it.
     number: usize,
     /// The beginning of the commands that it allows.
@@ -73,29 +51,27 @@ struct Kept {
 
 impl PolicyArgs {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let place = open::place(&common.caller(ui), Testing::Unremembered)?;
-        let (base, kept) = (&place.base, &place.permit.kept_rules);
-        let always = kept.load(base)?;
-        let mut policy = place.permit.policy;
+        let caller = common.caller(ui)?;
         match self.verb {
-            None => {
-                table(&policy, common, ui);
-                list(kept, &always, policy.confinement, common, ui);
+            None => show(&policy::rules(&caller)?, common, ui),
+            Some(PolicyVerb::Check { script }) => {
+                let rulings = policy::explain(&caller, &script.join(" "))?;
+                explain(rulings, common, ui);
             }
-            Some(Verb::Check { script }) => {
-                policy.person.always.extend(always);
-                explain(&policy, &script.join(" "), common, ui);
+            Some(PolicyVerb::Forget { which }) => {
+                for rule in policy::forget(&caller, &which)? {
+                    ui.say(&format!("You are asked again about {rule}."));
+                }
             }
-            Some(Verb::Forget { which }) => forget(kept, base, &always, &which, ui)?,
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn table(policy: &policy::Policy, common: &Common, ui: &Ui) {
-    for row in policy.table() {
+fn show(rules: &RulesInForce, common: &Common, ui: &Ui) {
+    for row in &rules.table {
         if common.json {
-            ui.data(&row);
+            ui.data(row);
         } else {
             ui.line(&format!(
                 "{:8} {}\n         {}",
@@ -105,52 +81,39 @@ fn table(policy: &policy::Policy, common: &Common, ui: &Ui) {
             ));
         }
     }
-}
-
-fn list(
-    kept: &KeptRules,
-    always: &[Rule],
-    confinement: CommandConfinement,
-    common: &Common,
-    ui: &Ui,
-) {
+    let numbered = (1..).zip(&rules.always);
     if common.json {
-        for (number, rule) in (1..).zip(always) {
+        for (number, rule) in numbered {
             let allows = rule.text();
-            ui.data(&Kept { number, allows });
+            ui.data(&KeptRuleRow { number, allows });
         }
         return;
     }
-    if always.is_empty() {
+    if rules.always.is_empty() {
         return;
     }
     ui.line("\nAllowed here because you said \"always\":");
-    for (number, rule) in (1..).zip(always) {
+    for (number, rule) in numbered {
         ui.line(&format!("{number:8} {}", escape_line(&rule.to_string())));
     }
-    if confinement != CommandConfinement::Sandboxed {
+    if !rules.is_sandboxed {
         ui.line("Without a sandbox these do not count for programs that run the project's own code, such as `make`.");
     }
-    let file = kept.file().unwrap_or_default();
+    let file = rules.always_file.as_deref().unwrap_or(Path::new(""));
     ui.line(&format!(
         "`agent policy forget N` takes one back; they are kept in `{}`.",
         file.display()
     ));
 }
 
-fn explain(policy: &policy::Policy, script: &str, common: &Common, ui: &Ui) {
-    let rulings = policy.explain(script);
-    let is_allowed = |ruling: &Ruling| ruling.decision == Decision::Allow;
-    let all_allowed = rulings.iter().all(is_allowed);
-    for ruling in rulings {
-        if common.json {
-            ui.data(&ruling);
-            continue;
+fn explain(rulings: Vec<Ruling>, common: &Common, ui: &Ui) {
+    if common.json {
+        for ruling in &rulings {
+            ui.data(ruling);
         }
-        // The strictest rule wins: that another would allow it decides nothing.
-        if is_allowed(&ruling) && !all_allowed {
-            continue;
-        }
+        return;
+    }
+    for ruling in policy::decisive(rulings) {
         let about = if ruling.about.is_empty() {
             String::new()
         } else {
@@ -163,26 +126,4 @@ fn explain(policy: &policy::Policy, script: &str, common: &Common, ui: &Ui) {
             escape_line(&ruling.rule)
         ));
     }
-}
-
-fn forget(kept: &KeptRules, base: &Path, always: &[Rule], which: &[Which], ui: &Ui) -> Result<()> {
-    let mut chosen: Vec<&Rule> = Vec::new();
-    for which in which {
-        match which {
-            Which::All => chosen.extend(always),
-            Which::Rule(number) => {
-                let rule = number.checked_sub(1).and_then(|at| always.get(at));
-                chosen.push(rule.ok_or_else(|| {
-                    Error::mendable(format!("there is no rule {number}"))
-                        .hint("`agent policy` shows those that you gave with \"always\"")
-                })?);
-            }
-        }
-    }
-    for rule in chosen {
-        if kept.remove(base, rule)? {
-            ui.say(&format!("You are asked again about {rule}."));
-        }
-    }
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! `agent prompts`: templates for tasks, and how one becomes a task.
+//! `agent prompts`: templates for tasks.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,12 +7,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::Common;
-use crate::approve::{Answer, Question};
-use crate::error::{Error, Kind, Result};
-use crate::interrupt::Interrupt;
-use crate::prompts::{Owner, Prompt, Shelves};
-use crate::services::open;
-use crate::settings::{Base, Found, quoted};
+use crate::error::Result;
+use crate::services::prompts::{self, Owner, Prompt, PromptList};
 use crate::ui::{Ui, escape_line, shortened};
 
 const EXAMPLES: &str = "\
@@ -56,48 +52,44 @@ struct Row<'a> {
 
 impl Prompts {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let shelves = shelves(common)?;
+        let caller = common.caller(ui)?;
         match self.name {
-            Some(name) => ui.text(&shelves.named(name.trim_start_matches('/'))?.text),
-            None => list(&shelves, common, ui),
+            Some(name) => ui.text(&prompts::named(&caller, &name)?.text),
+            None => list(&prompts::list(&caller)?, common, ui),
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn list(shelves: &Shelves, common: &Common, ui: &Ui) {
-    let trust = open::trust();
-    let (prompts, troubles) = shelves.all();
-    for trouble in &troubles {
+fn list(found: &PromptList, common: &Common, ui: &Ui) {
+    for trouble in &found.troubles {
         ui.error(trouble);
     }
     if common.json {
-        for prompt in &prompts {
+        for (prompt, is_trusted) in &found.prompts {
             ui.data(&Row {
                 name: &prompt.name,
                 description: &prompt.description,
                 owner: prompt.owner,
-                is_trusted: prompt.is_trusted(&trust),
+                is_trusted: *is_trusted,
                 file: &prompt.file,
             });
         }
         return;
     }
-    if prompts.is_empty() {
-        let places = [Some(&shelves.project), shelves.person.as_ref()];
-        let places: Vec<String> = (places.into_iter().flatten())
-            .map(|place| format!("`{}`", place.display()))
-            .collect();
+    if found.prompts.is_empty() {
+        let places = found.places.iter();
+        let places: Vec<String> = places.map(|place| format!("`{}`", place.display())).collect();
         ui.say(&format!(
             "There are no prompt templates. They are Markdown files in {}; `agent help prompts` shows what one looks like.",
             places.join(" or ")
         ));
         return;
     }
-    let width = prompts.iter().map(|prompt| prompt.name.len()).max();
-    let width = width.unwrap_or_default() + 1;
-    for prompt in &prompts {
-        let owner = match (prompt.owner, prompt.is_trusted(&trust)) {
+    let width = found.prompts.iter().map(|(prompt, _)| prompt.name.len());
+    let width = width.max().unwrap_or_default() + 1;
+    for (prompt, is_trusted) in &found.prompts {
+        let owner = match (prompt.owner, is_trusted) {
             (Owner::Person, _) => "",
             (Owner::Project, true) => " (of this project)",
             (Owner::Project, false) => {
@@ -117,50 +109,4 @@ fn described(prompt: &Prompt) -> String {
         description => description,
     };
     shortened(&escape_line(text), COLUMNS)
-}
-
-/// Where templates are looked for from here; needs no settings, so that wrong ones do not matter.
-fn shelves(common: &Common) -> Result<Shelves> {
-    let here = std::env::current_dir()
-        .map_err(|cause| Error::mendable("could not find the current directory").because(cause))?;
-    let base = match Base::find(&here, common.base.as_deref(), &open::trust())? {
-        Found::Base(base) => base.directory,
-        Found::EmptyDirectory(directory) | Found::Undecided(directory) => directory,
-    };
-    Ok(Shelves::of(&base, |name| std::env::var_os(name)))
-}
-
-/// The task that a template makes of these words; one of the project is shown first.
-pub(super) fn task(common: &Common, ui: &Ui, name: &str, words: &str) -> Result<String> {
-    let prompt = shelves(common)?.named(name).map_err(|error| {
-        error.hint(format!(
-            "a task that begins with a slash gets a space in front: agent new \" /{name} ...\""
-        ))
-    })?;
-    let task = prompt.fill(words)?;
-    let trust = open::trust();
-    if !prompt.is_trusted(&trust) {
-        ask(ui, &prompt)?;
-        prompt.confirm(&trust)?;
-    }
-    Ok(task)
-}
-
-fn ask(ui: &Ui, prompt: &Prompt) -> Result<()> {
-    let file = prompt.file.display();
-    let question = Question::about_template(&prompt.file, &prompt.text);
-    match ui.ask(&question, &Interrupt::default()) {
-        answer if answer.is_yes() => Ok(()),
-        Answer::Nobody | Answer::Elsewhere => Err(Error::mendable(format!(
-            "`{file}` came with this project, and you have not seen it yet"
-        ))
-        .hint("use it once on a terminal, where it is shown to you first")
-        .hint(format!(
-            "or read it, and give the task yourself: agent new - < {}",
-            quoted(&prompt.file)
-        ))),
-        Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
-        Answer::Text(_) => Err(Error::mendable(format!("`/{}` was not used", prompt.name))
-            .hint("agent new \"<task>\" begins a session with your own words")),
-    }
 }

@@ -6,13 +6,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::Common;
-use crate::approve::{Answer, Question};
-use crate::error::{Error, Kind, Result};
-use crate::interrupt::Interrupt;
-use crate::protocol::SessionId;
-use crate::services::open::{self, SessionFiles};
-use crate::services::remove;
-use crate::ui::{Ui, count, escape_line};
+use crate::error::Result;
+use crate::services::{open, remove};
+use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,21 +40,14 @@ struct Row<'a> {
 
 impl Rm {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let files = open::files(&common.caller(ui))?;
-        let mut ids: Vec<SessionId> = Vec::new();
-        for text in &self.ids {
-            let id = files.store.named(text)?;
-            remove::ensure_idle(&files, &id)?;
-            if !ids.contains(&id) {
-                ids.push(id);
-            }
-        }
-        for id in &ids {
-            if !self.yes && !is_agreed(&files, ui, id)? {
+        let caller = common.caller(ui)?;
+        let files = open::files(&caller)?;
+        for id in remove::chosen(&files, &self.ids)? {
+            if !self.yes && !remove::is_agreed(&caller, &files, &id)? {
                 ui.say("Nothing was removed.");
                 continue;
             }
-            let removed = remove::remove(&files, id)?;
+            let removed = remove::remove(&files, &id)?;
             if common.json {
                 ui.data(&Row {
                     id: id.as_str(),
@@ -70,35 +59,5 @@ impl Rm {
             }
         }
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-fn is_agreed(files: &SessionFiles, ui: &Ui, id: &SessionId) -> Result<bool> {
-    let (messages, replies) = files.mailbox.letters_of(id)?;
-    let task = match files.store.summary(id) {
-        Ok(summary) => format!(": {}", escape_line(summary.title())),
-        Err(_) => String::new(),
-    };
-    let letters = format!(
-        "{} and {}",
-        count(messages.len(), "message"),
-        count_replies(replies.len()),
-    );
-    let question = Question::about_removal(&format!("Session {id}{task}"), &letters);
-    match ui.ask(&question, &Interrupt::default()) {
-        Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
-        Answer::Nobody | Answer::Elsewhere => Err(Error::mendable(
-            "there is no terminal to ask on, so nothing was removed",
-        )
-        .hint("`--yes` removes it without asking")),
-        answer @ Answer::Text(_) => Ok(answer.is_yes()),
-    }
-}
-
-fn count_replies(amount: usize) -> String {
-    if amount == 1 {
-        "1 reply".to_owned()
-    } else {
-        format!("{amount} replies")
     }
 }

@@ -44,7 +44,7 @@ fn tell_in(common: &Common, ui: &Ui, session: Option<&str>, text: &str) -> Resul
     if text.trim().is_empty() {
         return Err(Error::usage("there is nothing to say").hint("agent say \"use spaces\""));
     }
-    let files = open::files(&common.caller(ui))?;
+    let files = open::files(&common.caller(ui)?)?;
     let mut session = find::find(&files.store, ui, session)?;
     let what = match say::say(&files, &mut session, text)? {
         SaidOutcome::Answer { question } => format!("Answers: {}", question.trim()),

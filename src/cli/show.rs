@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Args;
 use jiff::tz::TimeZone;
@@ -10,17 +9,13 @@ use jiff::tz::TimeZone;
 use super::{Common, list};
 use crate::approve::Input;
 use crate::error::{Error, Kind, Result};
-use crate::interrupt::Interrupt;
-use crate::mailbox::Doorbell;
-use crate::protocol::{Envelope, Event};
-use crate::services::find;
+use crate::protocol::Envelope;
+use crate::services::follow::{self, FollowEnd};
+use crate::services::{Caller, find};
 use crate::services::open::{self, SessionFiles};
-use crate::session::{EventReader, Session, Summary};
+use crate::session::{Session, Summary};
 use crate::transcript::{Letter, Round, Transcript};
 use crate::ui::{Ui, count, escape_line, escape_text, heading, quoted, step_lines};
-
-/// How often a session is looked at where nothing reports changes.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,10 +48,15 @@ pub(super) struct Show {
 
 impl Show {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let files = open::files(&common.caller(ui))?;
+        let caller = if self.follow {
+            common.acting_caller(ui)?
+        } else {
+            common.caller(ui)?
+        };
+        let files = open::files(&caller)?;
         let session = find::find_any(&files.store, ui, self.id.as_deref())?;
         if self.follow {
-            return follow(&files, ui, &session, self.from);
+            return follow(&caller, &files, ui, &session, self.from);
         }
         let transcript = Transcript::gather(&session, &files.store, &files.mailbox, self.round)?;
         if let (Some(number), true) = (self.round, transcript.rounds.is_empty()) {
@@ -84,44 +84,24 @@ impl Show {
 }
 
 /// Shows events as they come, until the session ends or the person stops.
-fn follow(files: &SessionFiles, ui: &Ui, session: &Session, from: Option<u64>) -> Result<ExitCode> {
+fn follow(
+    caller: &Caller,
+    files: &SessionFiles,
+    ui: &Ui,
+    session: &Session,
+    from: Option<u64>,
+) -> Result<ExitCode> {
     if ui.has_prompt() {
         return Err(Error::usage("this terminal shows what happens already")
             .hint("`agent show --follow` watches a session from another one"));
     }
-    let folder = files.store.folder(&session.session_id);
     // Nobody is asked here: how to decide elsewhere is told instead.
     let ui = ui.clone().with_input(Input::Refuse);
-    let interrupt = Interrupt::from_signals()?;
-    let bell = Doorbell::on(&folder);
-    let waker = bell.waker();
-    interrupt.on_raise(move || waker.wake());
-    let mut reader = EventReader::starting_at(&folder, from.unwrap_or(1));
-    let mut news = reader.read();
-    if from.is_none() {
-        let is_outbox = |envelope: &Envelope| matches!(envelope.event, Event::Outbox { .. });
-        let round = news.iter().rposition(is_outbox).unwrap_or(0);
-        news.drain(..round);
-    }
-    let mut is_over = session.is_complete;
-    loop {
-        for envelope in &news {
-            ui.show(envelope);
-            match envelope.event {
-                Event::Done { .. } | Event::Ended { .. } => is_over = true,
-                Event::Session { .. } => is_over = false,
-                _ => {}
-            }
-        }
-        if is_over {
-            return Ok(ExitCode::SUCCESS);
-        }
-        if interrupt.is_raised() {
-            return Ok(Kind::Interrupted.exit_code().into());
-        }
-        bell.wait_for(LOOK_EVERY);
-        news = reader.read();
-    }
+    let mut show = |envelope: &Envelope| ui.show(envelope);
+    Ok(match follow::follow(caller, files, session, from, &mut show) {
+        FollowEnd::Ended => ExitCode::SUCCESS,
+        FollowEnd::Interrupted => Kind::Interrupted.exit_code().into(),
+    })
 }
 
 pub(super) fn no_round(session: &Session, number: u32) -> Error {

@@ -39,7 +39,7 @@ pub(super) struct StatusArgs {
 
 impl StatusArgs {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let standing = status::status(&common.caller(ui), self.id.as_deref())?;
+        let standing = status::status(&common.caller(ui)?, self.id.as_deref())?;
         let posted = standing.posted.as_ref();
         let message = posted.map(|posted| Message::of(&standing.files, posted));
         if common.json {

@@ -85,7 +85,7 @@ fn reverse(
     wish: Wish,
     consent: &Consent,
 ) -> Result<ExitCode> {
-    let planned = undo::plan(&common.caller(ui), id, wish)?;
+    let planned = undo::plan(&common.acting_caller(ui)?, id, wish)?;
     let force = if consent.force {
         Force::KeepCopies
     } else {

@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use super::observe::Observer;
 use super::sight::{self, Sight};
-use super::{Clipboard, Found, Message, Surroundings, Use, Wishes, notice};
+use super::{Clipboard, Found, Message, Surroundings, TerminalLine, Use, Wishes, notice};
 use crate::approve::{Asker, Question, Verdict};
 use crate::error::Result;
 use crate::fs::{Durability, create_directory, write_atomic};
 use crate::interrupt::Interrupt;
-use crate::mailbox::{Doorbell, Mailbox, Waker};
+use crate::mailbox::Mailbox;
+use crate::watch::{Doorbell, Waker};
 use crate::protocol::{ClipboardNews, Event, SessionId};
-use crate::ui::Ui;
 
 /// How long the loop gets to tell of a message before a courier tells what became of it.
 const AFTER_THE_LOOP: Duration = Duration::from_millis(150);
@@ -40,7 +40,7 @@ impl Couriers {
         wishes: Wishes,
         mailbox: &Mailbox,
         session: &SessionId,
-        ui: Ui,
+        terminal: Arc<dyn TerminalLine>,
         asker: Asker,
         interrupt: &Interrupt,
     ) -> Option<Self> {
@@ -59,7 +59,7 @@ impl Couriers {
             interrupt: interrupt.clone(),
             waker: bell.waker(),
             wishes,
-            ui,
+            terminal,
             asker,
             round: None,
         };
@@ -93,7 +93,7 @@ struct Courier {
     interrupt: Interrupt,
     waker: Waker,
     wishes: Wishes,
-    ui: Ui,
+    terminal: Arc<dyn TerminalLine>,
     asker: Asker,
     round: Option<WaitingRound>,
 }
@@ -171,7 +171,7 @@ impl Courier {
         // At the first one the person is still here.
         if self.round.is_some() {
             let turn = format!("round {} is ready to paste", message.mark.sequence);
-            notice::give(self.wishes.notify, &turn, &self.here, &self.ui);
+            notice::give(self.wishes.notify, &turn, &self.here, &*self.terminal);
         }
         let mut round = WaitingRound {
             message,
@@ -202,7 +202,7 @@ impl Courier {
             Err(trouble) => return self.asker.person.emit(Event::from(&trouble)),
         };
         let name = message.name(*next);
-        match self.clipboard.put(&text, &self.ui) {
+        match self.clipboard.put(&text, &*self.terminal) {
             Ok(sent) => self.tell(ClipboardNews::Copied {
                 message: name,
                 how: sent.to_string(),
@@ -219,7 +219,7 @@ impl Courier {
             return self.begin_watching(round);
         }
         let name = message.name(*next);
-        if self.ui.is_interactive() {
+        if self.asker.person.is_interactive() {
             let question = Question::about_next_part(message.mark.sequence, &name);
             round.asked = Some(self.ask(CourierQuestion::NextPart, question));
         } else {
@@ -241,7 +241,7 @@ impl Courier {
             }
             return;
         }
-        if self.remembered().is_some() || !self.ui.is_interactive() {
+        if self.remembered().is_some() || !self.asker.person.is_interactive() {
             return;
         }
         let question = Question::about_clipboard(round.message.mark.sequence);
@@ -308,7 +308,7 @@ impl Courier {
         };
         match sight::look(&text, &round.message.mark) {
             Sight::Reply if self.wishes.found == Found::Asked => {
-                if self.ui.is_interactive() {
+                if self.asker.person.is_interactive() {
                     let sequence = round.message.mark.sequence;
                     let question = Question::about_clipboard_reply(sequence, &size(&text), &text);
                     round.asked = Some(self.ask(CourierQuestion::MayUse(text), question));
@@ -401,7 +401,7 @@ fn size(text: &str) -> String {
     let lines = text.lines().count();
     format!(
         "{}, {}",
-        crate::ui::count(text.chars().count(), "character"),
-        crate::ui::count(lines, "line")
+        crate::number::count(text.chars().count(), "character"),
+        crate::number::count(lines, "line")
     )
 }

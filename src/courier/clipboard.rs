@@ -11,10 +11,9 @@ use std::time::{Duration, Instant};
 use wait_timeout::ChildExt;
 
 use super::program::{ClipboardProgram, PROGRAMS, apart, feed};
-use super::{Surroundings, holder, osc52};
+use super::{Surroundings, TerminalLine, holder, osc52};
 use crate::mailbox::MAX_REPLY;
 use crate::platform::programs;
-use crate::ui::Ui;
 
 /// How long a text may take to be on the clipboard.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -99,9 +98,9 @@ impl Clipboard {
     }
 
     /// The ways on which a text can be put there, the best first.
-    pub fn ways_out(&self, ui: &Ui) -> Vec<Way> {
+    pub fn ways_out(&self, terminal: &dyn TerminalLine) -> Vec<Way> {
         let mut ways = self.ways_in();
-        if ui.has_terminal() && self.here.has_capable_terminal() {
+        if terminal.has_terminal() && self.here.has_capable_terminal() {
             ways.push(Way::Terminal);
         }
         ways
@@ -117,15 +116,15 @@ impl Clipboard {
     }
 
     /// Puts a text there on the first way that works.
-    pub fn put(&mut self, text: &str, ui: &Ui) -> Result<Sent, ClipboardFailure> {
+    pub fn put(&mut self, text: &str, terminal: &dyn TerminalLine) -> Result<Sent, ClipboardFailure> {
         self.holders
             .retain_mut(|holder| matches!(holder.try_wait(), Ok(None)));
         let mut failures = Vec::new();
-        for way in self.ways_out(ui) {
+        for way in self.ways_out(terminal) {
             let put = match way {
                 Way::System(_) => self.put_by_system(text),
                 Way::Program(program) => put_by_program(program, text),
-                Way::Terminal => self.put_by_terminal(text, ui),
+                Way::Terminal => self.put_by_terminal(text, terminal),
             };
             match put {
                 Ok(is_read_back) => return Ok(Sent { way, is_read_back }),
@@ -197,7 +196,7 @@ impl Clipboard {
         Err("did not give the text back".to_owned())
     }
 
-    fn put_by_terminal(&self, text: &str, ui: &Ui) -> Result<bool, String> {
+    fn put_by_terminal(&self, text: &str, terminal: &dyn TerminalLine) -> Result<bool, String> {
         if text.len() > osc52::LONGEST {
             return Err(format!(
                 "takes at most {} bytes, and this has {}",
@@ -205,7 +204,7 @@ impl Clipboard {
                 text.len()
             ));
         }
-        if ui.send_to_terminal(&osc52::copying(text, self.here.multiplexer)) {
+        if terminal.send_to_terminal(&osc52::copying(text, self.here.multiplexer)) {
             Ok(false)
         } else {
             Err("is not there".to_owned())
@@ -247,10 +246,8 @@ fn is_same(found: Option<&str>, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use anstream::ColorChoice;
-
+    use super::super::NoTerminal;
     use super::*;
-    use crate::ui::{Form, Volume};
 
     fn ways(variables: &[(&str, &str)]) -> Vec<String> {
         let clipboard = Clipboard::of(Surroundings::with(variables));
@@ -282,10 +279,9 @@ mod tests {
 
     #[test]
     fn without_a_way_it_says_so_and_never_that_it_copied() {
-        let ui = Ui::new(Volume::Quiet, Form::Json, ColorChoice::Never);
         let mut clipboard = Clipboard::of(Surroundings::with(&[]));
         if !cfg!(any(target_os = "macos", windows)) {
-            let failure = clipboard.put("x", &ui).unwrap_err();
+            let failure = clipboard.put("x", &NoTerminal).unwrap_err();
             assert_eq!(failure.to_string(), "there is no way to a clipboard here");
         }
         for way in [Way::Terminal, Way::Program(&PROGRAMS[4])] {

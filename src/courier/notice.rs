@@ -3,24 +3,23 @@
 use std::process::Stdio;
 
 use super::surroundings::Surroundings;
-use super::{Notify, osc52};
+use super::{Notify, TerminalLine, osc52};
 use crate::platform::programs;
-use crate::ui::Ui;
 
 const BELL: &str = "\x07";
 const TITLE: &str = "agent";
 
 /// Rings or shows a notification; the text is ours, without control characters.
-pub(super) fn give(notify: Notify, text: &str, here: &Surroundings, ui: &Ui) {
+pub(super) fn give(notify: Notify, text: &str, here: &Surroundings, terminal: &dyn TerminalLine) {
     match notify {
         Notify::Off => {}
         Notify::Bell => {
-            ui.send_to_terminal(BELL);
+            terminal.send_to_terminal(BELL);
         }
         Notify::Desktop => {
             if !by_program(text, here) && here.has_capable_terminal() {
                 let sequence = for_terminal(text, here);
-                ui.send_to_terminal(&osc52::passed_on(&sequence, here.multiplexer));
+                terminal.send_to_terminal(&osc52::passed_on(&sequence, here.multiplexer));
             }
         }
     }

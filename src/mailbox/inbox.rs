@@ -16,9 +16,9 @@ use std::time::{Duration, Instant, SystemTime};
 use super::entry::Oddity;
 use super::settle::Stat;
 use super::sighting::{FindEndMark, ListingExtent, MAX_FILES, Sightings};
-use super::watch::{self, InboxWatch, Signals, Waker};
 use super::{Arrival, Candidate, Mailbox, Notice, name};
 use crate::protocol::{EndMark, Event, EventSink};
+use crate::watch::{DirectoryWatch, Signals, Waker, WatchTrouble};
 
 /// How often the directory is looked at when nothing is reported.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ const POLL_AT_MOST: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Inbox {
     directory: PathBuf,
-    watch: InboxWatch,
+    watch: DirectoryWatch,
     /// Which directory is watched; another one may come to bear its name.
     identity: Option<Identity>,
     /// Which directory holds it: the inbox is made again only there.
@@ -70,7 +70,7 @@ impl Inbox {
     pub fn watch(mailbox: &Mailbox, find_end_mark: FindEndMark) -> Self {
         let mut inbox = Self {
             directory: mailbox.inbox.clone(),
-            watch: InboxWatch::idle(),
+            watch: DirectoryWatch::idle(),
             identity: identity(&mailbox.inbox).ok(),
             home: home_of(&mailbox.inbox),
             sightings: Sightings::new(find_end_mark),
@@ -239,9 +239,15 @@ impl Inbox {
         self.watch.stop();
     }
 
-    fn tell_watch_trouble(&mut self, trouble: &notify::Error) {
-        let what = format!("cannot be watched: {}", watch::cause(trouble));
-        self.tell(&what, &watch::remedy(trouble));
+    fn tell_watch_trouble(&mut self, trouble: &WatchTrouble) {
+        let what = format!("cannot be watched: {}", trouble.cause);
+        let remedy = match trouble.raise {
+            Some(limit) => format!(
+                "the inbox is looked at once a second instead; `sudo sysctl {limit}` raises the limit"
+            ),
+            None => "nothing is lost: the inbox is looked at once a second".to_owned(),
+        };
+        self.tell(&what, &remedy);
     }
 
     /// Names a trouble once, until it is over or another one takes its place.

@@ -14,7 +14,7 @@ use super::entry::{Examined, InboxEntryKind, Oddity, examine};
 use super::name::{self, NameKind};
 use super::read;
 use super::settle::{self, Evidence, SETTLE, SettleLook, Stat};
-use super::watch::Touch;
+use crate::watch::Touch;
 use crate::protocol::EndMark;
 
 /// How many entries are looked at; more than a person would ever put there.

@@ -11,11 +11,13 @@ use super::open::{self, SessionFiles};
 use super::{Caller, GivenFlags};
 use crate::error::{Error, Result};
 use crate::escape::escape_line;
+use crate::policy::Approval;
 use crate::session::{Choices, Session};
 use crate::settings::{self, Base, KEYS, Key, Loaded, Loosens, Overrides, Trust};
 
 const CHECK: &str = "CheckCommand";
 const CHAT: &str = "Chat";
+const APPROVAL: &str = "Approval";
 const WORKSPACE_FLAG: &str = "--workspace";
 
 /// What is kept besides the check.
@@ -66,7 +68,8 @@ fn decides_how_much(key: &Key) -> bool {
 /// What a session keeps of a flag of now and one that it was given earlier.
 fn stricter(key: &Key, given: Option<&str>, kept: Option<&str>) -> Option<String> {
     // How far a session is with its plan is kept apart, and what holds for the work after it stays.
-    let given = given.filter(|value| !(key.name == "Approval" && *value == "plan"));
+    let is_plan = |value: &str| key.name == APPROVAL && value.parse() == Ok(Approval::Plan);
+    let given = given.filter(|value| !is_plan(value));
     let (Some(given), Some(kept)) = (given, kept) else {
         return given.or(kept).map(str::to_owned);
     };
@@ -93,7 +96,7 @@ pub fn permissions(loaded: &Loaded) -> Choices {
     let mut permissions = Choices::default();
     for (key, value, _) in loaded.rows() {
         // How far a session is with its plan is kept apart.
-        if key.name == "Approval" {
+        if key.name == APPROVAL {
             permissions.set(key.name, loaded.work_approval.word());
         } else if is_permission(key) {
             permissions.set(key.name, &value);
@@ -139,7 +142,7 @@ pub(super) fn recall(
     ensure_known(&now.paths.sessions, session)?;
     let choices = chosen(&caller.flags, &session.choices);
     ensure_given(caller, trust, &now.paths.sessions, &choices, session)?;
-    let flags = flags_with(&choices, caller.flags.overrides(open::here()?));
+    let flags = flags_with(&choices, caller.flags.overrides(&caller.here));
     let mut flags = held_to(&session.permissions, flags);
     if let Some(place) = workspace_of(caller, trust, (base, now), session)? {
         flags = flags.with(WORKSPACE_FLAG, Some(place.display()));
@@ -234,7 +237,7 @@ fn is_flagged(caller: &Caller) -> bool {
 pub fn recall_files(files: &mut SessionFiles, caller: &Caller, session: &Session) -> Result<()> {
     let choices = chosen(&caller.flags, &session.choices);
     if !choices.is_empty() {
-        let flags = flags_with(&choices, caller.flags.overrides(open::here()?));
+        let flags = flags_with(&choices, caller.flags.overrides(&caller.here));
         let layers = settings::read(&files.base, settings::process_environment(), &flags)?;
         let settings = layers.settle(&caller.trust)?.settings;
         files.chat = settings.chat;

@@ -38,11 +38,6 @@ pub enum FirstRun {
     Look,
 }
 
-/// What this person has trusted.
-pub fn trust() -> Trust {
-    Trust::of_this_person(|name| std::env::var_os(name))
-}
-
 /// What to say before the model works in a place that holds all that a person has.
 pub fn warning(directory: &Path) -> Option<String> {
     let real = |path: &Path| std::fs::canonicalize(path).ok();
@@ -177,12 +172,6 @@ pub fn assemble(
     };
     agent.disarm_left();
     Ok(agent)
-}
-
-/// Where the person stands.
-pub fn here() -> Result<PathBuf> {
-    std::env::current_dir()
-        .map_err(|cause| Error::mendable("could not find the current directory").because(cause))
 }
 
 /// Closes our folders to others, where they were made by an older version or came with a project.
@@ -338,24 +327,14 @@ fn limits(settings: &Settings) -> Limits {
     }
 }
 
-/// Finds the base directory and reads the settings; Ctrl-C ends the program.
-pub fn settings(caller: &Caller, first_run: FirstRun) -> Result<(Base, Loaded)> {
-    settings_with(caller, first_run, &Interrupt::default())
-}
-
 /// Finds the base directory and reads the settings, asking the person what only they can decide.
-fn settings_with(
-    caller: &Caller,
-    first_run: FirstRun,
-    interrupt: &Interrupt,
-) -> Result<(Base, Loaded)> {
-    let here = here()?;
+pub fn settings(caller: &Caller, first_run: FirstRun) -> Result<(Base, Loaded)> {
     let trust = &caller.trust;
-    let named = workspace::named(caller, &here).filter(|_| first_run == FirstRun::Decide);
+    let named = workspace::named(caller).filter(|_| first_run == FirstRun::Decide);
     if let Some(directory) = &named {
-        workspace::ensure_there(directory, caller, interrupt)?;
+        workspace::ensure_there(directory, caller)?;
     }
-    let base = match Base::find(&here, caller.base.as_deref(), trust)? {
+    let base = match Base::find(&caller.here, caller.base.as_deref(), trust)? {
         // Without a settings file the next run would not find it again.
         Found::Base(Base {
             directory,
@@ -385,16 +364,16 @@ fn settings_with(
         }
         Found::EmptyDirectory(directory) | Found::Undecided(directory) => match &named {
             Some(named) => workspace::base(&directory, named, trust)?,
-            None => decide(caller, &directory, trust, interrupt)?,
+            None => decide(caller, &directory)?,
         },
     };
-    let flags = caller.flags.overrides(here);
+    let flags = caller.flags.overrides(&caller.here);
     let layers = settings::read(&base, settings::process_environment(), &flags)?;
     let untrusted = layers.untrusted(trust);
     if !untrusted.is_empty() && caller.person.is_interactive() && !layers.is_declined(trust) {
         let items: Vec<String> = untrusted.iter().map(|item| format!("  {item}")).collect();
         let question = Question::about_trust(&untrusted[0].file, &items.join("\n"));
-        let answer = caller.person.ask(&question, interrupt);
+        let answer = caller.person.ask(&question, &caller.interrupt);
         if answer.is_yes() {
             layers.confirm(trust)?;
         } else if matches!(answer, Answer::Text(_)) {
@@ -417,7 +396,7 @@ fn settings_with(
 }
 
 /// Asks whether to work on the project in place or in a folder of its own.
-fn decide(caller: &Caller, directory: &Path, trust: &Trust, interrupt: &Interrupt) -> Result<Base> {
+fn decide(caller: &Caller, directory: &Path) -> Result<Base> {
     if let Some(warning) = warning(directory) {
         caller.say(warning);
     }
@@ -429,11 +408,9 @@ fn decide(caller: &Caller, directory: &Path, trust: &Trust, interrupt: &Interrup
         .hint("`agent init` works on this project in place")
         .hint("`--base .` works in a new folder `workspace/` beneath it")
     };
-    match caller
-        .person
-        .ask(&Question::about_place(directory), interrupt)
-    {
-        Answer::Text(answer) if answer.trim() == "1" => settings::init(directory, trust),
+    let question = Question::about_place(directory);
+    match caller.person.ask(&question, &caller.interrupt) {
+        Answer::Text(answer) if answer.trim() == "1" => settings::init(directory, &caller.trust),
         Answer::Text(answer) if answer.trim() == "2" => Base::create(directory),
         Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
         Answer::Text(_) | Answer::Nobody | Answer::Elsewhere => Err(undecided()),

@@ -1,7 +1,11 @@
 //! Removes a session with its messages and replies; the workspace stays as it is.
 
+use super::Caller;
 use super::open::SessionFiles;
-use crate::error::{Error, Result};
+use crate::approve::{Answer, Question};
+use crate::error::{Error, Kind, Result};
+use crate::escape::escape_line;
+use crate::number::count;
 use crate::protocol::SessionId;
 use crate::session::{LoopLock, RoundLock};
 
@@ -14,8 +18,44 @@ pub struct RemovedLetters {
     pub replies: usize,
 }
 
+/// The sessions that are meant, each once, none of which a loop works on.
+pub fn chosen(files: &SessionFiles, names: &[String]) -> Result<Vec<SessionId>> {
+    let mut ids = Vec::new();
+    for name in names {
+        let id = files.store.named(name)?;
+        ensure_idle(files, &id)?;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    Ok(ids)
+}
+
+/// Asks the person if a session may go, with what it is about and what goes with it.
+pub fn is_agreed(caller: &Caller, files: &SessionFiles, id: &SessionId) -> Result<bool> {
+    let (messages, replies) = files.mailbox.letters_of(id)?;
+    let task = match files.store.summary(id) {
+        Ok(summary) => format!(": {}", escape_line(summary.title())),
+        Err(_) => String::new(),
+    };
+    let replies = match replies.len() {
+        1 => "1 reply".to_owned(),
+        amount => format!("{amount} replies"),
+    };
+    let letters = format!("{} and {replies}", count(messages.len(), "message"));
+    let question = Question::about_removal(&format!("Session {id}{task}"), &letters);
+    match caller.person.ask(&question, &caller.interrupt) {
+        Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
+        Answer::Nobody | Answer::Elsewhere => Err(Error::mendable(
+            "there is no terminal to ask on, so nothing was removed",
+        )
+        .hint("`--yes` removes it without asking")),
+        answer @ Answer::Text(_) => Ok(answer.is_yes()),
+    }
+}
+
 /// Refuses a session that a loop works on.
-pub fn ensure_idle(files: &SessionFiles, id: &SessionId) -> Result<()> {
+fn ensure_idle(files: &SessionFiles, id: &SessionId) -> Result<()> {
     let Some(holder) = LoopLock::holder(files.store.directory()) else {
         return Ok(());
     };

@@ -1,11 +1,16 @@
-//! Puts a reply into the inbox.
+//! Puts a reply into the inbox, and reads one from a file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::{Caller, open};
 use crate::agent::ANYWAY;
-use crate::error::Result;
+use crate::courier::{self, Message, Sight};
+use crate::error::{Error, Result};
 use crate::fs::{Durability, write_atomic};
-use crate::mailbox::Mailbox;
+pub use crate::mailbox::MAX_REPLY;
+use crate::mailbox::{self, Mailbox, Reading};
+use crate::protocol::SessionId;
+use crate::reply;
 
 /// Says if the round that a reply names must be the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +19,66 @@ pub enum RoundNumber {
     MustMatch,
     /// It is used all the same.
     Anyway,
+}
+
+/// A text that the person brings, as it looks to a session that waits for a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BroughtText {
+    /// A reply, to this round or another one.
+    Reply,
+    /// Commands without the mark that says that they are all.
+    Unmarked,
+    /// Our own message.
+    OwnMessage,
+    /// Anything else.
+    Other,
+}
+
+/// Tells what a text is.
+pub fn weigh(mailbox: &Mailbox, session: &SessionId, text: &str) -> BroughtText {
+    let mark = Message::latest(mailbox, session).map(|message| message.mark);
+    let is_marked = |mark: &_| courier::is_marked_before_prose(text, mark);
+    let sight = match &mark {
+        Some(mark) if is_marked(mark) => Sight::Reply,
+        Some(mark) => courier::look(text, mark),
+        None => Sight::Nothing,
+    };
+    match sight {
+        Sight::Reply => BroughtText::Reply,
+        Sight::Unmarked => BroughtText::Unmarked,
+        Sight::Nothing if reply::is_outbox(text) => BroughtText::OwnMessage,
+        // One of another round: the loop says so, or asks.
+        Sight::Nothing if reply::end_mark(text).is_some() => BroughtText::Reply,
+        Sight::Nothing => BroughtText::Other,
+    }
+}
+
+/// Puts a reply that is not empty into the inbox of the base directory.
+pub fn deliver(caller: &Caller, bytes: &[u8], number: RoundNumber) -> Result<PathBuf> {
+    let files = open::files(caller)?;
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(Error::mendable("the reply is empty")
+            .hint("copy the chat's reply with its copy button, and try again"));
+    }
+    put(&files.mailbox, bytes, number)
+}
+
+/// Reads a reply from a file, if it can be one.
+pub fn read_file(file: &Path) -> Result<Vec<u8>> {
+    match mailbox::read_reply(file)? {
+        Reading::Text(bytes) => Ok(bytes),
+        Reading::TooLarge { size } => Err(Error::mendable(format!(
+            "`{}` has {size} bytes; a chat reply is never that large",
+            file.display()
+        ))
+        .hint("name the file that holds the reply, and nothing else")),
+        Reading::NotText => Err(Error::mendable(format!("`{}` is not text", file.display()))
+            .hint("save the reply as plain text or Markdown")),
+        Reading::Gone => Err(
+            Error::mendable(format!("there is no file `{}`", file.display()))
+                .hint("name the file that holds the reply, or `-` for standard input"),
+        ),
+    }
 }
 
 /// Writes a reply into the inbox under a name of its own; the loop takes it from there.

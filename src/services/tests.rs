@@ -1,7 +1,8 @@
 //! Services and the engine behind them, without a terminal: a person that only collects.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use super::say::SaidOutcome;
 use super::*;
@@ -10,7 +11,8 @@ use crate::approve::{Answer, Attending, Input, Pending, Question, Verdict};
 use crate::fs::{Durability, write_atomic};
 use crate::interrupt::Interrupt;
 use crate::mailbox::Candidate;
-use crate::protocol::{Event, EventSink, QuestionKind, SessionId};
+use crate::policy::Decision;
+use crate::protocol::{Event, EventSink, QuestionKind, SessionId, Step, StepResult};
 use crate::services::decide::WhichQuestion;
 use crate::session::{Session, Store};
 use crate::settings::Base;
@@ -59,12 +61,14 @@ impl Scene {
         Base::create(&base).unwrap();
         let person = Arc::new(SilentPerson::default());
         let caller = Caller {
+            here: base.clone(),
             base: Some(base.clone()),
             flags: GivenFlags {
                 given: vec![("--sandbox", "off".to_owned())],
             },
             trust: Trust::kept_in(directory.path().join("state")),
             person: person.clone(),
+            interrupt: Interrupt::default(),
         };
         let store = Store::open(base.join("sessions")).unwrap();
         let id = SessionId::parse("ab12cd34").unwrap();
@@ -270,4 +274,188 @@ fn a_done_that_does_not_count_is_told_once() {
     });
     let told: Vec<_> = told.collect();
     assert_eq!(told, [crate::protocol::Status::Refused]);
+}
+
+/// A front end of its own kind: events go into a channel, and every question is answered with yes.
+#[derive(Debug)]
+struct Page(Mutex<mpsc::Sender<Event>>);
+
+impl EventSink for Page {
+    fn emit(&self, event: Event) {
+        let _ = self.0.lock().unwrap().send(event);
+    }
+}
+
+impl Person for Page {
+    fn input(&self) -> Input {
+        Input::Wait
+    }
+
+    fn is_interactive(&self) -> bool {
+        true
+    }
+
+    fn ask(&self, _: &Question, _: &Interrupt) -> Answer {
+        Answer::Text("y".to_owned())
+    }
+
+    fn attend(
+        &self,
+        pending: &Pending,
+        questions: &[Question],
+        _: &Interrupt,
+    ) -> Option<Attending> {
+        for question in questions {
+            pending.decide(question, &Verdict::Yes).unwrap();
+        }
+        None
+    }
+}
+
+/// Waits for an event, and fails rather than wait for ever.
+fn wait_for<T>(events: &mpsc::Receiver<Event>, wanted: impl Fn(&Event) -> Option<T>) -> T {
+    loop {
+        let event = events.recv_timeout(Duration::from_secs(60)).unwrap();
+        if let Some(found) = wanted(&event) {
+            return found;
+        }
+    }
+}
+
+fn session_begun(event: &Event) -> Option<SessionId> {
+    match event {
+        Event::Session { id, .. } => Some(id.clone()),
+        _ => None,
+    }
+}
+
+fn message_written(event: &Event) -> Option<u32> {
+    match event {
+        Event::Outbox { sequence, .. } => Some(*sequence),
+        _ => None,
+    }
+}
+
+impl Scene {
+    /// The caller of a page, and what the page hears.
+    fn page(&self, flags: &[(&'static str, &str)]) -> (Caller, mpsc::Receiver<Event>) {
+        let (sender, events) = mpsc::channel();
+        let mut caller = self.caller.clone();
+        caller.person = Arc::new(Page(Mutex::new(sender)));
+        caller.interrupt = Interrupt::default();
+        let flags = flags.iter().map(|(flag, value)| (*flag, (*value).to_owned()));
+        caller.flags.given.extend(flags);
+        (caller, events)
+    }
+}
+
+#[test]
+fn a_front_end_without_a_terminal_begins_answers_stops_and_resumes() {
+    let scene = Scene::new();
+    let (caller, events) = scene.page(&[("--approval", "ask")]);
+    let id = std::thread::scope(|scope| {
+        let context = run::ContextRequest::default();
+        let held = run::begin(&caller, " make a file ", &context).unwrap();
+        let other = run::resume(&scene.caller, None).unwrap_err().to_string();
+        assert!(other.contains("another `agent` works on this"), "{other}");
+        let running = scope.spawn(move || held.run().unwrap());
+        let id = wait_for(&events, session_begun);
+        assert_eq!(wait_for(&events, message_written), 1);
+        let text = format!("[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[END {id}#1]\n");
+        reply::deliver(&caller, text.as_bytes(), reply::RoundNumber::MustMatch).unwrap();
+        let asked = |event: &Event| matches!(event, Event::Approval { .. }).then_some(());
+        wait_for(&events, asked);
+        assert_eq!(wait_for(&events, message_written), 2);
+        caller.interrupt.raise();
+        assert_eq!(running.join().unwrap(), Ending::Interrupted);
+        id
+    });
+    assert!(scene.base().join("workspace/a.txt").exists());
+    let (caller, events) = scene.page(&[]);
+    std::thread::scope(|scope| {
+        let held = run::resume(&caller, Some(id.as_str())).unwrap();
+        assert_eq!(held.others().len(), 1, "the one of the scene");
+        scope.spawn(move || assert_eq!(held.run().unwrap(), Ending::Done));
+        wait_for(&events, session_begun);
+        let text = format!("[DONE]\nmade\n[/DONE]\n[END {id}#2]\n");
+        reply::deliver(&caller, text.as_bytes(), reply::RoundNumber::MustMatch).unwrap();
+        wait_for(&events, |event| matches!(event, Event::Done { .. }).then_some(()));
+    });
+    let error = run::resume(&caller, Some(id.as_str())).unwrap_err();
+    assert!(error.to_string().contains("has ended"), "{error}");
+    let held = run::reopen(&caller, Some(id.as_str())).unwrap();
+    let context = run::ContextRequest::default();
+    let held = held.instruct(&caller, "now the tests", &context).unwrap().unwrap();
+    assert_eq!(held.write_message().unwrap(), (Ending::Stepped, None));
+    let (_, known) = held.write_message().unwrap();
+    assert!(known.is_some(), "it is there already");
+    drop(held);
+    assert_eq!(run::end(&caller, Some(id.as_str())).unwrap(), (id.clone(), true));
+    assert_eq!(run::end(&caller, Some(id.as_str())).unwrap(), (id, false));
+}
+
+#[test]
+fn one_reply_is_a_step_of_a_session_or_applied_without_one() {
+    let scene = Scene::new();
+    let held = run::for_one_reply(&scene.caller, None).unwrap();
+    let text = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[END ab12cd34#1]\n";
+    let ending = held.step_with(|| Ok(text.as_bytes().to_vec())).unwrap();
+    assert_eq!(ending, Ending::Stepped);
+    let held = run::for_one_reply(&scene.caller, None).unwrap();
+    let error = held.step().unwrap_err().to_string();
+    assert!(error.contains("there is no reply in"), "{error}");
+    let file = scene.base().join("workspace/a.txt");
+    assert_eq!(std::fs::read(&file).unwrap(), b"a\n");
+    let text = b"[DELETE_FILE path=\"a.txt\"]\n";
+    let prepared = apply::prepare(&scene.caller, text).unwrap();
+    let mut told = Vec::new();
+    let mut tell = |_: &Step, result: Option<&StepResult>| {
+        told.extend(result.map(|result| result.command.clone()));
+    };
+    let tried = prepared.apply(apply::ApplyMode::DryRun, &mut tell).unwrap();
+    assert!(tried.is_complete && tried.differences.len() == 1 && file.exists());
+    let applied = prepared.apply(apply::ApplyMode::Real, &mut tell).unwrap();
+    assert!(applied.is_complete && !file.exists());
+    assert_eq!(told, ["DELETE_FILE", "DELETE_FILE"]);
+    let error = apply::prepare(&scene.caller, b"nothing").unwrap_err();
+    assert!(error.to_string().contains("asks for nothing"), "{error}");
+}
+
+#[test]
+fn rules_and_templates_are_data() {
+    let scene = Scene::new();
+    let rules = policy::rules(&scene.caller).unwrap();
+    assert!(!rules.table.is_empty() && rules.always.is_empty() && !rules.is_sandboxed);
+    let rulings = policy::explain(&scene.caller, "rm -rf /").unwrap();
+    let decisive = policy::decisive(rulings);
+    let decisions: Vec<Decision> = decisive.iter().map(|one| one.decision).collect();
+    assert!(decisions.contains(&Decision::Deny), "{decisions:?}");
+    assert!(!decisions.contains(&Decision::Allow), "{decisions:?}");
+    let error = policy::forget(&scene.caller, &[policy::WhichRule::Number(1)]).unwrap_err();
+    assert!(error.to_string().contains("there is no rule 1"), "{error}");
+    let folder = scene.base().join(".agent/prompts");
+    std::fs::create_dir_all(&folder).unwrap();
+    write_atomic(&folder.join("review.md"), b"Read {{args}}.", Durability::Atomic).unwrap();
+    let listed = prompts::list(&scene.caller).unwrap();
+    let review = |(prompt, is_trusted): &(prompts::Prompt, bool)| {
+        prompt.name == "review" && !is_trusted
+    };
+    assert!(listed.prompts.iter().any(review));
+    let error = prompts::task(&scene.caller, "/review src").unwrap_err();
+    assert!(error.to_string().contains("you have not seen it"), "{error}");
+    let (caller, _events) = scene.page(&[]);
+    let task = prompts::task(&caller, "/review src").unwrap();
+    assert_eq!(task, "Read src.");
+    assert_eq!(prompts::task(&caller, "fix it").unwrap(), "fix it");
+}
+
+#[test]
+fn a_finding_that_is_not_fine_says_what_to_do() {
+    let scene = Scene::new();
+    let findings = doctor::examine(&scene.caller, &crate::courier::NoTerminal);
+    assert!(findings.len() > 5);
+    for finding in &findings {
+        let is_fine = finding.health == doctor::Health::Ok;
+        assert_eq!(is_fine, finding.remedy.is_empty(), "{finding:?}");
+    }
 }

@@ -8,17 +8,16 @@ use std::path::{Path, PathBuf};
 use super::Caller;
 use crate::approve::{Answer, Question};
 use crate::error::{Error, Kind, Result};
-use crate::interrupt::Interrupt;
 use crate::settings::{self, Base, Trust};
 
 /// The directory that `--workspace` names, if it does.
-pub(super) fn named(caller: &Caller, here: &Path) -> Option<PathBuf> {
+pub(super) fn named(caller: &Caller) -> Option<PathBuf> {
     let value = caller.flags.value("--workspace")?;
-    Some(here.join(value))
+    Some(caller.here.join(value))
 }
 
 /// Makes the named directory if it is not there and the person wants that.
-pub(super) fn ensure_there(directory: &Path, caller: &Caller, interrupt: &Interrupt) -> Result<()> {
+pub(super) fn ensure_there(directory: &Path, caller: &Caller) -> Result<()> {
     if directory.exists() {
         return Ok(());
     }
@@ -31,7 +30,8 @@ pub(super) fn ensure_there(directory: &Path, caller: &Caller, interrupt: &Interr
     if !directory.parent().is_some_and(Path::is_dir) {
         return Err(missing());
     }
-    match (caller.person).ask(&Question::about_new_workspace(directory), interrupt) {
+    let question = Question::about_new_workspace(directory);
+    match caller.person.ask(&question, &caller.interrupt) {
         Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
         answer if answer.is_yes() => crate::fs::create_directory(directory),
         Answer::Text(_) | Answer::Nobody | Answer::Elsewhere => Err(missing()),

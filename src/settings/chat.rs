@@ -7,9 +7,10 @@
 use std::fmt;
 use std::sync::LazyLock;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::number::grouped;
+use crate::protocol::words;
 
 /// The names in the order of the file; a test holds the two together.
 pub(super) const NAMES: &[&str] = &[
@@ -70,8 +71,7 @@ fn keeps() -> bool {
 }
 
 /// Whether every message must tell all that the ones before told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeepsContext {
     /// As is known of the chat.
     Auto,
@@ -80,6 +80,12 @@ pub enum KeepsContext {
     /// It must.
     Off,
 }
+
+words!(KeepsContext {
+    Auto = "auto",
+    On = "on",
+    Off = "off",
+});
 
 /// How a message travels that is too long for one paste.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -92,8 +98,7 @@ pub enum WhenTooLong {
 }
 
 /// Whether messages go as a file beside a short message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attach {
     /// If they are too long to be pasted and the chat is better at files than at parts.
     Auto,
@@ -102,6 +107,12 @@ pub enum Attach {
     /// If they are too long to be pasted, or so long that the chat would make a file of them.
     Always,
 }
+
+words!(Attach {
+    Auto = "auto",
+    Never = "never",
+    Always = "always",
+});
 
 impl Chat {
     /// All that are known.

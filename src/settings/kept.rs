@@ -14,9 +14,6 @@ use super::value::Value;
 use super::{Layers, suggestion};
 use crate::policy::Approval;
 
-const APPROVAL: &str = "Approval";
-const PLAN: &str = "plan";
-
 impl Layers {
     /// Lays what was kept over the rest; gives the rules that hold besides, and the flags that would
     /// say again what does not hold.
@@ -80,28 +77,23 @@ impl Layers {
 
     /// The `Approval` that would hold if nobody had said `plan`.
     pub(super) fn work_approval(&self) -> Approval {
-        // What is no word of the table was refused; should one come here, it permits nothing.
-        self.work_approval_word().parse().unwrap_or(Approval::Plan)
-    }
-
-    fn work_approval_word(&self) -> String {
-        let is_work = |value: &&Value| value.to_string() != PLAN;
-        let Some(key) = Key::named(APPROVAL) else {
-            return String::new();
+        let Some(key) = Key::named("Approval") else {
+            return Approval::Plan;
         };
-        let flagged = self.flags().flat_map(|layer| &layer.values);
-        let flagged = flagged.filter(|(set, _)| set.name == key.name);
-        if let Some((_, value)) = flagged.filter(|(_, value)| is_work(&value)).last() {
-            return value.to_string();
+        let is_it = |(set, _): &&(&'static Key, Value)| set.name == key.name;
+        let work = |value: &Value| {
+            let approval: Option<Approval> = value.to_string().parse().ok();
+            approval.filter(|approval| *approval != Approval::Plan)
+        };
+        let flagged = self.flags().flat_map(|layer| &layer.values).filter(is_it);
+        if let Some(approval) = flagged.filter_map(|(_, value)| work(value)).last() {
+            return approval;
         }
         let defaults = Layer::defaults();
-        let mut values = self.values_of(key, &defaults);
-        let now = values.rfind(is_work).unwrap_or(&key.default);
-        let mut kept = self.kept.iter().filter(|(set, _)| set.name == key.name);
-        match kept.next_back() {
-            Some((_, kept)) if is_work(&kept) && key.is_as_strict(kept, now) => kept.to_string(),
-            _ => now.to_string(),
-        }
+        let now = self.values_of(key, &defaults).filter_map(work).last();
+        let kept = self.kept.iter().rfind(is_it);
+        let kept = kept.and_then(|(_, value)| work(value));
+        kept.into_iter().chain(now).min().unwrap_or(Approval::Plan)
     }
 
     fn flags(&self) -> impl Iterator<Item = &Layer> {

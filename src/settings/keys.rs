@@ -7,10 +7,14 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use super::chat;
+use super::chat::{self, Attach, KeepsContext};
 use super::loosens::Loosens;
 use super::suggestion::nearest;
+use super::typed::{BackendChoice, ClipboardUse, Commands, NotifyBy, Secrets, Switch};
 use super::value::{Shape, Value};
+use crate::policy::{Approval, Grant, Network, Strictness};
+use crate::protocol::OnFailure;
+use crate::sandbox::SandboxMode;
 
 /// A day: nobody waits longer for a command.
 const LONGEST_TIMEOUT: u64 = 24 * 60 * 60;
@@ -69,55 +73,49 @@ pub static KEYS: &[Key] = &[
     ordered(
         "Commands",
         "--commands",
-        &["run", "off"],
-        &["off", "run"],
-        "run",
+        Commands::WORDS,
+        Commands::Run.word(),
         "`run` lets the model run commands; with `off` it can only work on files.",
     ),
     ordered(
         "Approval",
         "--approval",
-        &["auto", "edits", "ask", "plan"],
-        &["plan", "ask", "edits", "auto"],
-        "auto",
+        Approval::WORDS,
+        Approval::Auto.word(),
         "When to ask you: `auto`, only if a rule says so; `edits`, before every command; `ask`, before every change; `plan`, nothing changes until you approve a plan.",
     ),
     ordered(
         "Policy",
         "--policy",
-        &["normal", "strict"],
-        &["strict", "normal"],
-        "normal",
+        Strictness::WORDS,
+        Strictness::Normal.word(),
         "How strict the built-in rules are; `agent policy` shows them.",
     ),
     ordered(
         "Sandbox",
         "--sandbox",
-        &["auto", "required", "off"],
-        &["required", "auto", "off"],
-        "auto",
+        SandboxMode::WORDS,
+        SandboxMode::Auto.word(),
         "Confinement of commands: `auto`, as strong as this machine allows; `required`, run no command without a sandbox; `off`.",
     ),
     ordered(
         "SandboxBackend",
         "--sandbox-backend",
-        &["auto", "namespaces", "bubblewrap", "landlock"],
-        &["namespaces", "auto", "bubblewrap", "landlock"],
-        "auto",
+        BackendChoice::WORDS,
+        BackendChoice::Auto.word(),
         "The sandbox to use: `auto`, the strongest that works here; or only the one you name.",
     ),
     ordered(
         "Network",
         "--network",
-        &["off", "ask", "on"],
-        &["off", "ask", "on"],
-        "off",
+        Network::WORDS,
+        Network::Off.word(),
         "Network access in the sandbox: `off`, none, though on a terminal you can rerun a command that seems to need it; `ask`, such a command waits for your decision; `on`.",
     ),
     loosening(
         "Grants",
         "--grant",
-        Shape::Words(&["git-write", "network"]),
+        Shape::Words(Grant::WORDS),
         "Extra permissions: `git-write` lets commands write to the repository.",
     ),
     loosening(
@@ -160,15 +158,14 @@ pub static KEYS: &[Key] = &[
     choice(
         "StopWhenCheckPasses",
         "--stop-when-check-passes",
-        &["off", "on"],
+        Switch::WORDS,
         "End the session when the check passes after a change.",
     ),
     ordered(
         "Secrets",
         "--secrets",
-        &["on", "off"],
-        &["on", "off"],
-        "on",
+        Secrets::WORDS,
+        Secrets::On.word(),
         "Secrets in messages: `on` replaces them with placeholders, `off` sends them as they are.",
     ),
     loosening(
@@ -180,23 +177,21 @@ pub static KEYS: &[Key] = &[
     choice(
         "OnFailure",
         "--on-failure",
-        &["skip-commands", "continue"],
+        OnFailure::WORDS,
         "What to do with the remaining commands of a reply after one of its file changes failed.",
     ),
     ordered(
         "Clipboard",
         "--clipboard",
-        &["auto", "out", "off"],
-        &["off", "out", "auto"],
-        "off",
+        ClipboardUse::WORDS,
+        ClipboardUse::Off.word(),
         "Use of the clipboard: `out` copies each message to it; `auto` also takes the reply from it when it ends with this round's end mark, once you have agreed to that.",
     ),
     ordered(
         "Notify",
         "--notify",
-        &["off", "bell", "desktop"],
-        &["off", "bell", "desktop"],
-        "off",
+        NotifyBy::WORDS,
+        NotifyBy::Off.word(),
         "How to tell you that it is your turn: the terminal's bell, or a desktop or terminal notification.",
     ),
     number(
@@ -306,13 +301,13 @@ pub static KEYS: &[Key] = &[
     choice(
         "Attach",
         "--attach",
-        &["auto", "never", "always"],
+        Attach::WORDS,
         "Send a long message as a file next to a short one: `auto`, if it is too long to paste and the chat handles files well; `always`, also if the chat would turn the paste into a file.",
     ),
     choice(
         "KeepsContext",
         "--keeps-context",
-        &["auto", "on", "off"],
+        KeepsContext::WORDS,
         "Whether the chat remembers earlier messages; with `off` every message repeats the instructions, the task and the listing. `auto` depends on your `Chat`.",
     ),
     number(
@@ -406,12 +401,11 @@ const fn loosening(
     }
 }
 
-/// Words of which some permit more than others, from the strictest to the loosest in `order`.
+/// Words of which some permit more than others, the strictest first.
 const fn ordered(
     name: &'static str,
     flag: &'static str,
     words: &'static [&'static str],
-    order: &'static [&'static str],
     default: &'static str,
     meaning: &'static str,
 ) -> Key {
@@ -421,7 +415,7 @@ const fn ordered(
         default: Value::Text(Cow::Borrowed(default)),
         shape: Shape::Choice(words),
         meaning,
-        loosens: Loosens::Words(order),
+        loosens: Loosens::Later,
     }
 }
 
@@ -514,10 +508,10 @@ impl Key {
         let trust = match self.loosens {
             Loosens::Outside => "; outside of the base directory with [trust](#trust)".to_owned(),
             Loosens::Filled => "; with [trust](#trust)".to_owned(),
-            Loosens::Words(_) if !looser.is_empty() => {
+            Loosens::Later if !looser.is_empty() => {
                 format!("; {} with [trust](#trust)", looser.join(" and "))
             }
-            Loosens::Never | Loosens::Words(_) | Loosens::Adds | Loosens::Limit => String::new(),
+            Loosens::Never | Loosens::Later | Loosens::Adds | Loosens::Limit => String::new(),
         };
         format!(
             "| `{}` | `{}` | {}{trust} | `{}` | {} |\n",

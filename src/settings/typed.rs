@@ -1,30 +1,79 @@
 //! Settings with a few values, and lists, as types: read once, here.
 //!
-//! The words are those of the table `KEYS`, which also says which value is the stricter one. A list is
-//! one text in the layers, and comes out as its items.
+//! Each value has a word, by which flags, the environment and files name it; the table `KEYS` takes its
+//! words and their order from here. A list is one text in the layers, and comes out as its items.
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serializer};
 
 use super::chat::Chat;
 use super::value::PATH_SEPARATOR;
 use crate::policy::Grant;
+use crate::protocol::words;
 use crate::sandbox::Backend;
 
-/// The sandbox to use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+/// The right of the model to run commands; the strictest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Commands {
+    /// They are refused; the model only works on files.
+    Off,
+    /// They run.
+    Run,
+}
+
+words!(Commands {
+    Off = "off",
+    Run = "run",
+});
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switch {
+    /// It is not.
+    Off,
+    /// It is so.
+    On,
+}
+
+words!(Switch {
+    Off = "off",
+    On = "on",
+});
+
+/// The fate of secrets in messages; the strictest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Secrets {
+    /// Placeholders stand for them.
+    On,
+    /// They are sent as they are.
+    Off,
+}
+
+words!(Secrets {
+    On = "on",
+    Off = "off",
+});
+
+/// The sandbox to use; the strictest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BackendChoice {
-    /// The strongest that works here.
-    Auto,
     /// Our own namespaces, or none.
     Namespaces,
+    /// The strongest that works here.
+    Auto,
     /// Bubblewrap, or none.
     Bubblewrap,
     /// Landlock, or none.
     Landlock,
 }
+
+words!(BackendChoice {
+    Namespaces = "namespaces",
+    Auto = "auto",
+    Bubblewrap = "bubblewrap",
+    Landlock = "landlock",
+});
 
 impl BackendChoice {
     /// The only one to use, if one is named.
@@ -38,21 +87,25 @@ impl BackendChoice {
     }
 }
 
-/// The use of the clipboard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+/// The use of the clipboard; the strictest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClipboardUse {
-    /// Messages go there, and replies come from there.
-    Auto,
-    /// Messages go there.
-    Out,
     /// It is not used.
     Off,
+    /// Messages go there.
+    Out,
+    /// Messages go there, and replies come from there.
+    Auto,
 }
 
-/// The way to tell a person that it is their turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+words!(ClipboardUse {
+    Off = "off",
+    Out = "out",
+    Auto = "auto",
+});
+
+/// The way to tell a person that it is their turn; the strictest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NotifyBy {
     /// The lines on the terminal alone.
     Off,
@@ -62,17 +115,19 @@ pub enum NotifyBy {
     Desktop,
 }
 
+words!(NotifyBy {
+    Off = "off",
+    Bell = "bell",
+    Desktop = "desktop",
+});
+
 /// Permissions, separated by commas.
 pub(super) mod grants {
     use super::{Deserialize as _, Deserializer, Grant, Serializer};
     use serde::de::Error as _;
 
     pub(crate) fn serialize<S: Serializer>(grants: &[Grant], out: S) -> Result<S::Ok, S::Error> {
-        let word = |grant: &Grant| match grant {
-            Grant::GitWrite => "git-write",
-            Grant::Network => "network",
-        };
-        let words: Vec<&str> = grants.iter().map(word).collect();
+        let words: Vec<&str> = grants.iter().map(|grant| grant.word()).collect();
         out.serialize_str(&words.join(","))
     }
 
@@ -134,7 +189,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::super::keys::KEYS;
-    use super::super::loosens::Loosens;
+    use super::super::value::Shape;
     use super::super::{Settings, extract};
     use super::*;
 
@@ -142,10 +197,9 @@ mod tests {
     #[test]
     fn the_types_have_the_words_of_the_table() {
         let defaults = serde_json::to_value(Settings::default()).unwrap();
-        let is_word = |key: &&super::super::Key| matches!(key.loosens, Loosens::Words(_));
-        for key in KEYS.iter().filter(is_word) {
-            let Loosens::Words(words) = key.loosens else {
-                unreachable!()
+        for key in KEYS {
+            let Shape::Choice(words) = key.shape else {
+                continue;
             };
             for word in words {
                 let mut values: BTreeMap<String, serde_json::Value> =

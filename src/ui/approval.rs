@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-use super::plain::count;
+use crate::number::count;
 use super::wrap::{cut, folded};
 use super::{diff, escape_line, escape_text, news};
 use crate::protocol::{Event, QuestionKind};

@@ -19,7 +19,7 @@ use crate::approve::{
 };
 use crate::error::Result;
 use crate::interrupt::Interrupt;
-use crate::mailbox::Doorbell;
+use crate::watch::Doorbell;
 use crate::protocol::{AcceptedLines, ClipboardNews, Event, QuestionKind, QuestionLife, is_yes};
 
 /// How many questions are answered at a time.

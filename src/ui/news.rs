@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::plain::{DIM, RenderContext, count};
+use super::plain::{DIM, RenderContext};
 use super::{Volume, escape_line, escape_text};
 use crate::approve::Question;
+use crate::number::count;
 use crate::protocol::{
     AcceptedLines, Bounded, Circling, ClipboardNews, Event, Housekeeping, KeptSecret, OutwardLink,
     QuestionKind, Recovery, SandboxProperty, UncoveredFile,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::escape_line;
-use super::plain::{BOLD, DIM, YELLOW, count, shown};
-use crate::number::grouped;
+use super::plain::{BOLD, DIM, YELLOW, shown};
+use crate::number::{count, grouped};
 use crate::protocol::Event;
 
 /// More lines than these about what was left out nobody reads.

@@ -10,7 +10,7 @@ use super::step::{FAILURE_LINES, elapsed, step, tail};
 use super::wrap::fold;
 use super::{approval, escape_line, escape_text, live, markdown, news, outbox};
 use crate::error::{Error, Kind};
-use crate::number::grouped;
+use crate::number::{count, grouped};
 use crate::protocol::{Event, Issue, Outcome, Repair, Status};
 
 pub(super) const BOLD: Style = Style::new().bold();
@@ -371,12 +371,6 @@ fn clipped(text: &str, max: usize) -> String {
     } else {
         start
     }
-}
-
-/// `1 file`, `2 files`, `12,345 files`.
-pub fn count(amount: usize, noun: &str) -> String {
-    let plural = if amount == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(amount as u64))
 }
 
 #[cfg(test)]

@@ -5,4 +5,5 @@ pub mod error;
 pub mod fs;
 pub mod line_diff;
 pub mod platform;
+pub mod watch;
 pub mod workspace;

@@ -32,13 +32,10 @@ mod windows;
 mod wrappers;
 
 use std::path::Path;
-use std::str::FromStr;
 
-use serde::de::IntoDeserializer;
-use serde::de::value::Error as ValueError;
 use serde::{Deserialize, Serialize};
 
-use agent_protocol::{Command, RelPath};
+use agent_protocol::{Command, RelPath, words};
 pub use programs::{FoundProgram, ProgramLookup};
 pub use reading::Dialect;
 pub use rules::{Rule, RuleProblem};
@@ -86,35 +83,44 @@ pub struct Ruling {
     pub needs: Option<Grant>,
 }
 
-/// When the person is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+/// When the person is asked; the strictest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Approval {
+    /// Only steps that read are executed.
+    Plan,
+    /// Every change is asked about.
+    Ask,
+    /// File changes are executed; commands are asked about.
+    Edits,
     /// Steps that the rules allow are executed.
     #[default]
     Auto,
-    /// File changes are executed; commands are asked about.
-    Edits,
-    /// Every change is asked about.
-    Ask,
-    /// Only steps that read are executed.
-    Plan,
 }
 
-/// How much is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+words!(Approval {
+    Plan = "plan",
+    Ask = "ask",
+    Edits = "edits",
+    Auto = "auto",
+});
+
+/// How much is refused; the strictest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Strictness {
+    /// Also every forced removal, downloads, reading the environment and user administration.
+    Strict,
     /// Obvious destruction.
     #[default]
     Normal,
-    /// Also every forced removal, downloads, reading the environment and user administration.
-    Strict,
 }
 
+words!(Strictness {
+    Strict = "strict",
+    Normal = "normal",
+});
+
 /// A permission that only the person can give.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Grant {
     /// Writing to `.git`, except for its hooks and configuration.
     GitWrite,
@@ -122,9 +128,13 @@ pub enum Grant {
     Network,
 }
 
-/// Access of commands to the network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+words!(Grant {
+    GitWrite = "git-write",
+    Network = "network",
+});
+
+/// Access of commands to the network; the strictest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Network {
     /// No network. On a terminal, a command that seems to have needed it is offered again.
     #[default]
@@ -134,6 +144,12 @@ pub enum Network {
     /// Network access.
     On,
 }
+
+words!(Network {
+    Off = "off",
+    Ask = "ask",
+    On = "on",
+});
 
 /// How commands are confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -150,49 +166,6 @@ pub enum CommandConfinement {
     SwitchedOff,
     /// This machine has no sandbox and the settings require one. No command runs.
     Required,
-}
-
-/// A word that is not among the accepted ones.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{written}` is not one of {allowed}")]
-pub struct UnknownWord {
-    written: String,
-    allowed: &'static str,
-}
-
-/// Implements `FromStr` for an enum: the words of settings and flags are those of its serialisation.
-macro_rules! from_words {
-    ($type:ty, $allowed:literal) => {
-        impl FromStr for $type {
-            type Err = UnknownWord;
-
-            fn from_str(text: &str) -> Result<Self, UnknownWord> {
-                let word = text.to_ascii_lowercase();
-                let read: Result<Self, ValueError> = Self::deserialize(word.into_deserializer());
-                read.map_err(|_| UnknownWord {
-                    written: text.to_owned(),
-                    allowed: $allowed,
-                })
-            }
-        }
-    };
-}
-
-from_words!(Approval, "`auto`, `edits`, `ask`, `plan`");
-from_words!(Strictness, "`normal`, `strict`");
-from_words!(Network, "`off`, `ask`, `on`");
-from_words!(Grant, "`git-write`, `network`");
-
-impl Approval {
-    /// The word used in settings and flags.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Edits => "edits",
-            Self::Ask => "ask",
-            Self::Plan => "plan",
-        }
-    }
 }
 
 /// The rules that the person wrote.

@@ -1,13 +1,15 @@
 //! What follows when a step of a reply fails.
 
-use serde::{Deserialize, Serialize};
-
 /// The fate of the commands of a reply after one of its file changes failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFailure {
     /// They are skipped: they would run on files that are not as the model thinks.
     SkipCommands,
     /// They run all the same.
     Continue,
 }
+
+crate::words!(OnFailure {
+    SkipCommands = "skip-commands",
+    Continue = "continue",
+});

@@ -16,6 +16,7 @@ mod seen;
 pub mod selection;
 mod staged;
 pub mod unseen;
+mod words;
 
 pub use command::{Command, ContentSource, END_OF_FILE, Edit, Pattern, Replacement, Step};
 pub use event::{
@@ -34,3 +35,8 @@ pub use round::{EndMark, SessionId, SessionIdProblem};
 pub use seen::{KnownExtent, ReadRequest, SeenFiles, ShownLines};
 pub use selection::Selection;
 pub use staged::{StagedBatch, StagedChange, StagedFile, StagedLines, StagedStep};
+pub use words::UnknownWord;
+
+// The macro `words` needs it where it is used.
+#[doc(hidden)]
+pub use serde;

@@ -1,94 +1,162 @@
 //! The commands of the prompt line, each with the verb that it stands for.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
+use clap::{Args, Command};
+
+use super::super::Verb;
+use super::super::approve::Decline;
 use crate::settings::nearest;
 
 /// A command of the prompt.
-#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Word {
     /// What follows the slash.
-    pub(super) name: &'static str,
-    /// The verb with its first arguments; none for what only the prompt can do.
-    pub(super) verb: &'static [&'static str],
+    name: &'static str,
+    /// The verb that it stands for, as it would be typed in a shell; empty for what only the prompt
+    /// can do.
+    verb: &'static str,
     /// What it does.
     meaning: &'static str,
+    /// Understands what follows the name, split as a shell does.
+    read: fn(Vec<String>) -> Result<SlashCommand, clap::Error>,
 }
 
-const fn word(name: &'static str, verb: &'static [&'static str], meaning: &'static str) -> Word {
-    Word {
-        name,
-        verb,
-        meaning,
+/// A line with a slash, as it was understood.
+#[derive(Debug)]
+pub(super) enum SlashCommand {
+    /// A verb with its arguments.
+    Verb(Box<Verb>),
+    /// Nothing to do but to tell the person this.
+    Tell(String),
+    /// The person leaves.
+    Quit,
+}
+
+/// Reads the arguments of a verb, without options of the program: those of the loop hold.
+fn read<A: Args>(
+    name: &'static str,
+    words: Vec<String>,
+    verb: fn(A) -> Verb,
+) -> Result<SlashCommand, clap::Error> {
+    let mut grammar = A::augment_args(Command::new(name).no_binary_name(true));
+    let matches = grammar.try_get_matches_from_mut(words);
+    let arguments = matches.and_then(|matches| A::from_arg_matches(&matches));
+    match arguments {
+        Ok(arguments) => Ok(SlashCommand::Verb(Box::new(verb(arguments)))),
+        Err(message) => Err(message.format(&mut grammar)),
     }
 }
 
+/// A command that is a verb of the same arguments.
+macro_rules! verb {
+    ($name:literal, $verb:literal, $variant:ident, $meaning:literal) => {
+        Word {
+            name: $name,
+            verb: $verb,
+            meaning: $meaning,
+            read: |words| read(concat!("/", $name), words, Verb::$variant),
+        }
+    };
+}
+
 /// All commands, in the order of the help.
-pub(super) const WORDS: &[Word] = &[
-    word("copy", &["copy"], "put the message on the clipboard again"),
-    word("paste", &["paste"], "take the reply from the clipboard"),
-    word(
-        "edit",
-        &["paste", "--edit"],
-        "paste the reply in your editor",
-    ),
-    word(
-        "status",
-        &["status"],
-        "where things stand, and what to do now",
-    ),
-    word("add", &["add"], "show files in the next message"),
-    word("plan", &["plan"], "the model's plan"),
-    word("diff", &["diff"], "what the latest round changed"),
-    word("undo", &["undo"], "take the latest round back"),
-    word("redo", &["redo"], "redo what was undone"),
-    word("show", &["show"], "the conversation so far"),
-    word(
-        "approve",
-        &["approve"],
-        "approve what waits for your decision",
-    ),
-    word("decline", &["decline"], "decline it; the reason may follow"),
-    word("check", &["check"], "run the check command now"),
-    word(
-        "handoff",
-        &["handoff"],
-        "rewrite the message for another chat",
-    ),
-    word("settings", &["config"], "the settings in force"),
-    word("help", &[], "this list"),
-    word("quit", &[], "stop; `agent resume` goes on"),
+static WORDS: &[Word] = &[
+    verb!("copy", "copy", Copy, "put the message on the clipboard again"),
+    verb!("paste", "paste", Paste, "take the reply from the clipboard"),
+    Word {
+        name: "edit",
+        verb: "paste --edit",
+        meaning: "paste the reply in your editor",
+        read: |mut words| {
+            words.insert(0, "--edit".to_owned());
+            read("/edit", words, Verb::Paste)
+        },
+    },
+    verb!("status", "status", Status, "where things stand, and what to do now"),
+    verb!("add", "add", Add, "show files in the next message"),
+    verb!("plan", "plan", Plan, "the model's plan"),
+    verb!("diff", "diff", Diff, "what the latest round changed"),
+    verb!("undo", "undo", Undo, "take the latest round back"),
+    verb!("redo", "redo", Redo, "redo what was undone"),
+    verb!("show", "show", Show, "the conversation so far"),
+    verb!("approve", "approve", Approve, "approve what waits for your decision"),
+    Word {
+        name: "decline",
+        verb: "decline",
+        meaning: "decline it; the reason may follow",
+        read: |words| match Decline::in_plain_words(&words) {
+            Some(decline) => Ok(SlashCommand::Verb(Box::new(Verb::Decline(decline)))),
+            None => read("/decline", words, Verb::Decline),
+        },
+    },
+    verb!("check", "check", Check, "run the check command now"),
+    verb!("handoff", "handoff", Handoff, "rewrite the message for another chat"),
+    verb!("settings", "config", Config, "the settings in force"),
+    Word {
+        name: "help",
+        verb: "",
+        meaning: "this list",
+        read: |_| Ok(SlashCommand::Tell(help())),
+    },
+    Word {
+        name: "quit",
+        verb: "",
+        meaning: "stop; `agent resume` goes on",
+        read: |_| Ok(SlashCommand::Quit),
+    },
 ];
 
-/// What a line means.
+/// What a line is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Meant<'a> {
+pub(super) enum Recognised<'a> {
     /// A word for the model.
     Note,
     /// This command, with what follows it.
     Command(&'static Word, &'a str),
-    /// The beginning of several commands.
-    Several(Vec<String>),
-    /// Meant as a command, and none; with a hint.
-    Unknown(String),
+    /// Meant as a command, and none, or perhaps one of several; with a word about it.
+    Unclear(String),
 }
 
-/// Reads a line: a command may be shortened as long as it is clear.
-pub(super) fn read(line: &str) -> Meant<'_> {
+impl PartialEq for Word {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Word {}
+
+impl fmt::Debug for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/{}", self.name)
+    }
+}
+
+impl Word {
+    /// Understands what follows the name.
+    pub(super) fn understand(&self, rest: &str) -> SlashCommand {
+        match (self.read)(split(rest)) {
+            Ok(command) => command,
+            Err(message) => SlashCommand::Tell(message.to_string().trim_end().to_owned()),
+        }
+    }
+}
+
+/// Recognises a line: a command may be shortened as long as it is clear.
+pub(super) fn recognise(line: &str) -> Recognised<'_> {
     let Some(text) = line.trim().strip_prefix('/') else {
-        return Meant::Note;
+        return Recognised::Note;
     };
     let is_indented = line.starts_with(char::is_whitespace);
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     if let Some(word) = WORDS.iter().find(|word| word.name == name) {
-        return Meant::Command(word, rest.trim());
+        return Recognised::Command(word, rest.trim());
     }
     if text.is_empty() && !is_indented {
-        return Meant::Unknown("`/help` shows the commands.".to_owned());
+        return Recognised::Unclear("`/help` shows the commands.".to_owned());
     }
     // A path is no command.
     if name.is_empty() || !name.chars().all(|letter| letter.is_ascii_alphabetic()) {
-        return Meant::Note;
+        return Recognised::Note;
     }
     let fitting: Vec<&Word> = WORDS
         .iter()
@@ -96,15 +164,16 @@ pub(super) fn read(line: &str) -> Meant<'_> {
         .collect();
     match fitting.as_slice() {
         // The way to say something that only looks like a command.
-        [] if is_indented => Meant::Note,
-        [] => Meant::Unknown(unknown(name)),
-        [word] => Meant::Command(word, rest.trim()),
-        several => Meant::Several(
-            several
+        [] if is_indented => Recognised::Note,
+        [] => Recognised::Unclear(unknown(name)),
+        [word] => Recognised::Command(word, rest.trim()),
+        several => {
+            let names: Vec<String> = several
                 .iter()
                 .map(|word| format!("`/{}`", word.name))
-                .collect(),
-        ),
+                .collect();
+            Recognised::Unclear(format!("That may be {}.", names.join(" or ")))
+        }
     }
 }
 
@@ -134,8 +203,8 @@ pub(super) fn help() -> String {
     );
     for word in WORDS {
         let verb = match word.verb {
-            [] => String::new(),
-            verb => format!(" (`agent {}`)", verb.join(" ")),
+            "" => String::new(),
+            verb => format!(" (`agent {verb}`)"),
         };
         let _ = writeln!(text, "  /{:<9} {}{verb}", word.name, word.meaning);
     }
@@ -143,27 +212,6 @@ pub(super) fn help() -> String {
         "They take the same options as the commands: `/diff --round 2`, `/undo --to 1`, `/copy --part 2`.",
     );
     text
-}
-
-/// The arguments of the verb: what follows is split as a shell does, quotes and all.
-pub(super) fn arguments(word: &Word, rest: &str) -> Vec<String> {
-    let mut arguments: Vec<String> = word.verb.iter().map(ToString::to_string).collect();
-    let given = split(rest);
-    let is_number = |text: &String| text == "all" || text.parse::<u32>().is_ok();
-    if word.name == "decline" && !given.iter().any(|argument| argument.starts_with('-')) {
-        let reason: Vec<String> = given
-            .iter()
-            .skip_while(|text| is_number(text))
-            .cloned()
-            .collect();
-        arguments.extend(given.into_iter().take_while(is_number));
-        if !reason.is_empty() {
-            arguments.push(format!("--reason={}", reason.join(" ")));
-        }
-    } else {
-        arguments.extend(given);
-    }
-    arguments
 }
 
 fn split(text: &str) -> Vec<String> {
@@ -187,18 +235,17 @@ fn split(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
-
-    use super::super::super::parse_line;
     use super::*;
 
     #[track_caller]
     fn case(line: &str, expected: Option<(&str, &str)>) {
-        match (read(line), expected) {
-            (Meant::Command(word, rest), Some(expected)) => {
+        match (recognise(line), expected) {
+            (Recognised::Command(word, rest), Some(expected)) => {
                 assert_eq!((word.name, rest), expected);
             }
-            (Meant::Command(..), None) | (_, Some(_)) => panic!("{line}: {:?}", read(line)),
+            (Recognised::Command(..), None) | (_, Some(_)) => {
+                panic!("{line}: {:?}", recognise(line))
+            }
             _ => {}
         }
     }
@@ -210,10 +257,8 @@ mod tests {
         case("/u", Some(("undo", "")));
         case("/STAT", Some(("status", "")));
         case("/s", None);
-        assert_eq!(
-            read("/h"),
-            Meant::Several(vec!["`/handoff`".to_owned(), "`/help`".to_owned()])
-        );
+        let either = "That may be `/handoff` or `/help`.".to_owned();
+        assert_eq!(recognise("/h"), Recognised::Unclear(either));
     }
 
     #[test]
@@ -225,40 +270,62 @@ mod tests {
             " /tmp",
             "",
         ] {
-            assert_eq!(read(line), Meant::Note, "{line}");
+            assert_eq!(recognise(line), Recognised::Note, "{line}");
         }
-        assert!(matches!(read("/ "), Meant::Unknown(_)));
-        let unknown = read("/statsu");
-        assert!(matches!(&unknown, Meant::Unknown(hint) if hint.contains("`/status`?")));
+        assert!(matches!(recognise("/ "), Recognised::Unclear(_)));
+        let unknown = recognise("/statsu");
+        assert!(matches!(&unknown, Recognised::Unclear(hint) if hint.contains("`/status`?")));
+    }
+
+    fn understood(line: &str) -> SlashCommand {
+        match recognise(line) {
+            Recognised::Command(word, rest) => word.understand(rest),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn verb(line: &str) -> Verb {
+        match understood(line) {
+            SlashCommand::Verb(verb) => *verb,
+            other => panic!("{line}: {other:?}"),
+        }
     }
 
     #[test]
-    fn every_command_is_a_verb() {
+    fn a_slash_command_is_the_same_value_as_its_verb() {
+        use std::ffi::OsString;
         for word in WORDS.iter().filter(|word| !word.verb.is_empty()) {
-            let line = std::iter::once("agent").chain(word.verb.iter().copied());
-            let parsed = parse_line(line.map(OsString::from));
-            assert!(parsed.is_ok(), "/{}: {parsed:?}", word.name);
+            let line = std::iter::once("agent").chain(word.verb.split(' '));
+            let typed = super::super::super::Cli::read(line.map(OsString::from)).unwrap();
+            let entered = verb(&format!("/{}", word.name));
+            assert_eq!(format!("{entered:?}"), format!("{:?}", typed.verb));
             assert!(help().contains(&format!("/{} ", word.name)));
         }
+        let Verb::Diff(diff) = verb("/diff --round 2 'ab 12'") else {
+            panic!("no diff");
+        };
+        let expected = r#"Diff { id: Some("ab 12"), round: Some(2), stat: false }"#;
+        assert_eq!(format!("{diff:?}"), expected);
+    }
+
+    #[test]
+    fn a_mistyped_option_is_told_with_the_usage_of_the_command() {
+        let SlashCommand::Tell(text) = understood("/diff --bad") else {
+            panic!("it was understood");
+        };
+        assert!(text.contains("--bad") && text.contains("/diff"), "{text}");
     }
 
     #[test]
     fn a_decline_may_say_why_in_plain_words() {
-        let decline = |rest| {
-            let Meant::Command(word, rest) = read(rest) else {
-                panic!("{rest}");
-            };
-            arguments(word, rest)
-        };
-        assert_eq!(
-            decline("/decline 2 don't do it"),
-            ["decline", "2", "--reason=don't do it"]
-        );
-        assert_eq!(decline("/decline all"), ["decline", "all"]);
-        assert_eq!(
-            decline("/decline 1 --reason \"too much\""),
-            ["decline", "1", "--reason", "too much"]
-        );
+        let decline = |line| format!("{:?}", verb(line));
+        let keys = r#"[Key("1"), Key("2")]"#;
+        let why = decline("/decline 1 2 don't do it");
+        assert!(why.contains(keys) && why.contains(r#"Some("don't do it")"#), "{why}");
+        let all = decline("/decline all");
+        assert!(all.contains("[All]") && all.contains("reason: None"), "{all}");
+        let option = decline("/decline 1 --reason \"too much\"");
+        assert!(option.contains(r#"Some("too much")"#), "{option}");
     }
 
     #[test]

@@ -8,8 +8,9 @@ use std::fmt::Write as _;
 use clap::builder::styling::Style;
 use clap::{Arg, Args as _, Command, Subcommand as _};
 
-use super::super::{Common, Verb, build_info};
+use super::super::{Common, Verb};
 use super::topics::TOPICS;
+use crate::services::doctor::build_info;
 use crate::settings::{GROUPS, Shape};
 
 /// The verbs of which the help shows every setting.

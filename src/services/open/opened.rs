@@ -4,12 +4,11 @@
 use std::path::PathBuf;
 
 use super::super::{Caller, choices, find};
-use super::{FirstRun, assemble, settings_with, warning, wishes};
+use super::{FirstRun, assemble, settings, warning, wishes};
 use crate::agent::Agent;
 use crate::approve::Person;
 use crate::courier::Wishes;
 use crate::error::{Error, Result};
-use crate::interrupt::Interrupt;
 use crate::session::{Choices, Session, Store};
 use crate::settings::Paths;
 
@@ -72,8 +71,7 @@ fn parts(
     first_run: FirstRun,
     find: impl FnOnce(&Store, &dyn Person) -> Result<Option<Session>>,
 ) -> Result<Parts> {
-    let interrupt = Interrupt::from_signals()?;
-    let (base, loaded) = settings_with(caller, first_run, &interrupt)?;
+    let (base, loaded) = settings(caller, first_run)?;
     for notice in &loaded.notices {
         caller.say(notice);
     }
@@ -98,7 +96,7 @@ fn parts(
         &loaded,
         trust,
         caller.person.clone(),
-        interrupt,
+        caller.interrupt.clone(),
     )?;
     let sessions = agent.store.directory();
     choices::remember_check(trust, sessions, &choices);

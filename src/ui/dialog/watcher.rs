@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 
 use crate::approve::Answer;
-use crate::mailbox::{Doorbell, Waker};
+use crate::watch::{Doorbell, Waker};
 
 /// Rings when something happens to the decision files.
 #[derive(Debug)]

@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::Finding;
-use crate::courier::{Clipboard, Surroundings};
-use crate::mailbox::Doorbell;
+use crate::courier::{Clipboard, Surroundings, TerminalLine};
+use crate::watch::Doorbell;
 use crate::platform::programs;
 use crate::sandbox::{self, Backend, SandboxMode, Strength};
 use crate::settings::{Base, Loaded};
-use crate::ui::Ui;
 
 /// What the settings say about the sandbox.
 pub(super) struct WantedSandbox {
@@ -42,7 +41,7 @@ impl WantedSandbox {
 }
 
 /// Everything about the machine.
-pub(super) fn findings(wanted: &WantedSandbox, ui: &Ui) -> Vec<Finding> {
+pub(super) fn findings(wanted: &WantedSandbox, terminal: &dyn TerminalLine) -> Vec<Finding> {
     // Tried anew, not remembered: that is what this verb is for.
     let launcher = Path::new("/proc/self/exe");
     let strength = sandbox::probe(launcher, &wanted.workspace, wanted.backend);
@@ -57,7 +56,7 @@ pub(super) fn findings(wanted: &WantedSandbox, ui: &Ui) -> Vec<Finding> {
     ));
     findings.push(watching());
     findings.extend(watch_limits());
-    findings.push(clipboard(ui));
+    findings.push(clipboard(terminal));
     findings
 }
 
@@ -177,8 +176,8 @@ fn watch_limits() -> Option<Finding> {
 }
 
 /// The ways to the clipboard, in the order in which they are tried.
-fn clipboard(ui: &Ui) -> Finding {
-    let ways = Clipboard::of(Surroundings::of_this_process()).ways_out(ui);
+fn clipboard(terminal: &dyn TerminalLine) -> Finding {
+    let ways = Clipboard::of(Surroundings::of_this_process()).ways_out(terminal);
     if ways.is_empty() {
         return Finding::warning(
             "there is no way to a clipboard here",

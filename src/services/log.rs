@@ -7,16 +7,16 @@ use std::sync::Mutex;
 
 use tracing_subscriber::EnvFilter;
 
+use super::Caller;
 use crate::agent::Agent;
 use crate::secrets;
 use crate::session::Session;
-use crate::ui::Ui;
 
 /// The variable that says what is traced, as in `AGENT_LOG=agent=trace`.
 const VARIABLE: &str = "AGENT_LOG";
 
 /// Begins the trace; a session without one is as good as with it, so trouble is only told.
-pub(super) fn start(agent: &Agent, session: &Session, ui: &Ui) {
+pub(super) fn start(caller: &Caller, agent: &Agent, session: &Session) {
     let path = agent.store.folder(&session.session_id).join("agent.log");
     let mut options = OpenOptions::new();
     options.create(true).append(true);
@@ -24,7 +24,7 @@ pub(super) fn start(agent: &Agent, session: &Session, ui: &Ui) {
     let file = match options.open(&path) {
         Ok(file) => file,
         Err(cause) => {
-            ui.say(&format!("No log is written: `{}`: {cause}", path.display()));
+            caller.say(format!("No log is written: `{}`: {cause}", path.display()));
             return;
         }
     };

@@ -1,4 +1,4 @@
-//! The alarm clock of the inbox: what the kernel reports, and who else may end a wait.
+//! Watches a directory: what the kernel reports about it, and who else may end a wait.
 //!
 //! Reports are folded into one small state at once, instead of being queued: a program that writes
 //! without end while nobody waits costs no memory, and a watcher that dies leaves a wait that
@@ -21,7 +21,7 @@ const REPORTS_CLOSING: bool = cfg!(any(target_os = "linux", target_os = "android
 
 /// The last thing that happened to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Touch {
+pub enum Touch {
     /// It was made, changed or removed.
     Changed,
     /// It was written by a program that has yet to close it, and the closing will be reported.
@@ -34,24 +34,24 @@ pub(super) enum Touch {
 
 impl Touch {
     /// True if the file may be complete now.
-    pub(super) fn is_end(self) -> bool {
+    pub fn is_end(self) -> bool {
         matches!(self, Self::Closed | Self::Placed)
     }
 }
 
 /// Events since the last wait.
 #[derive(Debug, Default)]
-pub(super) struct Signals {
+pub struct Signals {
     /// Somebody wants the waiting thread.
-    pub(super) woken: bool,
+    pub woken: bool,
     /// Something happened that calls for a look at the directory.
-    pub(super) stirred: bool,
+    pub stirred: bool,
     /// The watched directory itself went away.
-    pub(super) lost: bool,
+    pub lost: bool,
     /// Reports may be missing from now on.
-    pub(super) trouble: Option<notify::Error>,
+    pub trouble: Option<WatchTrouble>,
     /// The events by file.
-    pub(super) touched: HashMap<OsString, Touch>,
+    pub touched: HashMap<OsString, Touch>,
 }
 
 impl Signals {
@@ -67,7 +67,7 @@ impl Signals {
         let event = match report {
             Ok(event) => event,
             Err(trouble) => {
-                self.trouble = Some(trouble);
+                self.trouble = Some(trouble.into());
                 return;
             }
         };
@@ -121,7 +121,7 @@ impl Bell {
     }
 }
 
-/// Ends the wait of an inbox from another thread.
+/// Ends a wait from another thread.
 #[derive(Debug, Clone)]
 pub struct Waker(Arc<Bell>);
 
@@ -134,16 +134,16 @@ impl Waker {
 
 /// A watch on a directory, or the mere intention where the platform refuses.
 #[derive(Debug)]
-pub(super) struct InboxWatch {
+pub struct DirectoryWatch {
     bell: Arc<Bell>,
     /// With a token that its reports must find alive: a watcher goes on for a while after it was
     /// dropped.
     watcher: Option<(RecommendedWatcher, Arc<()>)>,
 }
 
-impl InboxWatch {
+impl DirectoryWatch {
     /// A watch that reports nothing yet.
-    pub(super) fn idle() -> Self {
+    pub fn idle() -> Self {
         Self {
             bell: Arc::default(),
             watcher: None,
@@ -151,7 +151,7 @@ impl InboxWatch {
     }
 
     /// Watches the directory from now on, and nothing else.
-    pub(super) fn start(&mut self, directory: &Path) -> notify::Result<()> {
+    pub fn start(&mut self, directory: &Path) -> Result<(), WatchTrouble> {
         self.stop();
         let token = Arc::new(());
         let alive = Arc::downgrade(&token);
@@ -168,7 +168,7 @@ impl InboxWatch {
     }
 
     /// Gives the watch up, and forgets what it said about the directory as a whole.
-    pub(super) fn stop(&mut self) {
+    pub fn stop(&mut self) {
         self.watcher = None;
         let mut signals = self.bell.signals();
         signals.lost = false;
@@ -176,12 +176,12 @@ impl InboxWatch {
     }
 
     /// A handle that ends a wait from another thread.
-    pub(super) fn waker(&self) -> Waker {
+    pub fn waker(&self) -> Waker {
         Waker(Arc::clone(&self.bell))
     }
 
     /// Takes what happened since the last wait, waiting for something until `deadline`.
-    pub(super) fn wait_until(&self, deadline: Instant) -> Signals {
+    pub fn wait_until(&self, deadline: Instant) -> Signals {
         let mut signals = self.bell.signals();
         while signals.is_quiet() {
             let rest = deadline.saturating_duration_since(Instant::now());
@@ -203,19 +203,19 @@ impl InboxWatch {
 ///
 /// For what is not a reply: an outbox that appears, a note that is left.
 #[derive(Debug)]
-pub struct Doorbell(InboxWatch);
+pub struct Doorbell(DirectoryWatch);
 
 impl Doorbell {
     /// Watches a directory; where the platform refuses, `wait` still returns once a second.
     pub fn on(directory: &Path) -> Self {
-        let mut watch = InboxWatch::idle();
+        let mut watch = DirectoryWatch::idle();
         let _ = watch.start(directory);
         Self(watch)
     }
 
     /// True if the platform can watch this directory.
     pub fn rings(directory: &Path) -> bool {
-        InboxWatch::idle().start(directory).is_ok()
+        DirectoryWatch::idle().start(directory).is_ok()
     }
 
     /// A handle that ends a wait from another thread.
@@ -234,35 +234,36 @@ impl Doorbell {
     }
 }
 
-/// Why a watch does not work, without the path.
-pub(super) fn cause(trouble: &notify::Error) -> String {
-    match &trouble.kind {
-        notify::ErrorKind::Io(cause) => cause.to_string(),
-        notify::ErrorKind::Generic(text) => text.clone(),
-        notify::ErrorKind::MaxFilesWatch => "the limit on watches is met".to_owned(),
-        kind => format!("{kind:?}"),
-    }
+/// Why a watch does not work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchTrouble {
+    /// The cause, without the path.
+    pub cause: String,
+    /// The limit of the system that was met, as `sysctl` takes it with a larger value.
+    pub raise: Option<&'static str>,
 }
 
-/// The remedy for a watch that does not work.
-pub(super) fn remedy(trouble: &notify::Error) -> String {
-    // Linux says "too many open files" when the user has too many watchers.
-    const TOO_MANY_OPEN: i32 = 24;
-    match &trouble.kind {
-        notify::ErrorKind::MaxFilesWatch => raise("fs.inotify.max_user_watches", 524_288),
-        notify::ErrorKind::Io(cause)
-            if cfg!(target_os = "linux") && cause.raw_os_error() == Some(TOO_MANY_OPEN) =>
-        {
-            raise("fs.inotify.max_user_instances", 512)
-        }
-        _ => "nothing is lost: the inbox is looked at once a second".to_owned(),
+impl From<notify::Error> for WatchTrouble {
+    fn from(trouble: notify::Error) -> Self {
+        // Linux says "too many open files" when the user has too many watchers.
+        const TOO_MANY_OPEN: i32 = 24;
+        let is_too_many = |cause: &std::io::Error| {
+            cfg!(target_os = "linux") && cause.raw_os_error() == Some(TOO_MANY_OPEN)
+        };
+        let (cause, raise) = match trouble.kind {
+            notify::ErrorKind::Io(cause) => (
+                cause.to_string(),
+                is_too_many(&cause).then_some("fs.inotify.max_user_instances=512"),
+            ),
+            notify::ErrorKind::Generic(text) => (text, None),
+            notify::ErrorKind::MaxFilesWatch => (
+                "the limit on watches is met".to_owned(),
+                Some("fs.inotify.max_user_watches=524288"),
+            ),
+            kind => (format!("{kind:?}"), None),
+        };
+        Self { cause, raise }
     }
-}
-
-fn raise(limit: &str, value: u32) -> String {
-    format!(
-        "the inbox is looked at once a second instead; `sudo sysctl {limit}={value}` raises the limit"
-    )
 }
 
 #[cfg(test)]
@@ -336,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_wait_without_a_watcher_ends_by_its_deadline_and_not_before() {
-        let watch = InboxWatch::idle();
+        let watch = DirectoryWatch::idle();
         let deadline = Instant::now() + Duration::from_millis(30);
         assert!(watch.wait_until(deadline).is_quiet());
         assert!(Instant::now() >= deadline);
@@ -344,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_wake_before_the_wait_is_not_lost() {
-        let watch = InboxWatch::idle();
+        let watch = DirectoryWatch::idle();
         watch.waker().wake();
         assert!(
             watch
@@ -356,12 +357,10 @@ mod tests {
 
     #[test]
     fn limits_are_named_with_what_raises_them() {
-        let watches = notify::Error::new(notify::ErrorKind::MaxFilesWatch);
-        assert!(remedy(&watches).contains("sysctl fs.inotify.max_user_watches="));
-        let instances = notify::Error::io(io::Error::from_raw_os_error(24));
-        assert_eq!(
-            remedy(&instances).contains("sysctl fs.inotify.max_user_instances="),
-            cfg!(target_os = "linux")
-        );
+        let raise = |trouble: notify::Error| WatchTrouble::from(trouble).raise;
+        let watches = raise(notify::Error::new(notify::ErrorKind::MaxFilesWatch));
+        assert!(watches.unwrap().starts_with("fs.inotify.max_user_watches="));
+        let instances = raise(notify::Error::io(io::Error::from_raw_os_error(24)));
+        assert_eq!(instances.is_some(), cfg!(target_os = "linux"));
     }
 }

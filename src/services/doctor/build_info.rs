@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 /// The version, the commit and the target, as `agent --version` shows them.
-pub(super) fn version() -> &'static str {
+pub fn version() -> &'static str {
     match env!("AGENT_COMMIT") {
         "" => concat!(env!("CARGO_PKG_VERSION"), " (", env!("AGENT_TARGET"), ")"),
         _ => concat!(

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
+use super::super::open;
 use super::Finding;
-use crate::services::open;
-
 use crate::error::Error;
 use crate::platform;
-use crate::settings::{Base, Loaded, Origin};
+use crate::settings::{Base, Loaded, Origin, Trust};
 
 /// Less room than this, and a round may fail.
 const TOO_LITTLE: u64 = 64 * MIB;
@@ -16,7 +15,7 @@ const LITTLE: u64 = 1024 * MIB;
 const MIB: u64 = 1024 * 1024;
 
 /// Everything about this place.
-pub(super) fn findings(settings: Result<&(Base, Loaded), &Error>) -> Vec<Finding> {
+pub(super) fn findings(settings: Result<&(Base, Loaded), &Error>, trust: &Trust) -> Vec<Finding> {
     let mut findings = match settings {
         Ok((base, loaded)) => {
             let mut findings = vec![name(base)];
@@ -27,7 +26,7 @@ pub(super) fn findings(settings: Result<&(Base, Loaded), &Error>) -> Vec<Finding
         }
         Err(error) => vec![unreadable(error)],
     };
-    findings.extend(memory(open::trust().directory()));
+    findings.extend(memory(trust.directory()));
     findings
 }
 

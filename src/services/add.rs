@@ -1,0 +1,26 @@
+//! Files for the next message of a session.
+
+use super::{Caller, find, open};
+use crate::agent::added::AddedContext;
+use crate::approve::Person;
+use crate::error::{Error, Result};
+use crate::session::{Source, Store};
+
+/// Finds what the paths name, and has the next message show it.
+pub fn add(caller: &Caller, id: Option<&str>, paths: &[String]) -> Result<AddedContext> {
+    if paths.is_empty() {
+        return Err(Error::usage("there is nothing to add").hint("agent add src/parser.py"));
+    }
+    let find = |store: &Store, person: &dyn Person| find::find(store, person, id);
+    let opened = open::session(caller, find)?;
+    let added = opened.agent.find_added(&caller.here, paths, None)?;
+    let notes = opened.agent.store.notes(&opened.session.session_id);
+    if !added.files.is_empty() {
+        let names: Vec<String> = added.files.iter().map(ToString::to_string).collect();
+        notes.add(Source::Added, &names.join("\n"))?;
+    }
+    if let Some(note) = added.note() {
+        notes.add(Source::Person, &note)?;
+    }
+    Ok(added)
+}

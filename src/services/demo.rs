@@ -1,0 +1,75 @@
+//! A whole session in a few seconds: the real loop, with a scripted chat.
+
+use std::sync::Arc;
+use std::thread;
+
+use super::open;
+use crate::agent::{Agent, Ending};
+use crate::approve::Person;
+use crate::error::Result;
+use crate::fs::{Durability, write_atomic};
+use crate::interrupt::Interrupt;
+use crate::protocol::{EndMark, SessionId};
+use crate::session::Session;
+use crate::settings::{self, Base, Overrides, Trust};
+use crate::watch::Doorbell;
+
+const TASK: &str =
+    "Write a script `count.sh` that prints how many lines each .txt file has, and test it.";
+
+/// What the chat says, round by round; the end mark is added.
+const REPLIES: [&str; 3] = [
+    include_str!("demo/reply1.md"),
+    include_str!("demo/reply2.md"),
+    include_str!("demo/reply3.md"),
+];
+
+/// Plays a session in a temporary directory, which is gone afterwards.
+pub fn run(person: Arc<dyn Person>, interrupt: Interrupt) -> Result<Ending> {
+    let directory = crate::fs::temporary_directory("agent-demo-")?;
+    let base = Base::create(directory.path())?;
+    let trust = Trust::kept_in(directory.path().join("state"));
+    let flags = Overrides::given_in(directory.path());
+    let loaded = settings::load(&base, std::iter::empty(), &flags, &trust)?;
+    let agent = open::assemble(base.directory, &loaded, &trust, person, interrupt)?;
+    for (name, content) in [("apples.txt", "red\ngreen\n"), ("pears.txt", "yellow\n")] {
+        let path = agent.workspace.path().join(name);
+        write_atomic(&path, content.as_bytes(), Durability::Atomic)?;
+    }
+    let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
+    let rounds = agent.manner.max_rounds;
+    let session = Session::new(id.clone(), TASK.to_owned(), rounds, crate::session::now());
+    agent.store.save(&session)?;
+    agent.tell_session(&session, false);
+    thread::scope(|scope| {
+        scope.spawn(|| chat(&agent, &id));
+        let ending = agent.run(session);
+        agent.interrupt.raise();
+        ending
+    })
+}
+
+/// Plays the person: for each outbox that appears, the chat's reply appears in the inbox.
+fn chat(agent: &Agent, id: &SessionId) {
+    let bell = Doorbell::on(agent.mailbox.outbox());
+    let waker = bell.waker();
+    agent.interrupt.on_raise(move || waker.wake());
+    for (sequence, reply) in (1..).zip(REPLIES) {
+        while !agent.mailbox.outbox_path(id, sequence).exists() {
+            if agent.interrupt.is_raised() {
+                return;
+            }
+            bell.wait();
+        }
+        let end = EndMark {
+            session: id.clone(),
+            sequence,
+        }
+        .to_string();
+        let text = reply.replace("{end}", &end);
+        let path = agent.mailbox.inbox().join(format!("reply{sequence}.md"));
+        if write_atomic(&path, text.as_bytes(), Durability::Atomic).is_err() {
+            agent.interrupt.raise();
+        }
+    }
+}

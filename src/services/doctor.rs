@@ -1,0 +1,88 @@
+//! Finds out what works here: the machine, the settings, the folders.
+//!
+//! Each finding is fine, or says what to do about it: one cannot be made without a remedy unless all
+//! is well. Nothing is changed and nothing is left behind.
+
+pub mod build_info;
+mod machine;
+mod place;
+
+use super::{Caller, open};
+use crate::courier::TerminalLine;
+use crate::platform::programs;
+use crate::session::now;
+
+/// How a check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Health {
+    /// It works.
+    Ok,
+    /// It works less well than it could.
+    Warning,
+    /// It does not work.
+    Problem,
+}
+
+/// One line of the report.
+#[derive(Debug, serde::Serialize)]
+pub struct Finding {
+    /// Whether all is well.
+    pub health: Health,
+    /// What was found.
+    pub what: String,
+    /// What to do about it; empty if all is well.
+    pub remedy: String,
+}
+
+impl Finding {
+    fn ok(what: impl Into<String>) -> Self {
+        Self {
+            health: Health::Ok,
+            what: what.into(),
+            remedy: String::new(),
+        }
+    }
+
+    fn warning(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            health: Health::Warning,
+            what: what.into(),
+            remedy: remedy.into(),
+        }
+    }
+
+    fn problem(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            health: Health::Problem,
+            what: what.into(),
+            remedy: remedy.into(),
+        }
+    }
+}
+
+/// Looks at everything; sequences for the clipboard would go to this terminal.
+pub fn examine(caller: &Caller, terminal: &dyn TerminalLine) -> Vec<Finding> {
+    let mut findings = vec![Finding::ok(this_program())];
+    let settings = open::settings(caller, open::FirstRun::Look);
+    if settings.is_err() {
+        // Nobody knows where commands work: it may be here.
+        programs::distrust(&caller.here);
+    }
+    findings.extend(place::findings(settings.as_ref(), &caller.trust));
+    let wanted = machine::WantedSandbox::by(settings.ok());
+    findings.extend(machine::findings(&wanted, terminal));
+    findings
+}
+
+/// Which build this is, how old, and how it was installed.
+fn this_program() -> String {
+    let mut parts = vec![format!("agent {}", build_info::version())];
+    parts.extend(build_info::age(now()));
+    if let Ok(program) = std::env::current_exe() {
+        let home = std::env::home_dir();
+        parts.push(build_info::origin(&program, home.as_deref()).to_owned());
+    }
+    parts.join(", ")
+}
+

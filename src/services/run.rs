@@ -1,0 +1,290 @@
+//! Begins sessions and carries them on: the loop, a single reply, the end.
+//!
+//! A front end calls [`begin`] or [`resume`] and gets a [`HeldSession`]: from then on nobody else
+//! carries on a session of that base directory. What happens is told to the person of the caller,
+//! who also answers; replies arrive in the inbox, whoever puts them there.
+
+use super::open::{self, OpenedSession};
+use super::status::CheckStanding;
+use super::{Caller, find, log, reply, status};
+pub use crate::agent::Ending;
+use crate::agent::{Agent, added::AddedContext};
+use crate::approve::Person;
+use crate::courier::{Use, Wishes};
+use crate::error::{Error, Result};
+use crate::mailbox::{Arrival, Candidate, Inbox, Posted};
+use crate::protocol::{RelPath, SessionId};
+use crate::session::{LoopLock, Session, Store, Summary};
+
+/// The most characters of a further instruction.
+const MAX_INSTRUCTION: usize = 4_000;
+
+/// What the person adds to a message up front.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ContextRequest {
+    /// Files, directories and patterns, relative to where the person stands or to the workspace.
+    pub paths: Vec<String>,
+    /// A commit: what has changed since then is shown.
+    pub changed_since: Option<String>,
+}
+
+impl ContextRequest {
+    /// Returns true if nothing is added.
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty() && self.changed_since.is_none()
+    }
+
+    fn find(&self, caller: &Caller, agent: &Agent) -> Result<AddedContext> {
+        agent.find_added(&caller.here, &self.paths, self.changed_since.as_deref())
+    }
+}
+
+/// A session that only this process carries on, until the value is dropped.
+#[derive(Debug)]
+pub struct HeldSession {
+    agent: Agent,
+    session: Session,
+    lock: LoopLock,
+    /// What the person wants of the couriers.
+    pub wishes: Wishes,
+    /// Files that only the chat itself can read: the person attaches them.
+    pub to_attach: Vec<RelPath>,
+    /// The flags that say again what the session was given earlier and what does not hold now,
+    /// because it permits more.
+    pub not_kept: Vec<String>,
+    /// The flags that say what the settings permit by now and the session did not begin with.
+    pub held_back: Vec<String>,
+}
+
+/// Begins a session; its message is not written yet.
+pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<HeldSession> {
+    let task = task.trim();
+    if task.is_empty() {
+        return Err(Error::usage("the task is empty")
+            .hint("say what the model should do: agent new \"add a test for the parser\""));
+    }
+    let (agent, wishes) = open::agent_and_wishes(caller)?;
+    let longest = agent.manner.carriage.limit.characters / 2;
+    if task.chars().count() > longest {
+        return Err(
+            Error::usage(format!("the task has more than {longest} characters"))
+                .hint("put the long part into a file of the workspace and name it in the task"),
+        );
+    }
+    let lock = LoopLock::take(agent.store.directory())?;
+    let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
+    let rounds = agent.manner.max_rounds;
+    let mut session = Session::new(id, task.to_owned(), rounds, crate::session::now());
+    session.choices.clone_from(&agent.manner.choices);
+    session.permissions.clone_from(&agent.manner.permissions);
+    session.workspace = agent.workspace_from_base();
+    session.outside_repository = agent.repository_from_workspace();
+    let added = context.find(caller, &agent)?;
+    added.put_into(&mut session);
+    agent.store.save(&session)?;
+    lock.works_on(agent.store.directory(), Some(&session.session_id))?;
+    log::start(caller, &agent, &session);
+    agent.tell_session(&session, false);
+    Ok(HeldSession {
+        agent,
+        session,
+        lock: lock,
+        wishes,
+        to_attach: added.attached,
+        not_kept: Vec::new(),
+        held_back: Vec::new(),
+    })
+}
+
+/// Continues a session that has not ended.
+pub fn resume(caller: &Caller, id: Option<&str>) -> Result<HeldSession> {
+    let held = HeldSession::open(caller, |store, person| find::find_open(store, person, id))?;
+    held.go_on(caller)
+}
+
+/// Continues a session, ended or not, to give it a further instruction: see
+/// [`HeldSession::instruct`].
+pub fn reopen(caller: &Caller, id: Option<&str>) -> Result<HeldSession> {
+    let held = HeldSession::open(caller, |store, person| find::find_any(store, person, id))?;
+    held.go_on(caller)
+}
+
+/// Opens a session for a single reply: see [`HeldSession::step`].
+pub fn for_one_reply(caller: &Caller, id: Option<&str>) -> Result<HeldSession> {
+    let held = HeldSession::open(caller, |store, person| find::find_open(store, person, id))?;
+    log::start(caller, &held.agent, &held.session);
+    Ok(held)
+}
+
+/// Ends a session because the person says so; the files stay as they are. Returns false if it had
+/// ended already.
+pub fn end(caller: &Caller, id: Option<&str>) -> Result<(SessionId, bool)> {
+    let held = HeldSession::open(caller, |store, person| find::find(store, person, id))?;
+    let id = held.id().clone();
+    if held.session.is_complete {
+        return Ok((id, false));
+    }
+    held.agent.end(held.session)?;
+    Ok((id, true))
+}
+
+/// A further instruction, if it is one that can be given.
+pub fn ensure_instruction(text: &str) -> Result<&str> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Error::usage("the instruction is empty")
+            .hint("say what the model should do next: agent resume ab12 \"now add tests\""));
+    }
+    if text.chars().count() > MAX_INSTRUCTION {
+        return Err(Error::usage(format!(
+            "the instruction has more than {MAX_INSTRUCTION} characters"
+        ))
+        .hint("put the long part into a file of the workspace and name it"));
+    }
+    Ok(text)
+}
+
+impl HeldSession {
+    fn open(
+        caller: &Caller,
+        find: impl FnOnce(&Store, &dyn Person) -> Result<Session>,
+    ) -> Result<Self> {
+        let mut lock = None;
+        let opened = open::session(caller, |store, person| {
+            lock = Some(LoopLock::take(store.directory())?);
+            find(store, person)
+        })?;
+        let OpenedSession {
+            agent,
+            session,
+            wishes,
+            not_kept,
+            held_back,
+        } = opened;
+        Ok(Self {
+            agent,
+            session,
+            lock: lock.expect("a session is found after the lock is taken"),
+            wishes,
+            to_attach: Vec::new(),
+            not_kept,
+            held_back,
+        })
+    }
+
+    fn go_on(mut self, caller: &Caller) -> Result<Self> {
+        if self.session.is_at_limit() {
+            let rounds = self.session.sequence_number.saturating_sub(1);
+            self.session.round_limit = rounds.saturating_add(self.agent.manner.max_rounds);
+        }
+        self.lock
+            .works_on(self.agent.store.directory(), Some(self.id()))?;
+        log::start(caller, &self.agent, &self.session);
+        self.agent.tell_session(&self.session, true);
+        Ok(self)
+    }
+
+    /// The session.
+    pub fn id(&self) -> &SessionId {
+        &self.session.session_id
+    }
+
+    /// Everything that works on it, for couriers and prompts that run beside the loop.
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// Other sessions of the base directory that are not finished.
+    pub fn others(&self) -> Vec<Summary> {
+        status::others(&self.agent.store, &self.session)
+    }
+
+    /// How the check stands, if there is one.
+    pub fn check(&self) -> Option<CheckStanding> {
+        let check = self.agent.manner.check.as_ref()?;
+        status::check(&self.agent.store, &check.command, &self.session)
+    }
+
+    /// Has every message copied to the clipboard, whatever the settings say.
+    pub fn copy_messages(&mut self) {
+        if self.wishes.clipboard == Use::Off {
+            self.wishes.clipboard = Use::Out;
+        }
+    }
+
+    /// Adds an instruction to the task, and opens a session again that has ended; returns nothing if
+    /// the person stopped what had to be finished first.
+    pub fn instruct(
+        mut self,
+        caller: &Caller,
+        text: &str,
+        context: &ContextRequest,
+    ) -> Result<Option<Self>> {
+        let text = ensure_instruction(text)?.to_owned();
+        let added = context.find(caller, &self.agent)?;
+        let Some(session) = self.agent.instruct(self.session, text, &added)? else {
+            return Ok(None);
+        };
+        self.session = session;
+        self.to_attach = added.attached;
+        Ok(Some(self))
+    }
+
+    /// Carries the session on until it ends, its rounds are used up or the person stops it.
+    pub fn run(&self) -> Result<Ending> {
+        self.agent.run(self.session.clone())
+    }
+
+    /// Writes the message of the round and waits for no reply. Also returns the message if it was
+    /// there already: nobody was told of it now.
+    pub fn write_message(&self) -> Result<(Ending, Option<Posted>)> {
+        let (id, round) = (self.id().clone(), self.session.sequence_number);
+        let known = self.agent.mailbox.posted(&id, round);
+        let ending = self.agent.begin(self.session.clone())?;
+        // A round that was finished just now has told its own message.
+        let now = self.agent.store.load(&id);
+        let is_same = now.is_ok_and(|now| now.sequence_number == round);
+        Ok((ending, known.filter(|_| is_same)))
+    }
+
+    /// Carries out the oldest reply in the inbox and writes the next message.
+    pub fn step(self) -> Result<Ending> {
+        let agent = &self.agent;
+        agent.run_once(self.session, |session| {
+            oldest_reply(agent, session).map(Some)
+        })
+    }
+
+    /// Carries out the reply that is given and writes the next message. Where a killed process left
+    /// a round unfinished, that is finished instead, and nobody is asked for the reply.
+    pub fn step_with(self, give: impl FnOnce() -> Result<Vec<u8>>) -> Result<Ending> {
+        let agent = &self.agent;
+        agent.run_once(self.session, |_| {
+            let path = reply::put(&agent.mailbox, &give()?, reply::RoundNumber::MustMatch)?;
+            Candidate::at(path).map(Some)
+        })
+    }
+}
+
+/// The oldest reply that lies in the inbox.
+fn oldest_reply(agent: &Agent, session: &Session) -> Result<Candidate> {
+    let inbox = Inbox::watch(&agent.mailbox, crate::reply::end_mark);
+    let mut inbox = inbox.telling(agent.person.clone());
+    while let Some(arrival) = inbox.poll(&session.end_mark()) {
+        match arrival {
+            Arrival::Reply(candidate) => {
+                match agent.other_session(&session.session_id, &candidate) {
+                    Some(other) => agent.tell_left(&candidate.name, &other),
+                    None => return Ok(candidate),
+                }
+            }
+            Arrival::Notice(notice) => agent.tell_notice(notice),
+            Arrival::Woken => {}
+        }
+    }
+    Err(Error::mendable(format!(
+        "there is no reply in `{}`",
+        agent.mailbox.inbox().display()
+    ))
+    .hint("save the chat's reply there, or name it: `agent step --reply FILE`"))
+}
