@@ -32,9 +32,9 @@ pub use self::verdict::Verdict;
 pub use self::words::{difference, script_title};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
-use crate::watch::Doorbell;
 use crate::policy::{Policy, Rule, Ruling};
 use crate::protocol::{Command, Event, QuestionKind, Step};
+use crate::watch::Doorbell;
 
 /// A step that needs the person's decision.
 #[derive(Debug)]

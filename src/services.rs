@@ -9,6 +9,7 @@ pub mod add;
 pub mod apply;
 pub mod check;
 pub mod choices;
+pub mod copy;
 pub mod decide;
 pub mod demo;
 pub mod diff;

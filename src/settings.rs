@@ -5,9 +5,9 @@
 //! file or variable; figment then lays the layers on top of each other and knows, for each key,
 //! which one it came from. What loosens counts from a file only if the person has trusted it.
 //!
-//! Whoever holds `Settings` need not check ranges or words again: each value has its type. Beginnings
-//! of commands are the exception, which the policy reads. Making directories, asking the person and
-//! printing are left to others; the environment is handed in as values.
+//! Whoever holds `Settings` need not check ranges or words again: each value has its type. Making
+//! directories, asking the person and printing are left to others; the environment is handed in as
+//! values.
 
 mod base;
 mod chat;
@@ -51,9 +51,10 @@ pub use self::value::{Shape, Value};
 use self::file::SettingsFile;
 use self::layer::Layer;
 use crate::error::{Error, Kind, Result};
-use crate::policy::{Approval, Grant, Network, Strictness};
+use crate::policy::{Approval, Grant, Network, Rule, Strictness};
 use crate::protocol::{Housekeeping, OnFailure};
 use crate::sandbox::SandboxMode;
+use crate::secrets::Allow;
 
 /// The settings in force; the table `KEYS` says what each means and which values it may have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,9 +74,12 @@ pub struct Settings {
     pub network: Network,
     #[serde(with = "typed::grants")]
     pub grants: Vec<Grant>,
-    pub allow: String,
-    pub ask: String,
-    pub deny: String,
+    #[serde(with = "typed::rules")]
+    pub allow: Vec<Rule>,
+    #[serde(with = "typed::rules")]
+    pub ask: Vec<Rule>,
+    #[serde(with = "typed::rules")]
+    pub deny: Vec<Rule>,
     #[serde(with = "typed::paths")]
     pub extra_read_paths: Vec<PathBuf>,
     #[serde(with = "typed::paths")]
@@ -84,7 +88,7 @@ pub struct Settings {
     pub check_timeout_seconds: u32,
     pub stop_when_check_passes: Switch,
     pub secrets: Secrets,
-    pub allow_secrets: String,
+    pub allow_secrets: Allow,
     pub on_failure: OnFailure,
     pub clipboard: ClipboardUse,
     pub notify: NotifyBy,
@@ -159,7 +163,7 @@ pub struct Loaded {
     /// What the person should know, with what to do about it.
     pub notices: Vec<String>,
     /// The rules of the session that hold besides those of the settings, by key.
-    pub further_rules: BTreeMap<&'static str, String>,
+    pub further_rules: BTreeMap<&'static str, Vec<Rule>>,
     /// What the session was told earlier and what does not hold now, because it permits more: the
     /// flags that say it again.
     pub not_kept: Vec<String>,

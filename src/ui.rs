@@ -35,7 +35,7 @@ use self::ask::PromptQuestion;
 pub use self::outbox::{length, space};
 use self::plain::{Look, RenderContext};
 pub use self::plain::{heading, quoted, shown};
-pub use self::prompt::{Entry, LentTerminal, Listener, MAX_HISTORY, Pasted, Prompt};
+pub use self::prompt::{Entry, History, LentTerminal, Listener, Pasted, Prompt};
 pub use self::step::step_lines;
 pub use self::terminal::Terminal;
 pub use self::unread::Unread;
@@ -44,8 +44,8 @@ pub use self::wrap::fold;
 use crate::approve::{Answer, Answers, Attending, Input, Pending, Person, Question};
 use crate::error::Error;
 pub use crate::escape::{escape_line, escape_text};
-pub use crate::number::count;
 use crate::interrupt::Interrupt;
+pub use crate::number::count;
 use crate::protocol::{EVENT_SCHEMA, Envelope, Event, EventSink};
 
 /// How much is said.

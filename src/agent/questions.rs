@@ -10,9 +10,9 @@ use std::thread;
 use super::{Conversation, Patience};
 use crate::approve::{self, Pending, Person as _, Question, Verdict};
 use crate::error::Result;
-use crate::watch::Doorbell;
 use crate::protocol::QuestionKind;
 use crate::session::{Note, Notes, Source};
+use crate::watch::Doorbell;
 
 /// Whether every question has its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

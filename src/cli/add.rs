@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::Common;
+use super::common::Common;
 use crate::error::Result;
 use crate::protocol::RelPath;
 use crate::services::add;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Common, step};
+use super::common::Common;
+use super::step;
 use crate::error::{Kind, Result};
 use crate::protocol::{Event, Level, Status, Step, StepResult};
 use crate::reply::{Issue, Repair, Reply, TruncatedReply};

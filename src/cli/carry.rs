@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::{Common, add, console, copy, exit_code, status};
-use crate::courier::{Clipboard, Couriers, Message, Surroundings, Use};
+use super::common::{Common, exit_code};
+use super::slash::Program;
+use super::{add, console, copy, status};
+use crate::courier::{Clipboard, Surroundings, Use};
 use crate::error::Result;
 use crate::services::run::HeldSession;
 use crate::ui::Ui;
@@ -28,6 +30,7 @@ pub(super) fn run(
     common: &Common,
     ui: &Ui,
     flags: CarryFlags,
+    program: Program,
 ) -> Result<ExitCode> {
     add::tell_attached(&held.to_attach, ui);
     if flags.copy {
@@ -36,42 +39,33 @@ pub(super) fn run(
     if flags.no_wait {
         leave(&held, common, ui)
     } else {
-        wait(&held, common)
+        wait(&held, common, program)
     }
 }
 
 /// The prompt and the couriers have voices of their own.
-fn wait(held: &HeldSession, common: &Common) -> Result<ExitCode> {
-    let (agent, id, wishes) = (held.agent(), held.id(), held.wishes.clone());
+fn wait(held: &HeldSession, common: &Common, program: Program) -> Result<ExitCode> {
     let voice = common.ui();
-    let prompt = console::open(common, agent, id, wishes.notify);
+    let prompt = console::open(common, held, program.words);
     let _unread = match &prompt {
         Some(_) => None,
         None => voice.leave_typing_unread(),
     };
-    let _couriers = Couriers::start(
-        wishes,
-        &agent.mailbox,
-        id,
-        Arc::new(voice),
-        agent.asker(id),
-        &agent.interrupt,
-    );
+    let _couriers = held.start_couriers(Arc::new(voice));
     held.run().map(exit_code)
 }
 
 fn leave(held: &HeldSession, common: &Common, ui: &Ui) -> Result<ExitCode> {
-    let mailbox = &held.agent().mailbox;
     let (ending, known) = held.write_message()?;
     if held.wishes.clipboard != Use::Off
-        && let Some(message) = Message::latest(mailbox, held.id())
+        && let Some(message) = held.message()
     {
         let mut clipboard = Clipboard::of(Surroundings::of_this_process());
         let text = message.paste(1)?;
         copy::put(&mut clipboard, &message, 1, &text, &common.ui());
     }
     if known.is_some() {
-        ui.say(&status::paste(known.as_ref(), mailbox.inbox()).join("\n"));
+        ui.say(&status::paste(known.as_ref(), held.inbox()).join("\n"));
     }
     Ok(exit_code(ending))
 }

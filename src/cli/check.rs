@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::Common;
+use super::common::Common;
 use crate::error::{Kind, Result};
 use crate::protocol::{Capped, Event, Status};
 use crate::services::check::{self, CheckRun};

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Command, ValueEnum};
 
-use super::help;
+use super::slash::Program;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, write_atomic};
 use crate::ui::Ui;
@@ -36,7 +36,7 @@ enum Shell {
 }
 
 impl Completions {
-    pub(super) fn run(&self, ui: &Ui) -> ExitCode {
+    pub(super) fn run(&self, ui: &Ui, program: Program) -> ExitCode {
         use clap_complete::Shell as Known;
 
         let shell = match self.shell {
@@ -46,7 +46,7 @@ impl Completions {
             Shell::Powershell => Known::PowerShell,
         };
         let mut script = Vec::new();
-        clap_complete::generate(shell, &mut help::command(), "agent", &mut script);
+        clap_complete::generate(shell, &mut (program.grammar)(), "agent", &mut script);
         ui.text(&String::from_utf8_lossy(&script));
         ExitCode::SUCCESS
     }
@@ -67,8 +67,8 @@ pub(super) struct Man {
 }
 
 impl Man {
-    pub(super) fn run(&self, ui: &Ui) -> Result<ExitCode> {
-        let mut command = help::command();
+    pub(super) fn run(&self, ui: &Ui, program: Program) -> Result<ExitCode> {
+        let mut command = (program.grammar)();
         command.build();
         let Some(directory) = &self.directory else {
             ui.text(&page(&command)?);

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::Common;
-use crate::compose::{FileLimit, Limit, TooLong};
+use super::common::Common;
 use crate::error::Result;
-use crate::services::{open, settings};
+use crate::services::open;
+use crate::services::settings::{self, FileLimit, Limit, TooLong};
 use crate::settings::Settings;
 use crate::ui::{Ui, escape_line};
 

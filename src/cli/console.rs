@@ -5,27 +5,21 @@
 //! is entered; it is done in threads of their own, so that the prompt never waits, and a note or a
 //! reply not for a command that takes its time.
 
-mod history;
-mod slash;
-
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use self::history::History;
-use self::slash::{Recognised, SlashCommand};
-use super::copy::Copying;
-use super::{Common, Verb, say};
-use crate::agent::Agent;
+use super::common::Common;
+use super::say;
+use super::slash::{self, EnteredVerb, Recognised, SlashCommand, Word};
 use crate::courier::{self, Notify};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
-use crate::mailbox::Mailbox;
-use crate::protocol::SessionId;
-use crate::services;
-use crate::services::reply::{BroughtText, RoundNumber};
-use crate::ui::{Entry, Listener, Pasted, Prompt, Ui};
+use crate::services::copy::Copying;
+use crate::services::reply::{BroughtText, ReplyDesk};
+use crate::services::run::HeldSession;
+use crate::ui::{Entry, History, Listener, Pasted, Prompt, Ui};
 
 /// How long what was entered last may take when the loop ends before the person is told that it is
 /// waited for.
@@ -67,19 +61,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Opens the prompt of a loop, where there is a terminal for it.
 pub(super) fn open(
     common: &Common,
-    agent: &Agent,
-    session: &SessionId,
-    notify: Notify,
+    held: &HeldSession,
+    slash_words: &'static [Word],
 ) -> Option<Opened> {
-    let history = History::kept_in(common.caller(&common.ui()).ok()?.trust.directory());
+    let state = common.caller(&common.ui()).ok()?.trust;
+    let history = History::kept_in(state.directory());
     let (words, told) = mpsc::channel();
     let (commands, entered) = mpsc::channel();
     let lines = history.load();
     let listener = Arc::new(Ear {
-        mailbox: agent.mailbox.clone(),
-        session: session.clone(),
-        interrupt: agent.interrupt.clone(),
-        notify,
+        slash_words,
+        replies: held.replies(),
+        interrupt: held.interrupt().clone(),
+        notify: held.wishes.notify,
         history,
         voice: common.ui(),
         copying: common.copying.clone(),
@@ -87,20 +81,20 @@ pub(super) fn open(
         commands: Mutex::new(commands),
     });
     let ui = common.ui();
-    let prompt = ui.open_prompt(lines, listener, &agent.interrupt)?;
+    let prompt = ui.open_prompt(lines, listener, held.interrupt())?;
     let current = Current::default();
     let hand = Arc::new(Hand {
         common: common.clone(),
-        mailbox: agent.mailbox.clone(),
-        interrupt: agent.interrupt.clone(),
+        replies: held.replies(),
+        interrupt: held.interrupt().clone(),
         current: Arc::clone(&current),
         ui: common.ui(),
     });
     let (done, is_done) = mpsc::channel();
-    for entries in [told, entered] {
+    for tasks in [told, entered] {
         let (hand, done) = (Arc::clone(&hand), done.clone());
         thread::spawn(move || {
-            hand.work(&entries);
+            hand.work(&tasks);
             drop(done);
         });
     }
@@ -122,14 +116,14 @@ enum PromptTask {
     /// A sentence for the person.
     Tell(String),
     /// A verb, and the line that it was entered as.
-    Verb(String, Box<Verb>),
+    Verb(String, Box<dyn EnteredVerb>),
 }
 
 /// Hears what is entered, understands it, and passes it on.
 #[derive(Debug)]
 struct Ear {
-    mailbox: Mailbox,
-    session: SessionId,
+    slash_words: &'static [Word],
+    replies: ReplyDesk,
     interrupt: Interrupt,
     notify: Notify,
     history: History,
@@ -142,7 +136,7 @@ struct Ear {
 
 impl Listener for Ear {
     fn weigh(&self, text: &str) -> Pasted {
-        match services::reply::weigh(&self.mailbox, &self.session, text) {
+        match self.replies.weigh(text) {
             BroughtText::Reply => Pasted::Reply,
             BroughtText::Unmarked => Pasted::Commands,
             BroughtText::OwnMessage => Pasted::Refused(
@@ -154,11 +148,11 @@ impl Listener for Ear {
     }
 
     fn is_command(&self, line: &str) -> bool {
-        slash::recognise(line) != Recognised::Note
+        slash::recognise(self.slash_words, line) != Recognised::Note
     }
 
     fn complete(&self, before: &str) -> Vec<String> {
-        slash::complete(before)
+        slash::complete(self.slash_words, before)
     }
 
     fn entered(&self, entry: Entry) {
@@ -170,7 +164,7 @@ impl Listener for Ear {
         let (to, task) = match entry {
             Entry::Unsent(_) => return,
             Entry::Reply(text) => (&self.words, PromptTask::Reply(text)),
-            Entry::Line(line) => match slash::recognise(&line) {
+            Entry::Line(line) => match slash::recognise(self.slash_words, &line) {
                 Recognised::Note => (&self.words, note(line)),
                 Recognised::Command(word, rest) => {
                     self.copying.call_off();
@@ -215,7 +209,7 @@ fn note(line: String) -> PromptTask {
 #[derive(Debug)]
 struct Hand {
     common: Common,
-    mailbox: Mailbox,
+    replies: ReplyDesk,
     interrupt: Interrupt,
     current: Current,
     ui: Ui,
@@ -233,7 +227,7 @@ impl Hand {
     fn act(&self, task: PromptTask) -> Result<()> {
         match task {
             PromptTask::Reply(text) => {
-                services::reply::put(&self.mailbox, text.as_bytes(), RoundNumber::MustMatch)?;
+                self.replies.put(&text)?;
                 Ok(())
             }
             PromptTask::Note(line) => say::tell(&self.common, &self.common.ui(), &line),

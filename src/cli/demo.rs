@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::exit_code;
+use super::common::exit_code;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::services::demo;

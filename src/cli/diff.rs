@@ -7,11 +7,10 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::Common;
-use crate::checkpoint::{ChangeKind, DiffStat};
+use super::common::Common;
 use crate::error::Result;
 use crate::protocol::generated::GeneratedDirectories;
-use crate::services::diff;
+use crate::services::diff::{self, ChangeKind, DiffStat};
 use crate::ui::{Ui, escape_line};
 
 const EXAMPLES: &str = "\

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::Common;
+use super::common::Common;
 use crate::error::{Kind, Result};
 use crate::services::doctor::{self, Finding, Health};
 use crate::ui::{Ui, escape_line};

@@ -5,11 +5,10 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::Common;
-use crate::error::{Error, Result};
-use crate::fs::{Durability, write_atomic};
-use crate::services::{choices, export, find, open};
-use crate::transcript::{self, Transcript};
+use super::common::Common;
+use crate::error::Result;
+use crate::services::export::{self, TranscriptFormat};
+use crate::services::{choices, find, open};
 use crate::ui::{Ui, count};
 
 const EXAMPLES: &str = "\
@@ -40,6 +39,16 @@ enum Format {
     Json,
 }
 
+impl From<Format> for TranscriptFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Md => Self::Markdown,
+            Format::Html => Self::Html,
+            Format::Json => Self::Json,
+        }
+    }
+}
+
 impl Export {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let caller = common.caller(ui)?;
@@ -53,28 +62,14 @@ impl Export {
                 count(transcript.unreadable_lines, "line")
             ));
         }
-        let text = match self.format {
-            Format::Md => transcript::markdown(&transcript),
-            Format::Html => transcript::html(&transcript),
-            Format::Json => json(&transcript)?,
-        };
+        let text = export::written(&transcript, self.format.into())?;
         match &self.output {
             Some(path) => {
-                write_atomic(path, text.as_bytes(), Durability::Atomic)?;
+                export::save(path, &text)?;
                 ui.say(&format!("Written to `{}`.", path.display()));
             }
             None => ui.text(&text),
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-fn json(transcript: &Transcript) -> Result<String> {
-    crate::json::to_lines(transcript)
-        .map(|text| text + "\n")
-        .map_err(|cause| {
-            Error::mendable("could not write the transcript")
-                .because(cause)
-                .hint("name another file: `-o FILE`")
-        })
 }

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Common, resume, undo};
-use crate::checkpoint::{Force, Restored};
+use super::common::Common;
+use super::{resume, undo};
 use crate::error::Result;
 use crate::services::fork::{self, ForkedSession};
-use crate::services::undo::PlannedReversal;
+use crate::services::undo::{Force, PlannedReversal, Restored};
 use crate::ui::{Ui, count, escape_line};
 
 const EXAMPLES: &str = "\

@@ -12,9 +12,10 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-pub(super) use self::grammar::command;
+pub(super) use self::grammar::grammar;
 use self::topics::{TOPICS, Topic};
 use self::wrap::wrapped;
+use super::slash::Program;
 use crate::error::{Error, Result};
 use crate::settings::{Key, nearest};
 use crate::ui::{Form, Ui, Volume, escape_line};
@@ -36,13 +37,13 @@ pub(super) struct Help {
 }
 
 impl Help {
-    pub(super) fn run(&self, ui: &Ui) -> Result<ExitCode> {
+    pub(super) fn run(&self, ui: &Ui, program: Program) -> Result<ExitCode> {
         let columns = ui.columns().unwrap_or(80).min(100);
         let text = match &self.words[..] {
-            [] => verb(&[])?,
+            [] => verb(program, &[])?,
             [name, rest @ ..] => match Topic::named(name) {
                 Some(topic) => wrapped(&(topic.text)(rest)?, columns),
-                None => match (verb(&self.words), Key::named_in_any_case(name)) {
+                None => match (verb(program, &self.words), Key::named_in_any_case(name)) {
                     (Err(_), Some(key)) => wrapped(&topics::setting(key), columns),
                     (text, _) => text?,
                 },
@@ -54,8 +55,8 @@ impl Help {
 }
 
 /// The help of a command, or of a command of a command; of all without a word.
-fn verb(words: &[String]) -> Result<String> {
-    let mut all = command();
+fn verb(program: Program, words: &[String]) -> Result<String> {
+    let mut all = (program.grammar)();
     all.build();
     let mut found = &mut all;
     for (index, word) in words.iter().enumerate() {
@@ -91,9 +92,9 @@ fn unknown(word: &str, within: &clap::Command, before: &[String]) -> Error {
 }
 
 /// Tells what is wrong with a command line, or prints the help that it asks for.
-pub(super) fn answer(message: &clap::Error) -> ExitCode {
+pub(super) fn answer(message: &clap::Error, program: Program) -> ExitCode {
     let error = match message.kind() {
-        ErrorKind::InvalidSubcommand => no_such_verb(message),
+        ErrorKind::InvalidSubcommand => no_such_verb(message, program),
         ErrorKind::MissingRequiredArgument => too_little(message),
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
@@ -109,7 +110,7 @@ pub(super) fn answer(message: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2))
 }
 
-fn no_such_verb(message: &clap::Error) -> Option<Error> {
+fn no_such_verb(message: &clap::Error, program: Program) -> Option<Error> {
     let Some(ContextValue::String(word)) = message.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
@@ -117,10 +118,10 @@ fn no_such_verb(message: &clap::Error) -> Option<Error> {
         Some(ContextValue::Strings(near)) => near.as_slice(),
         _ => &[],
     };
-    Some(unknown_verb(word, near))
+    Some(unknown_verb(program, word, near))
 }
 
-fn unknown_verb(word: &str, near: &[String]) -> Error {
+fn unknown_verb(program: Program, word: &str, near: &[String]) -> Error {
     /// Longer texts are tasks, and the person knows what they wrote.
     const SHOWN: usize = 60;
     let shown = crate::ui::shortened(&escape_line(word), SHOWN);
@@ -128,7 +129,7 @@ fn unknown_verb(word: &str, near: &[String]) -> Error {
     if word.contains(char::is_whitespace) {
         return error.hint(format!("to begin a session: agent new \"{shown}\""));
     }
-    let command = command();
+    let command = (program.grammar)();
     let verbs = command.get_subcommands().map(clap::Command::get_name);
     let mut near: Vec<&str> = near.iter().map(String::as_str).collect();
     // clap finds nothing for slips in short words, as in `nwe`.
@@ -188,7 +189,12 @@ fn misused(message: &clap::Error) -> Option<Error> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::program::PROGRAM;
     use super::*;
+
+    fn command() -> clap::Command {
+        (PROGRAM.grammar)()
+    }
 
     #[test]
     fn a_mistyped_option_is_told_as_all_errors_are() {
@@ -218,13 +224,13 @@ mod tests {
 
     #[test]
     fn a_command_of_a_command_has_help_too() {
-        let text = verb(&words(&["policy", "check"])).unwrap();
+        let text = verb(PROGRAM, &words(&["policy", "check"])).unwrap();
         assert!(text.contains("agent policy check"), "{text}");
     }
 
     #[test]
     fn what_was_meant_is_named() {
-        let hint = |typed: &[&str]| verb(&words(typed)).unwrap_err().hints()[0].clone();
+        let hint = |typed: &[&str]| verb(PROGRAM, &words(typed)).unwrap_err().hints()[0].clone();
         assert_eq!(hint(&["protocl"]), "did you mean `agent help protocol`?");
         assert_eq!(hint(&["resme"]), "did you mean `agent help resume`?");
         assert_eq!(
@@ -236,10 +242,10 @@ mod tests {
 
     #[test]
     fn a_task_without_its_verb_is_recognised() {
-        let error = unknown_verb("fix the\u{1b} bug", &[]);
+        let error = unknown_verb(PROGRAM, "fix the\u{1b} bug", &[]);
         assert!(error.hints()[0].starts_with("to begin a session: agent new \"fix the"));
         assert!(!error.to_string().contains('\u{1b}'));
-        let error = unknown_verb("nwe", &[]);
+        let error = unknown_verb(PROGRAM, "nwe", &[]);
         assert_eq!(error.hints()[0], "did you mean `new`?");
     }
 

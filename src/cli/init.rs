@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::Common;
+use super::common::Common;
 use crate::error::Result;
 use crate::services::init;
 use crate::ui::Ui;

@@ -6,11 +6,10 @@ use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::Common;
+use super::common::Common;
 use crate::error::Result;
-use crate::services::list::{self, SessionList};
+use crate::services::list::{self, SessionList, Summary};
 use crate::services::open;
-use crate::session::Summary;
 use crate::ui::{Ui, escape_line, shortened};
 
 const EXAMPLES: &str = "\
@@ -56,7 +55,7 @@ pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
         ui.say("There are no sessions here yet. `agent new \"<task>\"` begins one.");
         return Ok(ExitCode::SUCCESS);
     }
-    let now = crate::session::now();
+    let now = list::now();
     let mut table = format!("{HEADING}\n");
     for (session, is_running) in &sessions {
         let columns = ui.columns().unwrap_or(usize::MAX);

@@ -6,7 +6,8 @@ use clap::Args;
 
 use super::add::AddFlags;
 use super::carry::{self, CarryFlags};
-use super::{Common, read_standard_input};
+use super::common::{Common, read_standard_input};
+use super::slash::Program;
 use crate::error::Result;
 use crate::services::{prompts, run};
 use crate::ui::Ui;
@@ -35,7 +36,7 @@ pub(super) struct New {
 }
 
 impl New {
-    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+    pub(super) fn run(self, common: &Common, ui: &Ui, program: Program) -> Result<ExitCode> {
         let caller = common.acting_caller(ui)?;
         let task = if self.task == ["-"] {
             let bytes = read_standard_input("the task")?;
@@ -44,6 +45,6 @@ impl New {
             prompts::task(&caller, &self.task.join(" "))?
         };
         let held = run::begin(&caller, &task, &self.adding.into())?;
-        carry::run(held, common, ui, self.carrying)
+        carry::run(held, common, ui, self.carrying, program)
     }
 }

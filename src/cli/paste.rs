@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, step};
+use super::common::Common;
+use super::step;
 use crate::courier::{Clipboard, Surroundings};
 use crate::error::{Error, Result};
 use crate::reply;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use super::Common;
+use super::common::Common;
 use crate::error::Result;
 use crate::services::policy::{self, RulesInForce, Ruling, WhichRule};
 use crate::ui::{Ui, escape_line};

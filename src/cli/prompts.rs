@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::Common;
+use super::common::Common;
 use crate::error::Result;
 use crate::services::prompts::{self, Owner, Prompt, PromptList};
 use crate::ui::{Ui, escape_line, shortened};
@@ -79,7 +79,9 @@ fn list(found: &PromptList, common: &Common, ui: &Ui) {
     }
     if found.prompts.is_empty() {
         let places = found.places.iter();
-        let places: Vec<String> = places.map(|place| format!("`{}`", place.display())).collect();
+        let places: Vec<String> = places
+            .map(|place| format!("`{}`", place.display()))
+            .collect();
         ui.say(&format!(
             "There are no prompt templates. They are Markdown files in {}; `agent help prompts` shows what one looks like.",
             places.join(" or ")

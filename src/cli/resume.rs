@@ -6,7 +6,9 @@ use clap::Args;
 
 use super::add::AddFlags;
 use super::carry::{self, CarryFlags};
-use super::{Common, exit_code, read_standard_input, status};
+use super::common::{Common, exit_code, read_standard_input};
+use super::slash::Program;
+use super::status;
 use crate::error::{Error, Result};
 use crate::services::run::{self, ContextRequest, Ending, HeldSession};
 use crate::ui::{Ui, escape_line};
@@ -38,7 +40,7 @@ pub(super) struct Resume {
 }
 
 impl Resume {
-    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+    pub(super) fn run(self, common: &Common, ui: &Ui, program: Program) -> Result<ExitCode> {
         let (id, instruction) = self.understood()?;
         let context = ContextRequest::from(self.adding);
         if instruction.is_none() && !context.is_empty() {
@@ -66,7 +68,7 @@ impl Resume {
                 None => return Ok(exit_code(Ending::Interrupted)),
             };
         }
-        carry::run(held, common, ui, self.carrying)
+        carry::run(held, common, ui, self.carrying, program)
     }
 
     /// The session and the instruction; the only word that has spaces is no session.
@@ -84,9 +86,7 @@ impl Resume {
 pub(super) fn instruction(words: &[String]) -> Result<Option<String>> {
     let text = match words {
         [] => return Ok(None),
-        [word] if word == "-" => {
-            crate::reply::decode(&read_standard_input("the instruction")?).0
-        }
+        [word] if word == "-" => crate::reply::decode(&read_standard_input("the instruction")?).0,
         words => words.join(" "),
     };
     run::ensure_instruction(&text).map(|text| Some(text.to_owned()))

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::Common;
+use super::common::Common;
 use crate::error::Result;
 use crate::services::{open, remove};
 use crate::ui::Ui;

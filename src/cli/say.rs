@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::Common;
+use super::common::Common;
 use crate::error::{Error, Result};
 use crate::services::say::{self, SaidOutcome};
 use crate::services::{find, open};

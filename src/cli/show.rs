@@ -6,15 +6,17 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::tz::TimeZone;
 
-use super::{Common, list};
+use super::common::Common;
+use super::list;
 use crate::approve::Input;
 use crate::error::{Error, Kind, Result};
 use crate::protocol::Envelope;
+use crate::services::export::{self, Letter, Round, Transcript};
+use crate::services::find::Session;
 use crate::services::follow::{self, FollowEnd};
-use crate::services::{Caller, find};
+use crate::services::list::{Summary, now};
 use crate::services::open::{self, SessionFiles};
-use crate::session::{Session, Summary};
-use crate::transcript::{Letter, Round, Transcript};
+use crate::services::{Caller, find};
 use crate::ui::{Ui, count, escape_line, escape_text, heading, quoted, step_lines};
 
 const EXAMPLES: &str = "\
@@ -58,10 +60,7 @@ impl Show {
         if self.follow {
             return follow(&caller, &files, ui, &session, self.from);
         }
-        let transcript = Transcript::gather(&session, &files.store, &files.mailbox, self.round)?;
-        if let (Some(number), true) = (self.round, transcript.rounds.is_empty()) {
-            return Err(no_round(&session, number));
-        }
+        let transcript = export::rounds(&files, &session, self.round)?;
         if transcript.unreadable_lines > 0 {
             ui.say(&format!(
                 "{} of the journal could not be read and are left out.",
@@ -98,22 +97,12 @@ fn follow(
     // Nobody is asked here: how to decide elsewhere is told instead.
     let ui = ui.clone().with_input(Input::Refuse);
     let mut show = |envelope: &Envelope| ui.show(envelope);
-    Ok(match follow::follow(caller, files, session, from, &mut show) {
-        FollowEnd::Ended => ExitCode::SUCCESS,
-        FollowEnd::Interrupted => Kind::Interrupted.exit_code().into(),
-    })
-}
-
-pub(super) fn no_round(session: &Session, number: u32) -> Error {
-    let id = &session.session_id;
-    let last = if session.is_complete {
-        let rounds = session.sequence_number.saturating_sub(1);
-        format!("it ended after round {rounds}")
-    } else {
-        format!("its current round is {}", session.sequence_number)
-    };
-    Error::mendable(format!("session {id} has no round {number}"))
-        .hint(format!("{last}; `agent show {id}` tells all in short"))
+    Ok(
+        match follow::follow(caller, files, session, from, &mut show) {
+            FollowEnd::Ended => ExitCode::SUCCESS,
+            FollowEnd::Interrupted => Kind::Interrupted.exit_code().into(),
+        },
+    )
 }
 
 /// All rounds in short.
@@ -125,7 +114,7 @@ fn overview(session: &Session, transcript: &Transcript) -> String {
         summary.state().word(),
         count(summary.rounds() as usize, "round"),
         super::status::files_changed(summary.changed_files),
-        list::age(crate::session::now(), session.updated_at),
+        list::age(now(), session.updated_at),
     );
     if let Some(origin) = &transcript.forked_from {
         let _ = writeln!(

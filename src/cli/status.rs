@@ -7,15 +7,15 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Common, list};
-use crate::agent::message_of;
-use crate::compose::{Meter, measure};
+use super::common::Common;
+use super::list;
 use crate::error::Result;
-use crate::mailbox::Posted;
 use crate::protocol::{Status as Became, StepResult};
-use crate::services::open::SessionFiles;
-use crate::services::status::{self, CheckStanding, SessionStanding};
-use crate::session::{Count, Session, Summary};
+use crate::services::find::Session;
+use crate::services::list::{Summary, now};
+use crate::services::status::{
+    self, CheckStanding, Count, MessageStanding, Posted, SessionStanding,
+};
 use crate::ui::{Ui, count, escape_line, heading, length, shown, space};
 
 /// How many other sessions are named.
@@ -40,16 +40,14 @@ pub(super) struct StatusArgs {
 impl StatusArgs {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let standing = status::status(&common.caller(ui)?, self.id.as_deref())?;
-        let posted = standing.posted.as_ref();
-        let message = posted.map(|posted| Message::of(&standing.files, posted));
         if common.json {
             ui.data(&Report {
                 session: &standing.session,
-                message,
+                message: standing.message.as_ref(),
             });
             return Ok(ExitCode::SUCCESS);
         }
-        ui.folded_page(&in_short(&standing, message.as_ref()));
+        ui.folded_page(&in_short(&standing));
         for question in &standing.questions {
             ui.tell(&question.event());
         }
@@ -63,7 +61,7 @@ impl StatusArgs {
 }
 
 /// Where the session stands, in a few lines.
-fn in_short(standing: &SessionStanding, message: Option<&Message<'_>>) -> String {
+fn in_short(standing: &SessionStanding) -> String {
     let session = &standing.session;
     let summary = Summary::of(session);
     let task = session.task.lines().next().unwrap_or_default();
@@ -79,7 +77,7 @@ fn in_short(standing: &SessionStanding, message: Option<&Message<'_>>) -> String
         session.sequence_number,
         session.round_limit,
         files_changed(summary.changed_files),
-        list::age(crate::session::now(), summary.updated_at),
+        list::age(now(), summary.updated_at),
     );
     let _ = writeln!(text, "Workspace {}", shown(&standing.files.workspace));
     if !session.is_complete && standing.is_taken {
@@ -93,8 +91,8 @@ fn in_short(standing: &SessionStanding, message: Option<&Message<'_>>) -> String
     if let Some(check) = &standing.check {
         let _ = writeln!(text, "{}", check_line(check));
     }
-    if let Some(message) = message {
-        let _ = writeln!(text, "{message}");
+    if let Some(message) = &standing.message {
+        let _ = writeln!(text, "{}", message_line(message));
     }
     if standing.notes > 0 {
         let _ = writeln!(
@@ -187,7 +185,7 @@ fn next(standing: &SessionStanding) -> Vec<String> {
         ));
     } else {
         let inbox = standing.files.mailbox.inbox();
-        next.extend(paste(standing.posted.as_ref(), inbox));
+        next.extend(paste(standing.posted(), inbox));
     }
     let is_told = next.iter().any(|line| line.contains("agent resume"));
     if !is_running && !is_told {
@@ -209,52 +207,19 @@ pub(super) fn files_changed(count: Count) -> String {
 struct Report<'a> {
     #[serde(flatten)]
     session: &'a Session,
-    message: Option<Message<'a>>,
+    message: Option<&'a MessageStanding>,
 }
 
-/// The message that is to be pasted.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Message<'a> {
-    #[serde(flatten)]
-    posted: &'a Posted,
-    #[serde(flatten)]
-    meter: Meter,
-    chat: &'a str,
-    percent: usize,
-}
-
-impl<'a> Message<'a> {
-    fn of(agent: &SessionFiles, posted: &'a Posted) -> Self {
-        let meter = measure(&message_of(posted));
-        Self {
-            posted,
-            percent: agent
-                .carriage
-                .limit_of(posted.attachment.as_deref())
-                .percent(&meter),
-            chat: &agent.chat.name,
-            meter,
-        }
-    }
-}
-
-impl std::fmt::Display for Message<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let takes = self.meter.takes.iter();
-        write!(
-            f,
-            "Its message: {}, {} % of what `{}` takes ({})",
-            length(self.meter.characters, self.meter.tokens),
-            self.percent,
-            self.chat,
-            space(
-                &takes
-                    .map(|takes| (takes.what.to_owned(), takes.characters))
-                    .collect()
-            )
-        )
-    }
+fn message_line(message: &MessageStanding) -> String {
+    let takes = message.meter.takes.iter();
+    let takes = takes.map(|takes| (takes.what.to_owned(), takes.characters));
+    format!(
+        "Its message: {}, {} % of what `{}` takes ({})",
+        length(message.meter.characters, message.meter.tokens),
+        message.percent,
+        message.chat,
+        space(&takes.collect())
+    )
 }
 
 /// What to do with a message that waits.

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Common, exit_code, read_standard_input, resume};
+use super::common::{Common, exit_code, read_standard_input};
+use super::resume;
 use crate::error::Result;
 use crate::services::{reply, run};
 use crate::ui::Ui;

@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::Common;
+use super::common::Common;
 use super::diff::FoldedOutput;
-use crate::agent::undo::{Reversal, Wish, ensure_restored, files, named, obstacle};
-use crate::checkpoint::{Force, Restored};
 use crate::error::{Error, Result};
-use crate::services::undo::{self, PlannedReversal};
+use crate::services::undo::{
+    self, Force, PlannedReversal, Restored, Reversal, Wish, ensure_restored, files, named, obstacle,
+};
 use crate::ui::{Ui, escape_line};
 
 /// How many files of a kind are named on the terminal.

@@ -18,8 +18,8 @@ use crate::error::Result;
 use crate::fs::{Durability, create_directory, write_atomic};
 use crate::interrupt::Interrupt;
 use crate::mailbox::Mailbox;
-use crate::watch::{Doorbell, Waker};
 use crate::protocol::{ClipboardNews, Event, SessionId};
+use crate::watch::{Doorbell, Waker};
 
 /// How long the loop gets to tell of a message before a courier tells what became of it.
 const AFTER_THE_LOOP: Duration = Duration::from_millis(150);

@@ -116,7 +116,11 @@ impl Clipboard {
     }
 
     /// Puts a text there on the first way that works.
-    pub fn put(&mut self, text: &str, terminal: &dyn TerminalLine) -> Result<Sent, ClipboardFailure> {
+    pub fn put(
+        &mut self,
+        text: &str,
+        terminal: &dyn TerminalLine,
+    ) -> Result<Sent, ClipboardFailure> {
         self.holders
             .retain_mut(|holder| matches!(holder.try_wait(), Ok(None)));
         let mut failures = Vec::new();

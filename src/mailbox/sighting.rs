@@ -14,8 +14,8 @@ use super::entry::{Examined, InboxEntryKind, Oddity, examine};
 use super::name::{self, NameKind};
 use super::read;
 use super::settle::{self, Evidence, SETTLE, SettleLook, Stat};
-use crate::watch::Touch;
 use crate::protocol::EndMark;
+use crate::watch::Touch;
 
 /// How many entries are looked at; more than a person would ever put there.
 pub(super) const MAX_FILES: usize = 10_000;

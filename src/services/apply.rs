@@ -1,8 +1,8 @@
 //! One reply, applied to a workspace without a session, or tried on a copy.
 
+use super::Caller;
 use super::guard::Testing;
 use super::open::{self, BoundedWorkspace};
-use super::Caller;
 pub use crate::agent::announce;
 use crate::agent::apply::{Applying, Difference, Rehearsal, is_complete};
 use crate::compose::Content;

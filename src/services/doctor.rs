@@ -85,4 +85,3 @@ fn this_program() -> String {
     }
     parts.join(", ")
 }
-

@@ -3,7 +3,8 @@
 use crate::approve::Person;
 use crate::error::{Error, Result};
 use crate::protocol::Event;
-use crate::session::{LoopLock, Session, Store};
+pub use crate::session::Session;
+use crate::session::{LoopLock, Store};
 
 /// The session that was named; else the one that a loop works on, or the latest unfinished one.
 pub fn find(store: &Store, person: &dyn Person, id: Option<&str>) -> Result<Session> {

@@ -7,12 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Permit;
 use crate::approve::{KeptAnswers, KeptRules};
 use crate::checkpoint::CheckpointLimits;
-use crate::error::{Error, Result};
-use crate::escape::escape_line;
+use crate::error::Result;
 use crate::fs::{Durability, create_directory, own_directory, real_path, write_atomic};
 use crate::platform::programs;
 use crate::policy::{
-    self, FoundProgram, Grant, Network, PersonRules, Policy, ProgramLookup, ProjectRules, Rule,
+    self, FoundProgram, Grant, Network, PersonRules, Policy, ProgramLookup, ProjectRules,
 };
 use crate::protocol::RelPath;
 use crate::repositories::ConfiguredPaths;
@@ -75,7 +74,7 @@ pub(super) fn permit(
     policy.own_paths = own_paths(loaded, workspace);
     policy.obeyed_by_git = obeyed_by_git(workspace);
     policy.lookup = ProgramLookup::new(find_program);
-    (policy.person, policy.project) = written_rules(loaded)?;
+    (policy.person, policy.project) = written_rules(loaded);
     Ok(Permit {
         commands: settings.commands,
         policy,
@@ -111,45 +110,25 @@ pub(super) fn distrust_programs(loaded: &Loaded, workspace: &Path) {
 
 /// The rules of the settings: those of a settings file are the project's, and only `Allow` needs
 /// the trust that it was read with.
-fn written_rules(loaded: &Loaded) -> Result<(PersonRules, ProjectRules)> {
+fn written_rules(loaded: &Loaded) -> (PersonRules, ProjectRules) {
     let settings = &loaded.settings;
-    let origin = |key| loaded.origins.get(key).unwrap_or(&Origin::Default);
-    let parse = |key: &'static str, text: &str| -> Result<Vec<Rule>> {
-        let rules = text.split(',').filter(|text| !text.is_empty());
-        let rule = |text: &str| {
-            Rule::parse(text).map_err(|problem| {
-                Error::mendable(format!(
-                    "`{key}` ({}) holds `{}`, which is no rule",
-                    origin(key),
-                    escape_line(text)
-                ))
-                .because(problem)
-                .hint(format!(
-                    "`agent help settings {key}` says what may be written"
-                ))
-            })
-        };
-        rules.map(rule).collect()
-    };
     let (mut person, mut project) = (PersonRules::default(), ProjectRules::default());
-    let is_of_project = |key| matches!(origin(key), Origin::File(_));
-    person.allow = parse("Allow", &settings.allow)?;
-    let ask = parse("Ask", &settings.ask)?;
-    let deny = parse("Deny", &settings.deny)?;
+    let is_of_project = |key| matches!(loaded.origins.get(key), Some(Origin::File(_)));
+    person.allow.clone_from(&settings.allow);
     if is_of_project("Ask") {
-        project.ask = ask;
+        project.ask.clone_from(&settings.ask);
     } else {
-        person.ask = ask;
+        person.ask.clone_from(&settings.ask);
     }
     if is_of_project("Deny") {
-        project.deny = deny;
+        project.deny.clone_from(&settings.deny);
     } else {
-        person.deny = deny;
+        person.deny.clone_from(&settings.deny);
     }
-    let further = |key: &str| loaded.further_rules.get(key).map_or("", String::as_str);
-    person.ask.extend(parse("Ask", further("Ask"))?);
-    person.deny.extend(parse("Deny", further("Deny"))?);
-    Ok((person, project))
+    let further = |key| loaded.further_rules.get(key).cloned().unwrap_or_default();
+    person.ask.extend(further("Ask"));
+    person.deny.extend(further("Deny"));
+    (person, project)
 }
 
 /// Where commands may write besides the workspace, under every name that leads there.

@@ -2,7 +2,8 @@
 
 use super::open::SessionFiles;
 use crate::error::{Error, Result};
-use crate::session::{LoopLock, Summary};
+use crate::session::LoopLock;
+pub use crate::session::{Summary, now};
 
 /// Sessions, the latest first, and those that could not be read.
 #[derive(Debug)]

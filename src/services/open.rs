@@ -19,7 +19,7 @@ use crate::mailbox::Mailbox;
 use crate::platform::programs;
 use crate::policy::Approval;
 use crate::protocol::{Event, OnFailure};
-use crate::secrets::{Allow, Scanner};
+use crate::secrets::Scanner;
 use crate::session::{Choices, Store};
 use crate::settings::{
     self, Attach, Base, Chat, ClipboardUse, Found, KeepsContext, Loaded, NotifyBy, Origin,
@@ -312,7 +312,7 @@ fn check(settings: &Settings) -> Option<Check> {
 /// What looks for secrets in messages, unless the person switched it off.
 fn secrets(settings: &Settings) -> Option<Scanner> {
     let is_on = settings.secrets == Secrets::On;
-    is_on.then(|| Scanner::new(Allow::parse(&settings.allow_secrets)))
+    is_on.then(|| Scanner::new(settings.allow_secrets.clone()))
 }
 
 fn limits(settings: &Settings) -> Limits {

@@ -1,14 +1,14 @@
 //! The rules in force, what they say about a command, and those that the person gave with "always".
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::Caller;
 use super::guard::Testing;
 use super::open::{self, BoundedWorkspace};
 use crate::error::{Error, Result};
-use crate::policy::{CommandConfinement, Decision, Rule, RuleRow};
-pub use crate::policy::Ruling;
+use crate::policy::{CommandConfinement, Policy, Rule, RuleRow};
+pub use crate::policy::{Decision, Ruling};
 
 /// The rules of a base directory.
 #[derive(Debug)]
@@ -61,6 +61,13 @@ pub fn rules(caller: &Caller) -> Result<RulesInForce> {
         always_file: place.permit.kept_rules.file(),
         is_sandboxed: policy.confinement == CommandConfinement::Sandboxed,
     })
+}
+
+/// The built-in rules as they are with a sandbox and the default settings.
+pub fn built_in() -> Vec<RuleRow> {
+    let mut policy = Policy::new(Path::new("workspace"), None);
+    policy.confinement = CommandConfinement::Sandboxed;
+    policy.table()
 }
 
 /// Every rule that says something about a command.

@@ -29,7 +29,9 @@ pub fn list(caller: &Caller) -> Result<PromptList> {
     Ok(PromptList {
         prompts: prompts.into_iter().map(with_trust).collect(),
         troubles,
-        places: std::iter::once(shelves.project).chain(shelves.person).collect(),
+        places: std::iter::once(shelves.project)
+            .chain(shelves.person)
+            .collect(),
     })
 }
 

@@ -34,22 +34,43 @@ pub enum BroughtText {
     Other,
 }
 
-/// Tells what a text is.
-pub fn weigh(mailbox: &Mailbox, session: &SessionId, text: &str) -> BroughtText {
-    let mark = Message::latest(mailbox, session).map(|message| message.mark);
-    let is_marked = |mark: &_| courier::is_marked_before_prose(text, mark);
-    let sight = match &mark {
-        Some(mark) if is_marked(mark) => Sight::Reply,
-        Some(mark) => courier::look(text, mark),
-        None => Sight::Nothing,
-    };
-    match sight {
-        Sight::Reply => BroughtText::Reply,
-        Sight::Unmarked => BroughtText::Unmarked,
-        Sight::Nothing if reply::is_outbox(text) => BroughtText::OwnMessage,
-        // One of another round: the loop says so, or asks.
-        Sight::Nothing if reply::end_mark(text).is_some() => BroughtText::Reply,
-        Sight::Nothing => BroughtText::Other,
+/// Takes the replies of a session that is carried on.
+#[derive(Debug, Clone)]
+pub struct ReplyDesk {
+    mailbox: Mailbox,
+    session: SessionId,
+}
+
+impl ReplyDesk {
+    pub(super) fn new(mailbox: &Mailbox, session: &SessionId) -> Self {
+        Self {
+            mailbox: mailbox.clone(),
+            session: session.clone(),
+        }
+    }
+
+    /// Tells what a text is.
+    pub fn weigh(&self, text: &str) -> BroughtText {
+        let mark = Message::latest(&self.mailbox, &self.session).map(|message| message.mark);
+        let is_marked = |mark: &_| courier::is_marked_before_prose(text, mark);
+        let sight = match &mark {
+            Some(mark) if is_marked(mark) => Sight::Reply,
+            Some(mark) => courier::look(text, mark),
+            None => Sight::Nothing,
+        };
+        match sight {
+            Sight::Reply => BroughtText::Reply,
+            Sight::Unmarked => BroughtText::Unmarked,
+            Sight::Nothing if reply::is_outbox(text) => BroughtText::OwnMessage,
+            // One of another round: the loop says so, or asks.
+            Sight::Nothing if reply::end_mark(text).is_some() => BroughtText::Reply,
+            Sight::Nothing => BroughtText::Other,
+        }
+    }
+
+    /// Puts a reply into the inbox.
+    pub fn put(&self, text: &str) -> Result<PathBuf> {
+        put(&self.mailbox, text.as_bytes(), RoundNumber::MustMatch)
     }
 }
 
@@ -82,7 +103,7 @@ pub fn read_file(file: &Path) -> Result<Vec<u8>> {
 }
 
 /// Writes a reply into the inbox under a name of its own; the loop takes it from there.
-pub fn put(mailbox: &Mailbox, bytes: &[u8], number: RoundNumber) -> Result<PathBuf> {
+pub(super) fn put(mailbox: &Mailbox, bytes: &[u8], number: RoundNumber) -> Result<PathBuf> {
     let start = match number {
         RoundNumber::Anyway => ANYWAY,
         RoundNumber::MustMatch => "reply-",

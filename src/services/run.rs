@@ -4,14 +4,19 @@
 //! carries on a session of that base directory. What happens is told to the person of the caller,
 //! who also answers; replies arrive in the inbox, whoever puts them there.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use super::open::{self, OpenedSession};
+use super::reply::ReplyDesk;
 use super::status::CheckStanding;
 use super::{Caller, find, log, reply, status};
 pub use crate::agent::Ending;
 use crate::agent::{Agent, added::AddedContext};
 use crate::approve::Person;
-use crate::courier::{Use, Wishes};
+use crate::courier::{Couriers, Message, TerminalLine, Use, Wishes};
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::mailbox::{Arrival, Candidate, Inbox, Posted};
 use crate::protocol::{RelPath, SessionId};
 use crate::session::{LoopLock, Session, Store, Summary};
@@ -189,9 +194,37 @@ impl HeldSession {
         &self.session.session_id
     }
 
-    /// Everything that works on it, for couriers and prompts that run beside the loop.
-    pub fn agent(&self) -> &Agent {
-        &self.agent
+    /// Stops the loop when it is raised.
+    pub fn interrupt(&self) -> &Interrupt {
+        &self.agent.interrupt
+    }
+
+    /// Where its replies go.
+    pub fn replies(&self) -> ReplyDesk {
+        ReplyDesk::new(&self.agent.mailbox, self.id())
+    }
+
+    /// The message of the round, if all of it is there.
+    pub fn message(&self) -> Option<Message> {
+        Message::latest(&self.agent.mailbox, self.id())
+    }
+
+    /// The directory in which replies arrive.
+    pub fn inbox(&self) -> &Path {
+        self.agent.mailbox.inbox()
+    }
+
+    /// Starts the couriers that the person wants; they stop when the value is dropped.
+    pub fn start_couriers(&self, terminal: Arc<dyn TerminalLine>) -> Option<Couriers> {
+        let (agent, id) = (&self.agent, self.id());
+        Couriers::start(
+            self.wishes.clone(),
+            &agent.mailbox,
+            id,
+            terminal,
+            agent.asker(id),
+            &agent.interrupt,
+        )
     }
 
     /// Other sessions of the base directory that are not finished.

@@ -2,6 +2,7 @@
 
 use super::Caller;
 use super::open::{self, FirstRun};
+pub use crate::compose::{FileLimit, Limit, TooLong, example_instructions};
 use crate::error::Result;
 use crate::settings::{Base, KEYS, Loaded};
 

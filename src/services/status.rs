@@ -3,13 +3,19 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use super::open::SessionFiles;
 use super::{Caller, choices, decide, find, open};
+use crate::agent::message_of;
 use crate::approve::Question;
+use crate::compose::{Meter, measure};
 use crate::error::Result;
-use crate::mailbox::{self, Posted, Reading};
+pub use crate::mailbox::Posted;
+use crate::mailbox::{self, Reading};
 use crate::protocol::{Outcome, Status};
 use crate::reply;
+pub use crate::session::Count;
 use crate::session::{CheckReport, LoopLock, Session, Source, State, Store, Summary};
 
 /// How many files of the inbox are looked into.
@@ -23,7 +29,7 @@ pub struct SessionStanding {
     /// The session.
     pub session: Session,
     /// The message of the round, if it is written.
-    pub posted: Option<Posted>,
+    pub message: Option<MessageStanding>,
     /// True if a loop works on the session now.
     pub is_running: bool,
     /// True if the reply to the round was taken, and is not carried out to its end.
@@ -40,6 +46,42 @@ pub struct SessionStanding {
     pub check: Option<CheckStanding>,
     /// Other sessions that are not finished.
     pub others: Vec<Summary>,
+}
+
+/// A message that waits to be pasted.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageStanding {
+    /// Its files.
+    #[serde(flatten)]
+    pub posted: Posted,
+    /// How long it is, and what takes how much of it.
+    #[serde(flatten)]
+    pub meter: Meter,
+    /// The chat that it goes to.
+    pub chat: &'static str,
+    /// How much that is of what the chat takes.
+    pub percent: usize,
+}
+
+impl MessageStanding {
+    fn new(files: &SessionFiles, posted: Posted) -> Self {
+        let meter = measure(&message_of(&posted));
+        let limit = files.carriage.limit_of(posted.attachment.as_deref());
+        Self {
+            percent: limit.percent(&meter),
+            chat: &files.chat.name,
+            posted,
+            meter,
+        }
+    }
+}
+
+impl SessionStanding {
+    /// The files of the message, if it is written.
+    pub fn posted(&self) -> Option<&Posted> {
+        self.message.as_ref().map(|message| &message.posted)
+    }
 }
 
 /// How the check stands.
@@ -62,8 +104,9 @@ pub fn status(caller: &Caller, id: Option<&str>) -> Result<SessionStanding> {
     let running = LoopLock::holder(files.store.directory()).and_then(|holder| holder.session);
     let open = session.open_question();
     let model_question = open.map(|question| question.question.clone());
+    let posted = files.mailbox.posted(&id, session.sequence_number);
     Ok(SessionStanding {
-        posted: files.mailbox.posted(&id, session.sequence_number),
+        message: posted.map(|posted| MessageStanding::new(&files, posted)),
         is_running: running.as_ref() == Some(&id),
         is_taken: files
             .mailbox

@@ -343,7 +343,9 @@ impl Scene {
         let mut caller = self.caller.clone();
         caller.person = Arc::new(Page(Mutex::new(sender)));
         caller.interrupt = Interrupt::default();
-        let flags = flags.iter().map(|(flag, value)| (*flag, (*value).to_owned()));
+        let flags = flags
+            .iter()
+            .map(|(flag, value)| (*flag, (*value).to_owned()));
         caller.flags.given.extend(flags);
         (caller, events)
     }
@@ -379,18 +381,26 @@ fn a_front_end_without_a_terminal_begins_answers_stops_and_resumes() {
         wait_for(&events, session_begun);
         let text = format!("[DONE]\nmade\n[/DONE]\n[END {id}#2]\n");
         reply::deliver(&caller, text.as_bytes(), reply::RoundNumber::MustMatch).unwrap();
-        wait_for(&events, |event| matches!(event, Event::Done { .. }).then_some(()));
+        wait_for(&events, |event| {
+            matches!(event, Event::Done { .. }).then_some(())
+        });
     });
     let error = run::resume(&caller, Some(id.as_str())).unwrap_err();
     assert!(error.to_string().contains("has ended"), "{error}");
     let held = run::reopen(&caller, Some(id.as_str())).unwrap();
     let context = run::ContextRequest::default();
-    let held = held.instruct(&caller, "now the tests", &context).unwrap().unwrap();
+    let held = held
+        .instruct(&caller, "now the tests", &context)
+        .unwrap()
+        .unwrap();
     assert_eq!(held.write_message().unwrap(), (Ending::Stepped, None));
     let (_, known) = held.write_message().unwrap();
     assert!(known.is_some(), "it is there already");
     drop(held);
-    assert_eq!(run::end(&caller, Some(id.as_str())).unwrap(), (id.clone(), true));
+    assert_eq!(
+        run::end(&caller, Some(id.as_str())).unwrap(),
+        (id.clone(), true)
+    );
     assert_eq!(run::end(&caller, Some(id.as_str())).unwrap(), (id, false));
 }
 
@@ -435,14 +445,21 @@ fn rules_and_templates_are_data() {
     assert!(error.to_string().contains("there is no rule 1"), "{error}");
     let folder = scene.base().join(".agent/prompts");
     std::fs::create_dir_all(&folder).unwrap();
-    write_atomic(&folder.join("review.md"), b"Read {{args}}.", Durability::Atomic).unwrap();
+    write_atomic(
+        &folder.join("review.md"),
+        b"Read {{args}}.",
+        Durability::Atomic,
+    )
+    .unwrap();
     let listed = prompts::list(&scene.caller).unwrap();
-    let review = |(prompt, is_trusted): &(prompts::Prompt, bool)| {
-        prompt.name == "review" && !is_trusted
-    };
+    let review =
+        |(prompt, is_trusted): &(prompts::Prompt, bool)| prompt.name == "review" && !is_trusted;
     assert!(listed.prompts.iter().any(review));
     let error = prompts::task(&scene.caller, "/review src").unwrap_err();
-    assert!(error.to_string().contains("you have not seen it"), "{error}");
+    assert!(
+        error.to_string().contains("you have not seen it"),
+        "{error}"
+    );
     let (caller, _events) = scene.page(&[]);
     let task = prompts::task(&caller, "/review src").unwrap();
     assert_eq!(task, "Read src.");

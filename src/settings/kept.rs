@@ -10,14 +10,15 @@ use super::keys::Key;
 use super::layer::Layer;
 use super::loosens::Loosens;
 use super::origin::Origin;
+use super::typed::rules_in;
 use super::value::Value;
 use super::{Layers, suggestion};
-use crate::policy::Approval;
+use crate::policy::{Approval, Rule};
 
 impl Layers {
     /// Lays what was kept over the rest; gives the rules that hold besides, and the flags that would
     /// say again what does not hold.
-    pub(super) fn keep_strict(&mut self) -> (BTreeMap<&'static str, String>, Vec<String>) {
+    pub(super) fn keep_strict(&mut self) -> (BTreeMap<&'static str, Vec<Rule>>, Vec<String>) {
         let (mut rules, mut not_kept) = (BTreeMap::new(), Vec::new());
         for (key, kept) in std::mem::take(&mut self.kept) {
             if self.is_flagged(key) {
@@ -25,7 +26,7 @@ impl Layers {
             }
             let now = self.value_of(key);
             if key.loosens == Loosens::Adds {
-                rules.insert(key.name, kept.to_string());
+                rules.insert(key.name, rules_of(&kept));
             } else if key.is_as_strict(&kept, &now) {
                 if kept != now {
                     self.above.push(Layer {
@@ -46,7 +47,7 @@ impl Layers {
     /// the flags that would say what the settings permit by now.
     pub(super) fn hold_to_beginning(
         &mut self,
-        rules: &mut BTreeMap<&'static str, String>,
+        rules: &mut BTreeMap<&'static str, Vec<Rule>>,
     ) -> Vec<String> {
         let mut held_back = Vec::new();
         for (key, then) in std::mem::take(&mut self.began_with) {
@@ -56,8 +57,10 @@ impl Layers {
                 continue;
             }
             if key.loosens == Loosens::Adds {
-                let besides = rules.entry(key.name).or_default();
-                *besides = key.added(besides, &then.to_string());
+                let besides: &mut Vec<Rule> = rules.entry(key.name).or_default();
+                let mut further = rules_of(&then);
+                further.retain(|rule| !besides.contains(rule));
+                besides.extend(further);
                 continue;
             }
             let value = suggestion::quoted(Path::new(&now.to_string()));
@@ -124,4 +127,9 @@ impl Layers {
         let of_it = values.filter(move |(set, _)| set.name == key.name);
         of_it.map(|(_, value)| value)
     }
+}
+
+/// The rules of a value that was read and checked.
+fn rules_of(value: &Value) -> Vec<Rule> {
+    rules_in(&value.to_string()).unwrap_or_default()
 }

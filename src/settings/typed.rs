@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serializer};
 
 use super::chat::Chat;
 use super::value::PATH_SEPARATOR;
-use crate::policy::Grant;
+use crate::policy::{Grant, Rule, RuleProblem};
 use crate::protocol::words;
 use crate::sandbox::Backend;
 
@@ -138,6 +138,32 @@ pub(super) mod grants {
             .map(|word| word.parse().map_err(D::Error::custom))
             .collect()
     }
+}
+
+/// Rules, separated by commas.
+pub(super) mod rules {
+    use super::{Deserialize as _, Deserializer, Rule, Serializer, rules_in};
+    use serde::de::Error as _;
+
+    pub(crate) fn serialize<S: Serializer>(rules: &[Rule], out: S) -> Result<S::Ok, S::Error> {
+        let texts: Vec<String> = rules.iter().map(Rule::text).collect();
+        out.serialize_str(&texts.join(","))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Rule>, D::Error> {
+        let text = String::deserialize(from)?;
+        rules_in(&text).map_err(|(_, problem)| D::Error::custom(problem))
+    }
+}
+
+/// The rules in a list; else the text that is none, and why.
+pub(super) fn rules_in(list: &str) -> Result<Vec<Rule>, (&str, RuleProblem)> {
+    let texts = list
+        .split(',')
+        .map(str::trim)
+        .filter(|text| !text.is_empty());
+    let rules = texts.map(|text| Rule::parse(text).map_err(|problem| (text, problem)));
+    rules.collect()
 }
 
 /// Paths, separated as in `PATH`.

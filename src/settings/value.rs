@@ -10,6 +10,8 @@ use std::ops::RangeInclusive;
 use serde::Serialize;
 
 use super::suggestion::{nearest, shown};
+use super::typed::rules_in;
+use crate::policy::Rule;
 
 /// The longest path that is accepted, in bytes; the limit of Linux.
 const LONGEST_PATH: usize = 4096;
@@ -30,8 +32,7 @@ pub enum Shape {
     Words(&'static [&'static str]),
     /// Absolute paths, separated as in `PATH`; in the file also as a list.
     Paths,
-    /// Beginnings of commands, separated by commas; in the file also as a list. What a rule may be
-    /// is left to the policy.
+    /// Beginnings of commands, separated by commas; in the file also as a list.
     Rules,
     /// Any words, separated by spaces; in the file also as a list.
     Items,
@@ -94,7 +95,7 @@ impl Shape {
             Shape::Paths => {
                 read_paths(text).ok_or_else(|| self.misfit(&format!("`{}`", shown(text))))
             }
-            Shape::Rules => Ok(read_rules(text)),
+            Shape::Rules => read_rules(text),
         }
     }
 
@@ -145,10 +146,12 @@ fn read_words(text: &str, words: &[&'static str]) -> Option<Value> {
     Some(Value::Text(Cow::Owned(chosen.join(","))))
 }
 
-fn read_rules(text: &str) -> Value {
-    let rules = text.split(',').map(str::trim);
-    let rules: Vec<&str> = rules.filter(|rule| !rule.is_empty()).collect();
-    Value::Text(Cow::Owned(rules.join(",")))
+fn read_rules(text: &str) -> Result<Value, String> {
+    let rules = rules_in(text).map_err(|(text, problem)| {
+        format!("holds `{}`, which is no rule: {problem}", shown(text))
+    })?;
+    let texts: Vec<String> = rules.iter().map(Rule::text).collect();
+    Ok(Value::Text(Cow::Owned(texts.join(","))))
 }
 
 fn read_line(text: &str) -> Option<Value> {

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::number::count;
 use super::wrap::{cut, folded};
 use super::{diff, escape_line, escape_text, news};
+use crate::number::count;
 use crate::protocol::{Event, QuestionKind};
 
 const BOLD: Style = Style::new().bold();

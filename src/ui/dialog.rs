@@ -19,8 +19,8 @@ use crate::approve::{
 };
 use crate::error::Result;
 use crate::interrupt::Interrupt;
-use crate::watch::Doorbell;
 use crate::protocol::{AcceptedLines, ClipboardNews, Event, QuestionKind, QuestionLife, is_yes};
+use crate::watch::Doorbell;
 
 /// How many questions are answered at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

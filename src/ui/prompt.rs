@@ -6,6 +6,7 @@
 //! process is in the background it is not touched.
 
 mod desk;
+mod history;
 mod keys;
 mod line;
 mod past;
@@ -21,8 +22,8 @@ use std::time::{Duration, Instant};
 use crossterm::event;
 
 use self::desk::{Act, Desk};
+pub use self::history::History;
 use self::keys::{Key, Screen};
-pub use self::past::MAX_HISTORY;
 pub use self::turn::LentTerminal;
 use self::turn::Mode;
 use super::ask::PromptQuestion;

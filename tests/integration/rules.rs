@@ -68,8 +68,8 @@ fn a_project_may_be_stricter_and_allow_nothing() {
 fn what_is_no_rule_is_named() {
     Test::new(&["policy", "--deny", "a; b"])
         .run()
-        .code(1)
-        .said("`Deny` (the flag `--deny`) holds `a; b`, which is no rule");
+        .code(2)
+        .said("the value of `--deny` holds `a; b`, which is no rule");
 }
 
 /// A base directory where the person said "always" to these.

@@ -1,9 +1,11 @@
 //! The person's list of secrets that are sent unredacted.
 
 use regex::Regex;
+use serde::{Deserialize, Serialize};
 
 /// Kinds, values, or patterns with `*` that are sent unredacted.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub struct Allow {
     items: Vec<String>,
 }
@@ -31,6 +33,18 @@ impl Allow {
         }
         self.items.iter().any(|item| item == kind)
             || values.all(|value| self.items.iter().any(|item| fits(item, value)))
+    }
+}
+
+impl From<String> for Allow {
+    fn from(list: String) -> Self {
+        Self::parse(&list)
+    }
+}
+
+impl From<Allow> for String {
+    fn from(allow: Allow) -> Self {
+        allow.items.join(" ")
     }
 }
 

@@ -6,9 +6,9 @@
 use std::fmt::Write as _;
 
 use clap::builder::styling::Style;
-use clap::{Arg, Args as _, Command, Subcommand as _};
+use clap::{Arg, Args as _, Command};
 
-use super::super::{Common, Verb};
+use super::super::common::Common;
 use super::topics::TOPICS;
 use crate::services::doctor::build_info;
 use crate::settings::{GROUPS, Shape};
@@ -78,11 +78,11 @@ static PURPOSES: &[Purpose] = &[
     },
 ];
 
-/// The command line as clap knows it.
-pub(in crate::cli) fn command() -> Command {
+/// The command line as clap knows it, with the verbs that are added.
+pub(in crate::cli) fn grammar(add_verbs: fn(Command) -> Command) -> Command {
     let root = root();
     let heading = *root.get_styles().get_header();
-    let command = Verb::augment_subcommands(root).mut_subcommands(|verb| dressed(verb, heading));
+    let command = add_verbs(root).mut_subcommands(|verb| dressed(verb, heading));
     let template = template(&command);
     command.help_template(template)
 }
@@ -198,8 +198,13 @@ fn value_name(shape: &Shape) -> String {
 mod tests {
     use clap::FromArgMatches as _;
 
-    use super::super::super::SettingFlags;
+    use super::super::super::common::SettingFlags;
+    use super::super::super::program::PROGRAM;
     use super::*;
+
+    fn command() -> Command {
+        (PROGRAM.grammar)()
+    }
 
     #[test]
     fn every_command_has_exactly_one_purpose() {

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::Finding;
 use crate::courier::{Clipboard, Surroundings, TerminalLine};
-use crate::watch::Doorbell;
 use crate::platform::programs;
 use crate::sandbox::{self, Backend, SandboxMode, Strength};
 use crate::settings::{Base, Loaded};
+use crate::watch::Doorbell;
 
 /// What the settings say about the sandbox.
 pub(super) struct WantedSandbox {

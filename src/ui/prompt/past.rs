@@ -1,7 +1,7 @@
 //! The lines that were entered before, to be had again with the arrow keys.
 
 /// How many lines are remembered.
-pub const MAX_HISTORY: usize = 1_000;
+pub(super) const MAX_HISTORY: usize = 1_000;
 
 /// The lines of before, the oldest first, and which of them is shown.
 #[derive(Debug, Default)]

@@ -4,28 +4,29 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::past::MAX_HISTORY;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, write_atomic};
-use crate::ui::MAX_HISTORY;
 
 /// The largest file that is read, in bytes: beyond it, it is not ours.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The file `history` in the state directory of this person; none if they have no home.
 #[derive(Debug)]
-pub(super) struct History {
+pub struct History {
     file: Option<PathBuf>,
 }
 
 impl History {
-    pub(super) fn kept_in(state: Option<&Path>) -> Self {
+    /// The one in this directory.
+    pub fn kept_in(state: Option<&Path>) -> Self {
         Self {
             file: state.map(|state| state.join("history")),
         }
     }
 
     /// The latest lines, the oldest first; the file is shortened when it has far too many.
-    pub(super) fn load(&self) -> Vec<String> {
+    pub fn load(&self) -> Vec<String> {
         let Some(file) = &self.file else {
             return Vec::new();
         };
@@ -48,7 +49,7 @@ impl History {
     }
 
     /// Keeps a line; a text of several lines is not kept.
-    pub(super) fn remember(&self, line: &str) -> Result<()> {
+    pub fn remember(&self, line: &str) -> Result<()> {
         let Some(file) = self.file.as_ref().filter(|_| !line.contains('\n')) else {
             return Ok(());
         };

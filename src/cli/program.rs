@@ -1,0 +1,241 @@
+//! The program as a whole: its command line, and the commands of the prompt line with the verbs that
+//! they stand for.
+
+use std::process::ExitCode;
+
+use clap::{Args, Command, Subcommand as _};
+
+use super::approve::Decline;
+use super::common::Common;
+use super::help;
+use super::slash::{self, EnteredVerb, Program, SlashCommand, Word};
+use super::verb::Verb;
+use crate::error::Result;
+use crate::ui::Ui;
+
+/// The program.
+pub(super) const PROGRAM: Program = Program {
+    grammar,
+    words: WORDS,
+};
+
+/// The command line as clap knows it.
+fn grammar() -> Command {
+    help::grammar(Verb::augment_subcommands)
+}
+
+impl EnteredVerb for Verb {
+    fn run(self: Box<Self>, common: &Common, ui: &Ui) -> Result<ExitCode> {
+        Verb::run(*self, common, ui, PROGRAM)
+    }
+}
+
+/// Reads the arguments of a verb, without options of the program: those of the loop hold.
+fn read<A: Args>(
+    name: &'static str,
+    words: Vec<String>,
+    verb: fn(A) -> Verb,
+) -> Result<SlashCommand, clap::Error> {
+    let mut grammar = A::augment_args(Command::new(name).no_binary_name(true));
+    let matches = grammar.try_get_matches_from_mut(words);
+    let arguments = matches.and_then(|matches| A::from_arg_matches(&matches));
+    match arguments {
+        Ok(arguments) => Ok(SlashCommand::Verb(Box::new(verb(arguments)))),
+        Err(message) => Err(message.format(&mut grammar)),
+    }
+}
+
+/// A command that is a verb of the same arguments.
+macro_rules! verb {
+    ($name:literal, $verb:literal, $variant:ident, $meaning:literal) => {
+        Word {
+            name: $name,
+            verb: $verb,
+            meaning: $meaning,
+            read: |words| read(concat!("/", $name), words, Verb::$variant),
+        }
+    };
+}
+
+/// All commands, in the order of the help.
+static WORDS: &[Word] = &[
+    verb!(
+        "copy",
+        "copy",
+        Copy,
+        "put the message on the clipboard again"
+    ),
+    verb!("paste", "paste", Paste, "take the reply from the clipboard"),
+    Word {
+        name: "edit",
+        verb: "paste --edit",
+        meaning: "paste the reply in your editor",
+        read: |mut words| {
+            words.insert(0, "--edit".to_owned());
+            read("/edit", words, Verb::Paste)
+        },
+    },
+    verb!(
+        "status",
+        "status",
+        Status,
+        "where things stand, and what to do now"
+    ),
+    verb!("add", "add", Add, "show files in the next message"),
+    verb!("plan", "plan", Plan, "the model's plan"),
+    verb!("diff", "diff", Diff, "what the latest round changed"),
+    verb!("undo", "undo", Undo, "take the latest round back"),
+    verb!("redo", "redo", Redo, "redo what was undone"),
+    verb!("show", "show", Show, "the conversation so far"),
+    verb!(
+        "approve",
+        "approve",
+        Approve,
+        "approve what waits for your decision"
+    ),
+    Word {
+        name: "decline",
+        verb: "decline",
+        meaning: "decline it; the reason may follow",
+        read: |words| match Decline::in_plain_words(&words) {
+            Some(decline) => Ok(SlashCommand::Verb(Box::new(Verb::Decline(decline)))),
+            None => read("/decline", words, Verb::Decline),
+        },
+    },
+    verb!("check", "check", Check, "run the check command now"),
+    verb!(
+        "handoff",
+        "handoff",
+        Handoff,
+        "rewrite the message for another chat"
+    ),
+    verb!("settings", "config", Config, "the settings in force"),
+    Word {
+        name: "help",
+        verb: "",
+        meaning: "this list",
+        read: |_| Ok(SlashCommand::Tell(slash::help(WORDS))),
+    },
+    Word {
+        name: "quit",
+        verb: "",
+        meaning: "stop; `agent resume` goes on",
+        read: |_| Ok(SlashCommand::Quit),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use clap::FromArgMatches as _;
+
+    use super::super::slash::Recognised;
+    use super::*;
+
+    #[track_caller]
+    fn case(line: &str, expected: Option<(&str, &str)>) {
+        match (slash::recognise(WORDS, line), expected) {
+            (Recognised::Command(word, rest), Some(expected)) => {
+                assert_eq!((word.name, rest), expected);
+            }
+            (Recognised::Command(..), None) | (_, Some(_)) => {
+                panic!("{line}: {:?}", slash::recognise(WORDS, line))
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn a_command_may_be_shortened_as_long_as_it_is_clear() {
+        case("/undo", Some(("undo", "")));
+        case(" /diff  --round 2 ", Some(("diff", "--round 2")));
+        case("/u", Some(("undo", "")));
+        case("/STAT", Some(("status", "")));
+        case("/s", None);
+        let either = "That may be `/handoff` or `/help`.".to_owned();
+        assert_eq!(slash::recognise(WORDS, "/h"), Recognised::Unclear(either));
+    }
+
+    #[test]
+    fn what_begins_with_a_path_is_a_note() {
+        for line in [
+            "use /tmp",
+            "/usr/bin is missing",
+            "// a comment",
+            " /tmp",
+            "",
+        ] {
+            assert_eq!(slash::recognise(WORDS, line), Recognised::Note, "{line}");
+        }
+        assert!(matches!(
+            slash::recognise(WORDS, "/ "),
+            Recognised::Unclear(_)
+        ));
+        let unknown = slash::recognise(WORDS, "/statsu");
+        assert!(matches!(&unknown, Recognised::Unclear(hint) if hint.contains("`/status`?")));
+    }
+
+    fn understood(line: &str) -> SlashCommand {
+        match slash::recognise(WORDS, line) {
+            Recognised::Command(word, rest) => word.understand(rest),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn verb(line: &str) -> Box<dyn EnteredVerb> {
+        match understood(line) {
+            SlashCommand::Verb(verb) => verb,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_slash_command_is_the_same_value_as_its_verb() {
+        for word in WORDS.iter().filter(|word| !word.verb.is_empty()) {
+            let line = std::iter::once("agent").chain(word.verb.split(' '));
+            let typed = grammar().try_get_matches_from(line).unwrap();
+            let typed = Verb::from_arg_matches(&typed).unwrap();
+            let entered = verb(&format!("/{}", word.name));
+            assert_eq!(format!("{entered:?}"), format!("{typed:?}"));
+            assert!(slash::help(WORDS).contains(&format!("/{} ", word.name)));
+        }
+        let diff = verb("/diff --round 2 'ab 12'");
+        let expected = r#"Diff(Diff { id: Some("ab 12"), round: Some(2), stat: false })"#;
+        assert_eq!(format!("{diff:?}"), expected);
+    }
+
+    #[test]
+    fn a_mistyped_option_is_told_with_the_usage_of_the_command() {
+        let SlashCommand::Tell(text) = understood("/diff --bad") else {
+            panic!("it was understood");
+        };
+        assert!(text.contains("--bad") && text.contains("/diff"), "{text}");
+    }
+
+    #[test]
+    fn a_decline_may_say_why_in_plain_words() {
+        let decline = |line| format!("{:?}", verb(line));
+        let keys = r#"[Key("1"), Key("2")]"#;
+        let why = decline("/decline 1 2 don't do it");
+        assert!(
+            why.contains(keys) && why.contains(r#"Some("don't do it")"#),
+            "{why}"
+        );
+        let all = decline("/decline all");
+        assert!(
+            all.contains("[All]") && all.contains("reason: None"),
+            "{all}"
+        );
+        let option = decline("/decline 1 --reason \"too much\"");
+        assert!(option.contains(r#"Some("too much")"#), "{option}");
+    }
+
+    #[test]
+    fn a_beginning_is_completed() {
+        assert_eq!(
+            slash::complete(WORDS, "/s"),
+            ["/status", "/show", "/settings"]
+        );
+        assert_eq!(slash::complete(WORDS, "/undo --to"), Vec::<String>::new());
+        assert_eq!(slash::complete(WORDS, "s"), Vec::<String>::new());
+    }
+}
