@@ -24,6 +24,7 @@ pub use self::clipboard::{Clipboard, ClipboardFailure, Sent, Way};
 pub use self::message::Message;
 pub use self::sight::{Sight, is_marked_before_prose, look};
 pub use self::surroundings::Surroundings;
+use crate::settings::{ClipboardUse, NotifyBy};
 
 /// The terminal of a front end, to which couriers send sequences that show nothing.
 pub trait TerminalLine: fmt::Debug + Send + Sync {
@@ -49,8 +50,8 @@ impl TerminalLine for NoTerminal {
 }
 
 /// Tells the person that something waits for them, as they want to be told; the text is ours.
-pub fn notify(notify: Notify, text: &str, terminal: &dyn TerminalLine) {
-    if notify != Notify::Off {
+pub fn notify(notify: NotifyBy, text: &str, terminal: &dyn TerminalLine) {
+    if notify != NotifyBy::Off {
         notice::give(notify, text, &Surroundings::of_this_process(), terminal);
     }
 }
@@ -59,9 +60,9 @@ pub fn notify(notify: Notify, text: &str, terminal: &dyn TerminalLine) {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wishes {
     /// The use of the clipboard.
-    pub clipboard: Use,
+    pub clipboard: ClipboardUse,
     /// How they are told that it is their turn.
-    pub notify: Notify,
+    pub notify: NotifyBy,
     /// How a reply on the clipboard is handled.
     pub found: Found,
     /// Where is kept whether they let us look at the clipboard; nowhere if they have no home.
@@ -71,30 +72,8 @@ pub struct Wishes {
 impl Wishes {
     /// True if there is nothing to do for a courier.
     pub fn are_none(&self) -> bool {
-        self.clipboard == Use::Off && self.notify == Notify::Off
+        self.clipboard == ClipboardUse::Off && self.notify == NotifyBy::Off
     }
-}
-
-/// The use of the clipboard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Use {
-    /// Nothing.
-    Off,
-    /// Messages are put on it.
-    Out,
-    /// Messages are put on it, and replies are taken from it.
-    Both,
-}
-
-/// How the person is told that it is their turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Notify {
-    /// By nothing but the lines on the terminal.
-    Off,
-    /// The terminal's bell.
-    Bell,
-    /// A notification of the desktop, or of the terminal where there is none.
-    Desktop,
 }
 
 /// How a reply on the clipboard is handled.

@@ -8,9 +8,10 @@ use clap::Args;
 use super::common::{Common, exit_code};
 use super::slash::Program;
 use super::{add, console, copy, status};
-use crate::courier::{Clipboard, Surroundings, Use};
+use crate::courier::{Clipboard, Surroundings};
 use crate::error::Result;
 use crate::services::run::HeldSession;
+use crate::settings::ClipboardUse;
 use crate::ui::Ui;
 
 /// The flags of the verbs that carry a session on.
@@ -57,7 +58,7 @@ fn wait(held: &HeldSession, common: &Common, program: Program) -> Result<ExitCod
 
 fn leave(held: &HeldSession, common: &Common, ui: &Ui) -> Result<ExitCode> {
     let (ending, known) = held.write_message()?;
-    if held.wishes.clipboard != Use::Off
+    if held.opened.wishes.clipboard != ClipboardUse::Off
         && let Some(message) = held.message()
     {
         let mut clipboard = Clipboard::of(Surroundings::of_this_process());

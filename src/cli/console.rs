@@ -13,12 +13,13 @@ use std::time::Duration;
 use super::common::Common;
 use super::say;
 use super::slash::{self, EnteredVerb, Recognised, SlashCommand, Word};
-use crate::courier::{self, Notify};
+use crate::courier;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::services::copy::Copying;
 use crate::services::reply::{BroughtText, ReplyDesk};
 use crate::services::run::HeldSession;
+use crate::settings::NotifyBy;
 use crate::ui::{Entry, History, Listener, Pasted, Prompt, Ui};
 
 /// How long what was entered last may take when the loop ends before the person is told that it is
@@ -73,7 +74,7 @@ pub(super) fn open(
         slash_words,
         replies: held.replies(),
         interrupt: held.interrupt().clone(),
-        notify: held.wishes.notify,
+        notify: held.opened.wishes.notify,
         history,
         voice: common.ui(),
         copying: common.copying.clone(),
@@ -125,7 +126,7 @@ struct Ear {
     slash_words: &'static [Word],
     replies: ReplyDesk,
     interrupt: Interrupt,
-    notify: Notify,
+    notify: NotifyBy,
     history: History,
     voice: Ui,
     copying: Copying,

@@ -95,14 +95,14 @@ pub(super) fn instruction(words: &[String]) -> Result<Option<String>> {
 /// Says what would permit more and is not in force: what the session was given earlier, and what the
 /// settings say by now.
 pub(super) fn tell_permissions(ui: &Ui, held: &HeldSession) {
-    if !held.not_kept.is_empty() {
-        let flags = escape_line(&held.not_kept.join(" "));
+    if !held.opened.not_kept.is_empty() {
+        let flags = escape_line(&held.opened.not_kept.join(" "));
         ui.say(&format!(
             "Given earlier and not in force now, because it permits more: `{flags}`. Say it again if you want it."
         ));
     }
-    if !held.held_back.is_empty() {
-        let flags = escape_line(&held.held_back.join(" "));
+    if !held.opened.held_back.is_empty() {
+        let flags = escape_line(&held.opened.held_back.join(" "));
         ui.say(&format!(
             "The settings permit more than this session began with, which stays as it was. To use it: `{flags}`."
         ));

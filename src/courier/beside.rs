@@ -12,13 +12,14 @@ use std::time::Duration;
 
 use super::observe::Observer;
 use super::sight::{self, Sight};
-use super::{Clipboard, Found, Message, Surroundings, TerminalLine, Use, Wishes, notice};
+use super::{Clipboard, Found, Message, Surroundings, TerminalLine, Wishes, notice};
 use crate::approve::{Asker, Question, Verdict};
 use crate::error::Result;
 use crate::fs::{Durability, create_directory, write_atomic};
 use crate::interrupt::Interrupt;
 use crate::mailbox::Mailbox;
 use crate::protocol::{ClipboardNews, Event, SessionId};
+use crate::settings::ClipboardUse;
 use crate::watch::{Doorbell, Waker};
 
 /// How long the loop gets to tell of a message before a courier tells what became of it.
@@ -180,7 +181,7 @@ impl Courier {
             observer: None,
             has_named_unmarked: false,
         };
-        if self.wishes.clipboard != Use::Off && !self.has_the_reply_already(&mut round) {
+        if self.wishes.clipboard != ClipboardUse::Off && !self.has_the_reply_already(&mut round) {
             self.copy_next(&mut round);
         }
         self.round = Some(round);
@@ -188,7 +189,7 @@ impl Courier {
 
     /// A reply that was copied while no loop was running must not be overwritten.
     fn has_the_reply_already(&mut self, round: &mut WaitingRound) -> bool {
-        if self.wishes.clipboard != Use::Both || !self.may_look() {
+        if self.wishes.clipboard != ClipboardUse::Auto || !self.may_look() {
             return false;
         }
         self.observe(round);
@@ -232,7 +233,7 @@ impl Courier {
 
     /// Looks at the clipboard from now on, if the person lets us.
     fn begin_watching(&mut self, round: &mut WaitingRound) {
-        if self.wishes.clipboard != Use::Both || self.clipboard.ways_in().is_empty() {
+        if self.wishes.clipboard != ClipboardUse::Auto || self.clipboard.ways_in().is_empty() {
             return;
         }
         if self.may_look() {

@@ -3,20 +3,21 @@
 use std::process::Stdio;
 
 use super::surroundings::Surroundings;
-use super::{Notify, TerminalLine, osc52};
+use super::{TerminalLine, osc52};
 use crate::platform::programs;
+use crate::settings::NotifyBy;
 
 const BELL: &str = "\x07";
 const TITLE: &str = "agent";
 
 /// Rings or shows a notification; the text is ours, without control characters.
-pub(super) fn give(notify: Notify, text: &str, here: &Surroundings, terminal: &dyn TerminalLine) {
+pub(super) fn give(notify: NotifyBy, text: &str, here: &Surroundings, terminal: &dyn TerminalLine) {
     match notify {
-        Notify::Off => {}
-        Notify::Bell => {
+        NotifyBy::Off => {}
+        NotifyBy::Bell => {
             terminal.send_to_terminal(BELL);
         }
-        Notify::Desktop => {
+        NotifyBy::Desktop => {
             if !by_program(text, here) && here.has_capable_terminal() {
                 let sequence = for_terminal(text, here);
                 terminal.send_to_terminal(&osc52::passed_on(&sequence, here.multiplexer));

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use super::{Caller, find, open};
 use crate::agent::Agent;
 use crate::agent::undo::tidied;
-use crate::approve::Person;
 pub use crate::checkpoint::{ChangeKind, DiffStat};
 use crate::checkpoint::{CheckpointStore, DiffLimits};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
 use crate::protocol::generated::GeneratedDirectories;
-use crate::session::{Checkpoint, Store};
+use crate::session::Checkpoint;
 
 /// A round that changed files.
 #[derive(Debug)]
@@ -33,9 +32,8 @@ pub fn changed_round(
     id: Option<&str>,
     round: Option<u32>,
 ) -> Result<ChangedRound> {
-    let find = |store: &Store, person: &dyn Person| find::find_any(store, person, id);
-    let opened = open::session(caller, find)?;
-    let (agent, session) = (opened.agent, opened.session.session_id);
+    let (opened, session) = open::session(caller, find::find_any, id)?;
+    let (agent, session) = (opened.agent, session.session_id);
     let history = agent.store.history(&session)?;
     let found = match round {
         Some(round) => history.round(round),

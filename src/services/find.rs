@@ -6,6 +6,9 @@ use crate::protocol::Event;
 pub use crate::session::Session;
 use crate::session::{LoopLock, Store};
 
+/// A way to find the session that is meant: [`find`], [`find_open`] or [`find_any`].
+pub type FindSession = fn(&Store, &dyn Person, Option<&str>) -> Result<Session>;
+
 /// The session that was named; else the one that a loop works on, or the latest unfinished one.
 pub fn find(store: &Store, person: &dyn Person, id: Option<&str>) -> Result<Session> {
     let running = LoopLock::holder(store.directory()).and_then(|holder| holder.session);

@@ -3,15 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::undo::PlannedReversal;
-use super::{Caller, open};
+use super::{Caller, find, open};
 use crate::agent::Agent;
 use crate::agent::fork::ForkPoint;
 use crate::agent::undo::{Wish, ensure_restored};
-use crate::approve::Person;
 use crate::checkpoint::{Force, Restored};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
-use crate::session::{Checkpoint, Store, Way};
+use crate::session::{Checkpoint, Way};
 
 /// A point from which a session is forked.
 #[derive(Debug)]
@@ -43,12 +42,8 @@ pub struct ForkedSession {
 
 /// Finds the session and the point in it; the latest round if none is named.
 pub fn plan(caller: &Caller, id: &str, round: Option<u32>) -> Result<PlannedFork> {
-    let find = |store: &Store, _: &dyn Person| {
-        let (session, _) = store.load_or_rebuild(&store.named(id)?)?;
-        Ok(session)
-    };
-    let opened = open::session(caller, find)?;
-    let (agent, from) = (opened.agent, opened.session.session_id);
+    let (opened, session) = open::session(caller, find::find, Some(id))?;
+    let (agent, from) = (opened.agent, session.session_id);
     let point = agent.fork_point(&from, round)?;
     Ok(PlannedFork {
         agent,

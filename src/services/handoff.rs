@@ -1,10 +1,9 @@
 //! A message from which a new chat can continue.
 
 use super::{Caller, find, open};
-use crate::approve::Person;
 use crate::error::Result;
 use crate::protocol::SessionId;
-use crate::session::{LoopLock, Store};
+use crate::session::LoopLock;
 
 /// A message that was rewritten for a new chat, and told as an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,9 +16,8 @@ pub struct HandedSession {
 
 /// Rewrites the message of a session for a chat that knows nothing of the work.
 pub fn hand_over(caller: &Caller, id: Option<&str>) -> Result<HandedSession> {
-    let find = |store: &Store, person: &dyn Person| find::find(store, person, id);
-    let opened = open::session(caller, find)?;
-    let (agent, session) = (opened.agent, opened.session.session_id);
+    let (opened, session) = open::session(caller, find::find, id)?;
+    let (agent, session) = (opened.agent, session.session_id);
     let handed = agent.hand_over(&session)?;
     agent.tell_outbox(
         handed.sequence,

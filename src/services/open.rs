@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use self::opened::{OpenedSession, agent, agent_and_wishes, session};
+pub(super) use self::opened::held_session;
+pub use self::opened::{OpenedBase, agent, new_session, session};
 use super::{Caller, choices, guard, workspace};
 use crate::agent::{Agent, Check, Manner, Permit, Recorder};
 use crate::approve::{Answer, Person, Question};
 use crate::compose::{Carriage, FileLimit, Limit, TooLong};
-use crate::courier::{Found as FoundReply, Notify, Use, Wishes};
+use crate::courier::{Found as FoundReply, Wishes};
 use crate::error::{Error, Kind, Result};
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
@@ -22,8 +23,8 @@ use crate::protocol::{Event, OnFailure};
 use crate::secrets::Scanner;
 use crate::session::{Choices, Store};
 use crate::settings::{
-    self, Attach, Base, Chat, ClipboardUse, Found, KeepsContext, Loaded, NotifyBy, Origin,
-    Overrides, Paths, Secrets, Settings, Switch, Trust, WhenTooLong,
+    self, Attach, Base, Chat, Found, KeepsContext, Loaded, Origin, Overrides, Paths, Secrets,
+    Settings, Switch, Trust, WhenTooLong,
 };
 use crate::workspace::Workspace;
 
@@ -229,16 +230,8 @@ pub(super) fn another(caller: &Caller, directory: &Path, agent: &Agent) -> Resul
 /// What the settings want of the couriers.
 pub fn wishes(settings: &Settings, trust: &Trust) -> Wishes {
     Wishes {
-        clipboard: match settings.clipboard {
-            ClipboardUse::Auto => Use::Both,
-            ClipboardUse::Out => Use::Out,
-            ClipboardUse::Off => Use::Off,
-        },
-        notify: match settings.notify {
-            NotifyBy::Bell => Notify::Bell,
-            NotifyBy::Desktop => Notify::Desktop,
-            NotifyBy::Off => Notify::Off,
-        },
+        clipboard: settings.clipboard,
+        notify: settings.notify,
         found: if settings.approval == Approval::Ask {
             FoundReply::Asked
         } else {

@@ -7,19 +7,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::open::{self, OpenedSession};
+use super::find::FindSession;
+use super::open::{self, OpenedBase};
 use super::reply::ReplyDesk;
 use super::status::CheckStanding;
 use super::{Caller, find, log, reply, status};
 pub use crate::agent::Ending;
 use crate::agent::{Agent, added::AddedContext};
-use crate::approve::Person;
-use crate::courier::{Couriers, Message, TerminalLine, Use, Wishes};
+use crate::courier::{Couriers, Message, TerminalLine};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Arrival, Candidate, Inbox, Posted};
 use crate::protocol::{RelPath, SessionId};
-use crate::session::{LoopLock, Session, Store, Summary};
+use crate::session::{LoopLock, Session, Summary};
+use crate::settings::ClipboardUse;
 
 /// The most characters of a further instruction.
 const MAX_INSTRUCTION: usize = 4_000;
@@ -47,18 +48,12 @@ impl ContextRequest {
 /// A session that only this process carries on, until the value is dropped.
 #[derive(Debug)]
 pub struct HeldSession {
-    agent: Agent,
+    /// What it was opened with.
+    pub opened: OpenedBase,
     session: Session,
     lock: LoopLock,
-    /// What the person wants of the couriers.
-    pub wishes: Wishes,
     /// Files that only the chat itself can read: the person attaches them.
     pub to_attach: Vec<RelPath>,
-    /// The flags that say again what the session was given earlier and what does not hold now,
-    /// because it permits more.
-    pub not_kept: Vec<String>,
-    /// The flags that say what the settings permit by now and the session did not begin with.
-    pub held_back: Vec<String>,
 }
 
 /// Begins a session; its message is not written yet.
@@ -68,7 +63,8 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
         return Err(Error::usage("the task is empty")
             .hint("say what the model should do: agent new \"add a test for the parser\""));
     }
-    let (agent, wishes) = open::agent_and_wishes(caller)?;
+    let opened = open::new_session(caller)?;
+    let agent = &opened.agent;
     let longest = agent.manner.carriage.limit.characters / 2;
     if task.chars().count() > longest {
         return Err(
@@ -84,52 +80,49 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
     session.permissions.clone_from(&agent.manner.permissions);
     session.workspace = agent.workspace_from_base();
     session.outside_repository = agent.repository_from_workspace();
-    let added = context.find(caller, &agent)?;
+    let added = context.find(caller, agent)?;
     added.put_into(&mut session);
     agent.store.save(&session)?;
     lock.works_on(agent.store.directory(), Some(&session.session_id))?;
-    log::start(caller, &agent, &session);
+    log::start(caller, agent, &session);
     agent.tell_session(&session, false);
     Ok(HeldSession {
-        agent,
+        opened,
         session,
-        lock: lock,
-        wishes,
+        lock,
         to_attach: added.attached,
-        not_kept: Vec::new(),
-        held_back: Vec::new(),
     })
 }
 
 /// Continues a session that has not ended.
 pub fn resume(caller: &Caller, id: Option<&str>) -> Result<HeldSession> {
-    let held = HeldSession::open(caller, |store, person| find::find_open(store, person, id))?;
+    let held = HeldSession::open(caller, find::find_open, id)?;
     held.go_on(caller)
 }
 
 /// Continues a session, ended or not, to give it a further instruction: see
 /// [`HeldSession::instruct`].
 pub fn reopen(caller: &Caller, id: Option<&str>) -> Result<HeldSession> {
-    let held = HeldSession::open(caller, |store, person| find::find_any(store, person, id))?;
+    let held = HeldSession::open(caller, find::find_any, id)?;
     held.go_on(caller)
 }
 
 /// Opens a session for a single reply: see [`HeldSession::step`].
 pub fn for_one_reply(caller: &Caller, id: Option<&str>) -> Result<HeldSession> {
-    let held = HeldSession::open(caller, |store, person| find::find_open(store, person, id))?;
-    log::start(caller, &held.agent, &held.session);
+    let held = HeldSession::open(caller, find::find_open, id)?;
+    log::start(caller, &held.opened.agent, &held.session);
     Ok(held)
 }
 
 /// Ends a session because the person says so; the files stay as they are. Returns false if it had
 /// ended already.
 pub fn end(caller: &Caller, id: Option<&str>) -> Result<(SessionId, bool)> {
-    let held = HeldSession::open(caller, |store, person| find::find(store, person, id))?;
+    let held = HeldSession::open(caller, find::find, id)?;
     let id = held.id().clone();
     if held.session.is_complete {
         return Ok((id, false));
     }
-    held.agent.end(held.session)?;
+    held.opened.agent.end(held.session)?;
     Ok((id, true))
 }
 
@@ -150,42 +143,25 @@ pub fn ensure_instruction(text: &str) -> Result<&str> {
 }
 
 impl HeldSession {
-    fn open(
-        caller: &Caller,
-        find: impl FnOnce(&Store, &dyn Person) -> Result<Session>,
-    ) -> Result<Self> {
-        let mut lock = None;
-        let opened = open::session(caller, |store, person| {
-            lock = Some(LoopLock::take(store.directory())?);
-            find(store, person)
-        })?;
-        let OpenedSession {
-            agent,
-            session,
-            wishes,
-            not_kept,
-            held_back,
-        } = opened;
+    fn open(caller: &Caller, find: FindSession, id: Option<&str>) -> Result<Self> {
+        let (opened, session, lock) = open::held_session(caller, find, id)?;
         Ok(Self {
-            agent,
+            opened,
             session,
-            lock: lock.expect("a session is found after the lock is taken"),
-            wishes,
+            lock,
             to_attach: Vec::new(),
-            not_kept,
-            held_back,
         })
     }
 
     fn go_on(mut self, caller: &Caller) -> Result<Self> {
         if self.session.is_at_limit() {
             let rounds = self.session.sequence_number.saturating_sub(1);
-            self.session.round_limit = rounds.saturating_add(self.agent.manner.max_rounds);
+            self.session.round_limit = rounds.saturating_add(self.opened.agent.manner.max_rounds);
         }
         self.lock
-            .works_on(self.agent.store.directory(), Some(self.id()))?;
-        log::start(caller, &self.agent, &self.session);
-        self.agent.tell_session(&self.session, true);
+            .works_on(self.opened.agent.store.directory(), Some(self.id()))?;
+        log::start(caller, &self.opened.agent, &self.session);
+        self.opened.agent.tell_session(&self.session, true);
         Ok(self)
     }
 
@@ -196,29 +172,29 @@ impl HeldSession {
 
     /// Stops the loop when it is raised.
     pub fn interrupt(&self) -> &Interrupt {
-        &self.agent.interrupt
+        &self.opened.agent.interrupt
     }
 
     /// Where its replies go.
     pub fn replies(&self) -> ReplyDesk {
-        ReplyDesk::new(&self.agent.mailbox, self.id())
+        ReplyDesk::new(&self.opened.agent.mailbox, self.id())
     }
 
     /// The message of the round, if all of it is there.
     pub fn message(&self) -> Option<Message> {
-        Message::latest(&self.agent.mailbox, self.id())
+        Message::latest(&self.opened.agent.mailbox, self.id())
     }
 
     /// The directory in which replies arrive.
     pub fn inbox(&self) -> &Path {
-        self.agent.mailbox.inbox()
+        self.opened.agent.mailbox.inbox()
     }
 
     /// Starts the couriers that the person wants; they stop when the value is dropped.
     pub fn start_couriers(&self, terminal: Arc<dyn TerminalLine>) -> Option<Couriers> {
-        let (agent, id) = (&self.agent, self.id());
+        let (agent, id) = (&self.opened.agent, self.id());
         Couriers::start(
-            self.wishes.clone(),
+            self.opened.wishes.clone(),
             &agent.mailbox,
             id,
             terminal,
@@ -229,19 +205,19 @@ impl HeldSession {
 
     /// Other sessions of the base directory that are not finished.
     pub fn others(&self) -> Vec<Summary> {
-        status::others(&self.agent.store, &self.session)
+        status::others(&self.opened.agent.store, &self.session)
     }
 
     /// How the check stands, if there is one.
     pub fn check(&self) -> Option<CheckStanding> {
-        let check = self.agent.manner.check.as_ref()?;
-        status::check(&self.agent.store, &check.command, &self.session)
+        let check = self.opened.agent.manner.check.as_ref()?;
+        status::check(&self.opened.agent.store, &check.command, &self.session)
     }
 
     /// Has every message copied to the clipboard, whatever the settings say.
     pub fn copy_messages(&mut self) {
-        if self.wishes.clipboard == Use::Off {
-            self.wishes.clipboard = Use::Out;
+        if self.opened.wishes.clipboard == ClipboardUse::Off {
+            self.opened.wishes.clipboard = ClipboardUse::Out;
         }
     }
 
@@ -254,8 +230,8 @@ impl HeldSession {
         context: &ContextRequest,
     ) -> Result<Option<Self>> {
         let text = ensure_instruction(text)?.to_owned();
-        let added = context.find(caller, &self.agent)?;
-        let Some(session) = self.agent.instruct(self.session, text, &added)? else {
+        let added = context.find(caller, &self.opened.agent)?;
+        let Some(session) = self.opened.agent.instruct(self.session, text, &added)? else {
             return Ok(None);
         };
         self.session = session;
@@ -265,24 +241,24 @@ impl HeldSession {
 
     /// Carries the session on until it ends, its rounds are used up or the person stops it.
     pub fn run(&self) -> Result<Ending> {
-        self.agent.run(self.session.clone())
+        self.opened.agent.run(self.session.clone())
     }
 
     /// Writes the message of the round and waits for no reply. Also returns the message if it was
     /// there already: nobody was told of it now.
     pub fn write_message(&self) -> Result<(Ending, Option<Posted>)> {
         let (id, round) = (self.id().clone(), self.session.sequence_number);
-        let known = self.agent.mailbox.posted(&id, round);
-        let ending = self.agent.begin(self.session.clone())?;
+        let known = self.opened.agent.mailbox.posted(&id, round);
+        let ending = self.opened.agent.begin(self.session.clone())?;
         // A round that was finished just now has told its own message.
-        let now = self.agent.store.load(&id);
+        let now = self.opened.agent.store.load(&id);
         let is_same = now.is_ok_and(|now| now.sequence_number == round);
         Ok((ending, known.filter(|_| is_same)))
     }
 
     /// Carries out the oldest reply in the inbox and writes the next message.
     pub fn step(self) -> Result<Ending> {
-        let agent = &self.agent;
+        let agent = &self.opened.agent;
         agent.run_once(self.session, |session| {
             oldest_reply(agent, session).map(Some)
         })
@@ -291,7 +267,7 @@ impl HeldSession {
     /// Carries out the reply that is given and writes the next message. Where a killed process left
     /// a round unfinished, that is finished instead, and nobody is asked for the reply.
     pub fn step_with(self, give: impl FnOnce() -> Result<Vec<u8>>) -> Result<Ending> {
-        let agent = &self.agent;
+        let agent = &self.opened.agent;
         agent.run_once(self.session, |_| {
             let path = reply::put(&agent.mailbox, &give()?, reply::RoundNumber::MustMatch)?;
             Candidate::at(path).map(Some)

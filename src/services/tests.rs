@@ -176,9 +176,8 @@ fn all_decides_steps_and_nothing_else() {
 #[test]
 fn a_whole_session_runs_without_a_terminal() {
     let scene = Scene::new();
-    let find = |store: &Store, person: &dyn Person| find::find(store, person, None);
-    let opened = open::session(&scene.caller, find).unwrap();
-    let (agent, session) = (opened.agent, opened.session);
+    let (opened, session) = open::session(&scene.caller, find::find, None).unwrap();
+    let agent = opened.agent;
     let inbox = scene.base().join("inbox");
     let text = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[DONE]\nmade\n[/DONE]\n[END ab12cd34#1]\n";
     agent.tell_session(&session, false);
@@ -222,8 +221,7 @@ fn a_session_permits_no_more_than_it_began_with_unless_a_flag_says_so() {
     let json = br#"{"Agent": {"Network": "on", "Approval": "ask", "Grants": "git-write,network", "Deny": "ls"}}"#;
     write_atomic(&file, json, Durability::Atomic).unwrap();
     scene.caller.trust.remember(&file, json).unwrap();
-    let find = |store: &Store, person: &dyn Person| find::find(store, person, None);
-    let opened = open::session(&scene.caller, find).unwrap();
+    let (opened, _) = open::session(&scene.caller, find::find, None).unwrap();
     let permit = &opened.agent.manner.permit;
     assert_eq!(permit.network, crate::policy::Network::Off);
     assert_eq!(
@@ -249,7 +247,7 @@ fn a_session_permits_no_more_than_it_began_with_unless_a_flag_says_so() {
         .flags
         .given
         .push(("--network", "on".to_owned()));
-    let opened = open::session(&scene.caller, find).unwrap();
+    let (opened, _) = open::session(&scene.caller, find::find, None).unwrap();
     assert_eq!(
         opened.agent.manner.permit.network,
         crate::policy::Network::On
@@ -260,12 +258,11 @@ fn a_session_permits_no_more_than_it_began_with_unless_a_flag_says_so() {
 #[test]
 fn a_done_that_does_not_count_is_told_once() {
     let scene = Scene::new();
-    let find = |store: &Store, person: &dyn Person| find::find(store, person, None);
-    let opened = open::session(&scene.caller, find).unwrap();
+    let (opened, session) = open::session(&scene.caller, find::find, None).unwrap();
     let inbox = scene.base().join("inbox");
     let text = "[DELETE_FILE path=\"missing.txt\"]\n[DONE]\nmade\n[/DONE]\n[END ab12cd34#1]\n";
     let find = |_: &Session| Ok(Some(reply(&inbox.join("one.md"), text)));
-    let ending = opened.agent.run_once(opened.session, find).unwrap();
+    let ending = opened.agent.run_once(session, find).unwrap();
     assert_eq!(ending, Ending::Stepped);
     let events = scene.person.0.lock().unwrap();
     let told = events.iter().filter_map(|event| match event {

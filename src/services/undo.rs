@@ -6,12 +6,11 @@ use super::diff::generated_in;
 use super::{Caller, find, open};
 use crate::agent::Agent;
 pub use crate::agent::undo::{Reversal, Wish, ensure_restored, files, named, obstacle};
-use crate::approve::{Person, Question, Verdict};
+use crate::approve::{Person as _, Question, Verdict};
 pub use crate::checkpoint::{Force, Restored};
 use crate::error::{Error, Kind, Result};
 use crate::protocol::SessionId;
 use crate::protocol::generated::GeneratedDirectories;
-use crate::session::Store;
 
 /// Rounds that would be undone or redone, with the session that they are of.
 #[derive(Debug)]
@@ -25,9 +24,8 @@ pub struct PlannedReversal {
 
 /// Tells what a wish would change in a session; changes nothing.
 pub fn plan(caller: &Caller, id: Option<&str>, wish: Wish) -> Result<PlannedReversal> {
-    let find = |store: &Store, person: &dyn Person| find::find_any(store, person, id);
-    let opened = open::session(caller, find)?;
-    PlannedReversal::new(opened.agent, opened.session.session_id, wish)
+    let (opened, session) = open::session(caller, find::find_any, id)?;
+    PlannedReversal::new(opened.agent, session.session_id, wish)
 }
 
 impl PlannedReversal {

@@ -70,22 +70,18 @@ fn keeps() -> bool {
     true
 }
 
-/// Whether every message must tell all that the ones before told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeepsContext {
-    /// As is known of the chat.
-    Auto,
-    /// It need not.
-    On,
-    /// It must.
-    Off,
+words! {
+    /// Whether every message must tell all that the ones before told.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum KeepsContext {
+        /// As is known of the chat.
+        Auto = "auto",
+        /// It need not.
+        On = "on",
+        /// It must.
+        Off = "off",
+    }
 }
-
-words!(KeepsContext {
-    Auto = "auto",
-    On = "on",
-    Off = "off",
-});
 
 /// How a message travels that is too long for one paste.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -97,22 +93,18 @@ pub enum WhenTooLong {
     Attachment,
 }
 
-/// Whether messages go as a file beside a short message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attach {
-    /// If they are too long to be pasted and the chat is better at files than at parts.
-    Auto,
-    /// Never: in parts instead.
-    Never,
-    /// If they are too long to be pasted, or so long that the chat would make a file of them.
-    Always,
+words! {
+    /// Whether messages go as a file beside a short message.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Attach {
+        /// If they are too long to be pasted and the chat is better at files than at parts.
+        Auto = "auto",
+        /// Never: in parts instead.
+        Never = "never",
+        /// If they are too long to be pasted, or so long that the chat would make a file of them.
+        Always = "always",
+    }
 }
-
-words!(Attach {
-    Auto = "auto",
-    Never = "never",
-    Always = "always",
-});
 
 impl Chat {
     /// All that are known.

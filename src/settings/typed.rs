@@ -13,67 +13,47 @@ use crate::policy::{Grant, Rule, RuleProblem};
 use crate::protocol::words;
 use crate::sandbox::Backend;
 
-/// The right of the model to run commands; the strictest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Commands {
-    /// They are refused; the model only works on files.
-    Off,
-    /// They run.
-    Run,
+words! {
+    /// The right of the model to run commands; the strictest first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Commands {
+        /// They are refused; the model only works on files.
+        Off = "off",
+        /// They run.
+        Run = "run",
+    }
+
+    /// On or off.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Switch {
+        /// It is not.
+        Off = "off",
+        /// It is so.
+        On = "on",
+    }
+
+    /// The fate of secrets in messages; the strictest first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Secrets {
+        /// Placeholders stand for them.
+        On = "on",
+        /// They are sent as they are.
+        Off = "off",
+    }
+
+    /// The sandbox to use; the strictest first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum BackendChoice {
+        /// Our own namespaces, or none.
+        Namespaces = "namespaces",
+        /// The strongest that works here.
+        Auto = "auto",
+        /// Bubblewrap, or none.
+        Bubblewrap = "bubblewrap",
+        /// Landlock, or none.
+        Landlock = "landlock",
+    }
 }
-
-words!(Commands {
-    Off = "off",
-    Run = "run",
-});
-
-/// On or off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Switch {
-    /// It is not.
-    Off,
-    /// It is so.
-    On,
-}
-
-words!(Switch {
-    Off = "off",
-    On = "on",
-});
-
-/// The fate of secrets in messages; the strictest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Secrets {
-    /// Placeholders stand for them.
-    On,
-    /// They are sent as they are.
-    Off,
-}
-
-words!(Secrets {
-    On = "on",
-    Off = "off",
-});
-
-/// The sandbox to use; the strictest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum BackendChoice {
-    /// Our own namespaces, or none.
-    Namespaces,
-    /// The strongest that works here.
-    Auto,
-    /// Bubblewrap, or none.
-    Bubblewrap,
-    /// Landlock, or none.
-    Landlock,
-}
-
-words!(BackendChoice {
-    Namespaces = "namespaces",
-    Auto = "auto",
-    Bubblewrap = "bubblewrap",
-    Landlock = "landlock",
-});
 
 impl BackendChoice {
     /// The only one to use, if one is named.
@@ -87,39 +67,29 @@ impl BackendChoice {
     }
 }
 
-/// The use of the clipboard; the strictest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ClipboardUse {
-    /// It is not used.
-    Off,
-    /// Messages go there.
-    Out,
-    /// Messages go there, and replies come from there.
-    Auto,
+words! {
+    /// The use of the clipboard; the strictest first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum ClipboardUse {
+        /// It is not used.
+        Off = "off",
+        /// Messages go there.
+        Out = "out",
+        /// Messages go there, and replies come from there.
+        Auto = "auto",
+    }
+
+    /// The way to tell a person that it is their turn; the strictest first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum NotifyBy {
+        /// The lines on the terminal alone.
+        Off = "off",
+        /// The terminal's bell.
+        Bell = "bell",
+        /// A notification of the desktop or the terminal.
+        Desktop = "desktop",
+    }
 }
-
-words!(ClipboardUse {
-    Off = "off",
-    Out = "out",
-    Auto = "auto",
-});
-
-/// The way to tell a person that it is their turn; the strictest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NotifyBy {
-    /// The lines on the terminal alone.
-    Off,
-    /// The terminal's bell.
-    Bell,
-    /// A notification of the desktop or the terminal.
-    Desktop,
-}
-
-words!(NotifyBy {
-    Off = "off",
-    Bell = "bell",
-    Desktop = "desktop",
-});
 
 /// Permissions, separated by commas.
 pub(super) mod grants {

@@ -10,7 +10,24 @@ use std::path::{Path, PathBuf};
 ///
 /// `cli -> services -> agent -> stages`; stages do not know each other but for the edges that are named here.
 const MAY_KNOW: &[(&str, &[&str])] = &[
-    ("cli", &["*"]),
+    // Verbs parse, call a service and render: they know neither the engine nor its stages.
+    (
+        "cli",
+        &[
+            // Whether somebody can be asked, and what was decided.
+            "approve",
+            // The clipboard of this terminal.
+            "courier",
+            // Files that the person names for what is printed.
+            "fs",
+            "interrupt",
+            // `agent parse`, which is nothing else.
+            "reply",
+            "services",
+            "settings",
+            "ui",
+        ],
+    ),
     // Services know the engine and its stages, and neither the command line nor the terminal.
     (
         "services",
@@ -24,9 +41,12 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "execute",
             "fs",
             "interrupt",
+            "json",
             "mailbox",
+            "number",
             "platform",
             "policy",
+            "prompts",
             "reply",
             "repositories",
             "sandbox",
@@ -34,6 +54,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "session",
             "settings",
             "transcript",
+            "watch",
             "workspace",
         ],
     ),
@@ -55,14 +76,15 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "secrets",
             "session",
             "settings",
+            "watch",
             "workspace",
         ],
     ),
-    ("mailbox", &["fs", "platform"]),
+    ("mailbox", &["fs", "platform", "watch"]),
     // Whom it asks is a trait, which the terminal implements: neither it nor the engine know `ui`.
     (
         "approve",
-        &["fs", "interrupt", "json", "mailbox", "platform", "policy"],
+        &["fs", "interrupt", "json", "platform", "policy", "watch"],
     ),
     (
         "execute",
@@ -91,16 +113,20 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "fs",
             "interrupt",
             "mailbox",
+            "number",
             "platform",
             "reply",
-            "ui",
+            "settings",
+            "watch",
         ],
     ),
     ("prompts", &["settings"]),
     // Settings are typed by what they set.
     (
         "settings",
-        &["fs", "json", "number", "platform", "policy", "sandbox"],
+        &[
+            "fs", "json", "number", "platform", "policy", "sandbox", "secrets",
+        ],
     ),
     (
         "ui",
@@ -110,11 +136,11 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "fs",
             "interrupt",
             "json",
-            "mailbox",
             "number",
             "platform",
             "policy",
             "unseen",
+            "watch",
         ],
     ),
     ("escape", &["unseen"]),
@@ -211,7 +237,6 @@ fn modules_know_only_whom_they_may() {
         };
         for other in named(&fs::read_to_string(&file).unwrap()) {
             let known = other == module
-                || allowed.contains(&"*")
                 || allowed.contains(&other.as_str())
                 || matches!(other.as_str(), "protocol" | "error");
             if !known {
@@ -225,41 +250,133 @@ fn modules_know_only_whom_they_may() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The sibling modules that a file of `cli/` names as `super::module` or in `use super::{...}`.
-fn siblings(source: &str) -> Vec<String> {
-    let code = without_tests(source);
+#[test]
+fn the_engine_and_the_services_know_no_terminal() {
+    let knows_terminal = |module: &str| {
+        let (_, known) = MAY_KNOW.iter().find(|(name, _)| *name == module).unwrap();
+        known.contains(&"ui") || known.contains(&"cli")
+    };
+    let knowing: Vec<&str> = MAY_KNOW.iter().map(|(name, _)| *name).collect();
+    let knowing: Vec<&str> = knowing
+        .into_iter()
+        .filter(|name| knows_terminal(name))
+        .collect();
+    assert_eq!(knowing, ["cli"]);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    for file in files {
+        let relative = file.strip_prefix(&root).unwrap().to_str().unwrap();
+        if relative.starts_with("cli") || relative.starts_with("ui") {
+            continue;
+        }
+        let code = without_tests(&fs::read_to_string(&file).unwrap());
+        for word in [
+            "clap::",
+            "anstream::",
+            "crossterm::",
+            "terminal_size::",
+            "IsTerminal",
+        ] {
+            assert!(
+                !code.contains(word),
+                "{relative} knows the terminal: `{word}`"
+            );
+        }
+    }
+}
+
+/// A module of `cli/` by its path, as `["help", "grammar"]`; `cli.rs` itself is empty.
+type ModulePath = Vec<String>;
+
+/// Everything that a source names from `self`, `super` or `crate::cli`, as paths.
+fn named_in_cli(module: &ModulePath, source: &str) -> Vec<ModulePath> {
+    let code = without_tests(source).replace("crate::cli::", "root::");
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':');
     let mut found = Vec::new();
-    for part in code.split("super::").skip(1) {
-        let names = match part.strip_prefix('{') {
-            Some(list) => list.split('}').next().unwrap_or_default(),
-            None => part,
-        };
-        for name in names.split(',') {
-            let name = name.trim();
-            let is_word = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
-            found.push(name.chars().take_while(is_word).collect());
-            if !part.starts_with('{') {
-                break;
+    for (at, _) in code.match_indices("::") {
+        // Each path once, from its first word on.
+        let start = code[..at].rfind(|c| !is_part(c)).map_or(0, |end| end + 1);
+        if code[start..at].contains("::") {
+            continue;
+        }
+        let mut place = match &code[start..at] {
+            "self" => module.clone(),
+            "super" => module[..module.len().saturating_sub(1)].to_vec(),
+            "root" => Vec::new(),
+            word => {
+                // A module below this one, or something else, which is none of `cli`.
+                found.push(module.iter().cloned().chain([word.to_owned()]).collect());
+                continue;
             }
+        };
+        let mut rest = &code[at + 2..];
+        while let Some(above) = rest.strip_prefix("super::") {
+            place.pop();
+            rest = above;
+        }
+        let listed = match rest.strip_prefix('{') {
+            Some(list) => &list[..list.find('}').unwrap_or(list.len())],
+            None => rest.split(|c: char| !is_part(c)).next().unwrap_or_default(),
+        };
+        for name in listed
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+        {
+            let words = name.split("::").map(|word| {
+                let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                word.chars().take_while(|c| is_word(*c)).collect::<String>()
+            });
+            found.push(place.iter().cloned().chain(words).collect());
         }
     }
     found
 }
 
 #[test]
-fn the_verbs_have_no_cycle() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli");
+fn paths_of_all_kinds_are_found_in_a_source() {
+    let module = vec!["help".to_owned(), "grammar".to_owned()];
+    let source = "use super::super::{common::Common, slash};\nfn f() { super::topics::all(); }\n";
+    let found = named_in_cli(&module, source);
+    let found: Vec<String> = found.iter().map(|path| path.join("/")).collect();
+    let inner = "help/grammar/common";
+    assert_eq!(found, ["common/Common", "slash", inner, "help/topics/all"]);
+}
+
+/// No file of the command line knows one that knows it, a parent included: a verb that needs what
+/// stands above it is handed it.
+#[test]
+fn the_command_line_has_no_cycle() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = vec![root.join("cli.rs")];
+    sources(&root.join("cli"), &mut files);
+    let module_of = |file: &PathBuf| -> ModulePath {
+        let path = file.strip_prefix(&root).unwrap().with_extension("");
+        let words = path
+            .iter()
+            .skip(1)
+            .map(|word| word.to_str().unwrap().to_owned());
+        words.collect()
+    };
+    let modules: Vec<ModulePath> = files.iter().map(module_of).collect();
     let mut edges = std::collections::BTreeMap::new();
-    for entry in fs::read_dir(&root).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|ending| ending == "rs") {
-            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            edges.insert(name, siblings(&fs::read_to_string(&path).unwrap()));
-        }
+    for (file, module) in files.iter().zip(&modules) {
+        let source = fs::read_to_string(file).unwrap();
+        let known = named_in_cli(module, &source).into_iter().map(|mut path| {
+            // What is no module of its own stands in the one above it.
+            while !modules.contains(&path) {
+                path.pop();
+            }
+            path
+        });
+        let known: Vec<ModulePath> = known.filter(|other| other != module).collect();
+        edges.insert(module.clone(), known);
     }
+    assert!(edges[&Vec::new()].len() > 3, "{edges:?}");
     // What knows nobody that is left is taken away, until nothing is left or all are in a cycle.
     loop {
-        let left: Vec<String> = edges.keys().cloned().collect();
+        let left: Vec<ModulePath> = edges.keys().cloned().collect();
         edges.retain(|_, known| known.iter().any(|name| left.contains(name)));
         if edges.is_empty() {
             return;

@@ -83,73 +83,52 @@ pub struct Ruling {
     pub needs: Option<Grant>,
 }
 
-/// When the person is asked; the strictest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Approval {
-    /// Only steps that read are executed.
-    Plan,
-    /// Every change is asked about.
-    Ask,
-    /// File changes are executed; commands are asked about.
-    Edits,
-    /// Steps that the rules allow are executed.
-    #[default]
-    Auto,
+words! {
+    /// When the person is asked; the strictest first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+    pub enum Approval {
+        /// Only steps that read are executed.
+        Plan = "plan",
+        /// Every change is asked about.
+        Ask = "ask",
+        /// File changes are executed; commands are asked about.
+        Edits = "edits",
+        /// Steps that the rules allow are executed.
+        #[default]
+        Auto = "auto",
+    }
+
+    /// How much is refused; the strictest first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+    pub enum Strictness {
+        /// Also every forced removal, downloads, reading the environment and user administration.
+        Strict = "strict",
+        /// Obvious destruction.
+        #[default]
+        Normal = "normal",
+    }
+
+    /// A permission that only the person can give.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Grant {
+        /// Writing to `.git`, except for its hooks and configuration.
+        GitWrite = "git-write",
+        /// The network.
+        Network = "network",
+    }
+
+    /// Access of commands to the network; the strictest first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+    pub enum Network {
+        /// No network. On a terminal, a command that seems to have needed it is offered again.
+        #[default]
+        Off = "off",
+        /// No network at first; a command that seems to have needed it waits for the person.
+        Ask = "ask",
+        /// Network access.
+        On = "on",
+    }
 }
-
-words!(Approval {
-    Plan = "plan",
-    Ask = "ask",
-    Edits = "edits",
-    Auto = "auto",
-});
-
-/// How much is refused; the strictest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Strictness {
-    /// Also every forced removal, downloads, reading the environment and user administration.
-    Strict,
-    /// Obvious destruction.
-    #[default]
-    Normal,
-}
-
-words!(Strictness {
-    Strict = "strict",
-    Normal = "normal",
-});
-
-/// A permission that only the person can give.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Grant {
-    /// Writing to `.git`, except for its hooks and configuration.
-    GitWrite,
-    /// The network.
-    Network,
-}
-
-words!(Grant {
-    GitWrite = "git-write",
-    Network = "network",
-});
-
-/// Access of commands to the network; the strictest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Network {
-    /// No network. On a terminal, a command that seems to have needed it is offered again.
-    #[default]
-    Off,
-    /// No network at first; a command that seems to have needed it waits for the person.
-    Ask,
-    /// Network access.
-    On,
-}
-
-words!(Network {
-    Off = "off",
-    Ask = "ask",
-    On = "on",
-});
 
 /// How commands are confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

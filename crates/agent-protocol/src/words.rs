@@ -18,13 +18,23 @@ impl UnknownWord {
     }
 }
 
-/// Gives the values of an enum their words, by which they are parsed, serialised and shown.
+/// Enums whose values have words, by which they are parsed, serialised and shown.
 ///
 /// The words stand in the order of the values. An enum whose values permit more or less than others
 /// has the strictest first, and derives `Ord`: `one.min(other)` is the stricter one.
 #[macro_export]
 macro_rules! words {
-    ($type:ident { $($value:ident = $word:literal),+ $(,)? }) => {
+    ($(
+        $(#[$about_type:meta])*
+        pub enum $type:ident {
+            $($(#[$about:meta])* $value:ident = $word:literal),+ $(,)?
+        }
+    )+) => {$(
+        $(#[$about_type])*
+        pub enum $type {
+            $($(#[$about])* $value),+
+        }
+
         impl $type {
             /// The words of all values, in their order.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
@@ -66,7 +76,7 @@ macro_rules! words {
                 text.parse().map_err($crate::serde::de::Error::custom)
             }
         }
-    };
+    )+};
 }
 
 #[cfg(test)]

@@ -96,24 +96,20 @@ pub const STATE: &str = ".agent";
 /// Limit on the names to look at before a command: about a second.
 pub const MAX_NAMES: usize = 1_000_000;
 
-/// Tells if commands must be confined; the strictest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum SandboxMode {
-    /// Always: without a sandbox no command runs.
-    Required,
-    /// By the strongest sandbox that this machine supports; without one, each command needs
-    /// approval.
-    #[default]
-    Auto,
-    /// Never.
-    Off,
+agent_protocol::words! {
+    /// Tells if commands must be confined; the strictest first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+    pub enum SandboxMode {
+        /// Always: without a sandbox no command runs.
+        Required = "required",
+        /// By the strongest sandbox that this machine supports; without one, each command needs
+        /// approval.
+        #[default]
+        Auto = "auto",
+        /// Never.
+        Off = "off",
+    }
 }
-
-agent_protocol::words!(SandboxMode {
-    Required = "required",
-    Auto = "auto",
-    Off = "off",
-});
 
 /// The mechanism that enforces a confinement, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

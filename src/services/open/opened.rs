@@ -1,82 +1,86 @@
-//! A session with all that it needs: the settings of now, what the session keeps, and an `Agent` for
-//! both.
+//! A base directory with all that a session in it needs: the settings of now, what the session keeps,
+//! and an `Agent` for both.
 
 use std::path::PathBuf;
 
-use super::super::{Caller, choices, find};
+use super::super::find::{self, FindSession};
+use super::super::{Caller, choices};
 use super::{FirstRun, assemble, settings, warning, wishes};
 use crate::agent::Agent;
-use crate::approve::Person;
 use crate::courier::Wishes;
 use crate::error::{Error, Result};
-use crate::session::{Choices, Session, Store};
+use crate::session::{Choices, LoopLock, Session, Store};
 use crate::settings::Paths;
 
-/// A session with everything that it needs.
+/// Everything that a session needs.
 #[derive(Debug)]
-pub struct OpenedSession {
+pub struct OpenedBase {
     /// What works on it.
-    pub agent: Agent,
-    /// The session as it was found.
-    pub session: Session,
+    pub(in super::super) agent: Agent,
     /// What the person wants of the couriers.
     pub wishes: Wishes,
-    /// The flags that say again what the session was given earlier and what does not hold now.
+    /// The flags that say again what the session was given earlier and what does not hold now,
+    /// because it permits more.
     pub not_kept: Vec<String>,
     /// The flags that say what the settings permit by now and the session did not begin with.
     pub held_back: Vec<String>,
 }
 
-/// Opens everything that a new session needs, with what the person wants of the couriers.
-pub fn agent_and_wishes(caller: &Caller) -> Result<(Agent, Wishes)> {
-    let nobody = |_: &Store, _: &dyn Person| Ok(None);
-    let parts = parts(caller, FirstRun::Decide, nobody)?;
-    Ok((parts.agent, parts.wishes))
+/// Opens everything for a new session; the person decides where to work if that is not known.
+pub fn new_session(caller: &Caller) -> Result<OpenedBase> {
+    Ok(opened(caller, FirstRun::Decide, |_| Ok(None))?.0)
 }
 
-/// Opens the session that is found, with what it keeps: its workspace, and what was chosen for it.
+/// Opens the session that is meant, with what it keeps: its workspace, and what was chosen for it.
 pub fn session(
     caller: &Caller,
-    find: impl FnOnce(&Store, &dyn Person) -> Result<Session>,
-) -> Result<OpenedSession> {
-    let find = |store: &Store, person: &dyn Person| find(store, person).map(Some);
-    let parts = parts(caller, FirstRun::Refuse, find)?;
-    let session = parts.session;
-    Ok(OpenedSession {
-        agent: parts.agent,
-        session: session.expect("what was found is handed back"),
-        wishes: parts.wishes,
-        not_kept: parts.not_kept,
-        held_back: parts.held_back,
-    })
+    find: FindSession,
+    id: Option<&str>,
+) -> Result<(OpenedBase, Session)> {
+    found(caller, |store| find(store, &*caller.person, id))
+}
+
+/// Opens the session that is meant, after the lock is taken with which only this process carries on
+/// sessions of the base directory.
+pub(in super::super) fn held_session(
+    caller: &Caller,
+    find: FindSession,
+    id: Option<&str>,
+) -> Result<(OpenedBase, Session, LoopLock)> {
+    let mut lock = None;
+    let (opened, session) = found(caller, |store| {
+        lock = Some(LoopLock::take(store.directory())?);
+        find(store, &*caller.person, id)
+    })?;
+    let lock = lock.expect("a session is found after the lock is taken");
+    Ok((opened, session, lock))
 }
 
 /// Opens what the latest unfinished session needs, or what the settings say where there is none.
 pub fn agent(caller: &Caller) -> Result<Agent> {
-    let find = |store: &Store, person: &dyn Person| Ok(find::find(store, person, None).ok());
-    parts(caller, FirstRun::Refuse, find).map(|parts| parts.agent)
+    let find = |store: &Store| Ok(find::find(store, &*caller.person, None).ok());
+    Ok(opened(caller, FirstRun::Refuse, find)?.0.agent)
 }
 
-/// What is opened for a session, or for none.
-struct Parts {
-    agent: Agent,
-    session: Option<Session>,
-    wishes: Wishes,
-    not_kept: Vec<String>,
-    held_back: Vec<String>,
+fn found(
+    caller: &Caller,
+    find: impl FnOnce(&Store) -> Result<Session>,
+) -> Result<(OpenedBase, Session)> {
+    let (base, session) = opened(caller, FirstRun::Refuse, |store| find(store).map(Some))?;
+    Ok((base, session.expect("what was found is handed back")))
 }
 
-fn parts(
+fn opened(
     caller: &Caller,
     first_run: FirstRun,
-    find: impl FnOnce(&Store, &dyn Person) -> Result<Option<Session>>,
-) -> Result<Parts> {
+    find: impl FnOnce(&Store) -> Result<Option<Session>>,
+) -> Result<(OpenedBase, Option<Session>)> {
     let (base, loaded) = settings(caller, first_run)?;
     for notice in &loaded.notices {
         caller.say(notice);
     }
     let store = Store::open(loaded.paths.sessions.clone())?;
-    let session = find(&store, &*caller.person)?;
+    let session = find(&store)?;
     let (choices, loaded) = match &session {
         Some(session) => {
             let recalled = choices::recall(caller, (&base, &loaded), session)?;
@@ -105,13 +109,13 @@ fn parts(
     if let Some(session) = &session {
         agent.hold_to_repository(session);
     }
-    Ok(Parts {
+    let opened = OpenedBase {
         agent,
-        session,
         wishes: wishes(&loaded.settings, &caller.trust),
         not_kept: loaded.not_kept,
         held_back: loaded.held_back,
-    })
+    };
+    Ok((opened, session))
 }
 
 /// Refuses to go on with sessions in a new, empty workspace where theirs has gone.
