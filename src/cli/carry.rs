@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::common::{Common, exit_code};
-use super::slash::Program;
+use super::slash::CommandLine;
 use super::{add, console, copy, status};
 use crate::courier::{Clipboard, Surroundings};
 use crate::error::Result;
@@ -31,7 +31,7 @@ pub(super) fn run(
     common: &Common,
     ui: &Ui,
     flags: CarryFlags,
-    program: Program,
+    program: CommandLine,
 ) -> Result<ExitCode> {
     add::tell_attached(&held.to_attach, ui);
     if flags.copy {
@@ -45,7 +45,7 @@ pub(super) fn run(
 }
 
 /// The prompt and the couriers have voices of their own.
-fn wait(held: &HeldSession, common: &Common, program: Program) -> Result<ExitCode> {
+fn wait(held: &HeldSession, common: &Common, program: CommandLine) -> Result<ExitCode> {
     let voice = common.ui();
     let prompt = console::open(common, held, program.words);
     let _unread = match &prompt {

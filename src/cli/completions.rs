@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Command, ValueEnum};
 
-use super::slash::Program;
+use super::slash::CommandLine;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, write_atomic};
 use crate::ui::Ui;
@@ -36,7 +36,7 @@ enum Shell {
 }
 
 impl Completions {
-    pub(super) fn run(&self, ui: &Ui, program: Program) -> ExitCode {
+    pub(super) fn run(&self, ui: &Ui, program: CommandLine) -> ExitCode {
         use clap_complete::Shell as Known;
 
         let shell = match self.shell {
@@ -67,7 +67,7 @@ pub(super) struct Man {
 }
 
 impl Man {
-    pub(super) fn run(&self, ui: &Ui, program: Program) -> Result<ExitCode> {
+    pub(super) fn run(&self, ui: &Ui, program: CommandLine) -> Result<ExitCode> {
         let mut command = (program.grammar)();
         command.build();
         let Some(directory) = &self.directory else {

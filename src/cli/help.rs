@@ -15,7 +15,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 pub(super) use self::grammar::grammar;
 use self::topics::{TOPICS, Topic};
 use self::wrap::wrapped;
-use super::slash::Program;
+use super::slash::CommandLine;
 use crate::error::{Error, Result};
 use crate::settings::{Key, nearest};
 use crate::ui::{Form, Ui, Volume, escape_line};
@@ -37,7 +37,7 @@ pub(super) struct Help {
 }
 
 impl Help {
-    pub(super) fn run(&self, ui: &Ui, program: Program) -> Result<ExitCode> {
+    pub(super) fn run(&self, ui: &Ui, program: CommandLine) -> Result<ExitCode> {
         let columns = ui.columns().unwrap_or(80).min(100);
         let text = match &self.words[..] {
             [] => verb(program, &[])?,
@@ -55,7 +55,7 @@ impl Help {
 }
 
 /// The help of a command, or of a command of a command; of all without a word.
-fn verb(program: Program, words: &[String]) -> Result<String> {
+fn verb(program: CommandLine, words: &[String]) -> Result<String> {
     let mut all = (program.grammar)();
     all.build();
     let mut found = &mut all;
@@ -92,7 +92,7 @@ fn unknown(word: &str, within: &clap::Command, before: &[String]) -> Error {
 }
 
 /// Tells what is wrong with a command line, or prints the help that it asks for.
-pub(super) fn answer(message: &clap::Error, program: Program) -> ExitCode {
+pub(super) fn answer(message: &clap::Error, program: CommandLine) -> ExitCode {
     let error = match message.kind() {
         ErrorKind::InvalidSubcommand => no_such_verb(message, program),
         ErrorKind::MissingRequiredArgument => too_little(message),
@@ -110,7 +110,7 @@ pub(super) fn answer(message: &clap::Error, program: Program) -> ExitCode {
     ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2))
 }
 
-fn no_such_verb(message: &clap::Error, program: Program) -> Option<Error> {
+fn no_such_verb(message: &clap::Error, program: CommandLine) -> Option<Error> {
     let Some(ContextValue::String(word)) = message.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
@@ -121,7 +121,7 @@ fn no_such_verb(message: &clap::Error, program: Program) -> Option<Error> {
     Some(unknown_verb(program, word, near))
 }
 
-fn unknown_verb(program: Program, word: &str, near: &[String]) -> Error {
+fn unknown_verb(program: CommandLine, word: &str, near: &[String]) -> Error {
     /// Longer texts are tasks, and the person knows what they wrote.
     const SHOWN: usize = 60;
     let shown = crate::ui::shortened(&escape_line(word), SHOWN);

@@ -7,7 +7,7 @@ use clap::Args;
 use super::add::AddFlags;
 use super::carry::{self, CarryFlags};
 use super::common::{Common, read_standard_input};
-use super::slash::Program;
+use super::slash::CommandLine;
 use crate::error::Result;
 use crate::services::{prompts, run};
 use crate::ui::Ui;
@@ -36,7 +36,7 @@ pub(super) struct New {
 }
 
 impl New {
-    pub(super) fn run(self, common: &Common, ui: &Ui, program: Program) -> Result<ExitCode> {
+    pub(super) fn run(self, common: &Common, ui: &Ui, program: CommandLine) -> Result<ExitCode> {
         let caller = common.acting_caller(ui)?;
         let task = if self.task == ["-"] {
             let bytes = read_standard_input("the task")?;

@@ -8,13 +8,13 @@ use clap::{Args, Command, Subcommand as _};
 use super::approve::Decline;
 use super::common::Common;
 use super::help;
-use super::slash::{self, EnteredVerb, Program, SlashCommand, Word};
+use super::slash::{self, CommandLine, EnteredVerb, SlashCommand, Word};
 use super::verb::Verb;
 use crate::error::Result;
 use crate::ui::Ui;
 
 /// The program.
-pub(super) const PROGRAM: Program = Program {
+pub(super) const PROGRAM: CommandLine = CommandLine {
     grammar,
     words: WORDS,
 };

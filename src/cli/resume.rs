@@ -7,7 +7,7 @@ use clap::Args;
 use super::add::AddFlags;
 use super::carry::{self, CarryFlags};
 use super::common::{Common, exit_code, read_standard_input};
-use super::slash::Program;
+use super::slash::CommandLine;
 use super::status;
 use crate::error::{Error, Result};
 use crate::services::run::{self, ContextRequest, Ending, HeldSession};
@@ -40,7 +40,7 @@ pub(super) struct Resume {
 }
 
 impl Resume {
-    pub(super) fn run(self, common: &Common, ui: &Ui, program: Program) -> Result<ExitCode> {
+    pub(super) fn run(self, common: &Common, ui: &Ui, program: CommandLine) -> Result<ExitCode> {
         let (id, instruction) = self.understood()?;
         let context = ContextRequest::from(self.adding);
         if instruction.is_none() && !context.is_empty() {

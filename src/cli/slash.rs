@@ -10,7 +10,7 @@ use crate::ui::Ui;
 
 /// The program as its verbs know it, whatever verbs it has.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Program {
+pub(super) struct CommandLine {
     /// Its command line, as clap knows it.
     pub(super) grammar: fn() -> clap::Command,
     /// The commands of its prompt line, in the order of the help.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use super::common::Common;
-use super::slash::Program;
+use super::slash::CommandLine;
 use super::{
     add, apply, approve, check, completions, config, copy, demo, diff, doctor, end, export, fork,
     handoff, help, init, list, new, parse, paste, plan, policy, prompts, resume, rm, say, show,
@@ -52,7 +52,7 @@ pub(super) enum Verb {
 }
 
 impl Verb {
-    pub(super) fn run(self, common: &Common, ui: &Ui, program: Program) -> Result<ExitCode> {
+    pub(super) fn run(self, common: &Common, ui: &Ui, program: CommandLine) -> Result<ExitCode> {
         match self {
             Self::New(verb) => verb.run(common, ui, program),
             Self::Resume(verb) => verb.run(common, ui, program),

@@ -37,8 +37,6 @@ const KNOWN_DUPLICATES: &[&str] = &[
     "Line",
     "Look",
     "Manner",
-    "Meant",
-    "Message",
     "Named",
     "Names",
     "Opened",
@@ -64,7 +62,6 @@ const KNOWN_DUPLICATES: &[&str] = &[
     "Trouble",
     "Unasked",
     "Veil",
-    "Verb",
     "Verdict",
     "Way",
 ];
