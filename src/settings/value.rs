@@ -324,7 +324,7 @@ mod tests {
         json(
             "Commands",
             &json!(false),
-            Err("must be `run` or `off`, not `false`"),
+            Err("must be `off` or `run`, not `false`"),
         );
     }
 
