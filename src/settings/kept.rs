@@ -93,7 +93,7 @@ impl Layers {
             return approval;
         }
         let defaults = Layer::defaults();
-        let now = self.values_of(key, &defaults).filter_map(work).last();
+        let now = self.values_of(key, &defaults).filter_map(work).next_back();
         let kept = self.kept.iter().rfind(is_it);
         let kept = kept.and_then(|(_, value)| work(value));
         kept.into_iter().chain(now).min().unwrap_or(Approval::Plan)

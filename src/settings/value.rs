@@ -1,6 +1,6 @@
 //! The value of one setting: what shapes there are, and how texts and JSON are read into them.
 //!
-//! Every error here goes on after the name of the key: ``must be `run` or `off`, not `maybe` ``.
+//! Every error here goes on after the name of the key: ``must be `off` or `run`, not `maybe` ``.
 //! Foreign text in it is short and escaped.
 
 use std::borrow::Cow;
