@@ -312,7 +312,7 @@ impl Person for Page {
 /// Waits for an event, and fails rather than wait for ever.
 fn wait_for<T>(events: &mpsc::Receiver<Event>, wanted: impl Fn(&Event) -> Option<T>) -> T {
     loop {
-        let event = events.recv_timeout(Duration::from_secs(60)).unwrap();
+        let event = events.recv_timeout(Duration::from_mins(1)).unwrap();
         if let Some(found) = wanted(&event) {
             return found;
         }
