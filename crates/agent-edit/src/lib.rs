@@ -24,8 +24,6 @@ mod matcher;
 mod nearest;
 mod patch;
 mod place;
-#[cfg(test)]
-mod properties;
 mod quote;
 mod refuse;
 mod regular;
@@ -74,4 +72,9 @@ pub struct Refusal {
     pub message: String,
     /// Help to send it again: the nearest passages with their line numbers.
     pub detail: String,
+}
+
+#[cfg(test)]
+mod tests {
+    mod properties;
 }

@@ -29,7 +29,7 @@ use std::ops::Range;
 use agent_protocol::{Command, EndMark, RelPath, Step};
 
 use crate::candidate::{
-    BlockCandidate, CandidateItem, DoubtedMeaning, OfferSource, ReplyOffer, Standing,
+    BlockCandidate, BlockTrouble, CandidateItem, DoubtedMeaning, OfferSource, ReplyOffer, Standing,
 };
 use crate::code_fence::{self, Fence};
 use crate::invented;
@@ -37,7 +37,7 @@ use crate::recognise::quotation;
 use crate::scan::{Scanned, ShownFiles, UnclearReason};
 use crate::trim::is_blank;
 use crate::whole_file;
-use crate::{Issue, Reply, TruncatedReply, has_effects, line_number, subject};
+use crate::{Issue, Reply, TruncatedReply, has_effects, line_number};
 
 /// The most issues that are told one by one: a text of nothing but mistakes is not told a million
 /// times.
@@ -135,7 +135,7 @@ impl ReplyLedger {
         let is_news = !matches!(offer.source, OfferSource::Invention)
             || !std::mem::replace(&mut self.has_results, true);
         for note in offer.notes.into_iter().filter(|_| is_news) {
-            self.issue(line, None, note.command, note.message, note.hint);
+            self.issue(line, None, note);
         }
         if !offer.span.is_empty() {
             self.blocks.push(offer.span);
@@ -167,8 +167,7 @@ impl ReplyLedger {
         for item in items {
             match item {
                 CandidateItem::Command(command) if is_in_results && has_effects(&command) => {
-                    let (message, hint) = invented::not_done();
-                    self.malformed(line, Some(command.name()), message, hint);
+                    self.malformed(line, invented::not_done().of(command.name()));
                 }
                 CandidateItem::Command(command) => {
                     let step = Step {
@@ -178,11 +177,7 @@ impl ReplyLedger {
                     };
                     self.reply.steps.push(step);
                 }
-                CandidateItem::Problem {
-                    command,
-                    message,
-                    hint,
-                } => self.malformed(line, command, message, hint),
+                CandidateItem::Problem(trouble) => self.malformed(line, trouble),
             }
         }
     }
@@ -258,10 +253,11 @@ impl ReplyLedger {
             self.forget_from(0);
             self.untold = None;
             self.reply.cut = None;
-            let message =
-                "two different answers to this round stand in the reply, so neither was done";
-            let hint = "Send one answer, with one end mark as its last line.";
-            self.malformed(line, None, message.to_owned(), hint.to_owned());
+            let trouble = BlockTrouble::new(
+                "two different answers to this round stand in the reply, so neither was done",
+                "Send one answer, with one end mark as its last line.",
+            );
+            self.malformed(line, trouble);
         } else if let Some(line) = self.last_end {
             self.leave_out_below(lines, line);
         }
@@ -296,16 +292,12 @@ impl ReplyLedger {
             !is_out
         });
         if let Some((line, number, name)) = first {
-            let message = "it stands below the end mark, so it was not done, nor what follows it";
-            let hint = "Send it again above the end mark, if it was meant.";
-            let line = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
-            self.issue(
-                line,
-                Some(number),
-                Some(name),
-                message.to_owned(),
-                hint.to_owned(),
+            let trouble = BlockTrouble::new(
+                "it stands below the end mark, so it was not done, nor what follows it",
+                "Send it again above the end mark, if it was meant.",
             );
+            let line = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
+            self.issue(line, Some(number), trouble.of(name));
         }
     }
 
@@ -336,16 +328,18 @@ impl ReplyLedger {
         for mut file in files {
             while unclear.next_if(|it| it.fence < file.span.start).is_some() {}
             if let Some(found) = unclear.next_if(|it| it.fence < file.span.end) {
-                file.items = vec![found.item];
+                file.items = vec![CandidateItem::Problem(found.trouble)];
             }
             if let [CandidateItem::Command(Command::CreateFile { path, .. })] = &file.items[..]
                 && twice.contains(path)
             {
-                let message = format!(
-                    "the reply has two different contents for `{path}`, so neither was written"
+                let trouble = BlockTrouble::new(
+                    format!(
+                        "the reply has two different contents for `{path}`, so neither was written"
+                    ),
+                    format!("Send the whole file once, as `[CREATE_FILE path=\"{path}\"]`."),
                 );
-                let hint = format!("Send the whole file once, as `[CREATE_FILE path=\"{path}\"]`.");
-                file.items = vec![CandidateItem::problem("CREATE_FILE", (message, hint))];
+                file.items = vec![CandidateItem::Problem(trouble.of("CREATE_FILE"))];
             }
             self.file(lines, file);
         }
@@ -354,14 +348,7 @@ impl ReplyLedger {
     fn file(&mut self, lines: &[&str], file: BlockCandidate) {
         let is_last = code_fence::skip_blank(lines, file.span.end) == lines.len();
         if file.is_open() && is_last {
-            let what = file.items.first().and_then(|item| match item {
-                CandidateItem::Command(command) => Some(subject(command)),
-                CandidateItem::Problem { command, .. } => command.map(str::to_owned),
-            });
-            self.cut(
-                file.span.start,
-                what.unwrap_or_else(|| "an edit".to_owned()),
-            );
+            self.cut(file.span.start, file.subject());
         } else {
             self.items(file.span.start, file.items, false);
         }
@@ -381,13 +368,12 @@ impl ReplyLedger {
                 self.reply.steps.push(step);
                 continue;
             }
-            self.issue(
-                usize::try_from(step.line - 1).unwrap_or_default(),
-                Some(step.number),
-                Some(step.command.name()),
-                "the reply reads like a document, so this was not done".to_owned(),
-                "Send only the commands, in one code block, if they were meant.".to_owned(),
+            let trouble = BlockTrouble::new(
+                "the reply reads like a document, so this was not done",
+                "Send only the commands, in one code block, if they were meant.",
             );
+            let line = usize::try_from(step.line - 1).unwrap_or_default();
+            self.issue(line, Some(step.number), trouble.of(step.command.name()));
         }
     }
 
@@ -399,20 +385,12 @@ impl ReplyLedger {
     fn tell_of_files(&mut self, shown: ShownFiles) {
         let changed = self.changed_names();
         for unclear in shown.unclear {
-            let CandidateItem::Problem {
-                command,
-                message,
-                hint,
-            } = unclear.item
-            else {
-                continue;
-            };
             match unclear.reason {
                 UnclearReason::End if shown.has_tags => {}
                 UnclearReason::Content if changed.contains(&unclear.name) => {
-                    self.issue(unclear.fence, None, command, message, hint);
+                    self.issue(unclear.fence, None, unclear.trouble);
                 }
-                _ => self.malformed(unclear.fence, command, message, hint),
+                _ => self.malformed(unclear.fence, unclear.trouble),
             }
         }
         let mut is_told = HashSet::new();
@@ -421,17 +399,16 @@ impl ReplyLedger {
             if changed.contains(&name) || !is_told.insert(name.clone()) {
                 continue;
             }
-            let message = format!(
-                "the code block under `{name}` was not written, because the reply has commands beside it"
+            let trouble = BlockTrouble::new(
+                format!(
+                    "the code block under `{name}` was not written, because the reply has commands beside it"
+                ),
+                format!(
+                    "Send it as `[CREATE_FILE path=\"{name}\"]` if it is the whole file, or as `[EDIT_FILE path=\"{name}\"]` if it is a change."
+                ),
             );
-            let hint = format!(
-                "Send it as `[CREATE_FILE path=\"{name}\"]` if it is the whole file, or as `[EDIT_FILE path=\"{name}\"]` if it is a change."
-            );
-            if ends {
-                self.malformed(fence, Some("CREATE_FILE"), message, hint);
-            } else {
-                self.issue(fence, None, Some("CREATE_FILE"), message, hint);
-            }
+            let number = ends.then(|| self.next_number());
+            self.issue(fence, number, trouble.of("CREATE_FILE"));
         }
     }
 
@@ -458,20 +435,13 @@ impl ReplyLedger {
             && self.untold.as_ref().is_none_or(|it| it.number.is_none())
     }
 
-    fn malformed(&mut self, line: usize, command: Option<&str>, message: String, hint: String) {
+    fn malformed(&mut self, line: usize, trouble: BlockTrouble) {
         let number = Some(self.next_number());
-        self.issue(line, number, command, message, hint);
+        self.issue(line, number, trouble);
     }
 
     /// Tells of something that could not be used; `number` is that of a malformed command.
-    fn issue(
-        &mut self,
-        line: usize,
-        number: Option<u32>,
-        command: Option<&str>,
-        message: String,
-        hint: String,
-    ) {
+    fn issue(&mut self, line: usize, number: Option<u32>, trouble: BlockTrouble) {
         let line = line_number(line);
         if self.reply.issues.len() >= MAX_ISSUES {
             let untold = self.untold.get_or_insert(UntoldIssues {
@@ -486,9 +456,9 @@ impl ReplyLedger {
         self.reply.issues.push(Issue {
             line,
             number,
-            command: command.map(str::to_owned),
-            message,
-            hint,
+            command: trouble.command.map(str::to_owned),
+            message: trouble.message,
+            hint: trouble.hint,
         });
     }
 

@@ -34,26 +34,47 @@ pub(super) enum BlockCertainty {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CandidateItem {
     Command(Command),
-    Problem {
-        command: Option<&'static str>,
-        message: String,
-        hint: String,
-    },
+    Problem(BlockTrouble),
 }
 
-/// A message about a block that cannot be used, and a hint how to write it.
-pub(super) type BlockTrouble = (String, String);
+/// A message about a command or block that cannot be used, and a hint how to write it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct BlockTrouble {
+    pub(super) command: Option<&'static str>,
+    pub(super) message: String,
+    pub(super) hint: String,
+}
+
+impl BlockTrouble {
+    pub(super) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            command: None,
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+
+    /// Names the command that it is about.
+    pub(super) fn of(self, command: impl Into<Option<&'static str>>) -> Self {
+        let command = command.into();
+        Self { command, ..self }
+    }
+}
 
 impl CandidateItem {
-    /// A command that cannot be used.
-    pub(super) fn problem(
-        command: impl Into<Option<&'static str>>,
-        (message, hint): BlockTrouble,
-    ) -> Self {
-        Self::Problem {
-            command: command.into(),
-            message,
-            hint,
+    /// A command, or what is wrong with one of this name.
+    pub(super) fn of(command: &'static str, read: Result<Command, BlockTrouble>) -> Self {
+        match read {
+            Ok(command) => Self::Command(command),
+            Err(trouble) => Self::Problem(trouble.of(command)),
+        }
+    }
+
+    /// A few words that tell it from its neighbours.
+    fn subject(&self) -> Option<String> {
+        match self {
+            Self::Command(command) => Some(crate::subject(command)),
+            Self::Problem(trouble) => trouble.command.map(str::to_owned),
         }
     }
 }
@@ -75,6 +96,12 @@ impl BlockCandidate {
         self.items.iter().all(is_command)
     }
 
+    /// A few words that tell its first command from others.
+    pub(super) fn subject(&self) -> String {
+        let named = self.items.iter().find_map(CandidateItem::subject);
+        named.unwrap_or_else(|| "an edit".to_owned())
+    }
+
     /// The candidate in a text that has so many more lines above it.
     pub(super) fn below(mut self, above: usize) -> Self {
         self.span = self.span.start + above..self.span.end + above;
@@ -91,21 +118,13 @@ pub(super) struct ReplyOffer {
     pub(super) span: Range<usize>,
     pub(super) items: Vec<CandidateItem>,
     /// Issues beside the items, which fail nothing.
-    pub(super) notes: Vec<OfferNote>,
+    pub(super) notes: Vec<BlockTrouble>,
     pub(super) repairs: Vec<RepairNote>,
     pub(super) standing: Standing,
     pub(super) source: OfferSource,
     /// The model presents the lines around it as results: what changes or runs something is not
     /// done there.
     pub(super) is_in_results: bool,
-}
-
-/// An issue that is no malformed command.
-#[derive(Debug)]
-pub(super) struct OfferNote {
-    pub(super) command: Option<&'static str>,
-    pub(super) message: String,
-    pub(super) hint: String,
 }
 
 /// A repair that belongs to one place of a reply.
@@ -220,37 +239,15 @@ impl ReplyOffer {
         Self::new(span, OfferSource::Remark)
     }
 
-    pub(super) fn command(mut self, command: Command) -> Self {
-        self.items.push(CandidateItem::Command(command));
-        self
-    }
-
     /// Adds a command that cannot be used.
-    pub(super) fn problem(
-        mut self,
-        command: Option<&'static str>,
-        message: impl Into<String>,
-        hint: impl Into<String>,
-    ) -> Self {
-        self.items.push(CandidateItem::Problem {
-            command,
-            message: message.into(),
-            hint: hint.into(),
-        });
+    pub(super) fn problem(mut self, trouble: BlockTrouble) -> Self {
+        self.items.push(CandidateItem::Problem(trouble));
         self
     }
 
-    pub(super) fn note(
-        mut self,
-        command: Option<&'static str>,
-        message: impl Into<String>,
-        hint: impl Into<String>,
-    ) -> Self {
-        self.notes.push(OfferNote {
-            command,
-            message: message.into(),
-            hint: hint.into(),
-        });
+    /// Adds an issue that is no malformed command.
+    pub(super) fn note(mut self, trouble: BlockTrouble) -> Self {
+        self.notes.push(trouble);
         self
     }
 
@@ -270,16 +267,10 @@ impl ReplyOffer {
     }
 
     /// Tells of a repair before those of the body.
-    pub(super) fn first_repaired(mut self, what: String, in_body: bool) -> Self {
-        self.repairs.insert(
-            0,
-            RepairNote {
-                what: what.into(),
-                count: 1,
-                in_body,
-            },
-        );
-        self
+    pub(super) fn first_repaired(self, what: String, in_body: bool) -> Self {
+        let mut told = self.repaired(what, 1, in_body);
+        told.repairs.rotate_right(1);
+        told
     }
 
     pub(super) fn cut_off(mut self, what: impl Into<String>) -> Self {

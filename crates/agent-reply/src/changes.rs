@@ -31,11 +31,10 @@ pub(super) fn edits(path: RelPath, body: &str, line: Option<u32>) -> Result<Comm
         let changes = patch(body, Some(&path))?;
         return Ok(Command::ApplyPatch { changes });
     }
-    Err((
-        "it has neither `start_line` nor a SEARCH/REPLACE block".to_owned(),
+    Err(BlockTrouble::new(
+        "it has neither `start_line` nor a SEARCH/REPLACE block",
         "Name the lines with `start_line` and `end_line`, or put blocks of `<<<<<<< SEARCH`, \
-         `=======` and `>>>>>>> REPLACE` into the body."
-            .to_owned(),
+         `=======` and `>>>>>>> REPLACE` into the body.",
     ))
 }
 

@@ -55,7 +55,10 @@ pub(super) fn find(lines: &[&str], at: usize) -> Option<BlockCandidate> {
     Some(BlockCandidate {
         certainty: BlockCertainty::open_if(at_end && block.end == reader.at && unfinished),
         span: block,
-        items: vec![item(build::changes(files, path.as_ref()))],
+        items: vec![CandidateItem::of(
+            "APPLY_PATCH",
+            build::changes(files, path.as_ref()).map(|changes| Command::ApplyPatch { changes }),
+        )],
     })
 }
 
@@ -132,18 +135,11 @@ fn not_a_diff(lines: &[&str]) -> BlockTrouble {
     } else {
         "the patch is neither a unified diff nor a `*** Begin Patch` envelope"
     };
-    (message.to_owned(), unified_hint())
+    BlockTrouble::new(message, unified_hint())
 }
 
 fn unified_hint() -> String {
     "send a unified diff (`--- a/path`, `+++ b/path`, `@@ -1,3 +1,4 @@`) or a `*** Begin Patch` envelope".to_owned()
-}
-
-fn item(changes: Result<Vec<FileChange>, BlockTrouble>) -> CandidateItem {
-    match changes {
-        Ok(changes) => CandidateItem::Command(Command::ApplyPatch { changes }),
-        Err(trouble) => CandidateItem::problem("APPLY_PATCH", trouble),
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Results that a model made up: only the person's machine can have them.
 
+use super::candidate::BlockTrouble;
 use super::own_message::{FIRST_SECTION, LAST_SECTION};
 use crate::trim::trim;
 
@@ -9,15 +10,15 @@ const HINT: &str = "Send commands only; their results come with the next message
     results was ignored, and no command in it that would change or run something was done.";
 
 /// Message and hint for the first made-up result.
-pub(super) fn told() -> (String, String) {
-    (MESSAGE.to_owned(), HINT.to_owned())
+pub(super) fn told() -> BlockTrouble {
+    BlockTrouble::new(MESSAGE, HINT)
 }
 
 /// Message and hint for a command among made-up results.
-pub(super) fn not_done() -> (String, String) {
-    (
-        "it stands in what you wrote as results, so it was not done".to_owned(),
-        "Send it again, without results above it, if it was meant.".to_owned(),
+pub(super) fn not_done() -> BlockTrouble {
+    BlockTrouble::new(
+        "it stands in what you wrote as results, so it was not done",
+        "Send it again, without results above it, if it was meant.",
     )
 }
 

@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 
 use agent_protocol::Command;
 
-use super::candidate::{BlockCandidate, BlockCertainty, CandidateItem};
+use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use super::code_fence;
 pub(super) use curly::find_curly;
 
@@ -324,19 +324,17 @@ fn without_end(item: CandidateItem) -> CandidateItem {
 
 fn without_tool(action: &Value) -> CandidateItem {
     let shown: String = action.to_string().chars().take(200).collect();
-    CandidateItem::Problem {
-        command: None,
-        message: format!("an action names no tool: `{shown}`"),
-        hint: r#"write each action as {"tool": "read_file", "path": "..."}"#.to_owned(),
-    }
+    CandidateItem::Problem(BlockTrouble::new(
+        format!("an action names no tool: `{shown}`"),
+        r#"write each action as {"tool": "read_file", "path": "..."}"#,
+    ))
 }
 
 fn cut_off() -> CandidateItem {
-    CandidateItem::Problem {
-        command: None,
-        message: "the JSON ends in the middle".to_owned(),
-        hint: "send the whole object again, or the commands one by one".to_owned(),
-    }
+    CandidateItem::Problem(BlockTrouble::new(
+        "the JSON ends in the middle",
+        "send the whole object again, or the commands one by one",
+    ))
 }
 
 #[cfg(test)]

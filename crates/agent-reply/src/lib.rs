@@ -23,8 +23,6 @@ mod candidate;
 mod changes;
 mod code_fence;
 mod decode;
-#[cfg(test)]
-mod dialects;
 mod diff;
 mod file_name;
 mod invented;

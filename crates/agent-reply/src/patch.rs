@@ -159,29 +159,26 @@ fn path_of(directory: &str, name: &str) -> Result<RelPath, BlockTrouble> {
         RelPath::parse(&format!("{directory}/{name}"))
     };
     parsed.map_err(|refused| {
-        (
+        BlockTrouble::new(
             format!("the patch cannot be used: {refused}"),
-            "name every file relative to the workspace".to_owned(),
+            "name every file relative to the workspace",
         )
     })
 }
 
 fn empty() -> BlockTrouble {
-    (
-        "the patch changes no file".to_owned(),
-        "write `*** Add File: path`, `*** Update File: path` or `*** Delete File: path` after `*** Begin Patch`"
-            .to_owned(),
+    BlockTrouble::new(
+        "the patch changes no file",
+        "write `*** Add File: path`, `*** Update File: path` or `*** Delete File: path` after `*** Begin Patch`",
     )
 }
 
 fn item(changes: Result<Vec<FileChange>, BlockTrouble>) -> CandidateItem {
-    match changes {
-        Ok(changes) if !changes.is_empty() => {
-            CandidateItem::Command(Command::ApplyPatch { changes })
-        }
-        Ok(_) => CandidateItem::problem("APPLY_PATCH", empty()),
-        Err(trouble) => CandidateItem::problem("APPLY_PATCH", trouble),
-    }
+    let changes = changes.and_then(|changes| match &changes[..] {
+        [] => Err(empty()),
+        _ => Ok(Command::ApplyPatch { changes }),
+    });
+    CandidateItem::of("APPLY_PATCH", changes)
 }
 
 #[cfg(test)]

@@ -11,9 +11,7 @@ use std::ops::Range;
 
 use agent_protocol::{EndMark, RelPath};
 
-use crate::candidate::{
-    BlockCandidate, BodyEnd, CandidateItem, EndedBody, OfferSource, ReplyOffer, Standing,
-};
+use crate::candidate::{BlockCandidate, BodyEnd, EndedBody, OfferSource, ReplyOffer, Standing};
 use crate::code_fence::{self, Enclosure, Fence};
 use crate::line::is_blank_or_fence;
 use crate::recognise::{angled, crowded, invention, other, quotation, shown, tagged};
@@ -296,13 +294,9 @@ impl Scan<'_> {
     fn adopt_block(&mut self, found: BlockCandidate) -> usize {
         let is_last = code_fence::skip_blank(&self.lines, found.span.end) == self.lines.len();
         let is_cut = is_last && (found.is_open() || self.is_cut_in_last_line(&found));
-        let mut offer = ReplyOffer::new(found.span, OfferSource::Dialect);
+        let mut offer = ReplyOffer::new(found.span.clone(), OfferSource::Dialect);
         if is_cut {
-            let what = found.items.iter().find_map(|item| match item {
-                CandidateItem::Command(command) => Some(crate::subject(command)),
-                CandidateItem::Problem { command, .. } => command.map(str::to_owned),
-            });
-            offer = offer.cut_off(what.unwrap_or_else(|| "an edit".to_owned()));
+            offer = offer.cut_off(found.subject());
         } else {
             offer.items = found.items;
         }

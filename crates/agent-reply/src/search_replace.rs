@@ -208,9 +208,9 @@ fn closes(fence: Option<Fence<'_>>, line: &str) -> bool {
 fn edit_of(name: &str, replacement: Replacement) -> CandidateItem {
     match RelPath::parse(&workspace_root::relative(name)) {
         Ok(path) => edit(path, replacement),
-        Err(refused) => problem((
+        Err(refused) => problem(BlockTrouble::new(
             format!("the SEARCH/REPLACE block cannot be used: {refused}"),
-            "name the file relative to the workspace, on the line above the block".to_owned(),
+            "name the file relative to the workspace, on the line above the block",
         )),
     }
 }
@@ -225,18 +225,18 @@ fn edit(path: RelPath, replacement: Replacement) -> CandidateItem {
 }
 
 fn problem(trouble: BlockTrouble) -> CandidateItem {
-    CandidateItem::problem("EDIT_FILE", trouble)
+    CandidateItem::Problem(trouble.of("EDIT_FILE"))
 }
 
 fn no_file_name() -> BlockTrouble {
-    (
-        "the SEARCH/REPLACE block does not say which file it changes".to_owned(),
-        "write the path of the file alone on the line above the block".to_owned(),
+    BlockTrouble::new(
+        "the SEARCH/REPLACE block does not say which file it changes",
+        "write the path of the file alone on the line above the block",
     )
 }
 
 fn no_certain_name(name: &str) -> BlockTrouble {
-    (
+    BlockTrouble::new(
         format!("an empty SEARCH makes a new file, and `{name}` above it may be only a word"),
         format!("send it as `[CREATE_FILE path=\"...\"]`, with `{name}` if that is the file"),
     )

@@ -5,6 +5,7 @@ use agent_protocol::{Command, ContentSource, Edit, RelPath};
 
 mod certain;
 mod damage;
+pub(crate) mod dialects;
 mod forms;
 mod meant;
 mod pages;

@@ -14,7 +14,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::candidate::{BlockCandidate, BlockCertainty, CandidateItem};
+use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use super::tools::{self, Call};
 use super::{code_fence, json};
 use crate::trim::{is_blank, trim};
@@ -293,11 +293,10 @@ impl PythonCalls<'_> {
 }
 
 fn problem() -> CandidateItem {
-    CandidateItem::Problem {
-        command: None,
-        message: "a tool call in the format of another program cannot be read".to_owned(),
-        hint: "send it as a command of the protocol, as in `[READ_FILE path=\"...\"]`".to_owned(),
-    }
+    CandidateItem::Problem(BlockTrouble::new(
+        "a tool call in the format of another program cannot be read",
+        "send it as a command of the protocol, as in `[READ_FILE path=\"...\"]`",
+    ))
 }
 
 #[cfg(test)]

@@ -104,31 +104,26 @@ pub(crate) fn item(call: &Call<'_>) -> CandidateItem {
     };
     match command(tool.kind, call) {
         Ok(command) => CandidateItem::Command(command),
-        Err((message, hint)) => CandidateItem::Problem {
-            command: tool.kind.command(),
-            message,
-            hint: if hint.is_empty() {
-                format!("write {}; this arrived: {}", tool.example, call.quoted())
-            } else {
-                hint
-            },
-        },
+        Err(mut trouble) => {
+            if trouble.hint.is_empty() {
+                let arrived = call.quoted();
+                trouble.hint = format!("write {}; this arrived: {arrived}", tool.example);
+            }
+            CandidateItem::Problem(trouble.of(tool.kind.command()))
+        }
     }
 }
 
 /// A call that may be data: what to write if it was meant.
 pub(crate) fn doubtful(call: &Call<'_>) -> CandidateItem {
     let known = tool_of(&call.tool);
-    CandidateItem::Problem {
-        command: known.and_then(|tool| tool.kind.command()),
-        message: format!(
-            "`{}` stands in JSON that may be data, so it was not done",
-            call.tool
-        ),
-        hint: known.map_or_else(String::new, |tool| {
-            format!("If it was meant, write {}", tool.example)
-        }),
-    }
+    let meant = known.map(|tool| format!("If it was meant, write {}", tool.example));
+    let message = format!(
+        "`{}` stands in JSON that may be data, so it was not done",
+        call.tool
+    );
+    let trouble = BlockTrouble::new(message, meant.unwrap_or_default());
+    CandidateItem::Problem(trouble.of(known.and_then(|tool| tool.kind.command())))
 }
 
 fn tool_of(name: &str) -> Option<&'static Tool> {
@@ -206,9 +201,9 @@ fn command(kind: ToolKind, call: &Call<'_>) -> Result<Command, BlockTrouble> {
             return command(kind, call);
         }
         ToolKind::Unavailable => {
-            return Err((
+            return Err(BlockTrouble::new(
                 format!("`{}` is a tool that there is not here", call.tool),
-                "use the commands of the protocol".to_owned(),
+                "use the commands of the protocol",
             ));
         }
     })
@@ -299,9 +294,9 @@ fn common_path(call: &Call<'_>, edits: &[Value]) -> Result<RelPath, BlockTrouble
     let first = paths.next().ok_or_else(|| missing(call, "path"))??;
     for path in paths {
         if path? != first {
-            return Err((
+            return Err(BlockTrouble::new(
                 format!("`{}` changes several files in one call", call.tool),
-                "send one call for each file".to_owned(),
+                "send one call for each file",
             ));
         }
     }
@@ -411,9 +406,9 @@ fn places(call: &Call<'_>, names: &str) -> Result<Option<Selection>, BlockTroubl
 }
 
 fn refused_path(call: &Call<'_>, refused: &agent_protocol::PathProblem) -> BlockTrouble {
-    (
+    BlockTrouble::new(
         format!("`{}` cannot be used: {refused}", call.tool),
-        "give a path relative to the workspace".to_owned(),
+        "give a path relative to the workspace",
     )
 }
 
@@ -439,7 +434,7 @@ fn ended(mut text: String) -> String {
 
 fn number(call: &Call<'_>, names: &str) -> Result<Option<u32>, BlockTrouble> {
     call.number(names).map_err(|name| {
-        (
+        BlockTrouble::new(
             format!("`{name}` of `{}` is not a line number or count", call.tool),
             String::new(),
         )
@@ -447,7 +442,7 @@ fn number(call: &Call<'_>, names: &str) -> Result<Option<u32>, BlockTrouble> {
 }
 
 fn missing(call: &Call<'_>, name: &str) -> BlockTrouble {
-    (format!("`{}` needs `{name}`", call.tool), String::new())
+    BlockTrouble::new(format!("`{}` needs `{name}`", call.tool), String::new())
 }
 
 fn unknown(call: &Call<'_>) -> CandidateItem {
@@ -472,14 +467,13 @@ fn unknown(call: &Call<'_>) -> CandidateItem {
         .filter(|tool| tool.kind != ToolKind::Unavailable && tool.kind != ToolKind::Editor)
         .map(Tool::name)
         .collect();
-    CandidateItem::Problem {
-        command: None,
-        message: format!(
+    CandidateItem::Problem(BlockTrouble::new(
+        format!(
             "there is no tool `{shown}`; this arrived: {}",
             call.quoted()
         ),
-        hint: format!("{hint}known tools: {}", known.join(", ")),
-    }
+        format!("{hint}known tools: {}", known.join(", ")),
+    ))
 }
 
 fn squashed(name: &str) -> String {

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use agent_protocol::{Command, ContentSource, RelPath};
 
-use super::candidate::{BlockCandidate, BlockCertainty, CandidateItem};
+use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use super::code_fence::Fence;
 use super::workspace_root;
 use crate::trim::trim_start;
@@ -84,7 +84,7 @@ impl<'a> FileBlock<'a> {
             _ => content,
         };
         let item = match self.end {
-            FileBlockEnd::Uncertain => uncertain(self.name),
+            FileBlockEnd::Uncertain => CandidateItem::Problem(uncertain(self.name)),
             _ if self.is_named_inside && is_shortened(content) => part(self.name),
             _ => item(self.name, content, self.indent),
         };
@@ -205,34 +205,34 @@ fn item(name: &str, lines: &[&str], indent: usize) -> CandidateItem {
             content: content(lines, indent),
             source: ContentSource::CodeBlock,
         }),
-        Err(refused) => CandidateItem::Problem {
-            command: Some("CREATE_FILE"),
-            message: format!("the file cannot be written: {refused}"),
-            hint: "name the file relative to the workspace".to_owned(),
-        },
+        Err(refused) => CandidateItem::Problem(
+            BlockTrouble::new(
+                format!("the file cannot be written: {refused}"),
+                "name the file relative to the workspace",
+            )
+            .of("CREATE_FILE"),
+        ),
     }
 }
 
 /// A block after which fences follow that may be its own.
-pub(super) fn uncertain(name: &str) -> CandidateItem {
-    CandidateItem::Problem {
-        command: Some("CREATE_FILE"),
-        message: format!(
+pub(super) fn uncertain(name: &str) -> BlockTrouble {
+    BlockTrouble::new(format!(
             "the block for `{name}` has fences in it or below it, so its end is uncertain: nothing from there on was done"
-        ),
-        hint: format!(
+        ), format!(
             "send it as `[CREATE_FILE path=\"{name}\"]`, the lines and `[/CREATE_FILE]`, and what followed it again"
-        ),
-    }
+        )).of("CREATE_FILE")
 }
 
 /// A block that names its file and leaves lines out.
 fn part(name: &str) -> CandidateItem {
-    CandidateItem::Problem {
-        command: Some("CREATE_FILE"),
-        message: format!("the block for `{name}` leaves lines out, so nothing was written"),
-        hint: "send the whole file, or the change with `[EDIT_FILE ...]`".to_owned(),
-    }
+    CandidateItem::Problem(
+        BlockTrouble::new(
+            format!("the block for `{name}` leaves lines out, so nothing was written"),
+            "send the whole file, or the change with `[EDIT_FILE ...]`",
+        )
+        .of("CREATE_FILE"),
+    )
 }
 
 /// The lines, without the indentation that the fence itself has.

@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 use agent_protocol::{Command, ContentSource, RelPath};
 
-use super::candidate::{BlockCandidate, BlockCertainty, CandidateItem};
+use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use super::tools::{self, Call};
 use super::{code_fence, file_name, json, search_replace, workspace_root};
 use crate::trim::trim;
@@ -507,11 +507,10 @@ fn file(path: &str, inner: &str, source: ContentSource) -> CandidateItem {
 }
 
 fn problem(message: &str) -> CandidateItem {
-    CandidateItem::Problem {
-        command: None,
-        message: format!("a call in XML was not done: {message}"),
-        hint: "send it as a command of the protocol, as in `[CREATE_FILE path=\"...\"]`".to_owned(),
-    }
+    CandidateItem::Problem(BlockTrouble::new(
+        format!("a call in XML was not done: {message}"),
+        "send it as a command of the protocol, as in `[CREATE_FILE path=\"...\"]`",
+    ))
 }
 
 #[cfg(test)]
@@ -541,7 +540,7 @@ mod tests {
             .iter()
             .map(|item| match item {
                 CandidateItem::Command(command) => serde_json::to_string(command).unwrap(),
-                CandidateItem::Problem { message, .. } => message.clone(),
+                CandidateItem::Problem(trouble) => trouble.message.clone(),
             })
             .collect();
         assert_eq!(got, expected, "{text}");

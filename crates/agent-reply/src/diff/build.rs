@@ -19,7 +19,10 @@ pub(super) fn changes(
         .map(|file| change(file, path, is_one))
         .collect::<Result<_, _>>()?;
     if changes.is_empty() {
-        return Err(("the patch changes no file".to_owned(), unified_hint()));
+        return Err(BlockTrouble::new(
+            "the patch changes no file",
+            unified_hint(),
+        ));
     }
     Ok(changes)
 }
@@ -46,9 +49,9 @@ fn change(
         (Some(name), Some(path)) => agreed(name, path)?,
     };
     if file.hunks.is_empty() && !header.acts_alone() {
-        return Err((
+        return Err(BlockTrouble::new(
             format!("the patch has no hunks for `{target}`"),
-            "write an `@@` line and the changed lines under the header".to_owned(),
+            "write an `@@` line and the changed lines under the header",
         ));
     }
     let side = side(header, &file.hunks);
@@ -109,11 +112,11 @@ fn added(path: RelPath, mode: Option<u32>, hunks: &[Hunk]) -> Result<FileChange,
             // An empty line that lost its mark.
             HunkLine::Keep(text) if text.is_empty() => {}
             _ => {
-                return Err((
+                return Err(BlockTrouble::new(
                     format!(
                         "the patch makes the new file `{path}` and has a line without `+` in it"
                     ),
-                    "begin every line of a new file with `+`".to_owned(),
+                    "begin every line of a new file with `+`",
                 ));
             }
         }
@@ -163,15 +166,15 @@ fn names(header: &Header<'_>) -> Result<HeaderNames, BlockTrouble> {
     };
     let pair = name::git_pair(git);
     match (pair, from_lines) {
-        (Some((old, new)), Some(file)) if file != old && file != new => Err((
+        (Some((old, new)), Some(file)) if file != old && file != new => Err(BlockTrouble::new(
             format!("the patch names two files, `{new}` and `{file}`, for one change"),
-            "use the same path in `diff --git`, `---` and `+++`".to_owned(),
+            "use the same path in `diff --git`, `---` and `+++`",
         )),
-        (Some((old, new)), _) if old != new => Err((
+        (Some((old, new)), _) if old != new => Err(BlockTrouble::new(
             format!(
                 "the patch turns `{old}` into `{new}` without `rename from` and `rename to` lines"
             ),
-            "add both lines, or use `*** Move to:` in a `*** Begin Patch` envelope".to_owned(),
+            "add both lines, or use `*** Move to:` in a `*** Begin Patch` envelope",
         )),
         (Some((old, _)), _) => Ok(HeaderNames {
             file: Some(old),
@@ -202,10 +205,9 @@ fn from_lines(header: &Header<'_>) -> Result<Option<String>, BlockTrouble> {
                 None if is_moved => old,
                 None if header.git.is_some() => new,
                 None => {
-                    return Err((
+                    return Err(BlockTrouble::new(
                         format!("the patch names two files, `{old}` and `{new}`, for one change"),
-                        "use the same path after `---` and `+++`, or `*** Move to:` in a `*** Begin Patch` envelope"
-                            .to_owned(),
+                        "use the same path after `---` and `+++`, or `*** Move to:` in a `*** Begin Patch` envelope",
                     ));
                 }
             }
@@ -225,25 +227,25 @@ fn agreed(name: &str, path: &RelPath) -> Result<RelPath, BlockTrouble> {
     if parsed == *path || is_below || is_word {
         Ok(path.clone())
     } else {
-        Err((
+        Err(BlockTrouble::new(
             format!("the patch is for `{path}` and names `{parsed}`"),
-            "leave the path of the command away, or use the same one in the patch".to_owned(),
+            "leave the path of the command away, or use the same one in the patch",
         ))
     }
 }
 
 fn parse(name: &str) -> Result<RelPath, BlockTrouble> {
     RelPath::parse(&workspace_root::relative(name)).map_err(|refused| {
-        (
+        BlockTrouble::new(
             format!("the patch cannot be used: {refused}"),
-            "name every file relative to the workspace".to_owned(),
+            "name every file relative to the workspace",
         )
     })
 }
 
 fn no_name() -> BlockTrouble {
-    (
-        "the patch does not say which file it changes".to_owned(),
-        "write `--- a/path` and `+++ b/path` above the first `@@` line".to_owned(),
+    BlockTrouble::new(
+        "the patch does not say which file it changes",
+        "write `--- a/path` and `+++ b/path` above the first `@@` line",
     )
 }

@@ -33,7 +33,8 @@ impl Header<'_> {
     }
 
     fn wrong(&mut self, message: impl Into<String>) {
-        self.trouble.get_or_insert((message.into(), unified_hint()));
+        let trouble = BlockTrouble::new(message, unified_hint());
+        self.trouble.get_or_insert(trouble);
     }
 }
 

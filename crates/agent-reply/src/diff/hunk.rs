@@ -44,8 +44,8 @@ pub(super) fn read(
             None => hunk.anchors = anchor(lines[at]),
         }
         if hunk.lines.is_empty() {
-            return Err((
-                "the patch has a hunk without lines".to_owned(),
+            return Err(BlockTrouble::new(
+                "the patch has a hunk without lines",
                 unified_hint(),
             ));
         }
@@ -78,9 +78,8 @@ fn check_marks(lines: &[&str], hunk: &Hunk, range: Option<&Range>) -> Result<(),
     let is_change = |line: &HunkLine| !matches!(line, HunkLine::Keep(_));
     let promises = range.is_some_and(|range| range.old_count != range.new_count);
     if promises && !hunk.lines.iter().any(is_change) {
-        return Err((
-            "a hunk changes nothing, although its `@@` line counts more or fewer new lines than old ones"
-                .to_owned(),
+        return Err(BlockTrouble::new(
+            "a hunk changes nothing, although its `@@` line counts more or fewer new lines than old ones",
             unified_hint(),
         ));
     }
@@ -95,9 +94,9 @@ pub(crate) fn has_turned_mark(line: &str) -> bool {
 /// Message and hint for such a line.
 pub(crate) fn turned_mark(line: &str) -> BlockTrouble {
     let shown: String = line.chars().take(60).collect();
-    (
+    BlockTrouble::new(
         format!("a page may have turned the `-` of this line into another sign: `{shown}`"),
-        "send the patch again in a code block, with `-` before each line that goes".to_owned(),
+        "send the patch again in a code block, with `-` before each line that goes",
     )
 }
 
@@ -154,7 +153,7 @@ fn range(header: &str) -> Result<Option<Range>, BlockTrouble> {
     };
     let wrong = || {
         let shown: String = header.chars().take(80).collect();
-        (
+        BlockTrouble::new(
             format!("the patch has a hunk header with wrong numbers: `{shown}`"),
             unified_hint(),
         )

@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
-use super::super::dialects;
 use super::*;
+use crate::tests::dialects;
 use agent_protocol::{Hunk, HunkLine};
 
 fn scan(text: &str) -> Vec<BlockCandidate> {
@@ -72,7 +72,7 @@ fn message(text: &str) -> String {
     let found = scan(text);
     assert_eq!(found.len(), 1, "{found:?}");
     match &found[0].items[0] {
-        CandidateItem::Problem { message, .. } => message.clone(),
+        CandidateItem::Problem(trouble) => trouble.message.clone(),
         other @ CandidateItem::Command(_) => panic!("{other:?}"),
     }
 }
@@ -323,7 +323,7 @@ fn a_body_may_leave_the_header_to_the_command() {
     assert!(
         parse_body("1c1\n< a\n---\n> b\n", None)
             .unwrap_err()
-            .0
+            .message
             .contains("without context")
     );
 }

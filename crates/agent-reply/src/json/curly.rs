@@ -4,7 +4,7 @@
 //! JSON once every curly double quote is straight. The walk over brackets is the one of `extent`,
 //! with the same bound on depth.
 
-use super::super::candidate::{BlockCandidate, BlockCertainty, CandidateItem};
+use super::super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use super::super::code_fence;
 use super::{extent, is_ours, items_of};
 use crate::trim::{trim, trim_start};
@@ -77,11 +77,10 @@ fn is_curly(character: char) -> bool {
 }
 
 fn unreadable() -> CandidateItem {
-    CandidateItem::Problem {
-        command: None,
-        message: "the JSON has curly quotes and cannot be read".to_owned(),
-        hint: "send it again with straight quotes, in a code block".to_owned(),
-    }
+    CandidateItem::Problem(BlockTrouble::new(
+        "the JSON has curly quotes and cannot be read",
+        "send it again with straight quotes, in a code block",
+    ))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-use super::super::dialects;
 use super::*;
+use crate::tests::dialects;
 use agent_protocol::{FileChange, RelPath};
 
 fn scan(text: &str) -> Vec<BlockCandidate> {
@@ -253,7 +253,7 @@ fn a_list_of_commands_to_run_may_be_data_or_meant() {
 #[test]
 fn what_is_wrong_is_told() {
     let message = |text: &str| match items(text).remove(0) {
-        CandidateItem::Problem { message, hint, .. } => format!("{message}; {hint}"),
+        CandidateItem::Problem(it) => format!("{}; {}", it.message, it.hint),
         other @ CandidateItem::Command(_) => panic!("{other:?}"),
     };
     assert!(message(r#"{"tool": "reed_file", "path": "a"}"#).contains("did you mean `read_file`"));

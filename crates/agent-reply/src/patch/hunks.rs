@@ -101,11 +101,11 @@ impl<'a> PatchFiles<'a> {
                 // All lines lack the mark, and an end line says where they end.
                 None if !marked => content.push_str(line),
                 None => {
-                    return Err((
+                    return Err(BlockTrouble::new(
                         format!(
                             "a line of the new file `{name}` does not begin with `+`: `{line}`"
                         ),
-                        "begin every line under `*** Add File:` with `+`".to_owned(),
+                        "begin every line under `*** Add File:` with `+`",
                     ));
                 }
             }
@@ -268,19 +268,18 @@ fn without_blank_end<'a, 'b>(lines: &'b [&'a str]) -> &'b [&'a str] {
 }
 
 fn without_hunks(name: &str) -> BlockTrouble {
-    (
+    BlockTrouble::new(
         format!(
             "`*** Update File: {name}` has no lines to change, or an `@@` without lines under it"
         ),
-        "write `@@`, then lines that begin with a space, `-` or `+`".to_owned(),
+        "write `@@`, then lines that begin with a space, `-` or `+`",
     )
 }
 
 fn unknown(line: &str) -> BlockTrouble {
     let shown: String = line.trim().chars().take(80).collect();
-    (
+    BlockTrouble::new(
         format!("the patch has a line that belongs to no file: `{shown}`"),
-        "begin each file with `*** Add File: path`, `*** Update File: path` or `*** Delete File: path`"
-            .to_owned(),
+        "begin each file with `*** Add File: path`, `*** Update File: path` or `*** Delete File: path`",
     )
 }

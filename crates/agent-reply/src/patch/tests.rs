@@ -1,5 +1,5 @@
-use super::super::dialects;
 use super::*;
+use crate::tests::dialects;
 use agent_protocol::{Hunk, HunkLine};
 
 fn scan(text: &str) -> Vec<BlockCandidate> {
@@ -20,7 +20,7 @@ fn changes(text: &str) -> Vec<FileChange> {
 #[track_caller]
 fn message(text: &str) -> String {
     match scan(text).remove(0).items.remove(0) {
-        CandidateItem::Problem { message, .. } => message,
+        CandidateItem::Problem(trouble) => trouble.message,
         other @ CandidateItem::Command(_) => panic!("{other:?}"),
     }
 }

@@ -5,7 +5,7 @@
 //! `<MESSAGE>`, are elements of other formats too: they count only beside names of two.
 
 use super::tagged::{self, BodyAt};
-use crate::candidate::ReplyOffer;
+use crate::candidate::{BlockTrouble, ReplyOffer};
 use crate::scan::Scan;
 use crate::tags::{Kind, Name, Opening, read_angled};
 use crate::trim::trim;
@@ -46,9 +46,11 @@ pub(crate) fn find(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
         _ if !opening.needs_body() && has_attributes => BodyAt::Nowhere,
         (None, AngledEnd::MissingBefore(next)) if opening.needs_body() => {
             let end = scan.next_boundary(at + 1).min(next);
-            let message = format!("`</{}>` is missing", name.as_str());
-            let hint = format!("Write it as `{}`.", name.example());
-            return Some(ReplyOffer::aside(at..end).problem(Some(name.as_str()), message, hint));
+            let trouble = BlockTrouble::new(
+                format!("`</{}>` is missing", name.as_str()),
+                format!("Write it as `{}`.", name.example()),
+            );
+            return Some(ReplyOffer::aside(at..end).problem(trouble.of(name.as_str())));
         }
         _ => return None,
     };

@@ -3,7 +3,7 @@
 //!
 //! Lines that were meant for the body of such a tag are not taken for anything else.
 
-use crate::candidate::{BodyEnd, DoubtedMeaning, OfferSource, ReplyOffer};
+use crate::candidate::{BlockTrouble, BodyEnd, DoubtedMeaning, OfferSource, ReplyOffer};
 use crate::code_fence;
 use crate::scan::Scan;
 use crate::tags::{Crowded, Kind, Name, TagLine, crowded, led_to};
@@ -26,19 +26,22 @@ pub(crate) fn find(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
     };
     let end = closing.unwrap_or(at) + 1;
     let offer = ReplyOffer::new(at..end, OfferSource::Misplaced { body });
-    let message = format!("`[{name}` counts only as a whole tag alone on its line");
-    let hint = format!("Write it as `{}`.", crowded.name.example());
+    let trouble = BlockTrouble::new(
+        format!("`[{name}` counts only as a whole tag alone on its line"),
+        format!("Write it as `{}`.", crowded.name.example()),
+    );
+    let trouble = trouble.of(name);
     if crowded.has_attributes || closing.is_some() {
-        return Some(offer.problem(Some(name), message, hint));
+        return Some(offer.problem(trouble));
     }
     if !crowded.name.has_effects() || crowded.name == Name::Done {
-        return Some(offer.note(Some(name), message, hint));
+        return Some(offer.note(trouble));
     }
     let meant = match scan.frames.open {
         Some(_) => DoubtedMeaning::Certain,
         None => DoubtedMeaning::announced(crowded.name, crowded.rest),
     };
-    Some(offer.problem(Some(name), message, hint).doubted(meant))
+    Some(offer.problem(trouble).doubted(meant))
 }
 
 /// A tag at the end of a line, if its closing tag or its attributes show that it was meant.
@@ -73,5 +76,5 @@ pub(super) fn unknown(
     };
     let end = closing.unwrap_or(tag.line) + 1;
     let message = format!("there is no command `{name}`");
-    Some(ReplyOffer::aside(tag.line..end).problem(None, message, hint))
+    Some(ReplyOffer::aside(tag.line..end).problem(BlockTrouble::new(message, hint)))
 }

@@ -46,8 +46,7 @@ pub(crate) fn find(
     } else {
         None
     };
-    let (message, hint) = invented::told();
-    Some((reach, ReplyOffer::invention(at).note(None, message, hint)))
+    Some((reach, ReplyOffer::invention(at).note(invented::told())))
 }
 
 /// The code block with the output that is claimed on a line with these words; an empty one below it

@@ -2,7 +2,7 @@
 
 use agent_protocol::{Command, Step};
 
-use crate::candidate::{DoubtedMeaning, ReplyOffer};
+use crate::candidate::{BlockTrouble, DoubtedMeaning, ReplyOffer};
 use crate::line::is_blank_or_fence;
 use crate::scan::Scan;
 use crate::tags::{self, Around, Kind, Name, Opening, TagLine, build};
@@ -35,11 +35,11 @@ pub(super) fn find(scan: &Scan<'_>, tag: &TagLine<'_>, name: Name) -> Option<Rep
         Some(_) => DoubtedMeaning::Named(name),
         None => quoted(tag),
     };
-    let offer = ReplyOffer::aside(tag.line..tag.line + 1).problem(
-        Some(name.as_str()),
+    let trouble = BlockTrouble::new(
         "it stands in backticks among words, so it was taken for a quotation and not done",
         "Send it again without backticks, in the code block, if it was meant.",
     );
+    let offer = ReplyOffer::aside(tag.line..tag.line + 1).problem(trouble.of(name.as_str()));
     Some(offer.doubted(meant))
 }
 

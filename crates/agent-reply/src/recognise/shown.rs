@@ -4,11 +4,11 @@
 //! block is an edit of that file from its first line on. Tags count there as everywhere. A block
 //! that is an edit or a call for something else is neither written nor done.
 
-use crate::candidate::{DoubtedMeaning, ReplyOffer};
+use crate::candidate::{BlockTrouble, DoubtedMeaning, ReplyOffer};
 use crate::code_fence::{self, Fence};
 use crate::line::has_word;
 use crate::scan::{Scan, UnclearBlock, UnclearReason};
-use crate::tags::{Name, copy_button};
+use crate::tags::copy_button;
 use crate::trim::{is_blank, trim, trim_end};
 use crate::whole_file::{self, FileBlock, FileBlockEnd};
 use crate::{file_name, script, search_replace, work};
@@ -98,7 +98,7 @@ fn file(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
         content = BlockContent::of_file(name, block.content(lines));
     }
     let end = block.lines.end;
-    let (item, reason) = match (content, block.end) {
+    let (trouble, reason) = match (content, block.end) {
         (BlockContent::Other | BlockContent::Mixed | BlockContent::Conflict, _) => {
             (content.trouble(name), UnclearReason::Content)
         }
@@ -115,7 +115,7 @@ fn file(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
     let unclear = UnclearBlock {
         fence: at,
         name: name.to_owned(),
-        item,
+        trouble,
         reason,
     };
     Some(ShownBlock::Unclear { end, unclear })
@@ -141,12 +141,13 @@ fn script(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
         .iter()
         .enumerate()
         .find_map(|(line, text)| Some((line, script::written_file(text)?)))?;
-    let message =
-        format!("a shell block that writes `{name}` was only shown: shell blocks are not run");
-    let hint = format!(
-        "Send the file as `[CREATE_FILE path=\"{name}\"]`, or the script in `[RUN_COMMAND]`, if it was meant."
+    let trouble = BlockTrouble::new(
+        format!("a shell block that writes `{name}` was only shown: shell blocks are not run"),
+        format!(
+            "Send the file as `[CREATE_FILE path=\"{name}\"]`, or the script in `[RUN_COMMAND]`, if it was meant."
+        ),
     );
-    let offer = ReplyOffer::remark(at + 1 + line).problem(Some("CREATE_FILE"), message, hint);
+    let offer = ReplyOffer::remark(at + 1 + line).problem(trouble.of("CREATE_FILE"));
     Some(ShownBlock::Script {
         end: at + 1 + lines.len(),
         offer: offer.doubted(DoubtedMeaning::Change),
@@ -187,11 +188,11 @@ pub(crate) fn edit_in_program(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> 
     if !is_head || quoted_in_code(scan, at) != Some(QuotedIn::Program) {
         return None;
     }
-    let offer = ReplyOffer::remark(at).problem(
-        Some(Name::EditFile.as_str()),
+    let trouble = BlockTrouble::new(
         "a SEARCH/REPLACE block stands below other lines of a program, so it was not done",
         "Send it again with only its file name above it, if it was meant.",
     );
+    let offer = ReplyOffer::remark(at).problem(trouble.of("EDIT_FILE"));
     Some(offer.doubted(DoubtedMeaning::Change))
 }
 

@@ -4,7 +4,7 @@
 //! the same name, with text before it and no command of that name to close: then all from the
 //! opening tag to there belongs to the body, commands that seemed to stand in it included.
 
-use crate::candidate::{OfferSource, ReplyOffer};
+use crate::candidate::{BlockTrouble, OfferSource, ReplyOffer};
 use crate::line_number;
 use crate::scan::Scan;
 use crate::tags::{Kind, Name, TagLine};
@@ -20,8 +20,7 @@ pub(crate) fn find(scan: &Scan<'_>, name: Name, line: usize) -> ReplyOffer {
     if first.is_none() {
         return offer;
     }
-    let (message, hint) = uncertain_end(name, line);
-    offer.problem(Some(name.as_str()), message, hint)
+    offer.problem(uncertain_end(name, line))
 }
 
 /// A closing tag above `end` that closes nothing, in what seems to be a body without an end.
@@ -44,15 +43,12 @@ pub(super) fn above(scan: &Scan<'_>, tag: &TagLine<'_>, end: usize) -> Option<Re
     None
 }
 
-pub(super) fn uncertain_end(name: Name, last: usize) -> (String, String) {
+pub(super) fn uncertain_end(name: Name, last: usize) -> BlockTrouble {
     let name = name.as_str();
-    (
-        format!("the body contains `[/{name}]`, so its end is uncertain"),
-        format!(
+    BlockTrouble::new(format!("the body contains `[/{name}]`, so its end is uncertain"), format!(
             "Send it again with a mark of its own: `[{name} ... end=\"Q7\"]` and `[/{name} Q7]`. {}",
             not_done_to(last)
-        ),
-    )
+        )).of(name)
 }
 
 pub(super) fn not_done_to(last: usize) -> String {

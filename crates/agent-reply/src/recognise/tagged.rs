@@ -2,7 +2,7 @@
 
 use super::stray::{self, not_done_to, uncertain_end};
 use super::{crowded, quotation};
-use crate::candidate::{BodyEnd, EndedBody, OfferSource, ReplyOffer};
+use crate::candidate::{BlockTrouble, BodyEnd, CandidateItem, EndedBody, OfferSource, ReplyOffer};
 use crate::code_fence::Fence;
 use crate::scan::Scan;
 use crate::tags::{Around, Close, Closer, Damage, Kind, Name, Opening, TagLine, build};
@@ -82,10 +82,7 @@ fn open(scan: &Scan<'_>, tag: &TagLine<'_>, opening: Opening) -> Option<ReplyOff
             OfferSource::Restart { first },
         )),
         Close::MissingBefore(next) => Some(unclosed(scan, tag, &opening, next)),
-        Close::Nested(closing) => {
-            let (message, hint) = uncertain_end(name, closing);
-            Some(refused(tag, name, closing + 1, message, hint))
-        }
+        Close::Nested(closing) => Some(refused(tag, closing + 1, uncertain_end(name, closing))),
         Close::Contested(closing) => Some(contested(tag, name, closing)),
         Close::Missing => endless(scan, tag, &opening),
     }
@@ -96,14 +93,15 @@ fn closed(scan: &Scan<'_>, tag: &TagLine<'_>, opening: Opening, closing: usize) 
     let body = &scan.lines[tag.line + 1..closing];
     let frame = scan.frames.open;
     if frame.is_some_and(|frame| has_seam(body, &frame.fence)) {
-        let message =
-            "the code block around it ends inside of its body, so what belongs to it is uncertain";
-        let hint = format!(
-            "Send it again whole, in one code block; if its body has such a fence, put one with more \
-             backticks around the reply. {}",
-            not_done_to(closing)
+        let trouble = BlockTrouble::new(
+            "the code block around it ends inside of its body, so what belongs to it is uncertain",
+            format!(
+                "Send it again whole, in one code block; if its body has such a fence, put one with \
+                 more backticks around the reply. {}",
+                not_done_to(closing)
+            ),
         );
-        return refused(tag, opening.name, closing + 1, message.to_owned(), hint);
+        return refused(tag, closing + 1, trouble.of(opening.name.as_str()));
     }
     offer(scan, tag, opening, BodyAt::Until(closing))
 }
@@ -144,26 +142,29 @@ fn unclosed(scan: &Scan<'_>, tag: &TagLine<'_>, opening: &Opening, end: usize) -
         return stray;
     }
     let closing = opening.closing();
-    let message = format!("`{closing}` is missing");
-    let hint = format!("Send it again and close it with `{closing}` on a line of its own.");
-    refused(tag, opening.name, end, message, hint)
+    let trouble = BlockTrouble::new(
+        format!("`{closing}` is missing"),
+        format!("Send it again and close it with `{closing}` on a line of its own."),
+    );
+    refused(tag, end, trouble.of(opening.name.as_str()))
 }
 
 /// A command up to the closing tag on this line, which may belong to another of its name.
 fn contested(tag: &TagLine<'_>, name: Name, closing: usize) -> ReplyOffer {
-    let written = name.as_str();
-    let message =
-        format!("another `[{written}` begins before `[/{written}]`, so its end is uncertain");
-    let hint = format!(
-        "Send both again, each closed with `[/{written}]`; if the second belongs to the body, with \
-         a mark: `[{written} ... end=\"Q7\"]` and `[/{written} Q7]`. {}",
-        not_done_to(closing)
+    let name = name.as_str();
+    let trouble = BlockTrouble::new(
+        format!("another `[{name}` begins before `[/{name}]`, so its end is uncertain"),
+        format!(
+            "Send both again, each closed with `[/{name}]`; if the second belongs to the body, with \
+             a mark: `[{name} ... end=\"Q7\"]` and `[/{name} Q7]`. {}",
+            not_done_to(closing)
+        ),
     );
-    refused(tag, name, closing + 1, message, hint)
+    refused(tag, closing + 1, trouble.of(name))
 }
 
-fn refused(tag: &TagLine<'_>, name: Name, end: usize, message: String, hint: String) -> ReplyOffer {
-    in_tag(tag, end).problem(Some(name.as_str()), message, hint)
+fn refused(tag: &TagLine<'_>, end: usize, trouble: BlockTrouble) -> ReplyOffer {
+    in_tag(tag, end).problem(trouble)
 }
 
 fn in_tag(tag: &TagLine<'_>, end: usize) -> ReplyOffer {
@@ -211,22 +212,16 @@ pub(crate) fn offer(
     for (what, count) in built.repairs {
         offer = offer.repaired(what, count, true);
     }
-    offer = match built.command {
-        Ok(command) => offer.command(command),
-        Err(trouble) => offer.problem(Some(written), trouble.message, trouble.hint),
-    };
+    offer.items.push(CandidateItem::of(written, built.command));
     if let Some(message) = unknown_attributes(&built.unknown) {
         let hint = format!("It is written as `{}`.", name.example());
-        offer = offer.note(Some(written), message, hint);
+        offer = offer.note(BlockTrouble::new(message, hint).of(written));
     }
-    match built.damage {
-        Some(damage) => offer.note(
-            Some(written),
-            damage,
-            "Send it again inside of a code block, which pages leave as it is.",
-        ),
-        None => offer,
+    if let Some(damage) = built.damage {
+        let hint = "Send it again inside of a code block, which pages leave as it is.";
+        offer = offer.note(BlockTrouble::new(damage, hint).of(written));
     }
+    offer
 }
 
 /// How the body ended, for a closing tag of that name below: without a mark, it may be the body's

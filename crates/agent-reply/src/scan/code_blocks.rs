@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::candidate::CandidateItem;
+use crate::candidate::BlockTrouble;
 use crate::code_fence::{self, Fence};
 use crate::recognise::shown::{self, ShownBlock};
 
@@ -36,7 +36,7 @@ pub(crate) struct ShownFiles {
 pub(crate) struct UnclearBlock {
     pub(crate) fence: usize,
     pub(crate) name: String,
-    pub(crate) item: CandidateItem,
+    pub(crate) trouble: BlockTrouble,
     pub(crate) reason: UnclearReason,
 }
 

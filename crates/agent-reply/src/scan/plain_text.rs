@@ -11,7 +11,7 @@ use std::ops::Range;
 use agent_protocol::RelPath;
 
 use super::{Scan, VAIN_LOOKS};
-use crate::candidate::{DoubtedMeaning, ReplyOffer};
+use crate::candidate::{BlockTrouble, DoubtedMeaning, ReplyOffer};
 use crate::code_fence::{self, Fence};
 use crate::recognise::other;
 use crate::repair::{is_spaced_quotation, without_quote_marks};
@@ -57,11 +57,11 @@ impl<'a> Scan<'a> {
             }
             RunContent::Citation(line) if !is_in_file => {
                 self.known.add_vain_look();
-                let offer = ReplyOffer::remark(line).problem(
-                    None,
+                let trouble = BlockTrouble::new(
                     "a quoted block names no file of its own and was not done",
                     "Send it again with its file and without `>`, if it was meant.",
                 );
+                let offer = ReplyOffer::remark(line).problem(trouble);
                 self.adopt(offer.doubted(DoubtedMeaning::Change));
             }
             _ => {}

@@ -90,9 +90,9 @@ fn unfinished(dividers: &[(usize, usize)]) -> BlockTrouble {
     } else {
         "`>>>>>>> REPLACE`"
     };
-    (
+    BlockTrouble::new(
         format!("the SEARCH/REPLACE block has no {missing}"),
-        "send the whole block again: `<<<<<<< SEARCH`, the old lines, `=======`, the new lines, `>>>>>>> REPLACE`".to_owned(),
+        "send the whole block again: `<<<<<<< SEARCH`, the old lines, `=======`, the new lines, `>>>>>>> REPLACE`",
     )
 }
 
@@ -120,17 +120,15 @@ fn divide(
             return Ok(replacement(lines, body.start..first, first + 1..second));
         }
         [] => {
-            return Err((
-                "the SEARCH/REPLACE block has no `=======` between its two parts".to_owned(),
-                "put a line `=======` between the old lines and the new ones".to_owned(),
+            return Err(BlockTrouble::new(
+                "the SEARCH/REPLACE block has no `=======` between its two parts",
+                "put a line `=======` between the old lines and the new ones",
             ));
         }
         _ => {
-            return Err((
-                "the SEARCH/REPLACE block has several `=======` lines, so its parts are not certain"
-                    .to_owned(),
-                "write `\\=======` where the line belongs to the file, or use a marker of another length throughout"
-                    .to_owned(),
+            return Err(BlockTrouble::new(
+                "the SEARCH/REPLACE block has several `=======` lines, so its parts are not certain",
+                "write `\\=======` where the line belongs to the file, or use a marker of another length throughout",
             ));
         }
     };

@@ -1,5 +1,5 @@
-use super::super::dialects;
 use super::*;
+use crate::tests::dialects;
 
 fn path(text: &str) -> RelPath {
     RelPath::parse(text).unwrap()
@@ -46,7 +46,7 @@ fn case(text: &str, expected: &[(&str, &str, &str)]) {
 #[track_caller]
 fn message(text: &str) -> String {
     match scan(text).remove(0).items.remove(0) {
-        CandidateItem::Problem { message, .. } => message,
+        CandidateItem::Problem(trouble) => trouble.message,
         other @ CandidateItem::Command(_) => panic!("{other:?}"),
     }
 }

@@ -6,13 +6,14 @@ use super::attributes::{Attributes, Doubt};
 use super::body::{Around, BodyPlace};
 use super::name::Name;
 use super::{damage, harmless};
+use crate::candidate::BlockTrouble;
 use crate::{changes, script, workspace_root};
 use agent_protocol::{Command, END_OF_FILE, Edit, PathProblem, Selection};
 
 /// A command made of a tag.
 #[derive(Debug)]
 pub(crate) struct BuiltCommand {
-    pub(crate) command: Result<Command, CommandTrouble>,
+    pub(crate) command: Result<Command, BlockTrouble>,
     /// Attributes that mean nothing to the command.
     pub(crate) unknown: Vec<String>,
     /// How many attributes stood in curly quotes.
@@ -21,13 +22,6 @@ pub(crate) struct BuiltCommand {
     pub(crate) repairs: Vec<(&'static str, usize)>,
     /// Damage to the body that nobody can undo.
     pub(crate) damage: Option<&'static str>,
-}
-
-/// A message about a command that cannot be used, and a hint how to write it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CommandTrouble {
-    pub(crate) message: String,
-    pub(crate) hint: String,
 }
 
 /// An opening tag whose attributes are read, so that its closing mark is known.
@@ -156,23 +150,21 @@ struct Tag<'a> {
 
 impl Tag<'_> {
     /// The trouble with a command that changes or runs something and is not certain enough.
-    fn doubt(&self) -> Option<CommandTrouble> {
+    fn doubt(&self) -> Option<BlockTrouble> {
         let doubt = self.attributes.doubt.as_ref();
         let message = match doubt.filter(|_| self.name.has_effects())? {
             Doubt::Unquoted(text) => format!("`{text}` can be read in two ways without quotes"),
             Doubt::Unclosed(name) => format!("the quote after `{name}=` is not closed"),
         };
-        Some(CommandTrouble {
-            message,
-            hint: format!(
-                "Send it again with each value in quotes, as in `{}`.",
-                self.name.example()
-            ),
-        })
+        let hint = format!(
+            "Send it again with each value in quotes, as in `{}`.",
+            self.name.example()
+        );
+        Some(BlockTrouble::new(message, hint))
     }
 
     /// The trouble with unknown attributes of a command that changes or runs something.
-    fn neglected(&self) -> Option<CommandTrouble> {
+    fn neglected(&self) -> Option<BlockTrouble> {
         const MOST_NAMED: usize = 4;
         let mut unknown = harmless::meaningful(self.name, &self.attributes);
         unknown.truncate(MOST_NAMED);
@@ -186,15 +178,13 @@ impl Tag<'_> {
             Name::InsertText => "; the text goes below `line`",
             _ => "",
         };
-        Some(CommandTrouble {
-            message: format!(
-                "{named} {verb} not known here, and without {it} something else might be done"
-            ),
-            hint: format!("Send it again without {named}{advice}."),
-        })
+        Some(BlockTrouble::new(
+            format!("{named} {verb} not known here, and without {it} something else might be done"),
+            format!("Send it again without {named}{advice}."),
+        ))
     }
 
-    fn command(&mut self) -> Result<Command, CommandTrouble> {
+    fn command(&mut self) -> Result<Command, BlockTrouble> {
         match self.name {
             Name::CreateFile => self.create(),
             Name::EditFile => self.edit(),
@@ -227,18 +217,18 @@ impl Tag<'_> {
         }
     }
 
-    fn create(&mut self) -> Result<Command, CommandTrouble> {
+    fn create(&mut self) -> Result<Command, BlockTrouble> {
         let path = self.path()?;
         let content = self.lines_of(&path, BodyPlace::File);
         Ok(Command::create_file(path, content))
     }
 
-    fn edit(&mut self) -> Result<Command, CommandTrouble> {
+    fn edit(&mut self) -> Result<Command, BlockTrouble> {
         let path = self.path()?;
         let (start, end) = self.range()?;
         if self.lines.is_some_and(changes::begin_with_edits) || (start, end) == (None, None) {
             let body = self.text(BodyPlace::Changes);
-            return changes::edits(path, &body, start).map_err(Into::into);
+            return changes::edits(path, &body, start);
         }
         let Some(start_line) = start else {
             return Err(self.trouble("`end_line` needs `start_line`"));
@@ -252,7 +242,7 @@ impl Tag<'_> {
         Ok(Command::EditFile { path, edit })
     }
 
-    fn insert(&mut self) -> Result<Command, CommandTrouble> {
+    fn insert(&mut self) -> Result<Command, BlockTrouble> {
         const LINE: &[&str] = &[
             "line",
             "afterline",
@@ -274,7 +264,7 @@ impl Tag<'_> {
         Ok(Command::InsertText { path, line, text })
     }
 
-    fn patch(&mut self) -> Result<Command, CommandTrouble> {
+    fn patch(&mut self) -> Result<Command, BlockTrouble> {
         let path = match self.taken_path(PATH) {
             Some(text) => Some(self.checked(&text)?),
             None => None,
@@ -284,7 +274,7 @@ impl Tag<'_> {
         Ok(Command::ApplyPatch { changes })
     }
 
-    fn read(&mut self) -> Result<Command, CommandTrouble> {
+    fn read(&mut self) -> Result<Command, BlockTrouble> {
         let path = self.files()?;
         let (start_line, end_line) = self.range()?;
         let numbered = self.flag(&["numbered", "linenumbers", "numbers"])?;
@@ -296,7 +286,7 @@ impl Tag<'_> {
         })
     }
 
-    fn search(&mut self) -> Result<Command, CommandTrouble> {
+    fn search(&mut self) -> Result<Command, BlockTrouble> {
         let pattern = self
             .attributes
             .take(&["pattern", "query", "text", "search"])
@@ -314,14 +304,14 @@ impl Tag<'_> {
         })
     }
 
-    fn outline(&mut self) -> Result<Command, CommandTrouble> {
+    fn outline(&mut self) -> Result<Command, BlockTrouble> {
         let written = self.written_files();
         let path = Selection::parse_directory(&workspace_root::relative(&written))
             .map_err(|problem| unusable(&problem))?;
         Ok(Command::Outline { path })
     }
 
-    fn context(&mut self) -> Result<u32, CommandTrouble> {
+    fn context(&mut self) -> Result<u32, BlockTrouble> {
         let Some(text) = (self.attributes).take(&["context", "contextlines", "c"]) else {
             return Ok(0);
         };
@@ -329,7 +319,7 @@ impl Tag<'_> {
         number.map_err(|_| self.trouble(format!("`context=\"{text}\"` is not a number of lines")))
     }
 
-    fn run(&mut self) -> Result<Command, CommandTrouble> {
+    fn run(&mut self) -> Result<Command, BlockTrouble> {
         let timeout = match self.attributes.take(&["timeout", "timeoutseconds"]) {
             Some(text) => Some(seconds(&text).ok_or_else(|| {
                 self.trouble(format!("`timeout=\"{text}\"` is not a number of seconds"))
@@ -363,25 +353,16 @@ impl Tag<'_> {
         Ok(Command::RunCommand { script, timeout })
     }
 
-    fn trouble(&self, message: impl Into<String>) -> CommandTrouble {
-        CommandTrouble {
-            message: message.into(),
-            hint: format!("Write it as `{}`.", self.name.example()),
-        }
+    fn trouble(&self, message: impl Into<String>) -> BlockTrouble {
+        BlockTrouble::new(message, format!("Write it as `{}`.", self.name.example()))
     }
 }
 
-fn unusable(problem: &PathProblem) -> CommandTrouble {
-    CommandTrouble {
-        message: problem.to_string(),
-        hint: "Name a file by its path relative to the workspace, as in `src/main.rs`.".to_owned(),
-    }
-}
-
-impl From<(String, String)> for CommandTrouble {
-    fn from((message, hint): (String, String)) -> Self {
-        Self { message, hint }
-    }
+fn unusable(problem: &PathProblem) -> BlockTrouble {
+    BlockTrouble::new(
+        problem.to_string(),
+        "Name a file by its path relative to the workspace, as in `src/main.rs`.",
+    )
 }
 
 /// `60`, `60s` or `2m`, in seconds.

@@ -1,6 +1,6 @@
 //! Tells apart what a block under a path holds: the file, an edit of it, or something else.
 
-use crate::candidate::{BlockCandidate, CandidateItem};
+use crate::candidate::{BlockCandidate, BlockTrouble, CandidateItem};
 use crate::code_fence::{self, Fence};
 use crate::tags::copy_button;
 use crate::trim::{is_blank, trim_end};
@@ -59,7 +59,7 @@ impl BlockContent {
         let commands = || {
             found.items.iter().filter_map(|item| match item {
                 CandidateItem::Command(command) => Some(command),
-                CandidateItem::Problem { .. } => None,
+                CandidateItem::Problem(_) => None,
             })
         };
         if commands().any(|command| is_for(command, name)) {
@@ -81,7 +81,7 @@ impl BlockContent {
     }
 
     /// The problem of a block of this name that is neither written nor done.
-    pub(super) fn trouble(self, name: &str) -> CandidateItem {
+    pub(super) fn trouble(self, name: &str) -> BlockTrouble {
         let what = match self {
             Self::Mixed => "holds an edit that is not whole or has other lines above it",
             Self::Conflict => "begins with the marker of a conflict, not with `<<<<<<< SEARCH`",
@@ -93,13 +93,12 @@ impl BlockContent {
             }
             _ => format!("without `{name}` above it if it is not"),
         };
-        CandidateItem::Problem {
-            command: None,
-            message: format!("the block under `{name}` {what}, so it was neither written nor done"),
-            hint: format!(
+        BlockTrouble::new(
+            format!("the block under `{name}` {what}, so it was neither written nor done"),
+            format!(
                 "send it as `[CREATE_FILE path=\"{name}\"]` if it is that file, and {otherwise}"
             ),
-        }
+        )
     }
 }
 

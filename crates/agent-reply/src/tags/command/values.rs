@@ -5,14 +5,15 @@ use std::borrow::Cow;
 use super::super::body::{Body, BodyPlace};
 use super::super::content::FileContent;
 use super::super::damage;
-use super::{CommandTrouble, DIRECTORY, END, PATH, PATHS, START, Tag, unusable};
+use super::{DIRECTORY, END, PATH, PATHS, START, Tag, unusable};
+use crate::candidate::BlockTrouble;
 use crate::{link, workspace_root};
 use agent_protocol::unseen::is_stray;
 use agent_protocol::{PathProblem, RelPath, Selection};
 
 impl Tag<'_> {
     /// The required path, which may also be all that stands in the body of a command without one.
-    pub(super) fn path(&mut self) -> Result<RelPath, CommandTrouble> {
+    pub(super) fn path(&mut self) -> Result<RelPath, BlockTrouble> {
         if !self.name.needs_body()
             && self.attributes.peek(PATH).is_none()
             && let Some(lines) = self.lines
@@ -24,14 +25,14 @@ impl Tag<'_> {
         self.path_named(PATH)
     }
 
-    pub(super) fn path_named(&mut self, names: &[&str]) -> Result<RelPath, CommandTrouble> {
+    pub(super) fn path_named(&mut self, names: &[&str]) -> Result<RelPath, BlockTrouble> {
         match self.taken_path(names) {
             Some(text) => self.checked(&text),
             None => Err(self.trouble(format!("`{}` is missing", names[0]))),
         }
     }
 
-    pub(super) fn checked(&mut self, text: &str) -> Result<RelPath, CommandTrouble> {
+    pub(super) fn checked(&mut self, text: &str) -> Result<RelPath, BlockTrouble> {
         let path = RelPath::parse(&workspace_root::relative(text))
             .map_err(|problem| unusable(&problem))?;
         if RelPath::is_escaped(text) {
@@ -41,7 +42,7 @@ impl Tag<'_> {
     }
 
     /// The required files.
-    pub(super) fn files(&mut self) -> Result<Selection, CommandTrouble> {
+    pub(super) fn files(&mut self) -> Result<Selection, BlockTrouble> {
         let written = self.written_files();
         match Selection::parse(&workspace_root::relative(&written)) {
             Ok(selection) => Ok(selection),
@@ -90,7 +91,7 @@ impl Tag<'_> {
     }
 
     /// Files and directories, where none means the whole workspace.
-    pub(super) fn places(&mut self, names: &[&str]) -> Result<Option<Selection>, CommandTrouble> {
+    pub(super) fn places(&mut self, names: &[&str]) -> Result<Option<Selection>, BlockTrouble> {
         match self.taken_path(names) {
             Some(text) => Selection::parse_directory(&workspace_root::relative(&text))
                 .map_err(|problem| self.trouble(problem.to_string())),
@@ -99,7 +100,7 @@ impl Tag<'_> {
     }
 
     /// A directory, where none means the whole workspace.
-    pub(super) fn directory(&mut self) -> Result<Option<RelPath>, CommandTrouble> {
+    pub(super) fn directory(&mut self) -> Result<Option<RelPath>, BlockTrouble> {
         match self.taken_path(DIRECTORY) {
             Some(text) => RelPath::parse_directory(&workspace_root::relative(&text))
                 .map_err(|problem| self.trouble(problem.to_string())),
@@ -108,7 +109,7 @@ impl Tag<'_> {
     }
 
     /// The lines that are meant, from 1: `start_line` and `end_line`, or `lines="3-7"`.
-    pub(super) fn range(&mut self) -> Result<(Option<u32>, Option<u32>), CommandTrouble> {
+    pub(super) fn range(&mut self) -> Result<(Option<u32>, Option<u32>), BlockTrouble> {
         let (start, end) = match self.attributes.take(&["lines", "range", "linerange"]) {
             Some(range) => {
                 let (start, end) = range
@@ -136,14 +137,14 @@ impl Tag<'_> {
         Ok((start, end))
     }
 
-    pub(super) fn number(&mut self, names: &[&str]) -> Result<Option<u32>, CommandTrouble> {
+    pub(super) fn number(&mut self, names: &[&str]) -> Result<Option<u32>, BlockTrouble> {
         match self.attributes.take(names) {
             Some(text) => self.parsed(names[0], &text).map(Some),
             None => Ok(None),
         }
     }
 
-    pub(super) fn parsed(&self, name: &str, text: &str) -> Result<u32, CommandTrouble> {
+    pub(super) fn parsed(&self, name: &str, text: &str) -> Result<u32, BlockTrouble> {
         text.trim().parse().map_err(|_| {
             let name = match name {
                 "startline" => "start_line",
@@ -154,7 +155,7 @@ impl Tag<'_> {
         })
     }
 
-    pub(super) fn flag(&mut self, names: &[&str]) -> Result<bool, CommandTrouble> {
+    pub(super) fn flag(&mut self, names: &[&str]) -> Result<bool, BlockTrouble> {
         let flag = self.attributes.take_flag(names);
         flag.map_err(|name| self.trouble(format!("`{name}` is `true` or `false`")))
     }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use similar::{ChangeTag, DiffOp, TextDiff};
 
-use super::{Edited, LineChange, insert_lines, patch, replace, replace_lines};
+use crate::{Edited, LineChange, insert_lines, patch, replace, replace_lines};
 use agent_protocol::{Hunk, HunkLine, Pattern, Replacement};
 
 /// Lines that are easily taken for one another.
@@ -249,8 +249,8 @@ proptest! {
         let _ = replace_lines(&text, lines.0 % 4, lines.1 % 4, &new);
         let _ = replace_lines(&text, lines.0, lines.1, &new);
         let _ = insert_lines(&text, lines.0 % 4, &new);
-        let _ = super::omission(&text, &new);
-        let _ = super::drops_most(&text, &new);
+        let _ = crate::omission(&text, &new);
+        let _ = crate::drops_most(&text, &new);
     }
 
     #[test]

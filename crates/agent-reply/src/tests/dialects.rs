@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use super::candidate::{BlockCandidate, CandidateItem};
-use super::{diff, json, patch, search_replace, whole_file};
+use crate::candidate::{BlockCandidate, CandidateItem};
+use crate::{diff, json, patch, search_replace, whole_file};
 
 /// Offers each line once, as the parser does, and gives the blocks with their lines in the text.
 #[track_caller]
-pub(super) fn scan(
+pub(crate) fn scan(
     text: &str,
     mut find: impl FnMut(&[&str], usize) -> Option<BlockCandidate>,
 ) -> Vec<BlockCandidate> {
