@@ -10,13 +10,11 @@
 //!
 //! The parameters stand beside the name or under `parameters`, `params`, `arguments`, `args` or
 //! `input`, there also as a string of JSON. Strict JSON is tried first, then `lenient`;
-//! what a chat page gave curly quotes is read by `curly`. What does not have one of these shapes is
+//! what a chat page gave curly quotes is straightened. What does not have one of these shapes is
 //! data, and so is all that stands in it: a `package.json` in a reply is nobody's command. The
 //! actions of a list are judged one by one, once one of them is certain. A value whose last brackets
 //! are missing counts only if something follows it: at the end of the text it is cut off.
 
-mod curly;
-mod extent;
 mod lenient;
 
 use serde_json::{Map, Value};
@@ -25,43 +23,55 @@ use agent_protocol::Command;
 
 use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use super::code_fence;
-pub(super) use curly::find_curly;
-
 use super::tools::{self, Call, CallShape};
-use extent::JsonExtent;
+use crate::trim::trim_start;
+pub(super) use lenient::{LenientReader, LiteralSyntax};
+
+/// Deeper than any tool call; each bracket deeper than this would be looked at once more from
+/// every line that begins with one, so a line of a million brackets is given up soon.
+const MAX_DEPTH: usize = 32;
 
 /// The plan or tool call that begins on the line `at`.
 pub(super) fn find(lines: &[&str], at: usize) -> Option<BlockCandidate> {
-    find_by(items_of, lines, at)
+    find_by(JsonQuotes::Straight, items_of, lines, at)
+}
+
+/// The plan or tool call whose quotes a chat page made curly, which begins on the line `at`.
+///
+/// A page changes every quote alike, so a value counts only if it is strict JSON once every curly
+/// double quote is straight.
+pub(super) fn find_curly(lines: &[&str], at: usize) -> Option<BlockCandidate> {
+    find_by(JsonQuotes::Curly, items_of, lines, at)
 }
 
 /// Calls that begin on the line `at` and may as well be data, each as a problem.
 pub(super) fn find_doubtful(lines: &[&str], at: usize) -> Option<BlockCandidate> {
-    find_by(doubtful_items, lines, at).filter(|found| found.certainty == BlockCertainty::Whole)
+    find_by(JsonQuotes::Straight, doubtful_items, lines, at)
+        .filter(|found| found.certainty == BlockCertainty::Whole)
 }
 
 fn find_by(
+    quotes: JsonQuotes,
     items_of: fn(&Value) -> Option<Vec<CandidateItem>>,
     lines: &[&str],
     at: usize,
 ) -> Option<BlockCandidate> {
-    if !extent::may_begin(lines, at) {
+    if !quotes.may_begin(lines, at) {
         return None;
     }
     let mut items = Vec::new();
     let (mut line, mut column) = (at, 0);
     let mut is_cut = false;
     loop {
-        let extent = extent::measure(lines, (line, column));
-        let text = extent.text(lines, (line, column))?;
+        let extent = quotes.measure(lines, (line, column));
+        let text = quotes.straight(extent.text(lines, (line, column))?);
         let is_closed = matches!(extent, JsonExtent::Closed(_));
-        match (
-            &extent,
-            read_value(&text).and_then(|value| items_of(&value)),
-        ) {
+        let found = quotes.read(&text).and_then(|value| items_of(&value));
+        match (&extent, found) {
             (JsonExtent::Closed(_), Some(found)) => items.extend(found),
             (_, Some(found)) => items.extend(found.into_iter().map(without_end)),
             (JsonExtent::Open { .. }, None) if is_ours(&text) => items.push(cut_off()),
+            (_, None) if quotes == JsonQuotes::Curly && is_ours(&text) => items.push(unreadable()),
             _ => return None,
         }
         is_cut |= !is_closed;
@@ -86,14 +96,151 @@ fn find_by(
 
 /// Returns true if a line begins with what a plan or a call begins with.
 pub(super) fn begins(lines: &[&str], at: usize) -> bool {
-    extent::may_begin(lines, at)
+    JsonQuotes::Straight.may_begin(lines, at)
 }
 
 /// The line on which the value that begins here is closed.
 pub(super) fn last_line(lines: &[&str], at: usize) -> Option<usize> {
-    match extent::measure(lines, (at, 0)) {
+    match JsonQuotes::Straight.measure(lines, (at, 0)) {
         JsonExtent::Closed((line, _)) => Some(line),
         _ => None,
+    }
+}
+
+/// A place: line and byte in it.
+type JsonPlace = (usize, usize);
+
+/// How a value ends.
+enum JsonExtent {
+    /// After its last bracket.
+    Closed(JsonPlace),
+    /// At the fence around it or at a tag, brackets missing.
+    Fenced(usize),
+    /// At the end of the text.
+    Open { lines: usize },
+    /// Nothing that JSON could be.
+    Invalid,
+}
+
+impl JsonExtent {
+    /// The text of the value that begins at `start`.
+    fn text(&self, lines: &[&str], start: JsonPlace) -> Option<String> {
+        let (end_line, end_column) = match self {
+            Self::Closed(place) => *place,
+            Self::Fenced(line) => (*line, 0),
+            Self::Open { lines } => (*lines, 0),
+            Self::Invalid => return None,
+        };
+        let mut text = String::new();
+        for (index, line) in lines.iter().enumerate().take(end_line + 1).skip(start.0) {
+            let from = if index == start.0 { start.1 } else { 0 };
+            let to = if index == end_line {
+                end_column
+            } else {
+                line.len()
+            };
+            text.push_str(line.get(from..to)?);
+            if index < end_line {
+                text.push('\n');
+            }
+        }
+        Some(text)
+    }
+
+    /// The place after the value; column 0 where it ends with a line.
+    fn end(&self, lines: &[&str]) -> JsonPlace {
+        match self {
+            Self::Closed(place) => *place,
+            Self::Fenced(line) => (*line, 0),
+            Self::Open { lines } => (*lines, 0),
+            Self::Invalid => (lines.len(), 0),
+        }
+    }
+}
+
+/// The quotes around the strings of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum JsonQuotes {
+    Straight,
+    Curly,
+}
+
+impl JsonQuotes {
+    fn is_quote(self, character: char) -> bool {
+        match self {
+            Self::Straight => character == '"',
+            Self::Curly => matches!(character, '\u{201c}'..='\u{201f}'),
+        }
+    }
+
+    /// Returns true if the line begins with what a plan or a call begins with: `{"`, `[{` or a
+    /// bracket alone over one of these.
+    fn may_begin(self, lines: &[&str], at: usize) -> bool {
+        if !trim_start(lines[at]).starts_with(['{', '[']) {
+            return false;
+        }
+        let near = lines[at..].iter().take(4);
+        let mut characters = near
+            .flat_map(|line| line.chars())
+            .filter(|character| !character.is_ascii_whitespace());
+        let first = characters.next();
+        let is_list = first == Some('[');
+        if is_list && characters.next() != Some('{') {
+            return false;
+        }
+        let key = characters.next();
+        key.is_some_and(|key| self.is_quote(key) || (self == Self::Straight && key == '/'))
+    }
+
+    /// Finds the end of the value that begins at `start`.
+    ///
+    /// Goes by brackets and strings only, so that a value with faults is found too.
+    fn measure(self, lines: &[&str], start: JsonPlace) -> JsonExtent {
+        let mut depth = 0_usize;
+        let mut in_string = false;
+        for (index, line) in lines.iter().enumerate().skip(start.0) {
+            let from = if index == start.0 { start.1 } else { 0 };
+            let is_outside = index > start.0 && !in_string;
+            if is_outside && (code_fence::is_bare(line) || code_fence::is_tag(line)) {
+                return JsonExtent::Fenced(index);
+            }
+            let mut characters = line[from..].char_indices().peekable();
+            while let Some((at, character)) = characters.next() {
+                match character {
+                    '\\' if in_string => {
+                        characters.next();
+                    }
+                    _ if self.is_quote(character) => in_string = !in_string,
+                    _ if in_string => {}
+                    '/' if characters.peek().is_some_and(|(_, next)| *next == '/') => break,
+                    '{' | '[' => depth += 1,
+                    '}' | ']' => depth = depth.saturating_sub(1),
+                    _ => continue,
+                }
+                if depth > MAX_DEPTH {
+                    return JsonExtent::Invalid;
+                }
+                if depth == 0 && matches!(character, '}' | ']') && !in_string {
+                    return JsonExtent::Closed((index, from + at + 1));
+                }
+            }
+        }
+        JsonExtent::Open { lines: lines.len() }
+    }
+
+    /// A value with straight quotes.
+    fn straight(self, text: String) -> String {
+        match self {
+            Self::Straight => text,
+            Self::Curly => text.replace(|character| self.is_quote(character), "\""),
+        }
+    }
+
+    fn read(self, text: &str) -> Option<Value> {
+        match self {
+            Self::Straight => read_value(text),
+            Self::Curly => serde_json::from_str(text).ok(),
+        }
     }
 }
 
@@ -182,10 +329,10 @@ fn is_shell_call(object: &Map<String, Value>, words: &[Value]) -> bool {
 /// The line below a value that begins on the line `at` and is neither a plan nor a call: whatever
 /// stands in it is data.
 pub(super) fn data_end(lines: &[&str], at: usize) -> Option<usize> {
-    if !extent::may_begin(lines, at) {
+    if !begins(lines, at) {
         return None;
     }
-    let extent = extent::measure(lines, (at, 0));
+    let extent = JsonQuotes::Straight.measure(lines, (at, 0));
     let JsonExtent::Closed((last, _)) = extent else {
         return None;
     };
@@ -334,6 +481,13 @@ fn cut_off() -> CandidateItem {
     CandidateItem::Problem(BlockTrouble::new(
         "the JSON ends in the middle",
         "send the whole object again, or the commands one by one",
+    ))
+}
+
+fn unreadable() -> CandidateItem {
+    CandidateItem::Problem(BlockTrouble::new(
+        "the JSON has curly quotes and cannot be read",
+        "send it again with straight quotes, in a code block",
     ))
 }
 

@@ -12,9 +12,10 @@
 //!
 //! A token stands in no other text, so a call after one is certain. What cannot be read is a problem.
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
+use super::json::{LenientReader, LiteralSyntax};
 use super::tools::{self, Call};
 use super::{code_fence, json};
 use crate::trim::{is_blank, trim};
@@ -160,8 +161,7 @@ fn tool_code(lines: &[&str], at: usize) -> Option<BlockCandidate> {
     }
     let close = (at + 1..lines.len()).find(|line| fence.is_closed_by(lines[*line]));
     let text = lines[at + 1..close.unwrap_or(lines.len())].join("\n");
-    let mut reader = PythonCalls { text: &text, at: 0 };
-    let items = reader.calls().unwrap_or_else(|| vec![problem()]);
+    let items = python_calls(&text).unwrap_or_else(|| vec![problem()]);
     Some(BlockCandidate {
         span: at..close.map_or(lines.len(), |close| close + 1),
         items,
@@ -170,125 +170,40 @@ fn tool_code(lines: &[&str], at: usize) -> Option<BlockCandidate> {
 }
 
 /// Reads calls of functions with literal values by name.
-struct PythonCalls<'a> {
-    text: &'a str,
-    at: usize,
+fn python_calls(text: &str) -> Option<Vec<CandidateItem>> {
+    let mut reader = LenientReader::new(text, LiteralSyntax::Python);
+    let mut items = Vec::new();
+    loop {
+        reader.skip_space();
+        if reader.is_at_end() {
+            return (!items.is_empty()).then_some(items);
+        }
+        let is_printed = reader.eat("print(");
+        let name = reader.word();
+        reader.take(b'(')?;
+        let arguments = python_arguments(&mut reader)?;
+        items.push(tools::item(&Call::certain(name, arguments)));
+        if is_printed {
+            reader.skip_space();
+            reader.take(b')')?;
+        }
+    }
 }
 
-impl PythonCalls<'_> {
-    fn calls(&mut self) -> Option<Vec<CandidateItem>> {
-        let mut items = Vec::new();
-        loop {
-            self.space();
-            if self.rest().is_empty() {
-                return (!items.is_empty()).then_some(items);
-            }
-            let is_printed = self.eat("print(");
-            let name = self.word()?;
-            self.eat("(").then_some(())?;
-            let arguments = self.arguments()?;
-            items.push(tools::item(&Call::certain(&name, arguments)));
-            if is_printed {
-                self.space();
-                self.eat(")").then_some(())?;
-            }
+/// The arguments up to the bracket that closes them.
+fn python_arguments(reader: &mut LenientReader<'_>) -> Option<Map<String, Value>> {
+    let mut arguments = Map::new();
+    loop {
+        reader.skip_space();
+        if reader.eat(")") {
+            return Some(arguments);
         }
-    }
-
-    fn arguments(&mut self) -> Option<Map<String, Value>> {
-        let mut map = Map::new();
-        loop {
-            self.space();
-            if self.eat(")") {
-                return Some(map);
-            }
-            let key = self.word()?;
-            self.space();
-            self.eat("=").then_some(())?;
-            self.space();
-            let value = self.value()?;
-            map.insert(key, value);
-            self.space();
-            self.eat(",");
-        }
-    }
-
-    fn value(&mut self) -> Option<Value> {
-        if self.eat("[") {
-            let mut values = Vec::new();
-            loop {
-                self.space();
-                if self.eat("]") {
-                    return Some(Value::Array(values));
-                }
-                values.push(self.value()?);
-                self.space();
-                self.eat(",");
-            }
-        }
-        let is_raw = self.rest().starts_with("r\"") || self.rest().starts_with("r'");
-        self.at += usize::from(is_raw);
-        for quote in ["\"\"\"", "'''", "\"", "'"] {
-            if self.eat(quote) {
-                return self.string(quote, is_raw).map(Value::String);
-            }
-        }
-        match &*self.word()? {
-            "True" => Some(Value::Bool(true)),
-            "False" => Some(Value::Bool(false)),
-            "None" => Some(Value::Null),
-            word => word.parse::<Number>().ok().map(Value::Number),
-        }
-    }
-
-    fn string(&mut self, quote: &str, is_raw: bool) -> Option<String> {
-        let mut text = String::new();
-        loop {
-            if self.eat(quote) {
-                return Some(text);
-            }
-            let next = self.next()?;
-            if next != '\\' || is_raw {
-                text.push(next);
-                continue;
-            }
-            match self.next()? {
-                'n' => text.push('\n'),
-                't' => text.push('\t'),
-                'r' => text.push('\r'),
-                '\n' => {}
-                escaped @ ('\\' | '\'' | '"') => text.push(escaped),
-                other => text.extend(['\\', other]),
-            }
-        }
-    }
-
-    fn word(&mut self) -> Option<String> {
-        let is_part = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
-        let word: String = self.rest().chars().take_while(is_part).collect();
-        self.at += word.len();
-        (!word.is_empty()).then_some(word)
-    }
-
-    fn next(&mut self) -> Option<char> {
-        let next = self.rest().chars().next()?;
-        self.at += next.len_utf8();
-        Some(next)
-    }
-
-    fn eat(&mut self, text: &str) -> bool {
-        let is_there = self.rest().starts_with(text);
-        self.at += if is_there { text.len() } else { 0 };
-        is_there
-    }
-
-    fn space(&mut self) {
-        let rest = self.rest();
-        self.at += rest.len() - rest.trim_start().len();
-    }
-
-    fn rest(&self) -> &str {
-        &self.text[self.at..]
+        let key = reader.word();
+        reader.skip_space();
+        reader.take(b'=')?;
+        arguments.insert(key.to_owned(), reader.value(0)?);
+        reader.skip_space();
+        reader.eat(",");
     }
 }
 

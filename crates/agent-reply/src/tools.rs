@@ -10,6 +10,7 @@ use serde_json::Value;
 use agent_protocol::{Command, Edit, Pattern, RelPath, Replacement, Selection};
 
 use super::candidate::{BlockTrouble, CandidateItem};
+use super::tags::Name;
 use super::{changes, patch, script, search_replace, workspace_root};
 pub(crate) use call::{Call, CallShape};
 use table::Tool;
@@ -20,52 +21,21 @@ mod table;
 /// The purpose of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ToolKind {
-    Read,
-    Create,
-    Insert,
-    Edit,
-    Patch,
-    Delete,
-    Move,
-    List,
-    Search,
-    Outline,
-    Run,
-    GitStatus,
-    GitDiff,
-    Plan,
-    Message,
-    AskUser,
-    Done,
-    /// An editor whose `command` says which of these it is.
+    Command(Name),
+    /// An editor whose `command` says which command it is.
     Editor,
     /// Something that no command of ours does.
     Unavailable,
 }
 
 impl ToolKind {
-    /// The command that it is.
+    /// The command that a message about it names.
     fn command(self) -> Option<&'static str> {
-        Some(match self {
-            Self::Read => "READ_FILE",
-            Self::Create => "CREATE_FILE",
-            Self::Insert => "INSERT_TEXT",
-            Self::Edit | Self::Editor => "EDIT_FILE",
-            Self::Patch => "APPLY_PATCH",
-            Self::Delete => "DELETE_FILE",
-            Self::Move => "MOVE_FILE",
-            Self::List => "LIST_FILES",
-            Self::Search => "SEARCH_TEXT",
-            Self::Outline => "OUTLINE",
-            Self::Run => "RUN_COMMAND",
-            Self::GitStatus => "GIT_STATUS",
-            Self::GitDiff => "GIT_DIFF",
-            Self::Plan => "PLAN",
-            Self::Message => "MESSAGE",
-            Self::AskUser => "ASK_USER",
-            Self::Done => "DONE",
-            Self::Unavailable => return None,
-        })
+        match self {
+            Self::Command(name) => Some(name.as_str()),
+            Self::Editor => Some(Name::EditFile.as_str()),
+            Self::Unavailable => None,
+        }
     }
 }
 
@@ -74,11 +44,19 @@ impl Tool {
     ///
     /// Tasks of editors and builds have a `name` and a `command` too: that alone runs nothing.
     fn runs(&self) -> bool {
-        self.kind == ToolKind::Run
+        self.kind == ToolKind::Command(Name::RunCommand)
     }
 
     fn name(&self) -> &'static str {
         self.names.split(' ').next().unwrap_or_default()
+    }
+}
+
+/// The command that a tool of this name is.
+pub(crate) fn command_of(name: &str) -> Option<Name> {
+    match tool_of(name)?.kind {
+        ToolKind::Command(name) => Some(name),
+        ToolKind::Editor | ToolKind::Unavailable => None,
     }
 }
 
@@ -89,11 +67,13 @@ pub(crate) fn is_known(name: &str) -> bool {
 
 /// Returns true if the call has all that its tool needs.
 fn is_complete(call: &Call<'_>) -> bool {
-    use ToolKind::{Done, GitDiff, GitStatus, List, Unavailable};
     // Without parameters there is nothing to tell a call from data by.
+    let needs_nothing = |name| {
+        use Name::{Done, GitDiff, GitStatus, ListFiles};
+        matches!(name, GitStatus | GitDiff | ListFiles | Done)
+    };
     tool_of(&call.tool).is_some_and(|tool| {
-        !matches!(tool.kind, GitStatus | GitDiff | List | Done | Unavailable)
-            && command(tool.kind, call).is_ok()
+        !command_of(&call.tool).is_some_and(needs_nothing) && made(tool.kind, call).is_ok()
     })
 }
 
@@ -102,7 +82,7 @@ pub(crate) fn item(call: &Call<'_>) -> CandidateItem {
     let Some(tool) = tool_of(&call.tool) else {
         return unknown(call);
     };
-    match command(tool.kind, call) {
+    match made(tool.kind, call) {
         Ok(command) => CandidateItem::Command(command),
         Err(mut trouble) => {
             if trouble.hint.is_empty() {
@@ -144,68 +124,73 @@ fn letters(name: &str) -> impl Iterator<Item = u8> {
     bytes.map(|byte| byte.to_ascii_lowercase())
 }
 
-fn command(kind: ToolKind, call: &Call<'_>) -> Result<Command, BlockTrouble> {
-    Ok(match kind {
-        ToolKind::Read => read(call)?,
-        ToolKind::Create => Command::create_file(path(call)?, text(call, table::CONTENT)?),
-        ToolKind::Insert => Command::InsertText {
+fn made(kind: ToolKind, call: &Call<'_>) -> Result<Command, BlockTrouble> {
+    let name = match kind {
+        ToolKind::Command(name) => Some(name),
+        ToolKind::Unavailable => None,
+        ToolKind::Editor => match &*text(call, table::SUBCOMMAND)? {
+            "view" => Some(Name::ReadFile),
+            "create" => Some(Name::CreateFile),
+            "str_replace" => Some(Name::EditFile),
+            "insert" => Some(Name::InsertText),
+            _ => None,
+        },
+    };
+    let unavailable = || {
+        BlockTrouble::new(
+            format!("`{}` is a tool that there is not here", call.tool),
+            "use the commands of the protocol",
+        )
+    };
+    command(name.ok_or_else(unavailable)?, call)
+}
+
+fn command(name: Name, call: &Call<'_>) -> Result<Command, BlockTrouble> {
+    Ok(match name {
+        Name::ReadFile => read(call)?,
+        Name::CreateFile => Command::create_file(path(call)?, text(call, table::CONTENT)?),
+        Name::InsertText => Command::InsertText {
             path: path(call)?,
             line: number(call, table::LINE)?.ok_or_else(|| missing(call, "line"))?,
             text: text(call, table::INSERTED)?,
         },
-        ToolKind::Edit => edit(call)?,
-        ToolKind::Patch => patched(call)?,
-        ToolKind::Delete => Command::DeleteFile { path: path(call)? },
-        ToolKind::Move => Command::MoveFile {
+        Name::EditFile => edit(call)?,
+        Name::ApplyPatch => patched(call)?,
+        Name::DeleteFile => Command::DeleteFile { path: path(call)? },
+        Name::MoveFile => Command::MoveFile {
             from: path_in(call, table::FROM)?,
             to: path_in(call, table::TO)?,
         },
-        ToolKind::List => Command::ListFiles {
+        Name::ListFiles => Command::ListFiles {
             path: places(call, table::PLACES)?,
             glob: [table::GLOB, table::PATTERN, table::QUERY]
                 .iter()
                 .find_map(|names| call.text(names))
                 .map(Cow::into_owned),
         },
-        ToolKind::Search => search(call)?,
-        ToolKind::Outline => Command::Outline {
+        Name::SearchText => search(call)?,
+        Name::Outline => Command::Outline {
             path: places(call, table::PLACES)?,
         },
-        ToolKind::Run => run(call)?,
-        ToolKind::GitStatus => Command::GitStatus {
+        Name::RunCommand => run(call)?,
+        Name::GitStatus => Command::GitStatus {
             path: directory(call)?,
         },
-        ToolKind::GitDiff => Command::GitDiff {
+        Name::GitDiff => Command::GitDiff {
             path: directory(call)?,
         },
-        ToolKind::Plan => Command::Plan {
+        Name::Plan => Command::Plan {
             text: words(call, table::WORDS)?,
         },
-        ToolKind::Message => Command::Message {
+        Name::Message => Command::Message {
             text: words(call, table::WORDS)?,
         },
-        ToolKind::AskUser => Command::AskUser {
+        Name::AskUser => Command::AskUser {
             question: words(call, table::QUESTION)?,
         },
-        ToolKind::Done => Command::Done {
+        Name::Done => Command::Done {
             summary: words(call, table::SUMMARY).unwrap_or_default(),
         },
-        ToolKind::Editor => {
-            let kind = match &*text(call, table::SUBCOMMAND)? {
-                "view" => ToolKind::Read,
-                "create" => ToolKind::Create,
-                "str_replace" => ToolKind::Edit,
-                "insert" => ToolKind::Insert,
-                _ => ToolKind::Unavailable,
-            };
-            return command(kind, call);
-        }
-        ToolKind::Unavailable => {
-            return Err(BlockTrouble::new(
-                format!("`{}` is a tool that there is not here", call.tool),
-                "use the commands of the protocol",
-            ));
-        }
     })
 }
 
@@ -449,7 +434,8 @@ fn unknown(call: &Call<'_>) -> CandidateItem {
     let shown: String = call.tool.chars().take(60).collect();
     // What changes a part of a file is no reason to write all of it.
     let is_edit = call.get(table::OLD).is_some() || call.get(table::NEW).is_some();
-    let may_be_meant = |tool: &&Tool| !(is_edit && tool.kind == ToolKind::Create);
+    let may_be_meant =
+        |tool: &&Tool| !(is_edit && tool.kind == ToolKind::Command(Name::CreateFile));
     let nearest = table::TOOLS
         .iter()
         .filter(may_be_meant)
@@ -464,7 +450,7 @@ fn unknown(call: &Call<'_>) -> CandidateItem {
     };
     let known: Vec<&str> = table::TOOLS
         .iter()
-        .filter(|tool| tool.kind != ToolKind::Unavailable && tool.kind != ToolKind::Editor)
+        .filter(|tool| matches!(tool.kind, ToolKind::Command(_)))
         .map(Tool::name)
         .collect();
     CandidateItem::Problem(BlockTrouble::new(

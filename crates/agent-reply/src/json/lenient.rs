@@ -12,6 +12,8 @@
 //! that JSON does not know (kept with its backslash), and closing brackets that are missing at the
 //! very end. A string that does not end is never completed: its content would be a guess.
 //!
+//! The literals of Python are read by the same functions: single and triple quotes and raw strings.
+//!
 //! Written here because no crate does this and no more: `json5` refuses line ends in strings, and
 //! the crates that repair JSON complete strings, values and brackets, so that data would become
 //! calls.
@@ -23,19 +25,35 @@ const MAX_DEPTH: usize = 48;
 
 /// Reads the whole text as one value.
 pub(super) fn read(text: &str) -> Option<Value> {
-    let mut reader = LenientReader { text, at: 0 };
+    let mut reader = LenientReader::new(text, LiteralSyntax::Json);
     let value = reader.value(0)?;
     reader.skip_space();
-    (reader.at == text.len()).then_some(value)
+    reader.is_at_end().then_some(value)
 }
 
-struct LenientReader<'a> {
+/// The language that values are written in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LiteralSyntax {
+    Json,
+    Python,
+}
+
+pub(crate) struct LenientReader<'a> {
     text: &'a str,
     at: usize,
+    syntax: LiteralSyntax,
 }
 
-impl LenientReader<'_> {
-    fn value(&mut self, depth: usize) -> Option<Value> {
+impl<'a> LenientReader<'a> {
+    pub(crate) fn new(text: &'a str, syntax: LiteralSyntax) -> Self {
+        Self {
+            text,
+            at: 0,
+            syntax,
+        }
+    }
+
+    pub(crate) fn value(&mut self, depth: usize) -> Option<Value> {
         if depth > MAX_DEPTH {
             return None;
         }
@@ -44,7 +62,8 @@ impl LenientReader<'_> {
             b'{' => self.object(depth),
             b'[' => self.array(depth),
             b'"' => self.string().map(Value::String),
-            _ => self.word(),
+            b'r' | b'\'' if self.is_python() => self.string().map(Value::String),
+            _ => self.constant(),
         }
     }
 
@@ -101,17 +120,27 @@ impl LenientReader<'_> {
     }
 
     fn string(&mut self) -> Option<String> {
-        self.take(b'"')?;
+        let is_raw = self.is_python() && self.eat("r");
+        let quotes: &[&str] = match self.syntax {
+            LiteralSyntax::Json => &["\""],
+            LiteralSyntax::Python => &["\"\"\"", "'''", "\"", "'"],
+        };
+        let quote = *quotes.iter().find(|quote| self.eat(quote))?;
         let mut value = String::new();
         loop {
             let rest = &self.text[self.at..];
-            let stop = memchr::memchr2(b'"', b'\\', rest.as_bytes())?;
+            let stop = memchr::memchr2(quote.as_bytes()[0], b'\\', rest.as_bytes())?;
             value.push_str(&rest[..stop]);
-            self.at += stop + 1;
-            if rest.as_bytes()[stop] == b'"' {
+            self.at += stop;
+            if self.eat(quote) {
                 return Some(value);
             }
-            self.escape(&mut value)?;
+            self.at += 1;
+            if rest.as_bytes()[stop] == b'\\' && !is_raw {
+                self.escape(&mut value)?;
+            } else {
+                value.push_str(&rest[stop..=stop]);
+            }
         }
     }
 
@@ -119,7 +148,10 @@ impl LenientReader<'_> {
         let escaped = self.text[self.at..].chars().next()?;
         self.at += escaped.len_utf8();
         match escaped {
-            '"' | '\\' | '/' => value.push(escaped),
+            '"' | '\\' => value.push(escaped),
+            '/' if !self.is_python() => value.push(escaped),
+            '\'' if self.is_python() => value.push(escaped),
+            '\n' if self.is_python() => {}
             'n' => value.push('\n'),
             't' => value.push('\t'),
             'r' => value.push('\r'),
@@ -154,23 +186,28 @@ impl LenientReader<'_> {
         u32::from_str_radix(digits, 16).ok()
     }
 
-    fn word(&mut self) -> Option<Value> {
-        let rest = &self.text[self.at..];
-        let length = rest
-            .bytes()
-            .take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte))
-            .count();
-        let word = &rest[..length];
-        self.at += length;
-        match word {
+    fn constant(&mut self) -> Option<Value> {
+        match self.word() {
             "true" | "True" => Some(Value::Bool(true)),
             "false" | "False" => Some(Value::Bool(false)),
             "null" | "None" => Some(Value::Null),
-            _ => word.parse::<Number>().ok().map(Value::Number),
+            word => word.parse::<Number>().ok().map(Value::Number),
         }
     }
 
-    fn skip_space(&mut self) {
+    /// The name or number that follows; it may be empty.
+    pub(crate) fn word(&mut self) -> &'a str {
+        let rest = &self.text[self.at..];
+        let length = rest
+            .bytes()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || b"+-._".contains(byte))
+            .count();
+        self.at += length;
+        &rest[..length]
+    }
+
+    /// Skips white space and comments.
+    pub(crate) fn skip_space(&mut self) {
         loop {
             let rest = &self.text[self.at..];
             let trimmed = rest.trim_start();
@@ -190,8 +227,23 @@ impl LenientReader<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn take(&mut self, byte: u8) -> Option<()> {
+    pub(crate) fn take(&mut self, byte: u8) -> Option<()> {
         (self.peek()? == byte).then(|| self.at += 1)
+    }
+
+    /// Takes a text if it follows.
+    pub(crate) fn eat(&mut self, text: &str) -> bool {
+        let is_there = self.text[self.at..].starts_with(text);
+        self.at += if is_there { text.len() } else { 0 };
+        is_there
+    }
+
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.at == self.text.len()
+    }
+
+    fn is_python(&self) -> bool {
+        self.syntax == LiteralSyntax::Python
     }
 }
 

@@ -305,3 +305,38 @@ fn a_value_cut_at_the_end_is_open() {
         [CandidateItem::Problem { .. }]
     ));
 }
+
+fn curly(text: &str) -> Option<BlockCandidate> {
+    find_curly(&text.lines().collect::<Vec<_>>(), 0)
+}
+
+#[test]
+fn what_is_json_once_its_quotes_are_straight_is_read() {
+    for text in [
+        "{\u{201c}tool\u{201d}: \u{201c}run_command\u{201d}, \u{201c}command\u{201d}: \u{201c}echo {\u{201d}}",
+        "{\n  \u{201c}tool\u{201d}: \u{201c}read_file\u{201d},\n  \u{201c}path\u{201d}: \u{201c}a\u{201d}\n}",
+        "[{\u{201c}tool\u{201d}: \u{201c}write_file\u{201d}, \u{201c}path\u{201d}: \u{201c}a\u{201d}, \u{201c}content\u{201d}: \u{201c}\\\u{201c}x\\\u{201d}\u{201d}}]",
+    ] {
+        let found = curly(text).unwrap();
+        assert!(
+            matches!(found.items[..], [CandidateItem::Command(_)]),
+            "{text}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn data_and_prose_in_curly_quotes_stay() {
+    for text in [
+        "{\u{201c}a\u{201d}: 1}",
+        "{\u{201c}tool\u{201d}: 1} and so on",
+        "{\u{201c}tool",
+        "\u{201c}tool\u{201d}",
+        "{\"tool\": 1}",
+    ] {
+        assert_eq!(curly(text), None, "{text}");
+    }
+    let broken =
+        curly("{\u{201c}tool\u{201d}: \u{201c}say \u{201c}hi\u{201d} now\u{201d}}").unwrap();
+    assert!(matches!(broken.items[..], [CandidateItem::Problem { .. }]));
+}

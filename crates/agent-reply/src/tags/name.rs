@@ -1,5 +1,7 @@
 //! The names of the commands, and what a wrong name may have meant.
 
+use crate::tools;
+
 /// A command's name in a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Name {
@@ -40,44 +42,6 @@ const ALL: [(Name, &str); 17] = [
     (Name::Message, "MESSAGE"),
     (Name::AskUser, "ASK_USER"),
     (Name::Done, "DONE"),
-];
-
-/// Names that other agents use for the same thing.
-const ELSEWHERE: [(&str, Name); 34] = [
-    ("WRITE_FILE", Name::CreateFile),
-    ("NEW_FILE", Name::CreateFile),
-    ("ADD_FILE", Name::CreateFile),
-    ("SAVE_FILE", Name::CreateFile),
-    ("WRITE", Name::CreateFile),
-    ("UPDATE_FILE", Name::EditFile),
-    ("MODIFY_FILE", Name::EditFile),
-    ("CHANGE_FILE", Name::EditFile),
-    ("REPLACE_IN_FILE", Name::EditFile),
-    ("REPLACE_TEXT", Name::EditFile),
-    ("STR_REPLACE", Name::EditFile),
-    ("EDIT", Name::EditFile),
-    ("INSERT_LINES", Name::InsertText),
-    ("INSERT", Name::InsertText),
-    ("PATCH", Name::ApplyPatch),
-    ("APPLY_DIFF", Name::ApplyPatch),
-    ("REMOVE_FILE", Name::DeleteFile),
-    ("RENAME_FILE", Name::MoveFile),
-    ("VIEW_FILE", Name::ReadFile),
-    ("OPEN_FILE", Name::ReadFile),
-    ("SHOW_FILE", Name::ReadFile),
-    ("READ", Name::ReadFile),
-    ("LIST_DIR", Name::ListFiles),
-    ("LIST_DIRECTORY", Name::ListFiles),
-    ("GREP", Name::SearchText),
-    ("SEARCH", Name::SearchText),
-    ("SEARCH_FILES", Name::SearchText),
-    ("BASH", Name::RunCommand),
-    ("SHELL", Name::RunCommand),
-    ("EXECUTE_COMMAND", Name::RunCommand),
-    ("RUN", Name::RunCommand),
-    ("ASK", Name::AskUser),
-    ("FINISH", Name::Done),
-    ("FINAL_OUTPUT", Name::Done),
 ];
 
 /// The longest name that is worth comparing.
@@ -175,18 +139,13 @@ impl Name {
         if text.len() > MAX_LENGTH {
             return None;
         }
+        if let Some(name) = tools::command_of(text) {
+            return Some(name);
+        }
         let text = text.to_ascii_uppercase().replace('-', "_");
-        if let Some((_, name)) = ELSEWHERE.iter().find(|(other, _)| *other == text) {
-            return Some(*name);
-        }
-        let letters = |text: &str| -> Vec<u8> { text.bytes().filter(|b| *b != b'_').collect() };
-        let bare = letters(&text);
-        if let Some((name, _)) = ALL.iter().find(|(_, known)| letters(known) == bare) {
-            return Some(*name);
-        }
         ALL.iter()
             .filter(|(_, known)| known.len().abs_diff(text.len()) <= MAX_DISTANCE)
-            .map(|(name, known)| (crate::tools::distance(&text, known), *name))
+            .map(|(name, known)| (tools::distance(&text, known), *name))
             .filter(|(distance, _)| *distance <= MAX_DISTANCE && *distance * 3 < text.len())
             .min_by_key(|(distance, _)| *distance)
             .map(|(_, name)| name)

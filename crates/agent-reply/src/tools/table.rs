@@ -5,10 +5,8 @@
 //! Codex, Copilot, Gemini CLI, `OpenHands`, aider, Continue or of an MCP server for files. The table
 //! in `docs/protocol.md` says the same in words.
 
-use super::ToolKind::{
-    self, AskUser, Create, Delete, Done, Edit, Editor, GitDiff, GitStatus, Insert, List, Message,
-    Move, Outline, Patch, Plan, Read, Run, Search, Unavailable,
-};
+use super::ToolKind::{self, Command, Editor, Unavailable};
+use crate::tags::Name;
 
 /// A tool: what it is for us, the names it goes by, and how a call of it is written.
 pub(super) struct Tool {
@@ -20,69 +18,69 @@ pub(super) struct Tool {
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
-        kind: Read,
+        kind: Command(Name::ReadFile),
         names: "\
             read_file view_file read view open_file read_files cat_file get_file_contents \
-            read_text_file read_many_files fs_read file_read",
+            read_text_file read_many_files show_file fs_read file_read",
         example: r#"{"tool": "read_file", "path": "..."}"#,
     },
     Tool {
-        kind: Create,
+        kind: Command(Name::CreateFile),
         names: "\
             write_file create_file write create write_to_file save_file new_file \
-            create_new_file create_or_update_file fs_write file_write",
+            create_new_file create_or_update_file add_file fs_write file_write",
         example: r#"{"tool": "write_file", "path": "...", "content": "..."}"#,
     },
     Tool {
-        kind: Insert,
+        kind: Command(Name::InsertText),
         names: "insert_text insert insert_content insert_lines insert_at_line",
         example: r#"{"tool": "insert_text", "path": "...", "line": 0, "text": "..."}"#,
     },
     Tool {
-        kind: Edit,
+        kind: Command(Name::EditFile),
         names: "\
             replace_text edit edit_file str_replace replace replace_in_file search_replace \
             search_and_replace multi_edit multi_edit_file replace_string_in_file \
             multi_replace_string_in_file string_replace edit_existing_file find_and_replace \
-            update_file modify_file file_edit",
+            update_file modify_file change_file file_edit",
         example: r#"{"tool": "replaceText", "path": "...", "oldString": "...", "newString": "..."}"#,
     },
     Tool {
-        kind: Patch,
+        kind: Command(Name::ApplyPatch),
         names: "apply_patch apply_diff patch patch_file apply_unified_diff",
         example: r#"{"tool": "apply_patch", "patch": "..."}"#,
     },
     Tool {
-        kind: Delete,
+        kind: Command(Name::DeleteFile),
         names: "delete_file remove_file",
         example: r#"{"tool": "delete_file", "path": "..."}"#,
     },
     Tool {
-        kind: Move,
+        kind: Command(Name::MoveFile),
         names: "move_file rename_file",
         example: r#"{"tool": "move_file", "from": "...", "to": "..."}"#,
     },
     Tool {
-        kind: List,
+        kind: Command(Name::ListFiles),
         names: "\
             list_files list_dir list_directory ls glob glob_files file_search glob_file_search \
             find_files directory_tree",
         example: r#"{"tool": "listFiles", "path": "..."}"#,
     },
     Tool {
-        kind: Search,
+        kind: Command(Name::SearchText),
         names: "\
             search_text grep grep_search search_files search_file_content ripgrep text_search \
             find_in_files",
         example: r#"{"tool": "searchText", "pattern": "..."}"#,
     },
     Tool {
-        kind: Outline,
+        kind: Command(Name::Outline),
         names: "outline list_code_definition_names",
         example: r#"{"tool": "outline", "path": "..."}"#,
     },
     Tool {
-        kind: Run,
+        kind: Command(Name::RunCommand),
         names: "\
             run shell run_command bash execute_command run_shell_command execute_bash \
             run_terminal_cmd run_terminal_command run_in_terminal terminal exec_command \
@@ -90,32 +88,32 @@ pub(super) const TOOLS: &[Tool] = &[
         example: r#"{"tool": "run", "command": "..."}"#,
     },
     Tool {
-        kind: GitStatus,
+        kind: Command(Name::GitStatus),
         names: "git_status",
         example: r#"{"tool": "git_status"}"#,
     },
     Tool {
-        kind: GitDiff,
+        kind: Command(Name::GitDiff),
         names: "git_diff",
         example: r#"{"tool": "git_diff"}"#,
     },
     Tool {
-        kind: Plan,
+        kind: Command(Name::Plan),
         names: "plan",
         example: r#"{"tool": "plan", "text": "..."}"#,
     },
     Tool {
-        kind: Message,
+        kind: Command(Name::Message),
         names: "message send_message say notify_user",
         example: r#"{"tool": "message", "text": "..."}"#,
     },
     Tool {
-        kind: AskUser,
+        kind: Command(Name::AskUser),
         names: "ask_user ask_followup_question ask_question ask_user_question",
         example: r#"{"tool": "ask_user", "question": "..."}"#,
     },
     Tool {
-        kind: Done,
+        kind: Command(Name::Done),
         names: "done final_output attempt_completion finish task_complete submit complete_task",
         example: r#"{"tool": "done", "summary": "..."}"#,
     },
