@@ -15,18 +15,24 @@
 //! an end line the patch ends where its lines do, so a line without a mark is context only before
 //! an end line. One thing that is wrong makes the whole patch a problem, because a patch is applied
 //! whole or not at all.
+//!
+//! The lines of an envelope that begin with three stars.
+//!
+//! Where envelopes end.
+//!
+//! The search for an end line may go far and in vain, from one begin after the other. What it learned
+//! is kept: no stretch is searched twice.
+//!
+//! The files of an envelope and their hunks.
 
-mod directive;
-mod ends;
-mod hunks;
+use std::ops::Range;
 
-use agent_protocol::{Command, FileChange, RelPath};
+use agent_protocol::{Command, FileChange, Hunk, HunkLine, RelPath};
 
-use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
-use super::{code_fence, workspace_root};
-use directive::{Directive, directive};
-use ends::PatchEnvelope;
-pub(super) use ends::{Ends, KnownEnds};
+use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
+use crate::diff::hunk::{has_turned_mark, turned_mark};
+use crate::trim::{is_blank, trim, trim_start};
+use crate::{code_fence, work, workspace_root};
 
 /// The patch that begins on the line `at`; `ends` is what is known of lines with the same end.
 pub(super) fn find(lines: &[&str], at: usize, ends: &mut Ends) -> Option<BlockCandidate> {
@@ -107,7 +113,7 @@ struct Read {
 
 fn read_files(lines: &[&str], envelope: &PatchEnvelope, directory: &str) -> Read {
     let body = &lines[..envelope.body.end];
-    let mut files = hunks::PatchFiles::new(body, envelope.body.start, envelope.closed, directory);
+    let mut files = PatchFiles::new(body, envelope.body.start, envelope.closed, directory);
     let changes = files.read();
     let end = if envelope.closed {
         // The end of a body stands in for a missing end line.
@@ -179,6 +185,496 @@ fn item(changes: Result<Vec<FileChange>, BlockTrouble>) -> CandidateItem {
         _ => Ok(Command::ApplyPatch { changes }),
     });
     CandidateItem::of("APPLY_PATCH", changes)
+}
+
+/// A line of an envelope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Directive<'a> {
+    Begin,
+    End,
+    Add(&'a str),
+    Delete(&'a str),
+    Update(&'a str),
+    MoveTo(&'a str),
+    EndOfFile,
+}
+
+/// Reads a directive, white space and closing stars aside.
+fn directive(line: &str) -> Option<Directive<'_>> {
+    let text = trim_start(line).strip_prefix("***")?.trim();
+    let text = text.strip_suffix("***").map_or(text, str::trim_end);
+    for (words, directive) in [
+        ("Begin Patch", Directive::Begin),
+        ("End Patch", Directive::End),
+        ("End of File", Directive::EndOfFile),
+    ] {
+        if text.eq_ignore_ascii_case(words) {
+            return Some(directive);
+        }
+    }
+    let (words, name) = text.split_once(':')?;
+    let (words, name) = (words.trim_end(), name.trim());
+    let is = |expected: &str| words.eq_ignore_ascii_case(expected);
+    if name.is_empty() {
+        None
+    } else if is("Add File") {
+        Some(Directive::Add(name))
+    } else if is("Delete File") {
+        Some(Directive::Delete(name))
+    } else if is("Update File") {
+        Some(Directive::Update(name))
+    } else if is("Move to") {
+        Some(Directive::MoveTo(name))
+    } else {
+        None
+    }
+}
+
+/// Where the lines of a patch stand.
+struct PatchEnvelope {
+    /// The lines of its files.
+    body: Range<usize>,
+    /// True if there is an end line: then every line before it belongs to the patch.
+    closed: bool,
+}
+
+/// Known ends of the envelopes in some lines.
+///
+/// For lines that end at the same place only: it counts from their end, so that they may begin
+/// anywhere.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
+    /// Where the lines end.
+    reach: usize,
+    begun: Option<Stretch>,
+    bare: Option<Stretch>,
+}
+
+/// Lines without an end line at the margin.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    /// How many lines there are from its first one to the end of all.
+    first: usize,
+    /// How many follow it.
+    rest: usize,
+    /// How many there are from its first padded end line on.
+    padded: Option<usize>,
+}
+
+impl Ends {
+    /// Known ends in the lines before `reach`: those of lines that end elsewhere are forgotten.
+    pub(crate) fn up_to(&mut self, reach: usize) -> &mut Self {
+        if self.reach != reach {
+            *self = Self {
+                reach,
+                ..Self::default()
+            };
+        }
+        self
+    }
+
+    /// Looks for the end line of the envelope that begins on the line `at`.
+    ///
+    /// Another begin ends the search. Without a begin line an end far below may belong to something
+    /// else, so there a line that is not of a patch ends it too.
+    fn envelope(&mut self, lines: &[&str], at: usize) -> PatchEnvelope {
+        let begins = matches!(directive(lines[at]), Some(Directive::Begin));
+        let known = if begins {
+            &mut self.begun
+        } else {
+            &mut self.bare
+        };
+        let start = if begins { at + 1 } else { at };
+        let from = lines.len() - start;
+        let is_known = |known: &Stretch| known.rest < from && from <= known.first;
+        let stretch = match known.filter(is_known) {
+            Some(stretch) => stretch.below(lines, from),
+            None => match search(lines, start, begins) {
+                Ok(end) => {
+                    return PatchEnvelope {
+                        body: start..end,
+                        closed: true,
+                    };
+                }
+                Err(stretch) => stretch,
+            },
+        };
+        *known = Some(stretch);
+        let end = stretch.padded.unwrap_or(stretch.rest);
+        PatchEnvelope {
+            body: start..lines.len() - end,
+            closed: stretch.padded.is_some(),
+        }
+    }
+
+    /// The end line of the envelope that begins on the line `at`, if it has one.
+    pub(crate) fn end_line(&mut self, lines: &[&str], at: usize) -> Option<usize> {
+        let envelope = self.envelope(lines, at);
+        envelope.closed.then_some(envelope.body.end)
+    }
+}
+
+impl Stretch {
+    /// The part of the stretch from a line on, so many lines before the end of all.
+    fn below(self, lines: &[&str], from: usize) -> Self {
+        let padded = match self.padded {
+            Some(padded) if padded > from => {
+                let end = lines.len() - self.rest;
+                let below = lines[..end].iter().skip(lines.len() - from);
+                let passed = below.take_while(|line| directive(line) != Some(Directive::End));
+                let passed = passed.inspect(|_| work::count(1)).count();
+                (from - passed > self.rest).then_some(from - passed)
+            }
+            padded => padded,
+        };
+        Self {
+            first: from,
+            padded,
+            ..self
+        }
+    }
+}
+
+/// The end line at the margin, or the stretch that has none.
+fn search(lines: &[&str], start: usize, begins: bool) -> Result<usize, Stretch> {
+    // A padded end line may be context, so one at the margin is preferred.
+    let mut padded = None;
+    let mut stop = lines.len();
+    for (index, line) in lines.iter().enumerate().skip(start) {
+        work::count(1);
+        match directive(line) {
+            Some(Directive::End) if !line.starts_with(char::is_whitespace) => return Ok(index),
+            Some(Directive::End) => padded = padded.or(Some(lines.len() - index)),
+            Some(Directive::Begin) if !line.starts_with(' ') => {
+                stop = index;
+                break;
+            }
+            None if !begins && !is_patch_line(line) => {
+                stop = index;
+                break;
+            }
+            _ => {}
+        }
+    }
+    Err(Stretch {
+        first: lines.len() - start,
+        rest: lines.len() - stop,
+        padded,
+    })
+}
+
+fn is_patch_line(line: &str) -> bool {
+    line.is_empty() || line.starts_with(['+', '-', ' ', '@'])
+}
+
+/// Reads files until the end of an envelope or, without one, until a line that is not of a patch.
+struct PatchFiles<'a> {
+    lines: &'a [&'a str],
+    /// The line that is read next.
+    at: usize,
+    closed: bool,
+    directory: &'a str,
+}
+
+impl<'a> PatchFiles<'a> {
+    fn new(lines: &'a [&'a str], at: usize, closed: bool, directory: &'a str) -> Self {
+        Self {
+            lines,
+            at,
+            closed,
+            directory,
+        }
+    }
+
+    /// All files. After trouble the rest is still read, so that `at` is the end of the patch.
+    fn read(&mut self) -> Result<Vec<FileChange>, BlockTrouble> {
+        let mut changes = Vec::new();
+        let mut trouble = None;
+        while let Some(line) = self.lines.get(self.at) {
+            match self.file(line) {
+                Some(Ok(change)) => changes.push(change),
+                Some(Err(wrong)) => {
+                    trouble.get_or_insert(wrong);
+                }
+                None if is_blank(line) => {
+                    self.at += 1;
+                }
+                None if self.closed || is_strange_directive(line) => {
+                    self.at += 1;
+                    trouble.get_or_insert_with(|| unknown(line));
+                }
+                None => break,
+            }
+        }
+        self.drop_blank_end();
+        trouble.map_or(Ok(changes), Err)
+    }
+
+    /// The blank lines below an unfinished patch are not its own.
+    fn drop_blank_end(&mut self) {
+        while self.at > 0 && is_blank(self.lines[self.at - 1]) {
+            self.at -= 1;
+        }
+    }
+
+    fn file(&mut self, line: &'a str) -> Option<Result<FileChange, BlockTrouble>> {
+        let next = directive(line)?;
+        match next {
+            Directive::Add(_) | Directive::Delete(_) | Directive::Update(_) => self.at += 1,
+            _ => return None,
+        }
+        Some(match next {
+            Directive::Add(name) => self.added(name),
+            Directive::Delete(name) => self.deleted(name),
+            Directive::Update(name) => self.updated(name),
+            _ => return None,
+        })
+    }
+
+    fn deleted(&mut self, name: &str) -> Result<FileChange, BlockTrouble> {
+        // Some models show what goes; the name says all that counts.
+        while self.peek().is_some_and(|line| line.starts_with('-')) {
+            self.at += 1;
+        }
+        Ok(FileChange::Delete {
+            path: path_of(self.directory, name)?,
+            hunks: Vec::new(),
+        })
+    }
+
+    fn added(&mut self, name: &str) -> Result<FileChange, BlockTrouble> {
+        let start = self.at;
+        while let Some(line) = self.peek() {
+            if directive(line).is_some()
+                || (!self.closed && !line.starts_with('+') && !line.is_empty())
+            {
+                break;
+            }
+            self.at += 1;
+        }
+        let lines = without_blank_end(&self.lines[start..self.at]);
+        let marked = lines.iter().any(|line| line.starts_with('+'));
+        let mut content = String::new();
+        for line in lines {
+            match line.strip_prefix('+') {
+                Some(text) => content.push_str(text),
+                None if line.is_empty() => {}
+                // All lines lack the mark, and an end line says where they end.
+                None if !marked => content.push_str(line),
+                None => {
+                    return Err(BlockTrouble::new(
+                        format!(
+                            "a line of the new file `{name}` does not begin with `+`: `{line}`"
+                        ),
+                        "begin every line under `*** Add File:` with `+`",
+                    ));
+                }
+            }
+            content.push('\n');
+        }
+        Ok(FileChange::Add {
+            path: path_of(self.directory, name)?,
+            content,
+            mode: None,
+            overwrite: true,
+        })
+    }
+
+    fn updated(&mut self, name: &str) -> Result<FileChange, BlockTrouble> {
+        let mut move_to = None;
+        if let Some(Directive::MoveTo(target)) = self.peek().and_then(directive) {
+            self.at += 1;
+            move_to = Some(target);
+        }
+        self.skip_names(name);
+        let hunks = self.hunks(name);
+        let move_to = move_to
+            .map(|target| path_of(self.directory, target))
+            .transpose()?;
+        let path = path_of(self.directory, name)?;
+        let mut hunks = hunks?;
+        if move_to.is_some() {
+            let is_change = |line: &HunkLine| !matches!(line, HunkLine::Keep(_));
+            hunks.retain(|hunk| hunk.lines.iter().any(is_change));
+        }
+        if hunks.is_empty() && move_to.is_none() {
+            return Err(without_hunks(name));
+        }
+        Ok(FileChange::Update {
+            path,
+            overwrite: move_to.is_some(),
+            move_to,
+            copy: false,
+            mode: None,
+            hunks,
+        })
+    }
+
+    /// Passes over the names of a unified diff, which say again what the directive said.
+    fn skip_names(&mut self, name: &str) {
+        let after = |at: usize, start: &str| self.lines.get(at)?.strip_prefix(start);
+        let names = |text: &str| {
+            let text = text.split('\t').next().unwrap_or_default().trim_end();
+            text.strip_suffix(name)
+                .is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        };
+        let is_pair = after(self.at, "--- ").is_some_and(names)
+            && after(self.at + 1, "+++ ").is_some_and(names)
+            && after(self.at + 2, "@@").is_some();
+        if is_pair {
+            self.at += 2;
+        }
+    }
+
+    fn hunks(&mut self, name: &str) -> Result<Vec<Hunk>, BlockTrouble> {
+        let mut hunks = Vec::new();
+        loop {
+            let (mut hunk, has_header) = self.hunk_header();
+            let start = self.at;
+            let mut turned = None;
+            while let Some(line) = self.peek().and_then(|line| self.hunk_line(line)) {
+                turned = turned.or_else(|| self.peek().filter(|line| has_turned_mark(line)));
+                hunk.lines.push(line);
+                self.at += 1;
+            }
+            let kept = without_blank_end(&self.lines[start..self.at]).len();
+            hunk.lines.truncate(kept);
+            hunk.note_old_count(hunk.unquoted);
+            if let Some(Directive::EndOfFile) = self.peek().and_then(directive) {
+                self.at += 1;
+                hunk.at_end = true;
+            }
+            if let Some(line) = turned {
+                return Err(turned_mark(line));
+            }
+            if !hunk.lines.is_empty() {
+                hunks.push(hunk);
+            } else if has_header {
+                return Err(without_hunks(name));
+            } else {
+                return Ok(hunks);
+            }
+        }
+    }
+
+    /// Takes the `@@` lines; several say where the place is, from the outside in.
+    fn hunk_header(&mut self) -> (Hunk, bool) {
+        let mut hunk = Hunk::default();
+        let start = self.at;
+        while let Some(rest) = self.peek().and_then(|line| line.strip_prefix("@@")) {
+            self.at += 1;
+            let text = trim(rest);
+            if let Some((number, count)) = old_range(text) {
+                hunk.old_start = Some(number);
+                hunk.unquoted = count;
+                continue;
+            }
+            let text = text.strip_suffix("@@").map_or(text, str::trim_end);
+            if !text.is_empty() && text != "..." {
+                hunk.anchors.push(text.to_owned());
+            }
+        }
+        (hunk, self.at > start)
+    }
+
+    fn hunk_line(&self, line: &str) -> Option<HunkLine> {
+        if line.starts_with("@@") {
+            return None;
+        }
+        // A directive at the margin is one; behind a space it is context.
+        if line.starts_with("***") && (directive(line).is_some() || is_strange_directive(line)) {
+            return None;
+        }
+        if let Some(text) = line.strip_prefix('+') {
+            return Some(HunkLine::Add(text.to_owned()));
+        }
+        if let Some(text) = line.strip_prefix('-') {
+            return Some(HunkLine::Remove(text.to_owned()));
+        }
+        if let Some(text) = line.strip_prefix(' ') {
+            return Some(HunkLine::Keep(text.to_owned()));
+        }
+        (line.is_empty() || self.closed).then(|| HunkLine::Keep(line.to_owned()))
+    }
+
+    fn peek(&self) -> Option<&'a str> {
+        self.lines.get(self.at).copied()
+    }
+}
+
+/// A line that is meant as a directive and is none: `*** Rename File: x`.
+fn is_strange_directive(line: &str) -> bool {
+    let text = trim_start(line);
+    text.starts_with("***") && text.contains(" File:")
+}
+
+/// The old line and count of a unified diff's header, which some models write here too.
+fn old_range(text: &str) -> Option<(u32, u32)> {
+    let numbers = text.strip_prefix('-')?;
+    let (number, rest) = split_number(numbers);
+    let count = match rest.strip_prefix(',') {
+        Some(rest) => split_number(rest).0.parse().ok()?,
+        None => 1,
+    };
+    (rest.contains('+').then(|| number.parse().ok()).flatten()).map(|number| (number, count))
+}
+
+fn split_number(text: &str) -> (&str, &str) {
+    text.split_at(text.bytes().take_while(u8::is_ascii_digit).count())
+}
+
+fn without_blank_end<'a, 'b>(lines: &'b [&'a str]) -> &'b [&'a str] {
+    let kept = lines.iter().rposition(|line| !line.is_empty());
+    &lines[..kept.map_or(0, |last| last + 1)]
+}
+
+fn without_hunks(name: &str) -> BlockTrouble {
+    BlockTrouble::new(
+        format!(
+            "`*** Update File: {name}` has no lines to change, or an `@@` without lines under it"
+        ),
+        "write `@@`, then lines that begin with a space, `-` or `+`",
+    )
+}
+
+fn unknown(line: &str) -> BlockTrouble {
+    let shown: String = line.trim().chars().take(80).collect();
+    BlockTrouble::new(
+        format!("the patch has a line that belongs to no file: `{shown}`"),
+        "begin each file with `*** Add File: path`, `*** Update File: path` or `*** Delete File: path`",
+    )
+}
+
+#[cfg(test)]
+mod directive_tests {
+    use super::*;
+
+    #[test]
+    fn reads_directives_as_they_are_seen() {
+        for line in [
+            "*** Begin Patch",
+            "*** Begin Patch ***",
+            "***Begin Patch",
+            " *** begin patch ",
+        ] {
+            assert_eq!(directive(line), Some(Directive::Begin), "{line}");
+        }
+        assert_eq!(
+            directive("*** Update File: a b.rs"),
+            Some(Directive::Update("a b.rs"))
+        );
+        assert_eq!(directive("***Add File:x"), Some(Directive::Add("x")));
+        assert_eq!(directive("*** Move to: y"), Some(Directive::MoveTo("y")));
+        for line in [
+            "*** Frobnicate File: x",
+            "+*** Begin Patch",
+            "*** Update File:",
+            "** Begin Patch",
+            "****",
+        ] {
+            assert_eq!(directive(line), None, "{line}");
+        }
+    }
 }
 
 #[cfg(test)]

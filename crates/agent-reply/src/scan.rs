@@ -104,7 +104,7 @@ impl<'a> Frames<'a> {
 #[derive(Default)]
 pub(super) struct ScanCache {
     pub(super) vain_looks: Cell<u32>,
-    pub(super) patch_ends: RefCell<patch::KnownEnds>,
+    pub(super) patch_ends: RefCell<patch::Ends>,
     pub(super) xml_ends: OnceCell<XmlEnds>,
     pub(super) has_angled: OnceCell<bool>,
     pub(super) lacks_prompt: Cell<bool>,

@@ -12,18 +12,21 @@
 //! line, or else it is the one of the block before. A line of the contents that would be a marker
 //! is written with a backslash before it. Where it is not certain which line is the divider, the
 //! block is a problem: nothing here guesses.
+//!
+//! The three marker lines of a SEARCH/REPLACE block.
+//!
+//! One block, from its head to its tail.
 
-mod block;
-mod markers;
+use std::ops::{Range, RangeInclusive};
 
 use agent_protocol::{Command, Edit, RelPath, Replacement};
 
-use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
-use super::code_fence::{self, Fence};
-use super::tags::copy_button;
-use super::{file_name, workspace_root};
+use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
+use crate::code_fence::{self, Fence};
+use crate::repair::{Divider, numbered, without_line_numbers};
+use crate::tags::copy_button;
 use crate::trim::{is_blank, trim, trim_start};
-use block::{EditBlock, EditBlockEnd};
+use crate::{file_name, workspace_root};
 
 /// How many lines above a block are looked at for the name of its file.
 const LINES_ABOVE: usize = 6;
@@ -34,7 +37,7 @@ pub(super) fn find(
     at: usize,
     inherited: Option<&RelPath>,
 ) -> Option<BlockCandidate> {
-    let head = markers::head(lines[at])?;
+    let head = head(lines[at])?;
     let above = look_above(lines, at);
     let block = EditBlock::read(lines, at, &head);
     let end = match block.ending {
@@ -72,17 +75,12 @@ pub(super) fn find(
 
 /// Returns true if the line opens a block.
 pub(super) fn is_head(line: &str) -> bool {
-    markers::head(line).is_some()
+    head(line).is_some()
 }
 
 /// Returns true if the line begins a conflict as git writes it, which is no block.
 pub(super) fn is_conflict(line: &str) -> bool {
-    markers::is_conflict_marker(line) && line.starts_with('<') && !is_head(line)
-}
-
-/// Returns true if the line ends a block.
-pub(super) fn is_tail(line: &str) -> bool {
-    markers::is_tail(line)
+    is_conflict_marker(line) && line.starts_with('<') && !is_head(line)
 }
 
 /// The blocks in the body of a command that names the file itself; `None` without any.
@@ -91,7 +89,7 @@ pub(super) fn parse_body(body: &str) -> Option<Result<Vec<Replacement>, BlockTro
     let mut replacements = Vec::new();
     let mut at = 0;
     while at < lines.len() {
-        let Some(head) = markers::head(lines[at]) else {
+        let Some(head) = head(lines[at]) else {
             at += 1;
             continue;
         };
@@ -240,6 +238,353 @@ fn no_certain_name(name: &str) -> BlockTrouble {
         format!("an empty SEARCH makes a new file, and `{name}` above it may be only a word"),
         format!("send it as `[CREATE_FILE path=\"...\"]`, with `{name}` if that is the file"),
     )
+}
+
+/// How many characters a marker has.
+const LENGTH: RangeInclusive<usize> = 3..=40;
+
+/// How many characters a divider has that is not as long as its head: longer ones underline headings.
+const SHORT: RangeInclusive<usize> = 3..=9;
+
+/// The first line of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Head<'a> {
+    /// How many characters its marker has: its divider should have as many.
+    length: usize,
+    /// The file, where it stands behind the word.
+    name: Option<&'a str>,
+}
+
+/// Reads `<<<<<<< SEARCH` and its like.
+fn head(line: &str) -> Option<Head<'_>> {
+    let (length, rest) = marker(line, b"<-", &["SEARCH", "ORIGINAL"])?;
+    let rest = rest.strip_prefix('>').unwrap_or(rest).trim();
+    let name = match rest {
+        "" => None,
+        name => Some(file_name::alone(name)?),
+    };
+    Some(Head { length, name })
+}
+
+/// Returns true if the line is `>>>>>>> REPLACE` or its like.
+pub(super) fn is_tail(line: &str) -> bool {
+    marker(line, b">+", &["REPLACE", "UPDATED"])
+        .is_some_and(|(_, rest)| matches!(rest.trim(), "" | ">"))
+}
+
+/// The length of a line of nothing but `=`, in a block with a head of this length.
+fn divider(line: &str, head: usize) -> Option<usize> {
+    let text = trim(line);
+    let is_meant = SHORT.contains(&text.len()) || (text.len() == head && text.len() > 2);
+    (is_meant && text.bytes().all(|byte| byte == b'=')).then_some(text.len())
+}
+
+/// Returns true if the line is the rule under Roo's `:start_line:`.
+fn is_rule(line: &str) -> bool {
+    let text = trim(line);
+    SHORT.contains(&text.len()) && text.bytes().all(|byte| byte == b'-')
+}
+
+/// A line of the contents, without the backslash that keeps it from being a marker.
+fn unescape(line: &str) -> &str {
+    let Some(rest) = line.strip_prefix('\\') else {
+        return line;
+    };
+    let is_marker = head(rest).is_some()
+        || is_tail(rest)
+        || divider(rest, 0).is_some()
+        || is_rule(rest)
+        || is_conflict_marker(rest)
+        || rest.starts_with(":start_line:")
+        || rest.starts_with(":end_line:");
+    if is_marker { rest } else { line }
+}
+
+/// Returns true if the line begins or ends a conflict as git writes it: models are taught to escape
+/// them.
+fn is_conflict_marker(line: &str) -> bool {
+    ["<<<<<<<", ">>>>>>>"].iter().any(|mark| {
+        line.strip_prefix(mark)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    })
+}
+
+/// A run of one of these characters, white space, one of these words; gives the run's length and
+/// what follows.
+fn marker<'a>(line: &'a str, characters: &[u8], words: &[&str]) -> Option<(usize, &'a str)> {
+    let text = trim(line);
+    let first = text.bytes().next()?;
+    if !characters.contains(&first) {
+        return None;
+    }
+    let length = text.bytes().take_while(|byte| *byte == first).count();
+    if !LENGTH.contains(&length) {
+        return None;
+    }
+    let after = text[length..].trim_start();
+    words.iter().find_map(|word| {
+        let start = after.get(..word.len())?;
+        let rest = &after[word.len()..];
+        let ends = !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_');
+        (start.eq_ignore_ascii_case(word) && ends).then_some((length, rest))
+    })
+}
+
+/// A block as it was read.
+struct EditBlock {
+    replacement: Result<Replacement, BlockTrouble>,
+    /// The line after it.
+    end: usize,
+    ending: EditBlockEnd,
+}
+
+/// The line that ended a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EditBlockEnd {
+    Tail,
+    NextHead,
+    EndOfText,
+}
+
+impl EditBlock {
+    /// Reads the block whose head is the line `at`.
+    fn read(lines: &[&str], at: usize, head: &Head<'_>) -> Self {
+        let mut dividers = Vec::new();
+        let start = at + 1;
+        for (index, line) in lines.iter().enumerate().skip(start) {
+            if let Some(length) = divider(line, head.length) {
+                dividers.push((index, length));
+            } else if is_tail(line) {
+                return Self {
+                    replacement: divide(lines, start..index, &dividers, head.length),
+                    end: index + 1,
+                    ending: EditBlockEnd::Tail,
+                };
+            } else if is_head(line) {
+                let closed = closed_by_divider(lines, start, index, &dividers);
+                return closed.unwrap_or_else(|| Self {
+                    replacement: Err(unfinished(&dividers)),
+                    end: index,
+                    ending: EditBlockEnd::NextHead,
+                });
+            }
+        }
+        let closed = closed_by_divider(lines, start, lines.len(), &dividers);
+        closed.unwrap_or_else(|| Self {
+            replacement: Err(unfinished(&dividers)),
+            end: lines.len(),
+            ending: EditBlockEnd::EndOfText,
+        })
+    }
+}
+
+/// The block that a second divider ends in the place of its tail: nothing of it stands below.
+fn closed_by_divider(
+    lines: &[&str],
+    start: usize,
+    end: usize,
+    dividers: &[(usize, usize)],
+) -> Option<EditBlock> {
+    let [(divider, length), (tail, other)] = dividers else {
+        return None;
+    };
+    let mut below = lines[tail + 1..end].iter().filter(|line| !is_blank(line));
+    let is_ended = match below.next() {
+        None => end < lines.len(),
+        Some(line) => {
+            let is_name = end < lines.len() && file_name::alone(line).is_some();
+            is_name || Fence::read(line).is_some() || code_fence::is_tag(line)
+        }
+    };
+    (length == other && is_ended).then(|| EditBlock {
+        replacement: Ok(replacement(lines, start..*divider, divider + 1..*tail)),
+        end: tail + 1,
+        ending: EditBlockEnd::Tail,
+    })
+}
+
+fn unfinished(dividers: &[(usize, usize)]) -> BlockTrouble {
+    let missing = if dividers.is_empty() {
+        "`=======` and `>>>>>>> REPLACE`"
+    } else {
+        "`>>>>>>> REPLACE`"
+    };
+    BlockTrouble::new(
+        format!("the SEARCH/REPLACE block has no {missing}"),
+        "send the whole block again: `<<<<<<< SEARCH`, the old lines, `=======`, the new lines, `>>>>>>> REPLACE`",
+    )
+}
+
+/// Finds the divider among the lines between head and tail.
+fn divide(
+    lines: &[&str],
+    body: Range<usize>,
+    dividers: &[(usize, usize)],
+    length: usize,
+) -> Result<Replacement, BlockTrouble> {
+    let as_long: Vec<usize> = dividers
+        .iter()
+        .filter(|(_, other)| *other == length)
+        .map(|(index, _)| *index)
+        .collect();
+    let candidates = if as_long.is_empty() {
+        dividers.iter().map(|(index, _)| *index).collect()
+    } else {
+        as_long
+    };
+    let divider = match candidates[..] {
+        [only] => only,
+        // Some models write it once more before the tail.
+        [first, second] if second + 1 == body.end => {
+            return Ok(replacement(lines, body.start..first, first + 1..second));
+        }
+        [] => {
+            return Err(BlockTrouble::new(
+                "the SEARCH/REPLACE block has no `=======` between its two parts",
+                "put a line `=======` between the old lines and the new ones",
+            ));
+        }
+        _ => {
+            return Err(BlockTrouble::new(
+                "the SEARCH/REPLACE block has several `=======` lines, so its parts are not certain",
+                "write `\\=======` where the line belongs to the file, or use a marker of another length throughout",
+            ));
+        }
+    };
+    Ok(replacement(
+        lines,
+        body.start..divider,
+        divider + 1..body.end,
+    ))
+}
+
+fn replacement(lines: &[&str], search: Range<usize>, replace: Range<usize>) -> Replacement {
+    let (stated, search) = without_header(&lines[search]);
+    let (search, replace) = (unescaped(search), unescaped(&lines[replace]));
+    // Whether the numbers are the model's or the file's only the file can tell.
+    let unnumbered = without_numbers(&search).map(|(first, search)| {
+        let bare = without_numbers(&replace).map(|(_, bare)| bare);
+        let replace = ended(bare.as_ref().unwrap_or(&replace));
+        Box::new(Replacement {
+            line: stated.or(Some(first)),
+            ..Replacement::lines(ended(&search), replace)
+        })
+    });
+    // A blank line alone quotes nothing: it is how some models write an empty part.
+    let quoted = match search[..] {
+        [""] => String::new(),
+        _ => ended(&search),
+    };
+    Replacement {
+        line: stated,
+        unnumbered,
+        ..Replacement::lines(quoted, ended(&replace))
+    }
+}
+
+/// The text of these lines, each with its newline, so that a blank one at the end is a line too.
+fn ended(lines: &[&str]) -> String {
+    lines.iter().flat_map(|line| [*line, "\n"]).collect()
+}
+
+fn unescaped<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    lines.iter().map(|line| unescape(line)).collect()
+}
+
+/// Takes Roo's `:start_line:` lines and the rule under them off.
+fn without_header<'a, 'b>(search: &'b [&'a str]) -> (Option<u32>, &'b [&'a str]) {
+    let mut stated = None;
+    let mut rest = search;
+    while let [first, others @ ..] = rest {
+        let text = first.trim();
+        if let Some(number) = text.strip_prefix(":start_line:") {
+            stated = number.trim().parse().ok();
+        } else if !text.starts_with(":end_line:") {
+            break;
+        }
+        rest = others;
+    }
+    if rest.len() == search.len() {
+        return (None, search);
+    }
+    match rest {
+        [rule, others @ ..] if is_rule(rule) => (stated, others),
+        _ => (stated, rest),
+    }
+}
+
+/// Takes `12 | `, `12: ` or a like number off every line, if they go up by one.
+fn without_numbers<'a>(lines: &[&'a str]) -> Option<(u32, Vec<&'a str>)> {
+    let (first, ..) = numbered(lines.first()?)?;
+    if let [only] = lines {
+        let (_, divider, text) = numbered(only)?;
+        return (divider == Divider::Bar).then(|| (first, vec![text]));
+    }
+    let plain = without_line_numbers(lines, &[Divider::Bar, Divider::Colon, Divider::Tab])?;
+    Some((first, plain))
+}
+
+#[cfg(test)]
+mod markers_tests {
+    use super::*;
+
+    #[test]
+    fn knows_the_markers_that_are_seen() {
+        for line in [
+            "<<<<<<< SEARCH",
+            "<<<<<<< SEARCH>",
+            "<<< SEARCH",
+            "<<<<<<<<< SEARCH ",
+            "<<<<<<<SEARCH",
+            "------- SEARCH",
+            "<<<<<<< ORIGINAL",
+            "  <<<<<<< SEARCH",
+        ] {
+            assert!(head(line).is_some(), "{line}");
+        }
+        assert_eq!(head("<<<<<<< SEARCH a/b.py").unwrap().name, Some("a/b.py"));
+        for line in [
+            "<< SEARCH",
+            "<<<<<<< HEAD",
+            "<<<<<<< SEARCHING",
+            "<<<<<<< SEARCH for this",
+            "\\<<<<<<< SEARCH",
+            "",
+        ] {
+            assert!(head(line).is_none(), "{line}");
+        }
+        for line in [
+            ">>>>>>> REPLACE",
+            "+++++++ REPLACE",
+            ">>>>>>> UPDATED",
+            ">>> REPLACE>",
+        ] {
+            assert!(is_tail(line), "{line}");
+        }
+        assert_eq!(divider("======= ", 7), Some(7));
+        assert_eq!(divider("==========", 7), None);
+        assert_eq!(divider("==========", 10), Some(10));
+    }
+
+    #[test]
+    fn only_a_marker_loses_its_backslash() {
+        assert_eq!(unescape("\\======="), "=======");
+        assert_eq!(unescape("\\<<<<<<< SEARCH"), "<<<<<<< SEARCH");
+        assert_eq!(unescape("\\:start_line:1"), ":start_line:1");
+        assert_eq!(unescape("\\section"), "\\section");
+        assert_eq!(unescape("\\--"), "\\--");
+        assert_eq!(unescape("\\>>>>>>> theirs"), ">>>>>>> theirs");
+        for line in [
+            "\\--- not a rule",
+            "\\+++ text",
+            "\\=== text",
+            "\\<<<a",
+            "\\<<<<<<<<<<",
+            "\\>>> print()",
+        ] {
+            assert_eq!(unescape(line), line);
+        }
+    }
 }
 
 #[cfg(test)]

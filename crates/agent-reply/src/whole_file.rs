@@ -6,21 +6,24 @@
 //! Such a comment is not part of the file. Shell blocks are taken only for a file that is a script; they
 //! are never run. Blocks that show a part, a diff or an output are left to the person. Where fences
 //! follow that may as well be of the file, its end is uncertain and nothing from there on is taken.
-
-mod end;
-mod named;
+//!
+//! The path of a code block: above it, in its fence line, or in a comment on its first line.
+//!
+//! Where a code block that shows a file ends.
+//!
+//! Blocks inside of it that say their language are passed over. A fence that says nothing closes the
+//! block, or it begins or ends one inside of it: what follows decides. In a text, such a fence below
+//! leaves both open; in code it does not if it stands apart, as in a reply.
 
 use std::ops::Range;
 
 use agent_protocol::{Command, ContentSource, RelPath};
 
-use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
-use super::code_fence::Fence;
-use super::workspace_root;
-use crate::trim::trim_start;
-pub(super) use end::FileBlockEnd;
-pub(super) use named::named;
-use named::{NamedBlock, is_shortened, is_taken, labelled, path_in_comment};
+use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
+use crate::code_fence::Fence;
+use crate::line::has_word;
+use crate::trim::{is_blank, trim, trim_end, trim_start};
+use crate::{file_name, work, workspace_root};
 
 /// A code block that shows a file.
 pub(super) struct FileBlock<'a> {
@@ -52,7 +55,7 @@ impl<'a> FileBlock<'a> {
         fence: &Fence<'a>,
         named: &NamedBlock<'a>,
     ) -> Self {
-        let (end, content, below) = match end::of(lines, at, fence, named.text) {
+        let (end, content, below) = match end_of(lines, at, fence, named.text) {
             FileBlockEnd::Closed(close) => (FileBlockEnd::Closed(close), at + 1..close, close + 1),
             other => (other, at + 1..lines.len(), lines.len()),
         };
@@ -62,7 +65,7 @@ impl<'a> FileBlock<'a> {
             content,
             end,
             is_named_inside: named.is_inside,
-            is_text: end::may_hold_fences(named.text, fence),
+            is_text: may_hold_fences(named.text, fence),
             indent: fence.indent,
         }
     }
@@ -245,6 +248,272 @@ fn content(lines: &[&str], indent: usize) -> String {
         content.push('\n');
     }
     content
+}
+
+/// A name and the line on which it stands.
+pub(crate) struct NamedBlock<'a> {
+    pub(crate) text: &'a str,
+    line: usize,
+    /// True if it stands in a comment inside of the block.
+    is_inside: bool,
+}
+
+/// The file that the code block at the line `at` shows; lines before `after` belong to others.
+pub(crate) fn named<'a>(
+    lines: &[&'a str],
+    at: usize,
+    after: usize,
+    fence: &Fence<'a>,
+) -> Option<NamedBlock<'a>> {
+    let language = fence.info.split([' ', ':', '{']).next().unwrap_or_default();
+    if let Some(text) = file_name::in_info(fence.info) {
+        return is_taken(language, text).then_some(NamedBlock {
+            text,
+            line: at,
+            is_inside: false,
+        });
+    }
+    let above = (after..at)
+        .rev()
+        .take(2)
+        .find(|line| !is_blank(lines[*line]))
+        .filter(|line| !ends_sentence(lines[after..*line].last()))
+        .and_then(|line| Some((line, named_above(lines[line], line + 1 == at)?)));
+    let inside = || Some((at, labelled(lines.get(at + 1)?)?));
+    let is_inside = above.is_none();
+    let (line, text) = above.or_else(inside)?;
+    let is_example = lines[after..line]
+        .iter()
+        .rev()
+        .take(2)
+        .find(|line| !is_blank(line))
+        .is_some_and(|line| leads_to_example(line));
+    (is_taken(language, text) && !is_example).then_some(NamedBlock {
+        text,
+        line,
+        is_inside,
+    })
+}
+
+/// Returns true if a name below this line is the end of a sentence that began there.
+fn ends_sentence(above: Option<&&str>) -> bool {
+    above.is_some_and(|line| {
+        let text = trim(line);
+        let last = text.chars().next_back();
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, ',' | '`' | '\'');
+        let has_words = text.split(' ').nth(3).is_some();
+        has_words && last.is_some_and(is_word) && !text.starts_with(['#', '-', '*', '|'])
+    })
+}
+
+/// Returns true if a line leads to an example, which is no file: `For example:`.
+fn leads_to_example(line: &str) -> bool {
+    const WORDS: [&str; 6] = [
+        "example",
+        "e.g.",
+        "for instance",
+        "such as",
+        "something like",
+        "format like",
+    ];
+    let text = trim(line).to_lowercase();
+    text.ends_with(':') && WORDS.iter().any(|word| text.contains(word))
+}
+
+/// The file that the line above a fence names.
+fn named_above(line: &str, is_next: bool) -> Option<&str> {
+    file_name::alone(line)
+        .filter(|name| file_name::names_file(name))
+        .or_else(|| bare_word(line).filter(|_| is_next))
+        .or_else(|| announced(line))
+}
+
+/// The file of a comment that does nothing but say so: `// filepath: src/a.ts`.
+fn labelled(line: &str) -> Option<&str> {
+    const COMMENTS: [&str; 6] = ["//", "#", "--", ";", "/*", "<!--"];
+    const LABELS: [&str; 4] = ["filepath:", "file:", "path:", "filename:"];
+    let text = trim(line);
+    let comment = COMMENTS
+        .iter()
+        .find_map(|mark| text.strip_prefix(mark))?
+        .trim_start();
+    let is_label = |label: &&str| {
+        comment
+            .get(..label.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(label))
+    };
+    LABELS
+        .iter()
+        .any(is_label)
+        .then(|| file_name::alone(text))?
+}
+
+/// The file of a comment that is nothing but its path: `# src/app.py`.
+fn path_in_comment(line: &str) -> Option<&str> {
+    const COMMENTS: [&str; 6] = ["//", "#", "--", ";", "/*", "<!--"];
+    let text = trim(line);
+    let is_comment = COMMENTS.iter().any(|mark| text.starts_with(mark)) && !text.starts_with("#!");
+    let name = is_comment.then(|| file_name::alone(text))??;
+    (name.contains('/') && file_name::extension(name).is_some()).then_some(name)
+}
+
+/// Returns true if a comment says that lines were left out: `// ...existing code...`.
+fn is_shortened(lines: &[&str]) -> bool {
+    lines.iter().any(|line| {
+        let text = trim(line);
+        let words = text.trim_start_matches(['/', '#', '-', ';', '*', '<', '!', '{', ' ']);
+        words.len() < text.len() && (words.starts_with("...") || words.starts_with('\u{2026}'))
+    })
+}
+
+/// A file without an extension: one plain word directly above the fence, which is no label.
+fn bare_word(line: &str) -> Option<&str> {
+    const LABELS: [&str; 16] = [
+        "after", "before", "bash", "code", "console", "copy", "diff", "edit", "example", "input",
+        "note", "output", "result", "shell", "text", "usage",
+    ];
+    let is_name =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
+    let letters = line.bytes().filter(u8::is_ascii_lowercase).count();
+    // `2` counts something, and `v2` is a version.
+    let is_word = letters > 1 && line.bytes().all(is_name);
+    let is_label = LABELS.iter().any(|label| line.starts_with(label));
+    (is_word
+        && !is_label
+        && line
+            .bytes()
+            .any(|byte| byte.is_ascii_digit() || b"_-".contains(&byte)))
+    .then_some(line)
+}
+
+/// The file of a sentence that says that the whole of it follows.
+fn announced(line: &str) -> Option<&str> {
+    const BEFORE: &str = "\
+        a an and code complete content contents corrected entire file final fixed for full here \
+        here's is modified new now of our revised rewritten the then this updated version whole \
+        your";
+    const PARTIAL: &str = "\
+        change changes excerpt lines output part run section snippet usage use";
+    let text = trim(line);
+    let name = file_name::in_sentence(text).filter(|_| text.ends_with(':'))?;
+    let (before, after) = text.split_once(name)?;
+    // "No problem! Here is ...": only the last sentence announces it.
+    let before = ["! ", ". ", "? "]
+        .iter()
+        .fold(before, |rest, end| rest.rsplit(end).next().unwrap_or(rest));
+    let words = |text: &str| -> Vec<String> {
+        text.split(|character: char| {
+            !(character.is_alphanumeric() || matches!(character, '\'' | '’'))
+        })
+        .filter(|word| !word.is_empty())
+        .map(|word| word.to_lowercase().replace('’', "'"))
+        .collect()
+    };
+    let before = words(before);
+    let announces = before.iter().any(|word| word.starts_with("here"))
+        && before.iter().all(|word| has_word(BEFORE, word));
+    let is_part = words(after).iter().any(|word| has_word(PARTIAL, word));
+    (announces && !is_part).then_some(name)
+}
+
+/// Returns true if a block of this language can be that file.
+fn is_taken(language: &str, name: &str) -> bool {
+    const SHELLS: &str = "\
+        bash bat cmd console fish powershell ps1 sh shell shellsession terminal zsh";
+    const SCRIPTS: [&str; 7] = ["bash", "bat", "cmd", "fish", "ps1", "sh", "zsh"];
+    let language = language.to_ascii_lowercase();
+    if language == "diff" || language == "patch" {
+        return matches!(file_name::extension(name), Some("diff" | "patch"));
+    }
+    !has_word(SHELLS, &language)
+        || file_name::extension(name).is_some_and(|extension| SCRIPTS.contains(&extension))
+}
+
+/// How a block ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileBlockEnd {
+    /// With the fence on this line.
+    Closed(usize),
+    /// Not before the end of the text.
+    Missing,
+    /// With one of several fences.
+    Uncertain,
+}
+
+/// Where the block of this file ends whose fence is the line `at`.
+fn end_of(lines: &[&str], at: usize, fence: &Fence<'_>, name: &str) -> FileBlockEnd {
+    let Some(close) = close_of(lines, at, fence) else {
+        return FileBlockEnd::Missing;
+    };
+    let may_go_on = may_hold_fences(name, fence);
+    let mut after = close + 1;
+    while let Some((line, next)) = next_fence(lines, after, fence) {
+        if named(lines, line, after, &next).is_some() {
+            break;
+        }
+        let is_apart = !next.info.is_empty() || is_blank(lines[close + 1]) || is_led(lines, line);
+        let its_close = (line + 1..lines.len()).find(|line| next.is_closed_by(lines[*line]));
+        match its_close {
+            Some(its_close) if is_apart && !(may_go_on && next.info.is_empty()) => {
+                after = its_close + 1;
+            }
+            // A block of the reply that is cut.
+            None if !may_go_on && !next.info.is_empty() => break,
+            _ => return FileBlockEnd::Uncertain,
+        }
+    }
+    FileBlockEnd::Closed(close)
+}
+
+/// The line that closes the block; those inside that say their language are passed over.
+fn close_of(lines: &[&str], at: usize, fence: &Fence<'_>) -> Option<usize> {
+    let mut inner = 0_usize;
+    for (index, line) in lines.iter().enumerate().skip(at + 1) {
+        work::count(1);
+        let Some(other) = Fence::read(line) else {
+            continue;
+        };
+        if other.closes(fence) {
+            if inner == 0 {
+                return Some(index);
+            }
+            inner -= 1;
+        } else if fence.may_hold(&other) {
+            inner += 1;
+        }
+    }
+    None
+}
+
+/// The next fence that could be of the block.
+fn next_fence<'a>(lines: &[&'a str], from: usize, fence: &Fence<'_>) -> Option<(usize, Fence<'a>)> {
+    let lines_below = (from..lines.len()).inspect(|_| work::count(1));
+    let fences = lines_below.filter_map(|line| Some((line, Fence::read(lines[line])?)));
+    let mut own = fences.filter(|(_, other)| other.closes(fence) || fence.may_hold(other));
+    own.next()
+}
+
+/// Returns true if the line above, blank ones aside, leads to what follows: `Run it:`.
+fn is_led(lines: &[&str], at: usize) -> bool {
+    let above = lines[..at]
+        .iter()
+        .rev()
+        .take(2)
+        .find(|line| !is_blank(line));
+    above.is_some_and(|line| trim_end(line).ends_with(':'))
+}
+
+/// Returns true if the file is a text, which may show code itself.
+fn may_hold_fences(name: &str, fence: &Fence<'_>) -> bool {
+    const TEXTS: [&str; 9] = [
+        "adoc", "markdown", "md", "mdx", "org", "prompt", "rst", "text", "txt",
+    ];
+    const WITHOUT_EXTENSION: [&str; 4] = ["README", "CHANGELOG", "LICENSE", "CONTRIBUTING"];
+    let is_text = match file_name::extension(name) {
+        Some(extension) => TEXTS.contains(&extension.to_ascii_lowercase().as_str()),
+        None => WITHOUT_EXTENSION.iter().any(|text| name.ends_with(text)),
+    };
+    is_text || fence.info.starts_with("md") || fence.info.starts_with("markdown")
 }
 
 #[cfg(test)]

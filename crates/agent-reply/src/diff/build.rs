@@ -2,10 +2,8 @@
 
 use agent_protocol::{FileChange, Hunk, HunkLine, RelPath};
 
-use super::header::Header;
 use super::name;
-use super::reader::FileDiff;
-use super::{BlockTrouble, unified_hint};
+use super::{BlockTrouble, FileDiff, Header, unified_hint};
 use crate::workspace_root;
 
 /// All changes of a diff, or the first thing that is wrong with it.

@@ -30,7 +30,7 @@ pub(crate) fn find(
         return None;
     }
     let mut ends = scan.known.patch_ends.borrow_mut();
-    let ends = ends.up_to(reach, scan.lines.len());
+    let ends = ends.up_to(reach);
     let found = patch::find(lines, line, ends).or_else(|| diff::find(lines, line));
     let found = found.or_else(|| {
         if shown::is_in_program(scan, at) {
