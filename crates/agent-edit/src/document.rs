@@ -14,7 +14,7 @@ use memchr::memmem::Finder;
 
 use super::ending::{self, LineEnding, LineEndings};
 use super::fold;
-use super::layout::CodeLayout;
+use super::matcher::CodeLayout;
 use super::{Edited, LineChange};
 use agent_protocol::Level;
 
@@ -517,7 +517,7 @@ mod tests {
             },
         ]);
         assert_eq!(found(&document, LineKey::Exact), [4]);
-        assert_eq!(document.find_lines(LineKey::Exact, &[]), []);
+        assert!(document.find_lines(LineKey::Exact, &[]).is_empty());
         let blank = "\n".repeat(20_000);
         let found = Document::new(&blank).find_lines(LineKey::Exact, &vec![""; 10_000]);
         assert_eq!(found.len(), 10_001);

@@ -66,9 +66,11 @@ fn stands_for_lines(line: &str) -> bool {
     let words = core.to_lowercase();
     let mut each = (words.split(|character: char| !character.is_alphanumeric()))
         .filter(|word| !word.is_empty());
-    (is_comment || is_framed)
+    let is_about_nothing = (is_comment || is_framed)
         && each.clone().any(|word| SIGNS.contains(&word))
-        && each.all(|word| SIGNS.contains(&word) || WORDS.split(' ').any(|known| known == word))
+        && each.all(|word| SIGNS.contains(&word) || WORDS.split(' ').any(|known| known == word));
+    // `# alpha and beta unchanged`
+    is_about_nothing || (is_comment && words.ends_with(" unchanged"))
 }
 
 /// Tells whether overwriting a file of over 40 lines leaves fewer than half as many.
@@ -393,6 +395,7 @@ mod tests {
             "# imports stay the same",
             "# same imports as before",
             "# imports unchanged",
+            "# os, sys and json unchanged",
             "{/* existing JSX */}",
             "-- existing columns",
             "<!-- existing content -->",

@@ -12,16 +12,13 @@
 
 mod align;
 mod anchor;
-mod boundaries;
 mod copy_damage;
 mod document;
 mod ending;
 mod fold;
 mod guard;
-mod layout;
 mod lines;
 mod matcher;
-mod nearest;
 mod patch;
 mod place;
 mod quote;

@@ -114,6 +114,12 @@ fn opener(rest: &str) -> Option<&str> {
         b'0'..=b'9' => {
             let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
             let digits = rest.len() - after.len();
+            if let Some(after) = after
+                .trim_start_matches('\u{fe0f}')
+                .strip_prefix('\u{20e3}')
+            {
+                return Some(after);
+            }
             let after = after.strip_prefix(['.', ')'])?;
             (digits <= 3).then(|| after.strip_prefix(' '))?
         }
@@ -181,6 +187,7 @@ mod tests {
         case("## [DONE]", "[DONE]", Decoration::Other);
         case("12. [DONE]", "[DONE]", Decoration::Other);
         case("\u{2022} [DONE]\\", "[DONE]", Decoration::Other);
+        case("1\u{fe0f}\u{20e3} [DONE]", "[DONE]", Decoration::Other);
     }
 
     #[test]

@@ -10,5 +10,4 @@ pub(super) mod other;
 pub(super) mod quotation;
 pub(super) mod shown;
 pub(super) mod stray;
-mod table_cell;
 pub(super) mod tagged;

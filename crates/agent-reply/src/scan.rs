@@ -23,7 +23,7 @@ use crate::{diff, json, own_message, patch, work};
 mod code_blocks;
 mod plain_text;
 
-pub(super) use code_blocks::{CodeBlocks, ShownFiles, UnclearBlock, UnclearReason};
+pub(super) use code_blocks::{CodeBlocks, OpenBlock, ShownFiles, UnclearBlock, UnclearReason};
 pub(super) use invention::Invented;
 
 /// How many blocks may be followed beyond the next tag in vain, before every further one is looked
@@ -104,7 +104,8 @@ impl<'a> Frames<'a> {
 #[derive(Default)]
 pub(super) struct ScanCache {
     pub(super) vain_looks: Cell<u32>,
-    pub(super) patch_ends: RefCell<patch::Ends>,
+    /// In all lines, and in those of the last window that ends before them.
+    pub(super) patch_ends: RefCell<[patch::Ends; 2]>,
     pub(super) xml_ends: OnceCell<XmlEnds>,
     pub(super) has_angled: OnceCell<bool>,
     pub(super) lacks_prompt: Cell<bool>,
@@ -196,7 +197,7 @@ impl Scan<'_> {
     /// do.
     fn is_plain(&self, at: usize) -> bool {
         let line = self.lines[at];
-        !self.has_just_run && begins_nothing(line) && !ends_as_tag(line)
+        !self.has_just_run && begins_nothing(line) && !ends_as_tag(line) && !has_here_document(line)
     }
 
     /// Asks the dialects that are not ours; returns the line below the block.
@@ -264,6 +265,7 @@ impl Scan<'_> {
         } else {
             let offer = self.own_prompt(at).or_else(|| angled::find(self, at));
             let offer = offer.or_else(|| crowded::find(self, at));
+            let offer = offer.or_else(|| shown::bare_script(self, at));
             offer.or_else(|| self.invention(at))
         };
         offer.map_or(at + 1, |offer| self.adopt(offer))
@@ -454,6 +456,11 @@ fn begins_nothing(line: &str) -> bool {
     const MARKS: &[u8] = b"*-+@{[<>=#`~|dICES";
     lead(line)
         .is_none_or(|lead| lead.is_ascii() && !lead.is_ascii_digit() && !MARKS.contains(&lead))
+}
+
+/// Returns true if a line may begin a here-document.
+fn has_here_document(line: &str) -> bool {
+    memchr::memchr(b'<', line.as_bytes()).is_some_and(|at| line[at..].starts_with("<<"))
 }
 
 /// Returns true if a line may end with a tag, decoration aside.

@@ -42,6 +42,27 @@ pub(super) fn written_file(line: &str) -> Option<&str> {
     (!target.is_empty() && !target.starts_with("/dev/")).then_some(target)
 }
 
+/// The file in the workspace that a line of a script writes words to: `echo x > a.txt`.
+pub(super) fn echoed_file(line: &str) -> Option<&str> {
+    let words = ["echo ", "printf "]
+        .iter()
+        .find_map(|it| line.strip_prefix(it))?;
+    let (before, target) = words.rsplit_once('>')?;
+    let is_whole = |quote| before.matches(quote).count().is_multiple_of(2);
+    let target = target.trim().trim_matches(['\'', '"']);
+    let is_word = |c: char| c.is_alphanumeric() || "._-/".contains(c);
+    let is_relative = target.starts_with(|c: char| c.is_alphanumeric() || c == '.' || c == '_');
+    (is_relative && target.chars().all(is_word) && is_whole('"') && is_whole('\''))
+        .then_some(target)
+}
+
+/// Returns true if no quote of a kind is straight, as after a page that turns them all.
+pub(super) fn has_only_curly_quotes(text: &str) -> bool {
+    let double = text.contains(['\u{201c}', '\u{201d}']) && !text.contains('"');
+    let single = text.contains(['\u{2018}', '\u{2019}']) && !text.contains(['\'', '"']);
+    double || single
+}
+
 /// The script with straight quotes, if the mark of a here-document shows that a page made them curly:
 /// `<<\u{2018}EOF\u{2019}` ends nowhere, and the rest of the script would be its text.
 pub(super) fn straightened(script: &str) -> Option<String> {
@@ -69,6 +90,21 @@ pub(super) fn feeds_patch(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_written_to_files_of_the_workspace() {
+        for (line, file) in [
+            ("echo 'print(1)' > x.py", Some("x.py")),
+            ("printf '%s' a >> src/a.txt", Some("src/a.txt")),
+            ("echo a > /dev/null", None),
+            ("echo a >> ~/.bashrc", None),
+            ("echo a > $OUT", None),
+            ("echo \"a -> b\"", None),
+            ("cat a > b", None),
+        ] {
+            assert_eq!(echoed_file(line), file, "{line}");
+        }
+    }
 
     #[test]
     fn a_curly_mark_shows_what_a_page_did() {

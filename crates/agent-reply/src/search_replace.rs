@@ -23,7 +23,7 @@ use agent_protocol::{Command, Edit, RelPath, Replacement};
 
 use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use crate::code_fence::{self, Fence};
-use crate::repair::{Divider, numbered, without_line_numbers};
+use crate::repair::{self, Divider, numbered, without_line_numbers};
 use crate::tags::copy_button;
 use crate::trim::{is_blank, trim, trim_start};
 use crate::{file_name, workspace_root};
@@ -458,9 +458,11 @@ fn divide(
     ))
 }
 
-fn replacement(lines: &[&str], search: Range<usize>, replace: Range<usize>) -> Replacement {
+fn replacement<'a>(lines: &[&'a str], search: Range<usize>, replace: Range<usize>) -> Replacement {
     let (stated, search) = without_header(&lines[search]);
     let (search, replace) = (unescaped(search), unescaped(&lines[replace]));
+    let plain = |lines: Vec<&'a str>| repair::without_labels(&lines).unwrap_or(lines);
+    let (search, replace) = (plain(search), plain(replace));
     // Whether the numbers are the model's or the file's only the file can tell.
     let unnumbered = without_numbers(&search).map(|(first, search)| {
         let bare = without_numbers(&replace).map(|(_, bare)| bare);

@@ -30,7 +30,6 @@ mod attributes;
 mod body;
 mod closer;
 mod command;
-mod content;
 pub(super) mod copy_button;
 mod damage;
 mod harmless;
@@ -38,7 +37,7 @@ mod index;
 mod name;
 
 pub(super) use angled::read_angled;
-pub(super) use body::Around;
+pub(super) use body::{Around, FileContent};
 pub(super) use closer::Closer;
 pub(super) use command::{Opening, build};
 pub(super) use index::{Close, Tags};
@@ -296,11 +295,11 @@ pub(super) fn crowded(line: &str) -> Option<Crowded<'_>> {
 /// Reads a line that ends with a tag below words that lead to it: `Step 1: [RUN_COMMAND]`.
 pub(super) fn led_to(line: &str) -> Option<Crowded<'_>> {
     const LONGEST: usize = 80;
-    let text = crate::trim::trim(line).trim_end_matches(['*', '`']);
+    let text = crate::trim::trim(line).trim_end_matches(['*', '`', '|', ' ']);
     let inner = text.strip_suffix(']')?;
     let (words, tag) = inner.split_once('[')?;
     let words = words.trim_end_matches(['*', '`', ' ']);
-    let leads = words.ends_with([':', '-', '\u{2013}', '\u{2014}', '\u{2192}', ')', '.']);
+    let leads = words.ends_with([':', '-', '\u{2013}', '\u{2014}', '\u{2192}', ')', '.', '|']);
     if words.is_empty() || words.len() > LONGEST || !leads {
         return None;
     }

@@ -353,6 +353,12 @@ fn run(call: &Call<'_>) -> Result<Command, BlockTrouble> {
     if script.is_empty() {
         return Err(missing(call, "command"));
     }
+    if script::has_only_curly_quotes(&script) {
+        return Err(BlockTrouble::new(
+            "its quotes are curly, which a shell does not take for quotes, so it was not run",
+            "send it again with straight quotes, in a code block",
+        ));
+    }
     let script = match call.text(table::DIRECTORY) {
         Some(directory) => script::in_directory(&directory, script),
         None => script,

@@ -15,6 +15,7 @@
 //! block, or it begins or ends one inside of it: what follows decides. In a text, such a fence below
 //! leaves both open; in code it does not if it stands apart, as in a reply.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use agent_protocol::{Command, ContentSource, RelPath};
@@ -22,6 +23,8 @@ use agent_protocol::{Command, ContentSource, RelPath};
 use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use crate::code_fence::Fence;
 use crate::line::has_word;
+use crate::repair::{self, Divider};
+use crate::tags::FileContent;
 use crate::trim::{is_blank, trim, trim_end, trim_start};
 use crate::{file_name, work, workspace_root};
 
@@ -205,7 +208,7 @@ fn item(name: &str, lines: &[&str], indent: usize) -> CandidateItem {
     match RelPath::parse(&workspace_root::relative(name)) {
         Ok(path) => CandidateItem::Command(Command::CreateFile {
             path,
-            content: content(lines, indent),
+            content: content(name, lines, indent),
             source: ContentSource::CodeBlock,
         }),
         Err(refused) => CandidateItem::Problem(
@@ -238,10 +241,23 @@ fn part(name: &str) -> CandidateItem {
     )
 }
 
+/// The lines of a file without line numbers and labels that a page put there, if it is code.
+fn plain_lines<'l, 'a>(name: &str, lines: &'l [&'a str]) -> Cow<'l, [&'a str]> {
+    if FileContent::of(name) != FileContent::Code {
+        return Cow::Borrowed(lines);
+    }
+    let lines = repair::without_labels(lines).map_or(Cow::Borrowed(lines), Cow::Owned);
+    let dividers = [Divider::Bar, Divider::Colon, Divider::Dot];
+    let plain = repair::without_line_numbers(&lines, &dividers)
+        .or_else(|| repair::without_number_lines(&lines))
+        .or_else(|| repair::without_spaced_numbers(&lines));
+    plain.map_or(lines, Cow::Owned)
+}
+
 /// The lines, without the indentation that the fence itself has.
-fn content(lines: &[&str], indent: usize) -> String {
+fn content(name: &str, lines: &[&str], indent: usize) -> String {
     let mut content = String::new();
-    for line in lines {
+    for line in plain_lines(name, lines).iter() {
         let white = line.len() - trim_start(line).len();
         let cut = indent.min(white);
         content.push_str(line.get(cut..).unwrap_or(line));

@@ -11,7 +11,9 @@ use crate::tags::{Crowded, Kind, Name, TagLine, crowded, led_to};
 /// A tag that shares its line with other text, or that goes on on the next line.
 pub(crate) fn find(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
     let line = scan.lines[at];
-    let crowded = crowded(line).or_else(|| announced(scan, at))?;
+    let announced = announced(scan, at);
+    let is_announced = announced.is_some();
+    let crowded = crowded(line).or(announced)?;
     let name = crowded.name.as_str();
     let is_last = code_fence::skip_blank(&scan.lines, at + 1) == scan.lines.len();
     if is_last && !line.contains(']') {
@@ -31,6 +33,10 @@ pub(crate) fn find(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
         format!("Write it as `{}`.", crowded.name.example()),
     );
     let trouble = trouble.of(name);
+    if is_announced && closing.is_none() && crowded.name.needs_body() {
+        let meant = DoubtedMeaning::Named(crowded.name);
+        return Some(offer.problem(trouble).doubted(meant));
+    }
     if crowded.has_attributes || closing.is_some() {
         return Some(offer.problem(trouble));
     }
@@ -44,18 +50,15 @@ pub(crate) fn find(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
     Some(offer.problem(trouble).doubted(meant))
 }
 
-/// A tag at the end of a line, if its closing tag or its attributes show that it was meant.
+/// A tag at the end of a line or of the row of a table, if its closing tag or its attributes show
+/// that it was meant.
 fn announced<'a>(scan: &Scan<'a>, at: usize) -> Option<Crowded<'a>> {
     let led_to = led_to(scan.lines[at])?;
     let next = scan.tags.below(at + 1).first();
     let is_closed = next
         .is_some_and(|next| matches!(&next.kind, Kind::Close { name, .. } if *name == led_to.name));
-    let is_meant = if led_to.name.needs_body() {
-        is_closed
-    } else {
-        led_to.has_attributes
-    };
-    is_meant.then_some(led_to)
+    let is_closed = is_closed && led_to.name.needs_body();
+    (is_closed || led_to.has_attributes).then_some(led_to)
 }
 
 /// A tag that looks like a command that we do not have.

@@ -3,18 +3,19 @@
 //! Its lines are content, whatever they look like: no dialect looks into them, unless the
 //! block is an edit of that file from its first line on. Tags count there as everywhere. A block
 //! that is an edit or a call for something else is neither written nor done.
+//!
+//! Tells apart what a block under a path holds: the file, an edit of it, or something else.
 
-use crate::candidate::{BlockTrouble, DoubtedMeaning, ReplyOffer};
+use agent_protocol::{Command, RelPath};
+
+use crate::candidate::{BlockCandidate, BlockTrouble, CandidateItem, DoubtedMeaning, ReplyOffer};
 use crate::code_fence::{self, Fence};
 use crate::line::has_word;
-use crate::scan::{Scan, UnclearBlock, UnclearReason};
+use crate::scan::{OpenBlock, Scan, UnclearBlock, UnclearReason};
 use crate::tags::copy_button;
 use crate::trim::{is_blank, trim, trim_end};
 use crate::whole_file::{self, FileBlock, FileBlockEnd};
-use crate::{file_name, script, search_replace, work};
-use content::BlockContent;
-
-mod content;
+use crate::{diff, file_name, json, patch, script, search_replace, work, workspace_root};
 
 /// Languages in which a block of code is no place for a call.
 const PROGRAMS: &str = "bash c cpp cs csharp go html java javascript js kotlin lua php py python rb \
@@ -48,7 +49,7 @@ pub(crate) enum ShownBlock {
         end: usize,
         unclear: UnclearBlock,
     },
-    /// A script that writes files.
+    /// A script that writes files, or a diff that says no place.
     Script {
         end: usize,
         offer: ReplyOffer,
@@ -59,6 +60,7 @@ pub(crate) enum ShownBlock {
 pub(crate) fn find(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
     file(scan, at, fence)
         .or_else(|| script(scan, at, fence))
+        .or_else(|| headless_diff(scan, at, fence))
         .or_else(|| commented(scan, at, fence))
 }
 
@@ -128,6 +130,22 @@ fn script(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
     if !is_shell || fence.is_frame() || !scan.known.is_patient() {
         return None;
     }
+    let (lines, end) = block_lines(scan, at, fence)?;
+    let written = |text| script::written_file(text).or_else(|| script::echoed_file(text));
+    let (line, name) = lines
+        .iter()
+        .enumerate()
+        .find_map(|(line, text)| Some((line, written(text)?)))?;
+    let offer = only_shown(at + 1 + line, name);
+    Some(ShownBlock::Script { end, offer })
+}
+
+/// The lines of the code block here, up to its end or a tag, and the line below the block.
+fn block_lines<'s>(
+    scan: &'s Scan<'_>,
+    at: usize,
+    fence: &Fence<'_>,
+) -> Option<(&'s [&'s str], usize)> {
     let lines = &scan.lines[at + 1..];
     let close = lines.iter().position(|line| {
         work::count(1);
@@ -137,21 +155,69 @@ fn script(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
         scan.known.add_vain_look();
     }
     let lines = &lines[..close?];
-    let (line, name) = lines
-        .iter()
-        .enumerate()
-        .find_map(|(line, text)| Some((line, script::written_file(text)?)))?;
+    let end = at + 1 + lines.len();
+    let is_closed = fence.is_closed_by(scan.lines[end]);
+    Some((lines, end + usize::from(is_closed)))
+}
+
+/// A here-document among words, or in the frame around all commands, that would write a file.
+pub(crate) fn bare_script(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
+    const MOST_LINES: usize = 5_000;
+    let is_framed = |open: &OpenBlock<'_>| open.fence.is_frame();
+    if !scan.known.is_patient() || !scan.code.open.last().is_none_or(is_framed) {
+        return None;
+    }
+    let name = script::written_file(scan.lines[at])?;
+    let (_, mark) = scan.lines[at].split_once("<<")?;
+    let mark = mark.trim_start_matches(['-', '~', ' ']);
+    let mark: &str = mark.split([' ', '>', '|']).next().unwrap_or_default();
+    let mark = mark.trim_matches(['\'', '"']);
+    let mut below = scan.lines[at + 1..].iter().take(MOST_LINES);
+    let is_ended = below.any(|line| {
+        work::count(1);
+        trim(line) == mark
+    });
+    if !is_ended {
+        scan.known.add_vain_look();
+    }
+    is_ended.then(|| only_shown(at, name))
+}
+
+/// Tells of a script that writes a file and was not run.
+fn only_shown(line: usize, name: &str) -> ReplyOffer {
     let trouble = BlockTrouble::new(
         format!("a shell block that writes `{name}` was only shown: shell blocks are not run"),
         format!(
             "Send the file as `[CREATE_FILE path=\"{name}\"]`, or the script in `[RUN_COMMAND]`, if it was meant."
         ),
     );
-    let offer = ReplyOffer::remark(at + 1 + line).problem(trouble.of("CREATE_FILE"));
-    Some(ShownBlock::Script {
-        end: at + 1 + lines.len(),
-        offer: offer.doubted(DoubtedMeaning::Change),
-    })
+    let offer = ReplyOffer::remark(line).problem(trouble.of("CREATE_FILE"));
+    offer.doubted(DoubtedMeaning::Change)
+}
+
+/// A block of changed lines that is called a diff and says neither its file nor its place.
+fn headless_diff(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
+    if !matches!(fence.info, "diff" | "patch") || !scan.known.is_patient() {
+        return None;
+    }
+    let (lines, end) = block_lines(scan, at, fence)?;
+    let begins = |mark: char| lines.iter().any(|line| line.starts_with(mark));
+    let is_other = |(line, text): (usize, &&str)| {
+        text.starts_with("@@")
+            || patch::begins(text)
+            || search_replace::is_head(text)
+            || diff::begins(lines, line)
+    };
+    if !(begins('+') && begins('-')) || lines.iter().enumerate().any(is_other) {
+        return None;
+    }
+    let trouble = BlockTrouble::new(
+        "a diff without `---`, `+++` and `@@` lines was only shown: nothing says where it belongs",
+        "Send it again with them, or as `[EDIT_FILE path=\"...\"]` with a SEARCH/REPLACE block, if it was meant.",
+    );
+    let offer = ReplyOffer::remark(at).problem(trouble.of("APPLY_PATCH"));
+    let offer = offer.doubted(DoubtedMeaning::Change);
+    Some(ShownBlock::Script { end, offer })
 }
 
 /// Returns true if an edit on a line is part of the text around it in its code block: of a string,
@@ -209,4 +275,159 @@ pub(crate) fn is_in_program(scan: &Scan<'_>, at: usize) -> bool {
 pub(crate) fn is_program(fence: &Fence<'_>) -> bool {
     let language = fence.info.split([' ', ':', '{']).next();
     has_word(PROGRAMS, &language.unwrap_or_default().to_ascii_lowercase())
+}
+
+/// The content of a block under a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BlockContent {
+    File,
+    /// Edits of that file.
+    Edits,
+    /// An edit or a call for something else.
+    Other,
+    /// An edit with other lines above it, or one without its beginning.
+    Mixed,
+    /// Two versions between the markers of a conflict.
+    Conflict,
+}
+
+impl BlockContent {
+    /// Looks at the beginning of a block of this name; its fence is the first of the lines.
+    fn begun(name: &str, lines: &[&str]) -> Self {
+        let mut is_named_again = false;
+        let is_content = |line: &&str| {
+            let is_name = file_name::alone(line) == Some(name);
+            is_named_again |= is_name;
+            // Some models write the path and the fence once more.
+            let is_fence =
+                is_named_again && Fence::read(line).is_some_and(|it| !it.info.is_empty());
+            !is_blank(line) && !is_name && !is_fence
+        };
+        let labels = 1 + copy_button::labels(lines.get(1..).unwrap_or_default(), false);
+        let first = lines.iter().skip(labels).position(is_content);
+        let Some(at) = first.map(|at| at + labels) else {
+            return Self::File;
+        };
+        if search_replace::is_head(lines[at]) {
+            return Self::Edits;
+        }
+        if search_replace::is_conflict(lines[at]) {
+            return Self::Conflict;
+        }
+        let is_patch = patch::begins(lines[at]) || diff::begins(lines, at);
+        let (found, own_kinds): (_, &[&str]) = if is_patch {
+            let patch = patch::find(lines, at, &mut patch::Ends::default());
+            (patch.or_else(|| diff::find(lines, at)), &DIFFS)
+        } else {
+            let call = json::find(lines, at).filter(|found| is_whole(found, lines));
+            let kinds = &["json", "json5", "jsonc", "jsonl", "ndjson", "ipynb"];
+            (call, kinds)
+        };
+        let Some(found) = found else {
+            return Self::File;
+        };
+        let commands = || {
+            found.items.iter().filter_map(|item| match item {
+                CandidateItem::Command(command) => Some(command),
+                CandidateItem::Problem(_) => None,
+            })
+        };
+        if commands().any(|command| is_for(command, name)) {
+            Self::Edits
+        } else if is_of_kind(name, own_kinds) {
+            Self::File
+        } else if commands().all(only_looks) {
+            // Nothing but what is wrong with it, or what does no harm.
+            Self::Edits
+        } else {
+            Self::Other
+        }
+    }
+
+    /// Looks at all lines of a block of this name that begins as a file.
+    fn of_file(name: &str, lines: &[&str]) -> Self {
+        let is_mixed = !is_of_kind(name, &DIFFS) && (holds_edit(lines) || is_marked(lines));
+        if is_mixed { Self::Mixed } else { Self::File }
+    }
+
+    /// The problem of a block of this name that is neither written nor done.
+    fn trouble(self, name: &str) -> BlockTrouble {
+        let what = match self {
+            Self::Mixed => "holds an edit that is not whole or has other lines above it",
+            Self::Conflict => "begins with the marker of a conflict, not with `<<<<<<< SEARCH`",
+            _ => "is an edit or a call for something else",
+        };
+        let otherwise = match self {
+            Self::Mixed | Self::Conflict => {
+                format!("as `[EDIT_FILE path=\"{name}\"]` if it is an edit of it")
+            }
+            _ => format!("without `{name}` above it if it is not"),
+        };
+        BlockTrouble::new(
+            format!("the block under `{name}` {what}, so it was neither written nor done"),
+            format!(
+                "send it as `[CREATE_FILE path=\"{name}\"]` if it is that file, and {otherwise}"
+            ),
+        )
+    }
+}
+
+const DIFFS: [&str; 2] = ["diff", "patch"];
+
+fn is_of_kind(name: &str, extensions: &[&str]) -> bool {
+    let extension = file_name::extension(name).unwrap_or_default();
+    extensions.contains(&extension.to_ascii_lowercase().as_str())
+}
+
+/// Returns true if an edit in one of the dialects begins on any of the lines.
+fn holds_edit(lines: &[&str]) -> bool {
+    let changes = |line: &str| line.starts_with(['+', '-']);
+    let last_tail = lines.iter().rposition(|line| search_replace::is_tail(line));
+    let last_change = lines.iter().rposition(|line| changes(line));
+    lines.iter().enumerate().any(|(at, line)| {
+        let is_head = search_replace::is_head(line) && last_tail.is_some_and(|tail| at < tail);
+        let is_hunk = (line.starts_with("@@ ") || trim_end(line) == "@@")
+            && last_change.is_some_and(|change| at < change)
+            && (lines.get(at + 1)).is_some_and(|next| next.starts_with(['+', '-', ' ']));
+        is_head || is_hunk || patch::begins(line)
+    })
+}
+
+/// Returns true if every line has the mark of a diff, and lines are added and removed.
+fn is_marked(lines: &[&str]) -> bool {
+    let begins = |mark: char| lines.iter().any(|line| line.starts_with(mark));
+    let is_marked = |line: &&str| is_blank(line) || line.starts_with(['+', '-', ' ']);
+    begins('+') && begins('-') && lines.iter().all(is_marked)
+}
+
+/// Returns true if nothing but other calls follows in the code block.
+fn is_whole(found: &BlockCandidate, lines: &[&str]) -> bool {
+    let next = code_fence::skip_blank(lines, found.span.end);
+    let is_closed = Fence::read(lines[found.span.end - 1]).is_some();
+    is_closed
+        || lines
+            .get(next)
+            .is_none_or(|line| code_fence::is_bare(line) || json::begins(lines, next))
+}
+
+/// Returns true if a command is about the file of this name.
+fn is_for(command: &Command, name: &str) -> bool {
+    let Ok(name) = RelPath::parse(&workspace_root::relative(name)) else {
+        return false;
+    };
+    let ends = |long: &RelPath, short: &RelPath| {
+        let rest = long.as_str().strip_suffix(short.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    let paths = command.changed_paths();
+    let mut paths = paths.into_iter().chain(command.path());
+    paths.any(|path| ends(path, &name) || ends(&name, path))
+}
+
+fn only_looks(command: &Command) -> bool {
+    command.selection().is_some()
+        || matches!(
+            command,
+            Command::GitStatus { .. } | Command::GitDiff { .. } | Command::ListFiles { .. }
+        )
 }

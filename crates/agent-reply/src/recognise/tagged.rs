@@ -252,6 +252,7 @@ fn around<'t>(scan: &Scan<'t>, tag: &TagLine<'t>, end: usize) -> Around<'t> {
         below: (scan.lines[end..].iter().find(is_text)).and_then(|line| Fence::read(line)),
         frame: scan.frames.open.map(|frame| frame.fence),
         escaped: tag.damage == Damage::Escaped,
+        first_number: None,
     }
 }
 

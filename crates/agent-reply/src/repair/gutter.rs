@@ -34,6 +34,33 @@ pub(crate) fn without_line_numbers<'a>(
         .collect()
 }
 
+/// The lines without the numbers before them that only blanks divide from the text, if they count
+/// up from 1 without a gap, as a printed listing has them.
+pub(crate) fn without_spaced_numbers<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
+    /// Fewer lines may count something themselves.
+    const ENOUGH: usize = 3;
+    let behind = |(line, number): (&&'a str, usize)| {
+        let text = line.trim_start_matches(' ');
+        let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+        let digits = &text[..text.len() - rest.len()];
+        (digits.parse() == Ok(number) && (rest.is_empty() || rest.starts_with(' '))).then_some(rest)
+    };
+    let rests: Vec<&str> = lines.iter().zip(1..).map(behind).collect::<Option<_>>()?;
+    let blanks = |rest: &&str| rest.len() - rest.trim_start_matches(' ').len();
+    let filled = || rests.iter().filter(|rest| !rest.trim().is_empty());
+    let gap = filled().map(blanks).min()?;
+    let text = |rest: &&'a str| rest.get(gap..).unwrap_or_default();
+    (filled().count() >= ENOUGH).then(|| rests.iter().map(text).collect())
+}
+
+/// The lines of code without what a page put between them: `Show more lines`.
+pub(crate) fn without_labels<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
+    let is_label =
+        |line: &&str| matches!(line.trim_end(), "Show more lines" | "Continue generating");
+    let kept = || lines.iter().copied().filter(|line| !is_label(line));
+    (lines.iter().any(is_label)).then(|| kept().collect())
+}
+
 /// The lines without those on which only a number stands, if every other line is one and they count
 /// up without a gap, as where a page has the numbers in a column of their own.
 pub(crate) fn without_number_lines<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {

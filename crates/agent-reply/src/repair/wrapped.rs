@@ -1,13 +1,14 @@
 //! A reply that a terminal or an editor wrapped at a column.
 //!
 //! A tag that goes on on the next line shows it, and is put together. In a body nobody can tell where
-//! a line went on, so a reply with a wrapped body is refused as a whole. What shows it is a line near
-//! the right edge that leaves a bracket or a quote open, with an unindented line below it: code goes
-//! on deeper than it began.
+//! a line went on, so a reply with a wrapped body is refused as a whole. What shows it are lines that
+//! end where the next word did not fit any more, and go on at the margin: code goes on deeper than it
+//! began. One is enough that reaches the edge itself and leaves a bracket or a quote open.
 
 use super::{Done, Mended, RepairedLines};
+use crate::line::has_word;
 use crate::tags::{self, Kind, Name};
-use crate::trim::{each_line, is_blank, trim, trim_end};
+use crate::trim::{each_line, trim, trim_end};
 
 /// Widths at which text is wrapped, the narrowest first.
 const WIDTHS: [usize; 5] = [72, 80, 100, 120, 132];
@@ -15,8 +16,14 @@ const WIDTHS: [usize; 5] = [72, 80, 100, 120, 132];
 /// The narrowest line that may have been cut off at its end.
 const NARROWEST: usize = 40;
 
-/// How far from the edge a line may end because the next word did not fit.
+/// How far from the edge a line with an open bracket may end because the next word did not fit.
 const RAGGED: usize = 20;
+
+/// Words with which something of its own begins at the margin.
+const BEGINNINGS: &str = "\
+    abstract async class const def enum export extern final fn for from func function if impl \
+    import interface let macro_rules! mod module namespace package private protected pub public \
+    return static struct trait try type typedef union unsafe use var while with";
 
 /// Puts tags together whose last part stands on the next line.
 pub(super) fn join_tags(text: &str) -> Mended {
@@ -78,10 +85,11 @@ pub(crate) fn width(text: &str) -> Option<usize> {
         start = end + 1;
     }
     longest = longest.max(text.len() - start);
-    if longest > WIDTHS[WIDTHS.len() - 1] {
+    let width = *WIDTHS.iter().find(|width| **width >= longest)?;
+    if longest < NARROWEST {
         return None;
     }
-    let mut signs = Vec::new();
+    let (mut certain, mut likely) = (0, 0);
     let mut is_in_body = false;
     let mut above = "";
     for line in each_line(text) {
@@ -99,27 +107,28 @@ pub(crate) fn width(text: &str) -> Option<usize> {
                 _ => {}
             }
         }
-        if is_in_body && goes_on(above, line) {
-            signs.push(above.len());
+        if is_in_body && above.len() >= NARROWEST && goes_on_at_margin(line) {
+            let is_open = is_open(above);
+            let is_full = above.len() == width;
+            let next = line.split_whitespace().next().map_or(0, str::len);
+            let is_indented = above.starts_with([' ', '\t']);
+            let is_near = is_indented && above.len() + 1 + next > width;
+            certain += usize::from(is_full && is_open);
+            likely +=
+                usize::from(is_near || (is_indented && is_open && above.len() + RAGGED > longest));
         }
         above = line;
     }
-    let is_near = |length: &&usize| **length + RAGGED > longest;
-    let certain = signs.iter().filter(is_near).count();
-    (certain > 1 && longest >= NARROWEST).then(|| {
-        *WIDTHS
-            .iter()
-            .find(|width| **width >= longest)
-            .unwrap_or(&longest)
-    })
+    (certain > 0 || likely > 1).then_some(width)
 }
 
-/// Returns true if a line of code was cut off at its end and goes on at the margin.
-fn goes_on(line: &str, next: &str) -> bool {
-    let is_indented = line.len() >= NARROWEST && line.starts_with([' ', '\t']);
-    let is_at_margin =
-        || !is_blank(next) && !next.starts_with([' ', '\t', ')', ']', '}', '<', '=', '>', '#']);
-    is_indented && is_at_margin() && is_open(line)
+/// Returns true if a line at the margin, or behind the blank at which it was broken, may be the rest
+/// of the one above it.
+fn goes_on_at_margin(line: &str) -> bool {
+    let text = line.strip_prefix(' ').unwrap_or(line);
+    let begins = |c: char| c.is_whitespace() || ")]}<=>#@/*-+|".contains(c);
+    let word = text.split_whitespace().next();
+    !text.starts_with(begins) && word.is_some_and(|word| !has_word(BEGINNINGS, word))
 }
 
 /// Returns true if a line opens a bracket or a quote that it does not close.
@@ -166,6 +175,10 @@ mod tests {
     #[test]
     fn a_wrapped_body_is_seen() {
         assert_eq!(width(WRAPPED), Some(80));
+        let comments = "[CREATE_FILE path=\"a.py\"]\ndef f():\n    # this comment is long enough that a terminal of eighty columns has to break\n it somewhere in the middle of it\n    # another long comment that goes on and on until the terminal has to break i\nt into two lines as well\n    return x\n[/CREATE_FILE]\n";
+        assert_eq!(width(comments), Some(80));
+        let replaced = "a.py\n<<<<<<< SEARCH\n    return x\n=======\n    return some_function_name(argument_one, argument_two, argument_three, argume\nnt_four)\n>>>>>>> REPLACE\n";
+        assert_eq!(width(replaced), Some(80));
         let long = format!("{WRAPPED}{}\n", "word ".repeat(40));
         assert_eq!(width(&long), None);
         let sound = WRAPPED

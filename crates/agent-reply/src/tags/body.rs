@@ -12,17 +12,17 @@
 //! - line numbers before every line that count up without a gap, in code only.
 //!
 //! Whatever goes is reported.
+//!
+//! Which fences only wrap a body.
+//!
+//! The kind of a file, as its name tells. It decides what may be taken off its lines.
 
 use std::borrow::Cow;
 
-use super::content::FileContent;
-use super::copy_button;
 use crate::code_fence::Fence;
 use crate::repair::{self, Divider};
+use crate::tags::copy_button;
 use crate::trim::is_blank;
-use fences::{Enclosed, enclosing};
-
-mod fences;
 
 /// The use of a body, which decides what may be taken off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub(crate) struct Around<'a> {
     pub(crate) frame: Option<Fence<'a>>,
     /// True if the tags arrived with backslashes before Markdown characters.
     pub(crate) escaped: bool,
+    /// The number in the file of the first line of the body, where the tag tells it.
+    pub(crate) first_number: Option<u32>,
 }
 
 /// How many quote marks in a row are taken off.
@@ -83,7 +85,7 @@ impl<'a> Body<'a> {
         body.remove_copy_button(place);
         let fenced = body.remove_fence(around, place);
         body.unescape = around.escaped && !fenced;
-        body.remove_line_numbers(place);
+        body.remove_line_numbers(around.first_number, place);
         body
     }
 
@@ -165,6 +167,11 @@ impl<'a> Body<'a> {
             let rest = self.lines[count..].to_vec();
             self.replace(rest, "removed the words of a copy button", count);
         }
+        let is_code = !matches!(place, BodyPlace::File(content) | BodyPlace::Part(content) if content != FileContent::Code);
+        if let Some(rest) = repair::without_labels(&self.lines).filter(|_| is_code) {
+            let count = self.lines.len() - rest.len();
+            self.replace(rest, "removed the words of a copy button", count);
+        }
     }
 
     /// Takes off an enclosing fence; says whether there was one.
@@ -187,15 +194,24 @@ impl<'a> Body<'a> {
         true
     }
 
-    fn remove_line_numbers(&mut self, place: BodyPlace) {
+    fn remove_line_numbers(&mut self, expected: Option<u32>, place: BodyPlace) {
+        let first = self.lines.first().and_then(|line| repair::numbered(line));
+        let is_expected = first.is_some_and(|(first, ..)| Some(first) == expected);
         // `1: "one",` may be an entry in some lines of code, and a tab divides columns.
         let dividers: &[Divider] = match place {
+            BodyPlace::Part(_) if is_expected => &Divider::ALL,
             BodyPlace::File(FileContent::Code) => &[Divider::Bar, Divider::Colon, Divider::Dot],
             BodyPlace::Part(FileContent::Code) => &[Divider::Bar],
             _ => return,
         };
-        let plain = repair::without_line_numbers(&self.lines, dividers);
-        if let Some(plain) = plain.or_else(|| repair::without_number_lines(&self.lines)) {
+        let is_file = matches!(place, BodyPlace::File(_));
+        let plain = match (&self.lines[..], first) {
+            ([_], Some((.., text))) if is_expected => Some(vec![text]),
+            (lines, _) => repair::without_line_numbers(lines, dividers)
+                .or_else(|| repair::without_number_lines(lines))
+                .or_else(|| repair::without_spaced_numbers(lines).filter(|_| is_file)),
+        };
+        if let Some(plain) = plain {
             let count = plain.len();
             self.replace(plain, "removed line numbers before every line", count);
         }
@@ -221,6 +237,188 @@ fn outer_lines(lines: &[&str]) -> Option<(usize, usize)> {
     let first = lines.iter().position(is_text)?;
     let last = lines.iter().rposition(is_text)?;
     Some((first, last))
+}
+
+impl Around<'_> {
+    /// Returns true if a pair of fences around all of the body can be no part of it.
+    fn may_wrap(&self, open: &Fence<'_>, place: BodyPlace) -> bool {
+        !place.is_part() || self.is_no_deeper(open)
+    }
+
+    /// Returns true if the first line of the body only opens what the line below the closing tag
+    /// closes.
+    fn may_open(&self, open: &Fence<'_>, place: BodyPlace) -> bool {
+        let is_closed_below = self
+            .below
+            .is_some_and(|below| below.closes(open) && below.is_like(open))
+            && !matches!((self.below, self.frame), (Some(below), Some(frame)) if below.closes(&frame));
+        match place {
+            BodyPlace::Part(content) => {
+                content != FileContent::Prose && is_closed_below && self.is_no_deeper(open)
+            }
+            _ => is_closed_below || !place.is_prose(),
+        }
+    }
+
+    /// Returns true if the last line of the body only closes what the line above the opening tag
+    /// opens.
+    fn may_close(&self, end: &Fence<'_>, place: BodyPlace) -> bool {
+        let Some(above) = self.above.filter(|above| end.closes(above)) else {
+            return false;
+        };
+        let is_closed_below = self.below.is_some_and(|below| below.closes(&above));
+        let may_be_its_own = place.is_part() || (place.is_prose() && is_closed_below);
+        !may_be_its_own
+    }
+
+    /// Returns true if a fence stands no deeper than the opening tag.
+    fn is_no_deeper(&self, fence: &Fence<'_>) -> bool {
+        let own = self.before_tag.rsplit('>').next().unwrap_or_default();
+        let indent = if is_blank(own) { own.len() } else { 0 };
+        fence.indent <= indent
+    }
+}
+
+/// Which fences enclose a body.
+enum Enclosed<'a> {
+    /// This one and the one that closes it.
+    Both(Fence<'a>),
+    /// Only the first line is a fence: its end is missing or stands after the closing tag.
+    First(Fence<'a>),
+    /// Only the last line is one: it was opened above the opening tag.
+    Last(Fence<'a>),
+}
+
+/// Looks at lines whose first and last are not blank.
+fn enclosing<'a>(lines: &[&'a str], place: BodyPlace) -> Option<Enclosed<'a>> {
+    let opens = lines.first().and_then(|line| Fence::read(line));
+    let ends = lines.last().and_then(|line| Fence::read(line));
+    if opens.is_none() && ends.is_none() {
+        return None;
+    }
+    let middle = lines.get(1..lines.len() - 1).unwrap_or_default();
+    let alone = !middle.iter().any(|line| Fence::read(line).is_some());
+    match (opens, ends) {
+        (Some(open), Some(end)) if lines.len() > 1 && end.closes(&open) => {
+            let whole = !place.is_part();
+            let own = match open.info.to_ascii_lowercase().as_str() {
+                "md" | "markdown" => true,
+                "" | "text" | "txt" | "plaintext" => whole,
+                _ => false,
+            };
+            let enclosed = alone || encloses(&open, middle);
+            let sure = if place.is_prose() {
+                own && enclosed
+            } else {
+                enclosed || matches!(place, BodyPlace::File(_))
+            };
+            sure.then_some(Enclosed::Both(open))
+        }
+        (Some(open), None) if alone => {
+            let markdown = matches!(open.info, "md" | "markdown");
+            (markdown || !place.is_prose()).then_some(Enclosed::First(open))
+        }
+        (None, Some(end)) if alone && end.info.is_empty() => Some(Enclosed::Last(end)),
+        _ => None,
+    }
+}
+
+/// Returns true if the fence that opened stays open throughout `middle`.
+///
+/// A fence with a language opens another block inside, and one without closes the innermost.
+/// Where Markdown's own rule, by which nothing nests, also has every fence closed, that rule wins.
+fn encloses(open: &Fence<'_>, middle: &[&str]) -> bool {
+    let fences = || middle.iter().filter_map(|line| Fence::read(line));
+    let mut flat = Some(*open);
+    for fence in fences() {
+        flat = match flat {
+            Some(current) if fence.closes(&current) => None,
+            None => Some(fence),
+            current => current,
+        };
+    }
+    if !fences().any(|fence| fence.closes(open)) {
+        return true;
+    }
+    // The last line of the body still follows: it closes what is open by then.
+    let flat_is_sound = flat.is_some();
+    let mut depth = 1_usize;
+    for fence in fences() {
+        depth = if fence.info.is_empty() {
+            depth - 1
+        } else {
+            depth + 1
+        };
+        if depth == 0 {
+            return false;
+        }
+    }
+    depth == 1 && (!flat_is_sound || matches!(open.info, "md" | "markdown"))
+}
+
+/// Kinds of files by what their lines look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileContent {
+    /// Code: no line of it begins with a fence or, a whole file through, with a number.
+    Code,
+    /// Words, or data that words are kept in: its lines may look like anything.
+    Prose,
+    /// Nobody knows what: fences do not belong to it, but numbers may.
+    Data,
+}
+
+impl FileContent {
+    /// The kind of a file with this name.
+    pub(crate) fn of(name: &str) -> Self {
+        const PROSE: &[&str] = &[
+            "md", "markdown", "mdx", "mdc", "mkd", "qmd", "rmd", "txt", "text", "rst", "adoc",
+            "org", "csv", "tsv", "yaml", "yml", "log", "prompt",
+        ];
+        const CODE: &[&str] = &[
+            "astro", "bash", "c", "cc", "cjs", "clj", "cmake", "cpp", "cs", "css", "cxx", "dart",
+            "erl", "ex", "exs", "fish", "fs", "go", "gradle", "graphql", "groovy", "h", "hcl",
+            "hh", "hpp", "hs", "htm", "html", "ini", "java", "jl", "js", "json", "jsonc", "jsx",
+            "kt", "kts", "less", "lua", "m", "mjs", "ml", "mm", "mts", "nim", "php", "pl", "pm",
+            "proto", "ps1", "py", "pyi", "r", "rb", "rs", "sass", "scala", "scss", "sh", "sql",
+            "svelte", "swift", "tf", "toml", "ts", "tsx", "vue", "xml", "zig", "zsh",
+        ];
+        let Some((_, extension)) = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty())
+        else {
+            return Self::Prose;
+        };
+        let is_in = |known: &[&str]| {
+            known
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(extension))
+        };
+        if is_in(PROSE) {
+            Self::Prose
+        } else if is_in(CODE) {
+            Self::Code
+        } else {
+            Self::Data
+        }
+    }
+}
+
+#[cfg(test)]
+mod content_tests {
+    use super::*;
+
+    #[test]
+    fn tells_by_the_extension() {
+        for (name, content) in [
+            ("main.rs", FileContent::Code),
+            ("A.PY", FileContent::Code),
+            ("README.md", FileContent::Prose),
+            ("Makefile", FileContent::Prose),
+            (".gitignore", FileContent::Prose),
+            ("users.dat", FileContent::Data),
+            ("case1.expected", FileContent::Data),
+        ] {
+            assert_eq!(FileContent::of(name), content, "{name}");
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,18 @@
 //! A tag and its body, turned into a typed command.
+//!
+//! Reads paths, ranges, numbers and words from the attributes and the body of a tag.
 
-mod values;
+use std::borrow::Cow;
 
-use super::attributes::{Attributes, Doubt};
-use super::body::{Around, BodyPlace};
-use super::name::Name;
-use super::{damage, harmless};
+use agent_protocol::unseen::is_stray;
+use agent_protocol::{Command, END_OF_FILE, Edit, PathProblem, RelPath, Selection};
+
 use crate::candidate::BlockTrouble;
-use crate::{changes, script, workspace_root};
-use agent_protocol::{Command, END_OF_FILE, Edit, PathProblem, Selection};
+use crate::tags::attributes::{Attributes, Doubt};
+use crate::tags::body::{Around, Body, BodyPlace, FileContent};
+use crate::tags::name::Name;
+use crate::tags::{damage, harmless};
+use crate::{changes, link, script, workspace_root};
 
 /// A command made of a tag.
 #[derive(Debug)]
@@ -233,6 +237,7 @@ impl Tag<'_> {
         let Some(start_line) = start else {
             return Err(self.trouble("`end_line` needs `start_line`"));
         };
+        self.around.first_number = start;
         let text = self.lines_of(&path, BodyPlace::Part);
         let edit = Edit::Lines {
             start_line,
@@ -257,6 +262,7 @@ impl Tag<'_> {
             Some(word) if word.trim().eq_ignore_ascii_case("end") => END_OF_FILE,
             Some(number) => self.parsed("line", &number)?,
         };
+        self.around.first_number = line.checked_add(1);
         let text = self.lines_of(&path, BodyPlace::Part);
         if text.is_empty() {
             return Err(self.trouble("there is no text to insert"));
@@ -344,7 +350,7 @@ impl Tag<'_> {
             script = straight;
             self.repairs
                 .push(("straightened curly quotes in a script", 1));
-        } else if damage::has_only_curly_quotes(&script) {
+        } else if script::has_only_curly_quotes(&script) {
             self.damage = Some("its quotes are curly, which a shell does not take for quotes");
         }
         if let Some(directory) = self.attributes.take(WORKING_DIRECTORY) {
@@ -377,4 +383,186 @@ fn seconds(text: &str) -> Option<u32> {
         _ => return None,
     };
     number.checked_mul(unit)
+}
+
+impl Tag<'_> {
+    /// The required path, which may also be all that stands in the body of a command without one.
+    fn path(&mut self) -> Result<RelPath, BlockTrouble> {
+        if !self.name.needs_body()
+            && self.attributes.peek(PATH).is_none()
+            && let Some(lines) = self.lines
+            && let [only] = lines
+        {
+            let path = self.unlinked(only.trim().trim_matches('`').to_owned());
+            return self.checked(&path);
+        }
+        self.path_named(PATH)
+    }
+
+    fn path_named(&mut self, names: &[&str]) -> Result<RelPath, BlockTrouble> {
+        match self.taken_path(names) {
+            Some(text) => self.checked(&text),
+            None => Err(self.trouble(format!("`{}` is missing", names[0]))),
+        }
+    }
+
+    fn checked(&mut self, text: &str) -> Result<RelPath, BlockTrouble> {
+        let path = RelPath::parse(&workspace_root::relative(text))
+            .map_err(|problem| unusable(&problem))?;
+        if RelPath::is_escaped(text) {
+            self.repairs.push(("read `\\_` in a path as `_`", 1));
+        }
+        Ok(path)
+    }
+
+    /// The required files.
+    fn files(&mut self) -> Result<Selection, BlockTrouble> {
+        let written = self.written_files();
+        match Selection::parse(&workspace_root::relative(&written)) {
+            Ok(selection) => Ok(selection),
+            Err(PathProblem::Empty) if written.trim().is_empty() => {
+                Err(self.trouble("`path` is missing"))
+            }
+            Err(problem) => Err(unusable(&problem)),
+        }
+    }
+
+    /// Files as they are written: in attributes, or one on a line of the body.
+    fn written_files(&mut self) -> String {
+        let mut lines = self.attributes.take_all(PATHS);
+        if lines.is_empty() {
+            let body = self.words();
+            let line = |line: &str| {
+                let line = line.trim();
+                let line = line.strip_prefix("- ").unwrap_or(line);
+                line.trim().trim_matches('`').to_owned()
+            };
+            lines.extend(body.lines().map(line));
+        }
+        self.unlinked(lines.join("\n"))
+    }
+
+    /// The value of an attribute that names a place, without what a page made of it.
+    fn taken_path(&mut self, names: &[&str]) -> Option<String> {
+        let text = self.attributes.take(names)?;
+        Some(self.unlinked(text))
+    }
+
+    /// Paths as they were before a page made links of them, or put what nobody sees around them.
+    fn unlinked(&mut self, text: String) -> String {
+        if text.starts_with(is_stray) || text.ends_with(is_stray) {
+            self.repairs
+                .push(("removed invisible characters around a path", 1));
+        }
+        match link::undone(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(plain) => {
+                self.repairs
+                    .push(("read a link as the path that it shows", 1));
+                plain
+            }
+        }
+    }
+
+    /// Files and directories, where none means the whole workspace.
+    fn places(&mut self, names: &[&str]) -> Result<Option<Selection>, BlockTrouble> {
+        match self.taken_path(names) {
+            Some(text) => Selection::parse_directory(&workspace_root::relative(&text))
+                .map_err(|problem| self.trouble(problem.to_string())),
+            None => Ok(None),
+        }
+    }
+
+    /// A directory, where none means the whole workspace.
+    fn directory(&mut self) -> Result<Option<RelPath>, BlockTrouble> {
+        match self.taken_path(DIRECTORY) {
+            Some(text) => RelPath::parse_directory(&workspace_root::relative(&text))
+                .map_err(|problem| self.trouble(problem.to_string())),
+            None => Ok(None),
+        }
+    }
+
+    /// The lines that are meant, from 1: `start_line` and `end_line`, or `lines="3-7"`.
+    fn range(&mut self) -> Result<(Option<u32>, Option<u32>), BlockTrouble> {
+        let (start, end) = match self.attributes.take(&["lines", "range", "linerange"]) {
+            Some(range) => {
+                let (start, end) = range
+                    .split_once(['-', ':', ','])
+                    .unwrap_or((&range, &range));
+                let start = self.parsed("lines", start)?;
+                let range = (Some(start), Some(self.parsed("lines", end)?));
+                let (start, end) = (self.number(START)?, self.number(END)?);
+                let differs = |one: Option<u32>, other| one.is_some() && one != other;
+                if differs(start, range.0) || differs(end, range.1) {
+                    return Err(self.trouble("its attributes name different lines"));
+                }
+                range
+            }
+            None => (self.number(START)?, self.number(END)?),
+        };
+        if start == Some(0) || end == Some(0) {
+            return Err(self.trouble("lines are counted from 1"));
+        }
+        if let (Some(start), Some(end)) = (start, end)
+            && end < start
+        {
+            return Err(self.trouble(format!("line {end} stands before line {start}")));
+        }
+        Ok((start, end))
+    }
+
+    fn number(&mut self, names: &[&str]) -> Result<Option<u32>, BlockTrouble> {
+        match self.attributes.take(names) {
+            Some(text) => self.parsed(names[0], &text).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn parsed(&self, name: &str, text: &str) -> Result<u32, BlockTrouble> {
+        text.trim().parse().map_err(|_| {
+            let name = match name {
+                "startline" => "start_line",
+                "endline" => "end_line",
+                other => other,
+            };
+            self.trouble(format!("`{name}=\"{text}\"` is not a line number"))
+        })
+    }
+
+    fn flag(&mut self, names: &[&str]) -> Result<bool, BlockTrouble> {
+        let flag = self.attributes.take_flag(names);
+        flag.map_err(|name| self.trouble(format!("`{name}` is `true` or `false`")))
+    }
+
+    fn text(&mut self, place: BodyPlace) -> String {
+        let mut body = Body::new(self.lines.unwrap_or_default(), self.around, place);
+        let text = body.text();
+        self.repairs.append(&mut body.repairs);
+        text
+    }
+
+    /// The text for a file, and what a page did to it.
+    fn lines_of(&mut self, path: &RelPath, place: fn(FileContent) -> BodyPlace) -> String {
+        let name = path.file_name();
+        let text = self.text(place(FileContent::of(name)));
+        self.damage = damage::seen(name, &text, self.attributes.curly > 0);
+        text
+    }
+
+    fn words(&mut self) -> String {
+        self.text(BodyPlace::Words).trim().to_owned()
+    }
+
+    /// The body, or what stands in its place in the tag.
+    fn summary(&mut self) -> String {
+        match self.words() {
+            words if words.is_empty() => {
+                let given = self
+                    .attributes
+                    .take(&["summary", "message", "text", "output"]);
+                given.unwrap_or_default().trim().to_owned()
+            }
+            words => words,
+        }
+    }
 }

@@ -3,7 +3,8 @@
 //! A page that renders text takes the indentation of lines and makes quotes curly. The file is
 //! written as it came, and the model is told. Only what no sound file has counts.
 
-use super::content::FileContent;
+use super::body::FileContent;
+use crate::script::has_only_curly_quotes;
 
 /// The damage, in words that follow the name of a command.
 pub(super) fn seen(name: &str, text: &str, has_curly_tag: bool) -> Option<&'static str> {
@@ -13,13 +14,6 @@ pub(super) fn seen(name: &str, text: &str, has_curly_tag: bool) -> Option<&'stat
     let is_code = FileContent::of(name) == FileContent::Code;
     (has_curly_tag && is_code && has_only_curly_quotes(text))
         .then_some("its quotes became curly on a page, and it was written so")
-}
-
-/// Returns true if no quote of a kind is straight, as after a page that turns them all.
-pub(super) fn has_only_curly_quotes(text: &str) -> bool {
-    let double = text.contains(['\u{201c}', '\u{201d}']) && !text.contains('"');
-    let single = text.contains(['\u{2018}', '\u{2019}']) && !text.contains(['\'', '"']);
-    double || single
 }
 
 fn is_python(name: &str) -> bool {

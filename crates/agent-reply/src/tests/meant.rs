@@ -478,3 +478,49 @@ fn numbers_count_on_over_what_is_not_done() {
         }
     );
 }
+
+#[test]
+fn what_looks_like_work_and_was_not_done_keeps_the_session_open() {
+    for text in [
+        "I write it:\n\ncat > x.py <<'EOF'\nprint(1)\nEOF\n",
+        "````text\ncat <<EOF > x.py\nprint(1)\nEOF\n",
+        "```bash\necho 'print(1)' > x.py\n```\n",
+        "```diff\n-    y = x + 1\n+    y = x + 9\n```\n",
+        "| 1 | [CREATE_FILE path=\"a\"] |\n",
+        "{\"tool\": \"run\", \"command\": \"echo \u{201c}a b\u{201d}\"}\n",
+    ] {
+        read(&format!("{text}{DONE}{END}"), &["DONE"], &[1]);
+    }
+    // Only shown, where nothing says that the work is done.
+    for text in [
+        "Do not write it like this:\n\ncat > x.py <<'EOF'\nprint(1)\nEOF\n",
+        "```diff\n-    y = x + 1\n+    y = x + 9\n```\n",
+    ] {
+        let run = run("true");
+        read(&format!("{text}{run}{END}"), &["RUN_COMMAND"], &[]);
+    }
+    // The block ends with its fence, so that nothing below it seems to be cut.
+    let shell = "```bash\ncat > x.py <<'EOF'\nprint(1)\nEOF\n```\nThat is all.\n";
+    let reply = read(&format!("[READ_FILE path=a]\n{shell}"), &["READ_FILE"], &[]);
+    assert_eq!(reply.cut, None);
+    // A here-document without its end, and one in a program.
+    for text in [
+        "Use cat > x.py <<EOF for that.\n",
+        "```rust\n// cat > x.py <<EOF\n// EOF\n```\n",
+    ] {
+        let reply = read(&format!("{text}{DONE}{END}"), &["DONE"], &[]);
+        assert!(reply.issues.is_empty(), "{reply:#?}");
+    }
+}
+
+#[test]
+fn a_keycap_before_a_tag_is_decoration() {
+    let text = "1\u{fe0f}\u{20e3} [CREATE_FILE path=\"a.txt\"]\nx\n[/CREATE_FILE]\n";
+    read(text, &["CREATE_FILE"], &[]);
+}
+
+#[test]
+fn the_schema_of_a_tool_is_no_call() {
+    let text = "```json\n{\"name\": \"list_files\", \"description\": \"Lists\", \"parameters\": {\"type\": \"object\", \"properties\": {}}}\n```\n";
+    read(text, &[], &[]);
+}

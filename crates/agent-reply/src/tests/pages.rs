@@ -206,3 +206,63 @@ fn a_call_that_may_be_data_is_told_where_nothing_else_is_asked() {
         case(&shown, &[STATUS]);
     }
 }
+
+#[test]
+fn numbers_and_labels_between_the_lines_of_code_are_not_written() {
+    let code = "import os\n\nx = 1\n    y = 2\n";
+    let numbered = |write: &dyn Fn(usize, &str) -> String| -> String {
+        let lines = code.lines().zip(1..);
+        lines.map(|(line, number)| write(number, line)).collect()
+    };
+    for body in [
+        numbered(&|number, line| format!("{number}: {line}\n")),
+        numbered(&|number, line| format!("{number:2}  {line}\n")),
+        numbered(&|number, line| format!("{number}\n{line}\n")),
+        "import os\nShow more lines\n\nx = 1\nContinue generating\n    y = 2\n".to_owned(),
+    ] {
+        case(
+            &format!("[CREATE_FILE path=\"a.py\"]\n{body}[/CREATE_FILE]\n"),
+            &[create("a.py", code)],
+        );
+        case(
+            &format!("a.py\n```python\n{body}```\n"),
+            &[shown_file("a.py", code)],
+        );
+    }
+    let words = "1  one\n2  two\n3  three\n";
+    case(
+        &format!("[CREATE_FILE path=\"a.txt\"]\n{words}[/CREATE_FILE]\n"),
+        &[create("a.txt", words)],
+    );
+}
+
+#[test]
+fn the_numbers_of_the_lines_that_are_replaced_are_not_written() {
+    let edit = |text: &str| Command::EditFile {
+        path: path("a.py"),
+        edit: agent_protocol::Edit::Lines {
+            start_line: 6,
+            end_line: 7,
+            text: text.to_owned(),
+        },
+    };
+    let tag = "[EDIT_FILE path=\"a.py\" start_line=\"6\" end_line=\"7\"]";
+    case(
+        &format!("{tag}\n6:     y = 9\n7:     return y\n[/EDIT_FILE]\n"),
+        &[edit("    y = 9\n    return y\n")],
+    );
+    case(&format!("{tag}\n6: x\n[/EDIT_FILE]\n"), &[edit("x\n")]);
+    // Numbers of other lines are entries.
+    case(
+        &format!("{tag}\n1: \"one\",\n2: \"two\",\n[/EDIT_FILE]\n"),
+        &[edit("1: \"one\",\n2: \"two\",\n")],
+    );
+    case(
+        "[INSERT_TEXT path=\"a.py\" line=\"5\"]\n6: x = 1\n7: y = 2\n[/INSERT_TEXT]\n",
+        &[Command::InsertText {
+            path: path("a.py"),
+            line: 5,
+            text: "x = 1\ny = 2\n".to_owned(),
+        }],
+    );
+}

@@ -71,6 +71,12 @@ impl<'a> Call<'a> {
         let nested = table::NESTED
             .split(' ')
             .find_map(|key| Some((key, object.get(key).and_then(nested)?)));
+        let describes =
+            |nested: &Map<String, Value>| nested.get("properties").is_some_and(Value::is_object);
+        if nested.as_ref().is_some_and(|(_, nested)| describes(nested)) {
+            // The schema of a tool, which no call has.
+            return None;
+        }
         // Data has a name and an `input`, and what describes a tool has `parameters`.
         let is_data = matches!(nested, Some(("input" | "parameters" | "params", _)))
             && matches!(key, "name" | "action")
