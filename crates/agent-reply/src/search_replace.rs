@@ -83,6 +83,11 @@ pub(super) fn is_conflict(line: &str) -> bool {
     is_conflict_marker(line) && line.starts_with('<') && !is_head(line)
 }
 
+/// Returns true if the line divides the two parts of a block.
+pub(super) fn is_divider(line: &str) -> bool {
+    divider(line, 0).is_some()
+}
+
 /// The blocks in the body of a command that names the file itself; `None` without any.
 pub(super) fn parse_body(body: &str) -> Option<Result<Vec<Replacement>, BlockTrouble>> {
     let lines: Vec<&str> = body.lines().collect();

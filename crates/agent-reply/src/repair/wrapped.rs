@@ -5,8 +5,11 @@
 //! end where the next word did not fit any more, and go on at the margin: code goes on deeper than it
 //! began. One is enough that reaches the edge itself and leaves a bracket or a quote open.
 
+use std::collections::HashSet;
+
 use super::{Done, Mended, RepairedLines};
 use crate::line::has_word;
+use crate::search_replace;
 use crate::tags::{self, Kind, Name};
 use crate::trim::{each_line, trim, trim_end};
 
@@ -90,36 +93,54 @@ pub(crate) fn width(text: &str) -> Option<usize> {
         return None;
     }
     let (mut certain, mut likely) = (0, 0);
-    let mut is_in_body = false;
+    let mut part = BodyPart::Outside;
+    let mut searched = HashSet::new();
     let mut above = "";
     for line in each_line(text) {
-        if matches!(
-            line.as_bytes().first(),
-            Some(b'[' | b'<' | b'>' | b'+' | b'-')
-        ) {
-            match tags::read(0, line).map(|tag| tag.kind) {
-                Some(Kind::Open {
-                    name, inline: None, ..
-                }) => is_in_body = name.needs_body(),
-                Some(Kind::Close { .. }) => is_in_body = false,
-                _ if crate::search_replace::is_head(line) => is_in_body = true,
-                _ if crate::search_replace::is_tail(line) => is_in_body = false,
-                _ => {}
-            }
+        if let Some(b'[' | b'<' | b'>' | b'+' | b'-' | b'=') = line.as_bytes().first() {
+            part = part.after(line);
         }
-        if is_in_body && above.len() >= NARROWEST && goes_on_at_margin(line) {
+        let may_go_on = above.len() >= NARROWEST && goes_on_at_margin(line);
+        if part == BodyPart::Searched && line.len() >= NARROWEST {
+            searched.insert(line);
+        }
+        if part == BodyPart::New && may_go_on && !searched.contains(above) {
             let is_open = is_open(above);
-            let is_full = above.len() == width;
             let next = line.split_whitespace().next().map_or(0, str::len);
             let is_indented = above.starts_with([' ', '\t']);
-            let is_near = is_indented && above.len() + 1 + next > width;
-            certain += usize::from(is_full && is_open);
-            likely +=
-                usize::from(is_near || (is_indented && is_open && above.len() + RAGGED > longest));
+            let is_near = above.len() + 1 + next > width;
+            let is_ragged = is_open && above.len() + RAGGED > longest;
+            certain += usize::from(above.len() == width && is_open);
+            likely += usize::from(is_indented && (is_near || is_ragged));
         }
         above = line;
     }
     (certain > 0 || likely > 1).then_some(width)
+}
+
+/// The part of a command that a line belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BodyPart {
+    Outside,
+    /// A text to look for: the file tells if it was wrapped, and its lines in the new text with it.
+    Searched,
+    New,
+}
+
+impl BodyPart {
+    /// The part that goes on below a line.
+    fn after(self, line: &str) -> Self {
+        match tags::read(0, line).map(|tag| tag.kind) {
+            Some(Kind::Open {
+                name, inline: None, ..
+            }) if name.needs_body() => Self::New,
+            Some(Kind::Open { .. } | Kind::Close { .. }) => Self::Outside,
+            _ if search_replace::is_head(line) => Self::Searched,
+            _ if search_replace::is_tail(line) => Self::Outside,
+            _ if self == Self::Searched && search_replace::is_divider(line) => Self::New,
+            _ => self,
+        }
+    }
 }
 
 /// Returns true if a line at the margin, or behind the blank at which it was broken, may be the rest
@@ -179,6 +200,9 @@ mod tests {
         assert_eq!(width(comments), Some(80));
         let replaced = "a.py\n<<<<<<< SEARCH\n    return x\n=======\n    return some_function_name(argument_one, argument_two, argument_three, argume\nnt_four)\n>>>>>>> REPLACE\n";
         assert_eq!(width(replaced), Some(80));
+        // Whether a SEARCH was wrapped, the file tells.
+        let searched = "a.py\n<<<<<<< SEARCH\n    return some_function_name(argument_one, argument_two, argument_three, argume\nnt_four)\n=======\n    return some_function_name(argument_one, argument_two, argument_three, argume\nnt_four)\n    pass\n>>>>>>> REPLACE\n";
+        assert_eq!(width(searched), None);
         let long = format!("{WRAPPED}{}\n", "word ".repeat(40));
         assert_eq!(width(&long), None);
         let sound = WRAPPED
