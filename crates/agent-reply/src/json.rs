@@ -182,7 +182,7 @@ impl JsonQuotes {
         let near = lines[at..].iter().take(4);
         let mut characters = near
             .flat_map(|line| line.chars())
-            .filter(|character| !character.is_ascii_whitespace());
+            .filter(|character| !character.is_whitespace());
         let first = characters.next();
         let is_list = first == Some('[');
         if is_list && characters.next() != Some('{') {
@@ -258,7 +258,7 @@ fn rest_of(lines: &[&str], line: usize, column: usize) -> RestOfLine {
     if column == 0 {
         return RestOfLine::Nothing;
     }
-    let next = rest.trim_start_matches([' ', '\t', ',', ';']);
+    let next = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
     if next.is_empty() {
         RestOfLine::Nothing
     } else if next.starts_with(['{', '[']) {

@@ -340,3 +340,9 @@ fn data_and_prose_in_curly_quotes_stay() {
         curly("{\u{201c}tool\u{201d}: \u{201c}say \u{201c}hi\u{201d} now\u{201d}}").unwrap();
     assert!(matches!(broken.items[..], [CandidateItem::Problem { .. }]));
 }
+
+#[test]
+fn a_return_behind_a_value_is_white_space() {
+    let text = "{\r\n\"tool\": \"read_file\", \"path\": \"a\"\r\n}\r\nThat is\nall.\n";
+    assert_eq!(scan(&text.replace("\r\n", "\r\u{a0}\n")).len(), 1);
+}
