@@ -100,11 +100,11 @@ pub(crate) fn width(text: &str) -> Option<usize> {
         if let Some(b'[' | b'<' | b'>' | b'+' | b'-' | b'=') = line.as_bytes().first() {
             part = part.after(line);
         }
-        let may_go_on = above.len() >= NARROWEST && goes_on_at_margin(line);
         if part == BodyPart::Searched && line.len() >= NARROWEST {
             searched.insert(line);
         }
-        if part == BodyPart::New && may_go_on && !searched.contains(above) {
+        let is_new = part == BodyPart::New && above.len() >= NARROWEST;
+        if is_new && goes_on_at_margin(line) && !searched.contains(above) {
             let is_open = is_open(above);
             let next = line.split_whitespace().next().map_or(0, str::len);
             let is_indented = above.starts_with([' ', '\t']);
@@ -148,8 +148,8 @@ impl BodyPart {
 fn goes_on_at_margin(line: &str) -> bool {
     let text = line.strip_prefix(' ').unwrap_or(line);
     let begins = |c: char| c.is_whitespace() || ")]}<=>#@/*-+|".contains(c);
-    let word = text.split_whitespace().next();
-    !text.starts_with(begins) && word.is_some_and(|word| !has_word(BEGINNINGS, word))
+    let is_own = |word| has_word(BEGINNINGS, word);
+    !text.starts_with(begins) && !text.split_whitespace().next().is_none_or(is_own)
 }
 
 /// Returns true if a line opens a bracket or a quote that it does not close.
