@@ -11,7 +11,7 @@
 //! | 3 | lines between a tag and its closing tag | the body, whatever they look like |
 //! | 4 | results that the model made up | nothing that changes or runs something |
 //! | 5 | a code block under a path | that file; an edit only if it is one of it from its first line on |
-//! | 6 | a shell block that writes files, a string or here-document in code | content |
+//! | 6 | a shell block or here-document that writes files, a diff without a place, a string in code | content |
 //! | 7 | a sound block of another dialect | itself, across lines that look like tags |
 //! | 8 | a block that is not sound and reaches over a tag | itself up to that tag |
 //! | 9 | of several dialects on one line: envelope, diff, JSON, XML, tokens, SEARCH/REPLACE | the first |
