@@ -173,6 +173,15 @@ impl JsonQuotes {
         }
     }
 
+    /// Returns true if a quote begins with this byte.
+    fn is_quote_at(self, bytes: &[u8], at: usize) -> bool {
+        match self {
+            Self::Straight => bytes[at] == b'"',
+            // U+201C to U+201F in UTF-8.
+            Self::Curly => matches!(bytes[at..], [0xe2, 0x80, 0x9c..=0x9f, ..]),
+        }
+    }
+
     /// Returns true if the line begins with what a plan or a call begins with: `{"`, `[{` or a
     /// bracket alone over one of these.
     fn may_begin(self, lines: &[&str], at: usize) -> bool {
@@ -204,25 +213,29 @@ impl JsonQuotes {
             if is_outside && (code_fence::is_bare(line) || code_fence::is_tag(line)) {
                 return JsonExtent::Fenced(index);
             }
-            let mut characters = line[from..].char_indices().peekable();
-            while let Some((at, character)) = characters.next() {
-                match character {
-                    '\\' if in_string => {
-                        characters.next();
-                    }
-                    _ if self.is_quote(character) => in_string = !in_string,
+            let bytes = line.as_bytes();
+            let mut at = from;
+            while let Some(byte) = bytes.get(at) {
+                match byte {
+                    b'\\' if in_string => at += 1,
+                    _ if self.is_quote_at(bytes, at) => in_string = !in_string,
                     _ if in_string => {}
-                    '/' if characters.peek().is_some_and(|(_, next)| *next == '/') => break,
-                    '{' | '[' => depth += 1,
-                    '}' | ']' => depth = depth.saturating_sub(1),
-                    _ => continue,
+                    b'/' if bytes.get(at + 1) == Some(&b'/') => break,
+                    b'{' | b'[' => {
+                        depth += 1;
+                        if depth > MAX_DEPTH {
+                            return JsonExtent::Invalid;
+                        }
+                    }
+                    b'}' | b']' => {
+                        depth = depth.saturating_sub(1);
+                        if depth == 0 {
+                            return JsonExtent::Closed((index, at + 1));
+                        }
+                    }
+                    _ => {}
                 }
-                if depth > MAX_DEPTH {
-                    return JsonExtent::Invalid;
-                }
-                if depth == 0 && matches!(character, '}' | ']') && !in_string {
-                    return JsonExtent::Closed((index, from + at + 1));
-                }
+                at += 1;
             }
         }
         JsonExtent::Open { lines: lines.len() }
