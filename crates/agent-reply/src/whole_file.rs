@@ -281,6 +281,8 @@ pub(crate) fn named<'a>(
     after: usize,
     fence: &Fence<'a>,
 ) -> Option<NamedBlock<'a>> {
+    // A command may have begun within a block whose end is known already.
+    let after = after.min(at);
     let language = fence.info.split([' ', ':', '{']).next().unwrap_or_default();
     if let Some(text) = file_name::in_info(fence.info) {
         return is_taken(language, text).then_some(NamedBlock {
@@ -672,5 +674,12 @@ mod tests {
             find_all(&["/etc/passwd", "```", "x", "```"])[0].items[0],
             CandidateItem::Problem { .. }
         ));
+    }
+
+    #[test]
+    fn a_block_within_one_whose_end_is_known_is_named_by_itself() {
+        let lines = ["```html", "<!-- file: a.html -->", "x", "```"];
+        let fence = Fence::read(lines[0]).unwrap();
+        assert_eq!(named(&lines, 0, 3, &fence).unwrap().text, "a.html");
     }
 }

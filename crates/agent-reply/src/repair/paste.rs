@@ -87,7 +87,7 @@ fn repeats(lines: &[&str], before: usize, at: usize) -> bool {
     let bracketed = once.iter().flat_map(|line| without_list_mark(line).bytes());
     length >= MIN_LINES
         && whole == rest
-        && !cut.is_empty()
+        && !matches!(*cut, "" | "+" | "-" | " ")
         && complete.starts_with(cut)
         && complete.len() > cut.len()
         && bytes().filter(is_solid).count() >= MIN_BYTES
@@ -204,5 +204,12 @@ mod tests {
         let block = "    assert_eq!(first(1), 1);\n    assert_eq!(second(2), 2);\n    third(3);\n";
         let text = format!("{TOP}{}[/CREATE_FILE]\n", block.repeat(3));
         assert_eq!(mended(&text), None);
+    }
+
+    #[test]
+    fn a_bare_mark_is_no_line_that_was_cut() {
+        let part = "+    value of the first one\n+    }\n+    value of the second one\n";
+        let text = format!("--- a/f\n+++ b/f\n@@ -1 +1,8 @@\n-a\n{part}+\n{part}+x\n");
+        assert_eq!(repair(&text), None);
     }
 }
