@@ -162,11 +162,19 @@ impl Conversation<'_> {
             && let Some(snapshot) = self.checkpoint_part(known, &named_by(steps))
         {
             let reach = Reach::Named;
-            return Some(Before { snapshot, reach });
+            return Some(Before {
+                snapshot,
+                reach,
+                original: None,
+            });
         }
         let snapshot = self.checkpoint_all(steps)?;
         let reach = Reach::Whole;
-        Some(Before { snapshot, reach })
+        Some(Before {
+            snapshot,
+            reach,
+            original: None,
+        })
     }
 
     fn look_after(
@@ -230,7 +238,7 @@ impl Conversation<'_> {
             let after = self.look_after(before, steps, results)?;
             Some((self.leave_others(before, after, covered.as_ref()), after))
         });
-        let Some((before, after)) = around else {
+        let Some((covering, after)) = around else {
             let record = Record::Uncovered { sequence: round };
             return self.journal.append(&[record], Sync::Later);
         };
@@ -241,6 +249,7 @@ impl Conversation<'_> {
         };
         self.journal.append(&[record], Sync::Later)?;
         let hooks = self.checkpoints.hooks.take();
+        let before = covering.snapshot;
         self.report(before, after, hooks);
         if before != after {
             self.checkpoints.changed = self.changed_between(&before, &after);
@@ -248,6 +257,7 @@ impl Conversation<'_> {
                 round,
                 before,
                 after,
+                original: covering.original,
             });
         }
         Ok(())
@@ -446,15 +456,19 @@ impl Conversation<'_> {
         wanted.needed.extend(self.known());
         if let Some(latest) = self.session.checkpoints.back() {
             wanted.needed.extend([latest.before, latest.after]);
+            wanted.needed.extend(latest.original);
         }
         sessions.sort_by_key(|session| std::cmp::Reverse(session.updated_at));
         let now = now();
         for session in sessions.iter().filter(|one| needs_checkpoints(one, now)) {
             wanted.handy.extend(kept_known(&self.agent.store, session));
-            let rounds = session.checkpoints.iter().rev();
-            wanted
-                .rounds
-                .extend(rounds.map(|round| [round.before, round.after]));
+            for round in session.checkpoints.iter().rev() {
+                let befores = [Some(round.before), round.original];
+                let befores = befores.into_iter().flatten();
+                wanted
+                    .rounds
+                    .extend(befores.map(|before| [before, round.after]));
+            }
         }
         Ok(wanted)
     }

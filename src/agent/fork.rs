@@ -133,6 +133,7 @@ impl Agent {
         };
         let begun = Record::Round {
             session: Box::new(session.clone()),
+            marked: false,
         };
         journal.append(&[forked, begun], Sync::Now)?;
         let mut conversation: Conversation<'_> = self.conversation(session, journal);

@@ -169,7 +169,10 @@ impl<'a> Conversation<'a> {
         let mut records = Vec::new();
         if is_behind {
             let session = Box::new(self.session.clone());
-            records.push(Record::Round { session });
+            records.push(Record::Round {
+                session,
+                marked: false,
+            });
         }
         let missing = recovered.missing.unwrap_or(MissingRecords::ActedOn);
         records.push(Record::Truncated { missing });

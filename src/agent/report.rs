@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::protocol::obeyed::{
     OTHER_CONFIGURATION, OTHER_CONFIGURATION_ENDS, TOOL_CONFIGURATION, WORKFLOWS,
 };
-use crate::protocol::{Bounded, Event, OutwardLink};
+use crate::protocol::{Bounded, Event, OutwardLink, RelPath};
 use crate::repositories;
 
 /// How many of a kind are told.
@@ -62,10 +62,17 @@ struct Report {
 
 impl Report {
     /// Sorts a change in; `target` is where a link leads.
-    fn add(&mut self, workspace: &Path, change: &SnapshotChange, target: Option<&Path>) {
+    fn add(
+        &mut self,
+        workspace: &Path,
+        linked_from_home: &[RelPath],
+        change: &SnapshotChange,
+        target: Option<&Path>,
+    ) {
         let path = text_of(&change.path);
         let is_left = change.after.is_some_and(|node| !node.is_directory());
-        if is_left && is_obeyed(&change.path) {
+        let is_linked = |linked: &RelPath| change.path.starts_with(linked.as_str());
+        if is_left && (is_obeyed(&change.path) || linked_from_home.iter().any(is_linked)) {
             self.obeyed.push(path.clone());
         }
         if let Some(target) = target {
@@ -158,6 +165,7 @@ impl Conversation<'_> {
     ) -> Result<Report> {
         let workspace = self.agent.workspace.path();
         let repositories = self.checkpoints.repositories.clone();
+        let linked_from_home = self.agent.manner.permit.policy.linked_from_home.clone();
         let store = self.store()?;
         let mut report = Report::default();
         let mut made = BTreeSet::new();
@@ -167,7 +175,8 @@ impl Conversation<'_> {
                 _ => None,
             };
             let target = target.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-            report.add(workspace, &change, target.as_deref().map(Path::new));
+            let target = target.as_deref().map(Path::new);
+            report.add(workspace, &linked_from_home, &change, target);
             let is_directory = change.after.is_some_and(|node| node.is_directory());
             let directory = if is_directory {
                 Some(change.path.as_path())
@@ -202,6 +211,7 @@ impl Conversation<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checkpoint::ChangeKind;
 
     #[test]
     fn a_link_leads_out_by_its_words() {
@@ -212,6 +222,30 @@ mod tests {
         assert!(case("a", "b/../../x") && case("a", "/w/../etc") && case("a", "/wide"));
         assert!(!case("a", "b") && !case("a/b", "../x") && !case("a", "/w/x"));
         assert!(!case("a/b/c", "../../x/./y"));
+    }
+
+    #[test]
+    fn what_a_dotfile_of_the_home_leads_to_is_told() {
+        let linked = [RelPath::parse("dot/bashrc").unwrap()];
+        let told = |path: &str, linked: &[RelPath]| {
+            let change = SnapshotChange {
+                path: path.into(),
+                kind: ChangeKind::Created,
+                before: None,
+                after: Some(Node::File {
+                    content: blake3::hash(b""),
+                    size: 0,
+                    mode: 0o644,
+                }),
+            };
+            let mut report = Report::default();
+            report.add(Path::new("/w"), linked, &change, None);
+            report.obeyed
+        };
+        assert_eq!(told("dot/bashrc", &linked), ["dot/bashrc"]);
+        assert_eq!(told("dot/bashrc/x", &linked), ["dot/bashrc/x"]);
+        assert!(told("dot/bashrc2", &linked).is_empty());
+        assert!(told("dot/bashrc", &[]).is_empty());
     }
 
     #[test]

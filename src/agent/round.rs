@@ -253,6 +253,7 @@ impl Conversation<'_> {
         self.session.updated_at = now();
         let record = Record::Round {
             session: Box::new(self.session.clone()),
+            marked: false,
         };
         self.record(&[record])?;
         self.agent.store.save(&self.session)

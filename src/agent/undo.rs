@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use super::Agent;
 use crate::checkpoint::{
-    CheckpointStore, Conflict, ConflictReason, Force, KeepAside, Node, PartialTurn, Reach,
+    CheckpointStore, Conflict, ConflictReason, Force, KeepAside, Node, PartialTurn, Reach, Reason,
     RestorePlan, RestoreStep, Restored, Snapshot, Turn,
 };
 use crate::error::{Error, Result};
@@ -78,8 +78,7 @@ impl Agent {
         let plan = &reversal.plan;
         let has_work = !plan.steps.is_empty() || !plan.already.is_empty();
         if !has_work && !plan.conflicts.is_empty() {
-            let is_beyond_force = |one: &Conflict| matches!(one.why, ConflictReason::NotCovered(_));
-            if plan.conflicts.iter().all(is_beyond_force) {
+            if plan.conflicts.iter().all(Conflict::is_beyond_force) {
                 return Err(self.not_covered(id, &reversal));
             }
             if force == Force::Skip {
@@ -149,7 +148,7 @@ impl Agent {
             let _ = kept.keep(file);
         }
         let restored = restore();
-        let mut now = Inventory::take(workspace, &left_out);
+        let mut now = Inventory::take_after(&before, workspace, &left_out);
         let told = now.disarm_and_tell(&before, workspace);
         let cache =
             (permit.confinement.as_ref()).and_then(|confinement| confinement.cache.as_ref());
@@ -310,11 +309,18 @@ fn verb(wish: Wish) -> String {
 }
 
 fn turn(round: &Checkpoint, wish: Wish) -> Turn {
-    let (from, to) = match wish {
-        Wish::UndoLatest | Wish::UndoTo(_) => (round.after, round.before),
-        Wish::Redo => (round.before, round.after),
-    };
-    Turn { from, to }
+    match wish {
+        Wish::UndoLatest | Wish::UndoTo(_) => Turn {
+            from: round.after,
+            to: round.before,
+            original: round.original,
+        },
+        Wish::Redo => Turn {
+            from: round.before,
+            to: round.after,
+            original: None,
+        },
+    }
 }
 
 /// `round 3`, or `rounds 4 and 3`, in words.
@@ -350,6 +356,7 @@ pub fn obstacle(conflict: &Conflict) -> String {
     match &conflict.why {
         ConflictReason::ChangedSince => "was changed since".to_owned(),
         ConflictReason::ChangedBetween => "was changed between the rounds".to_owned(),
+        ConflictReason::NotCovered(reason @ Reason::Meanwhile) => reason.words().to_owned(),
         ConflictReason::NotCovered(reason) => {
             format!("is not covered by checkpoints: it {}", reason.words())
         }

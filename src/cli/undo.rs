@@ -11,7 +11,8 @@ use super::common::Common;
 use super::diff::FoldedOutput;
 use crate::error::{Error, Result};
 use crate::services::undo::{
-    self, Force, PlannedReversal, Restored, Reversal, Wish, ensure_restored, files, named, obstacle,
+    self, Conflict, Force, PlannedReversal, Restored, Reversal, Wish, ensure_restored, files,
+    named, obstacle,
 };
 use crate::ui::{Ui, escape_line};
 
@@ -146,16 +147,21 @@ pub(super) fn shown(planned: &PlannedReversal, force: Force) -> String {
     if plan.steps.is_empty() && plan.conflicts.is_empty() {
         text.push_str("\n  the files are already that way");
     }
-    if !plan.conflicts.is_empty() {
-        text.push_str(if force == Force::KeepCopies {
-            "\nYou changed these; a copy is kept as NAME.kept:"
-        } else {
-            "\nLeft as they are:"
-        });
-        for conflict in plan.conflicts.iter().take(SHOWN) {
+    let is_forced = |one: &&Conflict| force == Force::KeepCopies && !one.is_beyond_force();
+    let (forced, left): (Vec<_>, Vec<_>) = plan.conflicts.iter().partition(is_forced);
+    let groups = [
+        (
+            "Restored all the same; a copy is kept as NAME.kept:",
+            forced,
+        ),
+        ("Left as they are:", left),
+    ];
+    for (heading, conflicts) in groups.into_iter().filter(|(_, group)| !group.is_empty()) {
+        let _ = write!(text, "\n{heading}");
+        for conflict in conflicts.iter().take(SHOWN) {
             text.push_str(&item(&conflict.path, &obstacle(conflict)));
         }
-        text.push_str(&more(plan.conflicts.len()));
+        text.push_str(&more(conflicts.len()));
     }
     if !reversal.uncovered.is_empty() {
         let stay = named(&reversal.uncovered);

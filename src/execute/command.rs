@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::run::{self, End, FailedPart, Job, Program, Ran};
 use super::{Execution, Unshared, Watch};
 use crate::protocol::Outcome;
-use crate::repositories::{Inventory, KeptInventory};
+use crate::repositories::{self, Inventory, KeptInventory};
 use crate::sandbox::{self, Confinement};
 
 impl Execution<'_> {
@@ -22,6 +22,7 @@ impl Execution<'_> {
         let (confinement, before) = self.look_around();
         self.keep(&before);
         let ran = self.run_in(confinement.as_ref(), Program::Shell(script), &[], timeout);
+        let set_aside = repositories::set_aside_in_words(&ran.set_aside, self.workspace.path());
         let disarmed = self.disarm(&before);
         self.walks.forget();
         let hidden = run::hidden_failure(script, &ran.pipeline, &ran.output.text)
@@ -33,7 +34,7 @@ impl Execution<'_> {
             message = format!("{message}, but {}", describe_part(part));
         }
         let hint = has_failed.then(|| self.hint(&ran, timeout)).flatten();
-        let hints = [hint, self.closed.take(), disarmed];
+        let hints = [hint, self.closed.take(), set_aside, disarmed];
         for hint in hints.into_iter().flatten() {
             message = format!("{message}; {hint}");
         }
@@ -87,7 +88,7 @@ impl Execution<'_> {
     /// Takes out of force what the command made git run or obey; tells what it was.
     fn disarm(&mut self, before: &Inventory) -> Option<String> {
         let workspace = self.workspace.path();
-        let mut now = Inventory::take(workspace, &self.left_out());
+        let mut now = Inventory::take_after(before, workspace, &self.left_out());
         let told = now.disarm_and_tell(before, workspace);
         let cache = (self.confinement.as_ref()).and_then(|confinement| confinement.cache.as_ref());
         let in_cache = cache.and_then(|cache| now.disarm_cache(cache));
@@ -279,6 +280,7 @@ mod tests {
             output: Capped::default(),
             took: Duration::from_millis(millis),
             pipeline: Vec::new(),
+            set_aside: Vec::new(),
         };
         assert_eq!(describe(&ran, Duration::from_secs(30)), expected);
     }

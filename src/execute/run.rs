@@ -12,7 +12,7 @@ mod output;
 mod pipeline;
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -92,6 +92,8 @@ pub struct Ran {
     /// The exit codes of the parts of a script's last pipeline, if it has several and the shell
     /// told them.
     pub pipeline: Vec<i32>,
+    /// Files that came meanwhile, and were renamed because git would obey them.
+    pub set_aside: Vec<PathBuf>,
 }
 
 /// Runs the job to its end, to the end of its time, or until the person interrupts.
@@ -103,6 +105,7 @@ pub fn run(job: Job<'_>) -> Ran {
         // What git shows of a file is shown as it is.
         Program::Exec(_) => Output::keeping(job.max_output),
     };
+    let mut set_aside = Vec::new();
     let end = match start(&job) {
         Ok(started) => {
             let mut launch = started.launch;
@@ -115,6 +118,7 @@ pub fn run(job: Job<'_>) -> Ran {
             };
             let deadline = began.checked_add(job.timeout);
             let end = attended.attend(deadline, job.cancelled);
+            set_aside = launch.as_ref().map(Launch::set_aside).unwrap_or_default();
             match launch.as_mut().and_then(Launch::refusal) {
                 Some(reason) if matches!(end, End::Exited(_)) => End::NotStarted(reason),
                 _ => end,
@@ -130,6 +134,7 @@ pub fn run(job: Job<'_>) -> Ran {
         pipeline: report
             .map(|report| pipeline::parse(&report))
             .unwrap_or_default(),
+        set_aside,
     }
 }
 

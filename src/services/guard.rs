@@ -1,5 +1,6 @@
 //! From the settings to what the model may do: the rules and the sandbox.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use crate::policy::{
     self, FoundProgram, Grant, Network, PersonRules, Policy, ProgramLookup, ProjectRules,
 };
 use crate::protocol::RelPath;
-use crate::repositories::ConfiguredPaths;
+use crate::repositories::{self, ConfiguredPaths};
 use crate::sandbox::{
     self, Backend, Confinement, FileIdentity, ResourceLimits, SandboxMode, Strength,
 };
@@ -73,6 +74,7 @@ pub(super) fn permit(
     policy.places = places.with_links(real_path);
     policy.own_paths = own_paths(loaded, workspace);
     policy.obeyed_by_git = obeyed_by_git(workspace);
+    policy.linked_from_home = linked_from_home(workspace);
     policy.lookup = ProgramLookup::new(find_program);
     (policy.person, policy.project) = written_rules(loaded);
     Ok(Permit {
@@ -218,11 +220,41 @@ pub(super) fn own_paths(loaded: &Loaded, workspace: &Path) -> Vec<RelPath> {
 fn obeyed_by_git(workspace: &Path) -> Vec<RelPath> {
     let home = std::env::home_dir().unwrap_or_default();
     let led = ConfiguredPaths::in_workspace(workspace, &home);
-    let inside = led.beneath(workspace).filter_map(|path| {
-        let path = path.strip_prefix(workspace).ok()?;
-        RelPath::parse(path.to_str()?).ok()
-    });
-    inside.collect()
+    let inside = led.beneath(workspace);
+    inside
+        .filter_map(|path| relative_to(workspace, path))
+        .collect()
+}
+
+/// Where dotfiles of the person's home lead, if they are links into the workspace: `~/.bashrc` and
+/// the like, and what lies in `~/.config`.
+fn linked_from_home(workspace: &Path) -> Vec<RelPath> {
+    /// A home with more names than these has dotfiles among the first.
+    const MAX_NAMES: usize = 10_000;
+    let home = std::env::home_dir().unwrap_or_default();
+    let names = |directory: &Path| {
+        let entries = std::fs::read_dir(directory).into_iter().flatten();
+        entries.flatten().map(|entry| entry.path())
+    };
+    let is_dotfile = |path: &PathBuf| {
+        let name = path.file_name().map(OsStr::as_encoded_bytes);
+        name.is_some_and(|name| name.starts_with(b"."))
+    };
+    let dotfiles = names(&home).filter(is_dotfile);
+    let configuration = names(&home.join(".config"));
+    let deeper = names(&home.join(".config")).flat_map(|directory| names(&directory));
+    let all = dotfiles.chain(configuration).chain(deeper).take(MAX_NAMES);
+    // A link to something that a command removed still counts.
+    let real = all
+        .filter(|path| !path.starts_with(workspace))
+        .map(|path| repositories::really(&path));
+    real.filter(|path| path.starts_with(workspace) && path != workspace)
+        .filter_map(|path| relative_to(workspace, &path))
+        .collect()
+}
+
+fn relative_to(workspace: &Path, path: &Path) -> Option<RelPath> {
+    RelPath::parse(path.strip_prefix(workspace).ok()?.to_str()?).ok()
 }
 
 /// What checkpoints look at: all but our own folders and settings.

@@ -7,7 +7,7 @@ use super::{Caller, find, open};
 use crate::agent::Agent;
 pub use crate::agent::undo::{Reversal, Wish, ensure_restored, files, named, obstacle};
 use crate::approve::{Person as _, Question, Verdict};
-pub use crate::checkpoint::{Force, Restored};
+pub use crate::checkpoint::{Conflict, Force, Restored};
 use crate::error::{Error, Kind, Result};
 use crate::protocol::SessionId;
 use crate::protocol::generated::GeneratedDirectories;

@@ -24,6 +24,10 @@ pub struct Checkpoint {
     pub before: Snapshot,
     /// After them.
     pub after: Snapshot,
+    /// Before its steps, with the files that were excluded from `before` because it is unclear who
+    /// changed them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<Snapshot>,
 }
 
 /// The rounds that changed the workspace.
@@ -154,7 +158,11 @@ impl History {
         // After a crash the end of a round may be told twice.
         self.rounds.retain(|known| known.checkpoint.round != round);
         self.uncovered.retain(|known| *known != round);
-        let Before { snapshot, reach } = before;
+        let Before {
+            snapshot,
+            reach,
+            original,
+        } = before;
         if begun == round && snapshot != after {
             self.unfinished = None;
             self.rounds.push(Round {
@@ -162,6 +170,7 @@ impl History {
                     round,
                     before: snapshot,
                     after,
+                    original,
                 },
                 reach,
                 undo: None,
@@ -296,6 +305,7 @@ mod tests {
         Before {
             snapshot,
             reach: Reach::Whole,
+            original: None,
         }
     }
 

@@ -71,8 +71,11 @@ impl JournalEnd {
             let record =
                 Record::parse(line).map_err(|problem| unreadable(path, &file, at, problem))?;
             match record {
-                Record::Round { session } => end.session = Some(*session),
-                Record::Before { before, .. } => end.under_way.push(before.snapshot),
+                Record::Round { session, .. } => end.session = Some(*session),
+                Record::Before { before, .. } => {
+                    end.under_way.push(before.snapshot);
+                    end.under_way.extend(before.original);
+                }
                 Record::After { snapshot, .. } => end.under_way.push(snapshot),
                 _ => {}
             }
@@ -125,7 +128,8 @@ impl Journal {
         let mark = HighWaterMark::of_journal(path);
         let noted = mark.read();
         recovered.lost_bytes = noted.unwrap_or_default().saturating_sub(known);
-        let untold = if recovered.lost_bytes > 0 {
+        let is_mark_lost = noted.is_none() && recovered.is_marked;
+        let untold = if recovered.lost_bytes > 0 || is_mark_lost {
             Some(MissingRecords::ActedOn)
         } else if recovered.torn_bytes > 0 {
             Some(noted.map_or(MissingRecords::ActedOn, |_| MissingRecords::NotActedOn))
@@ -211,10 +215,11 @@ impl Journal {
         let mut last_round = self.last_round;
         for record in missing.iter().chain(records) {
             let start = lines.len();
-            lines += &crate::json::to_line(record)
+            let round = self.marked(record);
+            lines += &crate::json::to_line(round.as_ref().unwrap_or(record))
                 .map_err(|cause| Error::file("write", &self.path, cause))?;
             lines.push('\n');
-            if matches!(record, Record::Round { .. }) {
+            if round.is_some() {
                 last_round = (lines.len() - start) as u64;
             }
         }
@@ -242,6 +247,17 @@ impl Journal {
             self.note_synced();
         }
         Ok(())
+    }
+
+    /// A `round` record that tells whether there is a mark; `None` for other records.
+    fn marked(&mut self, record: &Record) -> Option<Record> {
+        let Record::Round { session, .. } = record else {
+            return None;
+        };
+        Some(Record::Round {
+            session: session.clone(),
+            marked: self.mark.ensure(),
+        })
     }
 
     /// Cuts off half a line, which a process left that was killed or had no room; tells where the
@@ -426,6 +442,7 @@ mod tests {
         let (_directory, path) = journal_with(&[
             Record::Round {
                 session: Box::new(session("ab12cd34")),
+                marked: false,
             },
             claimed(1),
             Record::Started {
@@ -451,6 +468,7 @@ mod tests {
             },
             Record::Round {
                 session: Box::new(session("ab12cd34")),
+                marked: false,
             },
         ]);
         let (_, recovered) = Journal::open(&path).unwrap();
@@ -468,6 +486,7 @@ mod tests {
     fn round() -> Record {
         Record::Round {
             session: Box::new(session("ab12cd34")),
+            marked: false,
         }
     }
 
@@ -511,6 +530,34 @@ mod tests {
             assert_eq!(recovered.started, [1], "{length}");
             assert!(recovered.session.is_some(), "{length}");
         }
+    }
+
+    /// Sessions of version 0.1.0 never had a mark.
+    #[test]
+    fn a_mark_that_is_gone_counts_as_a_loss_and_one_that_never_was_does_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path().join("ab12cd34");
+        fs::create_dir(&folder).unwrap();
+        let path = directory.path().join("ab12cd34.journal.jsonl");
+        let (mut journal, _) = Journal::open(&path).unwrap();
+        journal.append(&[round()], Sync::Later).unwrap();
+        journal.append(&[claimed(1)], Sync::Now).unwrap();
+        let rest = fs::read(&path).unwrap().len();
+        journal.append(&[started(1)], Sync::Now).unwrap();
+        let whole = fs::read(&path).unwrap();
+        assert_eq!(Journal::open(&path).unwrap().1.missing, None);
+        fs::remove_file(folder.join("journal.length")).unwrap();
+        for length in [rest, whole.len()] {
+            cut(&path, &whole, length);
+            let (_, recovered) = Journal::open(&path).unwrap();
+            assert_eq!(recovered.missing, Some(MissingRecords::ActedOn));
+        }
+        // It is told once.
+        let (mut journal, _) = Journal::open(&path).unwrap();
+        journal.append(&[round()], Sync::Now).unwrap();
+        assert_eq!(Journal::open(&path).unwrap().1.missing, None);
+        let (_directory, path) = journal_with(&[round(), claimed(1)]);
+        assert_eq!(Journal::open(&path).unwrap().1.missing, None);
     }
 
     #[test]
@@ -619,6 +666,7 @@ mod tests {
     fn only_the_end_counts_however_long_the_journal_is() {
         let round = Record::Round {
             session: Box::new(session("ab12cd34")),
+            marked: false,
         };
         let mut records = vec![Record::Started {
             sequence: 1,

@@ -360,6 +360,7 @@ mod tests {
         let (mut journal, _) = store.journal(&id).unwrap();
         let round = Record::Round {
             session: Box::new(session),
+            marked: false,
         };
         journal.append(&[round], Sync::Later).unwrap();
         let (_, recovered) = store.journal(&id).unwrap();

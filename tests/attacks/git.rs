@@ -11,7 +11,7 @@ const GRANT: [&str; 2] = ["--grant", "git-write"];
 const MAKE: &str = "make() { git init -q $2 \"$1\" && ( cd \"$1\" && echo one > file && git add -f file && git -c user.name=a -c user.email=b commit -q -m one ); }; EVIL=\"touch $PWD/ran; false\"; ";
 
 /// What a command makes, and what the person does later.
-const MADE: [(&str, &str); 15] = [
+const MADE: [(&str, &str); 17] = [
     (
         "make new && git -C new config core.fsmonitor \"$EVIL\"",
         "git -C new status",
@@ -64,6 +64,15 @@ const MADE: [(&str, &str); 15] = [
         "make new && git -C new config core.fsmonitor \"$EVIL\" && chmod 500 new/.git",
         "git -C new status",
     ),
+    // The owner of a directory can use what lies in it by its name.
+    (
+        "make p/q/new && git -C p/q/new config core.fsmonitor \"$EVIL\" && mkdir -p a/b && chmod 111 a/b p/q",
+        "git -C p/q/new status",
+    ),
+    (
+        "make p/q/new && git -C p/q/new config core.fsmonitor \"$EVIL\" && chmod 0 p/q && chmod 111 p",
+        "chmod 700 p p/q && git -C p/q/new status",
+    ),
     (
         "make node_modules/deep/new && git -C node_modules/deep/new config core.fsmonitor \"$EVIL\" && echo node_modules > .gitignore",
         "git -C node_modules/deep/new status",
@@ -75,7 +84,7 @@ const MADE: [(&str, &str); 15] = [
 ];
 
 /// What is there already, what a command makes of it, and what the person does later.
-const LED: [(&str, &str, &str); 9] = [
+const LED: [(&str, &str, &str); 11] = [
     // To a repository that nobody looks at, in a place where commands can write or once could.
     (
         "make new && mv new/.git OUTSIDE/evil && git config --file OUTSIDE/evil/config core.fsmonitor \"$EVIL\"",
@@ -108,6 +117,17 @@ const LED: [(&str, &str, &str); 9] = [
         "make . && mkdir tools && printf 'cat\\n' > tools/clean.sh && git config filter.x.clean 'sh tools/clean.sh' && echo 'file filter=x' > .gitattributes",
         "echo \"$EVIL\" >> tools/clean.sh",
         "touch file && git status",
+    ),
+    // Dotfiles: the person's own configuration is a link into the workspace.
+    (
+        "make other && printf '[user]\\n\\tname = a\\n' > gitconfig && ln -s work/gitconfig ../.gitconfig",
+        "git config --file gitconfig core.fsmonitor \"$EVIL\" || printf '[core]\\n\\tfsmonitor = \"%s\"\\n' \"$EVIL\" >> gitconfig",
+        "git -C other status",
+    ),
+    (
+        "make other && mkdir -p config/git ../.config && echo > config/git/config && ln -s ../work/config/git ../.config/git",
+        "mv config c && cp -r c config; git config --file config/git/config core.fsmonitor \"$EVIL\"",
+        "git -C other status",
     ),
     // Hooks that the person has as links into the workspace.
     (
@@ -406,6 +426,61 @@ fn what_the_configuration_of_git_names_is_closed_as_hooks_are() {
             "mkdir -p .githooks && echo x > .githooks/pre-commit",
         ),
     ]);
+}
+
+#[test]
+fn file_steps_ask_about_the_configuration_of_the_person() {
+    let place = Place::new().file("gitconfig", "[user]\n");
+    let step = "[EDIT_FILE path=\"gitconfig\" start_line=\"1\"]\n[alias]\n[/EDIT_FILE]\n";
+    let create = "[CREATE_FILE path=\"new\"]\n[alias]\n[/CREATE_FILE]\n";
+    let made = "ln -s work/gitconfig ../.gitconfig && mkdir ../.config && ln -s ../../work/new ../.config/git";
+    assert_eq!(place.plain(made).end, End::Exited(0));
+    for step in [step, create, &create.replace("new", "new/config")] {
+        place.apply(step).all(1, "refused");
+    }
+    let gone = "rm ../.gitconfig ../.config/git";
+    assert_eq!(place.plain(gone).end, End::Exited(0));
+    for step in [step, create] {
+        place.apply(step).all(1, "ok");
+    }
+    cases(3);
+}
+
+/// A command could have made it too, so it is not obeyed; the person gets it back.
+#[test]
+fn what_the_person_makes_in_a_repository_during_a_command_is_kept() {
+    let place = Place::new();
+    let made = "git init -q .";
+    assert_eq!(place.plain(made).end, End::Exited(0));
+    let file = place.workspace().join(".git/config.worktree");
+    let script = "touch begun; while [ ! -e ended ]; do sleep 0.05; done";
+    let wait = |content: Option<&str>| {
+        let child = place.start(&[&GRANT[..], &["--json"]].concat(), &command(script));
+        eventually("the command runs", || {
+            place.workspace().join("begun").exists()
+        });
+        if let Some(content) = content {
+            fs::write(&file, content).unwrap();
+        }
+        fs::write(place.workspace().join("ended"), "").unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(place.plain("rm begun ended").end, End::Exited(0));
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    };
+    let told = wait(Some("[core]\n\tsparseCheckout = true\n"));
+    assert!(!file.exists(), "{told}");
+    assert!(told.contains("`.git/config.worktree`"), "{told}");
+    let kept = place
+        .workspace()
+        .join(".git/config.worktree.disabled-by-agent");
+    let text = fs::read_to_string(&kept).unwrap();
+    assert!(text.contains("sparseCheckout"), "{text}");
+    // The counterpart: what was there before stays, and nothing is told a second time.
+    fs::rename(&kept, &file).unwrap();
+    let told = wait(None);
+    assert!(!told.contains("disabled"), "{told}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    cases(1);
 }
 
 #[test]

@@ -575,7 +575,7 @@ fn what_the_person_did_while_agent_was_down_is_never_taken_back() {
         .said("novel.txt");
     let undone = undo(resumed)
         .said("delete ran.txt")
-        .said("novel.txt is not covered by checkpoints: it was changed after `agent` was stopped")
+        .said("novel.txt may have been changed by somebody else while `agent` was not running")
         .workspace("novel.txt", "mine\n")
         .workspace("mine/deep.txt", "mine\n")
         .workspace("tool.sh", "mine\n")
@@ -584,6 +584,52 @@ fn what_the_person_did_while_agent_was_down_is_never_taken_back() {
     redo(undone)
         .workspace("ran.txt", "ran\n")
         .workspace("novel.txt", "mine\n");
+}
+
+#[test]
+fn what_is_unclear_after_a_kill_is_restored_if_the_person_insists() {
+    let command = "[RUN_COMMAND]\necho so far; sleep 1000\n[/RUN_COMMAND]\n{end}\n";
+    let running = session(&["new", "task"]).reply(command).start();
+    let base = running.base();
+    let printed = wait_until_printed(&base, "so far\n");
+    let time = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+    let killed = running.kill();
+    let alive_at = time(&printed);
+    let old = workspace(&base).join("old.txt");
+    while fs::read(&old).unwrap() != b"unclear\n" || time(&old) <= alive_at {
+        fs::write(&old, "unclear\n").unwrap();
+    }
+    let resumed = Test::after(killed, &["resume"])
+        .reply_second(DONE)
+        .run()
+        .code(0);
+    let refused = Test::after(resumed, &["undo", "--yes"])
+        .run()
+        .code(1)
+        .said("`agent undo --force`")
+        .workspace("old.txt", "unclear\n");
+    Test::after(refused, &["undo", "--yes", "--force"])
+        .run()
+        .code(0)
+        .said("Restored all the same; a copy is kept as NAME.kept:")
+        .workspace("old.txt", "old\r\nno end")
+        .workspace("old.txt.kept", "unclear\n");
+}
+
+#[test]
+fn what_a_round_stopped_ignoring_was_not_moved() {
+    let finished = session(&["new", "task"])
+        .file("workspace/.gitignore", "build/\n")
+        .file("workspace/build/x", "old\n")
+        .reply("[RUN_COMMAND]\nrm .gitignore; echo new > build/x\n[/RUN_COMMAND]\n{end}\n")
+        .reply(DONE)
+        .run()
+        .code(0);
+    Test::after(finished, &["undo", "--yes"])
+        .run()
+        .code(0)
+        .said("build is not covered by checkpoints: it is ignored")
+        .workspace("build/x", "new\n");
 }
 
 #[test]

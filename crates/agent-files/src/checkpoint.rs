@@ -32,7 +32,7 @@ mod take;
 mod tidy;
 mod tree;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -153,6 +153,21 @@ pub struct Before {
     /// cannot be compared.
     #[serde(default, skip_serializing_if = "Reach::is_whole")]
     pub reach: Reach,
+    /// The snapshot as it was taken, if paths were excluded from it later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<Snapshot>,
+}
+
+impl Before {
+    /// This one, with paths excluded.
+    #[must_use]
+    pub fn apart(self, snapshot: Snapshot) -> Self {
+        Self {
+            snapshot,
+            original: self.original.or(Some(self.snapshot)),
+            ..self
+        }
+    }
 }
 
 /// A pair of snapshots to move between. After a round to before it is an undo; the other way is a
@@ -163,6 +178,9 @@ pub struct Turn {
     pub from: Snapshot,
     /// The state to restore.
     pub to: Snapshot,
+    /// The same state with the paths that were excluded from it because it is unclear who changed
+    /// them. They are restored if the person insists.
+    pub original: Option<Snapshot>,
 }
 
 /// A turn, restricted to these paths unless they are `None`.
@@ -372,6 +390,15 @@ impl CheckpointStore {
     ) -> Result<RestorePlan> {
         let _shared = self.lock_shared()?;
         self.objects.refresh()?;
+        let mut originals = BTreeMap::new();
+        for (turn, _) in turns {
+            // If the original was pruned, the others can still be restored.
+            if let Some(original) = turn.original
+                && let Ok(excluded) = changes::differences(&self.objects, original.0, turn.to.0)
+            {
+                originals.extend(plan::originals(excluded));
+            }
+        }
         let differences = turns
             .iter()
             .map(|(turn, only)| {
@@ -383,7 +410,7 @@ impl CheckpointStore {
                 Ok(differences)
             })
             .collect::<Result<Vec<_>>>()?;
-        Ok(plan::plan(workspace, differences))
+        Ok(plan::plan(workspace, differences, &originals))
     }
 
     /// Carries out a plan. Problems with single files are part of the result.
@@ -404,7 +431,7 @@ impl CheckpointStore {
         let _shared = self.lock_shared()?;
         self.objects.refresh()?;
         let all = changes::from_nothing(&self.objects, snapshot.0)?;
-        let plan = plan::plan(workspace, vec![all]);
+        let plan = plan::plan(workspace, vec![all], &BTreeMap::new());
         restore::restore(workspace, &self.objects, &plan, Force::Skip, None)
     }
 

@@ -196,6 +196,8 @@ pub struct Policy {
     /// Paths in the workspace that git runs or obeys because the person's configuration names them,
     /// such as the directory of `core.hooksPath`.
     pub obeyed_by_git: Vec<RelPath>,
+    /// Paths in the workspace that dotfiles in the person's home directory are links to.
+    pub linked_from_home: Vec<RelPath>,
     /// The directories that the rules mention.
     pub places: KnownDirectories,
     /// Finds programs on the machine.
@@ -243,6 +245,7 @@ impl Policy {
             project: ProjectRules::default(),
             own_paths: Vec::new(),
             obeyed_by_git: Vec::new(),
+            linked_from_home: Vec::new(),
             places: KnownDirectories::new(workspace, home),
             lookup: ProgramLookup::nothing(),
             dialect: if cfg!(windows) {

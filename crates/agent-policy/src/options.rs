@@ -20,8 +20,9 @@ use super::wrappers::{commands_within, is_wrapper, without_wrappers};
 use super::{Policy, protected};
 use agent_protocol::RelPath;
 
-/// Programs, also with a subcommand, and their risky options: whole words, short options, whose
-/// value may be joined to them, and long options, of which every prefix counts.
+/// Programs, also with a subcommand, and their risky options: whole words, options with one dash,
+/// which may stand in a cluster or have their value joined to them, and long options, of which every
+/// prefix counts.
 #[rustfmt::skip]
 static RISKY: &[(&str, &str)] = &[
     ("find", "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from"),
@@ -56,6 +57,18 @@ static RISKY: &[(&str, &str)] = &[
         --body-data --use-askpass --save-cookies --warc-file"),
     ("go", "-exec -toolexec -vettool --exec --toolexec --vettool"),
     ("go env", "-w -u"),
+    ("make", "-E --eval"), ("gmake", "-E --eval"),
+    ("cmake", "-E -P"),
+    ("cargo", "-Z --config"),
+    ("npm", "--script-shell --node-options"),
+    ("javac", "-J -processor -Xplugin --processor-path --processor-module-path"),
+    ("java", "-javaagent -agentlib -agentpath -XX"),
+    ("sqlite3", "-init -cmd -A --init --cmd"),
+    ("psql", "-f -o -L --file --output --log-file"),
+    ("mysql", "--init-command --pager --tee"), ("mariadb", "--init-command --pager --tee"),
+    ("gdb", "-ex -iex -x -ix -p --ex --iex --eval-command --init-eval-command --command \
+        --init-command --pid"),
+    ("lldb", "-o -O -s -S -k -K -p --one-line --source --attach-pid"),
     ("gh", "alias extension ext auth config secret ssh-key"),
     ("printf", "-v"),
     ("test", "-v -R"),
@@ -93,6 +106,20 @@ static FOLLOWING: &[(&str, &str)] = &[
     ("zip", "-r -R --recurse-paths --recurse-patterns"),
     ("rsync", "-L -k --copy-links --copy-dirlinks --copy-unsafe-links --keep-dirlinks"),
 ];
+
+/// Programs that follow every link that they meet, unless they are told not to.
+const FOLLOW_LINKS: &str = "diff";
+
+/// Programs and the options with which they write files that no word names: those in an archive, a
+/// patch or a directory. Only a sandbox keeps them from protected files.
+#[rustfmt::skip]
+static WRITE_UNNAMED: &[(&str, &str)] = &[
+    ("tar", "-x --extract --get"),
+    ("cp", "-r -R -a --recursive --archive"),
+];
+
+/// Programs that always do.
+const WRITERS_OF_UNNAMED: &str = "patch unzip cpio pax bsdtar 7z 7za 7zz rsync";
 
 /// Programs that translate and link. Each takes arguments from a file, with `@file`.
 const COMPILERS: &str = "gcc g++ cc c++ cpp clang clang++ clang-cpp clang-cl gfortran gccgo gdc \
@@ -163,12 +190,62 @@ pub(super) fn changes_the_shell(command: &[String]) -> bool {
     let inner = without_wrappers(command);
     let sets = |option: &str| inner.iter().skip(1).any(|word| word.starts_with(option));
     match inner.first().map_or("", String::as_str) {
-        "printf" => sets("-v"),
+        "printf" => sets("-v") || inner.iter().skip(1).any(|word| stores_count(word)),
         // Array indices are evaluated, with all substitutions in them.
         "test" | "[" => sets("-v") || sets("-R"),
         "wait" => sets("-p"),
         name => is_in(names::CHANGE_THE_SHELL, name),
     }
+}
+
+/// Returns true if a format of `printf` has a conversion `%n`, which sets a variable.
+fn stores_count(format: &str) -> bool {
+    format
+        .replace("%%", "")
+        .split('%')
+        .skip(1)
+        .any(|conversion| {
+            let is_modifier = |c: char| c.is_ascii_digit() || "#-+ '.*$hlLqjzt".contains(c);
+            conversion.trim_start_matches(is_modifier).starts_with('n')
+        })
+}
+
+/// The words after the first `named` ones. The first word for `tar` is options, also without a dash.
+fn added_words(name: &str, command: &[String], named: usize) -> Vec<String> {
+    let mut added = command[named.min(command.len())..].to_vec();
+    if let (true, Some(options)) = (name == "tar" && named <= 1, added.first_mut())
+        && !options.starts_with('-')
+    {
+        options.insert(0, '-');
+    }
+    added
+}
+
+/// Returns true if a program writes files, or reads them through links, that no word names.
+fn has_unnamed_targets(name: &str, command: &[String], added: &[String]) -> bool {
+    let is_given = |options: &str| added.iter().any(|word| is_in(options, word));
+    let first = command.get(1).map_or("", String::as_str);
+    let is_always = is_in(FOLLOW_LINKS, name) && !is_given("--no-dereference")
+        || is_in(WRITERS_OF_UNNAMED, name) && !is_given("--dry-run -l")
+        || name == "git" && is_in("apply am", first) && !is_given("--check --stat");
+    !added.is_empty() && is_always
+        || has_option(FOLLOWING, name, added)
+        || has_option(WRITE_UNNAMED, name, added)
+}
+
+/// Returns true if a word is a command of a database's client, or SQL that runs a program or reads
+/// and writes files.
+fn leaves_sql(word: &str) -> bool {
+    const LEAVING: &str = "load_extension readfile writefile edit( fsdir attach program pg_read \
+        pg_ls lo_import lo_export load_file outfile dumpfile infile system source copy";
+    let is_command = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with('.') && !line.starts_with("./") && !line.starts_with("../")
+    };
+    let lower = word.to_ascii_lowercase();
+    word.lines().any(is_command)
+        || word.contains('\\')
+        || LEAVING.split_whitespace().any(|name| lower.contains(name))
 }
 
 /// Returns true if the words after the first `named` ones make the program do something else than
@@ -186,8 +263,8 @@ pub(super) fn goes_beyond(
         return true;
     }
     let name = name_of(inner);
-    let words = &inner[named - begins..];
-    if !policy.has_sandbox() && has_option(FOLLOWING, name, words) {
+    let added = added_words(name, inner, named - begins);
+    if !policy.has_sandbox() && has_unnamed_targets(name, inner, &added) {
         return true;
     }
     let code = CodeReading::of(name, inner).map_or_else(Vec::new, |reading| reading.code);
@@ -201,7 +278,7 @@ pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
     let inner = without_wrappers(command);
     let name = name_of(inner);
     let named = named.saturating_sub(command.len() - inner.len());
-    let added = &inner[named.min(inner.len())..];
+    let added = &added_words(name, inner, named);
     let first = inner.get(1).map_or("", String::as_str);
     has_risky_option(name, added)
         || added.iter().any(|word| redirects_compiler(name, word))
@@ -209,11 +286,9 @@ pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
         || CodeReading::of(name, inner).is_some_and(|reading| reading.does_more(inner, named))
         || match name {
             "git" => redirects_git(inner, named),
-            // Its first word is options without a dash; `host:file` is on another machine.
-            "tar" => {
-                let is_added = named <= 1 && first.contains(['I', 'F', 'P', 'g', 'T']);
-                is_added || added.iter().any(|word| word.contains(':'))
-            }
+            // `host:file` is on another machine.
+            "tar" => added.iter().any(|word| word.contains(':')),
+            "sqlite3" | "psql" | "mysql" | "mariadb" => added.iter().any(|word| leaves_sql(word)),
             // A wrapper without a command, as in `env -S...`.
             _ => is_wrapper(name) && !added.is_empty(),
         }
@@ -233,7 +308,7 @@ fn is_risky(options: &str, word: &str) -> bool {
     let is_cluster = word.starts_with('-') && !word.starts_with("--");
     options.split(' ').any(|option| match option.as_bytes() {
         [b'-', b'-', ..] => given.len() > 2 && option.starts_with(given),
-        [b'-', _] => is_cluster && word[1..].contains(&option[1..]),
+        [b'-', _, ..] => is_cluster && word[1..].contains(&option[1..]),
         _ => option == given,
     })
 }

@@ -320,10 +320,13 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         RuleCheck::Touch(|text, policy| {
             RelPath::parse(text).is_ok_and(|path| protected::is_in_any(&path, &policy.own_paths))
         })),
-    ask("changing files that `core.hooksPath`, `include.path` or `core.attributesFile` of git's \
-            configuration name",
-        "git runs or obeys it the next time the person uses git here",
+    ask("changing the person's own git configuration, and files that its `core.hooksPath`, \
+            `include.path` or `core.attributesFile`, or those of the repository, name",
+        "git runs or obeys it the next time the person uses git",
         RuleCheck::Write(|path, policy| protected::is_in_any(path, &policy.obeyed_by_git))),
+    ask("changing files that dotfiles in the home directory are links to",
+        "a dotfile in the person's home directory is a link to it, so a program obeys it",
+        RuleCheck::Write(|path, policy| protected::is_in_any(path, &policy.linked_from_home))),
     refuse("in plan mode, every change and every command",
         "plan mode is on, so only steps that read are executed; send a PLAN and wait for the \
             person to approve it",

@@ -1,7 +1,7 @@
 //! Systems other than Linux have no sandbox yet, and say so.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use super::{Backend, Confinement, Property, Strength};
@@ -29,6 +29,11 @@ impl UnsupportedLaunch {
 
     /// There is no command to stop.
     pub fn stop(&self) {
+        match *self {}
+    }
+
+    /// There is no supervisor to disable a file.
+    pub fn set_aside(&self) -> Vec<PathBuf> {
         match *self {}
     }
 

@@ -4,6 +4,7 @@
 //! the command line tells the supervisor what to do before it has a plan. Nothing is changed for a
 //! command before its supervisor knows about it.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -61,6 +62,8 @@ pub struct Launch {
     supervisor: UnixStream,
     /// The directories that the supervisor creates and removes, once there is a plan.
     reserved: Option<Reserved>,
+    /// Files that were disabled under names of this repository before.
+    aside_before: BTreeMap<PathBuf, (u64, i64, i64)>,
     /// The reason why there is no plan.
     failure: Option<String>,
 }
@@ -86,6 +89,7 @@ impl Launch {
             directory: directory.to_owned(),
             supervisor,
             reserved: None,
+            aside_before: BTreeMap::new(),
             failure: None,
         };
         Ok((command, OwnedFd::from(input).into(), launch))
@@ -121,6 +125,7 @@ impl Launch {
             reserved: reserved.clone(),
             layout: layout::of(&self.confinement),
         };
+        self.aside_before = reserved.found_aside();
         self.reserved = Some(reserved);
         serde_json::to_vec(&plan).map_err(|error| format!("could not plan the sandbox: {error}"))
     }
@@ -134,6 +139,14 @@ impl Launch {
     /// Makes the supervisor end the command and everything that it started.
     pub fn stop(&self) {
         let _ = self.supervisor.shutdown(std::net::Shutdown::Write);
+    }
+
+    /// After the end: the files that the supervisor disabled because git would obey them and they
+    /// did not exist before.
+    pub fn set_aside(&self) -> Vec<PathBuf> {
+        let now = self.reserved.iter().flat_map(Reserved::found_aside);
+        let new = now.filter(|(path, found)| self.aside_before.get(path) != Some(found));
+        new.map(|(path, _)| path).collect()
     }
 
     /// After the end: the reason why the command did not start, if it did not.

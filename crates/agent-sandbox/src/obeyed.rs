@@ -2,7 +2,8 @@
 //! says so.
 //!
 //! `core.hooksPath`, `include.path`, `core.attributesFile`, links in place of hooks, and settings
-//! that name a program may lead into the workspace: their targets are closed like `.git/hooks`. In
+//! that name a program may lead into the workspace: their targets are closed like `.git/hooks`. So
+//! is the person's own configuration, if it is a link into the workspace or lies there. In
 //! the directory of a submodule that is not checked out, `git status` at the top would obey a
 //! `.git`, so it cannot be created. Missing names are reserved if their parent directory exists.
 
@@ -22,7 +23,11 @@ pub(super) fn protect(confinement: &mut Confinement, git_directories: &[PathBuf]
     let workspace = confinement.workspace.clone();
     let home = &confinement.home;
     let mut names: BTreeSet<PathBuf> = BTreeSet::new();
-    let mut add = |led: ConfiguredPaths| names.extend(led.beneath(&workspace).cloned());
+    let mut add = |mut led: ConfiguredPaths| {
+        // Git fails if the person's own configuration is a directory. A new one is disabled.
+        led.personal.retain(|path| path.symlink_metadata().is_ok());
+        names.extend(led.beneath(&workspace).cloned());
+    };
     add(ConfiguredPaths::in_workspace(&workspace, home));
     if let Some(outside) = &confinement.repository {
         add(ConfiguredPaths::in_repository(

@@ -119,6 +119,12 @@ pub struct Inventory {
     /// Directories that could not be listed.
     #[serde(with = "kept::set")]
     closed: BTreeSet<PathBuf>,
+    /// Directories that were closed since the search before, and opened to look into them.
+    #[serde(skip)]
+    opened: BTreeSet<PathBuf>,
+    /// The person's own configuration, as far as it is in the workspace.
+    #[serde(default)]
+    person: Repository,
     /// Directories outside the workspace that links in it lead to.
     #[serde(skip)]
     outward: BTreeSet<PathBuf>,
@@ -212,6 +218,9 @@ pub struct ConfiguredPaths {
     /// Other files that git runs: targets of hooks that are links, and programs or arguments that a
     /// setting names.
     pub run: BTreeSet<PathBuf>,
+    /// The person's own configuration and attribute file. They may be links into the workspace, or
+    /// the workspace may be the home.
+    pub personal: BTreeSet<PathBuf>,
 }
 
 impl ConfiguredPaths {
@@ -301,21 +310,35 @@ impl ConfiguredPaths {
 
     /// The targets of the configuration of the person and of this git directory.
     pub fn in_repository(git: &Path, files: &Path, home: &Path) -> Self {
-        let configs = [
-            home.join(".gitconfig"),
-            home.join(".config/git/config"),
-            git.join("config"),
-            git.join("config.worktree"),
-        ];
-        Self::by(&configs, files, home).and_links(git)
+        let mut configs = personal_configs(home);
+        let attributes = home.join(".config/git/attributes");
+        let personal = configs.iter().chain([&attributes]);
+        let personal = personal.flat_map(|path| by_both_names(path)).collect();
+        configs.extend([git.join("config"), git.join("config.worktree")]);
+        let mut led = Self::by(&configs, files, home).and_links(git);
+        led.personal = personal;
+        led
     }
 
     /// All of them that are below a directory.
     pub fn beneath(&self, directory: &Path) -> impl Iterator<Item = &PathBuf> {
         let all = self.hooks.iter().chain(&self.configs);
         let all = all.chain(&self.attributes).chain(&self.run);
+        let all = all.chain(&self.personal);
         all.filter(move |path| path.starts_with(directory) && *path != directory)
     }
+}
+
+/// The files that git reads as the person's own configuration, whether or not they exist.
+fn personal_configs(home: &Path) -> Vec<PathBuf> {
+    let mut configs = vec![home.join(".gitconfig"), home.join(".config/git/config")];
+    let variable = |name: &str| {
+        let path = std::env::var_os(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    configs.extend(variable("XDG_CONFIG_HOME").map(|directory| directory.join("git/config")));
+    configs.extend(variable("GIT_CONFIG_GLOBAL"));
+    configs
 }
 
 /// The settings of a configuration file, if it can be read.
@@ -381,8 +404,24 @@ pub fn is_obeyed_in_repository(root: &Path, path: &Path) -> bool {
 impl Inventory {
     /// Searches the workspace, except for `left_out`.
     pub fn take(workspace: &Path, left_out: &[PathBuf]) -> Self {
+        Self::search(workspace, left_out, &|_| false)
+    }
+
+    /// Searches the workspace after a command, except for `left_out`.
+    ///
+    /// A directory that cannot be listed hides a repository, but git finds it by its name. Those
+    /// that were closed since `before` are opened for their owner.
+    pub fn take_after(before: &Self, workspace: &Path, left_out: &[PathBuf]) -> Self {
+        let is_new = |directory: &Path| {
+            !before.closed.contains(directory)
+                && (!before.is_cut || is_changed_since(directory, before.taken))
+        };
+        Self::search(workspace, left_out, &is_new)
+    }
+
+    fn search(workspace: &Path, left_out: &[PathBuf], may_open: &dyn Fn(&Path) -> bool) -> Self {
         let taken = SystemTime::now();
-        let found = find::find(workspace, left_out);
+        let found = find::find(workspace, left_out, may_open);
         let mut directories = BTreeMap::new();
         for directory in &found.directories {
             let mut repository = Repository::read(directory, workspace);
@@ -401,6 +440,10 @@ impl Inventory {
             leading_out: stored(found.leading_out),
             links: stored(found.links),
             closed: found.closed,
+            opened: found.opened,
+            person: std::env::home_dir()
+                .map(|home| Repository::of_person(workspace, &home))
+                .unwrap_or_default(),
             outward: found.outward,
             is_cut: found.is_cut,
             taken,
@@ -433,6 +476,7 @@ impl Inventory {
             directories: BTreeMap::new(),
             leading_out: BTreeMap::new(),
             links: BTreeMap::new(),
+            person: Repository::default(),
             is_cut: false,
             ..now.clone()
         };
@@ -442,18 +486,26 @@ impl Inventory {
         ))
     }
 
-    /// The reason why there may be new repositories that were not searched, if so.
+    /// A message about directories that had to be opened, and the reasons why there may be new
+    /// repositories that were not searched.
     fn unknown(&self, before: &Self) -> Option<String> {
-        if let Some(closed) = self.closed.difference(&before.closed).next() {
-            let path = closed.to_string_lossy();
-            return Some(format!(
-                "`{}` cannot be looked into, so nobody knows what git would run there",
-                path.escape_debug()
-            ));
-        }
-        self.is_cut.then(|| {
-            "the workspace is too large to be looked through for repositories, so nobody knows what git would run in all of them".to_owned()
-        })
+        let closed: Vec<&PathBuf> = self.closed.difference(&before.closed).collect();
+        let opened: Vec<&PathBuf> = self.opened.iter().collect();
+        let reasons = [
+            (!opened.is_empty()).then(|| {
+                let opened = named(&opened);
+                format!("the command had closed {opened}: opened, to look for repositories")
+            }),
+            (!closed.is_empty()).then(|| {
+                let closed = named(&closed);
+                format!("nobody can look into {closed}, or knows what git would run there")
+            }),
+            self.is_cut.then(|| {
+                "the workspace is too large to be looked through for repositories, so nobody knows what git would run in all of them".to_owned()
+            }),
+        ];
+        let reasons: Vec<String> = reasons.into_iter().flatten().collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 
     /// Disables everything new since `before`, and returns the list.
@@ -471,6 +523,7 @@ impl Inventory {
                 workspace,
                 directory: path,
                 disarmed: &mut disarmed,
+                write: write_config,
             };
             is_known || !disarm.hook(path)
         });
@@ -488,6 +541,7 @@ impl Inventory {
                 workspace,
                 directory,
                 disarmed: &mut disarmed,
+                write: write_config,
             };
             is_known || !disarm.link(path)
         });
@@ -507,11 +561,21 @@ impl Inventory {
                 workspace,
                 directory,
                 disarmed: &mut disarmed,
+                write: write_config,
             };
             disarm.configs(repository, known);
             disarm.hooks(repository, known);
             disarm.alternates(repository, known);
         }
+        let mut disarm = Disarming {
+            root: &root,
+            workspace,
+            directory: workspace,
+            disarmed: &mut disarmed,
+            write: write_config,
+        };
+        disarm.configs(&mut self.person, &before.person);
+        disarm.hooks(&mut self.person, &before.person);
         disarmed
     }
 }
@@ -523,16 +587,8 @@ impl Repository {
         let files = directory.parent().unwrap_or(directory);
         // The target of `~` is not in the workspace.
         let led = ConfiguredPaths::by(&own, files, Path::new("/")).and_links(directory);
-        let is_here = |path: &&PathBuf| path.starts_with(workspace);
-        for config in &own {
-            if let Some(content) = content(config, MAX_CONFIG, ContentForm::Bytes) {
-                repository.configs.insert(config.clone(), content);
-            }
-        }
-        for config in led.configs.iter().filter(is_here) {
-            let content = content(config, MAX_CONFIG, ContentForm::Bytes);
-            repository.led_configs.insert(config.clone(), content);
-        }
+        repository.read_configs(&own);
+        repository.read_led(&led, workspace);
         repository.hooks = hooks_in(&directory.join("hooks"), |name| !is_idle(name));
         let todo = directory.join(REBASE);
         if runs_commands(&todo) {
@@ -540,21 +596,50 @@ impl Repository {
                 content(&todo, MAX_HOOK, ContentForm::Hash).unwrap_or(ObeyedContent::Other);
             repository.hooks.insert(todo, content);
         }
-        for directory in led.hooks.iter().filter(is_here) {
-            let hooks = hooks_in(directory, |name| HOOKS.iter().any(|hook| name == *hook));
-            (repository.led_hooks).insert(directory.clone(), LedHooks(hooks));
-        }
-        for file in led.run.iter().filter(is_here) {
-            let content = content(file, MAX_HOOK, ContentForm::Hash);
-            let hook = content.map(|content| (file.clone(), content));
-            (repository.led_hooks).insert(file.clone(), LedHooks(hook.into_iter().collect()));
-        }
         let worktrees = own.iter().filter_map(|config| settings_of(config));
         let mut worktrees = worktrees.flatten().filter(|one| one.is("core", "worktree"));
         repository.files = worktrees
             .next_back()
             .and_then(|setting| Some(StoredPath(really(&directory.join(setting.text()?)))));
         repository
+    }
+
+    /// The person's configuration that is in the workspace, because their home is there or links to
+    /// it, and what it leads to there.
+    fn of_person(workspace: &Path, home: &Path) -> Self {
+        let mut person = Self::default();
+        let configs = personal_configs(home);
+        let real = configs.iter().map(|config| really(config));
+        let here: Vec<PathBuf> = real.filter(|path| path.starts_with(workspace)).collect();
+        person.read_configs(&here);
+        person.read_led(&ConfiguredPaths::by(&configs, workspace, home), workspace);
+        person
+    }
+
+    fn read_configs(&mut self, configs: &[PathBuf]) {
+        for config in configs {
+            if let Some(content) = content(config, MAX_CONFIG, ContentForm::Bytes) {
+                self.configs.insert(config.clone(), content);
+            }
+        }
+    }
+
+    fn read_led(&mut self, led: &ConfiguredPaths, workspace: &Path) {
+        let is_here = |path: &&PathBuf| path.starts_with(workspace);
+        for config in led.configs.iter().filter(is_here) {
+            let content = content(config, MAX_CONFIG, ContentForm::Bytes);
+            self.led_configs.insert(config.clone(), content);
+        }
+        for directory in led.hooks.iter().filter(is_here) {
+            let hooks = hooks_in(directory, |name| HOOKS.iter().any(|hook| name == *hook));
+            self.led_hooks.insert(directory.clone(), LedHooks(hooks));
+        }
+        for file in led.run.iter().filter(is_here) {
+            let content = content(file, MAX_HOOK, ContentForm::Hash);
+            let hook = content.map(|content| (file.clone(), content));
+            let hooks = LedHooks(hook.into_iter().collect());
+            self.led_hooks.insert(file.clone(), hooks);
+        }
     }
 
     /// The part of it that existed at a time, judging by change times, which no command can set.
@@ -673,12 +758,18 @@ pub fn is_idle(name: &OsStr) -> bool {
     name.ends_with(b".sample") || name.ends_with(DISABLED.as_bytes())
 }
 
+fn write_config(directory: &Dir, name: &OsStr, text: &[u8]) -> io::Result<()> {
+    directory.write(name, text)
+}
+
 /// Disables files and settings in one git directory.
 struct Disarming<'a> {
     root: &'a Dir,
     workspace: &'a Path,
     directory: &'a Path,
     disarmed: &'a mut Vec<Disarmed>,
+    /// Writes a file; tests make it fail.
+    write: fn(&Dir, &OsStr, &[u8]) -> io::Result<()>,
 }
 
 impl Disarming<'_> {
@@ -726,14 +817,20 @@ impl Disarming<'_> {
             return;
         }
         let text = render(&kept);
-        let replaced = self.replace(path, &text);
-        let failure = replaced
-            .or_else(|cause| self.bar_way_out(path, cause))
-            .err();
-        if failure.is_none() {
-            *content = ObeyedContent::Bytes(text);
-        }
         let mut settings: Vec<String> = dropped.iter().map(GitSetting::key).collect();
+        let failure = match self.set_aside(path) {
+            Ok(()) if self.write(path, &text).is_ok() => {
+                *content = ObeyedContent::Bytes(text);
+                None
+            }
+            // On a full disk the harmless settings are lost with the others.
+            Ok(()) => {
+                *content = ObeyedContent::Bytes(Vec::new());
+                settings.clear();
+                None
+            }
+            Err(cause) => self.bar_way_out(path, cause).err(),
+        };
         settings.dedup();
         self.tell(path, settings, failure);
     }
@@ -811,10 +908,12 @@ impl Disarming<'_> {
         setting.is_harmless()
     }
 
-    fn replace(&self, path: &Path, text: &[u8]) -> io::Result<()> {
-        self.set_aside(path)?;
+    /// Writes a configuration, or leaves none.
+    fn write(&self, path: &Path, text: &[u8]) -> io::Result<()> {
         let (directory, name) = self.parent(path)?;
-        directory.write(name, text)
+        (self.write)(&directory, name, text).inspect_err(|_| {
+            let _ = directory.remove_file(name);
+        })
     }
 
     /// Renames the file to a name that git does not know.
@@ -898,6 +997,25 @@ fn open_up(_directory: &Dir) -> io::Result<()> {
     Ok(())
 }
 
+/// Restores all permissions on a directory in the workspace for its owner. It may lack even the one
+/// to search it, so its parent is asked.
+#[cfg(unix)]
+fn give_back(workspace: &Path, directory: &Path) -> io::Result<()> {
+    use cap_std::fs::PermissionsExt;
+    let above = workspace.parent().filter(|_| directory == workspace);
+    let root = above.unwrap_or(workspace);
+    let inside = directory.strip_prefix(root).map_err(io::Error::other)?;
+    let root = Dir::open_ambient_dir(root, ambient_authority())?;
+    let mut permissions = root.symlink_metadata(inside)?.permissions();
+    permissions.set_mode(permissions.mode() | 0o700);
+    root.set_permissions(inside, permissions)
+}
+
+#[cfg(not(unix))]
+fn give_back(_workspace: &Path, _directory: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::PermissionDenied.into())
+}
+
 impl ObeyedContent {
     fn settings(&self) -> Option<Vec<GitSetting>> {
         match self {
@@ -948,21 +1066,32 @@ pub fn plainly(path: &Path) -> PathBuf {
     plain
 }
 
-/// Resolves links in the existing part of a path, and the rest lexically.
+/// Resolves links in the existing part of a path, also one to something that does not exist, and the
+/// rest lexically.
 pub fn really(path: &Path) -> PathBuf {
+    /// As many as the kernel follows.
+    const MAX_LINKS: usize = 40;
     let mut rest = Vec::new();
-    let mut existing = path;
+    let mut existing = path.to_owned();
+    let mut links = 0;
     loop {
         if let Ok(real) = existing.canonicalize() {
             rest.reverse();
             return plainly(&rest.iter().fold(real, |path, part| path.join(part)));
         }
+        if let (true, Ok(target)) = (links < MAX_LINKS, fs::read_link(&existing)) {
+            links += 1;
+            existing = existing.with_file_name("").join(target);
+            continue;
+        }
         let mut components = existing.components();
         match components.next_back() {
-            Some(last @ (Component::Normal(_) | Component::ParentDir)) => rest.push(last),
+            Some(last @ (Component::Normal(_) | Component::ParentDir)) => {
+                rest.push(last.as_os_str().to_owned());
+            }
             _ => return plainly(path),
         }
-        existing = components.as_path();
+        existing = components.as_path().to_owned();
     }
 }
 
@@ -973,23 +1102,40 @@ fn by_both_names(path: &Path) -> BTreeSet<PathBuf> {
 
 /// The message about disabled files; `None` if there are none.
 fn in_words(disarmed: &[Disarmed]) -> Option<String> {
-    const NAMED: usize = 5;
     if disarmed.is_empty() {
         return None;
     }
-    let named: Vec<String> = disarmed
-        .iter()
-        .take(NAMED)
-        .map(ToString::to_string)
-        .collect();
-    let more = match disarmed.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let disarmed: Vec<String> = disarmed.iter().map(ToString::to_string).collect();
     Some(format!(
-        "git would have run or obeyed this, so it was disabled (the originals are beside it as `*{DISABLED}`): {}{more}",
-        named.join("; ")
+        "git would have run or obeyed this, so it was disabled (the originals are beside it as `*{DISABLED}`): {}",
+        first_few(&disarmed, "; ")
     ))
+}
+
+/// The message about files that were disabled as a whole; `None` if there are none.
+pub fn set_aside_in_words(files: &[PathBuf], workspace: &Path) -> Option<String> {
+    let disarmed = |path: &PathBuf| Disarmed {
+        path: path.strip_prefix(workspace).unwrap_or(path).to_owned(),
+        settings: Vec::new(),
+        failure: None,
+    };
+    let disarmed: Vec<Disarmed> = files.iter().map(disarmed).collect();
+    in_words(&disarmed)
+}
+
+fn named(paths: &[&PathBuf]) -> String {
+    let quoted = |path: &&PathBuf| format!("`{}`", path.to_string_lossy().escape_debug());
+    let paths: Vec<String> = paths.iter().map(quoted).collect();
+    first_few(&paths, ", ")
+}
+
+fn first_few(texts: &[String], separator: &str) -> String {
+    const NAMED: usize = 5;
+    let first = texts[..texts.len().min(NAMED)].join(separator);
+    match texts.len().saturating_sub(NAMED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
 }
 
 #[cfg(test)]

@@ -6,24 +6,26 @@
 //! killed `agent`. `agent` only checks for leftovers: after a command, in case the supervisor was
 //! killed, and when a session is opened ([`sweep`]), in case both were. It recognises such a
 //! directory by permissions that nobody else uses. Names inside `.git` whose mere presence would
-//! change what git does are not created but checked afterwards. Nothing is created or removed
-//! through a link.
+//! change what git does are not created but checked afterwards; one that came is renamed and not
+//! removed, because the person may have made it. Nothing is created or removed through a link.
 //!
 //! An overlay inside the namespace would need no mount points. But its upper layer would be the
 //! workspace itself, where it leaves whiteouts and attributes, and its work directory must be on
 //! the same file system.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
+use super::repositories::DISABLED;
 use super::{Backend, Confinement, PROTECTED, RESERVED_WORKFLOWS, STATE, paths, repository};
 
 /// Permissions that mark a directory created here; no usual umask clears a part of them.
@@ -104,15 +106,26 @@ impl Reserved {
         Ok(())
     }
 
-    /// Removes the created names and those that must not exist, unless others still need them.
+    /// Removes the created names, unless others still need them, and renames those that must not
+    /// exist.
     pub(super) fn remove(&self, hold: &Hold) {
         let grounds = Ground::of(&self.workspace, &self.outside);
         for ground in &grounds {
-            self.absent.iter().for_each(|path| ground.remove_file(path));
+            self.absent.iter().for_each(|path| ground.set_aside(path));
         }
         if hold.is_the_last() {
             self.remove_marked(&grounds);
         }
+    }
+
+    /// Files under the names that disabled ones get. Compare them with those before the command.
+    pub(super) fn found_aside(&self) -> BTreeMap<PathBuf, (u64, i64, i64)> {
+        let found = self.absent.iter().filter_map(|path| {
+            let found = aside(path).symlink_metadata().ok()?;
+            let identity = (found.ino(), found.ctime(), found.ctime_nsec());
+            Some((path.clone(), identity))
+        });
+        found.collect()
     }
 
     /// Removes leftovers of a killed supervisor, once nobody else needs them.
@@ -267,9 +280,17 @@ impl<'a> Ground<'a> {
         }
     }
 
-    fn remove_file(&self, path: &Path) {
+    fn set_aside(&self, path: &Path) {
         if let Some((directory, name)) = self.parent(path) {
-            let _ = rustix::fs::unlinkat(directory, name, AtFlags::empty());
+            let other = aside(Path::new(name));
+            let set_aside = || {
+                rustix::fs::renameat(&directory, name, &directory, &other)
+                    // A directory has that name: better removed than obeyed.
+                    .or_else(|_| rustix::fs::unlinkat(&directory, name, AtFlags::empty()))
+            };
+            if matches!(set_aside(), Err(error) if error != rustix::io::Errno::NOENT) {
+                let _ = while_writable(&directory, set_aside);
+            }
         }
     }
 }
@@ -285,6 +306,13 @@ fn while_writable<T>(directory: &OwnedFd, work: impl FnOnce() -> T) -> io::Resul
     Ok(done)
 }
 
+/// The path under which a file is disabled.
+fn aside(path: &Path) -> PathBuf {
+    let mut other = path.as_os_str().to_owned();
+    other.push(DISABLED);
+    other.into()
+}
+
 /// True if the directory was created here.
 pub(super) fn is_marked(path: &Path) -> bool {
     path.symlink_metadata()
@@ -294,6 +322,7 @@ pub(super) fn is_marked(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use agent_files::fs::{Durability, write_atomic};
 
     struct Place {
         directory: tempfile::TempDir,
@@ -338,9 +367,29 @@ mod tests {
         let place = place();
         let (reserved, hold) = made(&place.confinement);
         assert!(place.directory.path().join(".vscode").is_dir());
-        File::create(place.directory.path().join(".git/commondir")).unwrap();
         reserved.remove(&hold);
         place.is_as_it_was();
+    }
+
+    /// The person may have made it, by `git sparse-checkout` for example.
+    #[test]
+    fn what_must_not_exist_is_renamed_and_told() {
+        let place = place();
+        let (reserved, hold) = made(&place.confinement);
+        assert_eq!(reserved.found_aside(), BTreeMap::new());
+        let file = place.directory.path().join(".git/commondir");
+        write_atomic(&file, b"of the person", Durability::Atomic).unwrap();
+        reserved.remove(&hold);
+        assert!(!file.exists());
+        assert_eq!(fs::read(aside(&file)).unwrap(), b"of the person");
+        let told: Vec<PathBuf> = reserved.found_aside().into_keys().collect();
+        assert_eq!(told, std::slice::from_ref(&file));
+        // A directory under that name does not keep it in force.
+        fs::remove_file(aside(&file)).unwrap();
+        fs::create_dir(aside(&file)).unwrap();
+        File::create(&file).unwrap();
+        reserved.remove(&hold);
+        assert!(!file.exists());
     }
 
     #[test]
@@ -450,8 +499,10 @@ mod tests {
         place.confinement.backend = Backend::Landlock;
         let (reserved, hold) = made(&place.confinement);
         place.is_as_it_was();
-        File::create(place.directory.path().join(".git/commondir")).unwrap();
+        let file = place.directory.path().join(".git/commondir");
+        File::create(&file).unwrap();
         reserved.remove(&hold);
+        fs::remove_file(aside(&file)).unwrap();
         place.is_as_it_was();
     }
 }

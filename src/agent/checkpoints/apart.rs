@@ -2,8 +2,9 @@
 //!
 //! The command that it ran may have changed such a file, or the person while `agent` was down:
 //! nobody knows. So the checkpoint before the round is made anew with these files passed over, and
-//! an undo of the round names them and leaves them as they are. What the journal knows to be a step's
-//! own work, by its hash, is clear whenever it was made.
+//! an undo of the round names them and leaves them as they are, unless the person insists: then they
+//! are restored from the checkpoint as it was. What the journal knows to be a step's own work, by its
+//! hash, is clear whenever it was made.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -46,7 +47,7 @@ impl Conversation<'_> {
         recovered.before = match apart {
             Some((snapshot, unclear)) if !unclear.is_empty() => {
                 self.tell_unclear(&unclear);
-                let before = Before { snapshot, ..before };
+                let before = before.apart(snapshot);
                 let sequence = self.session.sequence_number;
                 let record = Record::Before { sequence, before };
                 self.journal.append(&[record], Sync::Now)?;

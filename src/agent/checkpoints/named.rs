@@ -52,10 +52,10 @@ impl Conversation<'_> {
         before: Before,
         after: Snapshot,
         covered: Option<&CoveredBefore>,
-    ) -> Snapshot {
+    ) -> Before {
         let others = std::mem::take(&mut self.checkpoints.of_others);
         if before.reach == Reach::Named || (others.is_empty() && covered.is_none()) {
-            return before.snapshot;
+            return before;
         }
         let workspace = &self.agent.workspace;
         let why_apart = |path: &Path, _: &Node, stat: &FileStat| {
@@ -69,22 +69,23 @@ impl Conversation<'_> {
             .store()
             .and_then(|store| store.set_apart(workspace, before.snapshot, after, why_apart));
         let Ok((snapshot, found)) = apart else {
-            return before.snapshot;
+            return before;
         };
         if found.is_empty() {
-            return before.snapshot;
+            return before;
         }
+        let without = before.apart(snapshot);
         let record = Record::Before {
             sequence: self.session.sequence_number,
-            before: Before { snapshot, ..before },
+            before: without,
         };
         if self.journal.append(&[record], Sync::Later).is_err() {
-            return before.snapshot;
+            return before;
         }
         let mut moved_in = found;
-        moved_in.retain(|one| one.reason == Reason::MovedIn);
+        moved_in.retain(|one| one.reason != Reason::Meanwhile);
         self.tell_passed_over(&moved_in);
-        snapshot
+        without
     }
 }
 

@@ -321,6 +321,7 @@ mod tests {
                 before: Before {
                     snapshot: snapshot(round),
                     reach,
+                    original: None,
                 },
             },
             Record::Started {
@@ -334,6 +335,7 @@ mod tests {
             },
             Record::Round {
                 session: Box::new(after_round(round)),
+                marked: false,
             },
         ]
     }
@@ -346,6 +348,7 @@ mod tests {
         let (mut journal, _) = store.journal(&id()).unwrap();
         let begun = Record::Round {
             session: Box::new(after_round(0)),
+            marked: false,
         };
         journal.append(&[begun], Sync::Now).unwrap();
         play(&mut journal, 1..=rounds);

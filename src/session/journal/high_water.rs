@@ -3,7 +3,8 @@
 //! Nothing is executed before the record that announces it is synced. So a journal that is shorter
 //! than its mark has lost records that were acted on, even if it ends with a whole line; one that is
 //! not has lost at most what nobody had acted on. The mark itself is not synced: after power loss it
-//! may be older than the journal, never newer.
+//! may be older than the journal, never newer. `round` records tell that there is a mark: if it is
+//! gone, as much may be lost.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
@@ -39,6 +40,14 @@ impl HighWaterMark {
     pub(super) fn note(&mut self, length: u64) {
         // Without a mark a loss at the end of a line is not noticed; that is no reason to stop.
         let _ = self.write(length);
+    }
+
+    /// Makes the mark if there is none. Returns true if it exists now.
+    pub(super) fn ensure(&mut self) -> bool {
+        if self.read().is_none() {
+            self.note(0);
+        }
+        self.read().is_some()
     }
 
     /// Notes it before the journal gets shorter: after power loss that must not look like a loss.

@@ -143,6 +143,10 @@ pub enum Record {
     Round {
         /// The session as it was saved.
         session: Box<Session>,
+        /// True if the length of the journal was noted by then, so that a missing note is a loss. The
+        /// journal itself sets it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        marked: bool,
     },
 }
 
@@ -192,7 +196,7 @@ impl Record {
     /// Reads a line.
     pub(in crate::session) fn parse(line: &[u8]) -> Result<Self, RecordProblem> {
         match serde_json::from_slice(line) {
-            Ok(Self::Round { session }) if session.schema > SCHEMA => Err(RecordProblem::Newer),
+            Ok(Self::Round { session, .. }) if session.schema > SCHEMA => Err(RecordProblem::Newer),
             Ok(record) => Ok(record),
             Err(cause) => Err(RecordProblem::new(line, cause)),
         }
@@ -267,7 +271,11 @@ mod tests {
         session.schema = SCHEMA + 1;
         let session = Box::new(session);
         assert!(is_newer(
-            &serde_json::to_string(&Record::Round { session }).unwrap()
+            &serde_json::to_string(&Record::Round {
+                session,
+                marked: false
+            })
+            .unwrap()
         ));
         for damaged in [
             r#"{"event":"claimed"}"#,

@@ -34,6 +34,8 @@ pub struct Recovered {
     pub torn_bytes: u64,
     /// How many bytes the journal once had beyond its last whole line.
     pub lost_bytes: u64,
+    /// True if the length of the journal was noted when the session was saved.
+    pub is_marked: bool,
     /// When the journal was last written.
     pub written_at: Option<SystemTime>,
 }
@@ -78,11 +80,15 @@ impl Recovered {
                 self.batches.extend(batch);
             }
             Record::Finished { result, .. } => self.finished.push(result),
-            Record::Round { mut session } => {
+            Record::Round {
+                mut session,
+                marked,
+            } => {
                 // As with a state file: an older form goes on as one of this version.
                 session.schema = SCHEMA;
                 *self = Self {
                     session: Some(*session),
+                    is_marked: marked,
                     ..Self::default()
                 };
             }

@@ -6,7 +6,7 @@
 //! caller decides path by path; this module handles the directories: one that contains a path which
 //! is not excluded stays covered.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use blake3::Hash;
@@ -31,6 +31,11 @@ pub(super) fn unclear(
     why_apart: impl Fn(&Path, &Node, &FileStat) -> Option<Reason>,
 ) -> BTreeMap<PathBuf, Reason> {
     let mut unclear = BTreeMap::new();
+    let passed_over: HashMap<&Path, Reason> = (differences.iter())
+        .filter_map(|one| Some((one.path.as_path(), one.before?.passed_over()?)))
+        .collect();
+    // A file that was ignored until now was not moved.
+    let reason_before = |path: &Path| path.ancestors().find_map(|above| passed_over.get(above));
     let mut holds_clear: HashSet<&Path> = HashSet::new();
     // Visits the contents of a directory before the directory itself.
     for difference in differences.iter().rev() {
@@ -43,7 +48,10 @@ pub(super) fn unclear(
             continue;
         }
         let why = match workspace.stat_exact(path) {
-            Ok(Some(stat)) => why_apart(path, &node, &stat),
+            Ok(Some(stat)) => why_apart(path, &node, &stat).map(|why| match why {
+                Reason::MovedIn => reason_before(path).copied().unwrap_or(why),
+                other => other,
+            }),
             Ok(None) => None,
             Err(_) => Some(Reason::Unreadable),
         };

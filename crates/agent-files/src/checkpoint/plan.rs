@@ -50,6 +50,14 @@ pub struct Conflict {
     pub then: Option<Node>,
 }
 
+impl Conflict {
+    /// True if the path cannot be restored even if the person insists.
+    pub fn is_beyond_force(&self) -> bool {
+        matches!(self.why, ConflictReason::NotCovered(_))
+            && self.then.is_some_and(|node| node.passed_over().is_some())
+    }
+}
+
 /// The reason why a path is not restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConflictReason {
@@ -72,9 +80,30 @@ struct Course {
     is_broken: bool,
 }
 
+/// The nodes of paths before they were excluded from a snapshot because it is unclear who changed
+/// them; `None` for one that did not exist.
+pub(super) type Originals = BTreeMap<PathBuf, Option<Node>>;
+
+/// The originals among the differences between a snapshot and the one with paths excluded.
+pub(super) fn originals(
+    excluded: Vec<SnapshotDifference>,
+) -> impl Iterator<Item = (PathBuf, Option<Node>)> {
+    let is_unclear = |one: &SnapshotDifference| {
+        let reason = one.after.and_then(|node| node.passed_over());
+        // The contents of a directory would be missing.
+        reason == Some(Reason::Meanwhile) && !has_directory(one.before)
+    };
+    let excluded = excluded.into_iter().filter(is_unclear);
+    excluded.map(|one| (one.path, one.before))
+}
+
 /// Plans a restore from the differences of consecutive rounds, each from its current to its wanted
 /// state.
-pub(super) fn plan(workspace: &Workspace, rounds: Vec<Vec<SnapshotDifference>>) -> RestorePlan {
+pub(super) fn plan(
+    workspace: &Workspace,
+    rounds: Vec<Vec<SnapshotDifference>>,
+    originals: &Originals,
+) -> RestorePlan {
     let mut courses: BTreeMap<PathBuf, Course> = BTreeMap::new();
     for difference in rounds.into_iter().flatten() {
         let SnapshotDifference {
@@ -100,8 +129,19 @@ pub(super) fn plan(workspace: &Workspace, rounds: Vec<Vec<SnapshotDifference>>) 
             });
     }
     let mut plan = RestorePlan::default();
-    for (path, course) in courses {
-        match decide(workspace, &path, &course) {
+    for (path, mut course) in courses {
+        let mut decision = decide(workspace, &path, &course);
+        if let StepDecision::Not(ConflictReason::NotCovered(Reason::Meanwhile)) = decision
+            && course.then.is_some_and(|node| node.passed_over().is_some())
+            && let Some(original) = originals.get(&path)
+        {
+            course.then = *original;
+            let actual = current_node(workspace, &path, &[*original]);
+            if actual.is_ok_and(|actual| is_alike(actual, *original)) {
+                decision = StepDecision::Already;
+            }
+        }
+        match decision {
             StepDecision::Nothing => {}
             StepDecision::Already => plan.already.push(RestoreStep {
                 path,

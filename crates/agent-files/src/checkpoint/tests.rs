@@ -71,7 +71,14 @@ impl Bench {
 
     fn plan(&mut self, from: Snapshot, to: Snapshot) -> RestorePlan {
         self.store
-            .plan(&self.workspace, &[Turn { from, to }])
+            .plan(
+                &self.workspace,
+                &[Turn {
+                    from,
+                    to,
+                    original: None,
+                }],
+            )
             .unwrap()
     }
 
@@ -311,10 +318,12 @@ fn what_the_person_changed_between_two_rounds_stays() {
         Turn {
             from: after_2,
             to: before_2,
+            original: None,
         },
         Turn {
             from: after_1,
             to: before_1,
+            original: None,
         },
     ];
     let plan = bench.store.plan(&bench.workspace, &turns).unwrap();

@@ -89,7 +89,9 @@ impl Reason {
             Self::Special => "is not a regular file",
             Self::TooMany => "is beyond the limit on the number of files",
             Self::NoRoom => "is beyond the limit on new content",
-            Self::Meanwhile => "was changed after `agent` was stopped",
+            Self::Meanwhile => {
+                "may have been changed by somebody else while `agent` was not running"
+            }
             Self::MovedIn => "was moved here from a place that checkpoints do not cover",
         }
     }

@@ -607,6 +607,95 @@ fn a_rule_covers_no_file_of_agent_and_none_that_git_obeys() {
 }
 
 #[test]
+fn a_rule_covers_no_word_that_is_code_for_another_program() {
+    let names = [
+        "printf", "ls", "zip", "sqlite3", "psql", "gdb", "make", "cargo", "javac", "find",
+    ];
+    let covered = [
+        "printf '%s %d\\n' a 1 && ls",
+        "printf '100%%n'",
+        "zip out.zip a",
+        "zip -qT out.zip a",
+        "sqlite3 x.db 'select * from a'",
+        "sqlite3 ./x.db",
+        "psql -c 'select 1'",
+        "make -j4 all",
+        "cargo build --release",
+        "javac -d out A.java",
+        "find . -newer x -name y",
+    ];
+    let beyond = [
+        "printf '%n' PATH && ls",
+        "printf 'a%5$-3ln' PATH && ls",
+        "zip out.zip e.sh -T '-TTsh e.sh'",
+        "zip out.zip e.sh -TTTsh",
+        "zip out.zip e.sh -T --unzip-comm=sh",
+        "sqlite3 x.db '.shell id'",
+        "sqlite3 x.db 'select 1' ' .system id'",
+        "sqlite3 -cmd '.shell id' x.db",
+        "sqlite3 x.db \"select load_extension('./x')\"",
+        "psql -c '\\! id'",
+        "psql -c \"copy a to program 'id'\"",
+        "gdb -ex 'shell id'",
+        "gdb -batch -ex=run ./a",
+        "make --eval=x:=1",
+        "make --ev x",
+        "make -kE x",
+        "cargo build --config 'build.rustc-wrapper=\"./x\"'",
+        "cargo build --conf=x",
+        "javac -J-javaagent:x.jar A.java",
+        "find . -execdir ./x ';'",
+    ];
+    for confinement in [
+        CommandConfinement::SwitchedOff,
+        CommandConfinement::Sandboxed,
+    ] {
+        let mut policy = allowing(&names);
+        policy.confinement = confinement;
+        cases(&policy, Decision::Allow, &covered);
+        cases(&policy, Decision::Ask, &beyond);
+    }
+}
+
+#[test]
+fn without_a_sandbox_a_rule_covers_no_file_that_no_word_names() {
+    let mut policy = allowing(&["diff", "tar", "patch", "cp", "unzip", "git apply"]);
+    let scripts = [
+        "diff a b",
+        "tar chf o.tar a",
+        "tar -chf o.tar a",
+        "tar xf o.tar",
+        "tar --extr -f o.tar",
+        "patch -p1 -i x.diff",
+        "cp -r a/. .",
+        "cp -a a b",
+        "unzip x.zip",
+        "git apply x.diff",
+    ];
+    let named = [
+        "diff --no-dereference a b",
+        "tar cf o.tar a",
+        "tar tf o.tar",
+        "patch --dry-run -p1 -i x.diff",
+        "cp a b",
+        "git apply --check x.diff",
+    ];
+    policy.confinement = CommandConfinement::SwitchedOff;
+    cases(&policy, Decision::Ask, &scripts);
+    cases(&policy, Decision::Allow, &named);
+    // What the person wrote out is meant.
+    for script in ["diff a b", "patch -p1 -i x.diff", "cp -r a/. ."] {
+        let mut policy = allowing(&[script]);
+        policy.confinement = CommandConfinement::SwitchedOff;
+        case(&policy, script, Decision::Allow);
+    }
+    // In a sandbox the kernel protects what must not be changed or read.
+    policy.confinement = CommandConfinement::Sandboxed;
+    cases(&policy, Decision::Allow, &scripts);
+    cases(&policy, Decision::Allow, &named);
+}
+
+#[test]
 fn without_a_sandbox_always_is_not_for_what_runs_the_project() {
     let project = [
         "make all",
@@ -853,8 +942,8 @@ fn without_a_sandbox_no_allow_rule_lets_a_program_follow_all_links() {
         "grep -rn root .",
         "grep -R root .",
         "find . -name x",
-        "cp -r a b",
-        "diff -u a b",
+        "cp -u a b",
+        "diff -u --no-dereference a b",
         "tar -cf x.tar .",
     ];
     cases(&policy, Decision::Allow, &plain);

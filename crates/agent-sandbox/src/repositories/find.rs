@@ -2,16 +2,17 @@
 //!
 //! Only names are read: no file is opened unless it points to a git directory. Links to directories
 //! are not followed, except for one named `.git`. In a directory that cannot be listed, git still
-//! finds what it knows by name: those names are checked, and the directory is reported.
+//! finds what it knows by name, and the person knows other names. If a command closed it, it is
+//! opened; otherwise the names that git knows are checked, and the directory is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::really;
+use super::{give_back, really};
 
 /// Limits on the names to read, and on the time.
 const MAX_NAMES: usize = 1_000_000;
@@ -57,15 +58,23 @@ pub(super) struct FoundRepositories {
     pub(super) links: BTreeMap<PathBuf, PathBuf>,
     /// Directories that could not be listed.
     pub(super) closed: BTreeSet<PathBuf>,
+    /// Directories that could be listed once their owner had opened them.
+    pub(super) opened: BTreeSet<PathBuf>,
     /// True if the limit on time or names was reached.
     pub(super) is_cut: bool,
 }
 
-/// Searches a directory, except for `left_out`.
-pub(super) fn find(root: &Path, left_out: &[PathBuf]) -> FoundRepositories {
+/// Searches a directory, except for `left_out`. Directories that cannot be listed are opened if
+/// `may_open` says so.
+pub(super) fn find(
+    root: &Path,
+    left_out: &[PathBuf],
+    may_open: &dyn Fn(&Path) -> bool,
+) -> FoundRepositories {
     let mut search = RepositorySearch {
         root,
         left_out,
+        may_open,
         left: MAX_NAMES,
         until: Instant::now() + MAX_TIME,
         next: vec![root.to_owned()],
@@ -141,6 +150,7 @@ pub(super) fn is_git_directory(has: impl Fn(&str) -> bool) -> bool {
 struct RepositorySearch<'a> {
     root: &'a Path,
     left_out: &'a [PathBuf],
+    may_open: &'a dyn Fn(&Path) -> bool,
     left: usize,
     until: Instant,
     next: Vec<PathBuf>,
@@ -152,7 +162,7 @@ impl RepositorySearch<'_> {
         const NAMES: [&str; 4] = ["HEAD", "commondir", "objects", "refs"];
         let mut has = [false; NAMES.len()];
         let is_called_git = directory.file_name().is_some_and(is_git);
-        let Ok(entries) = fs::read_dir(directory) else {
+        let Ok(entries) = self.entries(directory) else {
             return self.look_by_name(directory, is_called_git);
         };
         for entry in entries.flatten() {
@@ -191,6 +201,18 @@ impl RepositorySearch<'_> {
         }
     }
 
+    fn entries(&mut self, directory: &Path) -> io::Result<fs::ReadDir> {
+        fs::read_dir(directory).or_else(|cause| {
+            if cause.kind() != io::ErrorKind::PermissionDenied || !(self.may_open)(directory) {
+                return Err(cause);
+            }
+            give_back(self.root, directory)?;
+            let entries = fs::read_dir(directory)?;
+            self.found.opened.insert(directory.to_owned());
+            Ok(entries)
+        })
+    }
+
     /// Records the links in a git directory, except for those in others inside it.
     fn look_for_links(&mut self, git: &Path) {
         let mut next = vec![git.to_owned()];
@@ -199,7 +221,7 @@ impl RepositorySearch<'_> {
                 self.found.is_cut = true;
                 return;
             }
-            let Ok(entries) = fs::read_dir(&directory) else {
+            let Ok(entries) = self.entries(&directory) else {
                 if directory.symlink_metadata().is_ok() {
                     self.found.closed.insert(directory);
                 }

@@ -230,6 +230,8 @@ fn what_a_command_closes_is_disarmed_all_the_same() {
     let before = place.look();
     place
         .git("a/.git", "[core]fsmonitor=x")
+        .git("b/c/secret", "[core]fsmonitor=x")
+        .git("b/d/secret", "[core]fsmonitor=x")
         .file("a/.git/hooks/pre-commit", "x");
     let close = |path: &str, mode: u32| {
         let mode = fs::Permissions::from_mode(mode);
@@ -239,23 +241,24 @@ fn what_a_command_closes_is_disarmed_all_the_same() {
     close("a/.git/hooks", 0o300);
     close("a/.git", 0o500);
     close("a", 0o300);
-    let mut now = place.look();
+    close("b/c", 0o111);
+    close("b/d", 0);
+    let mut now = Inventory::take_after(&before, &place.root(), &[]);
     let disarmed = now.disarm(&before, &place.root());
     close("a", 0o700);
     assert!(
         disarmed.iter().all(|one| one.failure.is_none()),
         "{disarmed:?}"
     );
-    assert_eq!(disarmed.len(), 2, "{disarmed:?}");
+    assert_eq!(disarmed.len(), 4, "{disarmed:?}");
     assert_eq!(place.text("a/.git/config"), "");
     if !rustix::process::geteuid().is_root() {
-        assert!(
-            now.unknown(&before)
-                .unwrap()
-                .contains("cannot be looked into")
-        );
-        assert_eq!(now.unknown(&now), None);
+        let told = now.unknown(&before).unwrap();
+        for path in ["a`", "b/c`", "b/d`"] {
+            assert!(told.contains(path), "{told}");
+        }
     }
+    assert_eq!(place.look().unknown(&before), None);
 }
 
 #[test]
@@ -676,4 +679,85 @@ fn no_file_step_completes_a_repository() {
     for path in ["half/objects/y", "half/x/refs/y", "plain/refs/x", "refs/x"] {
         assert!(!is_obeyed(path), "{path}");
     }
+}
+
+#[test]
+fn the_persons_own_configuration_in_the_workspace_is_disarmed() {
+    let place = Place::new();
+    place
+        .file("work/gitconfig", "[user]name=a\n[alias]x=!own\n")
+        .file("work/other/gitconfig", "[alias]y=!other\n")
+        .file("home/x", "");
+    let (work, home) = (place.root().join("work"), place.root().join("home"));
+    let link = home.join(".gitconfig");
+    symlink("../work/gitconfig", &link).unwrap();
+    let look = || Inventory {
+        person: Repository::of_person(&work, &home),
+        ..Inventory::take(&work, &[])
+    };
+    let before = look();
+    assert_eq!(look().disarm(&before, &work), []);
+    place.file(
+        "work/gitconfig",
+        "[user]name=a\n[alias]x=!own\n[core]fsmonitor=evil\n",
+    );
+    let words = |disarmed: Vec<Disarmed>| {
+        let words: Vec<String> = disarmed.iter().map(ToString::to_string).collect();
+        words.join(" ")
+    };
+    let disarmed = look().disarm(&before, &work);
+    assert_eq!(words(disarmed), "`core.fsmonitor` in `gitconfig`");
+    assert!(place.text("work/gitconfig").contains("own"));
+    assert_eq!(look().disarm(&before, &work), []);
+    // A new one, where the workspace is the home.
+    let home = work.clone();
+    let look = || Inventory {
+        person: Repository::of_person(&work, &home),
+        ..Inventory::take(&work, &[])
+    };
+    let before = look();
+    place.file("work/.config/git/config", "[core]pager=evil\n");
+    let disarmed = look().disarm(&before, &work);
+    assert_eq!(words(disarmed), "`core.pager` in `.config/git/config`");
+}
+
+/// The harmless settings are lost, and nothing is in force.
+#[test]
+fn a_full_disk_keeps_nothing_in_force() {
+    let place = Place::new();
+    let before = place.look();
+    place.git("a/.git", "[core]fsmonitor=x\nbare=false\n");
+    let mut now = place.look();
+    let root = Dir::open_ambient_dir(place.root(), ambient_authority()).unwrap();
+    let directory = place.root().join("a/.git");
+    let mut disarmed = Vec::new();
+    let mut disarm = Disarming {
+        root: &root,
+        workspace: &place.root(),
+        directory: &directory,
+        disarmed: &mut disarmed,
+        write: |_, _, _| Err(io::ErrorKind::StorageFull.into()),
+    };
+    let repository = now.directories.get_mut(&directory).unwrap();
+    disarm.configs(repository, &Repository::default());
+    let words: Vec<String> = disarmed.iter().map(ToString::to_string).collect();
+    assert_eq!(words, ["`a/.git/config`"]);
+    assert!(!directory.join("config").exists());
+    let original = place.text(&format!("a/.git/config{DISABLED}"));
+    assert!(original.contains("fsmonitor"));
+    place.disarms(&before, &[]);
+}
+
+#[test]
+fn a_link_to_what_is_missing_leads_there() {
+    let place = Place::new();
+    place.file("home/x", "").file("work/x", "");
+    let at = |path: &str| place.root().join(path);
+    symlink("../work/new", at("home/a")).unwrap();
+    symlink("a", at("home/b")).unwrap();
+    symlink("loop", at("home/loop")).unwrap();
+    assert_eq!(really(&at("home/a")), at("work/new"));
+    assert_eq!(really(&at("home/b/config")), at("work/new/config"));
+    assert_eq!(really(&at("home/none/x")), at("home/none/x"));
+    assert_eq!(really(&at("home/loop")), at("home/loop"));
 }

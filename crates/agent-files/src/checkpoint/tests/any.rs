@@ -90,7 +90,7 @@ proptest! {
         let undo: Vec<Turn> = states
             .windows(2)
             .rev()
-            .map(|pair| Turn { from: pair[1].0, to: pair[0].0 })
+            .map(|pair| Turn { from: pair[1].0, to: pair[0].0, original: None })
             .collect();
         for turn in &undo {
             let restored = bench.go(turn.from, turn.to);

@@ -44,3 +44,61 @@ fn where_all_is_clear_nothing_is_made_anew() {
     let apart = (bench.store).set_apart(&bench.workspace, before, now, is_persons);
     assert_eq!(apart.unwrap(), (before, Vec::new()));
 }
+
+#[test]
+fn what_is_unclear_is_restored_if_the_person_insists() {
+    let mut bench = bench();
+    bench.shell("printf 1 > person; printf 1 > a; printf 1 > gone-person");
+    let original = bench.take();
+    bench.shell("printf 2 > a; printf 22 > person; printf 2 > person-new; rm gone-person");
+    let now = bench.take();
+    let apart = (bench.store).set_apart(&bench.workspace, original, now, is_persons);
+    let turn = Turn {
+        from: now,
+        to: apart.unwrap().0,
+        original: Some(original),
+    };
+    let plan = bench.store.plan(&bench.workspace, &[turn]).unwrap();
+    assert!(!plan.conflicts.iter().any(Conflict::is_beyond_force));
+    let held = bench.held();
+    let restored = bench.restore(&plan, Force::Skip);
+    assert_eq!(restored.skipped.len(), 2);
+    assert_eq!(bench.text("person"), "22");
+    assert_eq!(bench.text("a") + &bench.text("gone-person"), "11");
+    let plan = bench.store.plan(&bench.workspace, &[turn]).unwrap();
+    let restored = bench.restore(&plan, Force::KeepCopies);
+    assert_eq!(restored.skipped, []);
+    assert_eq!(bench.text("person"), "1");
+    assert!(!bench.has("person-new"));
+    assert_eq!(bench.text("person.kept"), "22");
+    assert_eq!(bench.text("person-new.kept"), "2");
+    assert_ne!(bench.held(), held);
+    let again = bench.store.plan(&bench.workspace, &[turn]).unwrap();
+    assert_eq!(again.conflicts, []);
+    // Without the original there is nothing to restore, however much the person insists.
+    bench.shell("printf 22 > person");
+    let turn = Turn {
+        original: None,
+        ..turn
+    };
+    let plan = bench.store.plan(&bench.workspace, &[turn]).unwrap();
+    assert!(plan.conflicts.iter().all(Conflict::is_beyond_force));
+}
+
+#[test]
+fn a_file_that_was_ignored_until_now_was_not_moved() {
+    let mut bench = bench();
+    bench.shell("printf 'build/\n' > .gitignore; mkdir build; printf 1 > build/x");
+    let before = bench.take();
+    bench.shell(": > .gitignore; printf 2 > build/x; printf 1 > moved");
+    let now = bench.take();
+    let is_foreign = |path: &Path, _: &Node, _: &survey::FileStat| {
+        (path != Path::new(".gitignore")).then_some(Reason::MovedIn)
+    };
+    let apart = (bench.store).set_apart(&bench.workspace, before, now, is_foreign);
+    let reasons: Vec<(PathBuf, Reason)> = (apart.unwrap().1.into_iter())
+        .map(|one| (one.path, one.reason))
+        .collect();
+    let expected = [("build", Reason::Ignored), ("moved", Reason::MovedIn)];
+    assert_eq!(reasons, expected.map(|(path, why)| (path.into(), why)));
+}

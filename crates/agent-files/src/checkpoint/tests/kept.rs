@@ -102,10 +102,12 @@ fn a_directory_that_was_ignored_at_first_comes_back_as_it_was_first_known() {
         Turn {
             from: third,
             to: second,
+            original: None,
         },
         Turn {
             from: second,
             to: first,
+            original: None,
         },
     ];
     let plan = bench.store.plan(&bench.workspace, &turns).unwrap();
