@@ -353,6 +353,6 @@ fn words_of_the_settings_are_read() {
     assert_eq!("git-write".parse(), Ok(Grant::GitWrite));
     assert_eq!(
         "all".parse::<Approval>().unwrap_err().to_string(),
-        "`all` is not one of `auto`, `edits`, `ask`, `plan`"
+        "`all` is not one of `plan`, `ask`, `edits`, `auto`"
     );
 }
