@@ -45,7 +45,10 @@ pub use self::parts::Limit;
 pub use self::places::{Place, places};
 use self::promises::Promises;
 use self::relevance::Relevance;
-pub use self::relevance::{companions, identifiers, is_test, named, named_in, tests_and_sources};
+pub use self::relevance::{
+    companions, identifiers, is_beside_sources, is_changelog, is_test, named, named_in,
+    tests_and_sources,
+};
 use crate::protocol::{RelPath, ShownLines};
 use crate::session::Session;
 

@@ -8,6 +8,7 @@
 mod failures;
 mod passages;
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -67,8 +68,10 @@ impl<'a> Choice<'a> {
 
     /// Keeps lines that tell of failures, with what stands around them as long as there is room.
     fn take_failures(&mut self, room: usize) {
+        // The same line again tells nothing more.
+        let mut known = HashSet::new();
         let telling: Vec<usize> = (0..self.lines.len())
-            .filter(|at| is_failure(self.lines[*at]))
+            .filter(|at| is_failure(self.lines[*at]) && known.insert(self.lines[*at]))
             .collect();
         // The failures themselves before what stands around the first of them.
         let mut left = room;
@@ -119,16 +122,22 @@ impl<'a> Choice<'a> {
     }
 
     fn write(&self) -> String {
-        let (mut text, mut omitted) = (String::new(), 0_u64);
+        let (mut text, mut omitted, mut has_words) = (String::new(), 0_u64, false);
         for (at, line) in self.lines.iter().enumerate() {
             if !self.is_kept[at] {
+                has_words |= line.contains(char::is_alphanumeric);
                 // A part of what was omitted before is omitted again.
                 omitted = omitted.saturating_add(omitted_by(line).unwrap_or(self.sizes[at] as u64));
                 continue;
             }
             if let Some(before) = omitted_by(line).filter(|_| omitted > 0) {
                 omitted = omitted.saturating_add(before);
+                has_words = true;
                 continue;
+            }
+            // Nobody misses rulers and blank lines, so no word about them is needed.
+            if !std::mem::take(&mut has_words) {
+                omitted = 0;
             }
             mark(&mut text, &mut omitted);
             text.push_str(line);
@@ -288,6 +297,29 @@ mod tests {
         let kept = shown.lines().filter(|line| !line.starts_with("[TRUNCATED"));
         let kept: u64 = kept.map(|line| line.len() as u64 + 1).sum();
         assert_eq!(omitted(&shown) + kept, text.len() as u64, "{shown}");
+    }
+
+    #[test]
+    fn rulers_that_are_left_out_need_no_word() {
+        let ruler = "=".repeat(70);
+        let failure = |n: usize| format!("{ruler}\nERROR: test_{n}\n{ruler}\n");
+        let text: String = (0..40).map(failure).collect();
+        let shown = excerpt(&text, 2_000);
+        assert!(
+            shown.contains("\nERROR: test_5\nERROR: test_6\n"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn equal_failures_leave_room_for_others() {
+        let text = format!(
+            "{}error: another\n{}",
+            "error: the same\n".repeat(200),
+            numbered(200)
+        );
+        let shown = excerpt(&text, 600);
+        assert!(shown.contains("error: another\n"), "{shown}");
     }
 
     #[test]

@@ -47,6 +47,7 @@ use walks::Walks;
 pub use crate::edit::quoted_replacement;
 pub use command::unseen_by_commands;
 pub use mentions::{Mention, mentions};
+pub use outline::{FileOutline, outline_of_file};
 pub use read::{Shown, Veil, read_file, read_requests, unveiled};
 pub use search::{Hidden, Hide};
 pub use seen::hash;

@@ -45,7 +45,7 @@ pub use self::printed::Printed;
 pub use self::recap::{Named, Recap, RoundRecap};
 pub use self::store::Store;
 pub use self::summary::{Count, State, Summary, title};
-use crate::protocol::{EndMark, ReadRequest, RelPath, SeenFiles, SessionId, StepResult};
+use crate::protocol::{EndMark, ReadRequest, RelPath, SeenFiles, SessionId, Status, StepResult};
 use crate::protocol::{Issue, TruncatedReply};
 
 /// The version of the session file; a newer one is not guessed at.
@@ -131,6 +131,9 @@ pub struct Session {
     /// How the person's check stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<CheckReport>,
+    /// A check that could not run when the session began, and that the person goes on without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waived_check: Option<String>,
     /// The person's choices by flag, which hold until another flag.
     #[serde(default, skip_serializing_if = "Choices::is_empty")]
     pub choices: Choices,
@@ -242,6 +245,7 @@ impl Session {
             circles: Circles::default(),
             last_circles: Vec::new(),
             check: None,
+            waived_check: None,
             choices: Choices::default(),
             permissions: Choices::default(),
             workspace: None,
@@ -282,6 +286,15 @@ impl Session {
         self.questions
             .iter_mut()
             .find(|question| question.answer.is_none())
+    }
+
+    /// True if the check still cannot run, and the person said to go on without it.
+    pub fn goes_without_check(&self) -> bool {
+        let is_set_aside = |report: &CheckReport| {
+            report.outcome.status == Status::Skipped
+                && self.waived_check.as_ref() == Some(&report.command)
+        };
+        self.check.as_ref().is_some_and(is_set_aside)
     }
 
     /// Remembers what the last round did: what its results say, and which files changed besides.

@@ -125,6 +125,9 @@ impl Conversation<'_> {
             return Ok(());
         }
         let _alone = self.alone()?;
+        if self.agent.manner.check.is_some() {
+            self.keep_listing_before_check()?;
+        }
         if self.run_check(CheckedWhen::AtStart)? {
             if self.begins_without_check()? {
                 self.save()?;
@@ -148,13 +151,16 @@ impl Conversation<'_> {
         if !report.cannot_run() {
             return Ok(true);
         }
-        let question = Question::about_check(round, &report.command, &report.outcome.message);
+        let command = report.command.clone();
+        let question = Question::about_check(round, &command, &report.outcome.message);
         report.set_aside();
         if !agent.person.is_interactive() {
             return Ok(true);
         }
         let asker = agent.asker(&self.session.session_id);
-        Ok(asker.pose(question, &agent.interrupt)? == Some(Verdict::Yes))
+        let begins = asker.pose(question, &agent.interrupt)? == Some(Verdict::Yes);
+        self.session.waived_check = begins.then_some(command);
+        Ok(begins)
     }
 
     /// Runs the check after the steps of a round, if they changed something or say that it is done.
@@ -272,6 +278,12 @@ impl Conversation<'_> {
         };
         if self.passes() {
             return Some(summary);
+        }
+        if self.session.goes_without_check() {
+            let command = &check.command;
+            return Some(format!(
+                "{summary} (not checked: `{command}` cannot run here)"
+            ));
         }
         let how = self.session.check.as_ref().map_or_else(
             || "did not run to its end".to_owned(),

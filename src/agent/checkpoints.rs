@@ -32,7 +32,7 @@ use crate::checkpoint::{
 };
 use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
-use crate::protocol::generated::is_generated;
+use crate::protocol::generated::{is_generated, is_ignored_output};
 use crate::protocol::{
     Bounded, Event, Housekeeping, RelPath, Status, Step, StepResult, UncoveredFile,
 };
@@ -269,13 +269,19 @@ impl Conversation<'_> {
             .store()
             .and_then(|store| store.changes(before, after))
             .unwrap_or_default();
-        changes
-            .iter()
+        let mut paths: Vec<RelPath> = (changes.iter())
             .filter(|change| change.kind != ChangeKind::NotCovered(Reason::Meanwhile))
             .filter_map(|change| RelPath::parse(change.path.to_str()?).ok())
             .filter(|path| !is_generated(path))
-            .take(REMEMBERED_FILES)
-            .collect()
+            .collect();
+        let may_be_output = |path: &RelPath| path.components().any(is_ignored_output);
+        if paths.iter().any(may_be_output)
+            && let Some(generated) = self.agent.generated_directories()
+        {
+            paths.retain(|path| generated.containing_output(path.as_str()).is_none());
+        }
+        paths.truncate(REMEMBERED_FILES);
+        paths
     }
 
     pub(super) fn checkpoint(&mut self) -> Option<Snapshot> {

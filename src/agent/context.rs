@@ -3,8 +3,10 @@
 //! With the first message: the files that matter, whole, as long as they take no more than a share of
 //! what the chat takes, the smallest first. A file matters if the task, the check command or its
 //! failing output names it, and so do the tests and sources that belong to it. Of those that are too
-//! long, the beginning and the lines that the check names; where even that is too much, the name.
-//! Then where the names of the task occur, and the other files of a small workspace.
+//! long, the beginning and the lines that the check names; where even that is too much, the name. Of
+//! a changelog only the head, of a long script that only the check names the lines about what the
+//! check asks of it. Then where the names of the task occur, outlines of the files with most of them
+//! that are too long, the definitions of these names, and the other files of a small workspace.
 //!
 //! With later ones: the current text of a file that was edited wrongly, unless the result of the edit
 //! shows it, and the lines that the output of a failed command or check names. All of it is read
@@ -19,7 +21,7 @@ use super::conceal::{self, Concealed};
 use super::project::PROJECT_NAMES;
 use super::{Agent, Conversation};
 use crate::compose::{self, Content, Listed, Listing, places};
-use crate::execute::{self, Limits, Mention, Shown};
+use crate::execute::{self, FileOutline, Limits, Mention, Shown};
 use crate::protocol::generated::unread;
 use crate::protocol::{ReadRequest, RelPath, Status, StepResult};
 use crate::session::Instructions;
@@ -36,14 +38,27 @@ const LEFT_OUT: usize = 10;
 /// How many lines are shown of the beginning of a file that matters and is too long.
 const HEAD: u32 = 30;
 
+/// The beginning of a longer file is not shown, in bytes: it was hardly written by hand.
+const HUGE: u64 = 200_000;
+
 /// In a workspace with more files than these, not all tests matter.
 const FEW_FILES: usize = 40;
 
 /// What the lines where names of the task occur may take, in characters.
 const OCCURRENCES: usize = 3_000;
 
-/// How many files with names of the task in them are shown whole, if they fit.
+/// How many files with names of the task in them are shown whole, if they fit, or in outline.
 const WITH_NAMES: usize = 3;
+
+/// What outlines of files that are too long may take, in characters: each, and all of them.
+const OUTLINE: usize = 2_000;
+const OUTLINES: usize = 4_000;
+
+/// What definitions of names of the task may take in files that are too long, in characters.
+const DEFINITIONS: usize = 5_000;
+
+/// A script that only the check command names is shown in part if it is longer, in bytes.
+const SCRIPT: u64 = 5_000;
 
 /// The longest prose that comes unasked, in bytes.
 const PROSE: u64 = 3_000;
@@ -57,7 +72,9 @@ const HEADER: usize = 40;
 /// How long a README is that is shown of a large workspace, in bytes.
 const README: u64 = 3_000;
 
-/// How long is looked for files that have names of the task in them.
+/// How long is looked for files that have names of the task in them: before the first message, where
+/// finding them saves the person a round, and before later ones.
+const LOOKING_FIRST: Duration = Duration::from_secs(1);
 const LOOKING: Duration = Duration::from_millis(300);
 
 /// How many lines are shown above and below a place.
@@ -90,14 +107,14 @@ struct Gathering<'a> {
 }
 
 /// What became of a file that was to be shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum GatherResult {
     /// It is there.
     Shown,
-    /// It is too long.
-    TooLong,
     /// It is empty, or no text.
     Nothing,
+    /// It is too long.
+    TooLong,
 }
 
 impl Gathering<'_> {
@@ -198,20 +215,18 @@ impl Conversation<'_> {
             left: room,
             found: Vec::new(),
         };
-        let mut too_long = Vec::new();
-        for file in self.mattering(listing, &named) {
-            if is_offered(&file.path) && gathering.add_file(&file.path) == GatherResult::TooLong {
-                too_long.push(&file.path);
-            }
-        }
+        let offered = self.mattering(listing, &named).into_iter();
+        let offered = offered.filter(|file| is_offered(&file.path));
+        let too_long = self.add_mattering(offered, &named, &mut gathering);
         let (whole_named, mut other): (Vec<_>, Vec<_>) =
             (gathering.take().into_iter()).partition(|(path, _)| named.contains(&path));
-        let known: BTreeSet<RelPath> = (whole_named.iter().chain(&other))
+        let mut known: BTreeSet<RelPath> = (whole_named.iter().chain(&other))
             .map(|(path, _)| path.clone())
             .collect();
         gathering.left = FIRST.saturating_sub(room - gathering.left);
         let (cut, too_long): (Vec<_>, Vec<_>) =
             (too_long.into_iter()).partition(|path| named.contains(path));
+        let long_named: Vec<RelPath> = cut.iter().map(|path| (*path).clone()).collect();
         let cut = self.first_lines(&cut, gathering.concealed);
         self.parts_of(&too_long, listing, &mut gathering);
         let parts = gathering.take();
@@ -222,6 +237,7 @@ impl Conversation<'_> {
         let unread: Vec<Content> = (unread.take(LEFT_OUT))
             .map(|path| Content::unread(path.quoted().into_owned()))
             .collect();
+        known.extend(parts.iter().map(|(path, _)| path.clone()));
         other.extend(parts);
         Self::other_files(listing, mentions, &known, &mut gathering);
         other.extend(gathering.take());
@@ -229,25 +245,61 @@ impl Conversation<'_> {
             .chain(other.iter().map(|(path, _)| path))
             .collect();
         let occurrences = occurrences(mentions, &shown);
-        let other = other.into_iter().map(|(_, content)| content);
+        let (outlines, definitions) = self.outlines(&long_named, mentions, &shown);
+        gathering.left = DEFINITIONS;
+        for request in &definitions {
+            gathering.add(request);
+        }
+        let definitions = gathering.take();
+        let other = definitions.into_iter().chain(other);
+        let other = other.map(|(_, content)| content);
         Unasked {
             named: (whole_named.into_iter().map(|(_, content)| content))
                 .chain(cut)
                 .collect(),
             other: (occurrences.into_iter())
+                .chain(outlines)
                 .chain(other)
                 .chain(unread)
                 .collect(),
         }
     }
 
+    /// Adds files that matter, whole but for changelogs and long scripts; returns those that are too
+    /// long.
+    fn add_mattering<'l>(
+        &self,
+        files: impl Iterator<Item = &'l Listed>,
+        named: &[&RelPath],
+        gathering: &mut Gathering<'_>,
+    ) -> Vec<&'l RelPath> {
+        let mut too_long = Vec::new();
+        for file in files {
+            let path = &file.path;
+            let requests = if compose::is_changelog(path) && file.size > PROSE {
+                vec![head(path)]
+            } else if self.is_long_script(file, named) {
+                around(path, &self.lines_of_script(path))
+            } else {
+                vec![whole(path)]
+            };
+            let results = requests.iter().map(|request| gathering.add(request));
+            if results.max() == Some(GatherResult::TooLong) {
+                too_long.push(path);
+            }
+        }
+        too_long
+    }
+
     /// What whole files that matter may take, in characters.
     fn whole_room(&self) -> usize {
         /// In most texts a token has more of them.
         const CHARACTERS_PER_TOKEN: usize = 3;
-        let limit = self.agent.manner.carriage.limit;
-        let tokens = limit.tokens.saturating_mul(CHARACTERS_PER_TOKEN);
-        limit.characters.min(tokens) / 100 * WHOLE_SHARE
+        let carriage = self.agent.manner.carriage;
+        let tokens = (carriage.limit.tokens).saturating_mul(CHARACTERS_PER_TOKEN);
+        let room = carriage.limit.characters.min(tokens) / 100 * WHOLE_SHARE;
+        // Where a paste holds little, several come anyway, and a file in pieces costs a round more.
+        room.max(FIRST.min(carriage.most_characters() / 100 * WHOLE_SHARE))
     }
 
     /// The files that matter, the smallest first.
@@ -291,12 +343,118 @@ impl Conversation<'_> {
     /// The beginning of files, with imports and declarations, and the lines that the check names.
     fn parts_of(&self, paths: &[&RelPath], listing: &Listing, gathering: &mut Gathering<'_>) {
         let is_wanted = |path: &RelPath| paths.contains(&path);
-        for (path, mut lines) in self.named_places(self.output_of_check(), listing, is_wanted) {
-            lines.extend((1..=HEAD).step_by(AROUND as usize));
-            for request in around(&path, &lines) {
+        let mut places = self.named_places(self.output_of_check(), listing, is_wanted);
+        let is_huge = |path: &RelPath| {
+            let at = listing.files.binary_search_by(|file| file.path.cmp(path));
+            at.is_ok_and(|at| listing.files[at].size > HUGE)
+        };
+        for path in paths {
+            let mut lines = places.remove(*path).unwrap_or_default();
+            if lines.is_empty() && is_huge(path) {
+                continue;
+            }
+            lines.extend(head_lines());
+            for request in around(path, &lines) {
                 gathering.add(&request);
             }
         }
+    }
+
+    /// True for a long file that is no test, and that only the check command names.
+    fn is_long_script(&self, file: &Listed, named: &[&RelPath]) -> bool {
+        const EXTENSIONS: [&str; 8] = ["sh", "bash", "zsh", "fish", "mk", "bat", "cmd", "ps1"];
+        let path = &file.path;
+        let extension = (path.file_name().rsplit_once('.')).map(|(_, extension)| extension);
+        let is_script = extension.is_none_or(|extension| EXTENSIONS.contains(&extension));
+        let is_of_check = || {
+            let check = self.agent.manner.check.as_ref();
+            check.is_some_and(|check| check.command.contains(path.file_name()))
+        };
+        file.size > SCRIPT && is_script && !named.contains(&path) && is_of_check()
+    }
+
+    /// The beginning of a script, and the first lines that have a word of the check command.
+    fn lines_of_script(&self, path: &RelPath) -> BTreeSet<u32> {
+        const MAX_BYTES: u64 = 1 << 20;
+        const SHORTEST: usize = 3;
+        let mut lines: BTreeSet<u32> = head_lines().collect();
+        let Some(check) = &self.agent.manner.check else {
+            return lines;
+        };
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+        let words: BTreeSet<&str> = (check.command.split_whitespace())
+            .filter(|word| !word.contains(path.file_name()))
+            .flat_map(|word| word.split(|c| !is_part(c)))
+            .map(|word| word.trim_matches('-'))
+            .filter(|word| word.len() >= SHORTEST)
+            .collect();
+        let bytes = self
+            .agent
+            .workspace
+            .read(path, MAX_BYTES)
+            .unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let has_word = |(_, line): &(u32, &str)| {
+            line.split(|c| !is_part(c))
+                .any(|word| words.contains(word.trim_matches('-')))
+        };
+        let found = (1_u32..).zip(text.lines()).filter(has_word);
+        lines.extend(found.map(|(number, _)| number).take(PLACES));
+        lines
+    }
+
+    /// Outlines of the files that the task names and of those with most of its names, as far as they
+    /// are not shown whole; those first in which the names are defined. Also requests for the lines of
+    /// these definitions.
+    fn outlines(
+        &self,
+        named: &[RelPath],
+        mentions: &[Mention],
+        shown: &BTreeSet<&RelPath>,
+    ) -> (Vec<Content>, Vec<ReadRequest>) {
+        let lines_of = |path: &RelPath| -> BTreeSet<usize> {
+            let mention = mentions.iter().find(|mention| mention.path == *path);
+            mention.map_or_else(BTreeSet::new, |mention| {
+                mention.lines.keys().copied().collect()
+            })
+        };
+        let mentioned = mentions.iter().map(|mention| &mention.path);
+        let mentioned = mentioned.filter(|path| !shown.contains(path) && !named.contains(path));
+        let outline = |path| {
+            let workspace = &self.agent.workspace;
+            let outline = execute::outline_of_file(workspace, path, &lines_of(path), OUTLINE)?;
+            Some((path, outline))
+        };
+        let candidates = named.iter().chain(mentioned).take(2 * WITH_NAMES);
+        let mut found: Vec<(&RelPath, FileOutline)> = candidates.filter_map(outline).collect();
+        found
+            .sort_by_key(|(path, outline)| (!named.contains(path), outline.definitions.is_empty()));
+        found.truncate(WITH_NAMES);
+        let requests = (found.iter())
+            .flat_map(|(path, outline)| outline.definitions.iter().map(move |lines| (path, lines)))
+            .filter_map(|(path, (first, last))| {
+                Some(ReadRequest {
+                    start_line: Some(u32::try_from(*first).ok()?),
+                    end_line: Some(u32::try_from(*last).ok()?),
+                    numbered: true,
+                    ..whole(path)
+                })
+            })
+            .collect();
+        let mut left = OUTLINES;
+        let fits = |(_, outline): &(&RelPath, FileOutline)| {
+            let rest = left.checked_sub(outline.text.chars().count());
+            left = rest.unwrap_or(left);
+            rest.is_some()
+        };
+        let content = |(_, outline): (&RelPath, FileOutline)| Content {
+            title: format!("Outline of {}", outline.header),
+            lines: None,
+            text: outline.text.into(),
+            sighting: None,
+        };
+        let outlines = found.into_iter().filter(fits).map(content).collect();
+        (outlines, requests)
     }
 
     /// The files with names of the task in them: all of them for a large listing or the first message.
@@ -310,7 +468,15 @@ impl Conversation<'_> {
             return Vec::new();
         }
         let words = compose::identifiers(&self.session.task);
-        execute::mentions(workspace, &words, LOOKING)
+        // What is generated, or made by the check, is not listed.
+        let is_listed = |path: &RelPath| {
+            let found = now.files.binary_search_by(|file| file.path.cmp(path));
+            found.is_ok()
+        };
+        let time = if is_first { LOOKING_FIRST } else { LOOKING };
+        let mut mentions = execute::mentions(workspace, &words, &is_listed, time);
+        mentions.sort_by_key(|mention| compose::is_beside_sources(&mention.path));
+        mentions
     }
 
     /// Files with names of the task in them, a short README, and all of a small workspace.
@@ -485,6 +651,20 @@ fn is_short_readme(file: &Listed) -> bool {
     let path = file.path.as_str();
     let is_readme = |name: &str| name.eq_ignore_ascii_case("readme");
     path.get(..6).is_some_and(is_readme) && file.size <= README && !path.contains('/')
+}
+
+/// Lines around which the beginning of a file lies.
+fn head_lines() -> impl Iterator<Item = u32> {
+    (1..=HEAD).step_by(AROUND as usize)
+}
+
+/// A request for the beginning of a file.
+fn head(path: &RelPath) -> ReadRequest {
+    ReadRequest {
+        start_line: Some(1),
+        end_line: Some(HEAD),
+        ..whole(path)
+    }
 }
 
 /// The lines around these, joined where they touch.

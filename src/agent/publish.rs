@@ -24,6 +24,9 @@ fn listing_file(sequence: u32) -> String {
     format!("listing-{sequence:04}.json")
 }
 
+/// Where the listing is kept that was taken before the first check.
+const BEFORE_CHECK: &str = "listing-before-check.json";
+
 /// What the model asked to read.
 #[derive(Debug)]
 pub(super) struct Requested {
@@ -46,7 +49,13 @@ impl Conversation<'_> {
             }
             return Ok(());
         }
-        let (agent, listing, shown_before) = (self.agent, self.listing(), self.shown_before());
+        let (agent, shown_before) = (self.agent, self.shown_before());
+        let mut listing = self.listing();
+        if sequence == 1
+            && let Some(before) = agent.store.aside::<Listing>(&id, BEFORE_CHECK)
+        {
+            listing.set_apart_made_since(&before);
+        }
         let (outbox, project) = thread::scope(|scope| {
             // Of a large workspace it is long. It is kept before the outbox is: one that is composed
             // again must begin where this one does.
@@ -66,6 +75,9 @@ impl Conversation<'_> {
             self.forget_by_person();
         }
         self.keep_glimpses(&outbox.shown);
+        if sequence == 2 {
+            agent.store.drop_aside(&id, BEFORE_CHECK);
+        }
         if sequence > 2 {
             // To free the room of a long one takes its time, so that it waits until the person reads.
             (agent.store).drop_aside(&id, &listing_file(sequence - 2));
@@ -212,6 +224,13 @@ impl Conversation<'_> {
         shown.or_else(|| store.aside(id, &listing_file(before)))
     }
 
+    /// Remembers the project as it is before the first check: what that builds is no news of it.
+    pub(super) fn keep_listing_before_check(&mut self) -> Result<()> {
+        let listing = self.listing();
+        let id = &self.session.session_id;
+        self.agent.store.put_aside(id, BEFORE_CHECK, &listing)
+    }
+
     /// Remembers which files a message has listed, so that the next one tells only the difference.
     pub(super) fn keep_listing(&self, listing: &Listing) -> Result<()> {
         let id = &self.session.session_id;
@@ -310,6 +329,13 @@ impl Conversation<'_> {
 }
 
 impl Agent {
+    /// The directories of build output in the workspace; `None` if it cannot be walked.
+    pub fn generated_directories(&self) -> Option<GeneratedDirectories> {
+        let walked = self.workspace.walk(None).ok()?;
+        let paths = walked.files.iter().map(|file| file.path.as_str());
+        Some(GeneratedDirectories::among(paths))
+    }
+
     /// Writes a message in the form that it has.
     pub(super) fn post(&self, id: &SessionId, sequence: u32, outbox: &Outbox) -> Result<Posted> {
         let mailbox = &self.mailbox;

@@ -64,12 +64,11 @@ impl StatusArgs {
 fn in_short(standing: &SessionStanding) -> String {
     let session = &standing.session;
     let summary = Summary::of(session);
-    let task = session.task.lines().next().unwrap_or_default();
     let mut text = format!(
         "{} ({}): {}\n",
         heading(&format!("Session {}", session.session_id)),
         summary.state().word(),
-        escape_line(task)
+        escape_line(summary.title())
     );
     let _ = writeln!(
         text,

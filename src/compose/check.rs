@@ -45,7 +45,12 @@ pub(super) fn section(session: &Session) -> Passage {
         passage.output.clone_from(&outcome.detail.text);
     }
     // A chat that knows less than the whole is told again what this is.
-    if session.instructions == Instructions::Full || *at == CheckedWhen::NotYet {
+    let is_told_again = session.instructions == Instructions::Full || *at == CheckedWhen::NotYet;
+    if is_told_again && session.goes_without_check() {
+        passage
+            .after
+            .insert_str(0, "The user goes on without it: [DONE] counts.\n");
+    } else if is_told_again {
         passage.after.insert_str(0, "The user's check runs by itself after each reply that changes something, also before a [DONE] in the same reply counts; [DONE] is accepted only when it passes.\n");
     }
     passage

@@ -20,6 +20,7 @@ use super::budget::{self, CUT_WORDS, Claim, Rank};
 use super::content::fenced;
 use super::cuts::Cuts;
 use super::relevance::Relevance;
+use super::titles::titles;
 use super::{Section, chars};
 use crate::number::grouped;
 use crate::protocol::RelPath;
@@ -39,9 +40,32 @@ pub struct Listing {
     /// among the files.
     #[serde(default)]
     pub generated: BTreeMap<String, u64>,
+    /// Files that the check made before the first message; these are not among the files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made_by_check: Vec<Listed>,
     /// Whether the workspace is a git repository.
     #[serde(default)]
     pub is_repository: bool,
+}
+
+impl Listing {
+    /// Leaves the project as it was before the check, and names apart what the check made.
+    pub fn set_apart_made_since(&mut self, before: &Self) {
+        // A listing that was cut does not tell what is new.
+        if before.omitted > 0 {
+            return;
+        }
+        let is_old = |file: &Listed| {
+            let found = (before.files).binary_search_by(|old| old.path.cmp(&file.path));
+            found.is_ok()
+        };
+        let (old, made) = std::mem::take(&mut self.files)
+            .into_iter()
+            .partition(is_old);
+        self.files = old;
+        self.made_by_check = made;
+        self.generated.clone_from(&before.generated);
+    }
 }
 
 /// A file in a listing.
@@ -192,6 +216,7 @@ fn truncated(shown: usize) -> String {
 fn all(now: &Listing, relevance: &Relevance<'_>, max_items: usize, room: usize) -> (String, bool) {
     let mut text = HEADING.to_owned();
     let _ = writeln!(text, "({})", sum(now));
+    text.push_str(&made_by_check(now));
     let generated = generated::lines(&now.generated);
     let left = room.saturating_sub(chars(&text) + FENCES + chars(&generated));
     let flat = flat(now, max_items, left);
@@ -223,6 +248,20 @@ fn all(now: &Listing, relevance: &Relevance<'_>, max_items: usize, room: usize) 
         return (format!("{HEADING}{}\n", truncated(0)), true);
     }
     (text, is_cut)
+}
+
+/// A line about the files that the check made.
+fn made_by_check(now: &Listing) -> String {
+    const NAMES: usize = 300;
+    if now.made_by_check.is_empty() {
+        return String::new();
+    }
+    let name = |file: &Listed| format!("{} ({})", file.path.quoted(), described(file));
+    let names: Vec<String> = now.made_by_check.iter().map(name).collect();
+    format!(
+        "Made by the check, and not listed: {}.\n",
+        titles(&names, NAMES)
+    )
 }
 
 /// What the ends of a code block take around these lines.

@@ -2,7 +2,8 @@
 //! its words in their paths or contents.
 //!
 //! A file is named by a word with a dot or a slash that is its path, the end of its path or its name,
-//! and one at the top also by a word that is its whole name. Other words are words, though a file be
+//! by a module with dots between its names (`a.b` is `a/b.py`), and one at the top also by a word that
+//! is its whole name. Other words are words, though a file be
 //! called like one: where they occur is shown instead.
 //!
 //! A word counts the more the fewer files have it, and in the name of a file more than in those of
@@ -47,6 +48,65 @@ const NAMED: u32 = 100_000;
 /// What a file weighs that has a rare word of the task in it.
 const MENTIONS: u32 = 3_000;
 
+/// Directories of documents, fixtures, and what is built or taken over from elsewhere.
+pub(super) const SIDE_DIRECTORIES: &[&str] = &[
+    "__fixtures__",
+    "__snapshots__",
+    "build",
+    "cassettes",
+    "coverage",
+    "dist",
+    "doc",
+    "docs",
+    "documentation",
+    "fixture",
+    "fixtures",
+    "golden",
+    "goldens",
+    "locale",
+    "locales",
+    "out",
+    "snapshots",
+    "target",
+    "test-data",
+    "test_data",
+    "testdata",
+    "third_party",
+    "translations",
+    "vendor",
+    "website",
+];
+
+/// By how much less a word or a mention counts beside the sources.
+const BESIDE_SOURCES: u32 = 4;
+
+/// True for documents, fixtures and the like: they give way to sources.
+pub fn is_beside_sources(path: &RelPath) -> bool {
+    let (directory, name) = path.split();
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    matches!(
+        extension,
+        Some("md" | "mdx" | "rst" | "adoc" | "po" | "snap")
+    ) || is_changelog(path)
+        || (directory.split('/')).any(|part| SIDE_DIRECTORIES.contains(&part))
+}
+
+/// True for a history of changes, of which only the head is read.
+pub fn is_changelog(path: &RelPath) -> bool {
+    const NAMES: [&str; 7] = [
+        "changelog",
+        "changes",
+        "history",
+        "news",
+        "release-notes",
+        "release_notes",
+        "releases",
+    ];
+    let name = path.file_name().to_ascii_lowercase();
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
+    NAMES.contains(&stem) && matches!(extension, "" | "md" | "rst" | "txt" | "adoc")
+}
+
 /// What matters of a listing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Relevance<'a> {
@@ -82,7 +142,20 @@ fn namings<'a, 't>(
     texts: impl Iterator<Item = &'t str>,
     listing: &'a Listing,
 ) -> Vec<(Naming, &'a RelPath)> {
-    let words: Names<'_> = texts.flat_map(words).collect();
+    let words: Vec<&str> = texts.flat_map(words).collect();
+    let modules: Vec<String> = (words.iter())
+        .filter(|word| word.contains('.') && !word.contains('/'))
+        .map(|word| word.replace('.', "/"))
+        .collect();
+    let modules: Names<'_> = modules.iter().map(String::as_str).collect();
+    let words: Names<'_> = words.into_iter().collect();
+    let is_module = |path: &RelPath| {
+        let stem = (path.as_str().rsplit_once('.')).map_or("", |(stem, _)| stem);
+        let stem = stem.strip_suffix("/__init__").unwrap_or(stem);
+        let ends = stem.match_indices('/').map(|(at, _)| &stem[at + 1..]);
+        let is_named = |name: &str| name.contains('/') && modules.contains(name);
+        stem.contains('/') && (is_named(stem) || ends.into_iter().any(is_named))
+    };
     let naming = |path: &RelPath| {
         let (directory, name) = path.split();
         if words.contains(path.as_str()) {
@@ -93,6 +166,7 @@ fn namings<'a, 't>(
         let mut ends = ends.map(|(at, _)| &path.as_str()[at + 1..]);
         let is_end = |end: &str| end.contains(['.', '/']) && words.contains(end);
         let is_named = !directory.is_empty() && (is_end(name) || ends.any(is_end));
+        let is_named = is_named || is_module(path);
         is_named.then_some(Naming::Name)
     };
     let paths = listing.files.iter().map(|file| &file.path);
@@ -116,9 +190,19 @@ pub(super) fn relevance<'a>(
     listing: &'a Listing,
     mentions: &'a [RelPath],
 ) -> Relevance<'a> {
-    let mut files: BTreeMap<&RelPath, u32> = with_words(session, &listing.files);
+    // Where names occur, it is known better than words of paths could tell.
+    let mut files: BTreeMap<&RelPath, u32> = if mentions.is_empty() {
+        with_words(session, &listing.files)
+    } else {
+        BTreeMap::new()
+    };
     for path in mentions.iter().take(MOST) {
-        *files.entry(path).or_default() += MENTIONS;
+        let less = if is_beside_sources(path) {
+            BESIDE_SOURCES
+        } else {
+            1
+        };
+        *files.entry(path).or_default() += MENTIONS / less;
     }
     let changed = session.changed_files.iter().take(MOST);
     for path in changed {
@@ -215,7 +299,11 @@ fn heaviest<'a>(
             .map(|number| weights[number])
             .sum()
     };
-    let weight = |one: &Having| 2 * sum(one.in_name) + sum(one.in_directories & !one.in_name);
+    let weight = |one: &Having| {
+        let weight = 2 * sum(one.in_name) + sum(one.in_directories & !one.in_name);
+        let is_beside = weight > 0 && is_beside_sources(&files[one.at].path);
+        weight / if is_beside { BESIDE_SOURCES } else { 1 }
+    };
     let mut weighed: Vec<_> = having
         .iter()
         .map(|one| (weight(one), one.at))
@@ -325,6 +413,14 @@ mod tests {
         let many = ["a/index.js", "b/index.js", "c/index.js", "d/index.js"];
         assert!(named_by("see index.js", &many).is_empty());
         assert_eq!(named_by("see c/index.js", &many), ["c/index.js"]);
+        let modules = [
+            "pack/utils/http.py",
+            "pack/text/__init__.py",
+            "src/org/x/Bar.java",
+        ];
+        let named = named_by("Fix pack.utils.http, pack.text and org.x.Bar.", &modules);
+        assert_eq!(named.len(), 3, "{named:?}");
+        assert!(named_by("Fix other.http and e.g. text.", &modules).is_empty());
     }
 
     fn named_by(text: &str, paths: &[&str]) -> Vec<String> {

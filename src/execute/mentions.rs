@@ -37,9 +37,16 @@ pub struct Mention {
     pub lines: BTreeMap<usize, String>,
 }
 
-/// The files that have one of these words, as long as few have it; those with the most words first.
-pub fn mentions(workspace: &Workspace, words: &[String], time: Duration) -> Vec<Mention> {
+/// The files among those wanted that have one of these words, as long as few have it; those with the
+/// most words first.
+pub fn mentions(
+    workspace: &Workspace,
+    words: &[String],
+    is_wanted: &(dyn Fn(&RelPath) -> bool + Sync),
+    time: Duration,
+) -> Vec<Mention> {
     let look = Look {
+        is_wanted,
         finders: words.iter().map(Finder::new).collect(),
         end: Instant::now() + time,
         found: Mutex::new(vec![Vec::new(); words.len()]),
@@ -94,6 +101,7 @@ fn lines_with(finder: &Finder<'_>, bytes: &[u8]) -> Vec<(usize, String)> {
 type FoundLines = (RelPath, Vec<(usize, String)>);
 
 struct Look<'a> {
+    is_wanted: &'a (dyn Fn(&RelPath) -> bool + Sync),
     finders: Vec<Finder<'a>>,
     end: Instant,
     /// For each word the files that have it, one more than are of use at most.
@@ -111,12 +119,14 @@ impl Visitor for Look<'_> {
 
     fn visit(&self, batch: &Batch<'_>) {
         let mut bytes = Vec::new();
-        let files = batch.files.iter().filter(|path| unread(path).is_none());
+        let is_text = |path: &&RelPath| unread(path).is_none() && (self.is_wanted)(path);
+        let files = batch.files.iter().filter(is_text);
         for path in files {
             bytes.clear();
             let read = batch.open(path);
             let read = read.and_then(|file| file.take(LOOKED_AT).read_to_end(&mut bytes));
-            if read.is_err() || self.is_past(path.as_str()) {
+            let is_binary = memchr::memchr(0, &bytes).is_some();
+            if read.is_err() || is_binary || self.is_past(path.as_str()) {
                 continue;
             }
             for (number, finder) in self.finders.iter().enumerate() {
@@ -162,10 +172,16 @@ mod tests {
             workspace.write(&path, text.as_bytes()).unwrap();
         }
         let words = ["every_where", "parse_date", "parse_time", "no_where"].map(str::to_owned);
-        let found = mentions(&workspace, &words, Duration::from_mins(1));
+        let binary = RelPath::parse("binary").unwrap();
+        workspace.write(&binary, b"parse_date\0").unwrap();
+        let built = RelPath::parse("built").unwrap();
+        workspace.write(&built, b"parse_date").unwrap();
+        let is_wanted = |path: &RelPath| *path != built;
+        let mentions = |time| mentions(&workspace, &words, &is_wanted, time);
+        let found = mentions(Duration::from_mins(1));
         let paths: Vec<&str> = found.iter().map(|mention| mention.path.as_str()).collect();
         assert_eq!(paths, ["d8/f.txt", "d7/f.txt"]);
         assert_eq!(found[0].lines[&1], "every_where, parse_date, parse_time");
-        assert!(mentions(&workspace, &words, Duration::ZERO).is_empty());
+        assert!(mentions(Duration::ZERO).is_empty());
     }
 }

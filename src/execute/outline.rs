@@ -7,6 +7,7 @@
 mod language;
 mod symbols;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use self::symbols::{Symbol, Trouble, symbols};
 use super::select::{Meant, Scope};
 use super::{Execution, count};
 use crate::protocol::{Capped, Outcome, RelPath, Selection};
+use crate::workspace::Workspace;
 use crate::workspace::text::TextFile;
 use crate::workspace::walk::WalkedFile;
 
@@ -69,7 +71,7 @@ impl Execution<'_> {
         let end = Instant::now() + WHOLE_TIME;
         let outlined: Vec<Outlined> = files
             .iter()
-            .map(|found| self.outline_one(&found.path, end))
+            .map(|found| outline_one(self.workspace, &found.path, end))
             .collect();
         let message = format!(
             "{} in {}{}{but_skipped}",
@@ -79,43 +81,99 @@ impl Execution<'_> {
         );
         Outcome::ok(message).with_detail(rendered(&outlined, more_files))
     }
+}
 
-    fn outline_one(&self, path: &RelPath, end: Instant) -> Outlined {
-        let only = |header: String| Outlined {
-            header,
-            symbols: Vec::new(),
-        };
-        let content = match self.workspace.read(path, MAX_BYTES) {
-            Ok(content) => content,
-            Err(problem) => return only(problem.to_string()),
-        };
-        let size = content.len();
-        let Ok(file) = TextFile::decode(content) else {
-            return only(format!("{path} (binary file, {size} bytes)"));
-        };
-        let lines = count(file.text.lines().count(), "line");
-        let Some(language) = Language::of(path) else {
-            return only(format!(
-                "{path} ({lines}; no outline for this kind of file)"
-            ));
-        };
-        let end = end.min(Instant::now() + FILE_TIME);
-        match symbols(language, &file.text, end) {
-            Ok(found) => {
-                let errors = if found.has_errors {
-                    "; has syntax errors, symbols may be missing"
-                } else {
-                    ""
-                };
-                Outlined {
-                    header: format!("{path} ({lines}{errors})"),
-                    symbols: found.symbols,
-                }
+fn outline_one(workspace: &Workspace, path: &RelPath, end: Instant) -> Outlined {
+    let only = |header: String| Outlined {
+        header,
+        symbols: Vec::new(),
+    };
+    let content = match workspace.read(path, MAX_BYTES) {
+        Ok(content) => content,
+        Err(problem) => return only(problem.to_string()),
+    };
+    let size = content.len();
+    let Ok(file) = TextFile::decode(content) else {
+        return only(format!("{path} (binary file, {size} bytes)"));
+    };
+    let lines = count(file.text.lines().count(), "line");
+    let Some(language) = Language::of(path) else {
+        return only(format!(
+            "{path} ({lines}; no outline for this kind of file)"
+        ));
+    };
+    let end = end.min(Instant::now() + FILE_TIME);
+    match symbols(language, &file.text, end) {
+        Ok(found) => {
+            let errors = if found.has_errors {
+                "; has syntax errors, symbols may be missing"
+            } else {
+                ""
+            };
+            Outlined {
+                header: format!("{path} ({lines}{errors})"),
+                symbols: found.symbols,
             }
-            Err(Trouble::TooSlow) => only(format!("{path} ({lines}; not parsed in time)")),
-            Err(Trouble::NoParser) => only(format!("{path} ({lines}; could not be parsed)")),
         }
+        Err(Trouble::TooSlow) => only(format!("{path} ({lines}; not parsed in time)")),
+        Err(Trouble::NoParser) => only(format!("{path} ({lines}; could not be parsed)")),
     }
+}
+
+/// The outline of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileOutline {
+    /// Its path and length.
+    pub header: String,
+    /// A line for each symbol that is shown.
+    pub text: String,
+    /// The first and the last line of each symbol that begins at one of the lines asked about.
+    pub definitions: Vec<(usize, usize)>,
+}
+
+/// The outline of a file in at most `room` characters; nothing if it has no symbols.
+///
+/// Where not all fit, those around these lines come first, then those of the top level.
+pub fn outline_of_file(
+    workspace: &Workspace,
+    path: &RelPath,
+    lines: &BTreeSet<usize>,
+    room: usize,
+) -> Option<FileOutline> {
+    let Outlined { header, symbols } = outline_one(workspace, path, Instant::now() + FILE_TIME);
+    let mut order: Vec<usize> = (0..symbols.len()).collect();
+    order.sort_by_key(|at| {
+        let symbol = &symbols[*at];
+        (!symbol.is_around_any_of(lines), symbol.depth)
+    });
+    let (mut shown, mut left) = (BTreeSet::new(), room);
+    for at in order {
+        let size = symbols[at].to_string().chars().count() + 1;
+        let Some(rest) = left.checked_sub(size) else {
+            break;
+        };
+        left = rest;
+        shown.insert(at);
+    }
+    if shown.is_empty() {
+        return None;
+    }
+    let mut text = String::new();
+    for at in &shown {
+        let _ = writeln!(text, "{}", symbols[*at]);
+    }
+    let more = symbols.len() - shown.len();
+    if more > 0 {
+        let _ = writeln!(text, "[{more} more symbols: OUTLINE shows them]");
+    }
+    let definitions = symbols
+        .iter()
+        .filter(|symbol| symbol.begins_at_any_of(lines));
+    Some(FileOutline {
+        header,
+        text,
+        definitions: definitions.map(Symbol::lines).collect(),
+    })
 }
 
 /// The outline in its room: members go first, then the last symbols.

@@ -44,6 +44,21 @@ const CALLS_FOR: [(&str, &[&str]); 18] = [
     ("build.zig", &["zig"]),
 ];
 
+/// The tools that sources at the top of a project call for, by their extensions.
+const SOURCES_CALL_FOR: [(&str, &str); 8] = [
+    ("py", "python3"),
+    ("js", "node"),
+    ("mjs", "node"),
+    ("c", "cc"),
+    ("cpp", "c++"),
+    ("rb", "ruby"),
+    ("php", "php"),
+    ("java", "java"),
+];
+
+/// More names at the top of a project than these are not looked at.
+const MOST_NAMES: usize = 500;
+
 /// A tool, and its version if it is installed and tells one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolVersion {
@@ -60,17 +75,35 @@ pub fn shell_name() -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// The versions of the tools that the files at the top of this directory call for.
-pub fn versions(directory: &Path) -> Vec<ToolVersion> {
+/// The tools that the files at the top of this directory call for.
+fn called_for(directory: &Path) -> Vec<&'static str> {
     let mut tools: Vec<&'static str> = Vec::new();
     for (file, calls_for) in CALLS_FOR {
         if directory.join(file).is_file() {
             tools.extend(calls_for);
         }
     }
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    for entry in entries.take(MOST_NAMES) {
+        let name = entry.file_name();
+        let extension = Path::new(&name).extension();
+        let is_called = |(known, _): &&(&str, &str)| extension.is_some_and(|it| it == *known);
+        tools.extend(
+            SOURCES_CALL_FOR
+                .iter()
+                .find(is_called)
+                .map(|(_, tool)| tool),
+        );
+    }
     tools.sort_unstable();
     tools.dedup();
     tools.truncate(MOST);
+    tools
+}
+
+/// The versions of the tools that the files at the top of this directory call for.
+pub fn versions(directory: &Path) -> Vec<ToolVersion> {
+    let tools = called_for(directory);
     thread::scope(|scope| {
         let ask = |name| scope.spawn(move || version(name));
         let asked: Vec<_> = tools.iter().map(|name| (*name, ask(*name))).collect();
@@ -138,6 +171,10 @@ mod tests {
         let cargo = found.iter().find(|tool| tool.name == "cargo").unwrap();
         let version = cargo.version.as_deref().unwrap();
         assert!(version.starts_with("1."), "{version}");
+        for name in ["a.py", "b.py", "c.md"] {
+            std::fs::File::create(directory.path().join(name)).unwrap();
+        }
+        assert_eq!(called_for(directory.path()), ["cargo", "python3", "zig"]);
     }
 
     #[cfg(unix)]

@@ -85,13 +85,6 @@ impl ChangedRound {
 
     /// The directories of build output in the workspace.
     pub fn generated(&self) -> Option<GeneratedDirectories> {
-        generated_in(&self.agent)
+        self.agent.generated_directories()
     }
-}
-
-/// The directories of build output in a workspace; `None` if it cannot be walked.
-pub(super) fn generated_in(agent: &Agent) -> Option<GeneratedDirectories> {
-    let walked = agent.workspace.walk(None).ok()?;
-    let paths = walked.files.iter().map(|file| file.path.as_str());
-    Some(GeneratedDirectories::among(paths))
 }

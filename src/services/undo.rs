@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::diff::generated_in;
 use super::{Caller, find, open};
 use crate::agent::Agent;
 pub use crate::agent::undo::{Reversal, Wish, ensure_restored, files, named, obstacle};
@@ -74,7 +73,7 @@ impl PlannedReversal {
 
     /// The directories of build output in the workspace.
     pub fn generated(&self) -> Option<GeneratedDirectories> {
-        generated_in(&self.agent)
+        self.agent.generated_directories()
     }
 
     pub(super) fn into_agent(self) -> Agent {

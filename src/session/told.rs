@@ -20,6 +20,7 @@ impl Session {
             summary,
             last_circles,
             check,
+            waived_check: _,
             history,
             further,
             // Told by `results`, or not in words.
@@ -54,11 +55,9 @@ impl Session {
         let news = plan_news.iter_mut().map(|news| &mut news.text);
         let wanted = further.iter_mut().map(|further| &mut further.text);
         let said = notes.iter_mut().chain(last_repairs).chain(last_circles);
-        texts
-            .chain(news)
-            .chain(wanted)
-            .chain(said)
-            .for_each(&mut *clean);
+        for text in texts.chain(news).chain(wanted).chain(said) {
+            clean(text);
+        }
         for question in questions {
             clean(&mut question.question);
             question.answer.iter_mut().for_each(&mut *clean);

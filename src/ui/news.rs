@@ -52,7 +52,7 @@ pub(super) fn asked(kind: QuestionKind, title: &str, shown: &str, rounds: (u32, 
             "{title}\nRemove it, with {shown}? The workspace stays as it is, and what was done in it can no longer be undone."
         ),
         QuestionKind::CheckCannotRun => format!(
-            "Your check `{title}` cannot run here ({shown}). [DONE] will not count before it runs. Begin all the same?"
+            "Your check `{title}` cannot run here ({shown}). Begin without it? [DONE] then counts unchecked."
         ),
         QuestionKind::Trust => format!(
             "{title} sets what goes beyond the defaults:\n{shown}\nDo you trust this file?"

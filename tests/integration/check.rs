@@ -402,3 +402,36 @@ fn of_many_instructions_the_most_specific_are_shown() {
         "{message}"
     );
 }
+
+#[test]
+fn done_is_refused_while_a_check_cannot_run_and_nobody_was_asked() {
+    let finished = Test::new(&[
+        "new",
+        "--check",
+        "no-such-tool-here",
+        "--max-rounds",
+        "1",
+        "task",
+    ])
+    .reply(DONE)
+    .run();
+    let session = finished.session();
+    assert_eq!(session["isComplete"], false, "{session}");
+    assert!(session["waivedCheck"].is_null(), "{session}");
+}
+
+#[test]
+fn build_output_does_not_count_as_changed_files() {
+    let reply = block(
+        "[RUN_COMMAND]\nmkdir -p target/debug && touch target/debug/a target/debug/b && echo x > made.txt\n[/RUN_COMMAND]",
+    );
+    let finished = Test::new(&["new", "--max-rounds", "1", "task"])
+        .file("appsettings.json", SETTINGS)
+        .file("workspace/Cargo.toml", "[package]\nname = \"x\"\n")
+        .reply(&reply)
+        .run();
+    assert_eq!(
+        finished.session()["changedFiles"],
+        serde_json::json!(["made.txt"])
+    );
+}

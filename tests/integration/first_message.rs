@@ -1,4 +1,5 @@
 use std::fs;
+use std::ops::Range;
 use std::process::Command;
 
 use crate::harness::Test;
@@ -213,4 +214,96 @@ fn build_output_is_one_line_in_a_diff_and_before_an_undo() {
         .code(0)
         .said(folded);
     assert!(!finished.files("workspace").contains_key("target/debug/a"));
+}
+
+#[test]
+fn what_the_first_check_makes_is_told_apart_and_is_no_news() {
+    let check =
+        "test -d fresh && echo > late; mkdir -p out && echo 1 > out/report.txt && echo x > a.out";
+    let reply = "``````\n[RUN_COMMAND]\nmkdir -p fresh/src && echo a > fresh/src/main.rs\n[/RUN_COMMAND]\n{end}\n``````\n";
+    let finished = Test::new(&["new", "--check", check, "--max-rounds", "1", "Add a test"])
+        .file("appsettings.json", SETTINGS)
+        .file("workspace/main.c", "int main(void) { return 0; }\n")
+        .reply(reply)
+        .run();
+    let message = finished.outbox(1);
+    let told = "(1 file, 29 bytes; not a git repository)\nMade by the check, and not listed: a.out (2 bytes), out/report.txt (2 bytes).\n```\nmain.c (29 bytes)\n```\n";
+    assert!(message.contains(told), "{message}");
+    let message = finished.outbox(2);
+    for new in ["new: fresh/src/main.rs (2 bytes)\n", "new: late (1 byte)\n"] {
+        assert!(message.contains(new), "{message}");
+    }
+    assert!(!message.contains("new: a.out"), "{message}");
+    assert!(!message.contains("new: out/"), "{message}");
+}
+
+#[test]
+fn a_long_file_with_names_of_the_task_is_shown_in_outline() {
+    let filler = |n: usize| {
+        let body = "    # nothing to see here, move along\n".repeat(60);
+        format!("def filler_{n}(entry):\n{body}    return entry\n")
+    };
+    let before: String = (0..8).map(filler).collect();
+    let after: String = (8..16).map(filler).collect();
+    let long = format!("{before}def reconcile_ledger(entries):\n    pass\n{after}");
+    let finished = begun(&[], "`reconcile_ledger` loses entries")
+        .file("workspace/lib/books.py", &long)
+        .file(
+            "workspace/docs/books.md",
+            format!("`reconcile_ledger`\n{}", "text\n".repeat(3_000)),
+        )
+        .run()
+        .code(0);
+    let message = finished.outbox(1);
+    let (_, outline) = message.split_once("### Outline of lib/books.py (").unwrap();
+    assert!(
+        outline.contains("\n497-498: def reconcile_ledger(entries)"),
+        "{message}"
+    );
+    assert!(outline.contains("\n1-62: def filler_0(entry)"), "{message}");
+    let definition = "497: def reconcile_ledger(entries):\n498:     pass\n";
+    assert!(message.contains(definition), "{message}");
+    let (sources, documents) = (
+        message.find("\nlib/books.py\n"),
+        message.find("\ndocs/books.md\n"),
+    );
+    assert!(sources.unwrap() < documents.unwrap(), "{message}");
+}
+
+#[test]
+fn of_a_changelog_the_head_is_shown_and_of_a_long_script_what_the_check_asks_of_it() {
+    let lines = |numbers: Range<usize>, of: &str| -> String {
+        let lines: Vec<String> = numbers.map(|n| format!("{of} {n} of all")).collect();
+        lines.join("\n") + "\n"
+    };
+    let changelog = lines(0..400, "- change");
+    let mut script = lines(0..300, "echo step");
+    script.push_str("lint() {\n  echo this is linting\n}\n");
+    script.push_str(&lines(300..600, "echo step"));
+    let finished = begun(
+        &["--check", "bash ci.sh lint"],
+        "Mention it in CHANGELOG.md",
+    )
+    .file("workspace/CHANGELOG.md", &changelog)
+    .file("workspace/ci.sh", &script)
+    .run()
+    .code(0);
+    let message = finished.outbox(1);
+    assert!(message.contains("- change 29 of all\n"), "{message}");
+    assert!(!message.contains("- change 30 of all\n"), "{message}");
+    assert!(message.contains("this is linting"), "{message}");
+    assert!(message.contains("step 0 of all\n"), "{message}");
+    let (_, files) = message.split_once("## Workspace Files").unwrap();
+    assert!(!files.contains("step 450 of all\n"), "{message}");
+}
+
+#[test]
+fn status_names_a_session_by_the_first_sentence_of_its_task() {
+    let begun = begun(&[], "# Instructions\n\nScore a game. Then more.").run();
+    let status = Test::after(begun.code(0), &["status"]).run().code(0);
+    assert!(
+        status.stdout.contains(": Score a game.\n"),
+        "{}",
+        status.stdout
+    );
 }

@@ -511,3 +511,25 @@ fn a_sample_token_that_is_kept_back_is_not_asked_about_again() {
     assert_eq!(code, Some(0), "{shown}");
     assert!(!shown.contains("Send them"), "{shown}");
 }
+
+#[test]
+fn done_counts_unchecked_only_if_the_person_begins_without_the_check() {
+    if !has_script() {
+        return;
+    }
+    let arguments = "new --check 'no-such-tool-here --all' task";
+    let mut terminal = Terminal::open(Test::new(&[]), arguments, &[]);
+    terminal.expect("counts unchecked. [y/N]");
+    terminal.type_in("y\n");
+    terminal.expect("Waiting for the reply");
+    let (_, message) = wait_for_outbox(&terminal.base(), 1);
+    assert!(
+        message.contains("The user goes on without it: [DONE] counts."),
+        "{message}"
+    );
+    terminal.reply(1, DONE);
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0), "{shown}");
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("(not checked: "), "{shown}");
+}

@@ -171,3 +171,74 @@ fn what_a_tool_keeps_in_its_cache_lasts() {
     place.works("echo gone > ~/x");
     place.fails("cat ~/x");
 }
+
+/// Whether a confinement by this backend works here; says so if not.
+fn has_backend(place: &Place) -> bool {
+    let works = matches!(
+        place.inside("true").end,
+        agent::execute::run::End::Exited(0)
+    );
+    if !works {
+        let name = place.confinement.backend.name();
+        let _ = writeln!(std::io::stderr(), "skipped: {name} does not work here");
+    }
+    works
+}
+
+#[test]
+fn package_managers_write_to_a_layer_and_the_persons_packages_stay_as_they_are() {
+    for backend in agent::sandbox::Backend::ALL {
+        let mut place = project(&[]);
+        place.confinement.backend = backend;
+        place.confinement.home = place.directory.path().canonicalize().unwrap().join("home");
+        place
+            .confinement
+            .programs
+            .retain(|path| path.starts_with("/usr"));
+        let own = place.confinement.home.join(".cargo/registry");
+        for (path, text) in [
+            ("cache/r/a-1.crate", "crate"),
+            ("src/r/a-1/.cargo-ok", "ok"),
+            ("src/r/half-1/x", "no"),
+            ("index/r/.cache/a", "index"),
+        ] {
+            let path = own.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            super::write(&path, text);
+        }
+        if !has_backend(&place) {
+            continue;
+        }
+        // Without the network there is no layer, and nothing can be written.
+        place.works("test -z \"$GOMODCACHE$MAVEN_OPTS\" && ! [[ $CARGO_HOME == *packages* ]]");
+        place.withstands("touch ~/.cargo/registry/cache/r/b-1.crate");
+        fs::remove_file(own.join("cache/r/b-1.crate")).unwrap();
+
+        place.confinement.network = true;
+        place.prints(
+            "cd $CARGO_HOME/registry && cat cache/r/a-1.crate src/r/a-1/.cargo-ok index/r/.cache/a && ls src/r",
+            "crateokindexa-1\n",
+        );
+        place.works("cd $CARGO_HOME && echo b > registry/cache/r/b-1.crate && echo new > registry/index/r/.cache/a && touch .package-cache && mkdir -p $GOMODCACHE/cache");
+        place.fails("echo spoiled > $CARGO_HOME/registry/cache/r/a-1.crate");
+
+        // What was downloaded is found later, and so is what the person downloads meanwhile.
+        place.confinement.network = false;
+        super::write(&own.join("cache/r/c-1.crate"), "c");
+        place.prints(
+            "cd $CARGO_HOME/registry && cat cache/r/*.crate index/r/.cache/a && echo $GOPROXY | grep -o off && test -z \"$MAVEN_OPTS\"",
+            "crateb\ncnew\noff\n",
+        );
+        let names = |path: &str| -> Vec<_> {
+            let entries = fs::read_dir(own.join(path)).unwrap();
+            let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names("cache/r"), ["a-1.crate", "c-1.crate"]);
+        assert_eq!(
+            fs::read_to_string(own.join("index/r/.cache/a")).unwrap(),
+            "index"
+        );
+    }
+}

@@ -132,7 +132,8 @@ impl GeneratedDirectories {
             }
             let beside: &[&str] = match name {
                 "Cargo.toml" | "pom.xml" | "build.sbt" => &["target"],
-                "build.gradle" | "build.gradle.kts" => &["build"],
+                "build.gradle" | "build.gradle.kts" | "CMakeLists.txt" | "meson.build"
+                | "setup.py" => &["build"],
                 _ if name.ends_with(".csproj") || name.ends_with(".fsproj") => &["bin", "obj"],
                 _ => continue,
             };
@@ -256,6 +257,7 @@ mod tests {
             "env/pyvenv.cfg",
             "lib/pom.xml",
             "app/build.gradle.kts",
+            "cpp/CMakeLists.txt",
             "out/CACHEDIR.TAG",
             "net/x.csproj",
         ];
@@ -268,6 +270,7 @@ mod tests {
         case("env/lib/y.py", Some("env"));
         case("lib/target/classes/A.class", Some("lib/target"));
         case("app/build/libs/a.jar", Some("app/build"));
+        case("cpp/build/tests", Some("cpp/build"));
         case("out/a/b", Some("out"));
         case("net/obj/a", Some("net/obj"));
         case("x/node_modules/y", Some("x/node_modules"));

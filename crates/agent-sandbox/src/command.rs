@@ -12,7 +12,7 @@ use rustix::process::{Resource, Rlimit};
 
 use super::filter::{self, Isolation};
 use super::launch::STARTED;
-use super::{Backend, Confinement, ResourceLimits, SandboxPlan};
+use super::{Backend, Confinement, ResourceLimits, SandboxPlan, packages};
 use crate::platform::linux::{self, identity};
 
 /// Tells `agent` why the command did not start.
@@ -70,6 +70,7 @@ fn prepare(plan: &SandboxPlan, words: &[OsString]) -> Result<Command, String> {
     std::env::set_current_dir(directory)
         .map_err(|error| format!("could not enter `{}` inside: {error}", directory.display()))?;
     leave_author(&plan.confinement);
+    packages::seed(&plan.confinement);
     set_limits(&plan.confinement.limits)
         .map_err(|error| format!("could not set the limits: {error}"))?;
     linux::heed_termination();

@@ -37,6 +37,7 @@ mod memory;
 mod namespaces;
 #[cfg(target_os = "linux")]
 mod obeyed;
+mod packages;
 mod paths;
 #[cfg(target_os = "linux")]
 mod private_files;
@@ -388,7 +389,7 @@ impl Confinement {
 
     /// Environment variables that make tools find their directories inside the sandbox.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
-        let cache = self.home.join(".cache");
+        let cache = self.visible_cache();
         let mut environment = vec![
             ("HOME", self.home.clone().into()),
             ("TMPDIR", "/tmp".into()),
@@ -404,6 +405,7 @@ impl Confinement {
         if !self.network {
             environment.extend(WITHOUT_NETWORK.map(|(name, value)| (name, value.into())));
         }
+        environment.extend(self.package_environment());
         environment
     }
 }

@@ -16,7 +16,13 @@ impl Listing {
         &'a self,
         before: &'a Self,
     ) -> impl Iterator<Item = Difference<'a>> {
-        let (mut now, mut then) = (self.files.iter().peekable(), before.files.iter().peekable());
+        let mut then: Vec<&Listed> = before.files.iter().collect();
+        if !before.made_by_check.is_empty() {
+            // They were told, though not listed.
+            then.extend(&before.made_by_check);
+            then.sort_by(|one, other| one.path.cmp(&other.path));
+        }
+        let (mut now, mut then) = (self.files.iter().peekable(), then.into_iter().peekable());
         // A listing that was cut says nothing about what it lacks.
         let is_whole = self.omitted == 0;
         std::iter::from_fn(move || {

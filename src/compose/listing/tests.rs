@@ -339,3 +339,34 @@ fn sizes_are_short() {
         ]
     );
 }
+
+#[test]
+fn documents_and_fixtures_fold_before_sources() {
+    let mut paths: Vec<String> = (0..160).map(|n| format!("docs/{}.md", words(n))).collect();
+    paths.extend((0..160).map(|n| format!("tests/fixtures/{}.txt", words(n))));
+    paths.extend((0..80).map(|n| format!("zz/deep/er/{}.rs", words(n))));
+    let text = shown_for("It is slow.", &paths);
+    assert!(text.contains(&format!("{}.rs", words(79))), "{text}");
+    assert!(text.contains("fixtures/ (160 files)"), "{text}");
+    assert!(text.contains("docs/ (160 files)"), "{text}");
+}
+
+#[test]
+fn what_the_check_made_is_set_apart() {
+    let paths = |names: &[&str]| -> Vec<String> { names.iter().map(ToString::to_string).collect() };
+    let before = listing(&paths(&["a.c", "b.c"]));
+    let mut now = listing(&paths(&["a.c", "a.o", "b.c", "c.o"]));
+    now.generated.insert("target".to_owned(), 7);
+    now.set_apart_made_since(&before);
+    let text = shown(&now, &[], 200);
+    assert!(
+        text.contains(
+            "\nMade by the check, and not listed: a.o (10 bytes, binary), c.o (10 bytes, binary).\n"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("target/"), "{text}");
+    let later = listing(&paths(&["a.c", "a.o", "b.c", "c.o", "d.c"]));
+    let new: Vec<&str> = later.different_from(&now).map(RelPath::as_str).collect();
+    assert_eq!(new, ["d.c"]);
+}

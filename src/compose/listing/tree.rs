@@ -19,26 +19,12 @@ mod lines;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use super::super::relevance::Relevance;
+use super::super::relevance::{Relevance, SIDE_DIRECTORIES};
 use super::Listed;
 use crate::protocol::RelPath;
 
 /// What a line takes beside its name and its indentation, about.
 const LINE: usize = 20;
-
-/// Directories that are opened last: what they hold is seldom worked on.
-const LAST: &[&str] = &[
-    "build",
-    "coverage",
-    "dist",
-    "fixtures",
-    "out",
-    "snapshots",
-    "target",
-    "testdata",
-    "third_party",
-    "vendor",
-];
 
 /// So many directories side by side are alike.
 const ALIKE: usize = 8;
@@ -178,7 +164,7 @@ enum Class {
     /// Named by the task, or on the way to what matters.
     Matters,
     Other,
-    /// See `LAST`.
+    /// Documents, fixtures and the like, which are seldom worked on.
     Seldom,
 }
 
@@ -417,7 +403,7 @@ impl<'a> Tree<'a> {
             .any(|(_, to)| *to <= directory.to);
         let is_last = || {
             let path = &self.files[directory.from].path.as_str()[..directory.start];
-            path.split('/').any(|name| LAST.contains(&name))
+            path.split('/').any(|name| SIDE_DIRECTORIES.contains(&name))
         };
         let class = if weight > 0 || has_named {
             Class::Matters

@@ -118,6 +118,12 @@ pub fn companions<'a>(listing: &'a Listing, of: &BTreeSet<&RelPath>) -> Vec<&'a 
         let mut others: Vec<&RelPath> = alike.into_iter().filter(belongs).collect();
         // The nearest ones: `a/x.py` before `b/x.py` for `a/test_x.py`.
         others.sort_by_key(|other| std::cmp::Reverse(common_directories(path, other)));
+        // `tests/utils_tests/test_x.py` before `tests/views_tests/test_x.py` for `utils/x.py`.
+        let shared = |other: &RelPath| shared_words(path, other);
+        let best = others.iter().map(|other| shared(other)).max();
+        if best > Some(0) {
+            others.retain(|other| Some(shared(other)) == best);
+        }
         if others.len() > MOST_OF_A_NAME {
             let nearest = common_directories(path, others[0]);
             others.retain(|other| common_directories(path, other) == nearest);
@@ -153,6 +159,19 @@ fn common_directories(one: &RelPath, other: &RelPath) -> usize {
     one.zip(other)
         .take_while(|(one, other)| one == other)
         .count()
+}
+
+/// How many words of the directories of one file are in those of the other.
+fn shared_words(one: &RelPath, other: &RelPath) -> usize {
+    fn words(path: &RelPath) -> BTreeSet<&str> {
+        const EVERYWHERE: [&str; 8] = [
+            "test", "tests", "src", "lib", "main", "java", "spec", "specs",
+        ];
+        let words = path.split().0.split(|c: char| !c.is_alphanumeric());
+        let words = words.filter(|word| !word.is_empty() && !EVERYWHERE.contains(word));
+        words.collect()
+    }
+    words(one).intersection(&words(other)).count()
 }
 
 /// The tests of a small workspace and what they test; nothing of one with many tests.
@@ -233,6 +252,13 @@ mod tests {
         );
         let go = ["two-fer/two_fer.go", "two-fer/two_fer_test.go"];
         case(&go, go[1], &[go[0]]);
+        let many = [
+            "pack/utils/http.py",
+            "tests/sites/urls/http.py",
+            "tests/sites/test_http.py",
+            "tests/utils_tests/test_http.py",
+        ];
+        case(&many, many[0], &[many[3]]);
         case(&["a.md", "test.py"], "test.py", &[]);
         case(&["a/help.rs", "b/help.rs"], "a/help.rs", &[]);
         case(&["a/x.c", "a/x.h", "b/x.h"], "a/x.c", &["a/x.h"]);

@@ -3,6 +3,7 @@
 //! The tree is walked without recursion, and only into what can hold symbols: a function's inside is
 //! never looked at, so that the walk is short however long the text.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -23,7 +24,27 @@ pub(super) struct Symbol {
     pub(super) depth: usize,
     first_line: usize,
     last_line: usize,
+    /// Where its signature begins, perhaps below an attribute.
+    signature_line: usize,
     signature: String,
+}
+
+impl Symbol {
+    /// True if one of these lines is in it.
+    pub(super) fn is_around_any_of(&self, lines: &BTreeSet<usize>) -> bool {
+        let own = self.first_line..=self.last_line;
+        lines.range(own).next().is_some()
+    }
+
+    /// True if its signature begins at one of these lines.
+    pub(super) fn begins_at_any_of(&self, lines: &BTreeSet<usize>) -> bool {
+        lines.contains(&self.signature_line)
+    }
+
+    /// Its first and its last line.
+    pub(super) fn lines(&self) -> (usize, usize) {
+        (self.first_line, self.last_line)
+    }
 }
 
 impl fmt::Display for Symbol {
@@ -136,9 +157,12 @@ fn symbol(node: Node<'_>, text: &str, depth: usize) -> Option<Symbol> {
         last.row + 1
     };
     let first_line = node.start_position().row + 1;
+    let before = text.get(node.start_byte()..start).unwrap_or_default();
+    let signature_line = first_line + before.matches('\n').count();
     (!signature.is_empty()).then_some(Symbol {
         depth,
         first_line,
+        signature_line,
         last_line: last_line.max(first_line),
         signature,
     })
