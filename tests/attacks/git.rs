@@ -433,7 +433,7 @@ fn file_steps_ask_about_the_configuration_of_the_person() {
     let place = Place::new().file("gitconfig", "[user]\n");
     let step = "[EDIT_FILE path=\"gitconfig\" start_line=\"1\"]\n[alias]\n[/EDIT_FILE]\n";
     let create = "[CREATE_FILE path=\"new\"]\n[alias]\n[/CREATE_FILE]\n";
-    let made = "ln -s work/gitconfig ../.gitconfig && mkdir ../.config && ln -s ../../work/new ../.config/git";
+    let made = "ln -s work/gitconfig ../.gitconfig && mkdir ../.config && ln -s ../work/new ../.config/git";
     assert_eq!(place.plain(made).end, End::Exited(0));
     for step in [step, create, &create.replace("new", "new/config")] {
         place.apply(step).all(1, "refused");

@@ -46,14 +46,11 @@ fn a_round_that_is_interrupted_once_more_is_not_forgotten() {
     let text = fs::read_to_string(&journal).unwrap();
     let kept = text.trim_end().rsplit_once('\n').unwrap();
     assert!(kept.1.contains("started"), "{}", kept.1);
-    fs::write(&journal, format!("{}\n", kept.0)).unwrap();
-    // It would tell that the journal has been longer.
-    fs::remove_file(
-        finished
-            .base()
-            .join(format!("sessions/{id}/journal.length")),
-    )
-    .unwrap();
+    let kept = format!("{}\n", kept.0);
+    fs::write(&journal, &kept).unwrap();
+    // Otherwise it would tell that the journal has been longer.
+    let mark = format!("sessions/{id}/journal.length");
+    fs::write(finished.base().join(mark), format!("{:020}\n", kept.len())).unwrap();
     for file in ["a.txt", "log.txt"] {
         fs::remove_file(finished.base().join("workspace").join(file)).unwrap();
     }
