@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use agent_api::{
-    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, ModelRequest, Progress,
-    Provider, StopSignal,
+    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, ModelRequest, Provider,
+    RequestProgress, StopSignal,
 };
 
 fn main() -> ExitCode {
@@ -33,7 +33,7 @@ fn ask(provider: &str, url: &str, model: &str, question: &str) -> Result<(), Api
     let request = ModelRequest::new(model, vec![ChatTurn::user(question)]);
     let mut out = std::io::stdout();
     let answer = client.complete(&request, &StopSignal::default(), &mut |progress| {
-        if let Progress::Text(text) = progress {
+        if let RequestProgress::Text(text) = progress {
             let _ = out.write_all(text.as_bytes());
             let _ = out.flush();
         }

@@ -173,7 +173,7 @@ pub struct ApiClient {
 
 /// What happens during a request.
 #[derive(Debug)]
-pub enum Progress<'a> {
+pub enum RequestProgress<'a> {
     /// It is sent, for this time.
     Sending {
         /// From 1.
@@ -301,7 +301,7 @@ impl ApiClient {
         &self,
         request: &ModelRequest,
         stop: &StopSignal,
-        told: &mut dyn FnMut(Progress<'_>),
+        told: &mut dyn FnMut(RequestProgress<'_>),
     ) -> Result<Completion, ApiError> {
         let body = self
             .endpoint
@@ -311,8 +311,8 @@ impl ApiClient {
         let body = body.to_string();
         let mut tries = 1;
         loop {
-            told(Progress::Sending { number: tries });
-            let mut answer = Answer::new(self.endpoint.provider.wire);
+            told(RequestProgress::Sending { number: tries });
+            let mut answer = ArrivingAnswer::new(self.endpoint.provider.wire);
             let error = match self.try_once(&body, stop, told, &mut answer) {
                 Ok(()) => return answer.complete(tries),
                 Err(error) => self.scrubbed(error, stop),
@@ -325,7 +325,7 @@ impl ApiClient {
                 .then(|| self.retries.wait_after(tries, error.retry_after, random()))
                 .flatten();
             let Some(wait) = wait else { return Err(error) };
-            told(Progress::Waiting {
+            told(RequestProgress::Waiting {
                 wait,
                 tried: tries,
                 tries: self.retries.tries,
@@ -342,8 +342,8 @@ impl ApiClient {
         &self,
         body: &str,
         stop: &StopSignal,
-        told: &mut dyn FnMut(Progress<'_>),
-        answer: &mut Answer,
+        told: &mut dyn FnMut(RequestProgress<'_>),
+        answer: &mut ArrivingAnswer,
     ) -> Result<(), ApiError> {
         let agent = self.connect(stop);
         let url = format!(
@@ -477,7 +477,7 @@ fn served_models(text: &str) -> Vec<ServedModel> {
 }
 
 /// An answer that is being read.
-struct Answer {
+struct ArrivingAnswer {
     wire: Wire,
     text: String,
     refusal: String,
@@ -490,7 +490,7 @@ struct Answer {
     first: Option<Instant>,
 }
 
-impl Answer {
+impl ArrivingAnswer {
     fn new(wire: Wire) -> Self {
         Self {
             wire,
@@ -509,7 +509,7 @@ impl Answer {
     fn read_stream(
         &mut self,
         reader: &mut dyn Read,
-        told: &mut dyn FnMut(Progress<'_>),
+        told: &mut dyn FnMut(RequestProgress<'_>),
     ) -> Result<(), ApiError> {
         let mut events = SseReader::default();
         let mut piece = vec![0; PIECE];
@@ -546,7 +546,7 @@ impl Answer {
     fn read_whole(
         &mut self,
         body: &str,
-        told: &mut dyn FnMut(Progress<'_>),
+        told: &mut dyn FnMut(RequestProgress<'_>),
     ) -> Result<(), ApiError> {
         for delta in self.wire.decode_body(body)? {
             self.take(delta, told)?;
@@ -557,7 +557,7 @@ impl Answer {
     fn take_event(
         &mut self,
         event: &SseEvent,
-        told: &mut dyn FnMut(Progress<'_>),
+        told: &mut dyn FnMut(RequestProgress<'_>),
     ) -> Result<(), ApiError> {
         for delta in self.wire.decode_event(event)? {
             self.take(delta, told)?;
@@ -568,7 +568,7 @@ impl Answer {
     fn take(
         &mut self,
         delta: StreamDelta,
-        told: &mut dyn FnMut(Progress<'_>),
+        told: &mut dyn FnMut(RequestProgress<'_>),
     ) -> Result<(), ApiError> {
         match delta {
             StreamDelta::Text(text) => {
@@ -577,12 +577,12 @@ impl Answer {
                 }
                 self.first.get_or_insert_with(Instant::now);
                 self.text.push_str(&text);
-                told(Progress::Text(&text));
+                told(RequestProgress::Text(&text));
             }
             StreamDelta::Reasoning(text) => {
                 self.first.get_or_insert_with(Instant::now);
                 self.has_reasoned = true;
-                told(Progress::Reasoning(&text));
+                told(RequestProgress::Reasoning(&text));
             }
             StreamDelta::Refusal(text) => {
                 if self.refusal.len() + text.len() <= LONGEST_ANSWER {

@@ -12,7 +12,7 @@ mod usage;
 mod wire;
 
 pub use self::client::{
-    ApiClient, ApiEndpoint, Completion, CompletionEnd, Progress, ReplyTiming, ServedModel,
+    ApiClient, ApiEndpoint, Completion, CompletionEnd, ReplyTiming, RequestProgress, ServedModel,
 };
 pub use self::error::{ApiError, ApiErrorKind};
 pub use self::key::ApiKey;

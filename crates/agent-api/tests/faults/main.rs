@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use agent_api::{
     ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, Completion, CompletionEnd,
-    ModelRequest, Progress, Provider, RetryPolicy, StopSignal,
+    ModelRequest, Provider, RequestProgress, RetryPolicy, StopSignal,
 };
 
 use self::server::{Act, STREAM_HEAD, Server, plain, read_request};
@@ -57,9 +57,9 @@ fn ask(client: &ApiClient) -> Told {
 fn ask_until(client: &ApiClient, stop: &StopSignal) -> Told {
     let (mut text, mut waits) = (String::new(), Vec::new());
     let answer = client.complete(&request(), stop, &mut |progress| match progress {
-        Progress::Text(piece) => text.push_str(piece),
-        Progress::Waiting { why, .. } => waits.push(why.kind),
-        Progress::Sending { .. } | Progress::Reasoning(_) => {}
+        RequestProgress::Text(piece) => text.push_str(piece),
+        RequestProgress::Waiting { why, .. } => waits.push(why.kind),
+        RequestProgress::Sending { .. } | RequestProgress::Reasoning(_) => {}
     });
     Told {
         answer,
@@ -376,7 +376,7 @@ fn a_stop_ends_the_request_at_once_and_keeps_what_came() {
     let asked = client("llamacpp", &server.url());
     let mut text = String::new();
     let answer = asked.complete(&request(), &stop, &mut |progress| {
-        if let Progress::Text(piece) = progress {
+        if let RequestProgress::Text(piece) = progress {
             text.push_str(piece);
             stop.raise();
         }
@@ -395,7 +395,7 @@ fn a_stop_ends_the_wait_for_the_next_try() {
     let asked = client("llamacpp", &server.url());
     let begun = Instant::now();
     let answer = asked.complete(&request(), &stop, &mut |progress| {
-        if let Progress::Waiting { .. } = progress {
+        if let RequestProgress::Waiting { .. } = progress {
             stop.raise();
         }
     });
