@@ -49,6 +49,7 @@ pub use self::publish::message_of;
 use self::questions::Answered;
 pub use self::recorder::Recorder;
 use self::steps::Begun;
+use crate::api::ApiKey;
 use crate::approve::{Asker, Pending};
 use crate::checkpoint::{Before, CheckpointLimits};
 use crate::compose::{Carriage, Listing};
@@ -107,6 +108,10 @@ pub struct Manner {
     pub keeps_context: bool,
     /// How messages are carried to it.
     pub carriage: Carriage,
+    /// The API that carries messages in place of the person, in words.
+    pub carried_by: Option<String>,
+    /// The key of that API, which no message may have in it.
+    pub api_key: Option<ApiKey>,
     /// How many rounds a session gets, and gets again when it is resumed at its limit.
     pub max_rounds: u32,
 }

@@ -4,8 +4,10 @@
 //! knows one that knows it.
 
 mod add;
+mod api;
 mod apply;
 mod approve;
+mod ask;
 mod carry;
 mod check;
 mod common;

@@ -37,7 +37,7 @@ use self::carriage::{Made, Room};
 pub use self::content::{Content, fenced};
 use self::cuts::Cuts;
 pub use self::gathered::gather;
-pub use self::handover::{Handover, hand_over};
+pub use self::handover::{Handover, hand_over, is_handover};
 pub use self::instructions::example as example_instructions;
 pub use self::listing::{Listed, Listing};
 pub use self::meter::{Meter, Takes, estimated_tokens, measure};

@@ -5,6 +5,7 @@
 //! never says that something is on the clipboard unless it has read it back from there, and it
 //! takes from the clipboard only a text that ends with the mark of the round that is waiting.
 
+pub mod api;
 mod beside;
 mod clipboard;
 pub mod holder;
@@ -57,7 +58,7 @@ pub fn notify(notify: NotifyBy, text: &str, terminal: &dyn TerminalLine) {
 }
 
 /// The person's choices for the couriers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Wishes {
     /// The use of the clipboard.
     pub clipboard: ClipboardUse,

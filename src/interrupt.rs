@@ -6,12 +6,28 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::error::{Error, Kind, Result};
 
 type Alarm = Box<dyn Fn() + Send>;
+type Detour = Box<dyn Fn() -> bool + Send>;
 
 /// Whether the person wants to stop.
 #[derive(Clone, Default)]
 pub struct Interrupt {
     flag: Arc<AtomicBool>,
     alarms: Arc<Mutex<Vec<Alarm>>>,
+    detour: Arc<Mutex<Option<Detour>>>,
+}
+
+/// Keeps an interrupt diverted until it is dropped.
+#[derive(Debug)]
+pub struct Diversion(Interrupt);
+
+impl Drop for Diversion {
+    fn drop(&mut self) {
+        *locked(&self.0.detour) = None;
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Interrupt {
@@ -36,15 +52,15 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Raises it, as a signal does.
+    /// Raises it, as a signal does, unless it is diverted.
     pub fn raise(&self) {
+        let is_diverted =
+            !self.is_raised() && (locked(&self.detour).as_ref()).is_some_and(|detour| detour());
+        if is_diverted {
+            return;
+        }
         self.flag.store(true, Ordering::SeqCst);
-        for alarm in self
-            .alarms
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-        {
+        for alarm in locked(&self.alarms).iter() {
             alarm();
         }
     }
@@ -61,10 +77,15 @@ impl Interrupt {
 
     /// Calls `alarm` when it is raised.
     pub fn on_raise(&self, alarm: impl Fn() + Send + 'static) {
-        self.alarms
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(Box::new(alarm));
+        locked(&self.alarms).push(Box::new(alarm));
+    }
+
+    /// Asks `detour` first when somebody wants to raise it: what returns true has dealt with it.
+    ///
+    /// So Ctrl-C stops a request, and only where there is none the loop.
+    pub fn divert(&self, detour: impl Fn() -> bool + Send + 'static) -> Diversion {
+        *locked(&self.detour) = Some(Box::new(detour));
+        Diversion(self.clone())
     }
 }
 
@@ -73,5 +94,28 @@ impl std::fmt::Debug for Interrupt {
         f.debug_struct("Interrupt")
             .field("raised", &self.is_raised())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_detour_takes_what_it_deals_with_and_nothing_afterwards() {
+        let interrupt = Interrupt::default();
+        let is_dealt_with = Arc::new(AtomicBool::new(true));
+        let deals = Arc::clone(&is_dealt_with);
+        let diversion = interrupt.divert(move || deals.load(Ordering::SeqCst));
+        interrupt.raise();
+        assert!(!interrupt.is_raised());
+        is_dealt_with.store(false, Ordering::SeqCst);
+        interrupt.raise();
+        assert!(interrupt.is_raised());
+        drop(diversion);
+        let other = Interrupt::default();
+        drop(other.divert(|| true));
+        other.raise();
+        assert!(other.is_raised());
     }
 }

@@ -36,6 +36,7 @@ pub mod compose;
 pub mod excerpt;
 pub use agent_redact as secrets;
 
+pub use agent_api as api;
 pub mod courier;
 
 pub mod prompts;

@@ -63,6 +63,13 @@ impl Mailbox {
         self.inbox.join("processed")
     }
 
+    /// Returns true if the reply of an API to this round lies in the inbox.
+    pub fn has_api_reply(&self, id: &SessionId, sequence: u32) -> bool {
+        let entries = fs::read_dir(&self.inbox).into_iter().flatten().flatten();
+        let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        names.any(|name| answered_by_api(&name) == Some((id.clone(), sequence)))
+    }
+
     /// Where replies are kept that were not used, each with a file that says why.
     pub fn rejected(&self) -> PathBuf {
         self.inbox.join("rejected")
@@ -120,6 +127,20 @@ impl std::fmt::Display for Notice {
         write!(f, "{}: {}", self.message, self.hint)
     }
 }
+
+/// The name of a reply that an API gave to a round: `api-ab12cd34_seq0001-5f3a.txt`.
+pub fn api_reply_name(id: &SessionId, sequence: u32, unique: &str) -> String {
+    format!("{API}{}-{unique}.txt", round_prefix(id, sequence))
+}
+
+/// The session and the round that a reply from an API answers, by its name.
+pub fn answered_by_api(name: &str) -> Option<(SessionId, u32)> {
+    let (id, rest) = name.strip_prefix(API)?.split_once("_seq")?;
+    let (sequence, _) = rest.split_once('-')?;
+    Some((SessionId::parse(id).ok()?, sequence.parse().ok()?))
+}
+
+const API: &str = "api-";
 
 /// `ab12cd34_seq0001`: how the names of a round's files begin.
 fn round_prefix(id: &SessionId, sequence: u32) -> String {

@@ -6,7 +6,9 @@
 //! person hears events, and is asked what only a person can decide.
 
 pub mod add;
+pub mod api;
 pub mod apply;
+pub mod ask;
 pub mod check;
 pub mod choices;
 pub mod copy;

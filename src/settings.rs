@@ -45,7 +45,9 @@ pub use self::origin::Origin;
 pub use self::paths::{Paths, placed};
 pub use self::suggestion::{nearest, quoted};
 pub use self::trust::Trust;
-pub use self::typed::{BackendChoice, ClipboardUse, Commands, NotifyBy, Secrets, Switch};
+pub use self::typed::{
+    BackendChoice, ChosenProvider, ClipboardUse, Commands, NotifyBy, Reasoning, Secrets, Switch,
+};
 pub use self::value::{Shape, Value};
 
 use self::file::SettingsFile;
@@ -57,7 +59,7 @@ use crate::sandbox::SandboxMode;
 use crate::secrets::Allow;
 
 /// The settings in force; the table `KEYS` says what each means and which values it may have.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[expect(missing_docs, reason = "documented in the table `KEYS`")]
 pub struct Settings {
@@ -105,6 +107,16 @@ pub struct Settings {
     pub max_search_results: u32,
     #[serde(with = "typed::chat")]
     pub chat: &'static Chat,
+    pub api: ChosenProvider,
+    pub model: String,
+    pub api_url: String,
+    pub api_key_command: String,
+    pub api_price: String,
+    pub api_window: u64,
+    pub temperature: String,
+    pub reasoning: Reasoning,
+    pub max_cost: u64,
+    pub max_tokens: u64,
     pub max_outbox_chars: usize,
     pub max_outbox_tokens: usize,
     pub max_parts: usize,
@@ -268,6 +280,7 @@ impl Layers {
     /// What loosens in a file that is not trusted is left out with a notice; a directory outside of
     /// the base is an error, because working in another one would surprise more.
     pub fn settle(mut self, trust: &Trust) -> Result<Loaded> {
+        let personal = self.leave_out_personal();
         let untrusted = self.untrusted(trust);
         let is_declined = self.is_declined(trust);
         for item in &untrusted {
@@ -296,6 +309,7 @@ impl Layers {
         let mut notices: Vec<String> = (untrusted.iter())
             .map(|item| item.notice(is_declined))
             .collect();
+        notices.extend(personal);
         notices.extend(self.base.passed_over().map(|file| {
             format!(
                 "`{}` does not count, because `{}` has settings too; delete one of them",
@@ -339,6 +353,25 @@ impl Layers {
         }
         layer.values.retain(|(key, _)| key.name != item.key);
         Ok(())
+    }
+
+    /// Leaves out what no file may set; says so.
+    fn leave_out_personal(&mut self) -> Vec<String> {
+        let Some((file, layer)) = &mut self.file else {
+            return Vec::new();
+        };
+        let is_personal = |key: &Key| key.loosens == Loosens::Personal;
+        let left_out = layer.values.extract_if(.., |(key, _)| is_personal(key));
+        left_out
+            .map(|(key, _)| {
+                format!(
+                    "`{0}` in `{1}` does not count, because no settings file may set it; use `{2}`, or the variable `Agent__{0}`",
+                    key.name,
+                    file.path.display(),
+                    key.flag
+                )
+            })
+            .collect()
     }
 
     fn figment(&self) -> Figment {

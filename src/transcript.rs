@@ -19,7 +19,7 @@ use crate::mailbox::Mailbox;
 use crate::protocol::Issue;
 use crate::protocol::{Command, SessionId, Status, Step, StepResult};
 use crate::reply;
-use crate::session::{Checkpoint, Further, Past, PastRound, Question, Session, Store};
+use crate::session::{Checkpoint, Further, Past, PastRound, Question, Session, Store, UsageTotals};
 use crate::unseen::is_unseen;
 
 pub use self::html::html;
@@ -48,6 +48,9 @@ pub struct Transcript {
     pub created_at: Timestamp,
     /// When it was last saved.
     pub updated_at: Timestamp,
+    /// The tokens and costs of APIs; `None` if it used none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageTotals>,
     /// The rounds, in their order; the last one may wait for its reply.
     pub rounds: Vec<Round>,
     /// How many lines of the journal could not be read.
@@ -81,6 +84,9 @@ pub struct Round {
     /// The reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply: Option<Letter>,
+    /// The tokens and costs of the API that answered it; `None` if a person carried it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageTotals>,
     /// The text around the commands.
     pub prose: String,
     /// Words of the model in commands: plans, messages, questions, the summary.
@@ -160,7 +166,14 @@ impl Transcript {
             };
             rounds.push(Round::gather(&round, &past, mailbox, id));
         }
+        let booked = store.usage_records(id);
+        for round in &mut rounds {
+            let of_round = booked.iter().filter(|record| record.round == round.number);
+            let usage = UsageTotals::of(of_round);
+            round.usage = (usage.requests > 0).then_some(usage);
+        }
         Ok(Self {
+            usage: (!booked.is_empty()).then(|| UsageTotals::of(&booked)),
             id: id.clone(),
             task: session.task.clone(),
             further: session.further.clone(),
@@ -217,6 +230,7 @@ impl Round {
             number: round.number,
             ended_at: round.ended_at,
             is_undone: past.history.is_undone(round.number),
+            usage: None,
             message: mailbox
                 .message(id, round.number)
                 .map(|(file, text)| Letter { file, text }),

@@ -5,6 +5,7 @@
 //! with `--json` one object a line, and nobody is asked anything.
 
 mod activity;
+mod api;
 mod approval;
 mod ask;
 mod dialog;
@@ -25,12 +26,13 @@ mod wrap;
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 
-use self::activity::Activity;
+use self::activity::{Activity, ActivityPhase};
 use self::ask::PromptQuestion;
 pub use self::outbox::{length, space};
 use self::plain::{Look, RenderContext};
@@ -46,7 +48,7 @@ use crate::error::Error;
 pub use crate::escape::{escape_line, escape_text};
 use crate::interrupt::Interrupt;
 pub use crate::number::count;
-use crate::protocol::{EVENT_SCHEMA, Envelope, Event, EventSink};
+use crate::protocol::{ApiNews, EVENT_SCHEMA, Envelope, Event, EventSink};
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -222,21 +224,59 @@ impl Ui {
                 self.activity().take();
                 if self.volume > Volume::Quiet && live::has_terminal() {
                     let name = script.trim().lines().next().unwrap_or_default();
-                    let begun = Activity::begin(self.terminal.clone(), name, self.colour_of_talk());
-                    *self.activity() = Some(begun);
+                    self.begin_activity(ActivityPhase::Running, name);
                 }
             }
+            Event::Api(news) => self.follow_request(news),
             Event::Output { text, .. } => {
                 if let Some(activity) = self.activity().as_ref() {
                     activity.printed(text);
                 }
             }
             // Whatever is told next, the command has ended.
-            Event::Step { .. } | Event::Check { .. } | Event::Interrupted { .. } => {
+            Event::Step { .. }
+            | Event::Check { .. }
+            | Event::Trouble { .. }
+            | Event::Interrupted { .. } => {
                 self.activity().take();
             }
             _ => {}
         }
+    }
+
+    /// Keeps a line at the foot of the terminal as long as a model answers: what it thinks, then what
+    /// it writes.
+    fn follow_request(&self, news: &ApiNews) {
+        let enter = |phase, text: &str| {
+            if let Some(activity) = self.activity().as_ref() {
+                activity.enter(phase, text);
+            }
+        };
+        match news {
+            ApiNews::Sending {
+                provider, model, ..
+            } => {
+                self.activity().take();
+                if self.volume > Volume::Quiet && live::has_terminal() {
+                    self.begin_activity(ActivityPhase::Asking, &format!("{provider} {model}"));
+                }
+            }
+            ApiNews::Retrying { millis, .. } => {
+                let until = Instant::now() + Duration::from_millis(*millis);
+                enter(ActivityPhase::Retrying(until), "");
+            }
+            ApiNews::Reasoning { text } => enter(ActivityPhase::Thinking, text),
+            ApiNews::Text { text } => enter(ActivityPhase::Answering, text),
+            ApiNews::Answered(_) | ApiNews::Refused { .. } | ApiNews::Stopped { .. } => {
+                self.activity().take();
+            }
+            ApiNews::Shortened { .. } | ApiNews::Overtaken => {}
+        }
+    }
+
+    fn begin_activity(&self, phase: ActivityPhase, name: &str) {
+        let begun = Activity::begin(self.terminal.clone(), phase, name, self.colour_of_talk());
+        *self.activity() = Some(begun);
     }
 
     fn activity(&self) -> MutexGuard<'_, Option<Activity>> {
@@ -291,6 +331,20 @@ impl Ui {
             Some(columns) => self.page(&plain::spoken(text, Look::Rich { columns }, "")),
             None => self.text(text),
         }
+    }
+
+    /// Prints a piece of a text of others, as it comes.
+    pub fn piece(&self, text: &str) {
+        let shown = if io::stdout().is_terminal() {
+            escape_text(text)
+        } else {
+            text.to_owned()
+        };
+        self.terminal.rows.above(|| {
+            let mut stdout = io::stdout().lock();
+            write_all(&mut stdout, &shown);
+            let _ = stdout.flush();
+        });
     }
 
     /// Prints a text of others: contents, output.

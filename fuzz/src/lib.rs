@@ -1,6 +1,7 @@
 //! What the fuzz targets check, as plain functions from bytes, so that a regression can be run by
 //! an ordinary test as well: `cargo test` in this directory goes through `regressions/`.
 
+pub mod api;
 pub mod dialects;
 pub mod git_config;
 pub mod parse;
@@ -27,6 +28,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("redact", redact::check),
     ("text", text::check),
     ("git_config", git_config::check),
+    ("api", api::check),
 ];
 
 #[cfg(test)]

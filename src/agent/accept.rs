@@ -124,6 +124,17 @@ impl Conversation<'_> {
                 "it is the chat's answer to part {number} of {total}; paste the next part, and save only the answer to the last one"
             )));
         }
+        if let Some((other, _)) = mailbox::answered_by_api(&candidate.name)
+            && other != self.session.session_id
+        {
+            let found = self.agent.store.load(&other);
+            let is_unfinished = found.is_ok_and(|session| !session.is_complete);
+            return Ok(if is_unfinished {
+                Verdict::Leave(other)
+            } else {
+                Verdict::Reject(format!("it answers session {other}, which has ended"))
+            });
+        }
         if let Some(other) = self
             .agent
             .awaited_elsewhere(&self.session.session_id, &reply)
@@ -182,7 +193,10 @@ impl Conversation<'_> {
         candidate: &Candidate,
     ) -> Result<Option<String>> {
         let session = &self.session;
-        let anyway = candidate.name.starts_with(ANYWAY);
+        // Whoever asked an API knows which round it answered, also if the model repeats itself.
+        let asked = (session.session_id.clone(), session.sequence_number);
+        let anyway = candidate.name.starts_with(ANYWAY)
+            || mailbox::answered_by_api(&candidate.name) == Some(asked);
         if let Some(end) = &reply.end
             && end.session != session.session_id
         {

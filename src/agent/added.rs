@@ -11,6 +11,7 @@ use crate::execute::{self, Execution};
 use crate::protocol::generated::unread;
 use crate::protocol::{Command, ReadRequest, RelPath, SeenFiles, Selection, Status, Step};
 use crate::session::{Note, Session, Source};
+use crate::workspace::Workspace;
 
 /// How much of a difference is added, in characters.
 const MAX_DIFF: usize = 40_000;
@@ -89,7 +90,7 @@ impl Agent {
     ) -> Result<AddedContext> {
         let mut added = AddedContext::default();
         for path in paths {
-            for found in self.find_files(here, path)? {
+            for found in find_files(&self.workspace, here, path)? {
                 let list = match unread(&found) {
                     Some("binary") => &mut added.attached,
                     _ => &mut added.files,
@@ -111,50 +112,6 @@ impl Agent {
             added.difference = self.difference_since(revision)?;
         }
         Ok(added)
-    }
-
-    /// The files that a path, a glob or a directory names.
-    fn find_files(&self, here: &Path, named: &str) -> Result<Vec<RelPath>> {
-        let workspace = self.workspace.path();
-        let outside = || {
-            Error::usage(format!("`{named}` is not in the workspace"))
-                .hint(format!("the workspace is `{}`", workspace.display()))
-        };
-        let absolute = tidy(&here.join(named));
-        let inside = match absolute.strip_prefix(workspace) {
-            Ok(inside) => inside.to_string_lossy().into_owned(),
-            Err(_) if Path::new(named).is_absolute() => return Err(outside()),
-            Err(_) => named.to_owned(),
-        };
-        let is_directory = workspace.join(&inside).is_dir();
-        let pattern = match inside.trim_end_matches('/') {
-            "" | "." => "**".to_owned(),
-            inside if is_directory => format!("{inside}/**"),
-            inside => inside.to_owned(),
-        };
-        let selection = Selection::parse(&pattern).map_err(|_| outside())?;
-        let step = Step {
-            number: 0,
-            line: 0,
-            command: Command::ReadFile {
-                path: selection,
-                start_line: None,
-                end_line: None,
-                numbered: false,
-            },
-        };
-        let requests = execute::read_requests(&self.workspace, [&step]);
-        let is_there = |request: &ReadRequest| self.workspace.open_file(&request.path).is_ok();
-        let found: Vec<RelPath> = (requests.into_iter().filter(is_there))
-            .map(|request| request.path)
-            .collect();
-        if found.is_empty() {
-            return Err(
-                Error::usage(format!("there is no file `{named}` in the workspace"))
-                    .hint("`--add` takes a file, a directory or a pattern such as `src/*.py`"),
-            );
-        }
-        Ok(found)
     }
 
     /// What git tells has changed since a commit, fenced.
@@ -187,6 +144,50 @@ impl Agent {
             crate::compose::fenced(&text)
         ))
     }
+}
+
+/// The files that a path, a glob or a directory names, relative to `here` or to the workspace.
+pub fn find_files(workspace: &Workspace, here: &Path, named: &str) -> Result<Vec<RelPath>> {
+    let root = workspace.path();
+    let outside = || {
+        Error::usage(format!("`{named}` is not in the workspace"))
+            .hint(format!("the workspace is `{}`", root.display()))
+    };
+    let absolute = tidy(&here.join(named));
+    let inside = match absolute.strip_prefix(root) {
+        Ok(inside) => inside.to_string_lossy().into_owned(),
+        Err(_) if Path::new(named).is_absolute() => return Err(outside()),
+        Err(_) => named.to_owned(),
+    };
+    let is_directory = root.join(&inside).is_dir();
+    let pattern = match inside.trim_end_matches('/') {
+        "" | "." => "**".to_owned(),
+        inside if is_directory => format!("{inside}/**"),
+        inside => inside.to_owned(),
+    };
+    let selection = Selection::parse(&pattern).map_err(|_| outside())?;
+    let step = Step {
+        number: 0,
+        line: 0,
+        command: Command::ReadFile {
+            path: selection,
+            start_line: None,
+            end_line: None,
+            numbered: false,
+        },
+    };
+    let requests = execute::read_requests(workspace, [&step]);
+    let is_there = |request: &ReadRequest| workspace.open_file(&request.path).is_ok();
+    let found: Vec<RelPath> = (requests.into_iter().filter(is_there))
+        .map(|request| request.path)
+        .collect();
+    if found.is_empty() {
+        return Err(
+            Error::usage(format!("there is no file `{named}` in the workspace"))
+                .hint("`--add` takes a file, a directory or a pattern such as `src/*.py`"),
+        );
+    }
+    Ok(found)
 }
 
 /// The path without `.` and `..`, by its words.

@@ -106,7 +106,8 @@ impl Concealed {
     }
 
     /// The whole text of a file without its secrets.
-    pub(super) fn file(&mut self, agent: &Agent, path: &RelPath, mut text: String) -> String {
+    pub(super) fn file(&mut self, agent: &Agent, path: &RelPath, text: String) -> String {
+        let mut text = agent.without_api_key(text);
         if let Some(scanner) = &agent.manner.secrets {
             let place = format!("`{path}`");
             self.text(scanner, &mut text, TextSource::File(path.as_str()), &place);
@@ -150,6 +151,16 @@ impl Agent {
     }
 }
 
+impl Agent {
+    /// A text without the key of the API, whatever the settings say about secrets.
+    fn without_api_key(&self, text: String) -> String {
+        match &self.manner.api_key {
+            Some(key) => key.scrub(text),
+            None => text,
+        }
+    }
+}
+
 /// The contents of a file that were read through [`Concealed::file`].
 pub(super) fn content(shown: Shown) -> Content {
     Content {
@@ -178,8 +189,9 @@ impl Conversation<'_> {
 
     /// Texts as the chat may read them.
     pub(super) fn conceal_message<'a>(&mut self, texts: impl IntoIterator<Item = &'a mut String>) {
-        if let Some(scanner) = &self.agent.manner.secrets {
-            for text in texts {
+        for text in texts {
+            *text = self.agent.without_api_key(std::mem::take(text));
+            if let Some(scanner) = &self.agent.manner.secrets {
                 self.concealed
                     .text(scanner, text, TextSource::Text, "the message");
             }

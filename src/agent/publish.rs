@@ -381,6 +381,7 @@ impl Agent {
                 .is_some_and(|most| meter.characters > most),
             cuts: cuts.to_vec(),
             is_waiting,
+            carried_by: self.manner.carried_by.clone(),
         });
     }
 }

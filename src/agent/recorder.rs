@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::api::ApiKey;
 use crate::approve::{Answer, Attending, Input, Pending, Person, Question};
 use crate::interrupt::Interrupt;
 use crate::protocol::{Event, EventSink, SessionId};
@@ -13,6 +14,8 @@ use crate::session::{EventLog, Store};
 pub struct Recorder {
     person: Arc<dyn Person>,
     log: Mutex<Option<EventLog>>,
+    /// The key of an API, which no event may have in it.
+    key: Mutex<Option<ApiKey>>,
 }
 
 impl Recorder {
@@ -21,6 +24,26 @@ impl Recorder {
         Self {
             person,
             log: Mutex::default(),
+            key: Mutex::default(),
+        }
+    }
+
+    /// Keeps this key out of all events from now on.
+    pub(crate) fn hide(&self, key: Option<ApiKey>) {
+        *self.key.lock().unwrap_or_else(PoisonError::into_inner) = key;
+    }
+
+    /// The event without the key: a command may have printed a file that has it.
+    fn without_key(&self, event: Event) -> Event {
+        let key = self.key.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(key) = key.as_ref() else {
+            return event;
+        };
+        match serde_json::to_string(&event) {
+            Ok(json) if key.is_in(&json) => {
+                serde_json::from_str(&key.scrub(json)).unwrap_or(Event::Unknown)
+            }
+            _ => event,
         }
     }
 
@@ -35,6 +58,7 @@ impl Recorder {
 
 impl EventSink for Recorder {
     fn emit(&self, event: Event) {
+        let event = self.without_key(event);
         // Held until it is told, so that everybody hears events in the order of their numbers.
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         match log.as_mut() {

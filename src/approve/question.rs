@@ -232,6 +232,18 @@ impl Question {
         Self::new(QuestionKind::ClipboardReply, round, title, text.to_owned())
     }
 
+    /// Asks if what came of a reply is used, after the person stopped the request.
+    pub fn about_cut_reply(round: u32, size: &str, text: &str) -> Self {
+        let title = size.to_owned();
+        Self::new(QuestionKind::CutReply, round, title, text.to_owned())
+    }
+
+    /// Asks if an API is asked again; tells why it did not answer.
+    pub fn about_asking_again(round: u32, api: &str, why: &str) -> Self {
+        let title = api.to_owned();
+        Self::new(QuestionKind::AskAgain, round, title, why.to_owned())
+    }
+
     /// Asks if rounds are undone or redone, with the files that this changes.
     pub fn about_undo(title: &str, files: &str) -> Self {
         Self::new(QuestionKind::Undo, 0, title.to_owned(), files.to_owned())

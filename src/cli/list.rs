@@ -1,5 +1,6 @@
 //! `agent list`: the sessions of this base directory.
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -8,7 +9,8 @@ use serde::Serialize;
 
 use super::common::Common;
 use crate::error::Result;
-use crate::services::list::{self, SessionList, Summary};
+use crate::services::api::dollars;
+use crate::services::list::{self, ListedSession, SessionList, Summary, UsageTotals};
 use crate::services::open;
 use crate::ui::{Ui, escape_line, shortened};
 
@@ -37,6 +39,8 @@ struct Row<'a> {
     changed_files: usize,
     created_at: Timestamp,
     updated_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<&'a UsageTotals>,
 }
 
 pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
@@ -46,8 +50,8 @@ pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
         ui.error(trouble);
     }
     if common.json {
-        for (session, is_running) in &sessions {
-            ui.data(&row(session, *is_running));
+        for session in &sessions {
+            ui.data(&row(session));
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -56,29 +60,62 @@ pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let now = list::now();
-    let mut table = format!("{HEADING}\n");
-    for (session, is_running) in &sessions {
-        let columns = ui.columns().unwrap_or(usize::MAX);
-        table.push_str(&line(session, *is_running, now, columns));
+    let columns = ui.columns().unwrap_or(usize::MAX);
+    let has_costs = sessions.iter().any(|session| session.usage.is_some());
+    let costs = if has_costs {
+        CostColumn::Shown
+    } else {
+        CostColumn::None
+    };
+    let mut table = heading(costs);
+    for session in &sessions {
         table.push('\n');
+        table.push_str(&line(session, costs, now, columns));
     }
     ui.line(table.trim_end());
     Ok(ExitCode::SUCCESS)
 }
 
-const HEADING: &str = "ID        STATE     ROUNDS  FILES      AGE  TASK";
+/// Says if a column tells what APIs took: only where some session used one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CostColumn {
+    None,
+    Shown,
+}
 
-fn line(session: &Summary, is_running: bool, now: Timestamp, columns: usize) -> String {
-    let start = format!(
+fn heading(costs: CostColumn) -> String {
+    let cost = match costs {
+        CostColumn::None => "",
+        CostColumn::Shown => "      COST  ",
+    };
+    format!("ID        STATE     ROUNDS  FILES      AGE  {cost}TASK")
+}
+
+fn line(session: &ListedSession, costs: CostColumn, now: Timestamp, columns: usize) -> String {
+    let summary = &session.summary;
+    let mut start = format!(
         "{}  {:<8}  {:>6}  {:>5}  {:>7}  ",
-        session.session_id,
-        word(session, is_running),
-        session.rounds(),
-        session.changed_files.words(),
-        age(now, session.updated_at),
+        summary.session_id,
+        word(summary, session.is_running),
+        summary.rounds(),
+        summary.changed_files.words(),
+        age(now, summary.updated_at),
     );
+    if costs == CostColumn::Shown {
+        let cost = session.usage.as_ref().map(cost).unwrap_or_default();
+        let _ = write!(start, "{cost:>10}  ");
+    }
     let room = columns.saturating_sub(start.len());
-    format!("{start}{}", shortened(&escape_line(session.title()), room))
+    format!("{start}{}", shortened(&escape_line(summary.title()), room))
+}
+
+/// A cost in dollars, or in tokens where no price is known.
+fn cost(usage: &UsageTotals) -> String {
+    match (usage.cost_micros, usage.usage.total()) {
+        (Some(micros), _) => dollars(micros),
+        (None, tokens @ 0..10_000) => format!("{tokens} tok"),
+        (None, tokens) => format!("{}k tok", tokens / 1000),
+    }
 }
 
 /// Where a session stands, for a person.
@@ -89,17 +126,19 @@ fn word(session: &Summary, is_running: bool) -> &'static str {
     }
 }
 
-fn row(session: &Summary, is_running: bool) -> Row<'_> {
+fn row(listed: &ListedSession) -> Row<'_> {
+    let session = &listed.summary;
     Row {
         id: session.session_id.as_str(),
         task: &session.task,
         state: session.state().word(),
-        is_running,
+        is_running: listed.is_running,
         round: session.sequence_number,
         rounds: session.rounds(),
         changed_files: session.changed_files.0,
         created_at: session.created_at,
         updated_at: session.updated_at,
+        usage: listed.usage.as_ref(),
     }
 }
 
@@ -137,7 +176,20 @@ mod tests {
     fn a_line_fits_the_terminal_and_cannot_forge_another() {
         let mut session = crate::session::tests::session("ab12cd34");
         session.task = format!("\x1b[2J{}\nsecond line", "long ".repeat(40));
-        let line = line(&Summary::of(&session), true, Timestamp::UNIX_EPOCH, 80);
+        let mut listed = ListedSession {
+            summary: Summary::of(&session),
+            is_running: true,
+            usage: None,
+        };
+        let line = |listed: &ListedSession, costs| line(listed, costs, Timestamp::UNIX_EPOCH, 80);
+        listed.usage = Some(UsageTotals {
+            cost_micros: Some(1_230_000),
+            ..UsageTotals::default()
+        });
+        let with_cost = line(&listed, CostColumn::Shown);
+        assert!(with_cost.contains("0 s       $1.23  "), "{with_cost}");
+        assert_eq!(with_cost.chars().count(), 80);
+        let line = line(&listed, CostColumn::None);
         assert!(
             line.starts_with("ab12cd34  running        0      0      0 s  \\u{1b}"),
             "{line}"

@@ -123,6 +123,9 @@ fn overview(session: &Session, transcript: &Transcript) -> String {
             origin.session, origin.round
         );
     }
+    if let Some(usage) = &transcript.usage {
+        let _ = writeln!(text, "By an API: {usage}");
+    }
     text.push_str(&quoted("Task", &session.task));
     for round in &transcript.rounds {
         for further in transcript
@@ -243,6 +246,9 @@ fn whole(session: &Session, round: &Round) -> String {
     let title = format!("Round {} of session {id}: what was done", round.number);
     let back = if round.is_undone { " (undone)" } else { "" };
     let _ = writeln!(text, "{}{back}", heading(&title));
+    if let Some(usage) = &round.usage {
+        let _ = writeln!(text, "By an API: {usage}");
+    }
     for result in &round.results {
         let outcome = &result.outcome;
         let _ = writeln!(

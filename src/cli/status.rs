@@ -12,7 +12,7 @@ use super::list;
 use crate::error::Result;
 use crate::protocol::{Status as Became, StepResult};
 use crate::services::find::Session;
-use crate::services::list::{Summary, now};
+use crate::services::list::{Summary, UsageTotals, now};
 use crate::services::status::{
     self, CheckStanding, Count, MessageStanding, Posted, SessionStanding,
 };
@@ -43,6 +43,7 @@ impl StatusArgs {
         if common.json {
             ui.data(&Report {
                 session: &standing.session,
+                usage: standing.usage.as_ref(),
                 message: standing.message.as_ref(),
             });
             return Ok(ExitCode::SUCCESS);
@@ -89,6 +90,9 @@ fn in_short(standing: &SessionStanding) -> String {
     }
     if let Some(check) = &standing.check {
         let _ = writeln!(text, "{}", check_line(check));
+    }
+    if let Some(usage) = &standing.usage {
+        let _ = writeln!(text, "By an API: {usage}");
     }
     if let Some(message) = &standing.message {
         let _ = writeln!(text, "{}", message_line(message));
@@ -206,6 +210,8 @@ pub(super) fn files_changed(count: Count) -> String {
 struct Report<'a> {
     #[serde(flatten)]
     session: &'a Session,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<&'a UsageTotals>,
     message: Option<&'a MessageStanding>,
 }
 

@@ -7,9 +7,9 @@ use clap::Subcommand;
 use super::common::Common;
 use super::slash::CommandLine;
 use super::{
-    add, apply, approve, check, completions, config, copy, demo, diff, doctor, end, export, fork,
-    handoff, help, init, list, new, parse, paste, plan, policy, prompts, resume, rm, say, show,
-    status, step, undo,
+    add, api, apply, approve, ask, check, completions, config, copy, demo, diff, doctor, end,
+    export, fork, handoff, help, init, list, new, parse, paste, plan, policy, prompts, resume, rm,
+    say, show, status, step, undo,
 };
 use crate::error::Result;
 use crate::ui::Ui;
@@ -20,6 +20,7 @@ pub(super) enum Verb {
     Resume(resume::Resume),
     Step(step::StepArgs),
     Apply(apply::Apply),
+    Ask(ask::Ask),
     Parse(parse::Parse),
     Status(status::StatusArgs),
     List(list::List),
@@ -41,6 +42,7 @@ pub(super) enum Verb {
     Export(export::Export),
     Rm(rm::Rm),
     Config(config::Config),
+    Api(api::Api),
     Policy(policy::PolicyArgs),
     Prompts(prompts::Prompts),
     Init(init::Init),
@@ -58,6 +60,7 @@ impl Verb {
             Self::Resume(verb) => verb.run(common, ui, program),
             Self::Step(verb) => verb.run(common, ui),
             Self::Apply(verb) => verb.run(common, ui),
+            Self::Ask(verb) => verb.run(common, ui),
             Self::Parse(verb) => verb.run(ui),
             Self::Status(verb) => verb.run(common, ui),
             Self::List(_) => list::run(common, ui),
@@ -79,6 +82,7 @@ impl Verb {
             Self::Export(verb) => verb.run(common, ui),
             Self::Rm(verb) => verb.run(common, ui),
             Self::Config(_) => config::run(common, ui),
+            Self::Api(verb) => verb.run(common, ui),
             Self::Policy(verb) => verb.run(common, ui),
             Self::Prompts(verb) => verb.run(common, ui),
             Self::Doctor(_) => doctor::run(common, ui),

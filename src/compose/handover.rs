@@ -66,6 +66,11 @@ const LONGEST_FENCE: usize = 40;
 
 const OPENING: &str = "## You Take Over\nAnother chat worked on this task until now. You have not seen it and need nothing from it: what follows was recorded by `agent`, not by that chat. The files of the workspace are as the changes below left them. \"You\" and \"your reply\" in the records mean that chat.\n";
 
+/// Returns true if this message was written for a chat that knows nothing of those before.
+pub fn is_handover(message: &str) -> bool {
+    message.contains(OPENING)
+}
+
 /// Writes the message of the session's current round for a chat that knows nothing.
 ///
 /// The material has been through the veil already, see [`super::compose`].

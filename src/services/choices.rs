@@ -18,6 +18,7 @@ use crate::settings::{self, Base, KEYS, Key, Loaded, Loosens, Overrides, Trust};
 const CHECK: &str = "CheckCommand";
 const CHAT: &str = "Chat";
 const APPROVAL: &str = "Approval";
+const API: &str = "Api";
 const WORKSPACE_FLAG: &str = "--workspace";
 
 /// What is kept besides the check.
@@ -32,6 +33,17 @@ const OF_THE_CHAT: [&str; 5] = [
     "Attach",
 ];
 
+/// What is kept besides the API, until another one is named.
+const OF_THE_API: [&str; 7] = [
+    "Model",
+    "ApiUrl",
+    "ApiKeyCommand",
+    "ApiPrice",
+    "ApiWindow",
+    "Temperature",
+    "Reasoning",
+];
+
 /// What holds for a session: what the flags say, else what was kept.
 pub(super) fn chosen(flags: &GivenFlags, kept: &Choices) -> Choices {
     let given = |name: &str| {
@@ -39,13 +51,16 @@ pub(super) fn chosen(flags: &GivenFlags, kept: &Choices) -> Choices {
         flags.value(key.flag)
     };
     let is_other_chat = given(CHAT).is_some();
+    let is_other_api = given(API).is_some();
     let mut choices = Choices::default();
-    for name in [CHECK, CHAT]
+    for name in [CHECK, CHAT, API]
         .iter()
         .chain(&OF_THE_CHECK)
         .chain(&OF_THE_CHAT)
+        .chain(&OF_THE_API)
     {
-        let is_outdated = is_other_chat && OF_THE_CHAT.contains(name);
+        let is_outdated = (is_other_chat && OF_THE_CHAT.contains(name))
+            || (is_other_api && OF_THE_API.contains(name));
         let kept = kept.get(name).filter(|_| !is_outdated);
         if let Some(value) = given(name).or(kept) {
             choices.set(name, value);
@@ -61,8 +76,11 @@ pub(super) fn chosen(flags: &GivenFlags, kept: &Choices) -> Choices {
 
 /// Whether a setting decides how much is permitted, and a session keeps it where that is less.
 fn decides_how_much(key: &Key) -> bool {
-    let has_order = !matches!(key.loosens, Loosens::Never | Loosens::Outside);
-    has_order && key.name != CHECK
+    let has_order = !matches!(
+        key.loosens,
+        Loosens::Never | Loosens::Outside | Loosens::Personal
+    );
+    has_order && ![CHECK, API].contains(&key.name) && !OF_THE_API.contains(&key.name)
 }
 
 /// What a session keeps of a flag of now and one that it was given earlier.
@@ -141,6 +159,7 @@ pub(super) fn recall(
     let trust = &caller.trust;
     ensure_known(&now.paths.sessions, session)?;
     let choices = chosen(&caller.flags, &session.choices);
+    let choices = with_known_api(caller, trust, &now.paths.sessions, choices, session);
     ensure_given(caller, trust, &now.paths.sessions, &choices, session)?;
     let flags = flags_with(&choices, caller.flags.overrides(&caller.here));
     let mut flags = held_to(&session.permissions, flags);
@@ -163,6 +182,60 @@ fn ensure_known(sessions: &Path, session: &Session) -> Result<()> {
         "the session was given `{}`, which is no setting of this version",
         escape_line(name)
     )))
+}
+
+/// Leaves out an API of which nobody knows that this person chose it for these sessions: it costs
+/// money, and it decides who reads the workspace.
+fn with_known_api(
+    caller: &Caller,
+    trust: &Trust,
+    sessions: &Path,
+    choices: Choices,
+    session: &Session,
+) -> Choices {
+    let now = chosen(&caller.flags, &Choices::default());
+    let is_kept = |name: &str| choices.get(name).is_some() && now.get(name).is_none();
+    let is_of_api = |name: &str| name == API || OF_THE_API.contains(&name);
+    let has_kept = choices
+        .iter()
+        .any(|(name, _)| is_of_api(name) && is_kept(name));
+    let kept = api_words(&session.choices);
+    if !has_kept || trust.holds(&asked_here(sessions), kept.as_bytes()) {
+        return choices;
+    }
+    caller.say(format!(
+        "Session {} was carried by an API, and it is not known that you chose it: say `--api` again if you want it.",
+        session.session_id
+    ));
+    let mut known = Choices::default();
+    for (name, value) in choices.iter() {
+        if !is_of_api(name) || !is_kept(name) {
+            known.set(name, value);
+        }
+    }
+    known
+}
+
+/// All that was chosen about the API, in one text.
+fn api_words(choices: &Choices) -> String {
+    let names = std::iter::once(&API).chain(&OF_THE_API);
+    let words = names.filter_map(|name| Some(format!("{name}={}", choices.get(name)?)));
+    words.collect::<Vec<_>>().join("\n")
+}
+
+/// Remembers that the person chose the API, so that it is asked again without being said.
+pub(super) fn remember_api(trust: &Trust, sessions: &Path, choices: &Choices) {
+    let words = api_words(choices);
+    let place = asked_here(sessions);
+    if !words.is_empty() && !trust.holds(&place, words.as_bytes()) {
+        // Where nothing can be remembered it has to be said again.
+        let _ = trust.remember(&place, words.as_bytes());
+    }
+}
+
+/// The place in the name of which the APIs of these sessions are trusted; there is no such file.
+fn asked_here(sessions: &Path) -> PathBuf {
+    sessions.join("api")
 }
 
 /// Refuses a check of which nobody knows that this person gave it.

@@ -7,10 +7,11 @@ pub mod build_info;
 mod machine;
 mod place;
 
-use super::{Caller, open};
+use super::{Caller, api, open};
 use crate::courier::TerminalLine;
 use crate::platform::programs;
 use crate::session::now;
+use crate::settings::Settings;
 
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -70,9 +71,33 @@ pub fn examine(caller: &Caller, terminal: &dyn TerminalLine) -> Vec<Finding> {
         programs::distrust(&caller.here);
     }
     findings.extend(place::findings(settings.as_ref(), &caller.trust));
+    if let Ok((_, loaded)) = &settings {
+        findings.extend(api_findings(&loaded.settings));
+    }
     let wanted = machine::WantedSandbox::by(settings.ok());
     findings.extend(machine::findings(&wanted, terminal));
     findings
+}
+
+/// Tries the API that the settings name, if they name one.
+fn api_findings(settings: &Settings) -> Vec<Finding> {
+    let choice = match api::chosen(settings) {
+        Ok(Some(choice)) => choice,
+        Ok(None) => return Vec::new(),
+        Err(error) => {
+            let hints = error.hints().join("; ");
+            return vec![Finding::problem(error.to_string(), hints)];
+        }
+    };
+    let findings = api::test(&choice).into_iter().map(|found| {
+        let what = format!("API: {}", found.what);
+        if found.works {
+            Finding::ok(what)
+        } else {
+            Finding::problem(what, found.remedy)
+        }
+    });
+    findings.collect()
 }
 
 /// Which build this is, how old, and how it was installed.

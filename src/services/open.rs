@@ -164,6 +164,8 @@ pub fn assemble(
             chat: settings.chat,
             keeps_context: keeps_context(settings),
             carriage: carriage(settings),
+            carried_by: None,
+            api_key: None,
             max_rounds: settings.max_rounds,
         },
         workspace,
@@ -249,6 +251,8 @@ fn memory(state: Option<&Path>) -> Option<std::path::PathBuf> {
 /// Whether that chat knows in one message what the ones before said.
 fn keeps_context(settings: &Settings) -> bool {
     match settings.keeps_context {
+        // The whole conversation is sent again with each message.
+        KeepsContext::Auto if settings.api.0.is_some() => true,
         KeepsContext::Auto => settings.chat.keeps_context,
         KeepsContext::On => true,
         KeepsContext::Off => false,
@@ -259,6 +263,9 @@ fn keeps_context(settings: &Settings) -> bool {
 pub fn carriage(settings: &Settings) -> Carriage {
     /// Above how many characters a file is easier than a paste, where the chat has no opinion.
     const LONG_PASTE: usize = 5000;
+    if settings.api.0.is_some() {
+        return api_carriage(settings);
+    }
     let chat = settings.chat;
     let or = |own: usize, known: usize| if own > 0 { own } else { known };
     let known_tokens = match settings.max_outbox_chars {
@@ -291,6 +298,38 @@ pub fn carriage(settings: &Settings) -> Carriage {
         left_tokens: chat.memory(limit.tokens).left(0),
     }
 }
+
+/// How messages are carried by an API: in one piece, whatever the chat, and a part of the model's
+/// window each.
+fn api_carriage(settings: &Settings) -> Carriage {
+    /// The share of the window that one message may take.
+    const SHARE: u64 = 3;
+    let known = settings.api.0.and_then(|api| {
+        let model = match settings.model.as_str() {
+            "" => api.default_model(),
+            name => api.model(name),
+        };
+        model.map(|model| model.window)
+    });
+    let window = match settings.api_window {
+        0 => known.unwrap_or(u64::MAX),
+        own => own,
+    };
+    let or = |own: usize, known: usize| if own > 0 { own } else { known };
+    let share = usize::try_from(window / SHARE).unwrap_or(usize::MAX);
+    Carriage {
+        limit: Limit {
+            characters: or(settings.max_outbox_chars, API_CHARACTERS),
+            tokens: or(settings.max_outbox_tokens, share),
+        },
+        max_parts: 1,
+        too_long: TooLong::Parts,
+        left_tokens: usize::MAX,
+    }
+}
+
+/// The most characters of a message to an API: more context makes answers slower and dearer.
+const API_CHARACTERS: usize = 200_000;
 
 /// What decides whether the work is good, if it is set.
 fn check(settings: &Settings) -> Option<Check> {

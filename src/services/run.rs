@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::api::{self, ApiChoice, SessionDesk};
 use super::find::FindSession;
 use super::open::{self, OpenedBase};
 use super::reply::ReplyDesk;
@@ -14,6 +15,7 @@ use super::status::CheckStanding;
 use super::{Caller, find, log, reply, status};
 pub use crate::agent::Ending;
 use crate::agent::{Agent, added::AddedContext};
+use crate::courier::api::ApiCourier;
 use crate::courier::{Couriers, Message, TerminalLine};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -52,6 +54,7 @@ pub struct HeldSession {
     pub opened: OpenedBase,
     session: Session,
     lock: LoopLock,
+    api: Option<ApiChoice>,
     /// Files that only the chat itself can read: the person attaches them.
     pub to_attach: Vec<RelPath>,
 }
@@ -63,7 +66,9 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
         return Err(Error::usage("the task is empty")
             .hint("say what the model should do: agent new \"add a test for the parser\""));
     }
-    let opened = open::new_session(caller)?;
+    let mut opened = open::new_session(caller)?;
+    // Before there is a session: a key that is missing is no reason for one.
+    let api = carried_by_api(&mut opened)?;
     let agent = &opened.agent;
     let longest = agent.manner.carriage.limit.characters / 2;
     if task.chars().count() > longest {
@@ -90,6 +95,7 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
         opened,
         session,
         lock,
+        api,
         to_attach: added.attached,
     })
 }
@@ -149,11 +155,13 @@ impl HeldSession {
             opened,
             session,
             lock,
+            api: None,
             to_attach: Vec::new(),
         })
     }
 
     fn go_on(mut self, caller: &Caller) -> Result<Self> {
+        self.api = carried_by_api(&mut self.opened)?;
         if self.session.is_at_limit() {
             let rounds = self.session.sequence_number.saturating_sub(1);
             self.session.round_limit = rounds.saturating_add(self.opened.agent.manner.max_rounds);
@@ -201,6 +209,22 @@ impl HeldSession {
             agent.asker(id),
             &agent.interrupt,
         )
+    }
+
+    /// Starts the courier that asks the API of the person's choice, if they chose one.
+    pub fn start_api(&self) -> Option<ApiCourier> {
+        let choice = self.api.clone()?;
+        let (agent, id) = (&self.opened.agent, self.id());
+        let plan = choice.plan.clone();
+        let desk = SessionDesk::new(choice, &agent.store, &agent.mailbox, id);
+        Some(ApiCourier::start(
+            plan,
+            Box::new(desk),
+            &agent.mailbox,
+            id,
+            agent.asker(id),
+            &agent.interrupt,
+        ))
     }
 
     /// Other sessions of the base directory that are not finished.
@@ -273,6 +297,18 @@ impl HeldSession {
             Candidate::at(path).map(Some)
         })
     }
+}
+
+/// The API that the settings name, made known to whoever writes messages.
+fn carried_by_api(opened: &mut OpenedBase) -> Result<Option<ApiChoice>> {
+    let choice = api::chosen(&opened.settings)?;
+    if let Some(choice) = &choice {
+        let agent = &mut opened.agent;
+        agent.manner.carried_by = Some(choice.plan.name());
+        agent.manner.api_key.clone_from(&choice.key);
+        agent.person.hide(choice.key.clone());
+    }
+    Ok(choice)
 }
 
 /// The oldest reply that lies in the inbox.

@@ -16,7 +16,7 @@ use crate::mailbox::{self, Reading};
 use crate::protocol::{Outcome, Status};
 use crate::reply;
 pub use crate::session::Count;
-use crate::session::{CheckReport, LoopLock, Session, Source, State, Store, Summary};
+use crate::session::{CheckReport, LoopLock, Session, Source, State, Store, Summary, UsageTotals};
 
 /// How many files of the inbox are looked into.
 const MAX_FILES: usize = 100;
@@ -44,6 +44,8 @@ pub struct SessionStanding {
     pub notes: usize,
     /// How the check stands, if there is one.
     pub check: Option<CheckStanding>,
+    /// The tokens and costs of APIs, if it used one.
+    pub usage: Option<UsageTotals>,
     /// Other sessions that are not finished.
     pub others: Vec<Summary>,
 }
@@ -117,6 +119,7 @@ pub fn status(caller: &Caller, id: Option<&str>) -> Result<SessionStanding> {
         model_question,
         notes: files.store.notes(&id).all().len(),
         check: check(&files.store, &files.check, &session),
+        usage: files.store.usage(&id),
         others: others(&files.store, &session),
         session,
         files,

@@ -111,7 +111,7 @@ fn a_session_is_found_listed_and_removed() {
     let files = open::files(&scene.caller).unwrap();
     let listed = list::list(&files).unwrap();
     assert_eq!(listed.sessions.len(), 1);
-    assert!(!listed.sessions[0].1, "no loop runs");
+    assert!(!listed.sessions[0].is_running, "no loop runs");
     let standing = status::status(&scene.caller, Some("ab12")).unwrap();
     assert_eq!(standing.session.session_id, scene.session.session_id);
     assert!(standing.posted().is_none() && standing.questions.is_empty());

@@ -236,6 +236,7 @@ fn refuse_more_than_in_place(directory: &Path, file: &SettingsFile) -> Result<()
             Loosens::Outside => {
                 leads_out(directory, text) && (key.name != WORKSPACE || text != IN_PLACE_WORKSPACE)
             }
+            Loosens::Personal => !text.is_empty(),
             _ => key.is_beyond_default(&value),
         };
         if asks_for_more {

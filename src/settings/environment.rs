@@ -137,9 +137,9 @@ mod tests {
             Some("did you mean `Agent__MaxRounds`?"),
         );
         refused(
-            &[("Agent__Temperature", "3")],
-            "the environment variable `Agent__Temperature` names no setting",
-            Some(&Key::suggestion("Temperature", "")),
+            &[("Agent__Brightness", "3")],
+            "the environment variable `Agent__Brightness` names no setting",
+            Some(&Key::suggestion("Brightness", "")),
         );
     }
 

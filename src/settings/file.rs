@@ -237,9 +237,9 @@ mod tests {
             "did you mean `MaxRounds`?",
         );
         refused(
-            r#"{"Agent": {"Temperature": 3}}"#,
+            r#"{"Agent": {"Brightness": 3}}"#,
             "is no setting",
-            &Key::suggestion("Temperature", ""),
+            &Key::suggestion("Brightness", ""),
         );
     }
 

@@ -52,6 +52,21 @@ pub static GROUPS: &[Group] = &[
         ],
     },
     Group {
+        title: "The API",
+        names: &[
+            "Api",
+            "Model",
+            "ApiUrl",
+            "ApiKeyCommand",
+            "ApiPrice",
+            "ApiWindow",
+            "Temperature",
+            "Reasoning",
+            "MaxCost",
+            "MaxTokens",
+        ],
+    },
+    Group {
         title: "The end of the work",
         names: &[
             "CheckCommand",

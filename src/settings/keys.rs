@@ -10,7 +10,9 @@ use std::ops::RangeInclusive;
 use super::chat::{self, Attach, KeepsContext};
 use super::loosens::Loosens;
 use super::suggestion::nearest;
-use super::typed::{BackendChoice, ClipboardUse, Commands, NotifyBy, Secrets, Switch};
+use super::typed::{
+    BackendChoice, ClipboardUse, Commands, NotifyBy, PROVIDERS, Reasoning, Secrets, Switch,
+};
 use super::value::{Shape, Value};
 use crate::policy::{Approval, Grant, Network, Strictness};
 use crate::protocol::OnFailure;
@@ -277,6 +279,67 @@ pub static KEYS: &[Key] = &[
         chat::NAMES,
         "The chat you use. It decides how long a message may be and how a longer one is sent.",
     ),
+    Key {
+        name: "Api",
+        flag: "--api",
+        default: Value::Text(Cow::Borrowed("off")),
+        shape: Shape::Choice(PROVIDERS),
+        meaning: "Whose API carries the messages, in place of you: see [the API](api.md).",
+        loosens: Loosens::Filled,
+    },
+    loosening(
+        "Model",
+        "--model",
+        Shape::Text,
+        "The model to ask by the API; empty for the provider's default, if one is known.",
+    ),
+    personal(
+        "ApiUrl",
+        "--api-url",
+        "The base URL of the API, such as `https://host/v1`; empty for the provider's own.",
+    ),
+    personal(
+        "ApiKeyCommand",
+        "--api-key-command",
+        "A command that prints the API key, such as `pass show openai`; empty to take the key from the provider's variable.",
+    ),
+    text(
+        "ApiPrice",
+        "--api-price",
+        "US dollars for a million tokens, as `INPUT/OUTPUT` or `INPUT/OUTPUT/CACHED`; empty for the price that is known of the model, if one is.",
+    ),
+    number(
+        "ApiWindow",
+        "--api-window",
+        0,
+        0..=100_000_000,
+        "Tokens that the model reads and writes together; 0 for what is known of the model.",
+    ),
+    text(
+        "Temperature",
+        "--temperature",
+        "The temperature of sampling, from 0 to 2; empty for the model's own.",
+    ),
+    choice(
+        "Reasoning",
+        "--reasoning",
+        Reasoning::WORDS,
+        "How much the model thinks before it answers, if it can; `auto` leaves it to the model.",
+    ),
+    limit(
+        "MaxCost",
+        "--max-cost",
+        0,
+        0..=1_000_000_000,
+        "The most that a session may cost by the API, in US cents; it stops before the next request. 0 for no limit.",
+    ),
+    limit(
+        "MaxTokens",
+        "--max-tokens",
+        0,
+        0..=1_000_000_000_000,
+        "The most tokens that a session may send and receive by the API; it stops before the next request. 0 for no limit.",
+    ),
     number(
         "MaxOutboxChars",
         "--max-outbox-chars",
@@ -401,6 +464,30 @@ const fn loosening(
     }
 }
 
+/// One line of text that permits nothing.
+const fn text(name: &'static str, flag: &'static str, meaning: &'static str) -> Key {
+    Key {
+        name,
+        flag,
+        default: Value::Text(Cow::Borrowed("")),
+        shape: Shape::Text,
+        meaning,
+        loosens: Loosens::Never,
+    }
+}
+
+/// A text that only the person sets, by flag or in the environment.
+const fn personal(name: &'static str, flag: &'static str, meaning: &'static str) -> Key {
+    Key {
+        name,
+        flag,
+        default: Value::Text(Cow::Borrowed("")),
+        shape: Shape::Text,
+        meaning,
+        loosens: Loosens::Personal,
+    }
+}
+
 /// Words of which some permit more than others, the strictest first.
 const fn ordered(
     name: &'static str,
@@ -508,6 +595,7 @@ impl Key {
         let trust = match self.loosens {
             Loosens::Outside => "; outside of the base directory with [trust](#trust)".to_owned(),
             Loosens::Filled => "; with [trust](#trust)".to_owned(),
+            Loosens::Personal => "; never from a file".to_owned(),
             Loosens::Later if !looser.is_empty() => {
                 format!("; {} with [trust](#trust)", looser.join(" and "))
             }
@@ -567,7 +655,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_near_nothing_is_told_what_there_is() {
-        let hint = Key::suggestion("Temperature", "");
+        let hint = Key::suggestion("Brightness", "");
         assert!(KEYS.iter().all(|key| hint.contains(key.name)), "{hint}");
         assert_eq!(
             Key::suggestion("Inbox", "Agent__"),

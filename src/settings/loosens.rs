@@ -18,6 +18,9 @@ pub enum Loosens {
     Later,
     /// Every value but the empty one does: it lists what is permitted, or what is run.
     Filled,
+    /// A file cannot set it at all, trusted or not: it decides where a key goes, or runs a program
+    /// outside of the sandbox.
+    Personal,
     /// No value does: it lists what is refused or asked about, and such lists add up.
     Adds,
     /// No value does; the lower number is the stricter one, and 0, where it may be, is no limit.
@@ -28,7 +31,7 @@ impl Key {
     /// Whether some value of it needs trust.
     pub fn can_loosen(&self) -> bool {
         match self.loosens {
-            Loosens::Never | Loosens::Adds | Loosens::Limit => false,
+            Loosens::Never | Loosens::Adds | Loosens::Limit | Loosens::Personal => false,
             Loosens::Outside | Loosens::Filled => true,
             Loosens::Later => !self.looser_words().is_empty(),
         }
@@ -45,8 +48,12 @@ impl Key {
     /// Whether this value permits more than the default; of a directory somebody else must say it.
     pub(super) fn is_beyond_default(&self, value: &Value) -> bool {
         match self.loosens {
-            Loosens::Never | Loosens::Outside | Loosens::Adds | Loosens::Limit => false,
-            Loosens::Filled => !value.to_string().is_empty(),
+            Loosens::Never
+            | Loosens::Outside
+            | Loosens::Adds
+            | Loosens::Limit
+            | Loosens::Personal => false,
+            Loosens::Filled => *value != self.default,
             Loosens::Later => self.rank(value) > self.rank(&self.default),
         }
     }
@@ -70,7 +77,7 @@ impl Key {
                 let limit = |number: u64| if number == 0 { u64::MAX } else { number };
                 limit(*one) <= limit(*other)
             }
-            (Loosens::Never | Loosens::Outside | Loosens::Limit, ..) => false,
+            (Loosens::Never | Loosens::Outside | Loosens::Limit | Loosens::Personal, ..) => false,
         }
     }
 

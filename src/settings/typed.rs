@@ -5,10 +5,11 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Deserializer, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::chat::Chat;
 use super::value::PATH_SEPARATOR;
+use crate::api::Provider;
 use crate::policy::{Grant, Rule, RuleProblem};
 use crate::protocol::words;
 use crate::sandbox::Backend;
@@ -91,6 +92,41 @@ words! {
     }
 }
 
+/// The providers that the setting `Api` names; a test holds them to the table of `agent-api`.
+pub(super) const PROVIDERS: &[&str] = &[
+    "off",
+    "openai",
+    "azure",
+    "anthropic",
+    "gemini",
+    "openrouter",
+    "github",
+    "mistral",
+    "deepseek",
+    "ollama",
+    "lmstudio",
+    "llamacpp",
+    "vllm",
+    "custom",
+];
+
+words! {
+    /// How much the model thinks before it answers.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Reasoning {
+        /// As it likes.
+        Auto = "auto",
+        /// Not at all, where it can be switched off.
+        Off = "off",
+        /// A little.
+        Low = "low",
+        /// Moderately.
+        Medium = "medium",
+        /// Thoroughly.
+        High = "high",
+    }
+}
+
 /// Permissions, separated by commas.
 pub(super) mod grants {
     use super::{Deserialize as _, Deserializer, Grant, Serializer};
@@ -156,6 +192,29 @@ pub(super) mod paths {
     }
 }
 
+/// The provider whose API is asked; none if a person carries the messages.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChosenProvider(pub Option<&'static Provider>);
+
+impl Serialize for ChosenProvider {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(self.0.map_or(PROVIDERS[0], |provider| &provider.name))
+    }
+}
+
+impl<'de> Deserialize<'de> for ChosenProvider {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        if name == PROVIDERS[0] {
+            return Ok(Self(None));
+        }
+        match Provider::named(&name) {
+            Some(provider) => Ok(Self(Some(provider))),
+            None => Err(serde::de::Error::custom("there is no such provider")),
+        }
+    }
+}
+
 /// A chat by its name.
 pub(super) mod chat {
     use super::{Chat, Deserialize as _, Deserializer, Serializer};
@@ -188,6 +247,13 @@ mod tests {
     use super::super::value::Shape;
     use super::super::{Settings, extract};
     use super::*;
+
+    #[test]
+    fn every_provider_can_be_named() {
+        let names = Provider::all().iter();
+        let names: Vec<&str> = names.map(|provider| provider.name.as_str()).collect();
+        assert_eq!((PROVIDERS[0], &PROVIDERS[1..]), ("off", names.as_slice()));
+    }
 
     /// Every word that the table offers is a value of the type, and comes out as it was written.
     #[test]

@@ -27,6 +27,9 @@ pub fn markdown(transcript: &Transcript) -> String {
         day(transcript.created_at),
         day(transcript.updated_at)
     );
+    if let Some(usage) = &transcript.usage {
+        let _ = writeln!(text, "By an API: {usage}.");
+    }
     if let Some(origin) = &transcript.forked_from {
         let _ = writeln!(
             text,
@@ -56,6 +59,9 @@ fn write_round(text: &mut String, round: &Round) {
     let _ = writeln!(text, "## Round {}{back}\n", round.number);
     if round.reply.is_none() && round.results.is_empty() {
         text.push_str("No reply yet.\n\n");
+    }
+    if let Some(usage) = &round.usage {
+        let _ = writeln!(text, "By an API: {usage}.\n");
     }
     if !round.prose.trim().is_empty() {
         let _ = writeln!(text, "{}", quote(&round.prose));

@@ -1,7 +1,7 @@
-//! The line that tells, while a command runs, for how long and what it printed last.
+//! The line that tells, while a command runs or a model answers, for how long and what came last.
 //!
-//! It stands at the foot of the terminal and goes when the command ends; without a terminal there
-//! is none. Commands that are quick never show it.
+//! It stands at the foot of the terminal and goes with what it tells of; without a terminal there
+//! is none. What is quick never shows it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -39,10 +39,26 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
+    phase: ActivityPhase,
     name: String,
     began: Instant,
     printed: LastLine,
     is_over: bool,
+}
+
+/// What is done at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ActivityPhase {
+    /// A command runs.
+    Running,
+    /// A model was asked and is silent.
+    Asking,
+    /// A model thinks.
+    Thinking,
+    /// A model writes its reply.
+    Answering,
+    /// The next try waits until then.
+    Retrying(Instant),
 }
 
 /// The last line that has something in it.
@@ -76,7 +92,16 @@ impl LastLine {
 impl State {
     fn row(&self, columns: usize) -> Row {
         let seconds = self.began.elapsed().as_secs();
-        let head = format!("  running {}: ", elapsed(seconds));
+        let head = match self.phase {
+            ActivityPhase::Running => format!("  running {}: ", elapsed(seconds)),
+            ActivityPhase::Asking => format!("  waiting {}: ", elapsed(seconds)),
+            ActivityPhase::Thinking => format!("  thinking {}: ", elapsed(seconds)),
+            ActivityPhase::Answering => format!("  answering {}: ", elapsed(seconds)),
+            ActivityPhase::Retrying(until) => {
+                let left = until.saturating_duration_since(Instant::now());
+                format!("  next try in {}: ", elapsed(left.as_secs() + 1))
+            }
+        };
         let name = shortened(&escape_line(&self.name), NAME);
         let used = head.len() + name.chars().count() + 3;
         let room = columns.saturating_sub(used + 1);
@@ -91,10 +116,16 @@ impl State {
 }
 
 impl Activity {
-    /// Begins to tell of a command.
-    pub(super) fn begin(terminal: Arc<Terminal>, name: &str, colour: Colour) -> Self {
+    /// Begins to tell of something.
+    pub(super) fn begin(
+        terminal: Arc<Terminal>,
+        phase: ActivityPhase,
+        name: &str,
+        colour: Colour,
+    ) -> Self {
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
+                phase,
                 name: name.to_owned(),
                 began: Instant::now(),
                 printed: LastLine::default(),
@@ -113,6 +144,16 @@ impl Activity {
     /// Tells what the command printed.
     pub(super) fn printed(&self, text: &str) {
         self.shared.state().printed.push(text);
+    }
+
+    /// Tells what is done now, and what came of it.
+    pub(super) fn enter(&self, phase: ActivityPhase, text: &str) {
+        let mut state = self.shared.state();
+        if state.phase != phase {
+            state.phase = phase;
+            state.printed = LastLine::default();
+        }
+        state.printed.push(text);
     }
 }
 
@@ -168,6 +209,7 @@ mod tests {
     #[test]
     fn the_row_fits_and_steers_nothing() {
         let mut state = State {
+            phase: ActivityPhase::Running,
             name: "cargo test --workspace --all-features --no-fail-fast".to_owned(),
             began: Instant::now(),
             printed: LastLine::default(),

@@ -7,8 +7,8 @@ use super::{Volume, escape_line, escape_text};
 use crate::approve::Question;
 use crate::number::count;
 use crate::protocol::{
-    AcceptedLines, Bounded, Circling, ClipboardNews, Event, Housekeeping, KeptSecret, OutwardLink,
-    QuestionKind, Recovery, SandboxProperty, UncoveredFile,
+    AcceptedLines, ApiNews, Bounded, Circling, ClipboardNews, Event, Housekeeping, KeptSecret,
+    OutwardLink, QuestionKind, Recovery, SandboxProperty, UncoveredFile,
 };
 
 /// How many files of a kind are named.
@@ -25,7 +25,9 @@ pub(super) fn volume(event: &Event) -> Volume {
         | Event::Done { .. }
         | Event::RoundLimit { .. }
         | Event::Interrupted { .. } => Volume::Quiet,
-        Event::Housekeeping(Housekeeping::JournalCompacted { .. }) | Event::Arriving { .. } => {
+        Event::Housekeeping(Housekeeping::JournalCompacted { .. })
+        | Event::Arriving { .. }
+        | Event::Api(ApiNews::Sending { .. } | ApiNews::Text { .. } | ApiNews::Reasoning { .. }) => {
             Volume::Verbose
         }
         _ => Volume::Normal,
@@ -47,6 +49,10 @@ pub(super) fn asked(kind: QuestionKind, title: &str, shown: &str, rounds: (u32, 
         QuestionKind::NextPart => format!("Paste it and send it, then press Enter for {title}."),
         QuestionKind::Clipboard => "May `agent` look at the clipboard while it waits, and take a text from it that ends with the end mark of the round?".to_owned(),
         QuestionKind::ClipboardReply => format!("Use the reply on the clipboard ({title})?"),
+        QuestionKind::CutReply => {
+            format!("Use what came of the reply ({title}), as one that was cut off?")
+        }
+        QuestionKind::AskAgain => format!("Ask {title} again?"),
         QuestionKind::Undo => "Do it?".to_owned(),
         QuestionKind::Remove => format!(
             "{title}\nRemove it, with {shown}? The workspace stays as it is, and what was done in it can no longer be undone."
@@ -93,7 +99,8 @@ pub(super) fn words(event: &Event, view: &RenderContext) -> String {
         return text;
     }
     match event {
-        Event::Housekeeping(Housekeeping::JournalCompacted { .. }) => {
+        Event::Housekeeping(Housekeeping::JournalCompacted { .. })
+        | Event::Api(ApiNews::Sending { .. } | ApiNews::Reasoning { .. } | ApiNews::Answered(_)) => {
             format!("{DIM}{text}{DIM:#}\n")
         }
         _ => format!("{text}\n"),
@@ -123,6 +130,7 @@ fn sentences(event: &Event, view: &RenderContext) -> String {
         ),
         Event::SecretsKept { secrets, doubts } => secrets_kept(secrets, *doubts),
         Event::Clipboard(news) => clipboard(news),
+        Event::Api(news) => super::api::words(news),
         Event::Arriving { name, bytes } => {
             format!("`{}` is arriving: {bytes} bytes so far.", escape_line(name))
         }

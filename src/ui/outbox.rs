@@ -51,6 +51,7 @@ pub(super) fn ready(event: &Event, way: Way) -> String {
         becomes_file,
         cuts,
         is_waiting,
+        carried_by,
         ..
     } = event
     else {
@@ -59,7 +60,7 @@ pub(super) fn ready(event: &Event, way: Way) -> String {
     let mut text = format!("\n{BOLD}Round {sequence}{BOLD:#}: {}\n", what(event));
     let _ = writeln!(text, "  {DIM}{}{DIM:#}", how_long(event));
     left_out(&mut text, cuts);
-    if !is_waiting {
+    if !is_waiting || carried_by.is_some() {
         return text;
     }
     let inbox = shown(inbox);
@@ -148,11 +149,16 @@ fn how_long(event: &Event) -> String {
         takes,
         chat,
         percent,
+        carried_by,
         ..
     } = event
     else {
         return String::new();
     };
+    if let Some(api) = carried_by {
+        let length = length(*characters, *tokens);
+        return format!("{length}, to {}: {}", escape_line(api), space(takes));
+    }
     // Nobody chose this one, so nobody knows what it is.
     let taken = match chat.as_str() {
         "generic" => "most chats take".to_owned(),
@@ -237,6 +243,7 @@ mod tests {
             becomes_file: true,
             cuts: cuts.to_vec(),
             is_waiting: true,
+            carried_by: None,
         };
         let text = ready(&event, Way::Files);
         anstream::adapter::strip_str(&text).to_string()

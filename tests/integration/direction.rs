@@ -32,6 +32,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "services",
         &[
+            "api",
             "agent",
             "approve",
             "checkpoint",
@@ -61,6 +62,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "agent",
         &[
+            "api",
             "approve",
             "checkpoint",
             "compose",
@@ -98,7 +100,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "workspace",
         ],
     ),
-    ("session", &["checkpoint", "fs", "json", "platform"]),
+    ("session", &["api", "checkpoint", "fs", "json", "platform"]),
     ("compose", &["excerpt", "number", "session"]),
     (
         "transcript",
@@ -109,6 +111,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "courier",
         &[
+            "api",
             "approve",
             "fs",
             "interrupt",
@@ -125,12 +128,13 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "settings",
         &[
-            "fs", "json", "number", "platform", "policy", "sandbox", "secrets",
+            "api", "fs", "json", "number", "platform", "policy", "sandbox", "secrets",
         ],
     ),
     (
         "ui",
         &[
+            "api",
             "approve",
             "escape",
             "fs",

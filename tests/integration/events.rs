@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use agent::protocol::{
-    Bounded, ClipboardNews, Command, EVENT_SCHEMA, Event, Housekeeping, Issue, Outcome,
-    QuestionKind, Recovery, RelPath, Repair, SessionId, Step, StepResult,
+    ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, ClipboardNews, Command, EVENT_SCHEMA, Event,
+    Housekeeping, Issue, Outcome, QuestionKind, Recovery, RelPath, Repair, SessionId, Step,
+    StepResult,
 };
 use serde_json::Value;
 
@@ -90,6 +91,7 @@ fn messages() -> Vec<Event> {
             becomes_file: false,
             cuts: Vec::new(),
             is_waiting: true,
+            carried_by: None,
         },
         Event::ChatMemory {
             tokens: 1,
@@ -237,6 +239,45 @@ fn decisions() -> Vec<Event> {
     ]
 }
 
+/// What an API does, enough to have all fields.
+fn by_api() -> Vec<ApiNews> {
+    vec![
+        ApiNews::Sending {
+            provider: text(),
+            model: text(),
+            round: 1,
+            turns: 1,
+            tokens: 1,
+        },
+        ApiNews::Shortened {
+            rounds: 1,
+            tokens: 1,
+        },
+        ApiNews::Retrying {
+            why: text(),
+            millis: 1,
+            tried: 1,
+            tries: 1,
+        },
+        ApiNews::Text { text: text() },
+        ApiNews::Stopped { characters: 1 },
+        ApiNews::Answered(ApiAnswer {
+            end: ApiAnswerEnd::Whole,
+            why: text(),
+            input: 1,
+            cached: 1,
+            output: 1,
+            reasoning: 1,
+            cost_micros: None,
+            session_tokens: 1,
+            session_cost_micros: None,
+            first_millis: 1,
+            millis: 1,
+            tokens_in_ten_seconds: None,
+        }),
+    ]
+}
+
 /// Those that have different fields by what they tell: enough of each to have all fields.
 fn by_what() -> Vec<Event> {
     let clipboard = [
@@ -294,7 +335,8 @@ fn by_what() -> Vec<Event> {
         Recovery::Disarmed { told: text() },
         Recovery::Unclear { files: nothing() },
     ];
-    let clipboard = clipboard.into_iter().map(Event::Clipboard);
+    let api = by_api().into_iter().map(Event::Api);
+    let clipboard = clipboard.into_iter().map(Event::Clipboard).chain(api);
     let housekeeping = housekeeping.into_iter().map(Event::Housekeeping);
     let recovery = recovery.into_iter().map(Event::Recovery);
     clipboard.chain(housekeeping).chain(recovery).collect()

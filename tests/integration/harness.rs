@@ -245,6 +245,16 @@ impl Running {
         self.wait()
     }
 
+    /// Ends the process as a power cut would, unless it ends by itself before.
+    pub fn stop_after(mut self, millis: u64) -> Finished {
+        let wait = Duration::from_millis(millis);
+        let ended = wait_timeout::ChildExt::wait_timeout(&mut *self.child, wait).unwrap();
+        if ended.is_none() {
+            self.child.kill().unwrap();
+        }
+        self.wait()
+    }
+
     /// Sends a signal, such as `INT`.
     pub fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
@@ -257,7 +267,13 @@ impl Running {
 
     /// Waits for the end.
     #[track_caller]
-    pub fn wait(mut self) -> Finished {
+    pub fn wait(self) -> Finished {
+        self.wait_up_to(DEADLINE)
+    }
+
+    /// Waits for the end of something that takes its time.
+    #[track_caller]
+    pub fn wait_up_to(mut self, deadline: Duration) -> Finished {
         let began = Instant::now();
         let status = loop {
             if let Some(status) =
@@ -266,7 +282,7 @@ impl Running {
             {
                 break status;
             }
-            if began.elapsed() > DEADLINE {
+            if began.elapsed() > deadline {
                 let _ = self.child.kill();
                 let stderr = self.stderr.join().unwrap();
                 panic!("the program did not end; it said:\n{stderr}");

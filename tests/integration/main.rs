@@ -14,6 +14,8 @@ mod direction;
 /// Type names, each used once.
 mod names;
 
+/// Sessions that a model's API carries.
+mod api;
 /// `agent apply`: one reply, no session.
 mod apply;
 /// Decisions of the person, from another terminal or as files.
@@ -62,6 +64,8 @@ mod prompt_line;
 mod prompts;
 /// README and docs, held to the program.
 mod readme;
+/// Sessions against a real model server.
+mod real_model;
 /// What chats really send, and how each is understood.
 mod replies;
 /// Going on after any interruption.

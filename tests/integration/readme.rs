@@ -16,6 +16,7 @@ const PAGES: &[&str] = &[
     "README.md",
     "CONTRIBUTING.md",
     "docs/user-guide.md",
+    "docs/api.md",
     "docs/events.md",
     "docs/protocol.md",
     "docs/settings.md",

@@ -79,6 +79,8 @@ pub enum Event {
         becomes_file: bool,
         cuts: Vec<String>,
         is_waiting: bool,
+        #[serde(default)]
+        carried_by: Option<String>,
     },
     /// The chat has to remember nearly all that it can.
     ChatMemory {
@@ -93,6 +95,8 @@ pub enum Event {
     },
     /// What becomes of the clipboard.
     Clipboard(ClipboardNews),
+    /// What an API does with a message.
+    Api(ApiNews),
     /// Something is wrong with the inbox, or with a file in it.
     Inbox { message: String, hint: String },
     /// A reply is being written into the inbox: so much of it is there.
@@ -459,6 +463,85 @@ pub enum ClipboardNews {
     TypedCounted,
 }
 
+/// What an API does with a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "what",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+#[expect(missing_docs, reason = "the fields are the documented JSON events")]
+pub enum ApiNews {
+    /// The conversation is sent; `tokens` is an estimate.
+    Sending {
+        provider: String,
+        model: String,
+        round: u32,
+        turns: usize,
+        tokens: usize,
+    },
+    /// The oldest rounds are sent as a summary, because the model's window is too small.
+    Shortened { rounds: u32, tokens: usize },
+    /// The request failed, and is sent again after a wait.
+    Retrying {
+        why: String,
+        millis: u64,
+        tried: u32,
+        tries: u32,
+    },
+    /// A piece of the model's reasoning.
+    Reasoning { text: String },
+    /// A piece of the reply; its commands are carried out when it is whole.
+    Text { text: String },
+    /// The answer ended, and this is what the server counted.
+    Answered(ApiAnswer),
+    /// The model refused.
+    Refused { text: String },
+    /// The person stopped the request, and so much of the answer had come.
+    Stopped { characters: usize },
+    /// The reply was not used, because the round went on without it.
+    Overtaken,
+}
+
+/// How an answer ended, and what it took.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the fields are the documented JSON events")]
+pub struct ApiAnswer {
+    pub end: ApiAnswerEnd,
+    /// Why it broke off; empty if it did not.
+    pub why: String,
+    pub input: u64,
+    pub cached: u64,
+    pub output: u64,
+    pub reasoning: u64,
+    /// Millionths of a dollar; `null` if no price is known.
+    pub cost_micros: Option<u64>,
+    /// Of the whole session.
+    pub session_tokens: u64,
+    pub session_cost_micros: Option<u64>,
+    pub first_millis: u64,
+    pub millis: u64,
+    /// Tokens in ten seconds, after the first one.
+    pub tokens_in_ten_seconds: Option<u64>,
+}
+
+/// How an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ApiAnswerEnd {
+    /// It is whole.
+    Whole,
+    /// It met the limit of the model.
+    LengthLimit,
+    /// It broke off.
+    Broken,
+    /// The person stopped it.
+    Stopped,
+    /// The model refused.
+    Refused,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -517,6 +600,7 @@ mod tests {
             becomes_file: false,
             cuts: Vec::new(),
             is_waiting: true,
+            carried_by: None,
         });
     }
 

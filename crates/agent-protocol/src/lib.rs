@@ -20,8 +20,9 @@ mod words;
 
 pub use command::{Command, ContentSource, END_OF_FILE, Edit, Pattern, Replacement, Step};
 pub use event::{
-    Bounded, Circling, ClipboardNews, EVENT_SCHEMA, Envelope, Event, EventSink, Housekeeping,
-    KeptSecret, OutwardLink, Recovery, SandboxProperty, ShownDifference, UncoveredFile,
+    ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, Circling, ClipboardNews, EVENT_SCHEMA, Envelope,
+    Event, EventSink, Housekeeping, KeptSecret, OutwardLink, Recovery, SandboxProperty,
+    ShownDifference, UncoveredFile,
 };
 pub use failure::OnFailure;
 pub use lines::{LineWindow, truncated_lines};

@@ -28,6 +28,10 @@ pub enum QuestionKind {
     Clipboard,
     /// Using the reply that was found on the clipboard.
     ClipboardReply,
+    /// Using what came of a reply before the person stopped the request.
+    CutReply,
+    /// Asking an API again after it failed, or after the person stopped it.
+    AskAgain,
     /// Undoing or redoing rounds, before files are changed.
     Undo,
     /// Removing a session.
@@ -81,6 +85,8 @@ impl QuestionKind {
             Self::NextPart => Some("next-part"),
             Self::Clipboard => Some("clipboard"),
             Self::ClipboardReply => Some("clipboard-reply"),
+            Self::CutReply => Some("cut-reply"),
+            Self::AskAgain => Some("ask-again"),
             Self::Undo => Some("undo"),
             Self::Remove => Some("remove"),
             Self::Trust => Some("trust"),
@@ -101,6 +107,8 @@ impl QuestionKind {
             | Self::NextPart
             | Self::Clipboard
             | Self::ClipboardReply
+            | Self::CutReply
+            | Self::AskAgain
             | Self::Undo => QuestionLife::WhileAsked,
             Self::Remove | Self::Trust | Self::Template | Self::Place | Self::MakeWorkspace => {
                 QuestionLife::NotKept
@@ -119,6 +127,8 @@ impl QuestionKind {
             | Self::CheckCannotRun
             | Self::Clipboard
             | Self::ClipboardReply
+            | Self::CutReply
+            | Self::AskAgain
             | Self::Undo
             | Self::Remove
             | Self::Trust

@@ -15,7 +15,7 @@ use crate::settings::{GROUPS, Shape};
 
 /// The verbs of which the help shows every setting.
 const USE_SETTINGS: &[&str] = &[
-    "new", "resume", "step", "apply", "check", "fork", "config", "policy",
+    "new", "resume", "step", "apply", "ask", "check", "fork", "config", "api", "policy",
 ];
 
 const EXAMPLES: &str = "
@@ -42,7 +42,7 @@ struct Purpose {
 static PURPOSES: &[Purpose] = &[
     Purpose {
         title: "Work",
-        verbs: &["new", "resume", "status", "end"],
+        verbs: &["new", "resume", "status", "ask", "end"],
     },
     Purpose {
         title: "Exchange",
@@ -68,6 +68,7 @@ static PURPOSES: &[Purpose] = &[
             "demo",
             "init",
             "config",
+            "api",
             "policy",
             "prompts",
             "doctor",

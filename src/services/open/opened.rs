@@ -10,7 +10,7 @@ use crate::agent::Agent;
 use crate::courier::Wishes;
 use crate::error::{Error, Result};
 use crate::session::{Choices, LoopLock, Session, Store};
-use crate::settings::Paths;
+use crate::settings::{Paths, Settings};
 
 /// Everything that a session needs.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct OpenedBase {
     pub(in super::super) agent: Agent,
     /// What the person wants of the couriers.
     pub wishes: Wishes,
+    /// The settings in force.
+    pub(in super::super) settings: Settings,
     /// The flags that say again what the session was given earlier and what does not hold now,
     /// because it permits more.
     pub not_kept: Vec<String>,
@@ -104,6 +106,7 @@ fn opened(
     )?;
     let sessions = agent.store.directory();
     choices::remember_check(trust, sessions, &choices);
+    choices::remember_api(trust, sessions, &choices);
     choices::remember_workspace(trust, &agent.base, sessions, agent.workspace.path());
     agent.manner.choices = choices;
     if let Some(session) = &session {
@@ -112,6 +115,7 @@ fn opened(
     let opened = OpenedBase {
         agent,
         wishes: wishes(&loaded.settings, &caller.trust),
+        settings: loaded.settings,
         not_kept: loaded.not_kept,
         held_back: loaded.held_back,
     };

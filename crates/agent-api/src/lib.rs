@@ -1,0 +1,25 @@
+#![doc = include_str!("../README.md")]
+
+mod client;
+mod error;
+mod key;
+mod provider;
+mod request;
+mod retry;
+mod sse;
+mod stop;
+mod usage;
+mod wire;
+
+pub use self::client::{
+    ApiClient, ApiEndpoint, Completion, CompletionEnd, ReplyTiming, RequestProgress, ServedModel,
+};
+pub use self::error::{ApiError, ApiErrorKind};
+pub use self::key::ApiKey;
+pub use self::provider::{KeyHeader, ModelFacts, Provider};
+pub use self::request::{ChatRole, ChatTurn, ModelRequest, ReasoningEffort};
+pub use self::retry::{RetryPolicy, retry_after};
+pub use self::sse::{SseEvent, SseReader};
+pub use self::stop::StopSignal;
+pub use self::usage::{TokenPrice, TokenUsage, dollars};
+pub use self::wire::{FinishReason, ServerComplaint, StreamDelta, Wire, WireProblem};

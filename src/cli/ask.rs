@@ -1,0 +1,77 @@
+//! `agent ask`: one question about the workspace.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::common::{Common, read_standard_input};
+use crate::error::Result;
+use crate::services::api::dollars;
+use crate::services::ask;
+use crate::ui::{Ui, count, escape_text};
+
+const EXAMPLES: &str = "\
+Examples:
+  agent ask --api ollama --model qwen3-coder \"where are the settings read?\"
+  agent ask --add src/parser.py \"why does this fail on empty input?\"
+  agent ask \"how would you split this file?\" --add src/big.rs > answer.md
+  agent apply --dry-run answer.md
+
+Without an API the message is printed for you to paste, and the answer is read from standard input.";
+
+/// Ask one question about the workspace; nothing is changed
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Ask {
+    /// The question; the words are joined, `-` reads standard input
+    #[arg(required = true, value_name = "QUESTION")]
+    question: Vec<String>,
+    /// Show this file, directory or pattern with the question
+    #[arg(long, value_name = "PATH")]
+    add: Vec<String>,
+}
+
+impl Ask {
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+        let caller = common.acting_caller(ui)?;
+        let question = if self.question == ["-"] {
+            crate::reply::decode(&read_standard_input("the question")?).0
+        } else {
+            self.question.join(" ")
+        };
+        let prepared = ask::prepare(&caller, &question, &self.add)?;
+        for path in &prepared.left_out {
+            ui.say(&format!(
+                "`{path}` is left out: it is no text, or there is no room."
+            ));
+        }
+        let Some(api) = prepared.api() else {
+            return carried_by_person(&prepared.message, ui);
+        };
+        ui.say(&format!("{api}, ~{}", count(prepared.tokens, "token")));
+        let mut has_line_end = true;
+        let (tokens, cost) = prepared.ask(&caller, &mut |text| {
+            has_line_end = text.ends_with('\n');
+            ui.piece(text);
+        })?;
+        if !has_line_end {
+            ui.piece("\n");
+        }
+        let cost = cost
+            .map(|cost| format!(", {}", dollars(cost)))
+            .unwrap_or_default();
+        let tokens = usize::try_from(tokens).unwrap_or(usize::MAX);
+        ui.say(&format!("{}{cost}", count(tokens, "token")));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Shows the message and takes the answer that the person brings.
+fn carried_by_person(message: &str, ui: &Ui) -> Result<ExitCode> {
+    ui.say("Paste this into your chat:\n");
+    ui.say(&escape_text(message));
+    ui.say("\nThen paste the answer here, and end it with Ctrl-D on a line of its own.");
+    let answer = crate::reply::decode(&read_standard_input("the answer")?).0;
+    ui.text(&answer);
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,716 @@
+//! Everything about a model's API but the asking: whom the settings mean, where the key comes from,
+//! what is sent, what it costs, and whether it works.
+
+use std::io::Read as _;
+use std::process::Stdio;
+use std::time::Duration;
+
+use wait_timeout::ChildExt as _;
+
+use crate::agent::message_of;
+use crate::api::{
+    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, Completion, ReasoningEffort,
+    ServedModel, StopSignal, TokenPrice,
+};
+pub use crate::api::{Provider, dollars};
+use crate::compose::{self, estimated_tokens};
+use crate::courier::api::{ApiDesk, ApiPlan, BookedAnswer, Dialogue, DialogueLength};
+use crate::error::{Error, Kind, Result};
+use crate::mailbox::{self, Mailbox, Reading};
+use crate::platform::programs;
+use crate::protocol::SessionId;
+use crate::reply;
+use crate::session::{RoundRecap, Store, UsageRecord, now};
+use crate::settings::{Reasoning, Settings};
+
+/// How long a command may take to print the key; it may ask for a finger.
+const KEY_PATIENCE: Duration = Duration::from_mins(2);
+/// The longest output of that command.
+const LONGEST_KEY: u64 = 64 * 1024;
+/// The most tokens of a round in the memory that stands for rounds that are not sent.
+const MEMORY_TOKENS: usize = 500;
+/// The share of a window that is left for the answer, if nothing else is known.
+const ANSWER_SHARE: u64 = 4;
+/// Micro-dollars in a cent.
+const CENT: u64 = 10_000;
+
+/// The API that the settings name, and what is known of its model.
+#[derive(Debug, Clone)]
+pub struct ApiChoice {
+    /// Whom to ask, and how.
+    pub plan: ApiPlan,
+    /// The key, for whoever must keep it out of texts.
+    pub key: Option<ApiKey>,
+    /// Tokens that the model reads and writes together, if it is known.
+    pub window: Option<u64>,
+    /// What tokens cost, if it is known.
+    pub price: Option<TokenPrice>,
+    /// The most that a session may cost, in cents; 0 for no limit.
+    pub max_cost: u64,
+    /// The most tokens of a session; 0 for no limit.
+    pub max_tokens: u64,
+}
+
+/// The API that the settings name, if they name one; gets the key.
+pub fn chosen(settings: &Settings) -> Result<Option<ApiChoice>> {
+    let Some(provider) = settings.api.0 else {
+        return Ok(None);
+    };
+    let key = key(provider, &settings.api_key_command)?;
+    let endpoint = ApiEndpoint::new(provider, Some(&settings.api_url), key.clone())
+        .map_err(|error| refused(provider, &error))?;
+    let client = ApiClient::new(endpoint);
+    let model = model(settings, provider, &client)?;
+    let facts = provider.model(&model);
+    let price = match settings.api_price.trim() {
+        "" => facts.and_then(|facts| facts.price),
+        text => Some(TokenPrice::parse(text).ok_or_else(|| {
+            Error::usage(format!(
+                "`ApiPrice` must be like `2/10` or `2/10/0.2`, not `{text}`"
+            ))
+            .hint("dollars for a million tokens that are sent, received, and taken from the cache")
+        })?),
+    };
+    let window = match settings.api_window {
+        0 => facts.map(|facts| facts.window),
+        own => Some(own),
+    };
+    let max_output = facts.map(|facts| facts.max_output);
+    Ok(Some(ApiChoice {
+        plan: ApiPlan {
+            client,
+            model,
+            // Only where the wire demands a limit is one sent.
+            max_output: max_output.filter(|_| provider.wire == crate::api::Wire::Messages),
+            temperature: temperature(&settings.temperature)?,
+            reasoning: reasoning(settings.reasoning),
+        },
+        key,
+        window,
+        price,
+        max_cost: settings.max_cost,
+        max_tokens: settings.max_tokens,
+    }))
+}
+
+fn refused(provider: &Provider, error: &ApiError) -> Error {
+    let told = Error::mendable(format!("`--api {}` cannot be used: {error}", provider.name));
+    match error.kind {
+        ApiErrorKind::KeyMissing => told.hint(format!(
+            "export {}=..., or let a command print the key: `--api-key-command \"pass show {}\"`",
+            provider.key_variable, provider.name
+        )),
+        _ => told.hint(error.kind.advice()),
+    }
+}
+
+fn temperature(text: &str) -> Result<Option<f64>> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let number = text.trim().parse().ok();
+    match number.filter(|number| (0.0..=2.0).contains(number)) {
+        Some(number) => Ok(Some(number)),
+        None => Err(Error::usage(format!(
+            "`Temperature` must be a number from 0 to 2, not `{text}`"
+        ))),
+    }
+}
+
+fn reasoning(setting: Reasoning) -> Option<ReasoningEffort> {
+    match setting {
+        Reasoning::Auto => None,
+        Reasoning::Off => Some(ReasoningEffort::Off),
+        Reasoning::Low => Some(ReasoningEffort::Low),
+        Reasoning::Medium => Some(ReasoningEffort::Medium),
+        Reasoning::High => Some(ReasoningEffort::High),
+    }
+}
+
+/// The model that is meant: the one that is named, the provider's default, or the only one that a
+/// server on this machine has.
+fn model(settings: &Settings, provider: &Provider, client: &ApiClient) -> Result<String> {
+    if !settings.model.is_empty() {
+        return Ok(settings.model.clone());
+    }
+    if let Some(model) = provider.default_model() {
+        return Ok(model.name.clone());
+    }
+    let missing = Error::usage(format!("`--api {}` needs a model", provider.name))
+        .hint("name one with `--model NAME`");
+    if provider.needs_key {
+        return Err(missing);
+    }
+    match client.models(&StopSignal::default()) {
+        Ok(models) => match models.as_slice() {
+            [only] => Ok(only.name.clone()),
+            [] => Err(missing),
+            models => Err(missing.hint(format!("the server has: {}", names(models)))),
+        },
+        Err(error) => {
+            let told =
+                Error::mendable(format!("`--api {}` cannot be used: {error}", provider.name));
+            let told = match &provider.start {
+                Some(start) => told.hint(start),
+                None => told,
+            };
+            Err(told.hint(error.kind.advice()))
+        }
+    }
+}
+
+fn names(models: &[ServedModel]) -> String {
+    let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+    names.join(", ")
+}
+
+/// The key, from the person's command or from the provider's variable.
+fn key(provider: &Provider, command: &str) -> Result<Option<ApiKey>> {
+    if command.is_empty() {
+        let text = std::env::var(&provider.key_variable).unwrap_or_default();
+        return match ApiKey::new(&text) {
+            None if !text.trim().is_empty() => Err(Error::mendable(format!(
+                "{} has something in it that is no key",
+                provider.key_variable
+            ))
+            .hint("a key is one word of ASCII characters")),
+            key => Ok(key),
+        };
+    }
+    let failed = |why: String| {
+        Error::mendable(format!("`ApiKeyCommand` gave no key: {why}"))
+            .hint(format!("run it yourself to see why: {command}"))
+    };
+    let shell: &[&str] = if cfg!(windows) {
+        &["cmd", "/C"]
+    } else {
+        &["sh", "-c"]
+    };
+    let mut child = programs::command(shell[0])
+        .and_then(|mut started| {
+            started
+                .args([shell[1], command])
+                // It may ask for a passphrase at the terminal.
+                .stdin(Stdio::inherit())
+                .stderr(Stdio::inherit())
+                .stdout(Stdio::piped())
+                .spawn()
+        })
+        .map_err(|cause| failed(cause.to_string()))?;
+    let output = child.stdout.take();
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        if let Some(output) = output {
+            let _ = output.take(LONGEST_KEY).read_to_string(&mut text);
+        }
+        text
+    });
+    match child.wait_timeout(KEY_PATIENCE) {
+        Ok(Some(status)) if status.success() => {}
+        Ok(Some(status)) => return Err(failed(format!("it ended with {status}"))),
+        Ok(None) | Err(_) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            let seconds = KEY_PATIENCE.as_secs();
+            return Err(failed(format!("it did not end within {seconds} seconds")));
+        }
+    }
+    let text = reader.join().unwrap_or_default();
+    // Password managers print notes below the first line.
+    match ApiKey::new(text.lines().next().unwrap_or_default()) {
+        Some(key) => Ok(Some(key)),
+        None => Err(failed("its first line is no key".to_owned())),
+    }
+}
+
+/// What an API courier knows of one session.
+#[derive(Debug)]
+pub struct SessionDesk {
+    choice: ApiChoice,
+    store: Store,
+    mailbox: Mailbox,
+    session: SessionId,
+}
+
+impl SessionDesk {
+    /// The desk of a session.
+    pub fn new(choice: ApiChoice, store: &Store, mailbox: &Mailbox, session: &SessionId) -> Self {
+        Self {
+            choice,
+            store: store.clone(),
+            mailbox: mailbox.clone(),
+            session: session.clone(),
+        }
+    }
+
+    /// How many tokens a conversation may have.
+    fn room(&self, length: DialogueLength) -> usize {
+        let window = self.choice.window.unwrap_or(u64::MAX);
+        let answer = u64::from(self.choice.plan.max_output.unwrap_or(u32::MAX));
+        let room = window - answer.min(window / ANSWER_SHARE);
+        let room = match length {
+            DialogueLength::Window => room,
+            DialogueLength::Half => room / 2,
+        };
+        usize::try_from(room).unwrap_or(usize::MAX)
+    }
+}
+
+impl ApiDesk for SessionDesk {
+    fn conversation(&self, round: u32, length: DialogueLength) -> Result<Dialogue> {
+        let rounds = exchanges(&self.mailbox, &self.session, round);
+        let recaps = match self.store.load(&self.session) {
+            Ok(session) => session.history.rounds.into_iter().collect(),
+            Err(_) => Vec::new(),
+        };
+        let dialogue = dialogue(&rounds, &recaps, self.room(length));
+        Ok(match length {
+            // Where no window is known, half of what was too long.
+            DialogueLength::Half if self.choice.window.is_none() => {
+                self::dialogue(&rounds, &recaps, dialogue.tokens / 2)
+            }
+            DialogueLength::Window | DialogueLength::Half => dialogue,
+        })
+    }
+
+    fn ensure_affordable(&self) -> Result<()> {
+        let spent = self.store.usage(&self.session).unwrap_or_default();
+        let stopped = |what: String, flag: &str| {
+            Error::new(Kind::RoundLimit, what).hint(format!(
+                "`agent resume {} {flag} N` goes on with another limit",
+                self.session
+            ))
+        };
+        let (limit, total) = (self.choice.max_tokens, spent.usage.total());
+        if limit > 0 && total >= limit {
+            let what =
+                format!("the session has used {total} tokens, of {limit} that `MaxTokens` permits");
+            return Err(stopped(what, "--max-tokens"));
+        }
+        let limit = self.choice.max_cost.saturating_mul(CENT);
+        if limit == 0 {
+            return Ok(());
+        }
+        match spent.cost_micros {
+            Some(cost) if cost >= limit => {
+                let what = format!(
+                    "the session has cost {}, of {} that `MaxCost` permits",
+                    dollars(cost),
+                    dollars(limit)
+                );
+                Err(stopped(what, "--max-cost"))
+            }
+            // A limit that nobody can count must not pass for one that holds.
+            None if spent.requests > 0 => Err(Error::mendable(format!(
+                "`MaxCost` cannot be held: no price of `{}` is known",
+                self.choice.plan.model
+            ))
+            .hint(
+                "tell it with `--api-price INPUT/OUTPUT`, or limit the session with `--max-tokens`",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn book(&self, round: u32, answer: &Completion) -> Result<BookedAnswer> {
+        let usage = answer.usage;
+        let price = self.choice.price.as_ref();
+        let cost_micros = usage
+            .billed_micros
+            .or_else(|| price.map(|price| price.cost_micros(&usage)));
+        let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let record = UsageRecord {
+            at: now(),
+            round,
+            provider: self.choice.plan.client.endpoint().provider.name.clone(),
+            model: self.choice.plan.model.clone(),
+            usage,
+            cost_micros,
+            first_millis: millis(answer.timing.to_first),
+            millis: millis(answer.timing.total),
+        };
+        self.store.book_usage(&self.session, &record)?;
+        let totals = self.store.usage(&self.session).unwrap_or_default();
+        Ok(BookedAnswer {
+            cost_micros,
+            session_tokens: totals.usage.total(),
+            session_cost_micros: totals.cost_micros,
+        })
+    }
+}
+
+/// A message and the reply to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Exchange {
+    round: u32,
+    message: String,
+    /// Nothing for the last round, and for one whose reply is gone.
+    reply: Option<String>,
+}
+
+/// The rounds of a session up to this one, from `outbox/` and `inbox/processed/`: since the last
+/// message that was written for a chat that knows nothing.
+fn exchanges(mailbox: &Mailbox, session: &SessionId, round: u32) -> Vec<Exchange> {
+    let mut exchanges = Vec::new();
+    for sequence in (1..=round).rev() {
+        let Some(posted) = mailbox.posted(session, sequence) else {
+            continue;
+        };
+        let message = message_of(&posted);
+        let is_first = compose::is_handover(&message);
+        let reply = (sequence < round)
+            .then(|| mailbox.claimed(session, sequence))
+            .flatten()
+            .and_then(|path| match mailbox::read_reply(&path) {
+                Ok(Reading::Text(bytes)) => Some(reply::decode(&bytes).0),
+                _ => None,
+            });
+        exchanges.push(Exchange {
+            round: sequence,
+            message,
+            reply,
+        });
+        if is_first {
+            break;
+        }
+    }
+    exchanges.reverse();
+    exchanges
+}
+
+/// The conversation, at most so many tokens long, if that can be: the oldest rounds are replaced by
+/// a summary of each, and the first message stays.
+///
+/// Rounds are given up in large steps, and always the same ones for the same rounds: what is sent
+/// begins as the request before did, so that the provider's cache has it.
+fn dialogue(rounds: &[Exchange], recaps: &[RoundRecap], room: usize) -> Dialogue {
+    let sizes: Vec<(usize, usize)> = rounds
+        .iter()
+        .map(|one| {
+            let reply = one.reply.as_deref().map_or(0, estimated_tokens);
+            (estimated_tokens(&one.message), reply)
+        })
+        .collect();
+    let lines: Vec<String> = rounds.iter().map(|one| memory_line(one, recaps)).collect();
+    let line_tokens: Vec<usize> = lines.iter().map(|line| estimated_tokens(line)).collect();
+    // However many rounds there were, most of the room is for those that are sent.
+    let memory_room = room / 4;
+    let mut start = 0;
+    for last in 0..rounds.len() {
+        // The reply to the last message is still to come.
+        let size = |from: usize| {
+            let sent = sizes[from..last]
+                .iter()
+                .map(|(message, reply)| message + reply);
+            let memory = match from {
+                0 => 0,
+                from => sizes[0].0 + line_tokens[..from].iter().sum::<usize>().min(memory_room),
+            };
+            sent.sum::<usize>() + sizes[last].0 + memory
+        };
+        if size(start) > room {
+            let fits = |from: &usize| size(*from) <= room / 2;
+            start = (start + 1..last).find(fits).unwrap_or(last);
+        }
+    }
+    let mut turns: Vec<ChatTurn> = Vec::new();
+    if start > 0 {
+        let first = &rounds[0].message;
+        let memory = memory(&lines[..start], memory_room);
+        turns.push(ChatTurn::user(format!("{first}\n\n{memory}")));
+    }
+    for one in &rounds[start..] {
+        match turns.last_mut() {
+            // Roles take turns: what follows a message without a reply belongs to it.
+            Some(before) if before.role == crate::api::ChatRole::User => {
+                before.text.push_str("\n\n");
+                before.text.push_str(&one.message);
+            }
+            _ => turns.push(ChatTurn::user(&one.message)),
+        }
+        turns.extend(one.reply.as_ref().map(ChatTurn::assistant));
+    }
+    let tokens = turns.iter().map(|turn| estimated_tokens(&turn.text)).sum();
+    Dialogue {
+        turns,
+        tokens,
+        summed_up: u32::try_from(start).unwrap_or(u32::MAX),
+    }
+}
+
+/// What stands for the rounds that are not sent: a line for each, the latest first if there is not
+/// room for all.
+fn memory(lines: &[String], room: usize) -> String {
+    let mut told = Vec::new();
+    let mut tokens = 0;
+    for line in lines.iter().rev() {
+        tokens += estimated_tokens(line);
+        if tokens > room {
+            break;
+        }
+        told.push(line.as_str());
+    }
+    told.reverse();
+    let mut text = String::from(
+        "## Rounds That Are Left Out\nTo save room, these rounds of our conversation are summed up here; the files are as they left them.\n",
+    );
+    if told.len() < lines.len() {
+        text.push_str("- earlier rounds: nothing is told\n");
+    }
+    for line in told {
+        text.push_str(line);
+        text.push('\n');
+    }
+    text
+}
+
+fn memory_line(one: &Exchange, recaps: &[RoundRecap]) -> String {
+    let recap = recaps.iter().find(|recap| recap.round == one.round);
+    let line = recap.map_or_else(|| "done".to_owned(), summed_up);
+    let mut line = format!("- round {}: {line}", one.round);
+    // At least three bytes make a token.
+    line.truncate(line.floor_char_boundary(MEMORY_TOKENS * 3));
+    line
+}
+
+fn summed_up(recap: &RoundRecap) -> String {
+    let parts = [
+        ("changed", &recap.files),
+        ("ran", &recap.commands),
+        ("failed", &recap.failures),
+        ("looked at", &recap.looks),
+    ];
+    let words = parts.iter().filter(|(_, named)| !named.is_empty());
+    let words: Vec<String> = words
+        .map(|(verb, named)| {
+            let more = named.count - named.first.len();
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            format!("{verb} {}{more}", named.first.join(", "))
+        })
+        .collect();
+    let undone = if recap.is_undone {
+        " (undone by the user)"
+    } else {
+        ""
+    };
+    if words.is_empty() {
+        format!("nothing was changed{undone}")
+    } else {
+        format!("{}{undone}", words.join("; "))
+    }
+}
+
+/// What a test of the API found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiFinding {
+    /// True if it works.
+    pub works: bool,
+    /// What was tried, and how it went.
+    pub what: String,
+    /// What to do about it; empty if it works.
+    pub remedy: String,
+}
+
+impl ApiFinding {
+    fn fine(what: impl Into<String>) -> Self {
+        Self {
+            works: true,
+            what: what.into(),
+            remedy: String::new(),
+        }
+    }
+
+    fn trouble(what: impl Into<String>, error: &ApiError) -> Self {
+        Self {
+            works: false,
+            what: format!("{}: {error}", what.into()),
+            remedy: error.kind.advice().to_owned(),
+        }
+    }
+}
+
+/// Tries the key, the model, streaming and limits; the request costs a few tokens.
+pub fn test(choice: &ApiChoice) -> Vec<ApiFinding> {
+    let ApiPlan { client, model, .. } = &choice.plan;
+    let endpoint = client.endpoint();
+    let key = match (&choice.key, endpoint.provider.needs_key) {
+        (Some(_), _) => "with a key",
+        (None, _) => "without a key",
+    };
+    let mut findings = vec![ApiFinding::fine(format!("{endpoint}, {key}"))];
+    let stop = StopSignal::default();
+    let patient = crate::api::RetryPolicy {
+        tries: 2,
+        ..crate::api::RetryPolicy::default()
+    };
+    let client = client.clone().with_retries(patient);
+    let mut window = choice.window;
+    match client.models(&stop) {
+        Ok(models) => {
+            let found = models.iter().find(|one| one.name == *model);
+            window = window.or(found.and_then(|one| one.window));
+            let count = models.len();
+            findings.push(match found {
+                Some(_) => ApiFinding::fine(format!("the server has {count} models, and `{model}` is one of them")),
+                None => ApiFinding::fine(format!("the server lists {count} models, and `{model}` is not among them; it may have it all the same")),
+            });
+        }
+        // Not every server lists its models: only the request below decides.
+        Err(error) => findings.push(ApiFinding::fine(format!(
+            "the server does not list its models ({error})"
+        ))),
+    }
+    findings.push(try_answer(&client, &choice.plan));
+    findings.push(ApiFinding::fine(match window {
+        Some(window) => format!("the model's window has {window} tokens"),
+        None => "the model's window is not known: a conversation that is too long is shortened when the server says so, or with `--api-window`".to_owned(),
+    }));
+    findings.push(ApiFinding::fine(match &choice.price {
+        Some(price) => format!("a million tokens cost ${} sent and ${} received", price.input, price.output),
+        None => "no price is known: costs are told in tokens, unless `--api-price` or the server tells it".to_owned(),
+    }));
+    findings
+}
+
+fn try_answer(client: &ApiClient, plan: &ApiPlan) -> ApiFinding {
+    let mut request = plan.request(vec![ChatTurn::user("Answer with the word OK.")]);
+    request.max_output = Some(64);
+    let mut pieces = 0;
+    let answer = client.complete(&request, &StopSignal::default(), &mut |progress| {
+        if matches!(
+            progress,
+            crate::api::RequestProgress::Text(_) | crate::api::RequestProgress::Reasoning(_)
+        ) {
+            pieces += 1;
+        }
+    });
+    match answer {
+        Ok(answer) => {
+            let first = answer.timing.to_first.as_millis();
+            let total = answer.timing.total.as_millis();
+            let streams = if pieces > 1 {
+                "streams"
+            } else {
+                "came in one piece"
+            };
+            let counted = match answer.usage.total() {
+                0 => "the server counts no tokens".to_owned(),
+                tokens => format!("{tokens} tokens"),
+            };
+            ApiFinding::fine(format!(
+                "`{}` answers: the first piece after {first} ms, all after {total} ms, {counted}; the answer {streams}",
+                plan.model
+            ))
+        }
+        // A reasoning model may spend all of a small limit on its thoughts: it answers.
+        Err(error) if error.kind == ApiErrorKind::Empty && pieces > 0 => {
+            ApiFinding::fine(format!("`{}` answers, and thinks first", plan.model))
+        }
+        Err(error) => ApiFinding::trouble(format!("`{}` does not answer", plan.model), &error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange(round: u32, message: &str, reply: Option<&str>) -> Exchange {
+        Exchange {
+            round,
+            message: message.to_owned(),
+            reply: reply.map(str::to_owned),
+        }
+    }
+
+    fn long(rounds: u32) -> Vec<Exchange> {
+        let text = "some words of a message ".repeat(20);
+        (1..=rounds)
+            .map(|round| {
+                let message = format!("message {round}: {text}");
+                let reply = (round < rounds).then(|| format!("reply {round}: {text}"));
+                exchange(round, &message, reply.as_deref())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_conversation_is_the_messages_and_the_replies() {
+        let rounds = [
+            exchange(1, "task", Some("reply")),
+            exchange(2, "results", None),
+        ];
+        let dialogue = dialogue(&rounds, &[], usize::MAX);
+        let expected = [
+            ChatTurn::user("task"),
+            ChatTurn::assistant("reply"),
+            ChatTurn::user("results"),
+        ];
+        assert_eq!(
+            (dialogue.turns.as_slice(), dialogue.summed_up),
+            (&expected[..], 0)
+        );
+    }
+
+    #[test]
+    fn a_message_whose_reply_is_gone_is_joined_with_the_next() {
+        let rounds = [exchange(1, "task", None), exchange(2, "again", None)];
+        let dialogue = dialogue(&rounds, &[], usize::MAX);
+        assert_eq!(dialogue.turns, [ChatTurn::user("task\n\nagain")]);
+    }
+
+    #[test]
+    fn each_request_begins_as_the_one_before_but_for_a_few() {
+        let (mut broken, room) = (0, 3_000);
+        for last in 2..=30 {
+            let before = dialogue(&long(last)[..last as usize - 1], &[], room);
+            let after = dialogue(&long(last), &[], room);
+            assert!(after.tokens <= room + 500, "{last}: {}", after.tokens);
+            let is_prefix = after
+                .turns
+                .starts_with(&before.turns[..before.turns.len() - 1]);
+            broken += u32::from(!is_prefix);
+        }
+        assert!((1..=6).contains(&broken), "{broken} of 29");
+    }
+
+    #[test]
+    fn the_memory_stands_for_rounds_that_are_not_sent() {
+        let rounds = long(12);
+        let recap = RoundRecap {
+            round: 1,
+            files: crate::session::Named {
+                first: vec!["src/a.rs".to_owned()],
+                count: 3,
+            },
+            ..RoundRecap::default()
+        };
+        let dialogue = dialogue(&rounds, &[recap], 1_500);
+        assert!(dialogue.summed_up > 5, "{}", dialogue.summed_up);
+        let first = &dialogue.turns[0].text;
+        assert!(first.starts_with("message 1:"), "{first}");
+        assert!(
+            first.contains("- round 1: changed src/a.rs and 2 more\n"),
+            "{first}"
+        );
+        assert!(first.contains("- round 2: done\n"));
+        assert!(dialogue.turns.last().unwrap().text.contains("message 12:"));
+        // The same rounds give the same text.
+        assert_eq!(
+            first,
+            &self::dialogue(&rounds, &[RoundRecap::default()], 1_500).turns[0]
+                .text
+                .replace("- round 1: done", "- round 1: changed src/a.rs and 2 more")
+        );
+    }
+
+    #[test]
+    fn a_temperature_is_a_number_up_to_two() {
+        assert_eq!(temperature("").unwrap(), None);
+        assert_eq!(temperature(" 0.7 ").unwrap(), Some(0.7));
+        assert!(temperature("hot").is_err() && temperature("3").is_err());
+    }
+}

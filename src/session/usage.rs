@@ -1,0 +1,178 @@
+//! What requests to an API took: `sessions/<id>/usage.jsonl`, a line for each answer.
+//!
+//! A line is on the disk before the reply is in the inbox, so that a limit of costs counts whatever
+//! was billed, also if the process is killed in between. A line that a kill cut off counts as
+//! nothing.
+
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::Store;
+use crate::api::{TokenUsage, dollars};
+use crate::error::{Error, Result};
+use crate::fs::own_directory;
+use crate::protocol::SessionId;
+
+/// One answer of an API.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageRecord {
+    /// When it ended.
+    pub at: Timestamp,
+    /// The round that it answered.
+    pub round: u32,
+    /// Who answered.
+    pub provider: String,
+    /// By which model.
+    pub model: String,
+    /// What the server counted.
+    #[serde(flatten)]
+    pub usage: TokenUsage,
+    /// The cost in millionths of a dollar, if a price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
+    /// Until the first piece came, in milliseconds.
+    pub first_millis: u64,
+    /// In whole, in milliseconds.
+    pub millis: u64,
+}
+
+/// All answers of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageTotals {
+    /// How many there were.
+    pub requests: u64,
+    /// What the servers counted.
+    #[serde(flatten)]
+    pub usage: TokenUsage,
+    /// The costs in millionths of a dollar, as far as prices are known.
+    pub cost_micros: Option<u64>,
+}
+
+impl UsageTotals {
+    /// Adds one more answer.
+    fn add(&mut self, record: &UsageRecord) {
+        self.requests += 1;
+        self.usage.add(&record.usage);
+        if let Some(cost) = record.cost_micros {
+            self.cost_micros = Some(self.cost_micros.unwrap_or(0).saturating_add(cost));
+        }
+    }
+
+    /// Sums answers up.
+    pub fn of<'r>(records: impl IntoIterator<Item = &'r UsageRecord>) -> Self {
+        let mut totals = Self::default();
+        records.into_iter().for_each(|record| totals.add(record));
+        totals
+    }
+}
+
+impl fmt::Display for UsageTotals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} tokens sent", self.usage.input)?;
+        if self.usage.cached > 0 {
+            write!(f, " ({} from the cache)", self.usage.cached)?;
+        }
+        write!(f, ", {} received", self.usage.output)?;
+        if self.usage.reasoning > 0 {
+            write!(f, " ({} to think)", self.usage.reasoning)?;
+        }
+        match self.cost_micros {
+            Some(cost) => write!(f, ", {}", dollars(cost)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Store {
+    /// The answers of APIs to a session, in their order.
+    pub fn usage_records(&self, id: &SessionId) -> Vec<UsageRecord> {
+        let text = std::fs::read_to_string(self.usage_file(id)).unwrap_or_default();
+        let lines = text.lines();
+        lines
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
+    }
+
+    /// What APIs took for a session; nothing if it never used one.
+    pub fn usage(&self, id: &SessionId) -> Option<UsageTotals> {
+        let totals = UsageTotals::of(&self.usage_records(id));
+        (totals.requests > 0).then_some(totals)
+    }
+
+    /// Books one answer, and makes that last.
+    pub fn book_usage(&self, id: &SessionId, record: &UsageRecord) -> Result<()> {
+        own_directory(&self.folder(id))?;
+        let path = self.usage_file(id);
+        let mut line =
+            serde_json::to_string(record).map_err(|cause| Error::file("write", &path, cause))?;
+        line.push('\n');
+        let mut options = OpenOptions::new();
+        options.create(true).append(true).read(true);
+        crate::platform::ours(&mut options);
+        let write = || -> std::io::Result<()> {
+            let mut file = options.open(&path)?;
+            // A line that a kill cut off must not swallow this one.
+            if !std::fs::read(&path)?.ends_with(b"\n") && file.metadata()?.len() > 0 {
+                file.write_all(b"\n")?;
+            }
+            file.write_all(line.as_bytes())?;
+            file.sync_data()
+        };
+        write().map_err(|cause| Error::file("write", &path, cause))
+    }
+
+    fn usage_file(&self, id: &SessionId) -> PathBuf {
+        self.folder(id).join("usage.jsonl")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(round: u32, cost_micros: Option<u64>) -> UsageRecord {
+        UsageRecord {
+            at: Timestamp::from_second(1_700_000_000).unwrap(),
+            round,
+            provider: "ollama".to_owned(),
+            model: "m".to_owned(),
+            usage: TokenUsage {
+                input: 100,
+                output: 10,
+                ..TokenUsage::default()
+            },
+            cost_micros,
+            first_millis: 5,
+            millis: 50,
+        }
+    }
+
+    #[test]
+    fn answers_are_booked_and_a_torn_line_counts_as_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path().join("sessions")).unwrap();
+        let id = SessionId::parse("ab12cd34").unwrap();
+        assert_eq!(store.usage(&id), None);
+        store.book_usage(&id, &record(1, None)).unwrap();
+        let file = store.usage_file(&id);
+        let torn = std::fs::read_to_string(&file).unwrap() + "{\"at\":\"20";
+        crate::fs::write_atomic(&file, torn.as_bytes(), crate::fs::Durability::Atomic).unwrap();
+        store.book_usage(&id, &record(2, Some(7))).unwrap();
+        let totals = store.usage(&id).unwrap();
+        assert_eq!((totals.requests, totals.usage.total()), (2, 220));
+        assert_eq!(totals.cost_micros, Some(7));
+        let rounds: Vec<u32> = store
+            .usage_records(&id)
+            .iter()
+            .map(|one| one.round)
+            .collect();
+        assert_eq!(rounds, [1, 2]);
+    }
+}

@@ -1,0 +1,142 @@
+//! The words for what an API does with a message.
+
+use std::fmt::Write as _;
+
+use super::{escape_line, escape_text};
+use crate::api::dollars;
+use crate::number::{count, grouped};
+use crate::protocol::{ApiAnswer, ApiAnswerEnd, ApiNews};
+
+/// The words of a piece of news.
+pub(super) fn words(news: &ApiNews) -> String {
+    match news {
+        ApiNews::Sending {
+            provider,
+            model,
+            turns,
+            tokens,
+            ..
+        } => format!(
+            "  sent to {} {}: {}, ~{} tokens",
+            escape_line(provider),
+            escape_line(model),
+            count(*turns, "turn"),
+            grouped(*tokens as u64)
+        ),
+        ApiNews::Shortened { rounds, tokens } => format!(
+            "  The conversation is longer than the model's window: {} sent as a summary, ~{} tokens in all.",
+            match rounds {
+                1 => "the oldest round is".to_owned(),
+                rounds => format!("the {rounds} oldest rounds are"),
+            },
+            grouped(*tokens as u64)
+        ),
+        ApiNews::Retrying {
+            why,
+            millis,
+            tried,
+            tries,
+        } => format!(
+            "  {}; try {} of {tries} in {} s.",
+            escape_text(why),
+            tried + 1,
+            millis.div_ceil(1000)
+        ),
+        ApiNews::Reasoning { text } | ApiNews::Text { text } => {
+            escape_text(text.trim_end_matches('\n'))
+        }
+        ApiNews::Answered(answer) => answered(answer),
+        ApiNews::Refused { text } if text.is_empty() => {
+            "  The model refused to answer, or a filter of the provider stopped it.".to_owned()
+        }
+        ApiNews::Refused { text } => format!("  The model refused: {}", escape_text(text)),
+        ApiNews::Stopped { characters: 0 } => {
+            "  The request was stopped; nothing had come.".to_owned()
+        }
+        ApiNews::Stopped { characters } => format!(
+            "  The request was stopped; {} had come.",
+            count(*characters, "character")
+        ),
+        ApiNews::Overtaken => {
+            "  The answer of the API is not used: the round has another reply.".to_owned()
+        }
+    }
+}
+
+fn answered(answer: &ApiAnswer) -> String {
+    let mut text = String::from("  ");
+    match answer.end {
+        ApiAnswerEnd::Whole | ApiAnswerEnd::Refused => {}
+        ApiAnswerEnd::LengthLimit => {
+            text.push_str("The answer met the model's limit and is cut off. ");
+        }
+        ApiAnswerEnd::Broken => {
+            let _ = write!(text, "The answer broke off: {}. ", escape_text(&answer.why));
+        }
+        ApiAnswerEnd::Stopped => text.push_str("The answer was stopped. "),
+    }
+    if answer.input + answer.output > 0 {
+        let _ = write!(text, "{} tokens sent", grouped(answer.input));
+        if answer.cached > 0 {
+            let _ = write!(text, " ({} from the cache)", grouped(answer.cached));
+        }
+        let _ = write!(text, ", {} received", grouped(answer.output));
+        if answer.reasoning > 0 {
+            let _ = write!(text, " ({} to think)", grouped(answer.reasoning));
+        }
+        text.push_str("; ");
+    }
+    let _ = write!(text, "the first after {} s", seconds(answer.first_millis));
+    if let Some(speed) = answer.tokens_in_ten_seconds {
+        let _ = write!(text, ", {}.{} tokens a second", speed / 10, speed % 10);
+    }
+    match (answer.cost_micros, answer.session_cost_micros) {
+        (Some(cost), Some(all)) => {
+            let _ = write!(text, "; {}, {} in all", dollars(cost), dollars(all));
+        }
+        _ if answer.session_tokens > 0 => {
+            let _ = write!(text, "; {} tokens in all", grouped(answer.session_tokens));
+        }
+        _ => {}
+    }
+    text
+}
+
+/// `0.4`, `12.0`.
+fn seconds(millis: u64) -> String {
+    format!("{}.{}", millis / 1000, millis % 1000 / 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_tells_tokens_times_and_costs() {
+        let mut answer = ApiAnswer {
+            end: ApiAnswerEnd::Whole,
+            why: String::new(),
+            input: 12_345,
+            cached: 12_000,
+            output: 678,
+            reasoning: 500,
+            cost_micros: Some(12_345),
+            session_tokens: 20_000,
+            session_cost_micros: Some(1_234_567),
+            first_millis: 1_260,
+            millis: 9_000,
+            tokens_in_ten_seconds: Some(876),
+        };
+        assert_eq!(
+            answered(&answer),
+            "  12,345 tokens sent (12,000 from the cache), 678 received (500 to think); the first after 1.2 s, 87.6 tokens a second; $0.0123, $1.23 in all"
+        );
+        answer.cost_micros = None;
+        answer.end = ApiAnswerEnd::Broken;
+        answer.why = "the connection broke".to_owned();
+        assert_eq!(
+            answered(&answer),
+            "  The answer broke off: the connection broke. 12,345 tokens sent (12,000 from the cache), 678 received (500 to think); the first after 1.2 s, 87.6 tokens a second; 20,000 tokens in all"
+        );
+    }
+}
