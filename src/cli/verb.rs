@@ -8,8 +8,8 @@ use super::common::Common;
 use super::slash::CommandLine;
 use super::{
     add, apply, approve, check, completions, config, copy, demo, diff, doctor, end, export, fork,
-    handoff, help, init, list, new, parse, paste, plan, policy, prompts, resume, rm, say, show,
-    status, step, undo,
+    handoff, help, init, list, new, parse, paste, plan, policy, prompts, resume, rm, say, serve,
+    show, status, step, undo,
 };
 use crate::error::Result;
 use crate::ui::Ui;
@@ -43,6 +43,7 @@ pub(super) enum Verb {
     Config(config::Config),
     Policy(policy::PolicyArgs),
     Prompts(prompts::Prompts),
+    Serve(serve::Serve),
     Init(init::Init),
     Demo(demo::Demo),
     Doctor(doctor::Doctor),
@@ -85,6 +86,7 @@ impl Verb {
             Self::Completions(verb) => Ok(verb.run(ui, program)),
             Self::Man(verb) => verb.run(ui, program),
             Self::Help(verb) => verb.run(ui, program),
+            Self::Serve(verb) => verb.run(common, ui),
             Self::Init(verb) => verb.run(common, ui),
             Self::Demo(_) => demo::run(ui),
         }

@@ -42,7 +42,7 @@ struct Purpose {
 static PURPOSES: &[Purpose] = &[
     Purpose {
         title: "Work",
-        verbs: &["new", "resume", "status", "end"],
+        verbs: &["new", "resume", "serve", "status", "end"],
     },
     Purpose {
         title: "Exchange",
