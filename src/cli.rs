@@ -35,6 +35,7 @@ mod prompts;
 mod resume;
 mod rm;
 mod say;
+mod serve;
 mod show;
 mod slash;
 mod status;

@@ -43,6 +43,7 @@ pub mod prompts;
 pub mod settings;
 
 pub mod ui;
+pub mod web;
 
 pub use agent_files::{error, fs, watch};
 pub mod escape;

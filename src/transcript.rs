@@ -145,9 +145,19 @@ impl Transcript {
         mailbox: &Mailbox,
         only: Option<u32>,
     ) -> Result<Self> {
+        let wanted = |number: u32| only.is_none_or(|only| only == number);
+        Self::gather_some(session, store, mailbox, wanted)
+    }
+
+    /// Gathers the rounds that are wanted; messages and replies of the others are not read.
+    pub fn gather_some(
+        session: &Session,
+        store: &Store,
+        mailbox: &Mailbox,
+        wanted: impl Fn(u32) -> bool,
+    ) -> Result<Self> {
         let past = store.past(&session.session_id)?;
         let id = &session.session_id;
-        let wanted = |number: u32| only.is_none_or(|only| only == number);
         let mut rounds: Vec<Round> = past
             .rounds
             .iter()
@@ -254,7 +264,7 @@ impl Round {
     }
 
     /// The results but for words of the model that were only shown, which are told in full.
-    fn done(&self) -> impl Iterator<Item = &StepResult> {
+    pub(crate) fn done(&self) -> impl Iterator<Item = &StepResult> {
         let is_told = |result: &StepResult| {
             let mut said = self.said.iter();
             result.outcome.status == Status::Ok && said.any(|said| said.number == result.number)
@@ -262,7 +272,7 @@ impl Round {
         self.results.iter().filter(move |result| !is_told(result))
     }
 
-    fn answers(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn answers(&self) -> impl Iterator<Item = &str> {
         let questions = self.questions.iter();
         questions.filter_map(|question| question.answer.as_deref())
     }
@@ -308,7 +318,7 @@ fn said(step: &Step) -> Option<Said> {
 }
 
 /// The heading for a command that talks to the person.
-fn name_of(command: &str) -> &'static str {
+pub(crate) fn name_of(command: &str) -> &'static str {
     match command {
         "PLAN" => "Plan",
         "ASK_USER" => "The model asks",
@@ -326,7 +336,7 @@ fn is_hidden(character: char) -> bool {
 }
 
 /// The beginning and the end of a long text.
-fn middle_out(text: &str, max_chars: usize) -> String {
+pub(crate) fn middle_out(text: &str, max_chars: usize) -> String {
     let total = text.chars().count();
     if total <= max_chars {
         return text.to_owned();

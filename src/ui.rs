@@ -34,11 +34,12 @@ use serde::Serialize;
 
 use self::activity::{Activity, ActivityPhase};
 use self::ask::PromptQuestion;
+pub use self::news::{question_words, sentence};
 pub use self::outbox::{length, space};
 use self::plain::{Look, RenderContext};
 pub use self::plain::{heading, quoted, shown};
 pub use self::prompt::{Entry, History, LentTerminal, Listener, Pasted, Prompt};
-pub use self::step::step_lines;
+pub use self::step::{elapsed, for_person, step_lines};
 pub use self::terminal::Terminal;
 pub use self::unread::Unread;
 pub use self::width::shortened;

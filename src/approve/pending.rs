@@ -182,6 +182,24 @@ impl Pending {
         (put.identity() == about).then_some(verdict)
     }
 
+    /// Returns false if a decision came after the question was taken back, so that nobody reads it; it is
+    /// removed then. With one that was read, both go, the question first.
+    pub fn was_read(&self, question: &Question) -> bool {
+        const TRIES: u32 = 20;
+        const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
+        let key = question.key();
+        for _ in 0..TRIES {
+            let is_put = self.question(&key).exists();
+            if is_put || !self.decision(&key).exists() {
+                return true;
+            }
+            // Whoever takes both away is between the two, or nobody is.
+            std::thread::sleep(PAUSE);
+        }
+        let _ = remove(&self.decision(&key));
+        false
+    }
+
     /// The decision about this very question, if it was put and decided before.
     pub fn decision_on(&self, question: &Question) -> Option<Verdict> {
         let put = read::<Question>(&self.question(&question.key()), MAX_QUESTION);
@@ -223,18 +241,24 @@ impl Pending {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(cause) => return Err(Error::file("read", &self.directory, cause)),
         };
+        let mut decisions = Vec::new();
         for entry in entries.filter_map(Result::ok) {
             let name = entry.file_name();
-            let number = name
-                .to_str()
-                .and_then(|name| name.strip_suffix(".json"))
-                .map(|name| name.trim_end_matches(".decision"))
-                .and_then(|name| name.parse().ok());
-            if number.is_some_and(&is_over) {
+            let Some(name) = name.to_str().and_then(|name| name.strip_suffix(".json")) else {
+                continue;
+            };
+            let number = name.trim_end_matches(".decision").parse().ok();
+            if !number.is_some_and(&is_over) {
+                continue;
+            }
+            // The questions first, as in `take_back`.
+            if name.ends_with(".decision") {
+                decisions.push(entry.path());
+            } else {
                 remove(&entry.path())?;
             }
         }
-        Ok(())
+        decisions.iter().try_for_each(|path| remove(path))
     }
 
     fn question(&self, key: &str) -> PathBuf {

@@ -96,7 +96,7 @@ impl Question {
     }
 
     /// The hash of what is shown and decided; the reason is left out here too.
-    pub(super) fn identity(&self) -> String {
+    pub fn identity(&self) -> String {
         let mut told = self.clone();
         told.why.clear();
         let json = serde_json::to_vec(&told).unwrap_or_default();

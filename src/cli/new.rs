@@ -7,6 +7,7 @@ use clap::Args;
 use super::add::AddFlags;
 use super::carry::{self, CarryFlags};
 use super::common::{Common, read_standard_input};
+use super::serve;
 use super::slash::CommandLine;
 use crate::error::Result;
 use crate::services::{prompts, run};
@@ -29,6 +30,9 @@ pub(super) struct New {
     /// template from `agent prompts`
     #[arg(required = true, value_name = "TASK")]
     task: Vec<String>,
+    /// Carry it on in the browser, like `agent serve`
+    #[arg(long, conflicts_with_all = ["no_wait", "copy"])]
+    web: bool,
     #[command(flatten)]
     carrying: CarryFlags,
     #[command(flatten)]
@@ -44,6 +48,9 @@ impl New {
         } else {
             prompts::task(&caller, &self.task.join(" "))?
         };
+        if self.web {
+            return serve::begin(common, ui, task, self.adding.into());
+        }
         let held = run::begin(&caller, &task, &self.adding.into())?;
         carry::run(held, common, ui, self.carrying, program)
     }

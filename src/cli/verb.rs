@@ -9,7 +9,7 @@ use super::slash::CommandLine;
 use super::{
     add, api, apply, approve, ask, check, completions, config, copy, demo, diff, doctor, end,
     export, fork, handoff, help, init, list, new, parse, paste, plan, policy, prompts, resume, rm,
-    say, show, status, step, undo,
+    say, serve, show, status, step, undo,
 };
 use crate::error::Result;
 use crate::ui::Ui;
@@ -45,6 +45,7 @@ pub(super) enum Verb {
     Api(api::Api),
     Policy(policy::PolicyArgs),
     Prompts(prompts::Prompts),
+    Serve(serve::Serve),
     Init(init::Init),
     Demo(demo::Demo),
     Doctor(doctor::Doctor),
@@ -89,6 +90,7 @@ impl Verb {
             Self::Completions(verb) => Ok(verb.run(ui, program)),
             Self::Man(verb) => verb.run(ui, program),
             Self::Help(verb) => verb.run(ui, program),
+            Self::Serve(verb) => verb.run(common, ui),
             Self::Init(verb) => verb.run(common, ui),
             Self::Demo(_) => demo::run(ui),
         }

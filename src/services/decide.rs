@@ -41,6 +41,60 @@ pub fn decide(
     Ok(chosen)
 }
 
+/// Decides the question that the person was shown, by its key and its hash. Refuses if another question
+/// stands there by now, or if somebody was first.
+pub fn decide_shown(
+    files: &SessionFiles,
+    id: &SessionId,
+    (key, hash): (&str, &str),
+    verdict: &Verdict,
+) -> Result<Question> {
+    let pending = Pending::of(&files.store.folder(id));
+    let gone = || {
+        Error::mendable("this question is not open any more, or it is another one by now")
+            .hint("nothing was decided; look at what is asked now")
+    };
+    let mut open = pending.open_questions().into_iter();
+    let question = open.find(|question| question.key() == key && question.identity() == hash);
+    let question = question.ok_or_else(gone)?;
+    ensure_fits(&question, verdict)?;
+    if !pending.decide(&question, verdict)? {
+        return Err(decided_already(&question));
+    }
+    if !pending.was_read(&question) {
+        return Err(gone());
+    }
+    Ok(question)
+}
+
+/// Refuses a decision that means nothing for this question.
+fn ensure_fits(question: &Question, verdict: &Verdict) -> Result<()> {
+    let fits = match verdict {
+        Verdict::Say { text } => question.kind == QuestionKind::Model && !text.trim().is_empty(),
+        Verdict::Edit { script } => {
+            question.kind == QuestionKind::Step
+                && question.command == "RUN_COMMAND"
+                && !script.trim().is_empty()
+        }
+        Verdict::Always => {
+            ensure_rules_exist(std::slice::from_ref(question))?;
+            true
+        }
+        Verdict::AllOfThisRound => question.kind == QuestionKind::Step,
+        Verdict::Yes | Verdict::No { .. } | Verdict::Skip | Verdict::Stop => {
+            question.kind != QuestionKind::Model
+        }
+    };
+    if fits {
+        Ok(())
+    } else {
+        Err(Error::usage(format!(
+            "`{}` is no answer to this question",
+            verdict.word()
+        )))
+    }
+}
+
 fn chosen(which: &[WhichQuestion], open: Vec<Question>, id: &SessionId) -> Result<Vec<Question>> {
     if open.is_empty() {
         return Err(

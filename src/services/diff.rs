@@ -60,6 +60,33 @@ pub fn changed_round(
     })
 }
 
+/// All that the rounds of a session changed and nobody undid, as one change; its round is 0. Changes by
+/// others in between are in it.
+pub fn changed_session(caller: &Caller, id: &str) -> Result<ChangedRound> {
+    let (opened, session) = open::session(caller, find::find_any, Some(id))?;
+    let (agent, session) = (opened.agent, session.session_id);
+    let history = agent.store.history(&session)?;
+    // The latest stands first.
+    let rounds = history.undoable(0);
+    let (Some(latest), Some(first)) = (rounds.first(), rounds.last()) else {
+        return Err(Error::mendable(format!(
+            "no round of session {session} changed files, or all are undone"
+        )));
+    };
+    Ok(ChangedRound {
+        round: 0,
+        is_undone: false,
+        checkpoint: Checkpoint {
+            round: 0,
+            before: first.before,
+            ..*latest
+        },
+        objects: CheckpointStore::open(&agent.store.objects())?,
+        session,
+        agent,
+    })
+}
+
 impl ChangedRound {
     /// Each changed file with how many lines changed.
     pub fn files(&mut self) -> Result<Vec<DiffStat>> {

@@ -3,7 +3,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use tracing_subscriber::EnvFilter;
 
@@ -14,6 +14,9 @@ use crate::session::Session;
 
 /// The variable that says what is traced, as in `AGENT_LOG=agent=trace`.
 const VARIABLE: &str = "AGENT_LOG";
+
+/// The file of the session that this process carries on: a page carries on one after the other.
+static TRACE: Mutex<Option<File>> = Mutex::new(None);
 
 /// Begins the trace; a session without one is as good as with it, so trouble is only told.
 pub(super) fn start(caller: &Caller, agent: &Agent, session: &Session) {
@@ -28,30 +31,34 @@ pub(super) fn start(caller: &Caller, agent: &Agent, session: &Session) {
             return;
         }
     };
+    *TRACE.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
     let filter =
         EnvFilter::try_from_env(VARIABLE).unwrap_or_else(|_| EnvFilter::new("agent=debug"));
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false)
-        .with_writer(Mutex::new(Searched(file)))
+        .with_writer(|| Searched)
         .finish();
-    // A demo runs a second session in the same process; the first trace goes on.
+    // With the second session of the process there is one already, and it does.
     let _ = tracing::subscriber::set_global_default(subscriber);
     tracing::info!(session = %session.session_id, version = env!("CARGO_PKG_VERSION"), "started");
 }
 
-/// A file into which no secret is written that tells by itself what it is.
-struct Searched(File);
+/// The file of the session, into which no secret is written that tells by itself what it is.
+struct Searched;
 
 impl Write for Searched {
     /// Takes a whole line at once, as the tracer writes them.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = secrets::redact(&String::from_utf8_lossy(bytes));
-        self.0.write_all(text.as_bytes())?;
+        let mut trace = TRACE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = &mut *trace {
+            file.write_all(text.as_bytes())?;
+        }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::plain::{DIM, RenderContext};
+use super::plain::{DIM, Look, RenderContext};
 use super::{Volume, escape_line, escape_text};
 use crate::approve::Question;
 use crate::number::count;
@@ -105,6 +105,23 @@ pub(super) fn words(event: &Event, view: &RenderContext) -> String {
         }
         _ => format!("{text}\n"),
     }
+}
+
+/// The words of an event for a front end that is no terminal; empty if it has a form of its own.
+pub fn sentence(event: &Event) -> String {
+    let view = RenderContext {
+        look: Look::Plain,
+        is_verbose: false,
+        is_interactive: true,
+        has_prompt: true,
+    };
+    sentences(event, &view)
+}
+
+/// A question that yes or no answers, in words; empty for those that show what they are about.
+pub fn question_words(question: &Question) -> String {
+    let rounds = (question.number, question.round);
+    asked(question.kind, &question.title, &question.shown, rounds)
 }
 
 fn sentences(event: &Event, view: &RenderContext) -> String {

@@ -113,7 +113,7 @@ fn short_difference(differences: &[ShownDifference], columns: usize) -> String {
 }
 
 /// `7 s`, `2 min 5 s`, `3 h 20 min`.
-pub(super) fn elapsed(seconds: u64) -> String {
+pub fn elapsed(seconds: u64) -> String {
     match seconds {
         0..=59 => format!("{seconds} s"),
         60..=3_599 => format!("{} min {} s", seconds / 60, seconds % 60),
@@ -123,7 +123,7 @@ pub(super) fn elapsed(seconds: u64) -> String {
 
 /// A message about a step without what only the model can follow: what it is to do next, and where
 /// in the message something stands.
-fn for_person(message: &str) -> String {
+pub fn for_person(message: &str) -> String {
     message
         .replace("not applied, send only these again: ", "not applied: ")
         .replace(" are below", " are read")

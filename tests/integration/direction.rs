@@ -26,6 +26,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "services",
             "settings",
             "ui",
+            // `agent serve`
+            "web",
         ],
     ),
     // Services know the engine and its stages, and neither the command line nor the terminal.
@@ -80,6 +82,31 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "settings",
             "watch",
             "workspace",
+        ],
+    ),
+    // The page calls services, and has the words of the terminal. It knows neither the command line nor
+    // anything that executes.
+    (
+        "web",
+        &[
+            "agent",
+            "approve",
+            "checkpoint",
+            "courier",
+            "escape",
+            "fs",
+            "interrupt",
+            "mailbox",
+            "number",
+            "platform",
+            "reply",
+            "services",
+            "session",
+            "settings",
+            "transcript",
+            "ui",
+            "unseen",
+            "watch",
         ],
     ),
     ("mailbox", &["fs", "platform", "watch"]),
@@ -265,7 +292,8 @@ fn the_engine_and_the_services_know_no_terminal() {
         .into_iter()
         .filter(|name| knows_terminal(name))
         .collect();
-    assert_eq!(knowing, ["cli"]);
+    // The page has the words of the terminal, and nothing else of it.
+    assert_eq!(knowing, ["cli", "web"]);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
     sources(&root, &mut files);
@@ -285,6 +313,23 @@ fn the_engine_and_the_services_know_no_terminal() {
             assert!(
                 !code.contains(word),
                 "{relative} knows the terminal: `{word}`"
+            );
+        }
+    }
+}
+
+#[test]
+fn only_the_page_is_asynchronous() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    for file in files {
+        let relative = file.strip_prefix(&root).unwrap().to_str().unwrap();
+        let code = fs::read_to_string(&file).unwrap();
+        for word in ["tokio::", "axum::", "hyper::", "async fn", ".await;"] {
+            assert!(
+                relative.starts_with("web") || !code.contains(word),
+                "{relative} has `{word}`"
             );
         }
     }

@@ -76,6 +76,7 @@ mod rules;
 mod running;
 /// Secrets in the workspace, and what the chat sees of them.
 mod secrets;
+mod serve;
 /// Sessions from the task to `[DONE]`, every command used.
 mod session;
 /// Sessions as things: listed, shown, named, gone on with, removed.

@@ -42,7 +42,7 @@ struct Purpose {
 static PURPOSES: &[Purpose] = &[
     Purpose {
         title: "Work",
-        verbs: &["new", "resume", "status", "ask", "end"],
+        verbs: &["new", "resume", "serve", "status", "ask", "end"],
     },
     Purpose {
         title: "Exchange",

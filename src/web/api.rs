@@ -1,0 +1,535 @@
+//! What the page can ask for and do: each function calls a service and returns JSON.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::begin;
+use super::desk::{PageDesk, load, session_id};
+use super::node::{PageNode, diff};
+use super::view;
+use crate::agent::undo::{Wish, files, named, obstacle};
+use crate::approve::{Pending, Question, Verdict};
+use crate::checkpoint::Force;
+use crate::courier::Message;
+use crate::error::{Error, Result};
+use crate::protocol::{Command, Envelope, Event, QuestionKind, SessionId, Step};
+use crate::reply;
+use crate::services::reply::RoundNumber;
+use crate::services::undo::PlannedReversal;
+use crate::services::{self, open, status};
+use crate::session::{EventReader, LoopLock, Session, Summary};
+use crate::transcript::{self, Transcript};
+use crate::ui::question_words;
+
+/// How many finished rounds are sent at a time.
+const ROUNDS: u32 = 20;
+/// How many files of a kind are named.
+const NAMED: usize = 200;
+
+/// The sessions of the base directory, the latest first.
+pub(super) fn sessions(desk: &PageDesk) -> Result<Value> {
+    let files = desk.files()?;
+    let list = services::list::list(&files)?;
+    let sessions = list.sessions.iter().map(|listed| {
+        let session = &listed.summary;
+        json!({
+            "id": session.session_id,
+            "title": shown_line(session.title()),
+            "state": session.state().word(),
+            "rounds": session.rounds(),
+            "changed": session.changed_files.0,
+            "updatedAt": session.updated_at,
+            "isRunning": listed.is_running,
+        })
+    });
+    let troubles = list.troubles.iter().map(ToString::to_string);
+    Ok(json!({
+        "base": files.base.directory.display().to_string(),
+        "workspace": files.workspace.display().to_string(),
+        "sessions": sessions.collect::<Vec<_>>(),
+        "troubles": troubles.collect::<Vec<_>>(),
+    }))
+}
+
+/// A session as the page opens it: where it stands, its latest rounds, what happened in this one.
+pub(super) fn open_session(desk: &PageDesk, id: &str) -> Result<Value> {
+    let id = session_id(id)?;
+    let files = desk.files()?;
+    let folder = files.store.folder(&id);
+    // A round that ends in between would be told twice: it is looked at again then.
+    let mut session = load(&files, &id)?;
+    let mut events = EventReader::starting_at(&folder, 1).read();
+    for _ in 0..3 {
+        let now = load(&files, &id)?;
+        if now.sequence_number == session.sequence_number {
+            break;
+        }
+        session = now;
+        events = EventReader::starting_at(&folder, 1).read();
+    }
+    let last = events.last().map_or(0, |envelope| envelope.seq);
+    let current = &events[current_round(&events, &session)..];
+    let mut value = standing_of(desk, &id)?;
+    let before = if session.is_complete {
+        u32::MAX
+    } else {
+        session.sequence_number
+    };
+    let rounds = rounds_before(&files, &session, before)?;
+    value["seq"] = json!(last);
+    value["items"] = json!(current.iter().map(view::event).collect::<Vec<_>>());
+    value["rounds"] = rounds;
+    Ok(value)
+}
+
+/// Where the events of the round begin that is under way.
+fn current_round(events: &[Envelope], session: &Session) -> usize {
+    if session.is_complete {
+        return events.len();
+    }
+    let number = session.sequence_number;
+    let begins = |envelope: &Envelope| match &envelope.event {
+        Event::Outbox { sequence, .. } | Event::Reply { sequence, .. } => *sequence == number,
+        _ => false,
+    };
+    // A message can be written again; the first of its events that follow each other counts.
+    let ends = |envelope: &Envelope| match &envelope.event {
+        Event::Outbox { sequence, .. } | Event::Reply { sequence, .. } => *sequence != number,
+        _ => false,
+    };
+    let after = events.iter().rposition(ends).map_or(0, |at| at + 1);
+    let found = events[after..].iter().position(begins);
+    found.map_or(events.len(), |at| after + at)
+}
+
+/// Where a session stands.
+pub(super) fn standing(desk: &PageDesk, id: &str) -> Result<Value> {
+    standing_of(desk, &session_id(id)?)
+}
+
+fn standing_of(desk: &PageDesk, id: &SessionId) -> Result<Value> {
+    let (caller, person) = desk.caller();
+    let standing = status::status(&caller, Some(id.as_str()))?;
+    let session = &standing.session;
+    let store = &standing.files.store;
+    let summary = Summary::of(session);
+    let holder = LoopLock::holder(store.directory());
+    let pending = Pending::of(&store.folder(id));
+    let history = store.history(id)?;
+    let notes = store.notes(id).all();
+    let notes = notes.iter().map(|note| PageNode::spoken(&note.text));
+    let check = standing.check.as_ref().map(|check| {
+        json!({
+            "command": shown_line(&check.command),
+            "status": check.outcome.as_ref().map(|outcome| outcome.status),
+            "isOutdated": check.is_outdated,
+        })
+    });
+    Ok(json!({
+        "id": id,
+        "title": shown_line(summary.title()),
+        "task": view::own_words("Task", &session.task),
+        "further": session.further.iter().map(|further| json!({
+            "round": further.sequence,
+            "node": view::own_words("You", &further.text),
+        })).collect::<Vec<_>>(),
+        "state": summary.state().word(),
+        "round": session.sequence_number,
+        "isComplete": session.is_complete,
+        "summary": session.summary.as_deref().map(|summary| view::speech("Done", summary)),
+        "changed": summary.changed_files.0,
+        "workspace": standing.files.workspace.display().to_string(),
+        "chat": standing.files.chat.name,
+        "message": message_of(&standing),
+        "isTaken": standing.is_taken,
+        "replyInInbox": standing.reply_in_inbox,
+        "loop": holder.map(|holder| json!({
+            "process": holder.process,
+            "isHere": holder.process == std::process::id(),
+            "session": holder.session,
+        })),
+        "questions": pending.open_questions().iter().map(question).collect::<Vec<_>>(),
+        "modelQuestion": standing.model_question.as_deref().map(|text| view::speech("The model asks", text)),
+        "notes": notes.collect::<Vec<_>>(),
+        "check": check,
+        "canUndo": !history.undoable(0).is_empty(),
+        "words": person.words(),
+        "trouble": desk.loops.trouble(id),
+    }))
+}
+
+/// The message that is to be carried.
+fn message_of(standing: &status::SessionStanding) -> Value {
+    let posted = standing.posted();
+    match posted.filter(|_| !standing.session.is_complete) {
+        Some(posted) => json!({
+            "round": standing.session.sequence_number,
+            "parts": posted.pastes.len(),
+            "attachment": posted.attachment.as_ref().map(|path| path.display().to_string()),
+        }),
+        None => Value::Null,
+    }
+}
+
+/// A question as the page shows it, with the hash that a decision on it must carry.
+fn question(question: &Question) -> Value {
+    let words = question_words(question);
+    let shown = match question.kind {
+        QuestionKind::Plan | QuestionKind::Model => view::said(&question.shown),
+        QuestionKind::Step if question.command == "RUN_COMMAND" => {
+            PageNode::block("script", &question.shown)
+        }
+        QuestionKind::Network => PageNode::block("script", &question.shown),
+        QuestionKind::Step => diff(&question.shown),
+        QuestionKind::Secrets | QuestionKind::Undo | QuestionKind::ClipboardReply => {
+            PageNode::block("script", &question.shown)
+        }
+        _ => PageNode::Text(String::new()),
+    };
+    let is_step = question.kind == QuestionKind::Step;
+    json!({
+        "key": question.key(),
+        "hash": question.identity(),
+        "kind": question.kind,
+        "number": question.number,
+        "command": question.command,
+        "title": PageNode::sentence(&question.title),
+        "words": PageNode::sentence(&words),
+        "shown": shown,
+        "why": told(&question.why),
+        "may": told(&question.may),
+        "context": question.context.as_deref().and_then(told),
+        "proposal": question.proposal.as_deref().and_then(told),
+        "script": (is_step && question.command == "RUN_COMMAND").then_some(&question.shown),
+    })
+}
+
+/// A sentence, if it says something.
+fn told(text: &str) -> Option<PageNode> {
+    (!text.is_empty()).then(|| PageNode::sentence(text))
+}
+
+fn shown_line(text: &str) -> PageNode {
+    PageNode::spoken(&text.replace(['\n', '\t'], " "))
+}
+
+/// Finished rounds before this one, the latest of them, in their order.
+pub(super) fn rounds(desk: &PageDesk, id: &str, before: u32) -> Result<Value> {
+    let files = desk.files()?;
+    let session = load(&files, &session_id(id)?)?;
+    rounds_before(&files, &session, before)
+}
+
+fn rounds_before(files: &open::SessionFiles, session: &Session, before: u32) -> Result<Value> {
+    let last = before.min(session.sequence_number.saturating_add(1));
+    let first = last.saturating_sub(ROUNDS);
+    let wanted = |number: u32| (first..last).contains(&number) && number < before;
+    let transcript = Transcript::gather_some(session, &files.store, &files.mailbox, wanted)?;
+    let mut rounds = transcript.rounds;
+    // The one that waits for its reply is told by its events.
+    rounds.retain(|round| round.ended_at.is_some() || !round.results.is_empty());
+    Ok(json!({
+        "rounds": rounds.iter().map(view::round).collect::<Vec<_>>(),
+        "hasEarlier": first > 1,
+    }))
+}
+
+/// The whole text of a message or of a reply.
+pub(super) fn letter(desk: &PageDesk, id: &str, what: &str, round: u32) -> Result<Value> {
+    let files = desk.files()?;
+    let session = load(&files, &session_id(id)?)?;
+    let transcript = Transcript::gather(&session, &files.store, &files.mailbox, Some(round))?;
+    let round = transcript.rounds.into_iter().next();
+    let letter = round.and_then(|round| match what {
+        "sent" => round.message,
+        _ => round.reply,
+    });
+    let letter = letter.ok_or_else(|| Error::mendable("this text is not kept any more"))?;
+    Ok(json!({
+        "file": letter.file,
+        "node": PageNode::block("letter", &letter.text),
+    }))
+}
+
+/// A part of the message, exactly as it is to be pasted.
+pub(super) fn message(desk: &PageDesk, id: &str, part: usize) -> Result<Value> {
+    let id = session_id(id)?;
+    let files = desk.files()?;
+    let message = Message::latest(&files.mailbox, &id)
+        .ok_or_else(|| Error::mendable("there is no message of this session yet"))?;
+    Ok(json!({
+        "text": message.paste(part)?,
+        "round": message.mark.sequence,
+        "part": part,
+        "parts": message.parts(),
+    }))
+}
+
+/// The changes of a round; of the whole session for round 0.
+pub(super) fn difference(desk: &PageDesk, id: &str, round: u32) -> Result<Value> {
+    let id = session_id(id)?;
+    let (caller, _) = desk.caller();
+    let mut changed = match round {
+        0 => services::diff::changed_session(&caller, id.as_str())?,
+        round => services::diff::changed_round(&caller, Some(id.as_str()), Some(round))?,
+    };
+    let generated = changed.generated();
+    let stat = changed.files()?;
+    let is_left_out = |path: &std::path::Path| {
+        let path = path.to_str().unwrap_or_default();
+        generated
+            .as_ref()
+            .is_some_and(|folders| folders.containing_output(path).is_some())
+    };
+    let text = changed.text_without(is_left_out)?;
+    Ok(json!({
+        "round": changed.round,
+        "isUndone": changed.is_undone,
+        "files": stat.len(),
+        "node": diff(&text),
+    }))
+}
+
+/// A reply that was pasted.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PastedReply {
+    text: String,
+    /// True if the person saw what was understood and wants it used.
+    #[serde(default)]
+    is_sure: bool,
+}
+
+/// Reads a reply, and puts it into the inbox if it carries the end mark of this round or the person
+/// is sure.
+pub(super) fn put_reply(desk: &Arc<PageDesk>, id: &str, pasted: &PastedReply) -> Result<Value> {
+    let id = session_id(id)?;
+    let files = desk.files()?;
+    let session = load(&files, &id)?;
+    if pasted.text.trim().is_empty() {
+        return Err(Error::usage("the reply is empty")
+            .hint("copy the chat's reply with its copy button, and try again"));
+    }
+    if session.is_complete {
+        return Err(Error::mendable(format!("session {id} has ended"))
+            .hint("give it a further instruction first"));
+    }
+    let bytes = pasted.text.as_bytes();
+    let (text, read) = reply::read(bytes);
+    if reply::is_outbox(&text) {
+        return Err(Error::mendable("this is our own message, not the reply")
+            .hint("send it to the chat, and copy what the chat answers"));
+    }
+    let expected = session.end_mark();
+    let (is_marked, doubt) = match &read.end {
+        Some(end) if *end == expected => (true, String::new()),
+        Some(end) if end.session != expected.session => (
+            false,
+            format!("This reply answers another session, {}.", end.session),
+        ),
+        Some(end) => (
+            false,
+            format!(
+                "This reply answers round {}, and this is round {}.",
+                end.sequence, expected.sequence
+            ),
+        ),
+        None => (
+            false,
+            "This text does not have the end mark of the round. Is it the whole reply?".to_owned(),
+        ),
+    };
+    let is_taken = is_marked || pasted.is_sure;
+    if is_taken {
+        let number = match &read.end {
+            Some(end) if *end != expected => RoundNumber::Anyway,
+            _ => RoundNumber::MustMatch,
+        };
+        services::reply::deliver(&desk.caller().0, bytes, number)?;
+        begin::ensure_running(desk, id.as_str())?;
+    }
+    let steps = read.steps.iter().take(NAMED).map(understood_step);
+    Ok(json!({
+        "isTaken": is_taken,
+        "doubt": doubt,
+        "commands": read.steps.len(),
+        "issues": read.issues.len(),
+        "steps": steps.collect::<Vec<_>>(),
+        "cut": read.cut.as_ref().map(|cut| PageNode::spoken(&cut.what)),
+    }))
+}
+
+/// A step of a reply that was not carried out yet.
+fn understood_step(step: &Step) -> PageNode {
+    let subject = match &step.command {
+        Command::RunCommand { script, .. } => script.trim().lines().next().map(str::to_owned),
+        other => other.path().map(ToString::to_string),
+    };
+    let mut children = vec![PageNode::Text(format!("{} ", step.command.name()))];
+    children.extend(subject.map(|subject| PageNode::code(&subject)));
+    PageNode::element("li", "", children)
+}
+
+/// A decision, with the question that it is about.
+#[derive(Debug, Deserialize)]
+pub(super) struct ShownDecision {
+    key: String,
+    hash: String,
+    #[serde(flatten)]
+    verdict: Verdict,
+}
+
+/// Decides the question that was shown.
+pub(super) fn decide(desk: &PageDesk, id: &str, decision: &ShownDecision) -> Result<Value> {
+    let id = session_id(id)?;
+    let files = desk.files()?;
+    let shown = (decision.key.as_str(), decision.hash.as_str());
+    services::decide::decide_shown(&files, &id, shown, &decision.verdict)?;
+    Ok(json!({}))
+}
+
+/// A word to the model.
+#[derive(Debug, Deserialize)]
+pub(super) struct PageNote {
+    text: String,
+}
+
+/// The longest note, in characters.
+const MAX_NOTE: usize = 20_000;
+
+/// Tells the model something with the next message.
+pub(super) fn say(desk: &PageDesk, id: &str, note: &PageNote) -> Result<Value> {
+    let id = session_id(id)?;
+    let text = note.text.trim();
+    if text.is_empty() || text.chars().count() > MAX_NOTE {
+        return Err(Error::usage(format!(
+            "a note has 1 to {MAX_NOTE} characters"
+        )));
+    }
+    let files = desk.files()?;
+    let mut session = load(&files, &id)?;
+    if session.is_complete {
+        return Err(Error::mendable(format!("session {id} has ended"))
+            .hint("a further instruction continues it"));
+    }
+    let outcome = services::say::say(&files, &mut session, text)?;
+    let is_answer = matches!(outcome, services::say::SaidOutcome::Answer { .. });
+    Ok(json!({ "isAnswer": is_answer }))
+}
+
+/// An undo or a redo; with the hash of what was shown it is carried out.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PageReversal {
+    #[serde(default)]
+    is_redo: bool,
+    /// Undoes all rounds after this one; the latest one if it is missing.
+    to: Option<u32>,
+    hash: Option<String>,
+}
+
+/// Shows what an undo would change, or carries out what was shown.
+pub(super) fn reverse(desk: &PageDesk, id: &str, wanted: &PageReversal) -> Result<Value> {
+    let id = session_id(id)?;
+    let (caller, _) = desk.caller();
+    let wish = match (wanted.is_redo, wanted.to) {
+        (true, _) => Wish::Redo,
+        (false, None) => Wish::UndoLatest,
+        (false, Some(round)) => Wish::UndoTo(round),
+    };
+    let planned = services::undo::plan(&caller, Some(id.as_str()), wish)?;
+    let lines = reversal_lines(&planned);
+    let hash = blake3::hash(lines.join("\n").as_bytes())
+        .to_hex()
+        .to_string();
+    let Some(shown) = &wanted.hash else {
+        let nodes = lines
+            .iter()
+            .map(|line| PageNode::element("li", "", [PageNode::exact(line)]));
+        return Ok(json!({
+            "title": format!("{} {}", if wanted.is_redo { "Redo" } else { "Undo" }, named(&planned.reversal.rounds)),
+            "hash": hash,
+            "isVain": planned.is_vain(Force::Skip),
+            "lines": nodes.collect::<Vec<_>>(),
+        }));
+    };
+    if *shown != hash {
+        return Err(Error::mendable("this would change something else by now")
+            .hint("nothing was done; look at it again"));
+    }
+    let restored = planned.carry_out(Force::Skip)?;
+    crate::agent::undo::ensure_restored(&restored)?;
+    Ok(json!({ "restored": restored.done.len(), "skipped": restored.skipped.len() }))
+}
+
+/// What it would change, a line for each file.
+fn reversal_lines(planned: &PlannedReversal) -> Vec<String> {
+    let plan = &planned.reversal.plan;
+    let steps = files(&plan.steps).into_iter().map(|step| {
+        let verb = match (&step.now, &step.then) {
+            (_, None) => "delete",
+            (None, Some(_)) => "create",
+            (Some(_), Some(_)) => "change",
+        };
+        format!("{verb} {}", step.path.display())
+    });
+    let conflicts = plan.conflicts.iter().map(|conflict| {
+        format!(
+            "leave {}: it {}",
+            conflict.path.display(),
+            obstacle(conflict)
+        )
+    });
+    let mut lines: Vec<String> = steps.chain(conflicts).collect();
+    lines.insert(0, format!("rounds: {}", named(&planned.reversal.rounds)));
+    let stay = &planned.reversal.uncovered;
+    if !stay.is_empty() {
+        lines.push(format!(
+            "what {} changed stays: no checkpoint could be taken",
+            named(stay)
+        ));
+    }
+    lines
+}
+
+/// Rewrites the message for a new chat.
+pub(super) fn hand_over(desk: &PageDesk, id: &str) -> Result<Value> {
+    let id = session_id(id)?;
+    let (caller, person) = desk.caller();
+    services::handoff::hand_over(&caller, Some(id.as_str()))?;
+    Ok(json!({ "words": person.words() }))
+}
+
+/// Makes a session that goes on from where this one stands, on the same files.
+pub(super) fn fork(desk: &PageDesk, id: &str) -> Result<Value> {
+    let id = session_id(id)?;
+    let (caller, _) = desk.caller();
+    let planned = services::fork::plan(&caller, id.as_str(), None)?;
+    let forked = planned.in_place(None, |_| Ok(false), |_, _| ())?;
+    let forked = forked.ok_or_else(|| {
+        Error::mendable("later rounds would have to be undone first")
+            .hint(format!("in a terminal: agent fork {id}"))
+    })?;
+    Ok(json!({ "id": forked.id }))
+}
+
+/// A transcript as a page to keep.
+pub(super) fn export(desk: &PageDesk, id: &str) -> Result<Value> {
+    let files = desk.files()?;
+    let session = load(&files, &session_id(id)?)?;
+    let transcript = services::export::transcript(&files, &session)?;
+    Ok(json!({
+        "name": format!("agent-{}.html", session.session_id),
+        "text": transcript::html(&transcript),
+    }))
+}
+
+/// Removes a session with its messages; the workspace stays.
+pub(super) fn remove(desk: &PageDesk, id: &str) -> Result<Value> {
+    let id = session_id(id)?;
+    let files = desk.files()?;
+    let removed = services::remove::remove(&files, &id)?;
+    Ok(json!({ "messages": removed.messages, "replies": removed.replies }))
+}

@@ -1,0 +1,187 @@
+// The page: which view is shown, the list of sessions, and the keys.
+
+import { ago, announce, banner, build, button, dialog, el, showTrouble, trouble } from '/dom.js';
+import { Told, get, post, signIn, whenSignedIn } from '/server.js';
+import { openSession } from '/session.js';
+import { openBegin } from '/begin.js';
+
+const main = document.getElementById('main');
+const where = document.getElementById('where');
+const tools = document.getElementById('tools');
+/** What is shown now: it may take keys, and is closed before the next one is shown. */
+let view = { close() {}, key() { return false; } };
+
+const KEYS = [
+  ['?', 'this list'], ['g', 'all sessions'], ['n', 'a new session'], ['/', 'search the sessions'],
+  ['c', 'copy the message'], ['Ctrl+V', 'paste the reply, anywhere on the page'],
+  ['y', 'approve what is asked'], ['x', 'decline it, with a reason'], ['a', 'approve all of this round'],
+  ['w', 'approve it always'], ['e', 'change the command, then approve'], ['s', 'skip it'], ['q', 'skip it and stop'],
+  ['m', 'a note for the model'], ['u', 'undo the latest round'], ['r', 'resume, or stop'], ['t', 'dark, light, or as the system'],
+];
+
+function showKeys() {
+  const rows = KEYS.map(([key, what]) => el('li', {}, el('kbd', {}, key), ` ${what}`));
+  dialog('Keys', el('ul', { class: 'keys' }, rows), [{ label: 'Close' }]);
+}
+
+const THEMES = ['', 'dark', 'light'];
+
+function setTheme(theme) {
+  document.documentElement.className = theme;
+  sessionStorage.setItem('agent-theme', theme);
+}
+
+function nextTheme() {
+  const theme = THEMES[(THEMES.indexOf(document.documentElement.className) + 1) % THEMES.length];
+  setTheme(theme);
+  announce(theme ? `${theme} colours` : 'colours as the system');
+}
+
+document.addEventListener('keydown', (event) => {
+  const typing = event.target.closest('input, textarea, select, dialog');
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  const action = {
+    '?': showKeys,
+    g: () => { location.hash = '#/'; },
+    n: () => { location.hash = '#/new'; },
+    t: nextTheme,
+  }[event.key];
+  if (view.key(event)) event.preventDefault();
+  else if (action) { event.preventDefault(); action(); }
+});
+
+/** What every view may use of the page around it. */
+const frame = {
+  title(text, mark = '') {
+    document.title = `${mark}${text || 'agent'}`;
+    where.textContent = text;
+  },
+  tools(...buttons) {
+    tools.replaceChildren(...buttons.filter(Boolean), button('Keys', showKeys, { key: '?' }), button('Colours', nextTheme, { key: 't' }));
+  },
+};
+
+/** Says that the page is not signed in, and what to do. */
+function showSignedOut(error) {
+  view.close();
+  view = { close() {}, key() { return false; } };
+  frame.title('');
+  tools.replaceChildren();
+  main.replaceChildren(el('section', { class: 'card' },
+    el('h1', {}, 'This page is not signed in'),
+    el('p', {}, error?.told?.message ?? 'Open the link that `agent serve` printed in its terminal.'),
+    el('p', {}, 'Each link opens the page once. Press Enter in that terminal for another one; if it was closed, start it again:'),
+    el('pre', {}, 'agent serve')));
+}
+
+/** Shows a failure of a whole view. */
+function failed(error) {
+  if (error instanceof Told && error.status === 401) return showSignedOut(error);
+  if (error instanceof TypeError) {
+    main.replaceChildren(el('section', { class: 'card' },
+      el('h1', {}, 'The server does not answer'),
+      el('p', {}, 'Start `agent serve` again, and open the link that it prints. Nothing is lost.'),
+      button('Try again', route)));
+    return undefined;
+  }
+  main.replaceChildren(el('section', { class: 'card' }, el('h1', {}, 'This cannot be shown'), trouble(error), el('a', { href: '#/' }, 'All sessions')));
+  return undefined;
+}
+
+async function openList(page) {
+  const list = await get('/api/sessions').catch((error) => {
+    // Where there is no base directory yet, the first thing to do is a session.
+    if (error instanceof Told && error.status === 409) return null;
+    throw error;
+  });
+  if (!list) { location.replace('#/new'); return view; }
+  page.title('');
+  page.tools();
+  const search = el('input', { type: 'search', placeholder: 'Search', 'aria-label': 'Search the sessions', oninput: fill });
+  const rows = el('ul', { class: 'sessions' });
+  const none = el('p', { class: 'note' });
+  function fill() {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = list.sessions.filter((one) => words.every((word) => `${one.title} ${one.id} ${one.state}`.toLowerCase().includes(word)));
+    rows.replaceChildren(...found.map(row));
+    none.textContent = found.length ? '' : words.length ? 'No session has these words.' : 'There is no session yet.';
+  }
+  page.main.replaceChildren(
+    el('div', { class: 'head' }, el('h1', {}, 'Sessions'), el('a', { class: 'button primary', href: '#/new' }, 'New session')),
+    el('p', { class: 'note' }, list.workspace), search, rows, none,
+    ...list.troubles.map((text) => el('p', { class: 'note warning' }, text)));
+  fill();
+  return {
+    close() {},
+    key(event) {
+      if (event.key !== '/') return false;
+      search.focus();
+      return true;
+    },
+  };
+}
+
+function row(session) {
+  const state = session.isRunning ? `${session.state}, running` : session.state;
+  return el('li', {}, el('a', { href: `#/s/${session.id}` },
+    el('span', { class: 'name', dir: 'auto' }, build(session.title)),
+    el('span', { class: `chip ${session.isRunning ? 'running' : ''}` }, state),
+    el('span', { class: 'note' }, `${session.id} · round ${session.rounds} · ${session.changed} file${session.changed === 1 ? '' : 's'} changed · ${ago(session.updatedAt)}`)));
+}
+
+/** Counts the views: one that comes too late is closed at once. */
+let routes = 0;
+
+async function route() {
+  routes += 1;
+  const number = routes;
+  view.close();
+  view = { close() {}, key() { return false; } };
+  banner(null);
+  const path = location.hash.slice(1) || '/';
+  const session = /^\/s\/([0-9a-f]{8})$/.exec(path);
+  const isShown = () => number === routes;
+  const page = {
+    // A view fills a place of its own, so that one that comes too late overwrites nothing.
+    main: el('div'),
+    title(...words) { if (isShown()) frame.title(...words); },
+    tools(...buttons) { if (isShown()) frame.tools(...buttons); },
+    failed(error) { if (isShown()) failed(error); },
+    anotherWindow,
+  };
+  try {
+    let opened;
+    if (session) opened = await openSession(session[1], page);
+    else if (path === '/new') opened = await openBegin(page);
+    else opened = await openList(page);
+    if (!isShown()) { opened.close(); return; }
+    view = opened;
+    main.replaceChildren(page.main);
+    view.shown?.();
+  } catch (error) {
+    page.failed(error);
+  }
+}
+
+/** Opens another window of this page, signed in. */
+async function anotherWindow() {
+  try {
+    const { link } = await post('/api/link');
+    window.open(link + location.hash.slice(1), '_blank', 'noopener');
+  } catch (error) {
+    showTrouble(error);
+  }
+}
+
+setTheme(sessionStorage.getItem('agent-theme') ?? '');
+window.addEventListener('hashchange', async () => {
+  if (/^#[0-9a-f]{64}/.test(location.hash)) await signIn().catch(failed);
+  route();
+});
+try {
+  if (await signIn()) await route();
+  else showSignedOut();
+} catch (error) {
+  failed(error);
+}
+whenSignedIn(route);

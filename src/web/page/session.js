@@ -1,0 +1,306 @@
+// A session: its rounds, newest at the bottom, as they happen.
+
+import { announce, banner, build, button, dialog, el, showTrouble, showWords } from '/dom.js';
+import { Told, follow, get, post } from '/server.js';
+import { Card } from '/card.js';
+
+/** How much of the output of a running command stays on the page. */
+const LIVE_CHARACTERS = 20000;
+
+export async function openSession(id, page) {
+  const view = new SessionView(id, page);
+  await view.load();
+  return view;
+}
+
+class SessionView {
+  constructor(id, page) {
+    this.id = id;
+    this.page = page;
+    this.path = `/api/sessions/${id}`;
+    this.closed = new AbortController();
+    this.history = el('div', { class: 'history', role: 'log', 'aria-label': 'What happened' });
+    this.earlier = button('Show earlier rounds', () => this.loadEarlier(), { class: 'earlier' });
+    this.earlier.hidden = true;
+    this.card = new Card(this);
+    this.watcher = new IntersectionObserver((entries) => {
+      if (entries.some((entry) => entry.isIntersecting)) this.loadEarlier();
+    }, { rootMargin: '600px' });
+    this.onPaste = (event) => this.card.pasted(event);
+    this.onVisible = () => { if (!document.hidden) this.card.seen(); };
+    document.addEventListener('paste', this.onPaste);
+    document.addEventListener('visibilitychange', this.onVisible);
+  }
+
+  close() {
+    this.closed.abort();
+    this.watcher.disconnect();
+    this.card.close();
+    document.removeEventListener('paste', this.onPaste);
+    document.removeEventListener('visibilitychange', this.onVisible);
+  }
+
+  /** Loads the session anew: at the start, and where events are not kept any more. */
+  async load() {
+    const session = await get(this.path);
+    if (this.closed.signal.aborted) return;
+    this.stream?.abort();
+    this.stream = new AbortController();
+    this.closed.signal.addEventListener('abort', () => this.stream.abort());
+    this.further = session.further;
+    this.current = null;
+    const rounds = session.rounds.rounds;
+    this.first = rounds[0]?.number ?? session.round;
+    this.history.replaceChildren(
+      ...(session.rounds.hasEarlier ? [] : [this.task(session)]),
+      ...rounds.flatMap((round) => this.round(round)));
+    this.session = session;
+    this.earlier.hidden = !session.rounds.hasEarlier;
+    for (const item of session.items) this.take(item, true);
+    if (session.isComplete && session.summary && !rounds.length) this.history.append(build(session.summary));
+    this.page.main.replaceChildren(this.earlier, this.history, this.card.element);
+    this.stand(session);
+    this.watcher.observe(this.earlier);
+    this.toBottom();
+    follow(this.id, session.seq, this.stream.signal, (item) => this.take(item), (how, error) => this.connection(how, error));
+  }
+
+  task(session) {
+    return build(session.task);
+  }
+
+  /** A finished round. */
+  round(round) {
+    const said = this.further.filter((one) => one.round === round.number).map((one) => build(one.node));
+    const section = this.section(round.number, round.isUndone);
+    const links = el('p', { class: 'links' });
+    if (round.hasChanges) links.append(button('Changes', () => this.showDiff(round.number), { class: 'link' }));
+    if (round.hasMessage) links.append(button('Message', () => this.showLetter('sent', round.number), { class: 'link' }));
+    if (round.hasReply) links.append(button('Reply', () => this.showLetter('came', round.number), { class: 'link' }));
+    section.append(...round.nodes.map(build), links);
+    return [...said, section];
+  }
+
+  section(number, isUndone) {
+    const heading = el('h2', {}, `Round ${number}`, isUndone && el('span', { class: 'chip' }, 'undone'));
+    return el('section', { class: isUndone ? 'round undone' : 'round', 'data-round': String(number) }, heading);
+  }
+
+  async loadEarlier() {
+    if (this.earlier.hidden || this.loading) return;
+    this.loading = true;
+    try {
+      const { rounds, hasEarlier } = await get(`${this.path}/rounds/${this.first}`);
+      const height = document.documentElement.scrollHeight;
+      this.history.prepend(...(hasEarlier ? [] : [this.task(this.session)]), ...rounds.flatMap((round) => this.round(round)));
+      this.first = rounds[0]?.number ?? 1;
+      this.earlier.hidden = !hasEarlier;
+      // What was in view stays there, also where the browser does not do that by itself.
+      if (window.scrollY < 5) window.scrollBy(0, document.documentElement.scrollHeight - height);
+    } catch (error) {
+      this.earlier.hidden = true;
+      showTrouble(error);
+    } finally {
+      this.loading = false;
+    }
+  }
+
+  /** Shows an event. */
+  take(item, isOld = false) {
+    const wasAtBottom = this.isAtBottom();
+    const nodes = (item.nodes ?? []).map(build);
+    switch (item.kind) {
+      case 'reset':
+        if (!isOld) this.reload();
+        return;
+      case 'outbox':
+        this.sizes = { round: item.number, ...item.size };
+      // falls through
+      case 'reply':
+        this.currentSection(item.number).append(...nodes);
+        break;
+      case 'running':
+        this.currentSection().append(el('div', { class: 'step running', 'data-step': String(item.number) }, nodes));
+        break;
+      case 'output':
+        this.addOutput(item);
+        break;
+      case 'step': {
+        const running = this.running(item.number);
+        if (running) running.replaceWith(...nodes);
+        else this.currentSection().append(...nodes);
+        break;
+      }
+      default:
+        if (nodes.length) this.currentSection().append(...nodes);
+    }
+    if (isOld) return;
+    if (item.kind !== 'output' && item.kind !== 'item') this.refresh();
+    if (wasAtBottom) this.toBottom();
+  }
+
+  /** The round under way; a message with another number begins another one. */
+  currentSection(number) {
+    if (!this.current || (number !== undefined && this.current.dataset.round !== String(number))) {
+      this.current = this.section(number ?? this.session?.round ?? 1, false);
+      this.history.append(this.current);
+    }
+    return this.current;
+  }
+
+  running(number) {
+    return this.history.querySelector(`.running[data-step="${Number(number)}"]`);
+  }
+
+  addOutput(item) {
+    const output = this.running(item.number)?.querySelector('.live');
+    if (!output) return;
+    const text = (output.textContent + item.text).slice(-LIVE_CHARACTERS);
+    output.textContent = text;
+    output.scrollTop = output.scrollHeight;
+  }
+
+  isAtBottom() {
+    return window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 80;
+  }
+
+  toBottom() {
+    requestAnimationFrame(() => window.scrollTo(0, document.documentElement.scrollHeight));
+  }
+
+  async reload() {
+    try {
+      await this.load();
+    } catch (error) {
+      this.page.failed(error);
+    }
+  }
+
+  connection(how, error) {
+    if (how === 'open') { if (this.wasLost) { this.wasLost = false; banner(null); this.refresh(); } return; }
+    if (how === 'lost') { this.wasLost = true; banner('The server does not answer. If `agent serve` was stopped, start it again. Nothing is lost.', 'warning'); return; }
+    this.page.failed(error);
+  }
+
+  /** Asks where the session stands; several events in a row ask once. */
+  refresh() {
+    clearTimeout(this.refreshing);
+    this.refreshing = setTimeout(async () => {
+      try {
+        const session = await get(`${this.path}/standing`);
+        if (!this.closed.signal.aborted) this.stand(session);
+      } catch (error) {
+        if (error instanceof Told && error.status === 401) this.page.failed(error);
+      }
+    }, 40);
+  }
+
+  /** Shows where the session stands. */
+  stand(session) {
+    this.session = session;
+    this.further = session.further;
+    const mark = this.card.show(session);
+    this.page.title(Array.isArray(session.title) ? '' : session.title, mark);
+    const isHere = session.loop?.isHere && session.loop.session === this.id;
+    this.page.tools(
+      isHere && button('Stop', () => this.act('stop'), { key: 'r' }),
+      button('Undo', () => this.reverse(false), { key: 'u', disabled: !session.canUndo }),
+      button('Redo', () => this.reverse(true)),
+      button('More', () => this.more()),
+    );
+  }
+
+  /** Does something with the session and shows where it stands then. */
+  async act(what, body = {}) {
+    try {
+      const answer = await post(`${this.path}/${what}`, body);
+      this.refresh();
+      if (answer.words?.length) await showWords(answer.words);
+      return answer;
+    } catch (error) {
+      if (error instanceof Told && error.status === 401) this.page.failed(error);
+      else await showTrouble(error);
+      this.refresh();
+      return null;
+    }
+  }
+
+  /** Shows what an undo would change, and carries it out if the person wants that. */
+  async reverse(isRedo) {
+    const plan = await this.act('reverse', { isRedo });
+    if (!plan) return;
+    const actions = plan.isVain
+      ? [{ label: 'Close' }]
+      : [{ label: isRedo ? 'Redo' : 'Undo', value: true, kind: 'primary' }, { label: 'Cancel' }];
+    if (!await dialog(plan.title, el('ul', { class: 'lines' }, plan.lines.map(build)), actions)) return;
+    if (await this.act('reverse', { isRedo, hash: plan.hash })) {
+      announce(`${plan.title}: done`);
+      this.reload();
+    }
+  }
+
+  async showDiff(round) {
+    try {
+      const { node, files } = await get(`${this.path}/diff/${round}`);
+      const what = round ? `Changes of round ${round}` : 'All changes of this session';
+      await dialog(`${what}: ${files} file${files === 1 ? '' : 's'}`, build(node), [{ label: 'Close' }]);
+    } catch (error) {
+      showTrouble(error);
+    }
+  }
+
+  async showLetter(what, round) {
+    try {
+      const { node, file } = await get(`${this.path}/${what}/${round}`);
+      await dialog(file, build(node), [{ label: 'Close' }]);
+    } catch (error) {
+      showTrouble(error);
+    }
+  }
+
+  async more() {
+    const wanted = await dialog('This session', el('p', { class: 'note' }, `${this.id} in ${this.session.workspace}`), [
+      { label: 'All changes', value: 'changes' },
+      { label: 'Another window', value: 'window' },
+      { label: 'Fork', value: 'fork' },
+      { label: 'Hand over to a new chat', value: 'handoff' },
+      { label: 'Export', value: 'export' },
+      { label: 'End', value: 'end' },
+      { label: 'Remove', value: 'remove', kind: 'danger' },
+      { label: 'Close' },
+    ]);
+    if (wanted === 'changes') await this.showDiff(0);
+    if (wanted === 'fork') {
+      const forked = await this.act('fork');
+      if (forked) location.hash = `#/s/${forked.id}`;
+    }
+    if (wanted === 'window') this.page.anotherWindow();
+    if (wanted === 'handoff') await this.act('handoff');
+    if (wanted === 'export') await this.download();
+    if (wanted === 'end' && await this.confirm('End this session?', 'The files stay as they are.', 'End')) await this.act('end');
+    if (wanted === 'remove' && await this.confirm('Remove this session?', 'Its messages and replies go, and what it did can no longer be undone. The workspace stays as it is.', 'Remove')) {
+      if (await this.act('remove')) location.hash = '#/';
+    }
+  }
+
+  confirm(title, text, label) {
+    return dialog(title, el('p', {}, text), [{ label: 'Cancel' }, { label, value: true, kind: 'danger' }]);
+  }
+
+  async download() {
+    try {
+      const { name, text } = await get(`${this.path}/export`);
+      const address = URL.createObjectURL(new Blob([text], { type: 'text/html' }));
+      const link = el('a', { href: address, download: name });
+      link.click();
+      URL.revokeObjectURL(address);
+    } catch (error) {
+      showTrouble(error);
+    }
+  }
+
+  key(event) {
+    if (event.key === 'u' && this.session.canUndo) { this.reverse(false); return true; }
+    return this.card.key(event);
+  }
+}

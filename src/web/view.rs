@@ -1,0 +1,486 @@
+//! Events and rounds as the page shows them.
+//!
+//! Finished rounds come from the transcript; what happens now comes as events. Both are made of the same
+//! parts, so that a round looks alike while it happens and after a reload.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::markdown;
+use super::node::{PageNode, diff};
+use crate::number::count;
+use crate::protocol::{
+    Envelope, Event, Issue, Outcome, Repair, ShownDifference, Status, StepResult,
+};
+use crate::transcript::{Round, middle_out, name_of};
+use crate::ui::{elapsed, for_person, sentence};
+
+/// The longest text of the model that is shown without being asked for, in characters.
+const MAX_SAID: usize = 30_000;
+/// The longest output, in characters.
+const MAX_OUTPUT: usize = 20_000;
+
+/// What the page does with an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum ItemKind {
+    /// Shows it.
+    Item,
+    /// Begins a round.
+    Outbox,
+    /// A reply was taken.
+    Reply,
+    /// A command runs; `number` says which step it is.
+    Running,
+    /// Adds text to the output of the command that runs.
+    Output,
+    /// Shows it in place of the command that ran.
+    Step,
+    /// Looks at what is asked now.
+    Ask,
+    /// Looks at where the session stands.
+    State,
+    /// Loads the session again.
+    Reset,
+}
+
+/// An event as the page gets it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct PageItem {
+    seq: u64,
+    at: Timestamp,
+    kind: ItemKind,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nodes: Vec<PageNode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<MessageSize>,
+}
+
+/// How long a message is, for the meter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MessageSize {
+    characters: usize,
+    tokens: usize,
+    percent: usize,
+    becomes_file: bool,
+}
+
+/// A finished round as the page gets it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each offers a button or a mark"
+)]
+pub(super) struct PageRound {
+    number: u32,
+    ended_at: Option<Timestamp>,
+    is_undone: bool,
+    has_changes: bool,
+    has_message: bool,
+    has_reply: bool,
+    nodes: Vec<PageNode>,
+}
+
+/// The round of a transcript.
+pub(super) fn round(round: &Round) -> PageRound {
+    let mut nodes = Vec::new();
+    if !round.prose.trim().is_empty() {
+        nodes.push(said(&round.prose));
+    }
+    for said in round.said.iter().filter(|said| said.command != "DONE") {
+        nodes.push(speech(name_of(said.command), &said.text));
+    }
+    nodes.extend(round.done().map(|result| step(result, &[])));
+    nodes.extend(round.issues.iter().map(issue));
+    nodes.extend(round.answers().map(|text| own_words("Your answer", text)));
+    nodes.extend(round.notes.iter().map(|text| own_words("Your note", text)));
+    for said in round.said.iter().filter(|said| said.command == "DONE") {
+        nodes.push(speech("Done", &said.text));
+    }
+    PageRound {
+        number: round.number,
+        ended_at: round.ended_at,
+        is_undone: round.is_undone,
+        has_changes: round.changed_files(),
+        has_message: round.message.is_some(),
+        has_reply: round.reply.is_some(),
+        nodes,
+    }
+}
+
+/// An event.
+pub(super) fn event(envelope: &Envelope) -> PageItem {
+    let mut item = PageItem {
+        seq: envelope.seq,
+        at: envelope.at,
+        kind: ItemKind::Item,
+        nodes: Vec::new(),
+        number: None,
+        text: None,
+        size: None,
+    };
+    match &envelope.event {
+        Event::Outbox { .. } | Event::Reply { .. } => letter(&mut item, &envelope.event),
+        Event::Running { number, script } => {
+            item.kind = ItemKind::Running;
+            item.number = Some(*number);
+            item.nodes = running(*number, script);
+        }
+        Event::Output { number, text, .. } => {
+            item.kind = ItemKind::Output;
+            item.number = Some(*number);
+            item.text = Some(crate::escape::escape_text(text));
+        }
+        Event::Step {
+            result,
+            differences,
+        } => {
+            item.kind = ItemKind::Step;
+            item.number = Some(result.number);
+            let is_told = matches!(
+                result.command.as_str(),
+                "PLAN" | "MESSAGE" | "ASK_USER" | "DONE"
+            );
+            if !is_told || result.outcome.status != Status::Ok {
+                item.nodes.push(step(result, differences));
+            }
+        }
+        Event::Check { command, outcome } => {
+            item.kind = ItemKind::Step;
+            item.number = Some(0);
+            item.nodes.push(check(command, outcome));
+        }
+        Event::Approval { .. } | Event::Waiting { .. } => item.kind = ItemKind::Ask,
+        Event::Question { question } => {
+            item.kind = ItemKind::Ask;
+            item.nodes.push(speech("The model asks", question));
+        }
+        Event::Arriving { .. } | Event::Clipboard(_) | Event::Unknown => {
+            item.kind = ItemKind::State;
+        }
+        Event::Reset => item.kind = ItemKind::Reset,
+        other => {
+            if changes_standing(other) {
+                item.kind = ItemKind::State;
+            }
+            item.nodes = other_nodes(other);
+        }
+    }
+    item
+}
+
+/// A message that is ready, or a reply that was taken: with either a round begins.
+fn letter(item: &mut PageItem, event: &Event) {
+    match event {
+        Event::Outbox {
+            sequence,
+            characters,
+            tokens,
+            percent,
+            becomes_file,
+            cuts,
+            ..
+        } => {
+            item.kind = ItemKind::Outbox;
+            item.number = Some(*sequence);
+            item.size = Some(MessageSize {
+                characters: *characters,
+                tokens: *tokens,
+                percent: *percent,
+                becomes_file: *becomes_file,
+            });
+            let ready = format!("Message {sequence} is ready, ~{tokens} tokens");
+            item.nodes.push(note(ready));
+            let cuts = cuts.iter().map(|cut| foreign_note("Left out", cut));
+            item.nodes.extend(cuts);
+        }
+        Event::Reply {
+            sequence, commands, ..
+        } => {
+            item.kind = ItemKind::Reply;
+            item.number = Some(*sequence);
+            let taken = format!("Reply taken: {}", count(*commands, "command"));
+            item.nodes.push(note(taken));
+        }
+        _ => {}
+    }
+}
+
+fn changes_standing(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Session { .. }
+            | Event::Decided { .. }
+            | Event::Note { .. }
+            | Event::Reversed { .. }
+            | Event::Rejected { .. }
+            | Event::Done { .. }
+            | Event::Ended { .. }
+            | Event::RoundLimit { .. }
+            | Event::Interrupted { .. }
+    )
+}
+
+/// The elements of an event that is shown and nothing else.
+fn other_nodes(event: &Event) -> Vec<PageNode> {
+    let node = match event {
+        Event::Session { resumed, .. } => note(if *resumed { "Resumed" } else { "Started" }),
+        Event::Prose { text } => said(text),
+        Event::Plan { text } => speech("Plan", text),
+        Event::Message { text } => speech("The model says", text),
+        Event::Note { text } => own_words("Your note", text),
+        Event::Issue { issue: one } => issue(one),
+        Event::Repaired { repair } => repaired(repair),
+        Event::Cut { line, what } => PageNode::element(
+            "p",
+            "note warning",
+            [
+                PageNode::Text(format!("The reply is cut off in line {line}, in ")),
+                PageNode::code(what),
+                PageNode::Text(". The model is asked to send the rest.".to_owned()),
+            ],
+        ),
+        Event::Decided {
+            command,
+            number,
+            title,
+            decision,
+            reason,
+            ..
+        } if !command.is_empty() => decided(*number, title, decision, reason.as_deref()),
+        Event::Rejected { name, why, .. } => PageNode::element(
+            "p",
+            "note warning",
+            [
+                PageNode::Text("Not used: ".to_owned()),
+                PageNode::code(name),
+                PageNode::Text(": ".to_owned()),
+                PageNode::sentence(why),
+            ],
+        ),
+        Event::Trouble {
+            message,
+            causes,
+            hints,
+        } => trouble(message, causes, hints),
+        Event::Done {
+            summary,
+            rounds,
+            changed,
+            seconds,
+            ..
+        } => {
+            let words = format!(
+                "Done after {}, {} changed, {}",
+                count(*rounds as usize, "round"),
+                count(*changed, "file"),
+                elapsed(*seconds)
+            );
+            PageNode::element(
+                "div",
+                "speech done",
+                [PageNode::labelled("p", "who", words), said(summary)],
+            )
+        }
+        Event::RoundLimit { rounds, .. } => note(format!(
+            "Stopped after {}: that is the limit. Resuming grants as many again.",
+            count(*rounds as usize, "round")
+        )),
+        Event::Interrupted { .. } => note("Stopped. Nothing is lost: resume it when you like."),
+        other => {
+            let words = sentence(other);
+            if words.trim().is_empty() {
+                return Vec::new();
+            }
+            PageNode::element("p", "note", [PageNode::sentence(words.trim())])
+        }
+    };
+    vec![node]
+}
+
+/// A line of ours.
+fn note(text: impl Into<String>) -> PageNode {
+    PageNode::labelled("p", "note", text)
+}
+
+fn foreign_note(what: &str, text: &str) -> PageNode {
+    let what = PageNode::Text(format!("{what}: "));
+    PageNode::element("p", "note", [what, PageNode::sentence(text)])
+}
+
+/// Text of the model.
+pub(super) fn said(text: &str) -> PageNode {
+    markdown::render(&middle_out(text.trim(), MAX_SAID))
+}
+
+/// Text of the model with a heading of ours.
+pub(super) fn speech(who: &'static str, text: &str) -> PageNode {
+    let class = match who {
+        "Plan" => "speech plan",
+        "Done" => "speech done",
+        _ => "speech",
+    };
+    PageNode::element(
+        "div",
+        class,
+        [PageNode::labelled("p", "who", who), said(text)],
+    )
+}
+
+/// Words of the person.
+pub(super) fn own_words(who: &'static str, text: &str) -> PageNode {
+    let text = middle_out(text.trim(), MAX_SAID);
+    PageNode::element(
+        "div",
+        "speech own",
+        [
+            PageNode::labelled("p", "who", who),
+            PageNode::element("p", "plain", [PageNode::spoken(&text)]),
+        ],
+    )
+}
+
+fn running(number: u32, script: &str) -> Vec<PageNode> {
+    let what = if number == 0 { "Checking" } else { "Running" };
+    let head = [
+        PageNode::labelled("span", "sign", "…"),
+        PageNode::Text(format!("{what} ")),
+        PageNode::code(&middle_out(script.trim(), 300)),
+    ];
+    vec![
+        PageNode::element("p", "line", head),
+        PageNode::element("pre", "output live", []),
+    ]
+}
+
+/// A step with its state, its output folded.
+fn step(result: &StepResult, differences: &[ShownDifference]) -> PageNode {
+    let outcome = &result.outcome;
+    let (class, sign, word) = signs(outcome.status);
+    let mut line = vec![
+        PageNode::labelled("span", "sign", sign),
+        PageNode::labelled("span", "word", word),
+        PageNode::Text(" ".to_owned()),
+    ];
+    if matches!(result.command.as_str(), "RUN_COMMAND" | "SEARCH_TEXT") {
+        line.push(PageNode::code(&result.subject));
+        line.push(PageNode::Text(" ".to_owned()));
+    }
+    line.push(PageNode::sentence(&for_person(&outcome.message)));
+    if !differences.is_empty() {
+        let added: usize = differences.iter().map(|one| one.added).sum();
+        let removed: usize = differences.iter().map(|one| one.removed).sum();
+        line.push(PageNode::labelled("span", "plus", format!(" +{added}")));
+        line.push(PageNode::labelled("span", "minus", format!(" −{removed}")));
+    }
+    let mut children = vec![PageNode::element("p", "line", line)];
+    children.extend(output(outcome));
+    let hunks = differences
+        .iter()
+        .filter(|one| one.is_edit && !one.hunks.is_empty());
+    children.extend(hunks.map(|one| diff(&one.hunks)));
+    PageNode::element("div", class, children)
+}
+
+fn check(command: &str, outcome: &Outcome) -> PageNode {
+    let (class, sign, word) = signs(outcome.status);
+    let line = [
+        PageNode::labelled("span", "sign", sign),
+        PageNode::labelled("span", "word", word),
+        PageNode::Text(" Your check ".to_owned()),
+        PageNode::code(command),
+        PageNode::Text(": ".to_owned()),
+        PageNode::sentence(&for_person(&outcome.message)),
+    ];
+    let mut children = vec![PageNode::element("p", "line", line)];
+    children.extend(output(outcome));
+    PageNode::element("div", class, children)
+}
+
+/// The class, the sign and the word for a result; a screen reader hears the word.
+fn signs(status: Status) -> (&'static str, &'static str, &'static str) {
+    match status {
+        Status::Ok => ("step ok", "✓", "ok:"),
+        Status::Failed => ("step failed", "✗", "failed:"),
+        Status::Refused => ("step refused", "⊘", "refused:"),
+        Status::Skipped => ("step skipped", "–", "skipped:"),
+    }
+}
+
+/// What a step printed, folded unless it failed.
+fn output(outcome: &Outcome) -> Option<PageNode> {
+    let text = outcome.detail.text.trim_end();
+    if text.trim().is_empty() {
+        return None;
+    }
+    let class = if outcome.status == Status::Failed {
+        "open"
+    } else {
+        ""
+    };
+    let lines = count(text.lines().count(), "line");
+    let shown = middle_out(text, MAX_OUTPUT);
+    Some(PageNode::element(
+        "details",
+        class,
+        [
+            PageNode::labelled("summary", "", format!("Output, {lines}")),
+            PageNode::block("output", &shown),
+        ],
+    ))
+}
+
+fn issue(issue: &Issue) -> PageNode {
+    let what = match issue.number {
+        Some(_) => "Not used",
+        None => "Note",
+    };
+    let mut line = vec![PageNode::Text(format!("{what}, line {}: ", issue.line))];
+    if let Some(command) = &issue.command {
+        line.push(PageNode::code(command));
+        line.push(PageNode::Text(": ".to_owned()));
+    }
+    line.push(PageNode::sentence(&issue.message));
+    PageNode::element("p", "note warning", line)
+}
+
+fn repaired(repair: &Repair) -> PageNode {
+    foreign_note("Repaired", &repair.what)
+}
+
+fn decided(number: u32, title: &str, decision: &str, reason: Option<&str>) -> PageNode {
+    let word = match decision {
+        "yes" | "all" => "You approved",
+        "always" => "You approved for good",
+        "once" => "You allowed the network once for",
+        "session" => "You allowed the network for this session with",
+        "edit" => "You changed and approved",
+        "no" => "You declined",
+        "skip" => "You skipped",
+        "stop" => "You stopped at",
+        _ => "You decided",
+    };
+    let mut line = vec![
+        PageNode::Text(format!("{word} step {number}: ")),
+        PageNode::sentence(title),
+    ];
+    if let Some(reason) = reason {
+        line.push(PageNode::Text(" — ".to_owned()));
+        line.push(PageNode::spoken(reason));
+    }
+    PageNode::element("p", "note", line)
+}
+
+/// A failure with its causes and what to do.
+pub(super) fn trouble(message: &str, causes: &[String], hints: &[String]) -> PageNode {
+    let mut children = vec![PageNode::element("p", "", [PageNode::sentence(message)])];
+    children.extend(causes.iter().map(|cause| foreign_note("Caused by", cause)));
+    children.extend(hints.iter().map(|hint| foreign_note("Hint", hint)));
+    PageNode::element("div", "trouble", children)
+}

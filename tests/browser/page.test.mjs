@@ -1,0 +1,433 @@
+// The page of `agent serve` in a real browser: `tests/browser/run`.
+//
+// Each test has a base directory and a server of its own. `AGENT_PROGRAM` names the program, `AGENT_PICTURES`
+// a folder for pictures of the main screens, `AGENT_ROUNDS` how many rounds the long session has.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import http from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
+import readline from 'node:readline';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const program = process.env.AGENT_PROGRAM ?? path.join(here, '../../target/debug/agent');
+const pictures = process.env.AGENT_PICTURES;
+const longSession = Number(process.env.AGENT_ROUNDS ?? 500);
+const axeSource = fs.readFileSync(path.join(here, 'node_modules/axe-core/axe.min.js'), 'utf8');
+const DEADLINE = 60_000;
+
+let browser;
+const roots = [];
+
+before(async () => {
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+      '--disable-component-update', '--disable-sync', '--host-resolver-rules=MAP evil.test 127.0.0.1'],
+  });
+});
+after(async () => {
+  await browser?.close();
+  for (const root of roots) fs.rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+});
+
+/** A base directory; everything in it goes when the tests end. */
+function place() {
+  const root = fs.mkdtempSync(path.join(os.tmpdir(), 'agent-page-'));
+  const base = path.join(root, 'base');
+  fs.mkdirSync(base);
+  roots.push(root);
+  return { root, base };
+}
+
+function start(base, args) {
+  const root = path.dirname(base);
+  const env = { PATH: process.env.PATH, HOME: path.join(root, 'home'), XDG_STATE_HOME: path.join(root, 'state') };
+  return spawn(program, args, { cwd: base, env, stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+/** A server; `link` opens its page once. */
+async function serve(t, base, ...flags) {
+  const child = start(base, ['serve', '--no-open', '--json', '--base', '.', ...flags]);
+  let errors = '';
+  child.stderr.on('data', (data) => { errors += data; });
+  t.after(() => stop(child));
+  const lines = readline.createInterface({ input: child.stdout });
+  const told = await new Promise((resolve, reject) => {
+    lines.once('line', resolve);
+    child.once('exit', () => reject(new Error(errors)));
+  });
+  const { address, link } = JSON.parse(told);
+  return { child, address, link, port: Number(address.split(':').pop()) };
+}
+
+function stop(child, signal = 'SIGTERM') {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  const gone = new Promise((resolve) => { child.once('exit', resolve); });
+  child.kill(signal);
+  return gone;
+}
+
+/** A page; whatever goes wrong in it fails the test. */
+async function open(t, link, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1100, height: 800 }, ...options });
+  t.after(() => context.close());
+  context.setDefaultTimeout(DEADLINE);
+  await context.grantPermissions(['clipboard-read', 'clipboard-write', 'notifications']);
+  const page = await context.newPage();
+  const wrong = [];
+  page.on('pageerror', (error) => wrong.push(String(error)));
+  page.on('dialog', (dialog) => { wrong.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  page.on('console', (message) => { if (/Content Security Policy|Trusted/i.test(message.text())) wrong.push(message.text()); });
+  page.on('request', (request) => { if (!request.url().startsWith(new URL(link).origin) && !request.url().startsWith('blob:')) wrong.push(`request: ${request.url()}`); });
+  t.after(() => assert.deepEqual(wrong, []));
+  await page.goto(link);
+  return page;
+}
+
+async function begin(page, task) {
+  await page.goto(new URL('/#/new', page.url()).href);
+  await page.getByLabel('Task', { exact: true }).fill(task);
+  await page.getByRole('button', { name: 'Start' }).click();
+  await page.getByRole('heading', { name: 'Round 1: your turn' }).waitFor();
+  return /#\/s\/([0-9a-f]{8})/.exec(page.url())[1];
+}
+
+const mark = (id, round) => `\n[END ${id}#${round}]\n`;
+
+/** Copies a reply, as the person does in the chat, and presses Ctrl+V on the page. */
+async function paste(page, text) {
+  await page.evaluate((value) => navigator.clipboard.writeText(value), text);
+  await page.locator('#main').focus();
+  await page.keyboard.press('Control+V');
+}
+
+const turn = (page, round) => page.getByRole('heading', { name: `Round ${round}: your turn` }).waitFor();
+/** Longer than a question must have been in sight. */
+const readIt = (page) => page.waitForTimeout(350);
+
+async function picture(page, name) {
+  if (!pictures) return;
+  fs.mkdirSync(pictures, { recursive: true });
+  for (const colours of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme: colours });
+    await page.screenshot({ path: path.join(pictures, `${name}-${colours}.png`) });
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+/** Nothing serious that shuts people out, in both colours. */
+async function accessible(page, what) {
+  for (const colours of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme: colours });
+    await page.evaluate(axeSource);
+    const { violations } = await page.evaluate(() => window.axe.run(document));
+    const serious = violations.filter((one) => ['serious', 'critical'].includes(one.impact));
+    assert.deepEqual(serious.map((one) => [one.id, one.nodes.map((node) => node.html)]), [], `${what}, ${colours}`);
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+test('a session from new to done: copy, paste, approve, decline, answer, undo, reload', async (t) => {
+  const { base } = place();
+  const { link } = await serve(t, base, '--approval', 'ask');
+  const page = await open(t, link);
+  await page.getByRole('heading', { name: 'Sessions' }).or(page.getByRole('heading', { name: 'New session' })).waitFor();
+  assert.equal(new URL(page.url()).hash.length < 20, true, 'the code is gone from the address');
+  await accessible(page, 'start');
+  const id = await begin(page, 'Write a greeting and a test for it');
+  await accessible(page, 'your turn');
+  await picture(page, 'turn');
+  await page.getByRole('button', { name: 'Copy message' }).click();
+  await page.getByText('✓ Copied').waitFor();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  assert.match(copied, new RegExp(id));
+
+  await paste(page, `I begin with the greeting.\n\n[PLAN]\n1. write it\n2. test it\n[/PLAN]\n[CREATE_FILE path="greet.sh"]\necho "hello, $1"\n[/CREATE_FILE]\n[RUN_COMMAND]\nsh greet.sh world\n[/RUN_COMMAND]${mark(id, 1)}`);
+  await page.getByRole('heading', { name: 'Step 2: may the model do this?' }).waitFor();
+  await accessible(page, 'a question');
+  await picture(page, 'approval');
+  // A click at once is meant for something else.
+  await page.reload();
+  await page.evaluate(() => new Promise((resolve) => {
+    const look = () => {
+      const approve = [...document.querySelectorAll('.now .actions button')].find((one) => one.textContent === 'Approve');
+      if (approve) { approve.click(); resolve(); } else requestAnimationFrame(look);
+    };
+    look();
+  }));
+  await page.waitForTimeout(500);
+  await page.getByRole('heading', { name: 'Step 2: may the model do this?' }).waitFor();
+  await readIt(page);
+  await page.keyboard.press('y');
+  await page.getByRole('heading', { name: 'Step 3: may the model do this?' }).waitFor();
+  await readIt(page);
+  await page.keyboard.press('x');
+  await page.getByLabel('Reason').fill('use bash');
+  await page.getByRole('button', { name: 'Decline', exact: true }).click();
+  await turn(page, 2);
+  assert.equal(fs.readFileSync(path.join(base, 'workspace/greet.sh'), 'utf8'), 'echo "hello, $1"\n');
+  await page.getByText('the user declined: use bash').first().waitFor();
+
+  await page.reload();
+  await turn(page, 2);
+  await page.getByText('I begin with the greeting.').waitFor();
+  await page.getByRole('button', { name: 'Changes' }).click();
+  await page.getByText('+echo "hello, $1"').waitFor();
+  await accessible(page, 'changes');
+  await picture(page, 'changes');
+  await page.getByRole('button', { name: 'Close' }).click();
+
+  await page.keyboard.press('m');
+  await page.getByLabel('Note', { exact: true }).fill('German, please');
+  await page.getByRole('button', { name: 'Send with the next message' }).click();
+  await page.getByText('Goes with the next message').waitFor();
+
+  await paste(page, `[ASK_USER]\nWhich name?\n[/ASK_USER]${mark(id, 2)}`);
+  await page.getByRole('heading', { name: 'The model asks you' }).waitFor();
+  await page.getByLabel('Your answer').fill('Ada');
+  await page.getByRole('button', { name: 'Answer' }).click();
+  await turn(page, 3);
+  assert.match(fs.readFileSync(path.join(base, `outbox/${id}_seq0003.txt`), 'utf8'), /Ada[\s\S]*German|German[\s\S]*Ada/);
+
+  await page.keyboard.press('u');
+  await page.getByRole('heading', { name: 'Undo round 1' }).waitFor();
+  await page.getByText('delete greet.sh').waitFor();
+  await page.locator('#dialog').getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('undone', { exact: true }).waitFor();
+  assert.equal(fs.existsSync(path.join(base, 'workspace/greet.sh')), false);
+
+  // Without the end mark it is shown first.
+  await page.getByLabel('The reply').fill('[MESSAGE]\nI see.\n[/MESSAGE]');
+  await page.getByRole('button', { name: 'Use it' }).click();
+  await page.getByRole('heading', { name: 'Use this reply?' }).waitFor();
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await paste(page, `[DONE]\nThe greeting is there.\n[/DONE]${mark(id, 3)}`);
+  await page.getByRole('heading', { name: /^Done/ }).waitFor();
+  await accessible(page, 'done');
+  await page.getByRole('link', { name: 'All sessions' }).click();
+  await page.getByRole('link', { name: /Write a greeting/ }).waitFor();
+  await accessible(page, 'sessions');
+  await picture(page, 'sessions');
+  await page.setViewportSize({ width: 360, height: 700 });
+  await page.getByRole('link', { name: /Write a greeting/ }).click();
+  await page.getByRole('heading', { name: /^Done/ }).waitFor();
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+  assert.equal(wide, false, 'it fits a phone');
+});
+
+test('the server is killed in the middle and started again', async (t) => {
+  const { base } = place();
+  const first = await serve(t, base);
+  const page = await open(t, first.link);
+  const id = await begin(page, 'Survive');
+  await stop(first.child, 'SIGKILL');
+  await page.getByText('The server does not answer').waitFor();
+  const second = await serve(t, base, '--port', String(first.port));
+  await page.getByRole('heading', { name: 'This page is not signed in' }).waitFor();
+  // A new link in another tab signs this one in as well.
+  const other = await page.context().newPage();
+  await other.goto(second.link);
+  await page.getByRole('heading', { name: 'This session is not running' }).waitFor();
+  await page.getByRole('button', { name: 'Resume' }).click();
+  await turn(page, 1);
+  await paste(page, `[CREATE_FILE path="a.txt"]\nx\n[/CREATE_FILE]${mark(id, 1)}`);
+  await turn(page, 2);
+  assert.equal(fs.existsSync(path.join(base, 'workspace/a.txt')), true);
+});
+
+test('a loop in a terminal is shown and steered', async (t) => {
+  const { base } = place();
+  const { link } = await serve(t, base);
+  const loop = start(base, ['new', '--base', '.', '--clipboard', 'off', 'Work in a terminal']);
+  t.after(() => stop(loop, 'SIGINT'));
+  const page = await open(t, link);
+  const find = async () => {
+    await page.reload();
+    return page.getByRole('link', { name: /Work in a terminal/ }).isVisible();
+  };
+  while (!await find()) await page.waitForTimeout(200);
+  await page.getByRole('link', { name: /Work in a terminal/ }).click();
+  await turn(page, 1);
+  await page.getByText('carries this session on; this page steers it').waitFor();
+  const id = /#\/s\/([0-9a-f]{8})/.exec(page.url())[1];
+  await paste(page, `[RUN_COMMAND]\necho from the page\n[/RUN_COMMAND]${mark(id, 1)}`);
+  await turn(page, 2);
+  await paste(page, `[DONE]\nok\n[/DONE]${mark(id, 2)}`);
+  const code = await new Promise((resolve) => { loop.once('exit', resolve); });
+  assert.equal(code, 0);
+  await page.getByRole('heading', { name: /^Done/ }).waitFor();
+});
+
+test('two tabs decide the same question, and one of them is told', async (t) => {
+  const { base } = place();
+  const { link } = await serve(t, base, '--approval', 'ask');
+  const one = await open(t, link);
+  const id = await begin(one, 'Ask me');
+  const other = await one.context().newPage();
+  await other.goto(one.url());
+  await turn(other, 1);
+  await paste(one, `[RUN_COMMAND]\necho once >> count.txt\n[/RUN_COMMAND]${mark(id, 1)}`);
+  const asked = (page) => page.getByRole('heading', { name: 'Step 1: may the model do this?' }).waitFor();
+  await Promise.all([asked(one), asked(other)]);
+  const decision = await other.evaluate(async (session) => {
+    const token = sessionStorage.getItem('agent-token');
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const standing = await (await fetch(`/api/sessions/${session}/standing`, { headers })).json();
+    const [{ key, hash }] = standing.questions;
+    const send = () => fetch(`/api/sessions/${session}/decide`, { method: 'POST', headers, body: JSON.stringify({ key, hash, decision: 'yes' }) });
+    const answers = await Promise.all([send(), send()]);
+    return answers.map((answer) => answer.status).sort();
+  }, id);
+  assert.deepEqual(decision, [200, 409]);
+  await Promise.all([turn(one, 2), turn(other, 2)]);
+  assert.equal(fs.readFileSync(path.join(base, 'workspace/count.txt'), 'utf8'), 'once\n');
+});
+
+test('a hostile reply is text', async (t) => {
+  const { base } = place();
+  const { link } = await serve(t, base);
+  const page = await open(t, link);
+  const id = await begin(page, 'Be <b>careful</b>');
+  const name = '<img src=x onerror=alert(1)>.txt';
+  const prose = '<script>window.owned = 1</script> <img src="http://evil.test/x" onerror="window.owned = 1"> [click](javascript:window.owned=1) ![p](http://evil.test/p.png) \u202Egnp.exe \u001b]8;;http://evil.test\u0007link\u001b]8;;\u0007 \u0000';
+  await paste(page, `${prose}\n\n[CREATE_FILE path="${name}"]\n<script>window.owned = 1</script>\u202E\n[/CREATE_FILE]\n[RUN_COMMAND]\nprintf '\\033[2J<script>window.owned=1</script>\\342\\200\\256x'\n[/RUN_COMMAND]\n[ASK_USER]\n<iframe src="http://evil.test"></iframe>?\n[/ASK_USER]${mark(id, 1)}`);
+  await page.getByRole('heading', { name: 'The model asks you' }).waitFor();
+  await page.getByText('<iframe src="http://evil.test"></iframe>?').first().waitFor();
+  await page.getByText('window.owned = 1').first().waitFor();
+  for (const view of ['live', 'reloaded']) {
+    assert.equal(await page.evaluate(() => window.owned), undefined, view);
+    assert.equal(await page.locator('main img, main script, main iframe, main a[href^="javascript"]').count(), 0, view);
+    const text = await page.locator('main').innerText();
+    assert.equal(/[\u202E\u001B\u0000]/.test(text), false, view);
+    assert.match(text, /\\u\{202e\}gnp\.exe/, view);
+    await page.reload();
+    await page.getByRole('heading', { name: 'The model asks you' }).waitFor();
+  }
+});
+
+test('a reply of 600 KB', async (t) => {
+  const { base } = place();
+  const { link } = await serve(t, base);
+  const page = await open(t, link);
+  const id = await begin(page, 'Much');
+  const lines = Array.from({ length: 12_000 }, (_, n) => `line ${n} ${'x'.repeat(35)}`).join('\n');
+  const prose = `${'**word** `code` '.repeat(4_000)}\n\n`;
+  const since = Date.now();
+  await paste(page, `${prose}[CREATE_FILE path="big.txt"]\n${lines}\n[/CREATE_FILE]${mark(id, 1)}`);
+  await turn(page, 2);
+  t.diagnostic(`600 KB carried out and shown after ${Date.now() - since} ms`);
+  assert.equal(fs.statSync(path.join(base, 'workspace/big.txt')).size, lines.length + 1);
+  await page.reload();
+  await turn(page, 2);
+  const nodes = await page.evaluate(() => document.querySelectorAll('*').length);
+  assert.equal(nodes < 20_000, true, `${nodes} elements`);
+});
+
+test(`${longSession} rounds open at once and scroll to the first`, { timeout: 600_000 }, async (t) => {
+  const { base } = place();
+  const { link, child } = await serve(t, base, '--max-rounds', String(longSession + 10));
+  const page = await open(t, link);
+  const id = await begin(page, 'Many rounds');
+  await page.goto(new URL('/#/', page.url()).href);
+  // The replies go into the inbox like those of anybody else.
+  for (let round = 1; round < longSession; round += 1) {
+    const next = path.join(base, `outbox/${id}_seq${String(round + 1).padStart(4, '0')}.txt`);
+    fs.writeFileSync(path.join(base, `inbox/r${round}.txt`), `Reply number ${round}.\n[MESSAGE]\nRound ${round} says hello.\n[/MESSAGE]${mark(id, round)}`);
+    const until = Date.now() + DEADLINE;
+    while (!fs.existsSync(next)) {
+      assert.equal(Date.now() < until, true, `round ${round}`);
+      await new Promise((resolve) => { setTimeout(resolve, 5); });
+    }
+  }
+  const since = Date.now();
+  await page.goto(new URL(`/#/s/${id}`, page.url()).href);
+  await turn(page, longSession);
+  await page.getByText(`Reply number ${longSession - 1}.`).waitFor();
+  const opened = Date.now() - since;
+  t.diagnostic(`${longSession} rounds open in ${opened} ms`);
+  assert.equal(opened < 10_000, true, `${opened} ms`);
+  while (await page.locator('section.round').count() < longSession - 1) {
+    await page.evaluate(() => window.scrollTo(0, 0));
+    await page.waitForTimeout(30);
+  }
+  await page.getByText('Reply number 1.', { exact: true }).waitFor();
+  const rounds = await page.locator('section.round').evaluateAll((all) => all.map((one) => Number(one.dataset.round)));
+  assert.deepEqual(rounds, Array.from({ length: longSession }, (_, n) => n + 1));
+  const slowest = await page.evaluate(async () => {
+    let last = performance.now();
+    let worst = 0;
+    for (let y = 0; y < document.documentElement.scrollHeight; y += 2000) {
+      window.scrollTo(0, y);
+      await new Promise(requestAnimationFrame);
+      const now = performance.now();
+      worst = Math.max(worst, now - last);
+      last = now;
+    }
+    return worst;
+  });
+  t.diagnostic(`slowest frame while scrolling: ${Math.round(slowest)} ms`);
+  const memory = fs.readFileSync(`/proc/${child.pid}/status`, 'utf8').match(/VmRSS:\s+(\d+) kB/)[1];
+  t.diagnostic(`memory of the server with the loop: ${Math.round(memory / 1024)} MB`);
+});
+
+test('an event is on the screen soon, and the first paint is early', async (t) => {
+  const { base } = place();
+  const { link } = await serve(t, base);
+  const page = await open(t, link);
+  const id = await begin(page, 'Fast');
+  const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
+  const times = [];
+  for (let n = 0; n < 10; n += 1) {
+    const seen = page.getByText(`note ${n} end`).first().waitFor();
+    const since = Date.now();
+    const said = start(base, ['say', '--base', '.', `note ${n} end`]);
+    await new Promise((resolve) => { said.once('exit', resolve); });
+    const told = Date.now();
+    await seen;
+    times.push(Date.now() - Math.min(told, Date.now()), told - since);
+  }
+  t.diagnostic(`first paint ${Math.round(paint)} ms; from the end of \`agent say\` to the screen, and how long it took: ${times.join(', ')} ms`);
+  assert.equal(id.length, 8);
+});
+
+test('other pages and other names get nothing', async (t) => {
+  const { base } = place();
+  const { port, address, link } = await serve(t, base);
+  const evil = http.createServer((request, response) => {
+    response.setHeader('content-type', 'text/html');
+    response.end(`<iframe id="frame" src="${address}/"></iframe>`);
+  });
+  await new Promise((resolve) => { evil.listen(0, '127.0.0.1', resolve); });
+  t.after(() => evil.close());
+  const context = await browser.newContext();
+  t.after(() => context.close());
+  const page = await context.newPage();
+  const rebound = await page.goto(`http://evil.test:${port}/`);
+  assert.equal(rebound.status(), 421);
+  for (const attacker of [`http://127.0.0.1:${evil.address().port}/`, `http://evil.test:${evil.address().port}/`]) {
+    await page.goto(attacker);
+    const got = await page.evaluate(async (target) => {
+      const attempts = [
+        fetch(`${target}/api/sessions`),
+        fetch(`${target}/api/sessions`, { headers: { authorization: 'Bearer 0' } }),
+        fetch(`${target}/api/sign-in`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }),
+        fetch(`${target}/app.js`),
+      ];
+      attempts.push(fetch(`${target}/api/sessions`, { method: 'POST', mode: 'no-cors', body: '{"task":"x"}' }));
+      const settled = await Promise.allSettled(attempts);
+      let framed = 'nothing';
+      try { framed = document.getElementById('frame').contentDocument?.body?.textContent ?? 'nothing'; } catch { framed = 'nothing'; }
+      return [settled.map((one) => one.status), framed];
+    }, address);
+    assert.deepEqual(got, [Array(5).fill('rejected'), 'nothing']);
+  }
+  assert.equal(fs.existsSync(path.join(base, 'sessions')), false, 'no session was begun');
+  const own = await open(t, link);
+  await own.getByRole('heading', { name: 'New session' }).or(own.getByRole('heading', { name: 'Sessions' })).waitFor();
+});

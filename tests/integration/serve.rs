@@ -1,0 +1,579 @@
+//! Attacks on the page of `agent serve`, against the real server, and what it does for its own page.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::harness::{DEADLINE, agent, wait_until};
+
+/// A server in a base directory of its own, signed in.
+struct Server {
+    root: tempfile::TempDir,
+    child: Child,
+    port: u16,
+    link: String,
+    code: String,
+    token: String,
+}
+
+/// A header of a request that is left out or has another value.
+type OtherHeader<'a> = (&'static str, Option<&'a str>);
+
+/// An answer.
+struct Answer {
+    status: u16,
+    headers: String,
+    body: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    fn start() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("base")).unwrap();
+        Self::start_in(root, &[])
+    }
+
+    fn start_in(root: tempfile::TempDir, flags: &[&str]) -> Self {
+        let serve = ["serve", "--no-open", "--json", "--base", "."];
+        Self::launch(root, &[&serve[..], flags].concat())
+    }
+
+    fn launch(root: tempfile::TempDir, arguments: &[&str]) -> Self {
+        let base = root.path().join("base");
+        let mut child = agent(&base)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        // With a session that begins, its first events may stand before the address.
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let told = lines.map_while(Result::ok).find_map(|line| {
+            let told: Value = serde_json::from_str(&line).ok()?;
+            told["link"].is_string().then_some(told)
+        });
+        let told = told.expect("the address");
+        let address = told["address"].as_str().unwrap();
+        let port = address.rsplit(':').next().unwrap().parse().unwrap();
+        let link = told["link"].as_str().unwrap();
+        let code = link.split('#').nth(1).unwrap();
+        let code = code.split('/').next().unwrap().to_owned();
+        let mut server = Self {
+            root,
+            child,
+            port,
+            link: link.to_owned(),
+            code: code.clone(),
+            token: String::new(),
+        };
+        let answer = server.post("/api/sign-in", &json!({ "code": code }));
+        answer.json()["token"]
+            .as_str()
+            .unwrap()
+            .clone_into(&mut server.token);
+        server
+    }
+
+    fn base(&self) -> PathBuf {
+        self.root.path().join("base")
+    }
+
+    fn own_headers(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("Host", format!("127.0.0.1:{}", self.port)),
+            ("Origin", format!("http://127.0.0.1:{}", self.port)),
+            ("Sec-Fetch-Site", "same-origin".to_owned()),
+            ("Authorization", format!("Bearer {}", self.token)),
+            ("Content-Type", "application/json".to_owned()),
+        ]
+    }
+
+    /// A request with the headers of our own page, except for these.
+    fn request(&self, method: &str, path: &str, body: &str, other: &[OtherHeader<'_>]) -> Answer {
+        let mut headers = self.own_headers();
+        for (name, value) in other {
+            headers.retain(|(known, _)| known != name);
+            headers.extend(value.map(|value| (*name, value.to_owned())));
+        }
+        let mut text = format!(
+            "{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n",
+            body.len()
+        );
+        for (name, value) in headers {
+            text = text + name + ": " + &value + "\r\n";
+        }
+        self.raw(&format!("{text}\r\n{body}"))
+    }
+
+    fn raw(&self, text: &str) -> Answer {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        // A server that has seen enough answers and closes before all is sent.
+        let _ = stream.write_all(text.as_bytes());
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let status = head.split(' ').nth(1).and_then(|word| word.parse().ok());
+        Answer {
+            status: status.unwrap_or(0),
+            headers: head.to_ascii_lowercase(),
+            body: unchunked(head, body),
+        }
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.request("GET", path, "", &[])
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Answer {
+        self.request("POST", path, &body.to_string(), &[])
+    }
+
+    /// Begins a session and waits until its message is there.
+    fn begin(&self, task: &str) -> String {
+        let answer = self.post("/api/sessions", &json!({ "task": task }));
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let id = answer.json()["id"].as_str().unwrap().to_owned();
+        wait_until("the message", || !self.standing(&id)["message"].is_null());
+        id
+    }
+
+    fn standing(&self, id: &str) -> Value {
+        self.get(&format!("/api/sessions/{id}/standing")).json()
+    }
+
+    fn reply(&self, id: &str, round: u32, text: &str) -> Answer {
+        let text = format!("{text}\n[END {id}#{round}]\n");
+        let answer = self.post(
+            &format!("/api/sessions/{id}/reply"),
+            &json!({ "text": text }),
+        );
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer
+    }
+}
+
+fn unchunked(head: &str, body: &str) -> String {
+    if !head
+        .to_ascii_lowercase()
+        .contains("transfer-encoding: chunked")
+    {
+        return body.to_owned();
+    }
+    let mut rest = body;
+    let mut text = String::new();
+    while let Some((size, more)) = rest.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).unwrap_or(0);
+        if size == 0 || size > more.len() {
+            break;
+        }
+        text.push_str(&more[..size]);
+        rest = more[size..].trim_start_matches("\r\n");
+    }
+    text
+}
+
+#[test]
+fn only_our_own_page_gets_in() {
+    let server = Server::start();
+    let own = server.get("/api/sessions");
+    // Without a settings file there is no session yet, and that is told.
+    assert!([200, 409].contains(&own.status), "{}", own.body);
+    let port = server.port;
+    let attacks: [(&str, &[OtherHeader<'_>], u16); 9] = [
+        (
+            "a name that resolves to this machine",
+            &[("Host", Some(&format!("evil.test:{port}")))],
+            421,
+        ),
+        (
+            "another name of it",
+            &[("Host", Some(&format!("localhost:{port}")))],
+            421,
+        ),
+        (
+            "a foreign page",
+            &[("Origin", Some("http://evil.test"))],
+            403,
+        ),
+        ("a sandboxed frame", &[("Origin", Some("null"))], 403),
+        (
+            "a page at another port",
+            &[("Origin", Some(&format!("http://127.0.0.1:{}", port ^ 1)))],
+            403,
+        ),
+        (
+            "a page of the same site",
+            &[("Sec-Fetch-Site", Some("same-site"))],
+            403,
+        ),
+        ("no token", &[("Authorization", None)], 401),
+        (
+            "a wrong token",
+            &[("Authorization", Some(&format!("Bearer {}", "0".repeat(64))))],
+            401,
+        ),
+        (
+            "the code that was used",
+            &[("Authorization", Some(&format!("Bearer {}", server.code)))],
+            401,
+        ),
+    ];
+    for (what, headers, expected) in attacks {
+        for (method, path) in [("GET", "/api/sessions"), ("POST", "/api/sessions")] {
+            let answer = server.request(method, path, "{\"task\":\"x\"}", headers);
+            assert_eq!(answer.status, expected, "{what}: {method}");
+            assert!(!answer.headers.contains("access-control-allow"), "{what}");
+        }
+    }
+    let form = [("Content-Type", Some("application/x-www-form-urlencoded"))];
+    assert_eq!(
+        server
+            .request("POST", "/api/sessions", "task=x", &form)
+            .status,
+        415
+    );
+    assert_eq!(
+        server
+            .request("POST", "/api/sessions", "{}", &[("Origin", None)])
+            .status,
+        403
+    );
+    for method in ["PUT", "DELETE", "OPTIONS", "TRACE"] {
+        assert_eq!(
+            server.request(method, "/api/sessions", "", &[]).status,
+            405,
+            "{method}"
+        );
+    }
+    let again = server.post("/api/sign-in", &json!({ "code": server.code }));
+    assert_eq!(again.status, 401, "a code opens once");
+    assert!(
+        !server.base().join("sessions").exists()
+            || fs::read_dir(server.base().join("sessions"))
+                .unwrap()
+                .next()
+                .is_none()
+    );
+}
+
+#[test]
+fn every_answer_forbids_frames_scripts_and_copies_elsewhere() {
+    let server = Server::start();
+    let refused = server.request("GET", "/", "", &[("Host", Some("evil.test"))]);
+    for answer in [
+        server.get("/"),
+        server.get("/app.js"),
+        server.get("/nothing"),
+        server.get("/api/new"),
+        refused,
+    ] {
+        for header in [
+            "default-src 'none'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+            "x-frame-options: deny",
+            "x-content-type-options: nosniff",
+            "referrer-policy: no-referrer",
+            "cache-control: no-store",
+            "cross-origin-opener-policy: same-origin",
+            "cross-origin-resource-policy: same-origin",
+        ] {
+            assert!(
+                answer.headers.contains(header),
+                "{header}: {}",
+                answer.headers
+            );
+        }
+        assert!(!answer.headers.contains("set-cookie"));
+        assert!(!answer.headers.contains("unsafe-inline"));
+    }
+    let framed = [
+        ("Sec-Fetch-Site", Some("cross-site")),
+        ("Sec-Fetch-Dest", Some("iframe")),
+    ];
+    assert_eq!(server.request("GET", "/", "", &framed).status, 403);
+}
+
+#[test]
+fn paths_lead_nowhere_else() {
+    let server = Server::start();
+    server.begin("look");
+    fs::write(server.root.path().join("secret.txt"), "secret").unwrap();
+    for path in [
+        "/../secret.txt",
+        "/%2e%2e/secret.txt",
+        "//secret.txt",
+        "/api/sessions/..",
+        "/api/sessions/../../secret.txt",
+        "/api/sessions/..%2f..%2fsecret.txt",
+        "/api/sessions/%2e%2e%2f%2e%2e/standing",
+        "/api/sessions/ab12cd34/sent/..%2f1",
+        "/api/sessions/*",
+        "/api/sessions/ab12cd3%00",
+        "/api/sessions/ab12cd34/message/99999999999999999999",
+    ] {
+        let answer = server.get(path);
+        assert!(
+            (400..500).contains(&answer.status),
+            "{path}: {}",
+            answer.status
+        );
+        assert!(!answer.body.contains("secret\n"), "{path}");
+    }
+}
+
+#[test]
+fn too_much_and_too_slow_is_cut_off() {
+    let server = Server::start();
+    let long = "x".repeat(300 * 1024);
+    let answer = server.post("/api/sessions", &json!({ "task": long }));
+    assert_eq!(answer.status, 413);
+    // A length that is not true, and one that is not told.
+    let head = |more: &str| {
+        let headers = server.own_headers();
+        let headers: Vec<String> = headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}\r\n"))
+            .collect();
+        format!(
+            "POST /api/sessions HTTP/1.1\r\n{}{more}\r\n",
+            headers.concat()
+        )
+    };
+    let lie = server.raw(&head("Content-Length: 99999999999\r\n"));
+    assert_eq!(lie.status, 413);
+    let chunk = format!("{:x}\r\n{}\r\n", long.len(), long);
+    let chunked = server.raw(&format!(
+        "{}{chunk}0\r\n\r\n",
+        head("Transfer-Encoding: chunked\r\n")
+    ));
+    assert_eq!(chunked.status, 413);
+    let many = server.raw(&format!(
+        "GET / HTTP/1.1\r\n{}\r\n",
+        "X-A: b\r\n".repeat(100)
+    ));
+    assert_eq!(many.status, 431);
+    let wide = server.raw(&format!(
+        "GET / HTTP/1.1\r\nX-A: {}\r\n\r\n",
+        "b".repeat(100_000)
+    ));
+    assert_eq!(wide.status, 431);
+    // Half a request: the server hangs up, and serves others meanwhile.
+    let mut slow = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    slow.write_all(b"GET / HTTP/1.1\r\nHost: 127").unwrap();
+    slow.set_read_timeout(Some(Duration::from_secs(40)))
+        .unwrap();
+    assert_eq!(server.get("/").status, 200);
+    let since = Instant::now();
+    let mut rest = Vec::new();
+    let _ = slow.read_to_end(&mut rest);
+    assert!(
+        since.elapsed() < Duration::from_secs(35),
+        "{:?}",
+        since.elapsed()
+    );
+    // More connections than there are places: those that say nothing make room in time.
+    let _idle: Vec<TcpStream> = (0..80)
+        .map(|_| TcpStream::connect(("127.0.0.1", server.port)).unwrap())
+        .collect();
+    assert_eq!(server.get("/").status, 200);
+}
+
+#[test]
+fn a_decision_counts_only_for_what_was_shown() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("base")).unwrap();
+    let server = Server::start_in(root, &["--approval", "ask"]);
+    let id = server.begin("make a file");
+    server.reply(&id, 1, "[CREATE_FILE path=\"a.txt\"]\none\n[/CREATE_FILE]");
+    wait_until("the question", || {
+        !server.standing(&id)["questions"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    });
+    let question = server.standing(&id)["questions"][0].clone();
+    let decide = |key: &Value, hash: &Value, decision: &str| {
+        let body = json!({ "key": key, "hash": hash, "decision": decision });
+        server.post(&format!("/api/sessions/{id}/decide"), &body)
+    };
+    let (key, hash) = (&question["key"], &question["hash"]);
+    let forged = json!("0".repeat(64));
+    assert_eq!(decide(key, &forged, "yes").status, 409);
+    assert_eq!(decide(&json!("../../x"), hash, "yes").status, 409);
+    assert_eq!(decide(&json!("model"), hash, "yes").status, 409);
+    assert_eq!(
+        decide(key, hash, "edit").status,
+        400,
+        "an edit without a script"
+    );
+    assert_eq!(decide(key, hash, "sudo").status, 400);
+    assert!(!server.base().join("workspace/a.txt").exists());
+    assert_eq!(decide(key, hash, "yes").status, 200);
+    assert_eq!(
+        decide(key, hash, "no").status,
+        409,
+        "whoever is first decides"
+    );
+    wait_until("the file", || {
+        server.base().join("workspace/a.txt").exists()
+    });
+}
+
+#[test]
+fn nothing_is_loosened_from_the_page() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("base")).unwrap();
+    let server = Server::start_in(root, &["--approval", "ask"]);
+    let body = json!({ "task": "x", "approval": "auto" });
+    let answer = server.post("/api/sessions", &body);
+    assert_eq!(answer.status, 400, "{}", answer.body);
+    let unknown = json!({ "task": "x", "sandbox": "off", "flags": ["--sandbox", "off"] });
+    let answer = server.post("/api/sessions", &unknown);
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let id = answer.json()["id"].as_str().unwrap().to_owned();
+    let kept = fs::read_to_string(server.base().join(format!("sessions/{id}.json"))).unwrap();
+    let kept: Value = serde_json::from_str(&kept).unwrap();
+    assert_eq!(kept["permissions"]["Approval"], "ask", "{kept}");
+    assert_ne!(kept["permissions"]["Sandbox"], "off", "{kept}");
+}
+
+#[test]
+fn a_session_goes_from_new_to_done_and_back() {
+    let server = Server::start();
+    let id = server.begin("make a file");
+    let message = server.get(&format!("/api/sessions/{id}/message/1")).json();
+    assert!(message["text"].as_str().unwrap().contains(&id));
+    let own = server.post(
+        &format!("/api/sessions/{id}/reply"),
+        &json!({ "text": message["text"] }),
+    );
+    assert_eq!(own.status, 409, "our own message is no reply");
+    let doubtful = server.post(
+        &format!("/api/sessions/{id}/reply"),
+        &json!({ "text": "[CREATE_FILE path=\"b.txt\"]\nx\n[/CREATE_FILE]" }),
+    );
+    assert_eq!(doubtful.json()["isTaken"], false, "{}", doubtful.body);
+    let hostile = "<script>alert(1)</script> \u{202e}gnp \u{1b}[31m\n\n[CREATE_FILE path=\"a.txt\"]\none\n[/CREATE_FILE]\n[RUN_COMMAND]\ncat a.txt\n[/RUN_COMMAND]";
+    assert_eq!(server.reply(&id, 1, hostile).json()["isTaken"], true);
+    wait_until("the second round", || server.standing(&id)["round"] == 2);
+    wait_until("the second message", || {
+        !server.standing(&id)["message"].is_null()
+    });
+    let whole = server.get(&format!("/api/sessions/{id}")).json();
+    let rounds = whole["rounds"]["rounds"].to_string();
+    assert!(rounds.contains("<script>"), "as text: {rounds}");
+    assert!(
+        rounds.contains("\\\\u{202e}") && !rounds.contains('\u{202e}'),
+        "{rounds}"
+    );
+    let diff = server.get(&format!("/api/sessions/{id}/diff/1"));
+    assert!(diff.body.contains("+one"), "{}", diff.body);
+    let plan = server
+        .post(&format!("/api/sessions/{id}/reverse"), &json!({}))
+        .json();
+    assert!(plan["lines"].to_string().contains("a.txt"), "{plan}");
+    let forged = server.post(
+        &format!("/api/sessions/{id}/reverse"),
+        &json!({ "hash": "0" }),
+    );
+    assert_eq!(forged.status, 409);
+    let undone = server.post(
+        &format!("/api/sessions/{id}/reverse"),
+        &json!({ "hash": plan["hash"] }),
+    );
+    assert_eq!(undone.status, 200, "{}", undone.body);
+    assert!(!server.base().join("workspace/a.txt").exists());
+    server.reply(&id, 2, "[DONE]\nThat is all.\n[/DONE]");
+    wait_until("the end", || server.standing(&id)["isComplete"] == true);
+    let list = server.get("/api/sessions").json();
+    assert_eq!(list["sessions"][0]["state"], "done", "{list}");
+}
+
+#[test]
+fn a_stream_goes_on_where_it_was_left() {
+    let server = Server::start();
+    let id = server.begin("make a file");
+    let read = |last: u64| {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        let mut head =
+            format!("GET /api/sessions/{id}/events HTTP/1.1\r\nLast-Event-ID: {last}\r\n");
+        for (name, value) in server.own_headers() {
+            head = head + name + ": " + &value + "\r\n";
+        }
+        stream.write_all(format!("{head}\r\n").as_bytes()).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        BufReader::new(stream)
+    };
+    let numbers = |reader: &mut BufReader<TcpStream>, count: usize| {
+        let mut found = Vec::new();
+        let mut line = String::new();
+        while found.len() < count {
+            line.clear();
+            assert_ne!(reader.read_line(&mut line).unwrap(), 0, "the stream ended");
+            found.extend(
+                line.strip_prefix("id: ")
+                    .map(|id| id.trim().parse::<u64>().unwrap()),
+            );
+        }
+        found
+    };
+    let mut first = read(0);
+    assert_eq!(numbers(&mut first, 2), [1, 2]);
+    let last = server.get(&format!("/api/sessions/{id}")).json()["seq"]
+        .as_u64()
+        .unwrap();
+    let mut second = read(last);
+    let note = server.post(
+        &format!("/api/sessions/{id}/say"),
+        &json!({ "text": "hello" }),
+    );
+    assert_eq!(note.status, 200, "{}", note.body);
+    assert_eq!(numbers(&mut second, 1), [last + 1]);
+}
+
+#[test]
+fn a_new_session_opens_on_the_page() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("base")).unwrap();
+    let server = Server::launch(
+        root,
+        &["new", "--web", "--json", "--base", ".", "look around"],
+    );
+    let list = server.get("/api/sessions").json();
+    let id = list["sessions"][0]["id"].as_str().unwrap().to_owned();
+    assert!(
+        server.link.ends_with(&format!("/s/{id}")),
+        "{}",
+        server.link
+    );
+    assert_eq!(list["sessions"][0]["isRunning"], true);
+    assert_eq!(server.standing(&id)["loop"]["isHere"], true);
+    let stopped = server.post(&format!("/api/sessions/{id}/stop"), &json!({}));
+    assert_eq!(stopped.status, 200, "{}", stopped.body);
+    wait_until("the loop stops", || server.standing(&id)["loop"].is_null());
+    let resumed = server.post(&format!("/api/sessions/{id}/resume"), &json!({}));
+    assert_eq!(resumed.status, 200, "{}", resumed.body);
+    let twice = server.post(&format!("/api/sessions/{id}/resume"), &json!({}));
+    assert_eq!(twice.status, 409, "one loop at a time");
+}
