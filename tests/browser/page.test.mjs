@@ -249,9 +249,10 @@ test('a loop in a terminal is shown and steered', async (t) => {
   const page = await open(t, link);
   const find = async () => {
     await page.reload();
-    return page.getByRole('link', { name: /Work in a terminal/ }).isVisible();
+    const link = page.getByRole('link', { name: /Work in a terminal/ });
+    return link.waitFor({ timeout: 2_000 }).then(() => true, () => false);
   };
-  while (!await find()) await page.waitForTimeout(200);
+  while (!await find());
   await page.getByRole('link', { name: /Work in a terminal/ }).click();
   await turn(page, 1);
   await page.getByText('carries this session on; this page steers it').waitFor();
