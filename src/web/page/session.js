@@ -102,6 +102,9 @@ class SessionView {
       showTrouble(error);
     } finally {
       this.loading = false;
+      // The watcher tells of changes only: a button that stays in view must be looked at anew.
+      this.watcher.unobserve(this.earlier);
+      this.watcher.observe(this.earlier);
     }
   }
 
