@@ -178,7 +178,7 @@ pub struct Turn {
     pub from: Snapshot,
     /// The state to restore.
     pub to: Snapshot,
-    /// The same state with the paths that were excluded from it because it is unclear who changed
+    /// The state to restore before paths were excluded from it because it is unclear who changed
     /// them. They are restored if the person insists.
     pub original: Option<Snapshot>,
 }

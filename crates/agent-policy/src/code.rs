@@ -34,7 +34,7 @@ static PROGRAMS: [CodeProgram; 2] = [
     },
 ];
 
-/// What runs, reads or writes something in awk.
+/// Words of awk that run, read or write something else.
 static AWK_DOES_MORE: LazyLock<Regex> =
     LazyLock::new(|| compile(r"system|getline|ENVIRON|ARG|PROCINFO|[|>@\\]"));
 

@@ -1,4 +1,4 @@
-//! What happens in a session, as data: written to its event file, printed by `--json`, rendered by
+//! The events of a session, as data: written to its event file, printed by `--json`, rendered by
 //! front ends.
 //!
 //! An event has typed fields and no sentences of ours: whoever shows it finds the words. Texts of
@@ -31,7 +31,7 @@ pub struct Envelope {
     pub at: Timestamp,
     /// The session.
     pub session: SessionId,
-    /// What happened.
+    /// The event itself.
     #[serde(flatten)]
     pub event: Event,
 }
@@ -93,9 +93,9 @@ pub enum Event {
         secrets: Vec<KeptSecret>,
         doubts: usize,
     },
-    /// What becomes of the clipboard.
+    /// News of the clipboard.
     Clipboard(ClipboardNews),
-    /// What an API does with a message.
+    /// News of a request to an API.
     Api(ApiNews),
     /// Something is wrong with the inbox, or with a file in it.
     Inbox { message: String, hint: String },
@@ -209,7 +209,7 @@ pub enum Event {
     },
     /// Old records were removed, or could not be.
     Housekeeping(Housekeeping),
-    /// What a killed process left was settled.
+    /// A session was settled after its process had been killed.
     Recovery(Recovery),
     /// The files of the workspace could not be listed.
     Unlistable { problem: String },
@@ -386,14 +386,14 @@ pub enum Housekeeping {
         default: String,
         file: String,
     },
-    /// What the oldest undos had removed is gone.
+    /// The files that the oldest undos had removed were deleted for good.
     RemovedFilesGivenUp {
         undos: usize,
         limit_megabytes: u64,
     },
 }
 
-/// What was found and settled after a process was killed.
+/// A finding about a process that was killed, and how it was settled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     tag = "what",
@@ -426,13 +426,13 @@ pub enum Recovery {
         kept: Option<String>,
         problem: Option<String>,
     },
-    /// What a command made git run or obey was disabled.
+    /// Settings and files that a command made git run or obey were disabled.
     Disarmed { told: String },
     /// Files that changed around the time of the kill; undo leaves them as they are.
     Unclear { files: Bounded<String> },
 }
 
-/// What becomes of the clipboard.
+/// News of the clipboard: a message was copied, or a reply is there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     tag = "what",
@@ -463,7 +463,7 @@ pub enum ClipboardNews {
     TypedCounted,
 }
 
-/// What an API does with a message.
+/// The progress of a request to an API.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     tag = "what",

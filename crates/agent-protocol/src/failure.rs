@@ -1,4 +1,4 @@
-//! What follows when a step of a reply fails.
+//! The consequences of a failed step for the rest of its reply.
 
 crate::words! {
     /// The fate of the commands of a reply after one of its file changes failed.

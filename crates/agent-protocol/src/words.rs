@@ -9,7 +9,7 @@ pub struct UnknownWord {
 }
 
 impl UnknownWord {
-    /// What was written, and what could have been.
+    /// Reports a word that is none of the allowed ones.
     pub fn new(written: &str, allowed: &'static [&'static str]) -> Self {
         Self {
             written: written.to_owned(),

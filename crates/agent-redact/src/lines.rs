@@ -232,7 +232,7 @@ fn is_number_password(name: &str, value: &str) -> bool {
     value.len() >= SHORTEST && is_password && telling(name).is_some()
 }
 
-/// What says that a document is a Kubernetes secret.
+/// The lines that mark a document as a Kubernetes secret.
 pub(super) const MANIFESTS: [&str; 4] = [
     "kind: secret",
     "kind: \"secret\"",

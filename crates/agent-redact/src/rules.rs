@@ -27,13 +27,13 @@ pub(super) enum Anchor {
     File(&'static str),
 }
 
-/// What a value must look like.
+/// The requirements that a value must meet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Check {
     /// The least entropy per byte, in bits.
     pub(super) entropy: f64,
     pub(super) look: Look,
-    /// What makes the value a sample, a template or something public.
+    /// The reasons to take the value for a sample, a template or something public.
     pub(super) stops: &'static [Stop],
 }
 

@@ -23,7 +23,7 @@ pub fn kinds() -> Vec<&'static str> {
     kinds
 }
 
-/// What a keyword in the text leads to.
+/// The kind of match that a keyword in the text starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lead {
     Rule(usize),
@@ -159,7 +159,7 @@ pub(super) fn scan(text: &str, source: TextSource<'_>) -> Vec<SecretFinding> {
     hits.found
 }
 
-/// What the keywords of a text have led to so far.
+/// The findings that the keywords of a text have led to so far.
 struct Hits<'a> {
     text: &'a str,
     source: TextSource<'a>,

@@ -127,8 +127,8 @@ fn arguments(plan: &SandboxPlan, words: &[OsString]) -> Result<Vec<OsString>, St
     Ok(list.0)
 }
 
-/// Whether a cover lies beneath a hidden directory, in which nothing is left to be covered: `bwrap`
-/// would look for its place there.
+/// Returns true if an entry would cover something beneath a directory that is hidden already. There
+/// is nothing left to cover, and `bwrap` would fail to find the mount point.
 fn is_covered(layout: &super::Layout, path: &Path, what: &LayoutEntry) -> bool {
     let is_cover = |what: &LayoutEntry| {
         matches!(

@@ -6,8 +6,8 @@
 //! that could run a program, or lead git to another file, is disabled. The original is kept beside
 //! it.
 //!
-//! Whatever existed before a command stays unchanged, and no setting stays active unless it is
-//! known to be harmless. A path elsewhere that a repository leads to counts only if it led there
+//! Everything that existed before a command stays unchanged, and no setting stays active unless it
+//! is known to be harmless. A path elsewhere that a repository leads to counts only if it led there
 //! before. A new reference is itself disabled; otherwise a command could have other people's files
 //! disabled by referring to them.
 

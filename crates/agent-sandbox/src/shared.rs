@@ -6,9 +6,9 @@
 //! configuration git obeys when the person works there, and the configuration of editors and
 //! shells.
 //!
-//! Whatever was not searched is read-only. The walk is bounded in names and in time; a directory
-//! that it did not or could not search is read-only as a whole. If there are too many paths to
-//! mount one by one, their directories are mounted instead.
+//! Anything that was not searched is read-only. The walk is bounded in names and in time; a
+//! directory that it did not or could not search is read-only as a whole. If there are too many
+//! paths to mount one by one, their directories are mounted instead.
 
 mod walk;
 

@@ -1,4 +1,4 @@
-//! What chat pages, copies and models do to a reply, as functions of its text.
+//! The damage that chat pages, copying and models do to a reply, as functions of its text.
 
 /// A name and the damage itself.
 pub(crate) type TextDamage = (&'static str, fn(&str) -> String);

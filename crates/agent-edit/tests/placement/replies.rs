@@ -198,7 +198,7 @@ fn framed(commands: &str) -> String {
     format!("I change it.\n\n``````\n{commands}[END 1a2b3c4d#2]\n``````\n")
 }
 
-/// What became of a reply.
+/// The outcome of a reply.
 #[derive(Debug)]
 enum ReplyFate {
     Refused,

@@ -25,7 +25,7 @@ const TOKEN: Check = looks(2.0, Look::Any, SAMPLE);
 const DIGIT: Check = looks(2.0, Look::Digit, SAMPLE);
 /// A value at a place that says that it is a secret, if it looks like one.
 const PASSWORD: Check = looks(0.0, Look::Password, FILLED_IN);
-/// Whatever stands at a place where only passwords stand.
+/// Any value, at a place where only passwords occur.
 const CHOSEN: Check = looks(0.0, Look::Any, WRITTEN);
 /// A password at a place where words and paths stand too.
 const ODD: Check = looks(1.5, Look::Odd, READABLE);

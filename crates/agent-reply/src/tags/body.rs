@@ -11,7 +11,7 @@
 //!   comment: there only a pair goes, and only if it stands no deeper than the tag;
 //! - line numbers before every line that count up without a gap, in code only.
 //!
-//! Whatever goes is reported.
+//! Everything that is removed is reported.
 //!
 //! Which fences only wrap a body.
 //!

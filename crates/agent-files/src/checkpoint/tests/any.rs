@@ -1,4 +1,5 @@
-//! Whatever rounds do to a tree is undone and redone, and nothing of the person is lost.
+//! All changes of rounds to a tree can be undone and redone, and none of the person's files is
+//! lost.
 
 use proptest::prelude::*;
 
