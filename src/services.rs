@@ -1,5 +1,5 @@
-//! What a person can do with sessions, as functions: they take plain values, hold the round lock where
-//! that is needed, and return data.
+//! Everything that a person can do with sessions, as functions: they take plain values, hold the
+//! round lock where that is needed, and return data.
 //!
 //! Verbs, slash commands and other front ends parse what was typed, call a service and render what
 //! comes back. A service prints nothing and reads no argument list. Whoever calls is a [`Caller`]: its

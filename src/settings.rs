@@ -133,16 +133,16 @@ impl Default for Settings {
     }
 }
 
-/// What was set where, read and checked, but not yet decided.
+/// The layers of settings, read and checked, but not yet resolved.
 #[derive(Debug)]
 pub struct Layers {
     base: Base,
     file: Option<(SettingsFile, Layer)>,
     /// Environment and flags, the later ones stronger; these need no trust.
     above: Vec<Layer>,
-    /// What the session was told earlier; it can make things stricter only.
+    /// Flags that the session was given earlier; they can only make things stricter.
     kept: Vec<(&'static Key, Value)>,
-    /// What was in force when the session began; it can make things stricter only.
+    /// Values that were in force when the session began; they can only make things stricter.
     began_with: Vec<(&'static Key, Value)>,
 }
 
@@ -151,9 +151,9 @@ pub struct Layers {
 /// Displayed as the person should see it in a question: ``WorkspaceDir: `..` ``.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Untrusted {
-    /// What it sets.
+    /// The key that it sets.
     pub key: &'static str,
-    /// What it would set it to, as it stands in the file.
+    /// The value, as it stands in the file.
     pub value: String,
     /// The file.
     pub file: PathBuf,
@@ -170,16 +170,16 @@ pub struct Loaded {
     pub origins: BTreeMap<&'static str, Origin>,
     /// The directories, absolute.
     pub paths: Paths,
-    /// What was left out, because nobody has trusted the file.
+    /// Values that were left out, because nobody has trusted the file.
     pub untrusted: Vec<Untrusted>,
-    /// What the person should know, with what to do about it.
+    /// Notices for the person, each with a remedy.
     pub notices: Vec<String>,
     /// The rules of the session that hold besides those of the settings, by key.
     pub further_rules: BTreeMap<&'static str, Vec<Rule>>,
-    /// What the session was told earlier and what does not hold now, because it permits more: the
-    /// flags that say it again.
+    /// Flags that the session was given earlier and that no longer hold, because they permit more.
+    /// They count if they are given again.
     pub not_kept: Vec<String>,
-    /// What the settings permit by now and the session did not begin with: the flags that say it.
+    /// Flags for what the settings permit by now and the session did not begin with.
     pub held_back: Vec<String>,
 }
 
@@ -277,8 +277,8 @@ impl Layers {
 
     /// Decides what holds.
     ///
-    /// What loosens in a file that is not trusted is left out with a notice; a directory outside of
-    /// the base is an error, because working in another one would surprise more.
+    /// Loosening values of a file that is not trusted are left out with a notice. A directory
+    /// outside of the base is an error, because working in another one would surprise more.
     pub fn settle(mut self, trust: &Trust) -> Result<Loaded> {
         let personal = self.leave_out_personal();
         let untrusted = self.untrusted(trust);

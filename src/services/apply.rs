@@ -29,7 +29,7 @@ pub struct PreparedReply {
     mark: String,
 }
 
-/// What came of the steps.
+/// The results of applying a reply.
 #[derive(Debug)]
 pub struct AppliedReply {
     /// A result for each step that was reached.

@@ -4,7 +4,7 @@ use super::{Caller, open};
 use crate::error::{Error, Result};
 use crate::protocol::Outcome;
 
-/// What came of the check.
+/// The result of running the check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckRun {
     /// The command.

@@ -1,4 +1,4 @@
-//! What was said by flag for a session: it holds in later calls too, until a flag says otherwise.
+//! Flags that were given for a session: they hold in later calls too, until a flag says otherwise.
 //!
 //! A kept check or chat is as strong as the flag it came from. A kept check runs without a question,
 //! and a kept workspace may lie anywhere, so both count only if this person gave them for these
@@ -21,10 +21,10 @@ const APPROVAL: &str = "Approval";
 const API: &str = "Api";
 const WORKSPACE_FLAG: &str = "--workspace";
 
-/// What is kept besides the check.
+/// Settings that are kept together with the check.
 const OF_THE_CHECK: [&str; 2] = ["CheckTimeoutSeconds", "StopWhenCheckPasses"];
 
-/// What is kept besides the chat, until another one is named.
+/// Settings that are kept together with the chat, until another one is named.
 const OF_THE_CHAT: [&str; 5] = [
     "KeepsContext",
     "MaxOutboxChars",
@@ -33,7 +33,7 @@ const OF_THE_CHAT: [&str; 5] = [
     "Attach",
 ];
 
-/// What is kept besides the API, until another one is named.
+/// Settings that are kept together with the API, until another one is named.
 const OF_THE_API: [&str; 7] = [
     "Model",
     "ApiUrl",
@@ -44,7 +44,7 @@ const OF_THE_API: [&str; 7] = [
     "Reasoning",
 ];
 
-/// What holds for a session: what the flags say, else what was kept.
+/// Resolves the choices of a session: the flags of this call, else the kept ones.
 pub(super) fn chosen(flags: &GivenFlags, kept: &Choices) -> Choices {
     let given = |name: &str| {
         let key = Key::named(name)?;
@@ -74,7 +74,7 @@ pub(super) fn chosen(flags: &GivenFlags, kept: &Choices) -> Choices {
     choices
 }
 
-/// Whether a setting decides how much is permitted, and a session keeps it where that is less.
+/// Returns true if a setting decides how much is permitted; a session keeps the stricter value.
 fn decides_how_much(key: &Key) -> bool {
     let has_order = !matches!(
         key.loosens,
@@ -83,7 +83,7 @@ fn decides_how_much(key: &Key) -> bool {
     has_order && ![CHECK, API].contains(&key.name) && !OF_THE_API.contains(&key.name)
 }
 
-/// What a session keeps of a flag of now and one that it was given earlier.
+/// Picks the stricter of a flag given now and one given earlier.
 fn stricter(key: &Key, given: Option<&str>, kept: Option<&str>) -> Option<String> {
     // How far a session is with its plan is kept apart, and what holds for the work after it stays.
     let is_plan = |value: &str| key.name == APPROVAL && value.parse() == Ok(Approval::Plan);

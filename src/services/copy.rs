@@ -37,7 +37,7 @@ pub enum WhichPart {
     Whole,
 }
 
-/// What came of waiting for the person to be ready for the next part.
+/// The outcome of waiting until the person is ready for the next part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextPart {
     /// They are.

@@ -17,7 +17,7 @@ use crate::watch::Doorbell;
 const TASK: &str =
     "Write a script `count.sh` that prints how many lines each .txt file has, and test it.";
 
-/// What the chat says, round by round; the end mark is added.
+/// The replies of the scripted chat, round by round; the end mark is added.
 const REPLIES: [&str; 3] = [
     include_str!("demo/reply1.md"),
     include_str!("demo/reply2.md"),

@@ -1,4 +1,4 @@
-//! What a round changed, whoever changed it.
+//! The changes of a round, whoever made them.
 
 use std::path::{Path, PathBuf};
 

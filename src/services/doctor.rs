@@ -28,11 +28,11 @@ pub enum Health {
 /// One line of the report.
 #[derive(Debug, serde::Serialize)]
 pub struct Finding {
-    /// Whether all is well.
+    /// The verdict.
     pub health: Health,
-    /// What was found.
+    /// The finding, in words.
     pub what: String,
-    /// What to do about it; empty if all is well.
+    /// The remedy; empty if all is well.
     pub remedy: String,
 }
 

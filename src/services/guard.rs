@@ -215,8 +215,8 @@ pub(super) fn own_paths(loaded: &Loaded, workspace: &Path) -> Vec<RelPath> {
     inside.flatten().collect()
 }
 
-/// What git runs or obeys in the workspace because the configuration of the repository, or of the
-/// person, names it.
+/// Paths in the workspace that git runs or obeys because the configuration of the repository, or
+/// the person's own, names them.
 fn obeyed_by_git(workspace: &Path) -> Vec<RelPath> {
     let home = std::env::home_dir().unwrap_or_default();
     let led = ConfiguredPaths::in_workspace(workspace, &home);
@@ -257,7 +257,7 @@ fn relative_to(workspace: &Path, path: &Path) -> Option<RelPath> {
     RelPath::parse(path.strip_prefix(workspace).ok()?.to_str()?).ok()
 }
 
-/// What checkpoints look at: all but our own folders and settings.
+/// The scope of checkpoints: everything but our own folders and settings.
 pub(super) fn covered(loaded: &Loaded, workspace: &Path) -> CheckpointLimits {
     let mut covered = CheckpointLimits {
         max_file_bytes: loaded.settings.max_undo_file_bytes,
@@ -291,7 +291,7 @@ struct Tested {
     strength: Strength,
 }
 
-/// What a live test depends on.
+/// The circumstances under which the result of a live test stays valid.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Circumstances {
     boot: String,
@@ -381,8 +381,8 @@ mod tests {
         }
     }
 
-    /// What is known of a workspace if this is remembered; this program has no supervisor, so a
-    /// test that is made now fails.
+    /// Checks whether a remembered test is used. This program has no supervisor, so a test that is
+    /// made now fails.
     #[track_caller]
     fn case(tested: &Tested, is_used: bool) {
         let (state, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -17,7 +17,7 @@ pub struct SessionList {
 /// A session of the list.
 #[derive(Debug)]
 pub struct ListedSession {
-    /// What it is about, and how far it is.
+    /// The task, and how far it is.
     pub summary: Summary,
     /// True if a loop works on it now.
     pub is_running: bool,

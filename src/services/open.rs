@@ -28,7 +28,7 @@ use crate::settings::{
 };
 use crate::workspace::Workspace;
 
-/// What happens in a directory where `agent` was never used.
+/// How to open a directory in which `agent` was never used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstRun {
     /// The person decides where to work, and it is set up.
@@ -39,7 +39,8 @@ pub enum FirstRun {
     Look,
 }
 
-/// What to say before the model works in a place that holds all that a person has.
+/// Returns a warning if the directory is the root of the file system, the person's home, or a
+/// parent of it.
 pub fn warning(directory: &Path) -> Option<String> {
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     let directory = real(directory)?;
@@ -229,7 +230,7 @@ pub(super) fn another(caller: &Caller, directory: &Path, agent: &Agent) -> Resul
     Ok(fork)
 }
 
-/// What the settings want of the couriers.
+/// The person's wishes for the couriers, from the settings.
 pub fn wishes(settings: &Settings, trust: &Trust) -> Wishes {
     Wishes {
         clipboard: settings.clipboard,
@@ -248,7 +249,7 @@ fn memory(state: Option<&Path>) -> Option<std::path::PathBuf> {
     Some(state?.join("clipboard"))
 }
 
-/// Whether that chat knows in one message what the ones before said.
+/// Returns true if the chat remembers earlier messages.
 fn keeps_context(settings: &Settings) -> bool {
     match settings.keeps_context {
         // The whole conversation is sent again with each message.
@@ -331,7 +332,7 @@ fn api_carriage(settings: &Settings) -> Carriage {
 /// The most characters of a message to an API: more context makes answers slower and dearer.
 const API_CHARACTERS: usize = 200_000;
 
-/// What decides whether the work is good, if it is set.
+/// The check command, if one is set.
 fn check(settings: &Settings) -> Option<Check> {
     let is_set = !settings.check_command.is_empty();
     is_set.then(|| Check {
@@ -341,7 +342,7 @@ fn check(settings: &Settings) -> Option<Check> {
     })
 }
 
-/// What looks for secrets in messages, unless the person switched it off.
+/// The scanner for secrets, unless the person switched it off.
 fn secrets(settings: &Settings) -> Option<Scanner> {
     let is_on = settings.secrets == Secrets::On;
     is_on.then(|| Scanner::new(settings.allow_secrets.clone()))

@@ -12,7 +12,7 @@ use crate::settings::{Base, Found, quoted};
 pub struct PromptList {
     /// Each template, with true if it may be used without showing it.
     pub prompts: Vec<(Prompt, bool)>,
-    /// What is wrong with files that are none.
+    /// The problems with files that are no valid templates.
     pub troubles: Vec<Error>,
     /// Where they are looked for.
     pub places: Vec<std::path::PathBuf>,

@@ -27,7 +27,7 @@ use crate::settings::ClipboardUse;
 /// The most characters of a further instruction.
 const MAX_INSTRUCTION: usize = 4_000;
 
-/// What the person adds to a message up front.
+/// Files and differences that the person adds to a message up front.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContextRequest {
     /// Files, directories and patterns, relative to where the person stands or to the workspace.
@@ -50,7 +50,7 @@ impl ContextRequest {
 /// A session that only this process carries on, until the value is dropped.
 #[derive(Debug)]
 pub struct HeldSession {
-    /// What it was opened with.
+    /// The opened base, with its engine and settings.
     pub opened: OpenedBase,
     session: Session,
     lock: LoopLock,

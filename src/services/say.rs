@@ -6,12 +6,12 @@ use crate::error::Result;
 use crate::protocol::{Event, QuestionKind};
 use crate::session::{Session, Source};
 
-/// What becomes of the person's words.
+/// The use that was made of the person's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SaidOutcome {
     /// They answer the model's question.
     Answer {
-        /// What the model asked.
+        /// The model's question.
         question: String,
     },
     /// They go to the model with the next message.

@@ -36,9 +36,9 @@ pub struct SessionStanding {
     pub is_taken: bool,
     /// The name of a file in the inbox that a loop would take.
     pub reply_in_inbox: Option<String>,
-    /// What waits for a decision.
+    /// The open questions.
     pub questions: Vec<Question>,
-    /// What the model asks and what nobody has answered.
+    /// The model's question that nobody has answered yet.
     pub model_question: Option<String>,
     /// How many notes go with the next message.
     pub notes: usize,

@@ -23,14 +23,14 @@ pub const FILE_NAME: &str = "appsettings.json";
 /// The directory inside a project that is worked on in place.
 pub const DIRECTORY_NAME: &str = ".agent";
 
-/// What a new base directory starts with. It sets nothing: a value that is written down stays
+/// The settings file of a new base directory. It sets nothing: a value that is written down stays
 /// when the default changes.
 const NEW_FILE: &str = include_str!("../../appsettings.json");
 /// The setting that names the workspace.
 const WORKSPACE: &str = "WorkspaceDir";
 const IN_PLACE_WORKSPACE: &str = "..";
 const IN_PLACE_FILE: &str = "{\n  \"Agent\": {\n    \"WorkspaceDir\": \"..\"\n  }\n}\n";
-/// What file managers leave in a directory that a person calls empty.
+/// Files that file managers leave in a directory that a person calls empty.
 const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
 
 /// The directory that everything else is relative to.
@@ -42,7 +42,7 @@ pub struct Base {
     pub settings_file: Option<PathBuf>,
 }
 
-/// What the search for a base directory told.
+/// The result of the search for a base directory.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {
     /// Here it is.

@@ -1,4 +1,4 @@
-//! What the chats take: how long a message may be, and what they do with a longer one.
+//! The limits of the chats: how long a message may be, and what they do with a longer one.
 //!
 //! The numbers stand in `chats.json`, each with its source and the month in which it was checked:
 //! vendors change them without a word, so they are meant to be corrected there. Whoever knows
@@ -28,11 +28,11 @@ static CHATS: LazyLock<Vec<Chat>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("chats.json")).expect("a test reads the same text")
 });
 
-/// What is known of a chat.
+/// The known facts about a chat.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Chat {
-    /// What the setting `Chat` calls it.
+    /// The name by which the setting `Chat` refers to it.
     pub name: String,
     /// The most characters of one message.
     pub max_characters: usize,
@@ -44,10 +44,10 @@ pub struct Chat {
     pub max_attachment: Option<Attachment>,
     /// Above how many characters it makes an attachment of a paste by itself.
     pub attaches_above: Option<usize>,
-    /// Whether it knows in one message what the ones before said.
+    /// True if it remembers earlier messages.
     #[serde(default = "keeps")]
     pub keeps_context: bool,
-    /// What is best if a message is too long for it.
+    /// The best way to send a message that is too long for it.
     pub when_too_long: WhenTooLong,
     /// Where the numbers come from.
     pub source: String,
@@ -71,14 +71,14 @@ fn keeps() -> bool {
 }
 
 words! {
-    /// Whether every message must tell all that the ones before told.
+    /// The chat's memory of earlier messages. Without it, every message repeats them.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum KeepsContext {
-        /// As is known of the chat.
+        /// As known for this chat.
         Auto = "auto",
-        /// It need not.
+        /// It remembers them.
         On = "on",
-        /// It must.
+        /// It does not.
         Off = "off",
     }
 }
@@ -94,7 +94,7 @@ pub enum WhenTooLong {
 }
 
 words! {
-    /// Whether messages go as a file beside a short message.
+    /// When to send a message as a file beside a short one.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Attach {
         /// If they are too long to be pasted and the chat is better at files than at parts.
@@ -117,10 +117,10 @@ impl Chat {
         CHATS.iter().find(|chat| chat.name == name)
     }
 
-    /// What it remembers where a message may have so many tokens; the largest number tells nothing.
+    /// The chat's memory, given the most tokens of one message (`usize::MAX` if that is unknown).
     ///
-    /// Whoever says that one message may have more than what is known of the whole has another chat
-    /// of that name, and nothing is known of what it remembers.
+    /// A limit for one message that exceeds the known memory means that the person's chat differs
+    /// from the one we know, so its memory is unknown.
     pub fn memory(&self, message_tokens: usize) -> Memory {
         let is_other = |all: usize| message_tokens != usize::MAX && message_tokens >= all;
         Memory {

@@ -15,8 +15,8 @@ const PREFIX: &str = "Agent__";
 
 /// The environment of this process, for `load`.
 ///
-/// What is not Unicode is handed on with replacement characters: a panic over a foreign variable,
-/// as `std::env::vars` has it, helps nobody.
+/// Variables that are not Unicode get replacement characters. `std::env::vars` would panic over
+/// them, even if they have nothing to do with us.
 pub fn process_environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().map(|(name, value)| {
         (

@@ -7,7 +7,7 @@ use super::keys::Key;
 /// Settings that belong together.
 #[derive(Debug)]
 pub struct Group {
-    /// What they are about.
+    /// The subject of the group.
     pub title: &'static str,
     names: &'static [&'static str],
 }

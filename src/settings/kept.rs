@@ -1,4 +1,4 @@
-//! What a session was told earlier, laid over the settings of now.
+//! Flags that a session was given earlier, laid over the present settings.
 //!
 //! It can only make things stricter: a flag of now wins over it, and where the settings say
 //! something too, the stricter of both holds. What would permit more is left out and told.

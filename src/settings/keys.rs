@@ -29,11 +29,11 @@ pub struct Key {
     pub name: &'static str,
     /// The flag that sets it, with its dashes.
     pub flag: &'static str,
-    /// What holds if nobody sets it.
+    /// The value if nobody sets it.
     pub default: Value,
-    /// What may be written.
+    /// The values that it takes.
     pub shape: Shape,
-    /// What it does, in one line of Markdown.
+    /// Its purpose, in one line of Markdown.
     pub meaning: &'static str,
     /// Which values permit more than others, and need a trusted file.
     pub loosens: Loosens,
@@ -569,7 +569,7 @@ impl Key {
         format!("the settings are: {}", names.join(", "))
     }
 
-    /// What may be written for it, in words.
+    /// Describes the allowed values in words.
     pub fn may_be(&self) -> String {
         match &self.shape {
             Shape::Directory => "a directory".to_owned(),

@@ -1,6 +1,6 @@
 //! One source of settings: values that are checked already, and where they came from.
 //!
-//! Whatever is in a layer has a known key and a value that fits it; who makes a layer has told the
+//! Every entry of a layer has a known key and a value that fits it; who makes a layer has told the
 //! person about everything else. Figment puts the layers on top of each other.
 
 use std::borrow::Cow;
@@ -22,7 +22,7 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    /// What holds if nobody says otherwise.
+    /// The layer of the defaults.
     pub(super) fn defaults() -> Self {
         Self {
             origin: Origin::Default,
@@ -54,7 +54,7 @@ impl Provider for Layer {
     }
 }
 
-/// What the command line sets.
+/// The values that the command line sets.
 ///
 /// A relative directory counts from where the person stands, not from the base directory as it
 /// does in the file.
@@ -77,8 +77,8 @@ impl Overrides {
         }
     }
 
-    /// The same with a flag that the session was given earlier: it counts where it is stricter than
-    /// the settings and no flag of now says otherwise.
+    /// Adds a flag that the session was given earlier. It counts where it is stricter than the
+    /// settings and no flag given now says otherwise.
     #[must_use]
     pub fn keeping(mut self, flag: &str, value: &str) -> Self {
         self.kept.push((flag.to_owned(), value.to_owned()));
@@ -93,7 +93,7 @@ impl Overrides {
         self
     }
 
-    /// The same with this flag (`--max-rounds`), if it was given.
+    /// Adds this flag (`--max-rounds`), if it was given.
     #[must_use]
     pub fn with(mut self, flag: &str, value: Option<impl ToString>) -> Self {
         if let Some(value) = value {
@@ -110,12 +110,12 @@ impl Overrides {
             .collect()
     }
 
-    /// What the session was given earlier.
+    /// The values that the session was given earlier.
     pub(super) fn kept(&self) -> Result<Vec<(&'static Key, Value)>> {
         self.values_of(&self.kept)
     }
 
-    /// What was in force when the session began.
+    /// The values that were in force when the session began.
     pub(super) fn began_with(&self) -> Result<Vec<(&'static Key, Value)>> {
         self.values_of(&self.began_with)
     }

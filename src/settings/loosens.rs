@@ -1,4 +1,5 @@
-//! What a setting lets loose, and which of two values of it permits less.
+//! The strictness of settings: which values permit more than the default, and which of two values
+//! permits less.
 //!
 //! A project's file may tighten as it likes, and a session keeps what it was told to be strict
 //! about; both need to know which way of a setting is the strict one.
@@ -28,7 +29,7 @@ pub enum Loosens {
 }
 
 impl Key {
-    /// Whether some value of it needs trust.
+    /// Returns true if some value of it needs trust.
     pub fn can_loosen(&self) -> bool {
         match self.loosens {
             Loosens::Never | Loosens::Adds | Loosens::Limit | Loosens::Personal => false,
@@ -45,7 +46,8 @@ impl Key {
         }
     }
 
-    /// Whether this value permits more than the default; of a directory somebody else must say it.
+    /// Returns true if this value permits more than the default. For directories, the caller
+    /// decides.
     pub(super) fn is_beyond_default(&self, value: &Value) -> bool {
         match self.loosens {
             Loosens::Never
@@ -58,8 +60,8 @@ impl Key {
         }
     }
 
-    /// Whether the first of two values permits no more than the second; never if they cannot be
-    /// compared.
+    /// Returns true if the first of two values permits no more than the second; never if they
+    /// cannot be compared.
     pub fn is_as_strict(&self, one: &Value, other: &Value) -> bool {
         match (self.loosens, one, other) {
             (Loosens::Later, ..) => self.rank(one) <= self.rank(other),
@@ -92,7 +94,7 @@ impl Key {
         items.join(self.separator())
     }
 
-    /// What two lists of permissions have in common.
+    /// The intersection of two lists of permissions.
     pub(super) fn in_both(&self, one: &Value, other: &Value) -> Value {
         let (one, other) = (one.to_string(), other.to_string());
         let others: Vec<&str> = self.items(&other).collect();

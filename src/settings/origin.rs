@@ -24,12 +24,12 @@ pub enum Origin {
     Environment(String),
     /// This flag of the command line, with its dashes.
     Flag(&'static str),
-    /// What the session was told earlier, where that is stricter.
+    /// A flag that the session was given earlier, where it is stricter.
     Session,
 }
 
 impl Origin {
-    /// What figment is told about a layer.
+    /// Describes a layer to figment.
     pub(super) fn metadata(&self) -> Metadata {
         match self {
             Self::Default => Metadata::named(DEFAULT),
@@ -42,7 +42,7 @@ impl Origin {
         }
     }
 
-    /// The same back from figment, for a value of this key.
+    /// Reads the origin of this key's value back from figment.
     pub(super) fn of(key: &Key, metadata: Option<&Metadata>) -> Self {
         let Some(metadata) = metadata else {
             return Self::Default;

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 /// The directories in use, absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paths {
-    /// What the model works on.
+    /// The files that the model works on.
     pub workspace: PathBuf,
     /// Where replies arrive.
     pub inbox: PathBuf,
@@ -143,7 +143,7 @@ pub fn placed(base: &Path, directory: &str) -> PathBuf {
     resolved(&tidy(&base.join(directory)))
 }
 
-/// Whether a directory of the settings lies outside of the base directory.
+/// Returns true if a directory of the settings lies outside of the base directory.
 pub(super) fn leads_out(base: &Path, directory: &str) -> bool {
     !tidy(&base.join(directory)).starts_with(base)
 }

@@ -1,4 +1,4 @@
-//! What holds about loading as a whole.
+//! Tests of loading as a whole.
 
 use crate::protocol::Housekeeping;
 use std::borrow::Cow;

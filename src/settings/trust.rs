@@ -69,7 +69,7 @@ impl Trust {
         self.directory.as_deref()
     }
 
-    /// Whether the file, as it stands on the disk now, was trusted.
+    /// Returns true if the file, as it is on the disk now, was trusted.
     pub fn is_trusted(&self, file: &Path) -> bool {
         matches!(read(file), Ok(Some(content)) if self.holds(file, &content))
     }
@@ -81,13 +81,13 @@ impl Trust {
         self.remember(file, &content)
     }
 
-    /// Whether this content at this path was trusted.
+    /// Returns true if this content at this path was trusted.
     pub fn holds(&self, file: &Path, content: &[u8]) -> bool {
         self.record(TRUSTED, file, content)
             .is_some_and(|record| record.is_file())
     }
 
-    /// Whether the person said no to this content at this path.
+    /// Returns true if the person declined this content at this path.
     pub fn is_declined(&self, file: &Path, content: &[u8]) -> bool {
         self.record(DECLINED, file, content)
             .is_some_and(|record| record.is_file())

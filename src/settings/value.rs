@@ -19,7 +19,7 @@ const LONGEST_PATH: usize = 4096;
 /// The longest list of words that is accepted, in bytes.
 const LONGEST_LIST: usize = 64 * 1024;
 
-/// What a setting may hold.
+/// The kind of value that a setting takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
     /// A directory, absolute or relative to the base directory.
@@ -131,7 +131,7 @@ impl Shape {
     }
 }
 
-/// What stands between two paths of a list.
+/// The separator of the paths in a list.
 pub(super) const PATH_SEPARATOR: &str = if cfg!(windows) { ";" } else { ":" };
 
 fn read_words(text: &str, words: &[&'static str]) -> Option<Value> {

@@ -1,4 +1,4 @@
-//! What the machine can do: the sandbox, programs, watching, the clipboard.
+//! Findings about the machine: the sandbox, programs, watching, the clipboard.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::sandbox::{self, Backend, SandboxMode, Strength};
 use crate::settings::{Base, Loaded};
 use crate::watch::Doorbell;
 
-/// What the settings say about the sandbox.
+/// The sandbox that the settings ask for.
 pub(super) struct WantedSandbox {
     sandbox: SandboxMode,
     backend: Option<Backend>,
@@ -17,7 +17,7 @@ pub(super) struct WantedSandbox {
 }
 
 impl WantedSandbox {
-    /// What is wanted by settings that could be read; else what holds without any.
+    /// Takes the wishes from the settings, or the defaults if they could not be read.
     pub(super) fn by(settings: Option<(Base, Loaded)>) -> Self {
         let Some((base, loaded)) = settings else {
             return Self {
@@ -140,7 +140,7 @@ fn program(name: &str, remedy: &str) -> Finding {
     }
 }
 
-/// Whether the system tells of new files at once.
+/// Checks that the system reports new files at once.
 fn watching() -> Finding {
     let tried = crate::fs::temporary_directory("agent-watch-")
         .map(|directory| Doorbell::rings(directory.path()));

@@ -1,4 +1,4 @@
-//! What this place is like: the base directory, its settings, its disk, and what is remembered.
+//! Findings about this place: the base directory, its settings, its disk, and what is remembered.
 
 use std::path::Path;
 
@@ -74,7 +74,7 @@ fn in_force(loaded: &Loaded) -> Vec<Finding> {
     findings
 }
 
-/// Whether what must be written can be.
+/// Checks that the directories of `agent` can be written to.
 fn folders(base: &Base, loaded: &Loaded) -> Vec<Finding> {
     let paths = &loaded.paths;
     let all = [
@@ -111,7 +111,7 @@ fn room(directory: &Path) -> Option<Finding> {
     })
 }
 
-/// Whether answers that hold for longer can be remembered.
+/// Checks that lasting answers (trust, rules) can be remembered.
 fn memory(directory: Option<&Path>) -> Option<Finding> {
     let Some(directory) = directory else {
         return Some(Finding::warning(

@@ -15,9 +15,9 @@ use crate::settings::{Paths, Settings};
 /// Everything that a session needs.
 #[derive(Debug)]
 pub struct OpenedBase {
-    /// What works on it.
+    /// The engine.
     pub(in super::super) agent: Agent,
-    /// What the person wants of the couriers.
+    /// The person's wishes for the couriers.
     pub wishes: Wishes,
     /// The settings in force.
     pub(in super::super) settings: Settings,

@@ -1,4 +1,4 @@
-//! What holds about finding and making a base directory.
+//! Tests of finding and making a base directory.
 
 use super::*;
 use crate::settings::{Overrides, load};
