@@ -54,7 +54,7 @@ use self::verb::Verb;
 use crate::error::{Error, Kind, Result};
 use crate::ui::{Form, Ui, Volume};
 
-/// What was typed; how it is read is told by `help`.
+/// The parsed command line; `help` says how it is read.
 #[derive(Debug)]
 struct Cli {
     common: Common,

@@ -56,7 +56,7 @@ use crate::protocol::{ApiNews, EVENT_SCHEMA, Envelope, Event, EventSink};
 pub enum Volume {
     /// Only what needs the person, and errors.
     Quiet,
-    /// What a person wants to follow.
+    /// The usual amount: everything a person wants to follow.
     #[default]
     Normal,
     /// Details too.
@@ -131,7 +131,7 @@ impl Ui {
         self.terminal.has_prompt()
     }
 
-    /// The same, with another answer to whether the person can be waited for.
+    /// Sets whether the person can be waited for.
     #[must_use]
     pub fn with_input(mut self, input: Input) -> Self {
         self.input = input;
@@ -149,12 +149,12 @@ impl Ui {
         }
     }
 
-    /// Whether the person can be waited for.
+    /// Tells whether the person can be waited for.
     pub fn input(&self) -> Input {
         self.input
     }
 
-    /// Whether a person sits at a terminal and can be asked.
+    /// Returns true if a person sits at a terminal and can be asked.
     pub fn is_interactive(&self) -> bool {
         self.input == Input::Wait
             && self.form == Form::Lines
@@ -162,7 +162,7 @@ impl Ui {
             && io::stderr().is_terminal()
     }
 
-    /// Whether there is a terminal to which a sequence can be sent.
+    /// Returns true if there is a terminal that understands escape sequences.
     pub fn has_terminal(&self) -> bool {
         self.form == Form::Lines
             && (io::stderr().is_terminal() || io::stdout().is_terminal())

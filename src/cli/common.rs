@@ -1,4 +1,4 @@
-//! What verbs share: the options of every command, from which a call of a service is made.
+//! The options that all commands share, from which the caller of a service is made.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

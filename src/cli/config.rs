@@ -49,7 +49,7 @@ pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What holds for messages, and where that comes from.
+/// The limits for messages, and where they come from.
 fn about_chat(settings: &Settings) -> String {
     let (chat, carriage) = (settings.chat, open::carriage(settings));
     let Limit { characters, tokens } = carriage.limit;

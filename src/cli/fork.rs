@@ -31,7 +31,7 @@ pub(super) struct Fork {
     /// The session: its ID, the first few digits of it, or `latest`
     #[arg(value_name = "ID")]
     id: String,
-    /// What the model should do there, in addition to the task; the words are joined
+    /// An instruction for the model, in addition to the task; the words are joined
     #[arg(value_name = "INSTRUCTION")]
     instruction: Vec<String>,
     /// Fork after this round, 0 for the beginning; by default the latest one
@@ -48,7 +48,7 @@ pub(super) struct Fork {
     yes: bool,
 }
 
-/// What was made, as `--json` prints it.
+/// The new session, as `--json` prints it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Row<'a> {

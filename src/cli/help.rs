@@ -1,7 +1,7 @@
 //! `agent help`: a command, a topic or a setting, explained.
 //!
-//! What a command takes is told by clap, from the doc comments of the verbs; `grammar` gives that
-//! its form. Topics are made from what the program itself goes by: see `topics`.
+//! Clap describes the arguments of a command from the doc comments of the verbs; `grammar` gives
+//! that its form. Topics are made from what the program itself goes by: see `topics`.
 
 mod grammar;
 mod topics;

@@ -26,7 +26,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct New {
-    /// What the model should do; the words are joined, `-` reads standard input, `/NAME` uses a
+    /// The task for the model; the words are joined, `-` reads standard input, `/NAME` uses a
     /// template from `agent prompts`
     #[arg(required = true, value_name = "TASK")]
     task: Vec<String>,

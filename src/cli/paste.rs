@@ -84,7 +84,7 @@ impl Paste {
     }
 }
 
-/// What is on the clipboard, with a line that tells it.
+/// Reads the clipboard, and says so.
 fn from_clipboard(clipboard: &Clipboard, ui: &Ui) -> Result<Vec<u8>> {
     let other = "`agent paste -` takes what you paste into the terminal, `agent paste --edit` opens your editor";
     let text = clipboard
@@ -110,7 +110,7 @@ fn from_clipboard(clipboard: &Clipboard, ui: &Ui) -> Result<Vec<u8>> {
     Ok(text.into_bytes())
 }
 
-/// What is typed or pasted into the terminal, until a lone `.` or the end of the input.
+/// Reads typed or pasted text from the terminal, until a lone `.` or the end of the input.
 fn typed(ui: &Ui) -> Result<Vec<u8>> {
     ui.say("Paste the reply, then end it with a line that has only a `.`, or with Ctrl-D.");
     let mut bytes = Vec::new();

@@ -103,7 +103,7 @@ fn list(found: &PromptList, common: &Common, ui: &Ui) {
     }
 }
 
-/// What a template is for: its description, or how it begins.
+/// A line about a template: its description, or how it begins.
 fn described(prompt: &Prompt) -> String {
     const COLUMNS: usize = 100;
     let text = match prompt.description.as_str() {

@@ -30,7 +30,7 @@ pub(super) struct Resume {
     /// The session: its ID, the first few digits of it, or `latest`
     #[arg(value_name = "ID")]
     id: Option<String>,
-    /// What the model should do next; the words are joined, `-` reads standard input
+    /// The next instruction for the model; the words are joined, `-` reads standard input
     #[arg(value_name = "INSTRUCTION")]
     instruction: Vec<String>,
     #[command(flatten)]

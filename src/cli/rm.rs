@@ -30,7 +30,7 @@ pub(super) struct Rm {
     yes: bool,
 }
 
-/// What was removed, as `--json` prints it.
+/// A removed session, as `--json` prints it.
 #[derive(Debug, Serialize)]
 struct Row<'a> {
     id: &'a str,

@@ -20,7 +20,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Say {
-    /// What to tell the model; the words are joined
+    /// The text for the model; the words are joined
     #[arg(required = true, value_name = "TEXT")]
     text: Vec<String>,
     /// The session; by default the latest unfinished one

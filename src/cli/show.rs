@@ -188,7 +188,7 @@ fn letter(verb: &str, letter: Option<&Letter>) -> String {
     }
 }
 
-/// What was done, and said on both sides.
+/// The results of a round, and the words of both sides.
 fn done(round: &Round) -> String {
     let mut text = String::new();
     for result in &round.results {

@@ -25,12 +25,12 @@ pub(super) trait EnteredVerb: fmt::Debug + Send {
 
 /// A command of the prompt.
 pub(super) struct Word {
-    /// What follows the slash.
+    /// The name after the slash.
     pub(super) name: &'static str,
     /// The verb that it stands for, as it would be typed in a shell; empty for what only the prompt
     /// can do.
     pub(super) verb: &'static str,
-    /// What it does.
+    /// A line of help.
     pub(super) meaning: &'static str,
     /// Makes a value of what follows the name, split as a shell does.
     pub(super) read: fn(Vec<String>) -> Result<SlashCommand, clap::Error>,
@@ -47,7 +47,7 @@ pub(super) enum SlashCommand {
     Quit,
 }
 
-/// What a line is.
+/// The kind of a line at the prompt.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Recognised<'a> {
     /// A word for the model.

@@ -154,7 +154,7 @@ fn tally(results: &[StepResult]) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// What the person does next, a line each.
+/// The next actions of the person, a line each.
 fn next(standing: &SessionStanding) -> Vec<String> {
     let id = &standing.session.session_id;
     if standing.session.is_complete {
@@ -205,7 +205,7 @@ pub(super) fn files_changed(count: Count) -> String {
     format!("{} file{plural}", count.words())
 }
 
-/// What `--json` tells.
+/// The report of `--json`.
 #[derive(Serialize)]
 struct Report<'a> {
     #[serde(flatten)]
@@ -227,7 +227,7 @@ fn message_line(message: &MessageStanding) -> String {
     )
 }
 
-/// What to do with a message that waits.
+/// Tells the person how to send the waiting message.
 pub(super) fn paste(posted: Option<&Posted>, inbox: &Path) -> Vec<String> {
     let Some(posted) = posted else {
         return Vec::new();

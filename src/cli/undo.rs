@@ -116,7 +116,7 @@ pub(super) fn is_agreed(planned: &PlannedReversal, shown: &str) -> Result<bool> 
     })
 }
 
-/// What would change, in words for the person.
+/// Describes the planned changes for the person.
 pub(super) fn shown(planned: &PlannedReversal, force: Force) -> String {
     let (id, reversal) = (&planned.session, &planned.reversal);
     let rounds = named(&reversal.rounds);
@@ -241,7 +241,7 @@ fn counted(files: usize) -> String {
     format!("{files} file{s}")
 }
 
-/// What was done, as `--json` prints it.
+/// The result, as `--json` prints it.
 #[derive(Debug, Serialize)]
 struct UndoOutcome<'a> {
     rounds: &'a [u32],

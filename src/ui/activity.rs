@@ -46,7 +46,7 @@ struct State {
     is_over: bool,
 }
 
-/// What is done at the moment.
+/// The current activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ActivityPhase {
     /// A command runs.

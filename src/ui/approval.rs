@@ -1,4 +1,4 @@
-//! What the person is asked to decide, as lines: whole, escaped, with its length.
+//! Renders a question for the person's decision: whole, escaped, with its length.
 
 use std::fmt::Write as _;
 
@@ -118,7 +118,7 @@ fn how(kind: QuestionKind, number: u32) -> String {
     }
 }
 
-/// What the person decided.
+/// Renders the person's decision.
 pub(super) fn decided(event: &Event) -> String {
     let Event::Decided {
         number,

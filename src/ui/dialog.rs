@@ -34,7 +34,7 @@ enum Manner {
 struct Item {
     question: Question,
     verdict: Option<Verdict>,
-    /// Whether the person has changed the script, which then stands in the question.
+    /// True if the person has edited the script; the question then shows the edited one.
     is_edited: bool,
 }
 

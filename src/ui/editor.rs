@@ -11,11 +11,11 @@ use crate::policy::{Script, read_script};
 /// A text to be edited.
 #[derive(Debug, Clone, Copy)]
 pub struct Draft<'a> {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub what: &'a str,
     /// The name of the file that the editor sees.
     pub file_name: &'a str,
-    /// What stands in it at first.
+    /// The text to begin with.
     pub text: &'a str,
     /// The largest text that is undone, in bytes.
     pub max_bytes: u64,

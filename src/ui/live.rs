@@ -3,7 +3,7 @@
 //! All voices share one [`Terminal`](super::terminal::Terminal), which has one foot. Whoever prints
 //! does it through [`LiveRows::above`]: the rows are taken away, the text is printed, the rows come
 //! back.
-//! What a row says is decided elsewhere.
+//! The contents of a row are decided elsewhere.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
@@ -34,7 +34,6 @@ impl Row {
     }
 }
 
-/// Whether styles are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Colour {
     On,
@@ -49,7 +48,7 @@ pub(super) struct Rows {
     pub(super) cursor: (usize, usize),
 }
 
-/// What stands at the foot of the terminal.
+/// The rows at the foot of the terminal.
 #[derive(Debug, Default)]
 struct Foot {
     colour: Colour,
@@ -58,7 +57,7 @@ struct Foot {
     drawn: Option<Drawn>,
 }
 
-/// What was drawn: how wide each row is, and where the cursor was left.
+/// The rows as drawn: how wide each is, and where the cursor was left.
 #[derive(Debug, PartialEq, Eq)]
 struct Drawn {
     widths: Vec<usize>,
@@ -210,12 +209,12 @@ pub(super) fn size() -> (usize, usize) {
     }
 }
 
-/// Whether there is a terminal to draw on: not one that says that it can do nothing.
+/// Returns true if there is a terminal to draw on, and it is not a dumb one.
 pub(super) fn has_terminal() -> bool {
     io::stderr().is_terminal() && !is_dumb()
 }
 
-/// Whether the terminal understands no sequence at all.
+/// Returns true if the terminal understands no escape sequences.
 pub(super) fn is_dumb() -> bool {
     cfg!(unix) && std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
 }

@@ -1,4 +1,4 @@
-//! What the model says, from Markdown to the lines of a terminal.
+//! Renders the model's Markdown as lines for a terminal.
 //!
 //! All text is escaped before it is styled, so the only sequences that come out are ours. Links are
 //! spelled out: what is clicked on must be what is read. The input is bounded by whoever calls, and
@@ -31,7 +31,7 @@ const MAX_PARAGRAPH: usize = 1024 * 1024;
 pub(super) struct Rendered {
     /// Each with its line break.
     pub(super) text: String,
-    /// Whether there were more lines than wanted.
+    /// True if there were more lines than wanted.
     pub(super) is_cut: bool,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn render(text: &str, columns: usize, most: usize) -> Rendered {
     }
 }
 
-/// What stands before every line of a list item or a quotation.
+/// The text before every line of a list item or a quotation.
 #[derive(Debug, Default)]
 struct Margin {
     /// Before its first line, until that is written.
@@ -84,7 +84,7 @@ struct Page {
     /// The code block under way: its language and its text.
     code: Option<(String, String)>,
     table: Option<Table>,
-    /// Whether the item before had paragraphs, so that an empty line follows it.
+    /// True if the item before had paragraphs, so that an empty line follows it.
     is_loose: bool,
 }
 

@@ -30,7 +30,7 @@ impl Way {
         }
     }
 
-    /// What to do with the reply, with a capital letter.
+    /// Tells the person where to put the reply, as a sentence.
     fn words(self, inbox: &str) -> String {
         match self {
             Self::Files => format!("Save the reply as a .txt or .md file in {inbox}"),
@@ -90,7 +90,7 @@ pub(super) fn ready(event: &Event, way: Way) -> String {
     text
 }
 
-/// What the message has no room for.
+/// Lists the parts that the message has no room for.
 fn left_out(text: &mut String, cuts: &[String]) {
     let mut tell = |what: &str| {
         let _ = writeln!(
@@ -112,7 +112,7 @@ fn left_out(text: &mut String, cuts: &[String]) {
     }
 }
 
-/// What the message is: its files.
+/// Names the files of the message.
 fn what(event: &Event) -> String {
     let Event::Outbox {
         path,
@@ -180,7 +180,7 @@ pub fn length(characters: usize, tokens: usize) -> String {
     )
 }
 
-/// What takes the space, in characters, the most first.
+/// Lists what takes the space, in characters, the most first.
 pub fn space(takes: &BTreeMap<String, usize>) -> String {
     let mut takes: Vec<_> = takes.iter().collect();
     takes.sort_by_key(|(_, characters)| std::cmp::Reverse(**characters));

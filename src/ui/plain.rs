@@ -29,7 +29,7 @@ const PROSE_LINES: usize = 40;
 /// How many changed files are named at the end.
 const NAMED_FILES: usize = 10;
 
-/// What the lines are for.
+/// The kind of output that lines are made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
     /// A pipe, or a terminal without colour: text as it is.
@@ -38,7 +38,7 @@ pub(super) enum Look {
     Rich { columns: usize },
 }
 
-/// What lines are made for.
+/// The settings that rendering depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RenderContext {
     pub(super) look: Look,
@@ -236,7 +236,7 @@ pub fn heading(text: &str) -> String {
     format!("{BOLD}{text}{BOLD:#}")
 }
 
-/// What somebody said, under their name; nothing if they said nothing.
+/// A quotation under the name of its author; empty if the text is.
 pub fn quoted(name: &str, text: &str) -> String {
     if text.trim().is_empty() {
         return String::new();
@@ -281,7 +281,7 @@ fn block(heading: &str, text: &str, look: Look) -> String {
     format!("  {CYAN}{heading}{CYAN:#}:\n{}", spoken(text, look, "    "))
 }
 
-/// What the model says, so many lines of it, each behind an indentation.
+/// The first lines of the model's words, each behind an indentation.
 pub(super) fn spoken(text: &str, look: Look, indent: &str) -> String {
     let mut lines = text.trim().lines();
     let kept: Vec<String> = lines

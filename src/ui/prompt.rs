@@ -42,18 +42,18 @@ const BURST: Duration = Duration::from_millis(40);
 /// The most characters of a paste that the terminal does not mark.
 const MAX_BURST: usize = 16 * 1024 * 1024;
 
-/// What the person entered.
+/// Something that the person entered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
     /// A command with its slash, or a note; a note may have several lines.
     Line(String),
     /// A reply of the chat that was pasted.
     Reply(String),
-    /// What was typed and not entered when the person left.
+    /// A line that was typed but not entered when the person left.
     Unsent(String),
 }
 
-/// What a text is that was pasted.
+/// The kind of a pasted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pasted {
     /// The reply that is waited for.
@@ -69,7 +69,7 @@ pub enum Pasted {
 /// Who gets what is entered at the prompt. Called by the thread that reads keys, so whatever takes
 /// longer than a look at a small file is left to another thread.
 pub trait Listener: Debug + Send + Sync {
-    /// What a text is that was pasted.
+    /// Decides the kind of a pasted text.
     fn weigh(&self, text: &str) -> Pasted;
     /// Whether a line is a command, so that it is no answer to a question.
     fn is_command(&self, line: &str) -> bool;
@@ -89,7 +89,7 @@ pub(super) struct OpenPrompt {
     interrupt: Interrupt,
     colour: Colour,
     mode: Mode,
-    /// Whether the thread that reads stays away from the terminal.
+    /// True if the thread that reads stays away from the terminal.
     is_parked: bool,
 }
 
@@ -152,7 +152,7 @@ impl Terminal {
         self.prompt.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a prompt is open, so that nobody else may read the terminal.
+    /// Returns true if a prompt is open, so that nobody else may read the terminal.
     pub(super) fn has_prompt(&self) -> bool {
         self.prompt()
             .as_ref()

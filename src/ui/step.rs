@@ -59,7 +59,7 @@ pub(super) fn step(result: &StepResult, differences: &[ShownDifference], look: L
     text
 }
 
-/// What a command runs or searches for; on a terminal no more than fits beside its message.
+/// The script or search pattern of a step; on a terminal no more than fits beside its message.
 fn subject(result: &StepResult, look: Look, message: usize) -> String {
     if !matches!(result.command.as_str(), "RUN_COMMAND" | "SEARCH_TEXT") {
         return String::new();
@@ -91,7 +91,7 @@ fn time(result: &StepResult) -> String {
     format!(" {DIM}{}.{} s{DIM:#}", tenths / 10, tenths % 10)
 }
 
-/// What was changed in files that were there, if it is short.
+/// The changes to files that existed before, if they are short.
 fn short_difference(differences: &[ShownDifference], columns: usize) -> String {
     let lines: Vec<&str> = differences
         .iter()

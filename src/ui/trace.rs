@@ -1,4 +1,4 @@
-//! What the log has of an event: that it happened, and nothing of what others wrote.
+//! The log's view of an event: that it happened, and nothing of what others wrote.
 //!
 //! A log is sent with reports of defects. So it has our own words, names and numbers; of what the
 //! model, a program or the person wrote it has the length, for any of it may be secret. The journal

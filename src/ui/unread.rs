@@ -1,7 +1,7 @@
 //! A terminal that is not read while a loop waits: one that can do nothing, or whose output goes
 //! elsewhere.
 //!
-//! Whatever is typed or pasted there stays in its queue, and the shell would run it line by line
+//! Text that is typed or pasted there stays in its queue, and the shell would run it line by line
 //! once we are gone. So it is thrown away before each question and at the end.
 
 use std::io::{self, IsTerminal};

@@ -1,4 +1,4 @@
-//! What the page can ask for and do: each function calls a service and returns JSON.
+//! The requests of the page: each function calls a service and returns JSON.
 
 use std::sync::Arc;
 

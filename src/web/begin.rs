@@ -14,7 +14,7 @@ use crate::services::{self, GivenFlags, open, prompts};
 use crate::session::LoopLock;
 use crate::settings::{Base, Chat, Found, Key, Loaded, Shape};
 
-/// What a new session can be given.
+/// The choices for a new session.
 pub(super) fn offer(desk: &PageDesk) -> Result<Value> {
     let (caller, _) = desk.caller();
     let found = Base::find(&caller.here, caller.base.as_deref(), &caller.trust)?;

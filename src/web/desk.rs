@@ -1,4 +1,4 @@
-//! What all requests share: the base directory that is served, its keys, its loop.
+//! The state that all requests share: the base directory that is served, its keys, its loop.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -99,7 +99,7 @@ pub(super) struct PagePerson {
 }
 
 impl PagePerson {
-    /// What was said, in order.
+    /// Takes the messages collected so far, in order.
     pub(super) fn words(&self) -> Vec<String> {
         let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut words)

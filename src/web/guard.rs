@@ -135,7 +135,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.trim().eq_ignore_ascii_case("application/json")
 }
 
-/// What every answer says to the browser, refusals too.
+/// The headers of every answer, refusals included.
 const EVERY_ANSWER: [(&str, &str); 9] = [
     (
         "content-security-policy",
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use axum::http::Request;
 
-    /// What becomes of a request that is right except for these headers.
+    /// Checks the fate of a request that is right except for these headers.
     #[track_caller]
     fn case(method: &str, path: &str, changes: &[(&str, Option<&str>)], expected: Option<u16>) {
         let own = OwnAddress::at(4321);

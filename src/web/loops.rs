@@ -36,7 +36,7 @@ struct RunningLoop {
 pub(super) struct StartedLoop {
     /// The session that it carries on.
     pub(super) session: SessionId,
-    /// What the person should know of how it began.
+    /// Messages for the person about how it began.
     pub(super) words: Vec<String>,
 }
 
@@ -140,7 +140,8 @@ impl PageLoop {
     }
 }
 
-/// What would permit more and is not in force, and what only the person can give to the chat.
+/// Messages about flags that are not in force because they permit more, and about files that only
+/// the person can give to the chat.
 fn words_of(held: &HeldSession) -> Vec<String> {
     let mut words = Vec::new();
     if !held.opened.not_kept.is_empty() {

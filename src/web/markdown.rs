@@ -1,4 +1,4 @@
-//! What the model says, from Markdown to elements.
+//! Renders the model's Markdown as elements.
 //!
 //! HTML in it is text. Links and pictures lead nowhere: their address is spelled out, so that nothing is
 //! fetched and nobody clicks on something else than what they read. The tree is bounded in size and

@@ -1,4 +1,4 @@
-//! What the page shows, as a tree of elements and texts.
+//! The contents of the page, as a tree of elements and texts.
 //!
 //! Texts of others never become markup: the browser makes elements from the tags that are named here
 //! and text nodes from the rest, and no HTML is parsed anywhere. Characters that are invisible or
@@ -44,7 +44,7 @@ impl PageNode {
         Self::element(tag, class, [Self::Text(text.into())])
     }
 
-    /// What somebody says. Joiners stay, because words and emoji are made of them.
+    /// Text that somebody says. Joiners stay, because words and emoji are made of them.
     pub(super) fn spoken(text: &str) -> Self {
         let joins = |c: char| matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
         let is_harmless =

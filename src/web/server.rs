@@ -95,7 +95,8 @@ fn routes(desk: Arc<PageDesk>) -> Router {
         .with_state(desk)
 }
 
-/// What every request passes through: the guard, the limits of its body, and the headers of its answer.
+/// The middleware of every request: the guard, the limits of its body, and the headers of its
+/// answer.
 async fn pass(State(desk): State<Arc<PageDesk>>, request: Request, next: Next) -> Response {
     let mut response = match admitted(&desk, request).await {
         Ok(request) => next.run(request).await,

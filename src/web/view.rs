@@ -20,7 +20,7 @@ const MAX_SAID: usize = 30_000;
 /// The longest output, in characters.
 const MAX_OUTPUT: usize = 20_000;
 
-/// What the page does with an event.
+/// The page's action on an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum ItemKind {
@@ -413,7 +413,7 @@ fn signs(status: Status) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// What a step printed, folded unless it failed.
+/// The output of a step, folded unless it failed.
 fn output(outcome: &Outcome) -> Option<PageNode> {
     let text = outcome.detail.text.trim_end();
     if text.trim().is_empty() {

@@ -181,7 +181,7 @@ fn setting_arguments() -> impl Iterator<Item = Arg> {
         })
 }
 
-/// What stands for the value in the help.
+/// The placeholder for the value in the help.
 fn value_name(shape: &Shape) -> String {
     match shape {
         Shape::Directory => "DIR".to_owned(),

@@ -1,7 +1,7 @@
-//! What `agent help <topic>` says, as Markdown.
+//! The texts of `agent help <topic>`, as Markdown.
 //!
-//! Whatever can change is taken from where the program itself has it: the instructions from the
-//! message, the rules from the policy, the chats from their data file, the settings from their
+//! Facts that can change are taken from where the program itself has them: the instructions from
+//! the message, the rules from the policy, the chats from their data file, the settings from their
 //! table. The pages about single chats are those of `docs/chats`.
 
 use std::fmt::Write as _;
@@ -167,7 +167,7 @@ fn chats(words: &[String]) -> Result<String> {
     Ok(text)
 }
 
-/// What a chat takes; the pages about chats have the same words.
+/// Describes the limits of a chat, in the words of the pages about chats.
 fn in_words(chat: &Chat) -> String {
     format!(
         "`{}`: at most {} in one message; a longer one is sent {}.",

@@ -1,4 +1,4 @@
-//! What a typed line means as an answer.
+//! Parses a typed line as an answer.
 //!
 //! Only `n` may be followed by more words. A line that says yes and then something else is not
 //! understood, rather than taken for a yes. What approves more than one step takes a whole word, so
@@ -7,7 +7,7 @@
 use crate::approve::Verdict;
 use crate::protocol::{AcceptedLines, QuestionKind, is_no, is_yes};
 
-/// What the person wants.
+/// A typed answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Typed {
     /// This decision.

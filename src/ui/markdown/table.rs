@@ -6,7 +6,7 @@ use anstyle::Style;
 
 use crate::ui::wrap::{columns_of, fold};
 
-/// What stands between two cells.
+/// The number of spaces between two cells.
 const BETWEEN: usize = 2;
 /// How narrow a column may become.
 const NARROW: usize = 6;

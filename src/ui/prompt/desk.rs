@@ -1,4 +1,5 @@
-//! What is typed, what was pasted and who waits for an answer; decides what a key brings about.
+//! The state of the prompt: the typed line, pasted text, and who waits for an answer. Decides what
+//! a key does.
 //!
 //! It touches neither the terminal nor a file: it is told of keys and says what is to be done.
 
@@ -19,7 +20,7 @@ const NEXT_PIECE: Duration = Duration::from_secs(1);
 /// How long the keyboard must have been silent before a question rings.
 const AWAY: Duration = Duration::from_secs(10);
 
-/// What is to be done after a key.
+/// The action to take after a key.
 #[derive(Debug)]
 pub(super) enum Act {
     Nothing,
@@ -56,7 +57,8 @@ struct Held {
 #[derive(Debug)]
 struct Asked {
     question: PromptQuestion,
-    /// What was being typed when it was asked: no answer to it, and not to be lost.
+    /// The line that was being typed when the question came: not an answer to it, and not to be
+    /// lost.
     draft: Line,
 }
 
@@ -85,7 +87,7 @@ impl Desk {
         }
     }
 
-    /// What the prompt shows.
+    /// Renders the prompt.
     pub(super) fn rows(&self, columns: usize) -> Rows {
         let held = self.held.as_ref().map_or_else(String::new, Held::words);
         let is_question = !self.asked.is_empty();
@@ -144,7 +146,7 @@ impl Desk {
         question
     }
 
-    /// What a key brings about.
+    /// Handles a key.
     pub(super) fn press(&mut self, key: Key, listener: &dyn Listener) -> Act {
         self.last_key = Some(Instant::now());
         match key {
@@ -212,7 +214,7 @@ impl Desk {
         burst.is_some_and(|at| at.elapsed() < NEXT_PIECE)
     }
 
-    /// What was typed so far, for the history of a person who leaves.
+    /// The line typed so far, for the history of a person who leaves.
     pub(super) fn unsent(&self) -> String {
         self.line.text()
     }

@@ -1,4 +1,4 @@
-//! What was entered at the prompt, in a private file, for the next time.
+//! The lines entered at the prompt, kept in a private file for the next time.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! What the keys mean, as most line editors have it.
+//! Maps keys to edits, as most line editors do.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -30,7 +30,7 @@ pub(super) enum Key {
     Redraw(Screen),
 }
 
-/// Whether what stands on the screen stays.
+/// The screen, when the prompt is drawn again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Screen {
     Keep,

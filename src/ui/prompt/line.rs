@@ -56,7 +56,7 @@ impl Line {
         self.text[..self.cursor].iter().collect()
     }
 
-    /// Whether all of a text can be inserted.
+    /// Returns true if all of a text can be inserted.
     pub(super) fn has_room_for(&self, text: &str) -> bool {
         let room = MAX.saturating_sub(self.text.len());
         text.chars().nth(room).is_none()
@@ -126,7 +126,7 @@ impl Line {
         }
     }
 
-    /// What is shown: nothing in it can steer the terminal.
+    /// The characters as they are shown: none can steer the terminal.
     pub(super) fn cells(&self) -> Vec<Cell> {
         let cell = |character: &char| {
             let shown = escape_line(character.encode_utf8(&mut [0; 4]));

@@ -13,13 +13,13 @@ const SIGN: Style = AnsiColor::Cyan.on_default().bold();
 const QUESTION: Style = AnsiColor::Yellow.on_default().bold();
 const DIM: Style = Style::new().dimmed();
 
-/// What the prompt shows.
+/// The contents of the prompt.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) line: &'a Line,
-    /// Whether a question waits for what is typed.
+    /// True if a question waits for the typed line.
     pub(super) is_question: bool,
-    /// What stands there while nothing is typed.
+    /// The hint that is shown while nothing is typed.
     pub(super) hint: &'a str,
     /// What lies beside the line: a text that was pasted.
     pub(super) held: &'a str,
