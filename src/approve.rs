@@ -106,13 +106,13 @@ impl<'a> Asked<'a> {
 pub struct Desk<'a> {
     /// Who is asked.
     pub person: &'a dyn Person,
-    /// Whether the person wants to stop.
+    /// Raised if the person wants to stop.
     pub interrupt: &'a Interrupt,
     /// The questions as files.
     pub pending: &'a Pending,
     /// Where the answer "always" is kept, and for which base directory.
     pub rules: (&'a KeptRules, &'a Path),
-    /// Whether the person is waited for.
+    /// Tells whether the person is waited for.
     pub input: Input,
 }
 
@@ -145,8 +145,8 @@ pub fn ask(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Result<Option<De
     )))
 }
 
-/// What was decided before about these very steps, with `agent approve` or on a terminal that is
-/// gone; about the rest nobody can be asked.
+/// Collects decisions that were made before about these very steps, with `agent approve` or on a
+/// terminal that is gone. Nobody can be asked about the rest.
 fn decided_before(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Decisions {
     let (mut verdicts, mut open, mut rules) = (Vec::new(), Vec::new(), Vec::new());
     for asked in asked {

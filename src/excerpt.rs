@@ -1,4 +1,4 @@
-//! What is shown of an output that is too long: its failures, its end and its beginning.
+//! Excerpts of an output that is too long: its failures, its end and its beginning.
 //!
 //! A line that tells of a failure is worth more than all that succeeded, so it is kept with what
 //! stands around it; of the rest, the end tells more than the beginning. Where it is cut, lines stay
@@ -20,7 +20,7 @@ pub use self::passages::Passages;
 const BEFORE: usize = 2;
 const AFTER: usize = 6;
 
-/// What the word about a cut takes at most, in characters.
+/// The longest note about a cut, in characters.
 pub const MARK: usize = 60;
 
 /// How far a cut within a long line moves to leave a word whole, in bytes.
@@ -52,7 +52,7 @@ struct Choice<'a> {
     lines: &'a [&'a str],
     sizes: Vec<usize>,
     is_kept: Vec<bool>,
-    /// What they take, and the words about the cuts before them, in characters.
+    /// Their length with the notes about cuts before them, in characters.
     used: usize,
 }
 

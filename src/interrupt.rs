@@ -8,7 +8,7 @@ use crate::error::{Error, Kind, Result};
 type Alarm = Box<dyn Fn() + Send>;
 type Detour = Box<dyn Fn() -> bool + Send>;
 
-/// Whether the person wants to stop.
+/// The person's wish to stop.
 #[derive(Clone, Default)]
 pub struct Interrupt {
     flag: Arc<AtomicBool>,
@@ -65,7 +65,7 @@ impl Interrupt {
         }
     }
 
-    /// Whether it was raised.
+    /// Returns true if it was raised.
     pub fn is_raised(&self) -> bool {
         self.flag.load(Ordering::SeqCst)
     }

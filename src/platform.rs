@@ -1,4 +1,4 @@
-//! What differs between operating systems: the terminal here, the rest in the crates that need it.
+//! Differences between operating systems: the terminal here, the rest in the crates that need it.
 
 mod terminal;
 

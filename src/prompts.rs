@@ -20,7 +20,7 @@ use crate::settings::{DIRECTORY_NAME, Trust, nearest};
 
 /// The directory with templates, in `.agent` and in the person's configuration.
 const FOLDER: &str = "prompts";
-/// What stands for the words after the name.
+/// The placeholder for the words after the name.
 const PLACE_OF_WORDS: &str = "args";
 /// The most bytes of a template: longer than any task may be.
 const LARGEST: u64 = 64 * 1024;
@@ -40,9 +40,9 @@ pub enum Owner {
 /// A template.
 #[derive(Debug)]
 pub struct Prompt {
-    /// What it is called by, without the slash.
+    /// Its name, without the slash.
     pub name: String,
-    /// What it is for, in one line; may be empty.
+    /// Its purpose, in one line; may be empty.
     pub description: String,
     /// The task, with `{{args}}` where the words go.
     pub text: String,
@@ -166,7 +166,8 @@ impl Prompt {
         })
     }
 
-    /// Whether it may be used without showing it: it is the person's own, or they have seen it.
+    /// Returns true if it may be used without showing it: it is the person's own, or they have seen
+    /// it.
     pub fn is_trusted(&self, trust: &Trust) -> bool {
         self.owner == Owner::Person || trust.holds(&self.file, &self.content)
     }
@@ -270,7 +271,7 @@ fn files(place: &Path, owner: Owner, troubles: &mut Vec<Error>) -> Vec<PathBuf> 
     files
 }
 
-/// Whether the folder of a project, or the one above it, is a link.
+/// Returns true if the folder of a project, or the one above it, is a link.
 fn leads_elsewhere(place: &Path) -> bool {
     let is_link = |path: &Path| {
         path.symlink_metadata()

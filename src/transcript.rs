@@ -329,7 +329,7 @@ pub(crate) fn name_of(command: &str) -> &'static str {
 
 /// True if a character would act on a terminal, or make one text look like another.
 ///
-/// What joins letters and chooses the form of a sign stays: words and emoji are made of it.
+/// Joiners and variation selectors stay: words and emoji are made of them.
 fn is_hidden(character: char) -> bool {
     let joins = matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
     character.is_control() || is_unseen(character) && !joins

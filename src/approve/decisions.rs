@@ -1,4 +1,4 @@
-//! What the person decided about the steps of a round, and what that means for each.
+//! The person's decisions about the steps of a round, and their meaning for each.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ impl Decisions {
         }
     }
 
-    /// The same, and that nobody could be asked about these, with why they would have been.
+    /// Adds steps that nobody could be asked about, with the reasons for asking.
     pub(super) fn and_by_nobody<'a>(
         mut self,
         asked: impl IntoIterator<Item = (u32, &'a str)>,

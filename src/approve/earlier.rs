@@ -1,4 +1,4 @@
-//! What a reply changes before one of its commands runs.
+//! The changes that a reply makes before one of its commands runs.
 //!
 //! All questions of a reply are put before its first step is carried out. `./check.sh` is then not
 //! yet the script that will run if a step before it writes that file: the question says so, and an

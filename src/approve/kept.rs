@@ -1,4 +1,4 @@
-//! What the person decided for good, in files that belong to them and not to the project.
+//! Lasting decisions, in files that belong to the person and not to the project.
 //!
 //! A file maps the path of a base directory to what holds there. It can be read and changed by hand.
 

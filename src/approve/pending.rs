@@ -207,7 +207,7 @@ impl Pending {
             .and_then(|put| self.decided(&put.key()))
     }
 
-    /// Whether a file lies where the decision belongs that is none.
+    /// Returns true if the decision file exists and cannot be read as a decision.
     ///
     /// An empty one may be about to be written.
     pub fn is_unreadable(&self, key: &str) -> bool {

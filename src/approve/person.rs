@@ -1,7 +1,7 @@
 //! The person, as the engine knows them: they hear events, and can be asked.
 //!
-//! What stands behind it (a terminal, a page, nobody) is no business of the engine. Whoever cannot
-//! ask leaves the questions as files, which anybody else can answer.
+//! The engine does not care who stands behind it (a terminal, a page, nobody). A front end that
+//! cannot ask leaves the questions as files, which anybody else can answer.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -15,7 +15,7 @@ use crate::protocol::{AcceptedLines, Envelope, EventSink, is_no, is_yes};
 /// Says if the person can be waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Input {
-    /// What only the person can decide waits for them, here or in another terminal.
+    /// Questions that only the person can decide wait for them, here or in another terminal.
     #[default]
     Wait,
     /// Nobody is asked: what would be asked is refused (`--no-input`).
@@ -73,10 +73,10 @@ impl fmt::Debug for Attending {
     }
 }
 
-/// What came back from a question.
+/// The result of asking a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// What the person typed, or said elsewhere.
+    /// The words that the person typed, or said elsewhere.
     Text(String),
     /// There is no terminal, or its input has ended.
     Nobody,
@@ -98,7 +98,7 @@ impl Answer {
     }
 }
 
-/// What is called when nobody waits for an answer any more.
+/// A callback for when nobody waits for an answer any more.
 struct Withdrawal(Box<dyn Fn(u64) + Send + Sync>);
 
 impl fmt::Debug for Withdrawal {

@@ -15,7 +15,7 @@ use crate::protocol::{Event, QuestionKind};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
-    /// What is decided.
+    /// The kind of decision.
     #[serde(default, skip_serializing_if = "QuestionKind::is_step")]
     pub kind: QuestionKind,
     /// The step in the reply; 0 if it is about none.
@@ -24,15 +24,15 @@ pub struct Question {
     pub round: u32,
     /// The name of the command; empty if it is about none.
     pub command: String,
-    /// What tells it from its neighbours, on one line.
+    /// A line that tells it from its neighbours.
     pub title: String,
     /// The whole script, or the whole difference that it would make; not escaped.
     pub shown: String,
     /// Why the person is asked.
     pub why: String,
-    /// What it may do.
+    /// The permissions that it would get.
     pub may: String,
-    /// What the answer "always" would allow, in words.
+    /// The rule that the answer "always" would add, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
     /// Tells what the reply changes before the command runs; empty if it changes nothing. Missing in
@@ -62,7 +62,7 @@ impl Question {
         }
     }
 
-    /// What tells it from the other open questions of a session: the number of the step, or its name.
+    /// The key among the open questions of a session: the number of the step, or its name.
     pub fn key(&self) -> String {
         if self.name.is_empty() {
             self.number.to_string()
@@ -136,7 +136,7 @@ impl Question {
         }
     }
 
-    /// Whether the work begins that a plan describes, in this mode.
+    /// Asks if the work that a plan describes may begin, in this mode.
     pub fn about_plan(number: u32, round: u32, plan: &str, mode: Approval) -> Self {
         Self {
             kind: QuestionKind::Plan,
@@ -174,7 +174,7 @@ impl Question {
         }
     }
 
-    /// Whether a command that failed for want of the network, as it seems, is run again with it.
+    /// Asks if a command that seems to have failed for lack of a network is run again with it.
     pub fn about_network(number: u32, round: u32, script: &str) -> Self {
         Self {
             kind: QuestionKind::Network,

@@ -1,4 +1,5 @@
-//! What the person allowed with "always": rules that belong to them and not to the project.
+//! The commands that the person allowed with "always": rules that belong to them and not to the
+//! project.
 //!
 //! One file, `rules.json`, maps the path of a base directory to commands that are not asked about
 //! there: `{"/home/me/project": ["cargo test"]}`. It can be read and mended by hand.

@@ -1,4 +1,4 @@
-//! What the person decides about a step, and how that is written in a decision file.
+//! The person's verdict on a step, and its form in a decision file.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub enum Verdict {
     /// It is not, and the model is told so.
     #[serde(alias = "decline", alias = "declined", alias = "deny")]
     No {
-        /// What the model is told why.
+        /// The reason that the model is told.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },

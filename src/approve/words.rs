@@ -13,7 +13,7 @@ const MAX_TITLE: usize = 100;
 /// How long a difference is made smaller; then it is shown as it is.
 const MAX_TIME: Duration = Duration::from_secs(1);
 
-/// What tells a step from its neighbours.
+/// A short title that tells a step from its neighbours.
 pub(super) fn title(command: &Command) -> String {
     match command {
         Command::RunCommand { script, .. } => script_title(script),
@@ -44,7 +44,7 @@ pub(super) fn why(ruling: &Ruling) -> String {
     }
 }
 
-/// What a step may do once it is approved.
+/// Describes the permissions of a step once it is approved.
 pub(super) fn may(policy: &Policy, ruling: &Ruling, command: &Command) -> String {
     match command {
         Command::RunCommand { .. } => {
@@ -77,7 +77,7 @@ pub(super) fn may(policy: &Policy, ruling: &Ruling, command: &Command) -> String
     }
 }
 
-/// What the model may do once its plan is approved.
+/// Describes the permissions of the model once its plan is approved.
 pub(super) fn may_work(mode: Approval) -> &'static str {
     match mode {
         Approval::Auto => "work as it proposes, in the mode `auto`: what the rules allow is done",

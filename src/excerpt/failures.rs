@@ -1,10 +1,10 @@
-//! Whether a line tells of a failure, as compilers and test runners write it.
+//! Recognises lines that report a failure, as compilers and test runners write them.
 
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-/// What such a line has in it, in any letter case.
+/// Words that such a line contains, in any letter case.
 const WORDS: [&str; 14] = [
     "error",
     "fail",
@@ -26,7 +26,7 @@ const WORDS: [&str; 14] = [
 const FINE_BEGINNINGS: [&str; 5] = ["\u{2713}", "\u{2714}", "ok ", "PASS ", "--- PASS"];
 const FINE_ENDINGS: [&str; 5] = [" ok", " PASSED", " passed", "[  OK  ]", "... ignored"];
 
-/// What stands before a word that says that there is none.
+/// Words before a failure word that say that there is none.
 const NONE: [&str; 3] = ["0 ", "no ", "without "];
 /// How far around a word is looked, in bytes: enough for any of those and the letter before it, and
 /// for any name. A line may be one long row of words.
@@ -39,12 +39,12 @@ static SEARCHED: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .expect("a test uses it")
 });
 
-/// Whether a text may have a line that tells of a failure; quick.
+/// Returns true if a text may have a line that reports a failure. Quick.
 pub(super) fn may_fail(text: &str) -> bool {
     SEARCHED.is_match(text)
 }
 
-/// Whether a line tells of a failure.
+/// Returns true if a line reports a failure.
 pub fn is_failure(line: &str) -> bool {
     let line = line.trim();
     let is_fine = || {
@@ -55,7 +55,8 @@ pub fn is_failure(line: &str) -> bool {
     found.any(|found| is_meant(line, found.start(), found.end())) && !is_fine()
 }
 
-/// Whether the word stands for itself: `TypeError`, not `thiserror`, `errors.py` or `0 errors`.
+/// Returns true if the word stands for itself: `TypeError`, not `thiserror`, `errors.py` or `0
+/// errors`.
 fn is_meant(line: &str, start: usize, end: usize) -> bool {
     let before = line[..start].chars().next_back();
     let is_hump =

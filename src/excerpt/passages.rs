@@ -163,8 +163,8 @@ impl Passages {
         }
     }
 
-    /// What was kept, with words about what is missing, and the line whose end has not come; nothing
-    /// if no line told of a failure.
+    /// Returns the kept passages, with notes about what is missing, and the last line if it has no
+    /// end yet; `None` if no line reported a failure.
     pub fn finish(mut self) -> Option<(String, String)> {
         if !self.has_failures {
             return None;

@@ -1,6 +1,6 @@
 //! Reading replies, never more of one than fits.
 //!
-//! What is read is one state of one file: if it changes meanwhile, it counts as gone and will
+//! A reading is one state of one file: if the file changes meanwhile, it counts as gone and will
 //! arrive again. A name that leads to a pipe or a device is never waited for.
 
 use std::fs::{File, OpenOptions};

@@ -27,7 +27,7 @@ pub fn discard_typed_input() {
     }
 }
 
-/// Whether a line can be read from the terminal now, or in a moment.
+/// Returns true if a line can be read from the terminal now, or in a moment.
 #[cfg(unix)]
 fn has_more_input() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -54,7 +54,7 @@ pub fn keep_line_breaks() {
     }
 }
 
-/// Whether this process may use the terminal now: a shell did not put it into the background.
+/// Returns true if this process may use the terminal now: no shell has put it into the background.
 pub fn has_foreground() -> bool {
     #[cfg(unix)]
     {
@@ -66,7 +66,7 @@ pub fn has_foreground() -> bool {
     true
 }
 
-/// Whether the process was stopped and let go on since this was last asked.
+/// Returns true if the process was stopped and continued since the last call.
 ///
 /// It must have been asked once before the stop.
 pub fn was_continued() -> bool {

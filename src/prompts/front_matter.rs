@@ -19,14 +19,15 @@ const LONGEST_NAME: usize = 40;
 const LONGEST_DESCRIPTION: usize = 200;
 const KEYS: [&str; 2] = ["name", "description"];
 
-/// What the head says.
+/// The fields of the head.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FrontMatter {
     pub(super) name: Option<String>,
     pub(super) description: Option<String>,
 }
 
-/// Whether a template may be called so: a word that is easy to type, and cannot be taken for a path.
+/// Returns true if a template may have this name: a word that is easy to type and cannot be taken
+/// for a path.
 pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= LONGEST_NAME

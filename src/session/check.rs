@@ -73,7 +73,8 @@ impl CheckReport {
                 || (lines.next().is_some_and(lacks_tool) && lines.count() < 5))
     }
 
-    /// What the model is told of a check that cannot run: it is the person's business.
+    /// Replaces the outcome of a check that cannot run by a short note for the model: it is the
+    /// person's business.
     pub fn set_aside(&mut self) {
         let code = self.outcome.exit_code;
         let word = match code {

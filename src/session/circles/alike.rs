@@ -1,8 +1,8 @@
-//! When two failures are the same: what they print is the same but for what passes.
+//! Decides when two failures are the same: when they print the same, transient words aside.
 //!
-//! What passes are durations, times of day, dates, seconds since 1970, addresses in memory, ports of
-//! an address, seeds, the numbers of processes and threads, and the names of temporary files. Counts stay: whoever brings twelve failed tests down to seven
-//! gets on.
+//! Transient words are durations, times of day, dates, seconds since 1970, addresses in memory,
+//! ports of an address, seeds, the numbers of processes and threads, and the names of temporary
+//! files. Counts stay: a model that brings twelve failed tests down to seven makes progress.
 
 /// The units in which programs print how long something took.
 const UNITS: [&str; 18] = [
@@ -10,7 +10,7 @@ const UNITS: [&str; 18] = [
     "minute", "minutes", "h", "hour", "hours",
 ];
 
-/// What stands before a number that is drawn by lot, or given to a process or a thread.
+/// Words before a number that is random, or given to a process or a thread.
 const NUMBERED: [&str; 6] = [
     "pid",
     "process",
@@ -32,7 +32,7 @@ const TEMPORARY: [&str; 5] = [
 /// From how many digits on a number is none that anybody counts.
 const LONGEST_COUNT: usize = 10;
 
-/// The same for texts that differ only in what passes, in white space and in punctuation.
+/// A hash that is equal for texts that differ only in transient words, white space and punctuation.
 pub(super) fn identity(texts: [&str; 4]) -> String {
     let mut hasher = blake3::Hasher::new();
     for text in texts {
@@ -51,7 +51,7 @@ pub(super) fn identity(texts: [&str; 4]) -> String {
     hasher.finalize().to_hex()[..16].to_owned()
 }
 
-/// The same for texts that differ in any numbers, such as that of the line.
+/// A hash that is equal for texts that differ in any numbers, such as that of the line.
 pub(super) fn identity_without_numbers(texts: [&str; 4]) -> String {
     let letters = |text: &str| -> String { text.chars().filter(|c| !c.is_numeric()).collect() };
     let texts = texts.map(letters);
@@ -66,7 +66,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
         .filter(|piece| !piece.is_empty())
 }
 
-/// What of a piece stays: of the path of a temporary file its last name, if that is no temporary one.
+/// Reduces the path of a temporary file to its name, or to nothing if the name is temporary too.
 fn lasting(piece: &str) -> &str {
     let is_temporary = TEMPORARY.iter().any(|start| piece.starts_with(start));
     let name = piece.rsplit_once('/').map_or(piece, |(_, name)| name);
@@ -77,10 +77,10 @@ fn lasting(piece: &str) -> &str {
     }
 }
 
-/// Whether a piece is another one each time, with the two before it and the one after.
+/// Returns true if a piece is transient, judged by the two before it and the one after.
 fn passes(piece: &str, before: [&str; 2], next: &str) -> bool {
     if !piece.starts_with(|c: char| c.is_ascii_digit()) {
-        // What is left of a number and its unit.
+        // The unit of a number.
         return UNITS.contains(&piece) && is_number(before[1]);
     }
     let is_own = |word: &str| NUMBERED.iter().any(|own| word.eq_ignore_ascii_case(own));
