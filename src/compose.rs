@@ -52,7 +52,7 @@ pub use self::relevance::{
 use crate::protocol::{RelPath, ShownLines};
 use crate::session::Session;
 
-/// What an outbox is made of.
+/// The material of a message.
 #[derive(Debug)]
 pub struct Material<'a> {
     /// The session, with what the last round told.
@@ -65,15 +65,15 @@ pub struct Material<'a> {
     pub contents: &'a [Content],
     /// The files that the task names.
     pub named: &'a [Content],
-    /// What the model did not ask for and will need next.
+    /// Content that the model did not ask for and will need next.
     pub unasked: &'a [Content],
-    /// What the person changed, as a diff; empty if nothing.
+    /// The person's changes, as a diff; empty if there are none.
     pub changed: &'a str,
-    /// What the project says about working on it, the general before the specific.
+    /// The project's instructions, the general before the specific.
     pub project: &'a [Content],
     /// Files that have rare words of the task in them.
     pub mentions: &'a [RelPath],
-    /// What the instructions must say of this session.
+    /// The facts about this session for the instructions.
     pub facts: Facts,
     /// The most items that the listing shows.
     pub max_list_items: usize,
@@ -81,18 +81,18 @@ pub struct Material<'a> {
     pub carriage: Carriage,
 }
 
-/// What the instructions say that depends on the settings.
+/// Facts in the instructions that depend on the settings.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts {
     /// How long a command runs that names no time of its own.
     pub command_timeout: Duration,
     /// The longest time that a command can ask for.
     pub max_command_timeout: Duration,
-    /// Whether commands are run at all.
+    /// True if commands are run at all.
     pub runs_commands: bool,
-    /// Whether the workspace is a git repository.
+    /// True if the workspace is a git repository.
     pub has_repository: bool,
-    /// Whether secrets are kept from the chat.
+    /// True if secrets are kept from the chat.
     pub conceals_secrets: bool,
 }
 
@@ -103,11 +103,11 @@ pub struct Outbox {
     pub text: String,
     /// How it gets into the chat.
     pub form: Form,
-    /// What was left out for lack of room, in words for the person.
+    /// The omissions for lack of room, in words for the person.
     pub cuts: Vec<String>,
-    /// What it shows of files.
+    /// The lines of files that it shows.
     pub shown: Vec<ShownLines>,
-    /// Whether it tells what the person changed, or what is missing of that.
+    /// True if it tells of the person's changes, or that some are missing.
     pub tells_changes: bool,
     /// The steps whose results it does not tell in full, by their numbers.
     pub cut_results: Vec<u32>,
@@ -124,14 +124,14 @@ pub enum Form {
     Parts(Vec<String>),
     /// As a file, beside this.
     Attached {
-        /// What is pasted.
+        /// The text to paste.
         message: String,
     },
 }
 
 /// A section of the context, before it is cut to its room.
 trait Section {
-    /// What it wants, one claim for each thing that can be cut on its own.
+    /// Its claims, one for each thing that can be cut on its own.
     fn claims(&self) -> Vec<Claim>;
 
     /// The text, with so much room for each claim; says what it had to cut.

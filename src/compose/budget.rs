@@ -9,14 +9,14 @@
 
 use crate::protocol::truncated_lines;
 
-/// What is cut before what, the first one first.
+/// The order in which content is cut, the first one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
-    /// What nobody asked for, but may be of use.
+    /// Content that nobody asked for, but may be of use.
     Unasked,
     /// The files of the workspace.
     Listing,
-    /// What the project says about working on it.
+    /// The project's instructions.
     Project,
     /// Files that the task names.
     Named,
@@ -26,7 +26,7 @@ pub enum Rank {
     Failure,
     /// Contents that the model asked for.
     Requested,
-    /// What the person says.
+    /// The person's words.
     Words,
 }
 
@@ -43,7 +43,7 @@ const ORDER: [Rank; 8] = [
 ];
 
 impl Rank {
-    /// Whether it is worth another part of the message rather than being cut.
+    /// Returns true if it is worth another part of the message rather than being cut.
     pub fn is_worth_a_part(self) -> bool {
         self >= Self::Success
     }
@@ -56,7 +56,7 @@ pub struct Claim {
     pub rank: Rank,
     /// All that it could use.
     pub need: usize,
-    /// What it can be cut to.
+    /// The least that it can be cut to.
     pub least: usize,
 }
 
@@ -117,7 +117,7 @@ pub fn shares(sizes: &[usize], room: usize) -> Vec<usize> {
     shares
 }
 
-/// What the word about a cut may take, in characters.
+/// The most characters of a note about a cut.
 pub const CUT_WORDS: usize = 80;
 
 /// The first lines of a text that fit, and how many more there are.

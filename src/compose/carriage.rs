@@ -22,14 +22,14 @@ pub struct Carriage {
     pub limit: Limit,
     /// Into how many pastes a message may be split before what it tells is cut.
     pub max_parts: usize,
-    /// What happens to a message that is too long for one paste.
+    /// The way of a message that is too long for one paste.
     pub too_long: TooLong,
     /// How much all of a message may have beside what the chat remembers, in estimated tokens; the
     /// largest number if it remembers plenty.
     pub left_tokens: usize,
 }
 
-/// What happens to a message that is too long for one paste.
+/// The way of a message that is too long for one paste.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TooLong {
     /// It goes in parts.
@@ -52,19 +52,19 @@ pub struct FileLimit {
     pub tokens: usize,
 }
 
-/// What a message is made to, in characters.
+/// The room that a message is composed for, in characters.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
-    /// What one paste has, or the file.
+    /// The limit of one paste, or of the file.
     paste: Limit,
     /// The most pastes.
     pub(super) pastes: usize,
-    /// What all of it has.
+    /// The limit of the whole message.
     all: usize,
 }
 
 impl Room {
-    /// What so many pastes hold.
+    /// The room in so many pastes.
     pub(super) fn of(self, pastes: usize) -> usize {
         self.paste.room(pastes).min(self.all)
     }
@@ -74,14 +74,14 @@ impl Room {
 #[derive(Debug)]
 pub(super) struct Made {
     pub(super) text: String,
-    /// What became of its material.
+    /// The cuts that were made.
     pub(super) cuts: Cuts,
     /// How many pastes it is meant for.
     pub(super) pastes: usize,
 }
 
 impl Carriage {
-    /// What a message is measured by that goes as a file, or as pastes.
+    /// The limit that applies to a message: that of its file, or of a paste.
     pub fn limit_of(self, file: Option<&std::path::Path>) -> Limit {
         match self.too_long {
             TooLong::Attachment {
@@ -116,7 +116,7 @@ impl Carriage {
         made
     }
 
-    /// What a message is made to before anything is known of its tokens.
+    /// The room before the number of tokens is known.
     fn room(self) -> Room {
         let (characters, pastes) = match self.too_long {
             TooLong::Parts => (self.limit.characters, self.max_parts.max(1)),
@@ -135,7 +135,7 @@ impl Carriage {
         }
     }
 
-    /// Whether a message can go as it is.
+    /// Returns true if a message can go as it is.
     fn takes(self, made: &Made) -> bool {
         let Made { text, pastes, .. } = made;
         let fits = match self.too_long {

@@ -1,5 +1,5 @@
-//! What the person changed since the last message, as a diff: whole files of it, and the names of
-//! the others.
+//! The person's changes since the last message, as a diff: as many whole files as fit, and the
+//! names of the others.
 
 use super::budget::{Claim, Rank};
 use super::content::fenced;
@@ -8,21 +8,21 @@ use super::{Section, chars};
 
 const HEADING: &str = "\n## Changed by the User, Not by You\n";
 
-/// What the diff may have, in characters: the files themselves can be read.
+/// The most characters of the diff: the files themselves can be read.
 const MOST: usize = 2_500;
 
 /// How long the names of the files may be together whose changes are not shown, in characters.
 const NAMES: usize = 400;
 
-/// What the word about them may have around the names.
+/// The room for the words around the names.
 const AROUND_NAMES: usize = 120;
 
 /// The section; it is worth its room, because whoever does not know it undoes the person's work.
 pub(super) struct Changed<'a> {
     whole: &'a str,
-    /// What became of each file.
+    /// The changes, one text for each file.
     files: Vec<&'a str>,
-    /// What was left out of the diff when it was made, in its own words.
+    /// Notes of the diff itself about what it left out.
     left_out: Vec<&'a str>,
 }
 

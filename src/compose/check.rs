@@ -56,7 +56,7 @@ pub(super) fn section(session: &Session) -> Passage {
     passage
 }
 
-/// What the model must hear of going in circles.
+/// A warning for the model that it goes in circles.
 fn circles(session: &Session) -> String {
     if session.last_circles.is_empty() {
         return String::new();

@@ -11,7 +11,7 @@ use super::chars;
 use super::cuts::Cuts;
 use crate::protocol::{Capped, LineWindow, ShownLines};
 
-/// What is worth showing of a file that is not shown whole, in characters: some ten lines.
+/// The least that is worth showing of a file, in characters: some ten lines.
 pub(super) const WORTH: usize = 500;
 
 /// A file that takes no more than this is shown whole or not at all, in characters.
@@ -27,7 +27,7 @@ pub struct Content {
     /// The text, empty where the heading says why there is none; and how many lines after it are
     /// missing.
     pub text: Capped,
-    /// What it shows of a file, if the model knows that file from now on.
+    /// The lines of a file that it shows, if the model knows that file from now on.
     pub sighting: Option<ShownLines>,
 }
 
@@ -36,7 +36,7 @@ pub struct Content {
 pub(super) struct Extent {
     /// How many of its lines.
     pub(super) lines: usize,
-    /// Whether these are all that it has.
+    /// True if this is all of it.
     pub(super) is_whole: bool,
 }
 
@@ -54,12 +54,12 @@ impl Content {
         }
     }
 
-    /// Whether there is something to show, and nothing of it is here.
+    /// Returns true if there is something to show, and none of it was read.
     pub(super) fn is_unread(&self) -> bool {
         self.text.is_empty() && self.text.omitted > 0
     }
 
-    /// Whether the heading says why there is nothing to show.
+    /// Returns true if the heading says why there is nothing to show.
     pub(super) fn is_refusal(&self) -> bool {
         self.is_bare() && self.lines.is_none() && self.sighting.is_none()
     }
@@ -108,12 +108,12 @@ impl Content {
         format!("{}{words}", self.title)
     }
 
-    /// Whether nothing of it is missing.
+    /// Returns true if nothing is missing.
     pub fn is_complete(&self) -> bool {
         self.text.omitted == 0
     }
 
-    /// Whether the heading is all there is.
+    /// Returns true if the heading is all there is.
     pub fn is_bare(&self) -> bool {
         self.text.is_empty() && self.text.omitted == 0
     }
@@ -131,7 +131,7 @@ impl Content {
         heading + chars(&fenced(&self.body())) + 1
     }
 
-    /// What it takes at the least to be worth showing: all of it if it is short, else some lines.
+    /// The least room in which it is worth showing: all of it if it is short, else some lines.
     pub(super) fn least(&self) -> usize {
         let need = self.chars();
         if need <= SHORT {
@@ -142,7 +142,7 @@ impl Content {
         need.min(one_line.max(WORTH))
     }
 
-    /// What stands around the lines where not all of them are shown, at most.
+    /// The most room that the text around the lines takes if not all of them are shown.
     fn frame(&self) -> usize {
         let last = |LineWindow { of, .. }| LineWindow { first: of, of }.words(2);
         let heading = chars(&self.title) + 1 + chars(&self.lines.map(last).unwrap_or_default());
@@ -172,7 +172,7 @@ impl Content {
         extent
     }
 
-    /// What is seen of the file where only so many lines of the text are shown.
+    /// The lines of the file that are seen if only so many lines of the text are shown.
     fn sighting_of(&self, shown: usize) -> Option<ShownLines> {
         let mut sighting = self.sighting.clone()?;
         let Range { start, end } = sighting.lines;

@@ -14,7 +14,7 @@ use super::{Section, chars};
 /// How long the names of what is not shown may be together, in characters.
 const NAMES: usize = 300;
 
-/// What the line about those that are not shown may take, in characters.
+/// The most characters of the line about files that are not shown.
 const WORD: usize = NAMES + 120;
 
 /// How many files that were cut are named for the person.
@@ -28,7 +28,7 @@ pub(super) struct Contents<'a> {
     claims: Vec<Claim>,
 }
 
-/// What the model asked for.
+/// The contents that the model asked for.
 pub(super) fn requested(contents: &[Content]) -> Contents<'_> {
     Contents::new("\n## Requested File Contents\n", Rank::Requested, contents)
 }
@@ -38,8 +38,8 @@ pub(super) fn named(contents: &[Content]) -> Contents<'_> {
     Contents::new("\n## Files That the Task Names\n", Rank::Named, contents)
 }
 
-/// What the project says about working on it, from the general to the specific, quoted so that it
-/// cannot pass for ours.
+/// The project's instructions, from the general to the specific, quoted so that they cannot pass
+/// for ours.
 pub(super) fn project(contents: &[Content]) -> Contents<'_> {
     Contents::new(
         "\n## Project Instructions\nRules of the project. Where two differ, the later one holds; the task and the protocol come before all of them.\n",
@@ -63,7 +63,7 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// What each file has of the room; nothing where it is not shown.
+    /// Divides the room among the files; `None` for those that are not shown.
     fn rooms(&self, room: usize) -> Vec<Option<usize>> {
         let mut left = room;
         let is_shown: Vec<bool> = (self.files.iter().zip(&self.claims))

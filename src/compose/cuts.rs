@@ -1,15 +1,15 @@
-//! What became of the material of a message while it was cut to its room.
+//! A record of what was shown and cut while the material of a message was fitted to its room.
 
 use crate::protocol::ShownLines;
 
 /// Grows as the sections are fitted, in their order.
 #[derive(Debug, Default)]
 pub(super) struct Cuts {
-    /// What was left out, in words for the person.
+    /// The omissions, in words for the person.
     pub(super) words: Vec<String>,
-    /// What was shown of files.
+    /// The lines of files that were shown.
     pub(super) shown: Vec<ShownLines>,
-    /// Whether it is told what the person changed, or what is missing of that.
+    /// True if the message tells of the person's changes, or that some are missing.
     pub(super) tells_changes: bool,
     /// The numbers of the steps whose results are not told in full.
     pub(super) results: Vec<u32>,
@@ -25,7 +25,7 @@ impl Cuts {
         self.words.push(words);
     }
 
-    /// What became of the material that comes after.
+    /// Adds the record of later material.
     pub(super) fn append(&mut self, later: Self) {
         let Self {
             words,

@@ -35,7 +35,7 @@ struct Gathered {
     contents: Vec<Content>,
     /// How long the texts are together.
     held: usize,
-    /// What they take if each is cut to the least.
+    /// Their length if each is cut to its least.
     least: usize,
 }
 
@@ -49,7 +49,7 @@ impl Gathered {
         }
     }
 
-    /// Whether what comes now cannot be shown any more.
+    /// Returns true if nothing more can be shown.
     fn is_full(&self) -> bool {
         self.least >= self.room
     }

@@ -1,8 +1,9 @@
 //! One message from which a chat that knows nothing can go on with a session.
 //!
-//! What was decided and done is told from the journal, not from what the chat before believed: the
-//! answers and words of the user, how their check stands, what each round did, the changes as a
-//! diff, what failed last, what is open, and what the project says about working on it. It never exceeds its length; what is cut says so.
+//! Decisions and results come from the journal, not from what the chat before believed: the answers
+//! and words of the user, the state of their check, the work of each round, the changes as a diff,
+//! the last failures, open questions, and the project's instructions. The message never exceeds its
+//! length; whatever is cut says so.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,24 +19,24 @@ use crate::excerpt::excerpt;
 use crate::protocol::{RelPath, Status, StepResult};
 use crate::session::{Instructions, Past, Session};
 
-/// What such a message is made of.
+/// The material of such a message.
 #[derive(Debug)]
 pub struct Handover<'a> {
     /// The session as it goes on.
     pub session: &'a Session,
     /// Its rounds.
     pub past: &'a Past,
-    /// What its rounds changed, as a unified diff.
+    /// The changes of its rounds, as a unified diff.
     pub diff: &'a str,
-    /// What the person said that no message has told yet.
+    /// The person's notes that no message has told yet.
     pub notes: &'a [String],
     /// The files of the workspace.
     pub listing: &'a Listing,
     /// The contents that the chat before asked for.
     pub contents: &'a [Content],
-    /// What the project says about working on it, the general before the specific.
+    /// The project's instructions, the general before the specific.
     pub project: &'a [Content],
-    /// What the instructions must say of this session.
+    /// The facts about this session for the instructions.
     pub facts: Facts,
     /// The most items that the listing shows.
     pub max_list_items: usize,
@@ -61,7 +62,7 @@ const NAMED_FILES: usize = 100;
 /// A section that has less room than this is left out: a word about its cut would fill it.
 const LEAST_CHARS: usize = 200;
 
-/// What the end of a code block that was cut may need.
+/// The room for the end of a code block that was cut.
 const LONGEST_FENCE: usize = 40;
 
 const OPENING: &str = "## You Take Over\nAnother chat worked on this task until now. You have not seen it and need nothing from it: what follows was recorded by `agent`, not by that chat. The files of the workspace are as the changes below left them. \"You\" and \"your reply\" in the records mean that chat.\n";
@@ -103,7 +104,7 @@ pub fn hand_over(material: &Handover<'_>, veil: &mut Veil<'_>) -> Outbox {
     outbox(made, &session, material.carriage, veil)
 }
 
-/// What the message tells, in its order.
+/// The pieces of the message, in their order.
 fn pieces<'a>(material: &'a Handover<'_>, promises: &'a Promises) -> Vec<Piece<'a>> {
     let session = promises.session();
     let files = listing::section(
@@ -188,7 +189,7 @@ fn close_fence(text: String) -> String {
     }
 }
 
-/// What the user said, and what they or the rules refused.
+/// The words of the user, and the steps that they or the rules refused.
 fn decisions(material: &Handover<'_>) -> String {
     let mut lines = Vec::new();
     for round in &material.past.rounds {

@@ -1,4 +1,4 @@
-//! What happened in the rounds before, in at most 500 tokens.
+//! A summary of earlier rounds, in at most 500 tokens.
 //!
 //! A chat forgets, and a new one never knew. The latest rounds are told with names, earlier ones by
 //! their numbers, the earliest only counted.
@@ -28,7 +28,7 @@ impl Default for Tokens {
     }
 }
 
-/// What the word about rounds that are left out may need.
+/// The room for the note about rounds that are left out.
 const RESERVE: usize = 20;
 
 const HEADING: &str = "\n## History\n";

@@ -9,7 +9,7 @@ use crate::session::{CheckReport, CheckedWhen, Instructions, Session, title};
 /// The full text, compiled in.
 const FULL: &str = include_str!("../../crates/agent-protocol/src/instructions.md");
 
-/// What a follow-up repeats of it.
+/// The reminder of the instructions in later messages.
 const REMINDER: &str = "\
 As in the first message: all commands in ONE code block fenced with six backticks, in the chat message itself; each tag alone on its line, attributes as name=\"value\", bodies verbatim; the end mark as the last line of the block. With a body and a closing tag such as [/EDIT_FILE]: CREATE_FILE (path), EDIT_FILE (path; SEARCH/REPLACE blocks, or start_line, end_line and the new lines), INSERT_TEXT (path, line), APPLY_PATCH, RUN_COMMAND, PLAN, MESSAGE, ASK_USER, DONE. Without: READ_FILE (path, start_line, end_line; also a list or a glob), LIST_FILES (path, glob), SEARCH_TEXT (pattern, path, glob, context), OUTLINE (path), DELETE_FILE (path), MOVE_FILE (from, to){git}. Never invent results.{secrets} A SEARCH/REPLACE block:
 <<<<<<< SEARCH
@@ -18,10 +18,10 @@ lines exactly as they are in the file
 new lines
 >>>>>>> REPLACE";
 
-/// What is offered where there is a repository.
+/// Further commands where there is a repository.
 const GIT: &str = ", GIT_STATUS, GIT_DIFF (optional path)";
 
-/// What is said once a secret was kept from the chat.
+/// A sentence for sessions in which a secret was kept from the chat.
 const SECRETS: &str = " `[SECRET-n kind]` stands for a secret that you are not shown: keep it as it is when you edit that file; anywhere else it is refused.";
 
 /// How much of the task, and of each further instruction, a follow-up repeats, in characters; of a
@@ -34,10 +34,10 @@ const FURTHER_REMINDERS: usize = 3;
 /// How long a check command is that the prompt repeats, in characters.
 const SHORT_COMMAND: usize = 60;
 
-/// What is said where the person has switched commands off.
+/// A sentence for sessions in which the person has switched commands off.
 const NO_COMMANDS: &str = "RUN_COMMAND is switched off in this session: work with files only, and tell the user in a MESSAGE what to run.";
 
-/// What is said while nothing is changed.
+/// A sentence for plan mode.
 const PLAN_MODE: &str = "PLAN MODE is on: only READ_FILE, LIST_FILES, SEARCH_TEXT, OUTLINE{git}, MESSAGE, ASK_USER and PLAN are carried out; what changes files or runs programs is refused. When you have seen enough, send one [PLAN] with the steps of the work in their order, the files they touch and how you will test it. The user approves it or says what to change; only then the work begins.";
 
 /// The full instructions as a first message has them, with an id that is only an example.
@@ -121,7 +121,7 @@ fn beginning(text: &str, where_it_is: &str) -> String {
     format!("{start} ... ({where_it_is})")
 }
 
-/// What the person wants from this message on, beyond the task.
+/// The person's further instructions that begin with this message.
 pub(super) fn further(session: &Session) -> String {
     let new = session
         .further
@@ -184,7 +184,7 @@ pub(super) fn failing_check(session: &Session) -> String {
     }
 }
 
-/// What is pasted where the message itself is an attached file.
+/// The short message beside an attached file.
 pub(super) fn beside_attachment(session: &Session) -> String {
     format!(
         "{}=== PROMPT ===\nThe message itself is in the attached file. Read all of it; then do what PROMPT at its end says, in the form that its PROTOCOL describes, and answer here in the chat.\nThe last line of your code block is:\n{}\n",

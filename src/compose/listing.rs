@@ -43,7 +43,7 @@ pub struct Listing {
     /// Files that the check made before the first message; these are not among the files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made_by_check: Vec<Listed>,
-    /// Whether the workspace is a git repository.
+    /// True if the workspace is a git repository.
     #[serde(default)]
     pub is_repository: bool,
 }
@@ -77,21 +77,21 @@ pub struct Listed {
     pub size: u64,
     /// When it was changed, in nanoseconds since 1970; only compared, never shown.
     pub modified: i64,
-    /// Whether it is a symbolic link, which is not followed.
+    /// True for a symbolic link, which is not followed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_link: bool,
 }
 
-/// What the listing always has room for.
+/// The room that the listing always has.
 const LEAST: usize = 1500;
 
-/// What the listing takes at most by itself, so that a paste stays handy.
+/// The most room that the listing takes, so that a paste stays handy.
 const MOST: usize = 12_000;
 
 const FOLDED: &str =
     "Directories with `(... files)` are not shown in full: LIST_FILES (path) opens them.\n";
 
-/// What the ends of a code block take, unless names have runs of backticks.
+/// The length of the fences of a code block, unless names have runs of backticks.
 const FENCES: usize = 8;
 
 const HEADING: &str = "\n## Workspace Files\n";
@@ -102,17 +102,17 @@ pub(super) enum Files<'a> {
     /// The whole listing.
     All {
         now: &'a Listing,
-        /// What matters, by what was touched and what the task says.
+        /// The files that matter, by what was touched and what the task says.
         relevance: Relevance<'a>,
         max_items: usize,
-        /// What it is where it has all the room that it may take, and whether something is cut.
+        /// The section in all the room that it may take, and true if something is cut.
         most: (String, bool),
     },
-    /// What is different.
+    /// The differences to the last message.
     Different {
         /// A line for each file, as many as there may be items.
         lines: Vec<String>,
-        /// Whether there are more.
+        /// True if there are more.
         has_more: bool,
     },
 }
@@ -183,7 +183,7 @@ impl Section for Files<'_> {
     }
 }
 
-/// What is different since the last outbox, as much as fits; and whether something is cut.
+/// Renders the differences since the last message, as many as fit; and true if something is cut.
 fn different(lines: &[String], has_more: bool, room: usize) -> (String, bool) {
     if lines.is_empty() {
         return (String::new(), false);
@@ -264,7 +264,7 @@ fn made_by_check(now: &Listing) -> String {
     )
 }
 
-/// What the ends of a code block take around these lines.
+/// The length of the fences around these lines.
 fn fences(lines: &str) -> usize {
     chars(&fenced(lines)) + 1 - chars(lines)
 }

@@ -136,14 +136,14 @@ pub struct Meter {
     pub characters: usize,
     /// All of it, in estimated tokens.
     pub tokens: usize,
-    /// What takes the space, in the order of the message; only what is there.
+    /// The parts of the message by size, in their order.
     pub takes: Vec<Takes>,
 }
 
 /// How much of a message something takes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Takes {
-    /// What it is, in a word or two.
+    /// Its name, in a word or two.
     pub what: &'static str,
     /// In characters.
     pub characters: usize,
@@ -170,7 +170,7 @@ const HEADINGS: &[(&str, &str)] = &[
     ("## Decisions of the User", "notes and answers"),
 ];
 
-/// What is neither of these: the task and the prompt.
+/// The name for everything else.
 const REST: &str = "task and prompt";
 
 /// Measures a message of ours by its headings; those inside of code blocks do not count.
@@ -221,7 +221,8 @@ mod tests {
 
     use super::*;
 
-    /// What a public tokenizer (the longer one of `o200k` and `cl100k`) makes of a few texts.
+    /// Compares the estimate with a public tokenizer (the longer one of `o200k` and `cl100k`) on a
+    /// few texts.
     #[test]
     fn is_near_what_a_tokenizer_counts_and_rather_above() {
         let cases = [

@@ -19,7 +19,7 @@ pub struct Limit {
     pub tokens: usize,
 }
 
-/// What the words around a part may take, with numbers of up to five digits.
+/// The room for the words around a part, with numbers of up to five digits.
 const WORDS: Limit = Limit {
     characters: 420,
     tokens: 150,
@@ -39,7 +39,7 @@ const HEADINGS: usize = 200;
 const WORTH_A_CUT: usize = 200;
 
 impl Limit {
-    /// Whether a text is within it.
+    /// Returns true if a text is within it.
     pub fn holds(self, text: &str) -> bool {
         let mut tokens = Tokens::default();
         tokens.push(text);
@@ -52,7 +52,7 @@ impl Limit {
         share(meter.characters, self.characters).max(share(meter.tokens, self.tokens))
     }
 
-    /// What of it is left for the message itself where it goes in parts.
+    /// The room that is left for the message itself if it goes in parts.
     fn of_part(self) -> Self {
         Self {
             characters: self.characters.saturating_sub(WORDS.characters).max(1),
@@ -114,7 +114,7 @@ enum Cut {
     InALine,
 }
 
-/// What stands before a part.
+/// The words before a part.
 fn head(number: usize, total: usize) -> String {
     let words = if number < total {
         format!(
@@ -128,7 +128,7 @@ fn head(number: usize, total: usize) -> String {
     format!("=== PART {number} of {total} ===\n{words}\n\n")
 }
 
-/// What stands behind a part that is not the last one.
+/// The words after a part that is not the last one.
 fn foot(number: usize, total: usize, cut: Cut) -> String {
     let (line_break, place) = match cut {
         Cut::BetweenLines => ("", ""),
@@ -139,7 +139,7 @@ fn foot(number: usize, total: usize, cut: Cut) -> String {
     )
 }
 
-/// What stands between the words around a part.
+/// Strips the words around a part.
 fn inside(part: &str, number: usize, total: usize) -> &str {
     let Some(body) = part.strip_prefix(&head(number, total)) else {
         return part;
@@ -236,7 +236,8 @@ fn first_piece(text: &str, limit: Limit, full_enough: usize) -> usize {
     text.len()
 }
 
-/// What fits of a line that alone is too long behind what is there; at least one character of all.
+/// The length of the piece of an overlong line that fits behind what is there; at least one
+/// character.
 fn within_line(line: &str, before: Filled, limit: Limit) -> usize {
     let Filled {
         mut tokens,

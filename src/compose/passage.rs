@@ -6,7 +6,7 @@ use super::cuts::Cuts;
 use super::{Section, chars};
 use crate::excerpt::excerpt;
 
-/// What always has room.
+/// The room that is always there.
 const LEAST: usize = 1500;
 
 /// A text whose output, if it has one, is cut before what stands around it.
@@ -14,13 +14,13 @@ const LEAST: usize = 1500;
 pub(super) struct Passage {
     /// When it is cut.
     pub(super) rank: Rank,
-    /// What stands before the output; all of a text that has none.
+    /// The text before the output; all of a text that has none.
     pub(super) before: String,
-    /// What a program printed.
+    /// The output of a program.
     pub(super) output: String,
-    /// What stands after it.
+    /// The text after it.
     pub(super) after: String,
-    /// What a cut leaves out, in words for the person.
+    /// The part that a cut leaves out, in words for the person.
     pub(super) cut: &'static str,
 }
 

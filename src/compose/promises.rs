@@ -1,4 +1,4 @@
-//! What `READ_FILE` promised, and what the message keeps of it.
+//! The promises of `READ_FILE`, and how far the message keeps them.
 //!
 //! A step that reads says that the contents are below, before anybody knows whether there is room for
 //! them, or what the files are at the end of the round. Here the results are made to say what is so:
@@ -22,7 +22,7 @@ pub(super) struct Promises {
     attempts: usize,
 }
 
-/// What became of the files that one step asked for.
+/// The fate of the files that one step asked for.
 #[derive(Debug, Default)]
 struct Kept<'a> {
     all: usize,
@@ -53,7 +53,7 @@ impl Promises {
         &self.contents
     }
 
-    /// Whether a message shows less than the results say; from now on they say less.
+    /// Returns true if a message shows less than the results say, and corrects the results.
     pub(super) fn are_broken_by(&mut self, cuts: &Cuts) -> bool {
         let mut is_broken = false;
         for at in &cuts.unkept {
@@ -109,7 +109,7 @@ impl Kept<'_> {
     }
 }
 
-/// What stands before how many of the files are not shown.
+/// The words before the number of files that are not shown.
 const WORD: &str = "; but there was no room for ";
 
 /// A message without what was said before about room.

@@ -42,10 +42,10 @@ const FEW_DIRECTORIES: usize = 3;
 /// A word that more than one in so many files has tells nothing.
 const TOO_COMMON: usize = 4;
 
-/// What a file weighs that is named or was touched: more than any words.
+/// The weight of a file that is named or was touched: more than any words.
 const NAMED: u32 = 100_000;
 
-/// What a file weighs that has a rare word of the task in it.
+/// The weight of a file that contains a rare word of the task.
 const MENTIONS: u32 = 3_000;
 
 /// Directories of documents, fixtures, and what is built or taken over from elsewhere.
@@ -107,7 +107,7 @@ pub fn is_changelog(path: &RelPath) -> bool {
     NAMES.contains(&stem) && matches!(extension, "" | "md" | "rst" | "txt" | "adoc")
 }
 
-/// What matters of a listing.
+/// The relevant part of a listing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Relevance<'a> {
     /// The files that matter, and how much.
@@ -184,7 +184,7 @@ fn namings<'a, 't>(
     found
 }
 
-/// What matters of a listing for a session; `mentions` have rare words of its task in them.
+/// Finds the relevant part of a listing for a session; `mentions` contain rare words of its task.
 pub(super) fn relevance<'a>(
     session: &'a Session,
     listing: &'a Listing,
@@ -220,7 +220,7 @@ pub(super) fn relevance<'a>(
     }
 }
 
-/// What the person asked for.
+/// The person's own words: the task and further instructions.
 fn said(session: &Session) -> impl Iterator<Item = &str> {
     let further = session.further.iter().map(|further| further.text.as_str());
     std::iter::once(session.task.as_str()).chain(further)
@@ -275,7 +275,7 @@ fn with_words<'a>(session: &Session, files: &'a [Listed]) -> BTreeMap<&'a RelPat
     heaviest(files, &having, &weights(&counts, files.len()))
 }
 
-/// What each word weighs: the rarer, the more.
+/// The weight of each word: the rarer, the heavier.
 fn weights(counts: &[usize], files: usize) -> Vec<u32> {
     let weight = |count: &usize| {
         if *count == 0 || count.saturating_mul(TOO_COMMON) > files {

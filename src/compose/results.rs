@@ -1,4 +1,4 @@
-//! What became of the last reply, as the model reads it.
+//! The results of the last reply, as the model reads them.
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;
@@ -14,10 +14,11 @@ use crate::session::Session;
 
 const HEADING: &str = "\n## Previous Command Results\n";
 
-/// What is worth telling of a result, in characters: its number, how it ended and what it was.
+/// The least that is worth telling of a result, in characters: its number, its status and its
+/// command.
 const WORTH: usize = 40;
 
-/// What the word about results that are not told may take.
+/// The room for the note about results that are left out.
 const NOT_TOLD: usize = 50;
 
 /// The results section before it is cut to its room.
@@ -63,7 +64,7 @@ impl Results {
         Self { blocks, remarks }
     }
 
-    /// What each result has of the room; nothing where it is not told at all.
+    /// Divides the room among the results; `None` for those that are left out.
     ///
     /// Where a share would be too small to say anything, the failures come first, then the others in
     /// their order.

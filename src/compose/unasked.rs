@@ -1,5 +1,5 @@
-//! What the model did not ask for and will need next: whole excerpts, as many as fit, and the names
-//! of the others.
+//! Content that the model did not ask for and will need next: whole excerpts, as many as fit, and
+//! the names of the others.
 
 use super::budget::{Claim, Rank};
 use super::content::Content;
@@ -17,7 +17,7 @@ pub(super) struct Unasked<'a> {
     contents: &'a [Content],
 }
 
-/// What may be of use, which is left out first.
+/// The section of unrequested content, which is left out first.
 pub(super) fn section(contents: &[Content]) -> Unasked<'_> {
     Unasked { contents }
 }

@@ -1,4 +1,4 @@
-//! What was said: the plan, the answers and the notes. Cut last of all.
+//! The plan, the answers and the notes. Cut last of all.
 
 use std::fmt::Write as _;
 

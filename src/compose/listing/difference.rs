@@ -1,4 +1,4 @@
-//! What is new, changed or gone between two listings.
+//! The files that are new, changed or gone between two listings.
 
 use std::cmp::Ordering;
 
@@ -51,7 +51,7 @@ impl Listing {
     }
 }
 
-/// What happened to a file between two listings.
+/// The change of a file between two listings.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Difference<'a> {
     New(&'a Listed),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::{chars, files};
 use crate::number::grouped;
 
-/// What all of them take at most, in characters; the word about the rest comes to it.
+/// The most characters for all of them, without the note about the rest.
 const ROOM: usize = 500;
 
 /// So many of one name have a line each; more have one together.

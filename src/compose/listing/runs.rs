@@ -3,7 +3,7 @@
 /// So many of them side by side are told together.
 pub(super) const RUN: usize = 20;
 
-/// Whether two names differ only by their numbers, which both have.
+/// Returns true if two names contain numbers and differ only by them.
 pub(super) fn is_alike(a: &str, b: &str) -> bool {
     a.bytes().any(|byte| byte.is_ascii_digit()) && shape(a).eq(shape(b))
 }

@@ -23,7 +23,7 @@ use super::super::relevance::{Relevance, SIDE_DIRECTORIES};
 use super::Listed;
 use crate::protocol::RelPath;
 
-/// What a line takes beside its name and its indentation, about.
+/// The approximate length of a line beside its name and indentation.
 const LINE: usize = 20;
 
 /// So many directories side by side are alike.
@@ -32,7 +32,7 @@ const ALIKE: usize = 8;
 /// No more of those that are alike are opened because they were changed of late.
 const RECENT: usize = 3;
 
-/// What was changed so many days before the latest change is not recent.
+/// A change is recent if it is at most so many days older than the latest one.
 const LATELY: i64 = 3;
 
 /// For how many of the weightiest files the top level leaves room.
@@ -51,7 +51,7 @@ pub(super) struct Tree<'a> {
     pinned: BTreeMap<usize, u32>,
     /// The directories that the task names, by where their files begin and end.
     named: BTreeSet<(usize, usize)>,
-    /// What is open.
+    /// The open directories.
     open: BTreeMap<Directory, Opened>,
 }
 
@@ -78,7 +78,7 @@ enum Entry {
     },
 }
 
-/// What of a directory may have a line together.
+/// The kinds of entry that may share a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Folding {
     /// Files.
@@ -107,11 +107,11 @@ impl Entry {
     }
 }
 
-/// What is shown of a directory.
+/// The shown part of a directory.
 #[derive(Debug)]
 struct Opened {
     entries: Vec<Entry>,
-    /// Whether there is more in it.
+    /// True if there is more in it.
     is_part: bool,
 }
 
@@ -121,11 +121,11 @@ pub(super) struct Rendered {
     pub(super) text: String,
     /// How many files are told of, or how many entries of a top level that is not whole.
     pub(super) shown: usize,
-    /// Whether even the top level is not whole.
+    /// True if even the top level is incomplete.
     pub(super) is_part: bool,
 }
 
-/// What is left for lines.
+/// The room that is left for lines.
 #[derive(Debug, Clone, Copy)]
 struct Left {
     items: usize,
@@ -239,7 +239,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// What the top level leaves for the way to what matters most.
+    /// Reserves room beside the top level for the paths that matter most.
     fn reserve(&self, left: Left) -> Left {
         let mut weighed: Vec<_> = self
             .pinned
@@ -302,7 +302,8 @@ impl<'a> Tree<'a> {
         waiting.extend(alone.map(|(urgency, inner)| Reverse((urgency, vec![inner]))));
     }
 
-    /// What to show of directories that are opened together; nothing if there is no room for all.
+    /// Decides what to show of directories that are opened together; `None` if there is no room for
+    /// all.
     fn look_at_all(&self, all: &[Directory], left: Left, parts: usize) -> Option<Vec<Opened>> {
         if let [only] = all {
             let parts = if self.is_named(*only) { 2 } else { parts };
@@ -319,7 +320,7 @@ impl<'a> Tree<'a> {
         Some(opened)
     }
 
-    /// What to show of a directory; nothing if there is no room for it.
+    /// Decides what to show of a directory; `None` if there is no room for it.
     fn look(&self, directory: Directory, left: Left) -> Option<Opened> {
         let fits =
             |entries: &[Entry]| entries.len() <= left.items && self.cost(entries) <= left.room;
@@ -373,7 +374,7 @@ impl<'a> Tree<'a> {
         self.named.contains(&(directory.from, directory.to))
     }
 
-    /// What of a directory matters.
+    /// The entries of a directory that matter.
     fn pinned_entries(&self, directory: Directory) -> Vec<Entry> {
         let within = directory.from..directory.to;
         let pinned = self.pinned.range(within.clone()).map(|(at, _)| *at);

@@ -22,7 +22,7 @@ const ENDINGS: [&str; 14] = [
 ];
 const BEGINNINGS: [&str; 4] = ["test_", "test-", "tests_", "Test"];
 
-/// What a file is about, and in which language.
+/// The subject of a file, and its language.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct FileSubject {
     name: String,

@@ -24,7 +24,7 @@ impl<'a> Names<'a> {
         self.all.get(text).copied()
     }
 
-    /// Whether a word is this text.
+    /// Returns true if this text is one of the words.
     pub(super) fn contains(&self, text: &str) -> bool {
         self.get(text).is_some()
     }

@@ -116,7 +116,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Whether a word is one of every task.
+/// Returns true for words that occur in every task.
 pub(super) fn is_empty(word: &str) -> bool {
     EMPTY.contains(&word.to_lowercase().as_str())
 }
@@ -168,7 +168,7 @@ fn humps(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether what was found in a path is a word of it, or the beginning of one that is not much
+/// Returns true if a match in a path is a whole word, or the beginning of one that is not much
 /// longer.
 pub(super) fn is_word(path: &str, start: usize, end: usize) -> bool {
     let bytes = path.as_bytes();
@@ -189,8 +189,8 @@ pub(super) fn is_word(path: &str, start: usize, end: usize) -> bool {
     begins && ending <= most
 }
 
-/// What a task says that may stand in the contents of files: identifiers, options (`--dry-run`) and
-/// what stands in backticks or quotes, such as the text of an error.
+/// Finds words of a task that may occur in files: identifiers, options (`--dry-run`) and text in
+/// backticks or quotes, such as an error message.
 pub fn identifiers(task: &str) -> Vec<String> {
     let task = &task[..task.floor_char_boundary(READ)];
     let mut found: Vec<&str> = Vec::new();

@@ -1,11 +1,11 @@
-//! What is in a directory: files, directories, and runs of either whose names differ only by
+//! The entries of a directory: files, directories, and runs of either whose names differ only by
 //! numbers.
 
 use super::super::runs::{RUN, is_alike};
 use super::{Directory, Entry, Folding, Tree};
 
 impl Tree<'_> {
-    /// What is in a directory, at most so much.
+    /// Lists the entries of a directory, at most so many.
     pub(super) fn entries(
         &self,
         directory: Directory,
