@@ -163,15 +163,15 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// The same, with a file in which stands what a command found while it runs: if we are killed,
-    /// what it made is disarmed by whoever comes next.
+    /// Keeps a record of the repositories before each command in this file while it runs: if we are
+    /// killed, the next process disarms what the command made.
     #[must_use]
     pub fn keeping(mut self, file: Option<PathBuf>) -> Self {
         self.kept_inventory = file;
         self
     }
 
-    /// The same, with somebody who tells what a search must not show in part.
+    /// Hides what this function names from search results, so that no secret is shown in part.
     #[must_use]
     pub fn hiding(mut self, hide: Option<&'a Hide<'a>>) -> Self {
         self.hide = hide;
@@ -189,7 +189,7 @@ impl<'a> Execution<'a> {
         std::mem::take(&mut self.missed_network)
     }
 
-    /// The same, with somebody who follows the output of commands and may end them.
+    /// Lets the caller follow the output of commands and end them.
     #[must_use]
     pub fn watched_by(
         mut self,
@@ -221,8 +221,8 @@ impl<'a> Execution<'a> {
         (outcome, self.ledger.staging.take())
     }
 
-    /// Whether so much is prepared that it has to be carried out before more is: four times the
-    /// largest file that is edited.
+    /// Returns true if so much is prepared that it has to be carried out before more is: four times
+    /// the largest file that is edited.
     pub fn is_full(&self) -> bool {
         self.ledger.staging.bytes() > self.limits.max_file_bytes.saturating_mul(4)
     }
@@ -234,7 +234,7 @@ impl<'a> Execution<'a> {
         self.ledger.staging.set_mark(mark);
     }
 
-    /// What is known of the files that these changes are about, once they are made.
+    /// The knowledge about the files of these changes, once they are made.
     pub fn files_of(&self, changes: &[&StagedChange]) -> Vec<StagedFile> {
         let effects: Vec<_> = changes.iter().flat_map(|change| change.effects()).collect();
         self.ledger.files(effects.iter().map(|(path, _, _)| *path))
@@ -351,7 +351,7 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// What is told of a step whose changes could not be made.
+/// The outcome of a step whose changes could not be made.
 fn failed(failure: Failure) -> Outcome {
     Outcome::failed(failure.message).with_changed(failure.left)
 }

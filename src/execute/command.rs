@@ -101,7 +101,7 @@ impl Execution<'_> {
         (!told.is_empty()).then(|| told.join("; "))
     }
 
-    /// What commands do not see.
+    /// Paths that commands do not see.
     fn left_out(&self) -> Vec<PathBuf> {
         unseen_by_commands(self.workspace.path(), self.confinement.as_ref())
     }
@@ -205,7 +205,7 @@ impl Execution<'_> {
     }
 }
 
-/// What commands do not see in a workspace.
+/// Paths in a workspace that commands do not see.
 pub fn unseen_by_commands(workspace: &Path, confinement: Option<&Confinement>) -> Vec<PathBuf> {
     let mut unseen = vec![workspace.join(sandbox::STATE)];
     let hidden = confinement.into_iter();

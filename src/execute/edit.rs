@@ -66,7 +66,7 @@ impl LineTarget {
         }
     }
 
-    /// Whether the model knows what stands there now, or what it means cannot be told at all.
+    /// Returns true if the model knows what is there now, or if the place does not exist at all.
     fn is_known(self, known: &Known) -> bool {
         let is_seen = match self {
             // However the file looks, it has an end.
@@ -161,13 +161,13 @@ impl EditableFile {
         }
     }
 
-    /// Whether there is no such file yet.
+    /// Returns true if there is no such file yet.
     pub(super) fn is_missing(&self) -> bool {
         self.known.hash.is_none()
     }
 }
 
-/// What an edit made of a file.
+/// The effect of an edit on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stored {
     Changed,

@@ -17,7 +17,7 @@ use super::run::{self, End, Job, Program};
 use crate::platform::programs;
 use crate::protocol::{Outcome, RelPath};
 
-/// What is switched off whatever is asked.
+/// Options that are always given, to switch off whatever runs programs or writes.
 const HARDENED: &[&str] = &[
     "--no-optional-locks",
     "--no-pager",
@@ -40,7 +40,7 @@ const HARDENED: &[&str] = &[
     "status.submoduleSummary=false",
 ];
 
-/// What is said where there is no repository.
+/// The message if there is no repository.
 const NO_REPOSITORY: &str = "the workspace is not a git repository";
 
 const ENVIRONMENT: &[(&str, &str)] = &[
@@ -56,10 +56,10 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("LC_ALL", "C.UTF-8"),
 ];
 
-/// What is said where the settings could hide a program.
+/// The message if the settings could hide a program.
 const UNCLEAR: &str = "the repository's settings are too long or not plain text, so that programs which they name could run here without a sandbox; the user can run git by hand";
 
-/// What is said of a difference that there is.
+/// The message if there are differences.
 const DIFFERENCES: &str = "the differences are below";
 
 impl Execution<'_> {
@@ -141,7 +141,7 @@ impl Execution<'_> {
     }
 }
 
-/// What git is told where nothing confines it.
+/// The arguments and variables for a git that nothing confines.
 #[derive(Debug, Default)]
 struct Unconfined {
     /// Options that say where the repository is and where its files are.
@@ -192,7 +192,7 @@ impl Execution<'_> {
         })
     }
 
-    /// What git says of the repository, whole and exact.
+    /// Asks git about the repository and returns its whole, exact answer.
     fn ask(&self, git: &Path, question: &[&str]) -> Result<String, Outcome> {
         const MAX_CHARS: usize = 64 * 1024;
         let mut words: Vec<&OsStr> = vec![git.as_os_str()];

@@ -1,4 +1,4 @@
-//! What is known of each file while the steps of one reply are executed.
+//! Knowledge about each file while the steps of one reply are executed.
 //!
 //! For every file that a step touches: the content that it had when the program last looked or
 //! wrote, whether the model knows that content, and where its lines are now. A content that is not
@@ -27,7 +27,7 @@ pub(super) enum Sight {
     Stale,
 }
 
-/// What is known of one file.
+/// Knowledge about one file.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     /// The hash of its content; `None` if there is no such file.
@@ -39,7 +39,7 @@ pub(super) struct Known {
     pub(super) extent: KnownExtent,
     /// Where the lines that the model may name are now.
     pub(super) book: LineBook,
-    /// Whether an earlier step of this reply changed it before the program was stopped.
+    /// True if an earlier step of this reply changed it before the program was stopped.
     pub(super) is_taken_over: bool,
 }
 
@@ -94,7 +94,7 @@ impl Known {
         })
     }
 
-    /// What the journal tells of a file; nothing if that cannot be.
+    /// Restores the knowledge about a file from the journal; `None` if the record makes no sense.
     fn restored(hash: &str, lines: &StagedLines) -> Option<Self> {
         let mut extent = KnownExtent::Whole;
         if let Some(known) = &lines.known {
@@ -116,7 +116,7 @@ impl Known {
         })
     }
 
-    /// Whether no line number of the model can be trusted.
+    /// Returns true if no line number of the model can be trusted.
     pub(super) fn is_stale(&self) -> bool {
         self.sight == Sight::Stale
     }
@@ -198,7 +198,7 @@ impl<'a> Ledger<'a> {
         );
     }
 
-    /// What is known of a file that was read.
+    /// Looks up a file that was read.
     pub(super) fn known(&self, path: &RelPath) -> Option<&Known> {
         self.files.get(path)
     }
@@ -227,7 +227,7 @@ impl<'a> Ledger<'a> {
             .map(|()| self.enter(path, known))
     }
 
-    /// What was known of one file is known of another, which is a copy of it or its new name.
+    /// Copies the knowledge about one file to another, which is a copy of it or its new name.
     pub(super) fn carry(&mut self, from: &RelPath, to: &RelPath) {
         if let Some(known) = self.files.get(from).cloned() {
             self.files.insert(to.clone(), known);
@@ -245,14 +245,15 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// What a step was to make of the file did not come to be: line numbers mean nothing for it.
+    /// Notes that a step did not change the file as it should have: line numbers mean nothing for
+    /// it.
     pub(super) fn distrust(&mut self, path: &RelPath) {
         if let Some(known) = self.files.get_mut(path) {
             known.distrust();
         }
     }
 
-    /// What is known of files, for the journal.
+    /// The knowledge about files, for the journal.
     pub(super) fn files<'b>(&self, paths: impl Iterator<Item = &'b RelPath>) -> Vec<StagedFile> {
         let paths: BTreeSet<&RelPath> = paths.collect();
         let file = |path: &RelPath| {

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::edit::LineChange;
 
-/// What became of the lines of one file since the reply began, or since it wrote the file anew.
+/// The history of the lines of one file since the reply began, or since it wrote the file anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LineBook {
     /// How many lines there were.
@@ -146,7 +146,7 @@ impl LineBook {
 
     /// After how many lines of now a text goes that is to stand after line `line` of then.
     ///
-    /// What was inserted there before stays before it: the order of the reply is kept.
+    /// Earlier insertions at the same place stay before it: the order of the reply is kept.
     pub(super) fn gap(&self, line: u32) -> Result<usize, LineProblem> {
         let gap = line as usize;
         if gap > self.lines {
@@ -170,7 +170,7 @@ impl LineBook {
         Ok(now)
     }
 
-    /// Whether all lines are where they were.
+    /// Returns true if all lines are where they were.
     pub(super) fn is_untouched(&self) -> bool {
         matches!(self.pieces.as_slice(), [] | [Piece::Kept(_)])
     }
@@ -270,7 +270,7 @@ impl Lookup<'_> {
         }
     }
 
-    /// The same as `LineBook::gap`; nothing if the line was changed or never was.
+    /// Like `LineBook::gap`, but `None` if the line was changed or never existed.
     pub(super) fn gap(&self, line: u32) -> Option<usize> {
         let gap = line as usize;
         let at = self.pieces.partition_point(|piece| piece.old().end <= gap);

@@ -30,7 +30,7 @@ const MAX_BYTES: u64 = 2 * 1024 * 1024;
 const FILE_TIME: Duration = Duration::from_millis(500);
 const WHOLE_TIME: Duration = Duration::from_secs(5);
 
-/// What became of one file.
+/// The outline of one file.
 struct Outlined {
     header: String,
     symbols: Vec<Symbol>,

@@ -44,9 +44,9 @@ pub struct Shown {
     /// The lines, each with a line break at its end so that a blank last one counts, and how many
     /// that were asked for are missing after them.
     pub contents: Capped,
-    /// What the contents show of the file, if they do.
+    /// The lines of the file that the contents show, if they show any.
     pub sighting: Option<ShownLines>,
-    /// Whether the end of a very long line is missing.
+    /// True if the end of a very long line is missing.
     pub has_cut_lines: bool,
 }
 
@@ -220,7 +220,7 @@ fn numbered(lines: &[&str], above: usize) -> Vec<String> {
         .collect()
 }
 
-/// Whether a line is longer than what is shown of it.
+/// Returns true if a line is too long to be shown whole.
 fn is_cut(line: &str) -> bool {
     line.len() > MAX_LINE_CHARS && line.chars().nth(MAX_LINE_CHARS).is_some()
 }
@@ -243,7 +243,7 @@ struct Wanted {
     files: Vec<RelPath>,
     /// How many more there are.
     omitted: usize,
-    /// What is said of those that are missing.
+    /// A note about those that are missing.
     but: String,
 }
 

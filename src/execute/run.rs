@@ -1,10 +1,10 @@
 //! Runs one program to its end, or to the end of its time.
 //!
-//! What always holds: [`run`] returns soon after the program ended, its time was up or the person
-//! interrupted, whatever the program and its descendants do with their output; the group is
-//! killed before it returns; memory depends on the cap and not on the output; and the output so
-//! far is there in every case. What a program may do while it runs is left to `sandbox`, what its
-//! end means to the caller.
+//! Invariants: [`run`] returns soon after the program ended, its time was up or the person
+//! interrupted, whatever the program and its descendants do with their output; the group is killed
+//! before it returns; memory depends on the cap and not on the output; and the output so far is
+//! there in every case. `sandbox` decides what a program may do while it runs, and the caller what
+//! its end means.
 
 mod environment;
 mod escapes;
@@ -36,7 +36,7 @@ const REAP: Duration = Duration::from_secs(2);
 /// How often to look whether the person interrupted.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What is run.
+/// The program to run.
 #[derive(Debug, Clone, Copy)]
 pub enum Program<'a> {
     /// A script for `bash -c`, for `sh -c` where there is no bash, for PowerShell on Windows.
@@ -47,7 +47,7 @@ pub enum Program<'a> {
 
 /// A program to run and its bounds.
 pub struct Job<'a> {
-    /// What is run.
+    /// The program to run.
     pub program: Program<'a>,
     /// Where it is run.
     pub directory: &'a Path,
@@ -61,7 +61,7 @@ pub struct Job<'a> {
     pub cancelled: &'a AtomicBool,
     /// Is told each piece of the output as it comes, and now and then nothing while it runs on.
     pub on_output: &'a mut dyn FnMut(&str),
-    /// What it may see and change; all that the person may, if there is none.
+    /// The limits on what it may see and change; none if it may do whatever the person may.
     pub confinement: Option<&'a Confinement>,
 }
 
@@ -80,7 +80,7 @@ pub enum End {
     NotStarted(String),
 }
 
-/// What a run told.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
     /// How it ended.

@@ -37,7 +37,7 @@ const MAX_REGEX_BYTES: usize = 4 * 1024 * 1024;
 /// The most lines that are shown before and after a match.
 const MAX_CONTEXT: u32 = 10;
 
-/// What to look for, and where.
+/// The pattern to look for, and where.
 pub(super) struct Query<'a> {
     pub(super) pattern: &'a str,
     pub(super) places: Option<&'a Selection>,
@@ -122,7 +122,7 @@ impl Execution<'_> {
 }
 
 impl Execution<'_> {
-    /// What must not be shown of a file under this name, nor under the one that it really has.
+    /// The parts of a file that must not be shown, by this name or by its real one.
     fn hidden_in(&self, path: &RelPath, text: &str, hide: &Hide<'_>) -> Vec<Hidden> {
         let by_name = hide(path, text);
         match self.workspace.real(path) {
@@ -155,7 +155,7 @@ struct Hit {
 struct Search<'a> {
     matcher: &'a RegexMatcher,
     context: usize,
-    /// Whether more lines around each match were asked for than are shown.
+    /// True if more lines around each match were asked for than are shown.
     is_context_capped: bool,
     limit: usize,
     max_bytes: u64,
@@ -163,7 +163,7 @@ struct Search<'a> {
     /// How many files have a line that is too long to be searched.
     too_long: AtomicUsize,
     skipped: Skipped,
-    /// Whether there are more hits than can be shown.
+    /// True if there are more hits than can be shown.
     has_enough: AtomicBool,
     /// The first hits so far: one more than can be shown, at most.
     hits: Mutex<BTreeMap<Position, Hit>>,
@@ -186,7 +186,7 @@ impl Search<'_> {
         })
     }
 
-    /// Whether no hit at or after this path can be one of the first.
+    /// Returns true if no hit at or after this path can be one of the first.
     fn is_past(&self, path: &str) -> bool {
         self.has_enough.load(Ordering::Relaxed)
             && lock(&self.hits)

@@ -14,23 +14,23 @@ use crate::protocol::{Outcome, RelPath, Selection};
 use crate::workspace::walk::{Walked, WalkedFile};
 use crate::workspace::{FileProblem, Kind, Workspace};
 
-/// What a step looks at.
+/// The files that a step looks at.
 pub(super) struct Scope {
     pub(super) places: Vec<Place>,
     /// Names that nothing has.
     pub(super) missing: Vec<RelPath>,
     /// The globs among what was named.
     globs: Vec<RelPath>,
-    /// What all files must match besides.
+    /// A pattern that all files must match as well.
     glob: Option<Globs>,
-    /// What of the generated is named.
+    /// Generated directories and files that the step names.
     generated: Named,
 }
 
 /// Every file that is meant.
 pub(super) struct Meant {
     pub(super) walked: Walked,
-    /// What was passed by, and how to look there, in words.
+    /// A note about what was skipped, and how to look there.
     pub(super) but_skipped: String,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Place {
     pub(super) beneath: Option<RelPath>,
     /// Which of the files; all if there are none.
     globs: Option<Globs>,
-    /// What it is, if it was named and not found by a glob.
+    /// Its kind, if it was named and not found by a glob.
     pub(super) named: Option<Kind>,
 }
 
@@ -138,7 +138,7 @@ impl Scope {
         Ok(())
     }
 
-    /// Whether a file beneath one of its places is meant.
+    /// Returns true if a file beneath one of its places is meant.
     pub(super) fn includes(&self, place: &Place, path: &RelPath) -> bool {
         let within = |globs: &Option<Globs>, beneath: Option<&RelPath>| {
             (globs.as_ref()).is_none_or(|globs| globs.matches(path, beneath))
@@ -146,7 +146,7 @@ impl Scope {
         within(&place.globs, None) && within(&self.glob, place.beneath.as_ref())
     }
 
-    /// Whether a directory is not gone into, which is noted.
+    /// Returns true if a directory is skipped, and notes it.
     pub(super) fn passes_by(&self, place: &Place, path: &RelPath, skipped: &Skipped) -> bool {
         let is_passed_by = self.generated.pass_directory(path);
         if is_passed_by && self.reaches(place, path) {
@@ -155,7 +155,7 @@ impl Scope {
         is_passed_by
     }
 
-    /// Whether the text of a file is not looked at, which is noted.
+    /// Returns true if the text of a file is skipped, and notes it.
     pub(super) fn passes_by_file(&self, place: &Place, path: &RelPath, skipped: &Skipped) -> bool {
         let is_named = || place.beneath.as_ref() == Some(path);
         let is_passed_by = self.generated.pass_file(path) && !is_named();
@@ -165,7 +165,7 @@ impl Scope {
         is_passed_by
     }
 
-    /// Whether a file beneath a directory could be meant.
+    /// Returns true if a file beneath a directory could be meant.
     fn reaches(&self, place: &Place, directory: &RelPath) -> bool {
         let could = |globs: &Option<Globs>, beneath: Option<&RelPath>| {
             (globs.as_ref()).is_none_or(|globs| globs.reach(directory, beneath))
@@ -306,7 +306,7 @@ impl Globs {
         })
     }
 
-    /// Whether a path beneath a directory could match.
+    /// Returns true if a path beneath a directory could match.
     fn reach(&self, directory: &RelPath, beneath: Option<&RelPath>) -> bool {
         let above = beneath.map_or(0, |path| path.components().count());
         directory.components().count() < self.deepest.saturating_add(above)

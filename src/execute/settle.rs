@@ -25,20 +25,20 @@ use progress::made;
 /// Keeps a content that was meant for a file, and tells where.
 pub type Keep<'a> = &'a mut dyn FnMut(&RelPath, &[u8]) -> Result<String, String>;
 
-/// What became of a batch.
+/// The outcome of settling a batch.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Settled {
-    /// What is told of its steps.
+    /// The results of its steps.
     pub results: Vec<StepResult>,
-    /// What is known of its files.
+    /// The knowledge about its files.
     pub files: Vec<StagedFile>,
 }
 
-/// What stands in the way of a change, in words.
+/// An obstacle to a change, in words.
 enum Trouble {
-    /// What was meant is kept, or is worth nothing.
+    /// The intended content is kept, or is worth nothing.
     Settled(String),
-    /// What was meant lies nowhere but under its temporary name.
+    /// The intended content exists only under its temporary name.
     NotKept(String),
 }
 

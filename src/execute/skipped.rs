@@ -1,5 +1,5 @@
-//! What a step that looks at many files passes by, unless its words name it: directories that tools
-//! fill by themselves, and lock files. It says so.
+//! Files and directories that a step over many files skips unless it names them: directories that
+//! tools fill by themselves, and lock files. The result says so.
 //!
 //! Which these are stands in `protocol::generated`. Ignored files are no matter of this: the walk
 //! does not know them.
@@ -14,7 +14,7 @@ use crate::protocol::generated::{is_generated, is_generated_directory, is_lock_f
 /// The most names that are told.
 const MAX_NAMED: usize = 5;
 
-/// What of the generated the words of a step name.
+/// Generated directories and files that a step names.
 #[derive(Default)]
 pub(super) struct Named {
     directories: BTreeSet<String>,
@@ -24,7 +24,7 @@ pub(super) struct Named {
 impl Named {
     /// Takes the words of a glob in.
     pub(super) fn read(&mut self, glob: &str) {
-        /// What the names of lock files have, and what others hardly do.
+        /// Words that occur in names of lock files and hardly elsewhere.
         const LOCK_WORDS: [&str; 3] = ["lock", "shrinkwrap", ".sum"];
         for name in glob.split(['/', ',', '{', '}']) {
             if is_generated_directory(name) {
@@ -39,7 +39,7 @@ impl Named {
         &self.directories
     }
 
-    /// Whether a directory that a walk meets is passed by. Beneath one that was named none is.
+    /// Returns true if a walk skips this directory. Beneath one that was named, none is skipped.
     pub(super) fn pass_directory(&self, path: &RelPath) -> bool {
         let name = path.file_name();
         is_generated_directory(name)
@@ -47,13 +47,13 @@ impl Named {
             && !path.parent().is_some_and(|above| is_generated(&above))
     }
 
-    /// Whether a file that a walk meets is passed by, where its text would be looked at.
+    /// Returns true if a walk skips the text of this file.
     pub(super) fn pass_file(&self, path: &RelPath) -> bool {
         is_lock_file(path.file_name()) && !self.has_locks && !is_generated(path)
     }
 }
 
-/// What was passed by; several threads may tell.
+/// The skipped paths; several threads may add to them.
 #[derive(Default)]
 pub(super) struct Skipped(Mutex<BTreeSet<RelPath>>);
 

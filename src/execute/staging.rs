@@ -29,14 +29,14 @@ enum Picture {
     },
 }
 
-/// What is prepared and not yet carried out.
+/// Changes that are prepared and not yet carried out.
 pub(super) struct Staging<'a> {
     workspace: &'a Workspace,
     names: Names,
     files: BTreeMap<RelPath, Picture>,
     /// Directories that will be there with the files in them.
     directories: BTreeSet<RelPath>,
-    /// What files that are not changed contain.
+    /// Contents of files that are not changed.
     read: BTreeMap<RelPath, String>,
     stats: Stats,
     changes: Vec<StagedChange>,
@@ -44,7 +44,7 @@ pub(super) struct Staging<'a> {
     bytes: u64,
     /// Files of the step under way that will belong to somebody else than before.
     given: Vec<RelPath>,
-    /// What the step under way has replaced in the picture.
+    /// Entries of the picture that the current step has replaced.
     replaced: Vec<(RelPath, Option<Picture>)>,
 }
 
@@ -117,12 +117,12 @@ impl<'a> Staging<'a> {
         self.bytes
     }
 
-    /// What the system knew of the files that were read.
+    /// The metadata of the files that were read.
     pub(super) fn stats(&self) -> &Stats {
         &self.stats
     }
 
-    /// What the name will stand for; `None` if nothing has it.
+    /// The kind of file that the name will stand for; `None` if nothing has it.
     pub(super) fn kind(&self, path: &RelPath) -> Result<Option<Kind>, FileProblem> {
         match self.files.get(path) {
             Some(Picture::Gone) => Ok(None),
@@ -132,7 +132,8 @@ impl<'a> Staging<'a> {
         }
     }
 
-    /// Whether the path could be written: no link on the way, and a regular file or nothing there.
+    /// Checks that the path could be written: no link on the way, and a regular file or nothing
+    /// there.
     pub(super) fn check_writable(&self, path: &RelPath) -> Result<(), FileProblem> {
         for parent in std::iter::successors(path.parent(), RelPath::parent) {
             match self.files.get(&parent) {
@@ -331,7 +332,7 @@ pub(super) struct Write<'a> {
     pub(super) permission: ExecutableBit,
 }
 
-/// The same, with what has to be known to put the content beside the file.
+/// A write with all that is needed to put its content beside the file.
 struct Prepared<'a> {
     write: Write<'a>,
     before: Option<String>,

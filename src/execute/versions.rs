@@ -132,7 +132,7 @@ fn version(name: &str) -> Option<String> {
 }
 
 fn printed(command: std::process::Command) -> Option<String> {
-    /// What is read at most, in bytes.
+    /// The most that is read, in bytes.
     const MOST: usize = 16 * 1024;
     let mut tree = ChildTree::start(command, Stdio::null(), ChildSession::MadeBefore).ok()?;
     let deadline = Instant::now() + TIME;

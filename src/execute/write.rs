@@ -8,19 +8,19 @@ use crate::protocol::{ContentSource, Outcome, RelPath};
 use crate::workspace::FileProblem;
 use crate::workspace::text::{TextEncoding, TextFile};
 
-/// What a whole new content makes of a file.
+/// The result of replacing a whole file.
 pub(super) struct Overwrite {
     /// The bytes to write.
     pub(super) content: Vec<u8>,
     /// How many lines they are.
     pub(super) lines: usize,
-    /// What was repaired in the new content, or is unlike the old one.
+    /// A remark about repairs in the new content, or about its differences to the old one.
     pub(super) remark: Option<String>,
-    /// What was there before.
+    /// The content before.
     pub(super) before: PriorContent,
 }
 
-/// What stood where a file is written.
+/// The content at the place where a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PriorContent {
     Nothing,
@@ -182,7 +182,7 @@ fn in_the_manner_of(old: &TextFile, content: &str) -> Vec<u8> {
     }
 }
 
-/// Whether most lines do.
+/// Returns true if most lines end with CRLF.
 fn ends_lines_with_crlf(text: &str) -> bool {
     let crlf = memchr::memmem::find_iter(text.as_bytes(), b"\r\n").count();
     let all = memchr::memchr_iter(b'\n', text.as_bytes()).count();

@@ -1,4 +1,4 @@
-//! What line numbers mean, and what becomes of edits that do not fit.
+//! Tests of line numbers, and of edits that do not fit.
 
 use super::super::stage::{
     create, delete, insert, lines, patch, path, rename, replace, run, stage, update,

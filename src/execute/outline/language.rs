@@ -19,7 +19,7 @@ pub(super) struct Language {
 /// Which parser; a function, so that none is touched before it is needed.
 type Grammar = fn() -> tree_sitter::Language;
 
-/// What a node is to an outline.
+/// The role of a node in an outline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// A symbol whose inside is nobody's business.

@@ -225,7 +225,7 @@ fn end_of_variable(node: Node<'_>) -> Option<usize> {
     }
 }
 
-/// Whether a declaration in C is of a function; a pointer to one counts as well.
+/// Returns true if a declaration in C declares a function, or a pointer to one.
 fn declares_function(node: Node<'_>) -> bool {
     const MAX_LAYERS: usize = 8;
     let mut declarator = node.child_by_field_name("declarator");

@@ -1,11 +1,11 @@
-//! What the hunks of one change make of a file.
+//! The effect of the hunks of one change on a file.
 
 use super::super::replace::typography_remark;
 use crate::edit::{self, Edited, Refusal};
 use crate::protocol::{Hunk, RelPath};
 use crate::workspace::text::{NotText, TextEncoding, TextFile};
 
-/// What the hunks of one change make of a file.
+/// The effect of the hunks of one change on a file.
 pub(super) struct Patched {
     pub(super) edited: Result<Edited, Refusal>,
     /// How the file is stored.

@@ -1,4 +1,4 @@
-//! What a patch would make of the files, worked out before anything is written.
+//! Works out the effect of a patch on the files before anything is written.
 
 mod moves;
 
@@ -28,7 +28,7 @@ const MAX_TROUBLES: usize = 20;
 pub(super) struct Trouble {
     /// One line, with the path.
     pub(super) message: String,
-    /// What helps to send it again.
+    /// Advice for sending it again.
     pub(super) detail: String,
     /// The file that was expected and is not there.
     pub(super) missing: Option<RelPath>,
@@ -102,7 +102,7 @@ pub(super) struct Plan<'a, 'b> {
     latest: BTreeMap<RelPath, usize>,
     bytes: usize,
     moves: Moves,
-    /// What does not work out.
+    /// The problems that were found.
     pub(super) troubles: Vec<Trouble>,
     /// Files whose picture is wrong because of a trouble: more troubles with them are no news.
     broken: BTreeSet<RelPath>,
@@ -205,7 +205,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         }
     }
 
-    /// Whether there is no file, and the hunks say that there was nothing in it: `@@ -0,0 +1 @@`.
+    /// Returns true if there is no file, and the hunks say that it was empty: `@@ -0,0 +1 @@`.
     fn is_made_by(&mut self, path: &RelPath, hunks: &[Hunk]) -> Result<bool, Trouble> {
         let begins_empty = |hunk: &Hunk| {
             let mut lines = hunk.lines.iter();
@@ -321,7 +321,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         self.write_known(path, Arc::new(content), hash, permission)
     }
 
-    /// What the hunks make of a file, whose lines may have moved since they were counted.
+    /// Applies the hunks to a file, whose lines may have moved since they were counted.
     fn patched(&mut self, path: &RelPath, hunks: &[Hunk]) -> Result<Patched, Trouble> {
         let draft = self.existing(path)?;
         let content = draft.content.clone().unwrap_or_default();
@@ -413,7 +413,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         self.write_known(path, content, hash, permission)
     }
 
-    /// The same, where the hash of the content is known.
+    /// Writes a file whose content has this hash.
     fn write_known(
         &mut self,
         path: &RelPath,
@@ -471,7 +471,7 @@ impl<'a, 'b> Plan<'a, 'b> {
     }
 }
 
-/// What git's mode means for a file.
+/// Interprets git's mode for a file.
 fn permission(path: &RelPath, mode: Option<u32>) -> Result<ExecutableBit, Trouble> {
     const TYPE: u32 = 0o170_000;
     const REGULAR: u32 = 0o100_000;

@@ -21,7 +21,7 @@ pub(super) enum Counted {
 }
 
 impl Counted {
-    /// What holds for the next change of the same patch, told before this one is entered.
+    /// The rule for the next change of the same patch; called before this one is entered.
     pub(super) fn after_change_of(self, known: &Known) -> Self {
         match self {
             Self::Reply if known.book.is_untouched() => Self::Patch,
@@ -65,7 +65,7 @@ pub(super) fn lines_of_now(
     Some(hunks.iter().map(now).collect())
 }
 
-/// Whether lines of the file may be others than those that the model remembers.
+/// Returns true if lines of the file may differ from those that the model remembers.
 pub(super) fn is_unsure(known: &Known) -> bool {
     known.is_stale() || known.extent != KnownExtent::Whole
 }

@@ -7,7 +7,7 @@ use crate::protocol::{Level, RelPath};
 /// A patch that works out.
 #[derive(Default)]
 pub(super) struct WorkedOut {
-    /// What to do, in this order.
+    /// The operations, in this order.
     pub(super) operations: Vec<Operation>,
     /// One line for each change.
     pub(super) report: Vec<String>,
@@ -15,7 +15,7 @@ pub(super) struct WorkedOut {
     pub(super) levels: Vec<Level>,
     /// Which file's history goes on under which other name.
     pub(super) carried: Vec<(RelPath, RelPath)>,
-    /// What is known of each file then.
+    /// The knowledge about each file afterwards.
     pub(super) known: Vec<(RelPath, Known)>,
 }
 

@@ -21,9 +21,9 @@ pub(super) struct Output {
     tail: String,
     tail_chars: usize,
     tail_max: usize,
-    /// Whether the tail begins where a line does.
+    /// True if the tail begins at the beginning of a line.
     tail_is_whole: bool,
-    /// What lies between them.
+    /// The passages between them.
     middle: Passages,
     max_chars: usize,
     total_chars: u64,
@@ -134,7 +134,7 @@ impl Output {
         }
     }
 
-    /// What was kept, cut at lines.
+    /// The kept text, cut at lines.
     fn both_ends(self) -> Capped {
         let mut text = self.head;
         text.truncate(excerpt::whole_end(&text));
@@ -155,7 +155,7 @@ impl Output {
         Capped { text, omitted }
     }
 
-    /// What was kept and the failures, as much of it as may be shown.
+    /// The kept text and the failures, as much as may be shown.
     fn with_failures(self, failures: &str, partial: &str) -> Capped {
         let mut text = excerpt::joined(&self.head, failures);
         text.push_str(partial);
@@ -207,7 +207,7 @@ fn byte_of_char(text: &str, number: usize) -> usize {
         .map_or(text.len(), |(byte, _)| byte)
 }
 
-/// Whether these bytes are the beginning of a character.
+/// Returns true if these bytes are the beginning of a character.
 fn may_be_continued(bytes: &[u8]) -> bool {
     !bytes.is_empty() && std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }

@@ -99,7 +99,7 @@ fn reads_in_part(part: &str) -> bool {
     )
 }
 
-/// What programs say that ignore SIGPIPE and find nobody who reads on.
+/// Returns true if a program says that nobody reads its output: some ignore SIGPIPE.
 fn has_broken_pipe(output: &str) -> bool {
     const WORDS: [&str; 4] = ["Broken pipe", "BrokenPipe", "broken pipe", "EPIPE"];
     WORDS.iter().any(|words| output.contains(words))

@@ -1,7 +1,7 @@
 //! Keeps a search from showing parts of what must not be shown: half a token at the edge of a long
 //! line, or one line of a private key, which does not tell by itself what it is.
 //!
-//! What stands alone and whole in a line that is shown whole is left to whoever shows it.
+//! A secret that is alone and whole in a line that is shown whole is left to whoever shows it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,9 +17,9 @@ use crate::protocol::RelPath;
 pub struct Hidden {
     /// Where it stands.
     pub range: Range<usize>,
-    /// What is shown in its place.
+    /// The text that is shown in its place.
     pub cover: String,
-    /// Whether it can be told by itself, without the rest of the text.
+    /// True if it can be recognised by itself, without the rest of the text.
     pub is_alone: bool,
 }
 
@@ -52,8 +52,8 @@ pub(super) fn cover(
     }
 }
 
-/// What must not be shown of a file by what its real name says and by what the name says that is
-/// shown, in its order. Who shows it knows only the second: the first cannot be left to them.
+/// Combines the secrets of a file by its real name with those by the name that is shown, in their
+/// order. Whoever shows the file knows only the second name, so the first cannot be left to them.
 pub(super) fn both(real: Vec<Hidden>, by_name: Vec<Hidden>) -> Vec<Hidden> {
     let real: Vec<Hidden> = (real.into_iter())
         .map(|hidden| Hidden {

@@ -1,24 +1,24 @@
-//! What the files of a batch contain when it is settled, and what lies under temporary names.
+//! The contents of the files of a batch when it is settled, and of the files under temporary names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::protocol::{RelPath, StagedChange};
 use crate::workspace::Workspace;
 
-/// What lies under the temporary name of a change.
+/// The content under the temporary name of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lies {
-    /// What is meant for the file.
+    /// The content that is meant for the file.
     New,
-    /// What the file held before: they have changed names.
+    /// The previous content of the file: they have exchanged names.
     Old,
     /// Nothing, or nothing that is whole.
     Neither,
 }
 
-/// What was found.
+/// The files as they were found.
 pub(super) struct Found<'a> {
-    /// What the files contain; nothing where there is no file.
+    /// The contents of the files; `None` where there is no file.
     now: BTreeMap<&'a RelPath, Option<String>>,
     /// Files that are neither as before nor as any change left them.
     foreign: BTreeSet<&'a RelPath>,
@@ -81,7 +81,7 @@ impl<'a> Found<'a> {
         paths.find(|path| self.foreign.contains(path))
     }
 
-    /// What lies under the temporary name of the change.
+    /// Looks up the content under the temporary name of the change.
     pub(super) fn lies(&self, change: &StagedChange) -> Lies {
         match change {
             StagedChange::Write { staged, .. } => {
@@ -91,13 +91,13 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Whether the file is known to contain something else.
+    /// Returns true if the file is known to contain something else.
     pub(super) fn differs(&self, path: &RelPath, content: Option<&str>) -> bool {
         let now = self.now.get(path);
         now.is_some_and(|now| now.as_deref() != content)
     }
 
-    /// Whether the files are as before the change, and whether they are as after it.
+    /// Tells whether the files are as before the change, and whether they are as after it.
     fn before_and_after(&self, change: &StagedChange) -> (bool, bool) {
         let effects = change.effects();
         let fits = |content: Option<&str>, path| !self.differs(path, content);
@@ -107,18 +107,18 @@ impl<'a> Found<'a> {
         )
     }
 
-    /// Whether the change can be the one that was under way.
+    /// Returns true if the change can be the one that was under way.
     pub(super) fn is_possible(&self, change: &StagedChange) -> bool {
         let (is_before, is_after) = self.before_and_after(change);
         is_before || is_after
     }
 
-    /// Whether a new content can neither have got its name nor get it now.
+    /// Returns true if a new content can neither have got its name nor get it now.
     pub(super) fn is_lost(&self, change: &StagedChange) -> bool {
         self.is_contradictory(change) && self.lies(change) != Lies::New
     }
 
-    /// Whether the file and the temporary name of a new content tell different things.
+    /// Returns true if the file and the temporary name of a new content contradict each other.
     pub(super) fn is_contradictory(&self, change: &StagedChange) -> bool {
         let is_waiting = self.lies(change) == Lies::New;
         let is_write = matches!(change, StagedChange::Write { .. });
@@ -129,7 +129,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Whether the change is made, as far as its own files tell.
+    /// Returns true if the change is made, as far as its own files tell.
     pub(super) fn is_made(&self, change: &StagedChange) -> bool {
         let StagedChange::Write { path, .. } = change else {
             return self.foreign(change).is_none() && self.before_and_after(change).1;

@@ -2,7 +2,8 @@
 //!
 //! A file that gets another content changes names with it, where the system can do that: the old
 //! content lies under the temporary name until all changes are made, and goes back by the same way.
-//! What a file held before is never thrown away unless the step is done or the file has it again.
+//! The previous content of a file is never thrown away unless the step is done or the file has it
+//! again.
 
 mod take_back;
 
@@ -13,7 +14,7 @@ use crate::workspace::survey::FileStat;
 use crate::workspace::{ExecutableBit, FileProblem, MadeDirectories, Workspace};
 use take_back::take_back;
 
-/// What the system knew of files when they were read, where a later change would show in it.
+/// The metadata of files when they were read, where a later change would show in it.
 pub(in super::super) type Stats = BTreeMap<RelPath, FileStat>;
 
 /// Why the changes of a step were not made.
@@ -25,20 +26,20 @@ pub(in super::super) struct Failure {
     pub(in super::super) left: Vec<RelPath>,
 }
 
-/// What brings back a file as it was.
+/// The operation that restores a file.
 enum Inverse<'a> {
     /// The file lies under the temporary name.
     Exchange {
         staged: &'a RelPath,
         path: &'a RelPath,
-        /// What it contains since the change.
+        /// Its content since the change.
         after: &'a str,
     },
     Write {
         path: &'a RelPath,
         content: Vec<u8>,
         permission: ExecutableBit,
-        /// What it contains since the change; nothing if it is gone.
+        /// Its content since the change; `None` if it is gone.
         after: Option<&'a str>,
     },
     Remove {
@@ -135,12 +136,12 @@ pub(in super::super) fn make(
     }
 }
 
-/// Whether the name that a file is to get is taken by the file itself, in other letters.
+/// Returns true if the new name of a file is taken only by the file itself, in other letter case.
 fn is_its_own_name(workspace: &Workspace, change: &StagedChange, path: &RelPath) -> bool {
     matches!(change, StagedChange::Rename { from, to, .. } if path == to && workspace.is_same_name(from, to))
 }
 
-/// The same, and tells what takes it back.
+/// Makes a change, and returns the operation that reverts it.
 fn make_reversibly<'a>(
     workspace: &Workspace,
     change: &'a StagedChange,

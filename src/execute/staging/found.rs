@@ -16,7 +16,7 @@ const COARSE_TICK: Duration = Duration::from_secs(2);
 pub(super) struct Found {
     pub(super) content: Vec<u8>,
     pub(super) hash: String,
-    /// What the system knew of it, if a later change would show in that.
+    /// Its metadata, if a later change would show in it.
     pub(super) stat: Option<FileStat>,
 }
 
@@ -42,7 +42,7 @@ impl Found {
     }
 }
 
-/// Whether every change of a file from now on shows in what the system knows of it.
+/// Returns true if every change of a file from now on shows in its metadata.
 fn shows_changes(stat: &FileStat, now: SystemTime) -> bool {
     let is_coarse = stat.modified % 1_000_000_000 == 0;
     let tick = if is_coarse { COARSE_TICK } else { TICK };

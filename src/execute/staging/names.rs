@@ -15,7 +15,7 @@ const DIGITS: usize = 32;
 
 /// Gives the temporary names of the step under way.
 pub(super) struct Names {
-    /// What tells our names from those of others.
+    /// A mark that tells our names from those of others.
     mark: String,
     step: u32,
     /// How often the step has written to a file.
@@ -46,7 +46,7 @@ impl Names {
         self.given.clear();
     }
 
-    /// What tells the temporary name of a new content of this file from all others.
+    /// Makes a unique mark for the temporary name of a new content of this file.
     pub(super) fn give(&mut self, path: &RelPath) -> Result<String, FileProblem> {
         let times = self.written.entry(path.clone()).or_default();
         *times += 1;

@@ -44,7 +44,7 @@ impl Moves {
     }
 }
 
-/// What may happen to a file that stands where another one goes.
+/// The fate of a file that is where another one goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InTheWay {
     Stays,
@@ -99,8 +99,8 @@ impl Plan<'_, '_> {
         Ok(())
     }
 
-    /// Whether an earlier patch moved the file: it is gone, and exactly what the hunks speak of
-    /// stands where it was to go.
+    /// Returns true if an earlier patch moved the file: it is gone, and exactly the text that the
+    /// hunks speak of is at its destination.
     pub(super) fn is_moved_already(
         &mut self,
         from: &RelPath,

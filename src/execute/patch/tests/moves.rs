@@ -6,7 +6,7 @@ use std::path::Path;
 use super::super::super::stage::{patch, stage, update};
 use super::{FileChange, add, holds, moved};
 
-/// The same as `*** Move to` has it: a file in the way is overwritten.
+/// A move as `*** Move to` has it: a file in the way is overwritten.
 fn moved_over(from: &str, to: &str, lines: &[&str]) -> FileChange {
     let mut change = moved(from, to, lines);
     if let FileChange::Update { overwrite, .. } = &mut change {

@@ -1,7 +1,7 @@
 //! Takes back the changes that were made before one failed.
 //!
-//! What somebody else did to a file since then stays. What the file held before is brought back, or
-//! kept beside it under a name that is told; it is never thrown away.
+//! Changes that somebody else made to a file since then stay. The previous content is brought back,
+//! or kept beside the file under a name that is told; it is never thrown away.
 
 use super::{Failure, Inverse};
 use crate::protocol::RelPath;

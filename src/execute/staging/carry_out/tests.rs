@@ -8,8 +8,8 @@ use super::super::{Content, Staging};
 use super::*;
 use crate::protocol::FileChange;
 
-/// What a step has come to that wrote `a`, removed `b`, moved `c` to `d` and made `e`, was disturbed
-/// then, and failed.
+/// Checks the outcome of a step that wrote `a`, removed `b`, moved `c` to `d` and made `e`, was
+/// then disturbed, and failed.
 #[track_caller]
 fn case(disturb: impl Fn(&Path), expected: &[(&str, &str)], words: &[&str], left: &[&str]) {
     let stage = stage(&[("a", "old a\n"), ("b", "old b\n"), ("c", "old c\n")]);
