@@ -128,7 +128,7 @@ impl Shelves {
         let names = prompts.iter().map(|prompt| prompt.name.as_str());
         Err(match nearest(name, names) {
             Some(near) => error.hint(format!("did you mean `/{near}`?")),
-            None => error.hint("`agent prompts` shows those that there are"),
+            None => error.hint("`agent prompts` lists the templates"),
         })
     }
 }
@@ -231,7 +231,7 @@ fn files(place: &Path, owner: Owner, troubles: &mut Vec<Error>) -> Vec<PathBuf> 
                 "`{}` is a link, so it is not read",
                 place.display()
             ))
-            .hint("make it a directory of the project"),
+            .hint("use a directory of the project"),
         );
         return Vec::new();
     }
@@ -264,7 +264,7 @@ fn files(place: &Path, owner: Owner, troubles: &mut Vec<Error>) -> Vec<PathBuf> 
                 "`{}` has more than {MOST} templates; only the first {MOST} count",
                 place.display()
             ))
-            .hint("remove those that nobody uses"),
+            .hint("remove those that you do not use"),
         );
         files.truncate(MOST);
     }

@@ -44,7 +44,7 @@ impl KeptRules {
                     file.display()
                 ))
                 .because(cause)
-                .hint("take it out of the file; nothing else is lost by that")
+                .hint("remove it from the file; nothing else is lost")
             })
         };
         texts.iter().map(parse).collect()

@@ -91,7 +91,7 @@ fn follow(
     from: Option<u64>,
 ) -> Result<ExitCode> {
     if ui.has_prompt() {
-        return Err(Error::usage("this terminal shows what happens already")
+        return Err(Error::usage("this terminal already shows what happens")
             .hint("`agent show --follow` watches a session from another one"));
     }
     // Nobody is asked here: how to decide elsewhere is told instead.

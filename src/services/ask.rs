@@ -215,7 +215,7 @@ impl PreparedQuestion {
         match &answer.end {
             CompletionEnd::Whole | CompletionEnd::Stopped => {}
             CompletionEnd::LengthLimit => {
-                caller.say("The answer met the model's limit and is cut off.");
+                caller.say("The answer reached the model's limit and was cut off.");
             }
             CompletionEnd::Broken(why) => caller.say(format!("The answer broke off: {why}.")),
             CompletionEnd::Refused(words) => {

@@ -51,8 +51,8 @@ pub fn decide_shown(
 ) -> Result<Question> {
     let pending = Pending::of(&files.store.folder(id));
     let gone = || {
-        Error::mendable("this question is not open any more, or it is another one by now")
-            .hint("nothing was decided; look at what is asked now")
+        Error::mendable("this question is no longer open, or it has changed")
+            .hint("nothing was decided; look at the question that is open now")
     };
     let mut open = pending.open_questions().into_iter();
     let question = open.find(|question| question.key() == key && question.identity() == hash);
@@ -165,5 +165,5 @@ fn named(key: &str) -> String {
 fn decided_already(question: &Question) -> Error {
     let what = named(&question.key());
     Error::mendable(format!("{what} has been decided already"))
-        .hint("whoever decides first wins; `agent status` shows where it stands")
+        .hint("the first decision counts; `agent status` shows where the session stands")
 }

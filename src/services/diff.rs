@@ -48,7 +48,7 @@ pub fn changed_round(
             Some(round) => format!("round {round} of session {session} changed no files"),
             None => format!("no round of session {session} changed files, or all are undone"),
         })
-        .hint("`--round N` names a round; `agent list` shows the sessions that there are")
+        .hint("`--round N` names a round; `agent list` shows the sessions")
     })?;
     Ok(ChangedRound {
         round: checkpoint.round,

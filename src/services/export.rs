@@ -83,5 +83,5 @@ fn no_round(session: &Session, number: u32) -> Error {
         format!("its current round is {}", session.sequence_number)
     };
     Error::mendable(format!("session {id} has no round {number}"))
-        .hint(format!("{last}; `agent show {id}` tells all in short"))
+        .hint(format!("{last}; `agent show {id}` summarises them all"))
 }

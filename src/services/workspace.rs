@@ -24,7 +24,9 @@ pub(super) fn ensure_there(directory: &Path, caller: &Caller) -> Result<()> {
     let shown = directory.display();
     let missing = || {
         Error::usage(format!("the workspace `{shown}` does not exist"))
-            .hint(format!("if it is meant, make it first: `mkdir -p {shown}`"))
+            .hint(format!(
+                "if you meant it, create it first: `mkdir -p {shown}`"
+            ))
             .hint("without `--workspace` the model works in the folder of the settings")
     };
     if !directory.parent().is_some_and(Path::is_dir) {

@@ -56,7 +56,7 @@ impl Store {
         let error = near.iter().take(NAMED).fold(error, |error, id| {
             error.hint(format!("did you mean {}?", self.told(id)))
         });
-        error.hint("`agent list` shows the sessions that there are; `latest` is the latest one")
+        error.hint("`agent list` shows the sessions; `latest` is the latest one")
     }
 
     fn ambiguous(&self, text: &str, fitting: &[&SessionId]) -> Error {

@@ -45,7 +45,7 @@ impl LoopLock {
                 Err(Error::mendable(format!(
                     "another `agent` works on this base directory: process {process}"
                 ))
-                .hint("go on there, or end it with Ctrl-C first; `fg` brings one back that was stopped with Ctrl-Z")
+                .hint("continue there, or end it with Ctrl-C first; `fg` brings back one that was suspended with Ctrl-Z")
                 .hint("`agent status` shows where it stands")
                 .hint("`--base DIR` uses another base directory"))
             }
@@ -147,7 +147,7 @@ impl RoundLock {
         let (path, file) = Self::open(directory)?;
         match lock_soon(&file) {
             Err(TryLockError::WouldBlock) => {
-                Err(Error::mendable("a reply is being carried out just now")
+                Err(Error::mendable("a reply is being carried out right now")
                     .hint("try again when it is done; `agent status` shows where it stands"))
             }
             Err(TryLockError::Error(cause)) if cause.kind() != io::ErrorKind::Unsupported => {

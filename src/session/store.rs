@@ -224,7 +224,7 @@ impl Store {
     pub fn latest_unfinished(&self) -> Result<Session> {
         let (summaries, mut troubles) = self.summaries()?;
         if let Some(trouble) = troubles.pop() {
-            return Err(trouble.hint("`agent resume <ID>` goes on with a session that you name"));
+            return Err(trouble.hint("`agent resume <ID>` continues the session that you name"));
         }
         let has_ended = !summaries.is_empty();
         let unfinished = summaries.into_iter().find(|summary| !summary.is_complete);
@@ -264,7 +264,7 @@ fn parse(path: &Path, json: &[u8]) -> Result<Session, Unloadable> {
     let damaged = |cause| {
         Error::mendable(format!("`{}` is not a session file", path.display()))
             .because(cause)
-            .hint("if you edited it by hand, undo that; the journal beside it has the last state")
+            .hint("if you edited it by hand, revert that; the journal beside it has the last state")
     };
     let version: Version = serde_json::from_slice(json).map_err(damaged)?;
     if version.schema > SCHEMA {

@@ -68,7 +68,7 @@ fn answered(answer: &ApiAnswer) -> String {
     match answer.end {
         ApiAnswerEnd::Whole | ApiAnswerEnd::Refused => {}
         ApiAnswerEnd::LengthLimit => {
-            text.push_str("The answer met the model's limit and is cut off. ");
+            text.push_str("The answer reached the model's limit and was cut off. ");
         }
         ApiAnswerEnd::Broken => {
             let _ = write!(text, "The answer broke off: {}. ", escape_text(&answer.why));

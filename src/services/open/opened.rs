@@ -136,5 +136,5 @@ fn is_in_place(paths: &Paths) -> Result<()> {
         "the workspace `{}` was moved or deleted",
         paths.workspace.display()
     ))
-    .hint("put it back, or name its new place with `--workspace DIR`; an empty directory of that name will do as well"))
+    .hint("put it back, or name its new location with `--workspace DIR`; an empty directory of that name works too"))
 }
