@@ -7,10 +7,9 @@
 mod accept;
 pub mod added;
 pub mod apply;
+mod authorize;
 mod check;
 mod checkpoints;
-mod conceal;
-pub mod consult;
 mod context;
 mod differences;
 mod environment;
@@ -19,13 +18,13 @@ mod handover;
 mod instruct;
 mod live_output;
 mod network;
-mod permit;
 mod planning;
 mod project;
 mod publish;
 mod questions;
 mod recorder;
 mod recover;
+mod redact;
 mod report;
 mod round;
 mod steps;
@@ -38,16 +37,17 @@ use std::sync::Arc;
 
 pub use self::accept::{ANYWAY, identity};
 use self::accept::{Judged, Verdict};
+pub use self::authorize::Authorizer;
 pub use self::check::Check;
 use self::checkpoints::Checkpoints;
-use self::conceal::Concealed;
-pub use self::conceal::{credentials, kept_secrets};
+use self::differences::Differences;
 pub use self::live_output::announce;
-pub use self::permit::Permit;
 use self::publish::Requested;
 pub use self::publish::message_of;
 use self::questions::Answered;
 pub use self::recorder::Recorder;
+use self::redact::Redactor;
+pub use self::redact::{credentials, kept_secrets};
 use self::steps::Begun;
 use crate::api::ApiKey;
 use crate::approve::{Asker, Pending};
@@ -90,8 +90,8 @@ pub struct Agent {
 /// How the loop goes about its work.
 #[derive(Debug)]
 pub struct Manner {
-    /// What the person permits.
-    pub permit: Permit,
+    /// Decides what may be executed.
+    pub authorizer: Authorizer,
     /// What looks for secrets in messages; nothing if they are sent as they are.
     pub secrets: Option<secrets::Scanner>,
     /// What decides whether the work is good, if the person set it.
@@ -151,9 +151,13 @@ struct Conversation<'a> {
     /// The files that the last message of this process listed.
     shown: Option<Listing>,
     checkpoints: Checkpoints,
+    /// Records of the round that go into the journal with the next ones.
+    unwritten: Vec<Record>,
+    /// The differences that the steps under way make, for the events that tell of them.
+    differences: Differences,
     /// The files that the steps of this round wrote.
     written: BTreeMap<RelPath, Written>,
-    concealed: Concealed,
+    redactor: Redactor<'a>,
     /// The files in the inbox that another session will take, and that were told.
     left_alone: BTreeSet<String>,
     /// Whether a round was begun and is not concluded: until then nothing is saved, because the
@@ -214,7 +218,7 @@ impl Agent {
 
     /// Carries a session on until it ends, its rounds are used up or the person stops it.
     pub fn run(&self, session: Session) -> Result<Ending> {
-        self.tell_confinement();
+        self.tell(self.manner.authorizer.described());
         let mut conversation = Conversation::open(self, session, Patience::Session)?;
         conversation.tell_planning();
         let inbox = Inbox::watch(&self.mailbox, crate::reply::end_mark);
@@ -398,38 +402,35 @@ impl Conversation<'_> {
     /// If the person interrupts while they are asked, the reply stays claimed and nothing is done:
     /// the next run comes back to it. While they are asked they can take earlier rounds back.
     fn step(&mut self, taken: Taken, patience: Patience) -> Result<()> {
-        self.announce(&taken);
+        self.tell_reply(&taken);
         self.agent.workspace.ensure_in_place()?;
-        let Some(consent) = self.consult(&taken.reply.steps, 0, patience)? else {
+        let Some(plan) = self.plan(&taken.reply.steps, 0, patience)? else {
             return Ok(());
         };
         let _alone = self.alone()?;
         let before = self.checkpoint_before(&taken.reply.steps);
-        let begun = self.begin_round(&taken, before);
-        self.is_under_way = true;
-        let results = self.execute(&taken, &consent, begun)?;
+        self.begin_round(&taken, before);
+        let results = self.execute(&taken, &plan, Begun::default())?;
         let not_begun = CheckProgress::NotBegun;
         let checked = self.check_round(before, &taken.reply.steps, &results, &not_begun)?;
         self.checkpoint_after(before, &taken.reply.steps, &results)?;
         self.conclude(taken, results, checked)
     }
 
-    /// What the journal is told with the first step.
-    fn begin_round(&self, taken: &Taken, before: Option<Before>) -> Begun {
+    /// Has the journal told of the round, together with its first step.
+    fn begin_round(&mut self, taken: &Taken, before: Option<Before>) {
         let sequence = self.session.sequence_number;
-        let claimed = Record::Claimed {
+        self.unwritten.push(Record::Claimed {
             sequence,
             file: file_name(&taken.file),
             identity: taken.identity.clone(),
-        };
+        });
         let before = before.map(|before| Record::Before { sequence, before });
-        Begun {
-            records: std::iter::once(claimed).chain(before).collect(),
-            ..Begun::default()
-        }
+        self.unwritten.extend(before);
+        self.is_under_way = true;
     }
 
-    fn announce(&self, taken: &Taken) {
+    fn tell_reply(&self, taken: &Taken) {
         let (agent, reply) = (self.agent, &taken.reply);
         agent.tell(Event::Reply {
             name: taken.name.clone(),

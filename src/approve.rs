@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use self::decisions::Decisions;
+pub use self::decisions::{Decisions, StepDecision};
 pub use self::earlier::EarlierChanges;
 pub use self::kept::KeptAnswers;
 pub use self::pending::{Pending, Posed};
@@ -341,8 +341,7 @@ fn keep(desk: &Desk<'_>, rules: &[Rule]) {
 pub(crate) mod tests {
     use super::*;
     use crate::policy::{Approval, CommandConfinement, Decision, FoundProgram, ProgramLookup};
-    use crate::protocol::EventSink;
-    use crate::protocol::Status;
+    use crate::protocol::{EventSink, Outcome, Status};
 
     pub(crate) fn question(number: u32, script: &str) -> Question {
         Question {
@@ -385,6 +384,18 @@ pub(crate) mod tests {
 
         fn attend(&self, _: &Pending, _: &[Question], _: &Interrupt) -> Option<Attending> {
             None
+        }
+    }
+
+    fn is_approved(decisions: &Decisions, number: u32) -> bool {
+        matches!(decisions.on(number), StepDecision::Approved { .. })
+    }
+
+    #[track_caller]
+    fn declined(decisions: &Decisions, number: u32) -> Outcome {
+        match decisions.on(number) {
+            StepDecision::Declined(outcome) => outcome,
+            other => panic!("{other:?}"),
         }
     }
 
@@ -482,8 +493,8 @@ pub(crate) mod tests {
                 pending.decide_put(1, &Verdict::Always).unwrap();
                 pending.decide_put(4, &Verdict::Stop).unwrap();
             });
-            assert!(decisions.is_approved(1));
-            decisions.is_approved(3)
+            assert!(is_approved(&decisions, 1));
+            is_approved(&decisions, 3)
         };
         assert!(!approves(writes(2, "check.sh", "evil\n")));
         assert!(!approves(writes(2, "lib/used.sh", "evil\n")));
@@ -514,7 +525,8 @@ pub(crate) mod tests {
             },
         );
         let again = |content: &str| {
-            outcome_in(directory.path(), &reply(content), Input::Refuse, &|_| {}).is_approved(2)
+            let decisions = outcome_in(directory.path(), &reply(content), Input::Refuse, &|_| {});
+            is_approved(&decisions, 2)
         };
         assert!(again("good\n"));
         assert!(!again("evil\n"));
@@ -527,19 +539,16 @@ pub(crate) mod tests {
             let reason = Some("use cargo instead".to_owned());
             pending.decide_put(2, &Verdict::No { reason }).unwrap();
         });
-        let interrupt = Interrupt::default();
-        assert_eq!(decisions.hindrance(&step(1, "ls"), &interrupt), None);
-        let refusal = decisions.hindrance(&step(2, "pwd"), &interrupt).unwrap();
+        assert!(is_approved(&decisions, 1));
+        let refusal = declined(&decisions, 2);
         assert_eq!(refusal.status, Status::Refused);
         assert_eq!(refusal.message, "the user declined: use cargo instead");
-        assert!(!interrupt.is_raised());
     }
 
     #[test]
     fn without_input_nobody_is_waited_for_and_nobody_is_said_to_have_declined() {
         let decisions = outcome(&["ls"], Input::Refuse, &|_| {});
-        let refusal = decisions.hindrance(&step(1, "ls"), &Interrupt::default());
-        let refusal = refusal.unwrap();
+        let refusal = declined(&decisions, 1);
         assert_eq!(refusal.status, Status::Refused);
         assert!(
             refusal.message.contains("nobody can be asked"),
@@ -553,11 +562,9 @@ pub(crate) mod tests {
             pending.decide_put(2, &Verdict::Skip).unwrap();
             pending.decide_put(1, &Verdict::AllOfThisRound).unwrap();
         });
-        let interrupt = Interrupt::default();
-        assert!(decisions.hindrance(&step(1, "ls"), &interrupt).is_none());
-        let skipped = decisions.hindrance(&step(2, "pwd"), &interrupt).unwrap();
-        assert_eq!(skipped.status, Status::Skipped);
-        assert!(decisions.hindrance(&step(3, "date"), &interrupt).is_none());
+        assert!(is_approved(&decisions, 1));
+        assert_eq!(declined(&decisions, 2).status, Status::Skipped);
+        assert!(is_approved(&decisions, 3));
     }
 
     #[test]
@@ -574,22 +581,18 @@ pub(crate) mod tests {
             },
         );
         assert_eq!(decisions.rules(), [Rule::parse("cargo test").unwrap()]);
-        assert!(decisions.is_approved(2) && !decisions.is_approved(3));
+        assert!(is_approved(&decisions, 2) && !is_approved(&decisions, 3));
     }
 
     #[test]
-    fn stopping_leaves_out_the_rest_and_raises_the_interrupt_there() {
+    fn stopping_leaves_out_the_rest() {
         let decisions = outcome(&["ls", "pwd", "date"], Input::Wait, &|pending| {
             pending.decide_put(1, &Verdict::Yes).unwrap();
             pending.decide_put(2, &Verdict::Stop).unwrap();
         });
-        let interrupt = Interrupt::default();
-        assert!(decisions.hindrance(&step(1, "ls"), &interrupt).is_none());
-        assert!(!interrupt.is_raised());
+        assert!(is_approved(&decisions, 1));
         for number in [2, 3, 4] {
-            let skipped = decisions.hindrance(&step(number, "x"), &interrupt).unwrap();
-            assert_eq!(skipped.status, Status::Skipped);
-            assert!(interrupt.is_raised());
+            assert_eq!(decisions.on(number), StepDecision::Stopped);
         }
     }
 
@@ -599,8 +602,10 @@ pub(crate) mod tests {
             let script = "ls -a".to_owned();
             pending.decide_put(1, &Verdict::Edit { script }).unwrap();
         });
-        assert_eq!(*decisions.revised(&step(1, "ls")), step(1, "ls -a"));
-        let outcome = decisions.told(1, crate::protocol::Outcome::ok("exit code 0"));
+        let decision = decisions.on(1);
+        let script = Some("ls -a".to_owned());
+        assert_eq!(decision, StepDecision::Approved { script });
+        let outcome = decision.told(Outcome::ok("exit code 0"));
         assert!(outcome.message.contains("the user changed the script"));
         assert!(outcome.detail.text.starts_with("ran instead:\nls -a\n"));
     }

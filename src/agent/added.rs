@@ -123,7 +123,7 @@ impl Agent {
         let mut limits = self.limits.clone();
         limits.max_output = MAX_DIFF;
         let mut execution = Execution::begin(&self.workspace, &limits, &mut seen, &[]);
-        execution.confine(self.manner.permit.confinement([]));
+        execution.confine(self.manner.authorizer.confinement([]));
         let outcome = execution.diff_since(revision);
         if outcome.status != Status::Ok {
             let said = outcome.detail.text.lines().next().unwrap_or_default();

@@ -6,25 +6,26 @@
 
 mod rehearsal;
 
-use std::cell::RefCell;
+use std::borrow::Cow;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 pub use self::rehearsal::{Difference, Rehearsal};
-use super::Permit;
-use super::conceal::{self, refused_placeholder};
-use super::live_output::LiveOutput;
-use super::network::{self, Offered, ran_twice};
-use super::permit::{Asking, Consent, Permission};
-use super::round::{read_requests, reason_to_skip};
-use crate::approve::{Input, Pending, Person, Question};
+use super::Authorizer;
+use super::authorize::Asking;
+use super::redact::{self, refused_placeholder};
+use super::round::read_requests;
+use super::steps::{Begun, StepJournal, StepRunner};
+use crate::approve::{Input, Pending, Person};
 use crate::compose::{self, Content};
 use crate::error::Result;
-use crate::execute::{self, Execution, Limits};
+use crate::execute::{self, Limits};
 use crate::interrupt::Interrupt;
 use crate::policy::Grant;
-use crate::protocol::{Command, OnFailure, Outcome, SeenFiles, Status, Step, StepResult};
+use crate::protocol::{
+    OnFailure, Outcome, SeenFiles, StagedBatch, StagedStep, Status, Step, StepResult,
+};
 use crate::reply::Reply;
+use crate::session::Printed;
 use crate::workspace::Workspace;
 
 /// How much is printed of the files that a reply asks to read, in characters.
@@ -39,8 +40,8 @@ pub struct Applying<'a> {
     pub workspace: &'a Workspace,
     /// The bounds of what steps may do.
     pub limits: &'a Limits,
-    /// What the person permits.
-    pub permit: &'a Permit,
+    /// Decides what may be executed.
+    pub authorizer: &'a Authorizer,
     /// Who asks the person.
     pub person: &'a dyn Person,
     /// What becomes of commands after a failed change.
@@ -53,137 +54,33 @@ pub struct Applying<'a> {
 }
 
 impl Applying<'_> {
-    /// Executes all steps; `tell` hears of each before and after it is executed.
+    /// Carries out all steps; `tell` hears of each before and after it is carried out.
+    ///
+    /// With a rehearsal it is a dry run: the file steps are tried on the copy, the reading ones look
+    /// at the files themselves, and commands are not run.
     pub fn run(
         &self,
         reply: &Reply,
+        rehearsal: Option<&Rehearsal>,
         tell: &mut dyn FnMut(&Step, Option<&StepResult>),
     ) -> Result<Vec<StepResult>> {
-        let Some(consent) = self.consent(reply)? else {
-            return Ok(Vec::new());
+        let mut journal = NoJournal {
+            applying: self,
+            steps: &reply.steps,
+            tell,
+            questions: None,
+            has_network: false,
         };
-        let mut seen = SeenFiles::default();
-        let live = RefCell::new(None::<LiveOutput>);
-        let mut on_output = |text: &str| {
-            let due = live
-                .borrow_mut()
-                .as_mut()
-                .and_then(|live| live.printed(text));
-            if let Some(event) = due {
-                self.person.emit(event);
-            }
-        };
-        let mut execution = Execution::begin(self.workspace, self.limits, &mut seen, &reply.steps)
-            .watched_by(self.interrupt.flag(), &mut on_output);
-        execution.mark(&self.mark);
-        let mut has_network = None;
-        let mut results = Vec::with_capacity(reply.steps.len());
-        for step in &reply.steps {
-            let began = Instant::now();
-            let outcome = match self.permission(step, &results, reply, &consent) {
-                Permission::Refused(outcome) => outcome,
-                Permission::Granted(grant) => {
-                    tell(step, None);
-                    let grants = grant.into_iter().chain(has_network);
-                    execution.confine(self.permit.confinement(grants));
-                    live.replace(Some(LiveOutput::of_step(step.number)));
-                    let outcome = consent.carry_out(step, |step| execution.step(step));
-                    live.take();
-                    match self.offered(step, &consent, &mut execution)? {
-                        Offered::No => outcome,
-                        offered => {
-                            has_network =
-                                (offered == Offered::ForTheSession).then_some(Grant::Network);
-                            tell(step, None);
-                            let grants = grant.into_iter().chain([Grant::Network]);
-                            execution.confine(self.permit.confinement(grants));
-                            live.replace(Some(LiveOutput::of_step(step.number)));
-                            let outcome = consent.carry_out(step, |step| execution.step(step));
-                            live.take();
-                            ran_twice(outcome)
-                        }
-                    }
-                }
-            };
-            let result = StepResult::new(step, outcome, began.elapsed());
-            tell(step, Some(&result));
-            results.push(result);
-        }
-        execution.finish();
-        Ok(results)
-    }
-
-    /// Executes the file steps on a copy and the reading ones on the files themselves; commands
-    /// are not run.
-    pub fn rehearse(
-        &self,
-        rehearsal: &Rehearsal,
-        reply: &Reply,
-        tell: &mut dyn FnMut(&Step, Option<&StepResult>),
-    ) -> Result<Vec<StepResult>> {
-        let Some(consent) = self.consent(reply)? else {
-            return Ok(Vec::new());
-        };
-        let (mut seen, mut seen_in_copy) = (SeenFiles::default(), SeenFiles::default());
-        let mut reading = Execution::begin(self.workspace, self.limits, &mut seen, &reply.steps);
-        let mut changing = Execution::begin(
-            &rehearsal.workspace,
-            self.limits,
-            &mut seen_in_copy,
-            &reply.steps,
-        );
-        let mut results = Vec::with_capacity(reply.steps.len());
-        for step in &reply.steps {
-            let outcome = match self.permission(step, &results, reply, &consent) {
-                Permission::Refused(outcome) => outcome,
-                Permission::Granted(_) => match &step.command {
-                    Command::RunCommand { .. } => Outcome::ok("would be run"),
-                    command if command.changes_files() => changing.step(step),
-                    _ => reading.step(step),
-                },
-            };
-            let result = StepResult::new(step, outcome, Duration::ZERO);
-            tell(step, Some(&result));
-            results.push(result);
-        }
-        Ok(results)
-    }
-
-    /// Offers a command again that missed the network, where there is a terminal.
-    fn offered(
-        &self,
-        step: &Step,
-        consent: &Consent,
-        execution: &mut Execution<'_>,
-    ) -> Result<Offered> {
-        let missed = execution.take_missed_network();
-        let revised = consent.revised(step);
-        match network::script(&revised) {
-            Some(script) if missed && self.permit.offers_network(self.person, consent.input()) => {
-                let directory = pending_directory()?;
-                let question = Question::about_network(step.number, 1, script);
-                let pending = Pending::of(directory.path());
-                network::offer(self.person, self.interrupt, &pending, &question)
-            }
-            _ => Ok(Offered::No),
-        }
-    }
-
-    /// Asks the person about the steps that need it, where there is a terminal.
-    fn consent(&self, reply: &Reply) -> Result<Option<Consent>> {
         let input = if self.person.is_interactive() {
             self.person.input()
         } else {
             Input::Refuse
         };
         // Where nobody is asked, no question lies anywhere.
-        let directory = match input {
-            Input::Refuse => None,
-            Input::Wait => Some(pending_directory()?),
+        let pending = match input {
+            Input::Refuse => Pending::of(Path::new("")),
+            Input::Wait => journal.questions()?,
         };
-        let place = directory
-            .as_ref()
-            .map_or(Path::new(""), |place| place.path());
         let asking = Asking {
             workspace: self.workspace,
             limits: self.limits,
@@ -191,36 +88,37 @@ impl Applying<'_> {
             person: self.person,
             interrupt: self.interrupt,
             base: self.base,
-            approval: self.permit.policy.approval,
-            pending: &Pending::of(place),
+            approval: self.authorizer.policy.approval,
+            pending: &pending,
             input,
+            round: 1,
+            reveal: &|step| self.reveal(step),
         };
-        self.permit.consent(&asking, 1, &reply.steps, &reply.steps)
+        let Some(plan) = self.authorizer.plan(&asking, &reply.steps, 0)? else {
+            return Ok(Vec::new());
+        };
+        let runner = StepRunner {
+            workspace: self.workspace,
+            limits: self.limits,
+            authorizer: self.authorizer,
+            person: self.person,
+            interrupt: self.interrupt,
+            on_failure: self.on_failure,
+            hide: None,
+            mark: self.mark.clone(),
+            kept_inventory: None,
+            copy: rehearsal.map(|rehearsal| &rehearsal.workspace),
+        };
+        let mut seen = SeenFiles::default();
+        runner.run(&plan, reply, Begun::default(), &mut seen, &mut journal)
     }
 
-    /// Whether a step is executed.
-    fn permission(
-        &self,
-        step: &Step,
-        results: &[StepResult],
-        reply: &Reply,
-        consent: &Consent,
-    ) -> Permission {
-        if self.interrupt.is_raised() {
-            return Permission::Refused(Outcome::skipped("interrupted"));
+    /// The step, or why it is refused: there is no session that knows what a placeholder stands for.
+    fn reveal<'s>(&self, step: &'s Step) -> Result<Cow<'s, Step>, Outcome> {
+        match refused_placeholder(self.workspace, self.limits.max_file_bytes, &step.command) {
+            Some(refused) => Err(refused),
+            None => Ok(Cow::Borrowed(step)),
         }
-        match reason_to_skip(step, results, &reply.issues, self.on_failure) {
-            Some(reason) => Permission::Refused(Outcome::skipped(reason)),
-            None => match self.refused_placeholder(step) {
-                Some(outcome) => Permission::Refused(outcome),
-                None => consent.on(step, self.interrupt),
-            },
-        }
-    }
-
-    /// Why a step is refused that has a placeholder in it: there is no session that knows for what.
-    fn refused_placeholder(&self, step: &Step) -> Option<Outcome> {
-        refused_placeholder(self.workspace, self.limits.max_file_bytes, &step.command)
     }
 
     /// What the reply asked to read and may, as it is now.
@@ -229,14 +127,65 @@ impl Applying<'_> {
         compose::gather(&requests, PRINTED, |request| {
             let (workspace, limits) = (self.workspace, self.limits);
             let shown = execute::read_file(workspace, request, limits, &mut execute::unveiled);
-            conceal::content(shown)
+            redact::content(shown)
         })
     }
 }
 
-/// Where questions lie while they are answered; it goes with the value.
-fn pending_directory() -> Result<tempfile::TempDir> {
-    crate::fs::temporary_directory("agent-questions-")
+/// Tells of the steps, and writes nothing down.
+struct NoJournal<'a> {
+    applying: &'a Applying<'a>,
+    steps: &'a [Step],
+    tell: &'a mut dyn FnMut(&Step, Option<&StepResult>),
+    /// Where questions lie while they are answered.
+    questions: Option<tempfile::TempDir>,
+    has_network: bool,
+}
+
+impl StepJournal for NoJournal<'_> {
+    fn started(&mut self, _: &[u32], _: Option<StagedBatch>) -> Result<()> {
+        Ok(())
+    }
+
+    fn finished(&mut self, results: &[StepResult]) -> Result<()> {
+        for result in results {
+            let step = self.steps.iter().find(|step| step.number == result.number);
+            if let Some(step) = step {
+                (self.tell)(step, Some(result));
+            }
+        }
+        Ok(())
+    }
+
+    fn changed(&mut self, _: &[StagedStep], _: &[usize]) {}
+
+    fn announce(&mut self, step: &Step) {
+        (self.tell)(step, None);
+    }
+
+    fn reveal<'s>(&self, step: &'s Step) -> Result<Cow<'s, Step>, Outcome> {
+        self.applying.reveal(step)
+    }
+
+    fn attend(&mut self, _: &Step) -> Option<Printed> {
+        None
+    }
+
+    fn questions(&mut self) -> Result<Pending> {
+        let directory = match self.questions.take() {
+            Some(directory) => directory,
+            None => crate::fs::temporary_directory("agent-questions-")?,
+        };
+        Ok(Pending::of(self.questions.insert(directory).path()))
+    }
+
+    fn granted(&self) -> Option<Grant> {
+        self.has_network.then_some(Grant::Network)
+    }
+
+    fn grant_network(&mut self) {
+        self.has_network = true;
+    }
 }
 
 /// Whether all that a reply asked for was done.

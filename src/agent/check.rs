@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use super::live_output::{LiveOutput, announce};
+use super::steps::StepJournal as _;
 use super::{Agent, Conversation};
 use crate::approve::{Person as _, Question, Verdict};
 use crate::checkpoint::{Before, Reach};
@@ -59,7 +60,7 @@ impl Agent {
                 timeout: None,
             },
         };
-        let ruling = self.manner.permit.policy.rule_on(&step.command);
+        let ruling = self.manner.authorizer.policy.rule_on(&step.command);
         if ruling.decision == crate::policy::Decision::Deny {
             return Some(Outcome::refused(ruling.why));
         }
@@ -79,8 +80,8 @@ impl Agent {
         let mut seen = SeenFiles::default();
         let mut execution = Execution::begin(&self.workspace, &limits, &mut seen, &[])
             .watched_by(self.interrupt.flag(), &mut on_output)
-            .keeping(self.manner.permit.kept_inventory.clone());
-        execution.confine(self.manner.permit.confinement(grants));
+            .keeping(self.manner.authorizer.kept_inventory.clone());
+        execution.confine(self.manner.authorizer.confinement(grants));
         Some(execution.step(&step))
     }
 }
@@ -328,8 +329,7 @@ impl Conversation<'_> {
         let folder = agent.store.folder(&self.session.session_id);
         let max_bytes = agent.limits.max_output;
         let mut printed = Printed::begin(&folder, sequence, NUMBER, max_bytes);
-        let grants: Vec<Grant> = self.granted().into_iter().collect();
-        let Some(outcome) = agent.check(grants, &mut |text| printed.push(text)) else {
+        let Some(outcome) = agent.check(self.granted(), &mut |text| printed.push(text)) else {
             return Ok(false);
         };
         let report = CheckReport {

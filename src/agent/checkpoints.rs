@@ -24,7 +24,7 @@ use self::glimpses::Glimpses;
 use self::known::kept_known;
 use self::named::{CoveredBefore, named_by, written_by};
 use super::report::{Hooks, hooks_of};
-use super::round::runs;
+use super::steps::runs;
 use super::{Conversation, text_of};
 use crate::checkpoint::{
     Before, ChangeKind, CheckpointStore, PassedOver, Reach, Reason, Snapshot, TakenSnapshot,

@@ -17,14 +17,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::conceal::{self, Concealed};
+use super::Agent;
 use super::project::PROJECT_NAMES;
-use super::{Agent, Conversation};
+use super::redact::{self, Redactor};
 use crate::compose::{self, Content, Listed, Listing, places};
 use crate::execute::{self, FileOutline, Limits, Mention, Shown};
 use crate::protocol::generated::unread;
 use crate::protocol::{ReadRequest, RelPath, Status, StepResult};
-use crate::session::Instructions;
+use crate::session::{Instructions, Session};
 
 /// The share of what the chat takes that whole files which matter may have, in percent.
 const WHOLE_SHARE: usize = 40;
@@ -97,9 +97,9 @@ pub(super) struct Unasked {
 }
 
 /// Gathers excerpts until the budget is used up.
-struct Gathering<'a> {
+struct Gathering<'a, 'r> {
     agent: &'a Agent,
-    concealed: &'a mut Concealed,
+    redactor: &'a mut Redactor<'r>,
     /// With no limit on lines where whole files are meant.
     limits: Limits,
     left: usize,
@@ -117,11 +117,11 @@ enum GatherResult {
     TooLong,
 }
 
-impl Gathering<'_> {
+impl Gathering<'_, '_> {
     /// Adds a file or some lines of it, if they fit as a whole.
     fn add(&mut self, request: &ReadRequest) -> GatherResult {
-        let (agent, concealed) = (self.agent, &mut *self.concealed);
-        let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
+        let (agent, redactor) = (self.agent, &mut *self.redactor);
+        let mut veil = |path: &RelPath, text| redactor.file(path, text);
         let shown = execute::read_file(&agent.workspace, request, &self.limits, &mut veil);
         if shown.contents.is_empty() && shown.contents.omitted == 0 {
             return GatherResult::Nothing;
@@ -152,7 +152,7 @@ impl Gathering<'_> {
     fn take(&mut self) -> Vec<(RelPath, Content)> {
         let found = std::mem::take(&mut self.found).into_iter();
         found
-            .map(|(path, shown)| (path, conceal::content(shown)))
+            .map(|(path, shown)| (path, redact::content(shown)))
             .collect()
     }
 }
@@ -168,46 +168,53 @@ pub(super) fn whole(path: &RelPath) -> ReadRequest {
     }
 }
 
-impl Conversation<'_> {
+/// Finds what a message brings unasked.
+#[derive(Debug)]
+pub(super) struct ContextFinder<'a> {
+    pub(super) agent: &'a Agent,
+    pub(super) session: &'a Session,
+}
+
+impl ContextFinder<'_> {
     /// What this message brings unasked; the mentions are those of the names of the task.
-    pub(super) fn unasked(&mut self, listing: &Listing, mentions: &[Mention]) -> Unasked {
-        let mut concealed = std::mem::take(&mut self.concealed);
-        let is_first = self.session.sequence_number == 1;
-        let unasked = if is_first {
-            self.first_unasked(listing, mentions, &mut concealed)
-        } else {
-            let mut gathering = Gathering {
-                agent: self.agent,
-                concealed: &mut concealed,
-                limits: self.agent.limits.clone(),
-                left: LATER,
-                found: Vec::new(),
-            };
-            self.after_failures(listing, &mut gathering);
-            let other = gathering.take().into_iter();
-            Unasked {
-                named: Vec::new(),
-                other: other.map(|(_, content)| content).collect(),
-            }
+    pub(super) fn unasked(
+        &self,
+        listing: &Listing,
+        mentions: &[Mention],
+        redactor: &mut Redactor<'_>,
+    ) -> Unasked {
+        if self.session.sequence_number == 1 {
+            return self.first_unasked(listing, mentions, redactor);
+        }
+        let mut gathering = Gathering {
+            agent: self.agent,
+            redactor,
+            limits: self.agent.limits.clone(),
+            left: LATER,
+            found: Vec::new(),
         };
-        self.concealed = concealed;
-        unasked
+        self.after_failures(listing, &mut gathering);
+        let other = gathering.take().into_iter();
+        Unasked {
+            named: Vec::new(),
+            other: other.map(|(_, content)| content).collect(),
+        }
     }
 
     fn first_unasked(
         &self,
         listing: &Listing,
         mentions: &[Mention],
-        concealed: &mut Concealed,
+        redactor: &mut Redactor<'_>,
     ) -> Unasked {
         let is_offered =
             |path: &RelPath| unread(path).is_none() && !PROJECT_NAMES.contains(&path.file_name());
-        let mut named = compose::named(&self.session, listing);
+        let mut named = compose::named(self.session, listing);
         named.retain(|path| is_offered(path));
         let room = self.whole_room();
         let mut gathering = Gathering {
             agent: self.agent,
-            concealed,
+            redactor,
             limits: Limits {
                 max_read_lines: u32::MAX,
                 ..self.agent.limits.clone()
@@ -227,7 +234,7 @@ impl Conversation<'_> {
         let (cut, too_long): (Vec<_>, Vec<_>) =
             (too_long.into_iter()).partition(|path| named.contains(path));
         let long_named: Vec<RelPath> = cut.iter().map(|path| (*path).clone()).collect();
-        let cut = self.first_lines(&cut, gathering.concealed);
+        let cut = self.first_lines(&cut, gathering.redactor);
         self.parts_of(&too_long, listing, &mut gathering);
         let parts = gathering.take();
         let unread = too_long.iter().filter(|path| {
@@ -271,7 +278,7 @@ impl Conversation<'_> {
         &self,
         files: impl Iterator<Item = &'l Listed>,
         named: &[&RelPath],
-        gathering: &mut Gathering<'_>,
+        gathering: &mut Gathering<'_, '_>,
     ) -> Vec<&'l RelPath> {
         let mut too_long = Vec::new();
         for file in files {
@@ -330,18 +337,18 @@ impl Conversation<'_> {
     }
 
     /// The first lines of files that the task names.
-    fn first_lines(&self, paths: &[&RelPath], concealed: &mut Concealed) -> Vec<Content> {
+    fn first_lines(&self, paths: &[&RelPath], redactor: &mut Redactor<'_>) -> Vec<Content> {
         let requests: Vec<ReadRequest> = paths.iter().map(|path| whole(path)).collect();
         let agent = self.agent;
-        let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
+        let mut veil = |path: &RelPath, text| redactor.file(path, text);
         compose::gather(&requests, NAMED, |request| {
             let (workspace, limits) = (&agent.workspace, &agent.limits);
-            conceal::content(execute::read_file(workspace, request, limits, &mut veil))
+            redact::content(execute::read_file(workspace, request, limits, &mut veil))
         })
     }
 
     /// The beginning of files, with imports and declarations, and the lines that the check names.
-    fn parts_of(&self, paths: &[&RelPath], listing: &Listing, gathering: &mut Gathering<'_>) {
+    fn parts_of(&self, paths: &[&RelPath], listing: &Listing, gathering: &mut Gathering<'_, '_>) {
         let is_wanted = |path: &RelPath| paths.contains(&path);
         let mut places = self.named_places(self.output_of_check(), listing, is_wanted);
         let is_huge = |path: &RelPath| {
@@ -484,7 +491,7 @@ impl Conversation<'_> {
         listing: &Listing,
         mentions: &[Mention],
         known: &BTreeSet<RelPath>,
-        gathering: &mut Gathering<'_>,
+        gathering: &mut Gathering<'_, '_>,
     ) {
         let with_names = mentions.iter().map(|mention| &mention.path);
         let mut paths: Vec<&RelPath> = with_names.take(WITH_NAMES).collect();
@@ -500,7 +507,7 @@ impl Conversation<'_> {
     }
 
     /// The files of failed edits, and the places that failed commands name.
-    fn after_failures(&self, listing: &Listing, gathering: &mut Gathering<'_>) {
+    fn after_failures(&self, listing: &Listing, gathering: &mut Gathering<'_, '_>) {
         let asked: BTreeSet<&RelPath> = (self.session.read_file_requests.iter())
             .map(|request| &request.path)
             .collect();

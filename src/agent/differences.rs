@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use agent_files::line_diff::LineDiff;
 
-use super::Conversation;
 use crate::protocol::{RelPath, ShownDifference, StagedChange, StagedStep};
+use crate::workspace::Workspace;
 
 /// The largest file that is compared, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
@@ -51,64 +51,60 @@ fn between(before: Option<&str>, after: Option<&str>) -> ShownDifference {
     }
 }
 
-impl Conversation<'_> {
-    /// What these steps change.
-    pub(super) fn differences(&self, staged: &[StagedStep]) -> Differences {
-        let mut differences = Differences::new();
-        let began = Instant::now();
-        // A file that two steps change is read once: what the first wrote lies aside.
-        let mut contents: HashMap<&str, String> = HashMap::new();
-        for step in staged {
-            let own = step.changes.iter();
-            let own: Vec<ShownDifference> = own
-                .take_while(|_| began.elapsed() < MAX_TIME)
-                .filter_map(|change| self.difference(change, &mut contents))
-                .collect();
-            if !own.is_empty() {
-                differences.insert(step.result.number, own);
-            }
-        }
-        differences
-    }
-
-    fn difference<'s>(
-        &self,
-        change: &'s StagedChange,
-        contents: &mut HashMap<&'s str, String>,
-    ) -> Option<ShownDifference> {
-        let mut text = |hash: &'s str, lies: &RelPath| -> Option<String> {
-            if let Some(text) = contents.get(hash) {
-                return Some(text.clone());
-            }
-            let text = self.text_of(lies)?;
-            contents.insert(hash, text.clone());
-            Some(text)
-        };
-        match change {
-            StagedChange::Write {
-                path,
-                staged,
-                before,
-                after,
-            } => {
-                let before = match before {
-                    Some(hash) => Some(text(hash, path)?),
-                    None => None,
-                };
-                let after = text(after, staged)?;
-                Some(between(before.as_deref(), Some(&after)))
-            }
-            StagedChange::Remove { path, before } => {
-                Some(between(Some(&text(before, path)?), None))
-            }
-            StagedChange::Rename { .. } => None,
+/// What these steps change.
+pub(super) fn differences(workspace: &Workspace, staged: &[StagedStep]) -> Differences {
+    let mut differences = Differences::new();
+    let began = Instant::now();
+    // A file that two steps change is read once: what the first wrote lies aside.
+    let mut contents: HashMap<&str, String> = HashMap::new();
+    for step in staged {
+        let own = step.changes.iter();
+        let own: Vec<ShownDifference> = own
+            .take_while(|_| began.elapsed() < MAX_TIME)
+            .filter_map(|change| difference(workspace, change, &mut contents))
+            .collect();
+        if !own.is_empty() {
+            differences.insert(step.result.number, own);
         }
     }
+    differences
+}
 
-    fn text_of(&self, path: &RelPath) -> Option<String> {
-        let bytes = self.agent.workspace.read(path, MAX_BYTES).ok()?;
-        String::from_utf8(bytes).ok()
+fn difference<'s>(
+    workspace: &Workspace,
+    change: &'s StagedChange,
+    contents: &mut HashMap<&'s str, String>,
+) -> Option<ShownDifference> {
+    let mut text = |hash: &'s str, lies: &RelPath| -> Option<String> {
+        if let Some(text) = contents.get(hash) {
+            return Some(text.clone());
+        }
+        let text = text_of(workspace, lies)?;
+        contents.insert(hash, text.clone());
+        Some(text)
+    };
+    match change {
+        StagedChange::Write {
+            path,
+            staged,
+            before,
+            after,
+        } => {
+            let before = match before {
+                Some(hash) => Some(text(hash, path)?),
+                None => None,
+            };
+            let after = text(after, staged)?;
+            Some(between(before.as_deref(), Some(&after)))
+        }
+        StagedChange::Remove { path, before } => Some(between(Some(&text(before, path)?), None)),
+        StagedChange::Rename { .. } => None,
     }
+}
+
+fn text_of(workspace: &Workspace, path: &RelPath) -> Option<String> {
+    let bytes = workspace.read(path, MAX_BYTES).ok()?;
+    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -9,14 +9,14 @@ use crate::execute::{self, ToolVersion};
 impl Agent {
     /// The lines for the first message.
     pub(super) fn environment(&self) -> String {
-        let permit = &self.manner.permit;
-        if !permit.runs_commands() {
+        let authorizer = &self.manner.authorizer;
+        if !authorizer.runs_commands() {
             return String::new();
         }
         let shell = execute::shell_name();
         let tools = execute::versions(self.workspace.path());
         let mut text = machine(&shell, &tools);
-        if let Some(confinement) = &permit.confinement {
+        if let Some(confinement) = &authorizer.confinement {
             text.push('\n');
             if !confinement.network {
                 text.push_str("Commands have no network unless the user allows it. ");

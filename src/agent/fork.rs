@@ -3,8 +3,8 @@
 //! The other session is not touched. The new one begins with a message that tells all that a new
 //! chat must know, because two ways cannot be tried in one chat.
 
-use super::conceal::{Concealed, kept_secrets};
 use super::handover::{HandedOver, beginning};
+use super::redact::{Redactor, kept_secrets};
 use super::undo::{obstacle, tidied};
 use super::{Agent, Conversation};
 use crate::checkpoint::{CheckpointStore, Conflict, ConflictReason, Restored, Snapshot};
@@ -137,7 +137,7 @@ impl Agent {
         };
         journal.append(&[forked, begun], Sync::Now)?;
         let mut conversation: Conversation<'_> = self.conversation(session, journal);
-        conversation.concealed = Concealed::taken_over(point.secrets);
+        conversation.redactor = Redactor::taken_over(self, &id, point.secrets);
         let message = conversation.write_handover(point.past, &point.diff)?;
         conversation.save()?;
         Ok(Forked { id, message })

@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::checkpoints::Checkpoints;
-use super::conceal::{Concealed, Told};
+use super::project::Project;
 use super::publish::Requested;
+use super::redact::{Redactor, Told};
 use super::{Agent, Conversation};
 use crate::checkpoint::{CheckpointStore, DiffLimits, Snapshot};
 use crate::compose::{self, Handover};
@@ -91,13 +92,15 @@ impl Agent {
         self.record_events_of(&session.session_id);
         Conversation {
             agent: self,
-            concealed: Concealed::of(&self.store, &session),
+            redactor: Redactor::of(self, &session.session_id),
             session,
             journal,
             requested: None,
             shown: None,
             checkpoints: Checkpoints::default(),
             is_under_way: false,
+            unwritten: Vec::new(),
+            differences: BTreeMap::new(),
             written: BTreeMap::new(),
             left_alone: BTreeSet::new(),
             has_unsynced_files: false,
@@ -128,7 +131,7 @@ impl Conversation<'_> {
         self.session.instructions = Instructions::Full;
         let listing = self.listing();
         let Requested { mut contents, seen } = self.read_again();
-        let mut project = self.project_instructions(&listing);
+        let mut project = Project::read(agent, &self.session, &listing, &mut self.redactor);
         // What was undone is in the history, and the changes are those of now.
         let mut notes: Vec<String> = (agent.store.notes(&id).all().into_iter())
             .filter(|note| note.source == Source::Person)
@@ -142,8 +145,8 @@ impl Conversation<'_> {
             past: &mut past.rounds,
             texts: notes.iter_mut().chain([&mut diff]).collect(),
         };
-        self.conceal(&mut told);
-        self.settle_doubts(&mut told)?;
+        self.redactor.redact(&mut told);
+        self.redactor.settle_doubts(&mut told)?;
         let material = Handover {
             session: &session,
             past: &past,
@@ -156,14 +159,16 @@ impl Conversation<'_> {
             max_list_items: agent.limits.max_list_items as usize,
             carriage: agent.manner.carriage,
         };
-        let outbox = self.compose_concealed(|veil| compose::hand_over(&material, veil));
+        let outbox = self
+            .redactor
+            .compose(|veil| compose::hand_over(&material, veil));
         self.session.seen = self.seen_in(&outbox, seen);
-        self.keep_secrets()?;
+        self.redactor.keep()?;
         agent.mailbox.withdraw(&id, sequence)?;
         let posted = agent.post(&id, sequence, &outbox)?;
-        self.keep_project(project, &outbox.project);
+        project.keep(&agent.store, &id, &outbox.project);
         self.keep_listing(&listing)?;
-        self.tell_secrets();
+        self.redactor.tell();
         // A new chat has nothing to remember yet.
         self.session.chat_tokens = 0;
         // It tells what is not answered; whoever goes on asks again if it matters.

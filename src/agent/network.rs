@@ -4,59 +4,23 @@
 //! whoever reads its result learns that it ran twice. The journal knows at every moment what was
 //! done: the first result before the person is asked, the second start before it happens.
 
-use super::live_output::announce;
-use super::permit::Consent;
-use super::{Conversation, Permit};
-use crate::approve::{self, Input, Pending, Person, Question, Verdict};
+use std::time::Instant;
+
+use super::steps::{StepJournal, StepRunner};
+use crate::approve::{self, Input, Question, Verdict};
 use crate::error::Result;
-use crate::execute::Execution;
-use crate::interrupt::Interrupt;
-use crate::policy::{Grant, Network};
-use crate::protocol::{Command, Outcome, QuestionKind, Step, StepResult};
-use crate::session::{Record, Recovered};
+use crate::policy::Network;
+use crate::protocol::{Command, Outcome, QuestionKind, SeenFiles, Step, StepResult};
+use crate::session::Recovered;
 
-/// What the person says to the offer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Offered {
-    /// This command is run again with the network.
-    Once,
-    /// So it is, and those that follow in this session have it too.
-    ForTheSession,
-    /// The result stays as it is.
-    No,
-}
-
-impl Permit {
-    /// Whether a command that seems to have missed the network is offered again.
-    pub(super) fn offers_network(&self, person: &dyn Person, input: Input) -> bool {
-        match self.network {
-            Network::Off => person.is_interactive(),
-            Network::Ask => input == Input::Wait,
-            Network::On => false,
+/// The question about a step that runs a script.
+pub(super) fn question(step: &Step, round: u32) -> Option<Question> {
+    match &step.command {
+        Command::RunCommand { script, .. } => {
+            Some(Question::about_network(step.number, round, script))
         }
+        _ => None,
     }
-}
-
-/// Puts the offer to the person.
-pub(super) fn offer(
-    person: &dyn Person,
-    interrupt: &Interrupt,
-    pending: &Pending,
-    question: &Question,
-) -> Result<Offered> {
-    pending.put(question)?;
-    let verdicts = approve::decide(person, interrupt, pending, std::slice::from_ref(question))?;
-    let verdict = verdicts.and_then(|verdicts| verdicts.into_iter().next());
-    Ok(match verdict {
-        Some(Verdict::Yes | Verdict::AllOfThisRound) => Offered::Once,
-        Some(Verdict::Always) => Offered::ForTheSession,
-        Some(Verdict::Stop) => {
-            interrupt.raise();
-            Offered::No
-        }
-        Some(Verdict::No { .. } | Verdict::Skip | Verdict::Edit { .. } | Verdict::Say { .. })
-        | None => Offered::No,
-    })
 }
 
 /// The outcome of a second run, which says that there was a first.
@@ -68,65 +32,55 @@ pub(super) fn ran_twice(mut outcome: Outcome) -> Outcome {
     outcome
 }
 
-/// The script of a step that runs one.
-pub(super) fn script(step: &Step) -> Option<&str> {
-    match &step.command {
-        Command::RunCommand { script, .. } => Some(script),
-        _ => None,
-    }
-}
-
-impl Conversation<'_> {
-    /// What the person granted for the whole session.
-    pub(super) fn granted(&self) -> Option<Grant> {
-        self.session.network_granted.then_some(Grant::Network)
-    }
-
-    /// Runs a command again with the network, if it missed it and the person says so.
-    ///
-    /// The result of the first run must be in the journal.
-    pub(super) fn offer_network(
-        &mut self,
-        step: &Step,
-        consent: &Consent,
-        execution: &mut Execution<'_>,
-    ) -> Result<Option<Outcome>> {
-        let agent = self.agent;
-        let permit = &agent.manner.permit;
-        let missed = execution.take_missed_network();
-        if !missed || !permit.offers_network(&*agent.person, consent.input()) {
-            return Ok(None);
+impl StepRunner<'_> {
+    /// Returns true if a command that seems to have missed the network is offered again.
+    pub(super) fn offers_network(&self, input: Input) -> bool {
+        match self.authorizer.network {
+            Network::Off => self.person.is_interactive(),
+            Network::Ask => input == Input::Wait,
+            Network::On => false,
         }
-        let revised = consent.revised(step);
-        let Some(script) = script(&revised) else {
-            return Ok(None);
-        };
-        let round = self.session.sequence_number;
-        let question = Question::about_network(step.number, round, script);
-        if !self.is_given(&question)? {
-            return Ok(None);
-        }
-        self.begin_again(step.number)?;
-        announce(&*agent.person, &revised);
-        let grants = consent.needed(step).into_iter().chain([Grant::Network]);
-        execution.confine(permit.confinement(grants));
-        let outcome = consent.carry_out(step, |step| execution.step(step));
-        execution.take_missed_network();
-        Ok(Some(ran_twice(outcome)))
     }
 
-    /// Comes back to an offer that nobody had answered, or acted on, when the program was stopped.
+    /// Puts the offer to the person; what they give for all commands is remembered.
+    pub(super) fn is_network_given(
+        &self,
+        question: &Question,
+        journal: &mut dyn StepJournal,
+    ) -> Result<bool> {
+        let pending = journal.questions()?;
+        pending.put(question)?;
+        let questions = std::slice::from_ref(question);
+        let verdicts = approve::decide(self.person, self.interrupt, &pending, questions)?;
+        let verdict = verdicts.and_then(|verdicts| verdicts.into_iter().next());
+        Ok(match verdict {
+            Some(Verdict::Yes | Verdict::AllOfThisRound) => true,
+            Some(Verdict::Always) => {
+                journal.grant_network();
+                true
+            }
+            Some(Verdict::Stop) => {
+                self.interrupt.raise();
+                false
+            }
+            Some(
+                Verdict::No { .. } | Verdict::Skip | Verdict::Edit { .. } | Verdict::Say { .. },
+            )
+            | None => false,
+        })
+    }
+
+    /// Comes back to an offer of this round that nobody had answered, or acted on, when the program
+    /// was stopped; returns the place of the step and its new result.
     pub(super) fn settle_offer(
-        &mut self,
+        &self,
         steps: &[Step],
         recovered: &Recovered,
-        results: &mut [StepResult],
-        input: Input,
-    ) -> Result<()> {
-        let agent = self.agent;
-        let permit = &agent.manner.permit;
-        let round = self.session.sequence_number;
-        let open = self.pending().all().into_iter().find(|question| {
+        (round, input): (u32, Input),
+        seen: &mut SeenFiles,
+        journal: &mut dyn StepJournal,
+    ) -> Result<Option<(usize, StepResult)>> {
+        let open = journal.questions()?.all().into_iter().find(|question| {
             let is_finished = |result: &StepResult| result.number == question.number;
             let starts = recovered.started.iter();
             let starts = starts.filter(|number| **number == question.number);
@@ -136,16 +90,16 @@ impl Conversation<'_> {
                 && starts.count() == 1
                 && recovered.finished.iter().any(is_finished)
         });
-        let Some(question) = open.filter(|_| permit.offers_network(&*agent.person, input)) else {
-            return Ok(());
+        let Some(question) = open.filter(|_| self.offers_network(input)) else {
+            return Ok(None);
         };
         let at = steps.iter().position(|step| step.number == question.number);
         let Some((at, Command::RunCommand { timeout, .. })) = at.map(|at| (at, &steps[at].command))
         else {
-            return Ok(());
+            return Ok(None);
         };
-        if !self.is_given(&question)? {
-            return Ok(());
+        if !self.is_network_given(&question, journal)? {
+            return Ok(None);
         }
         // The script that ran, which the person may have changed, is the one that they were shown.
         let step = Step {
@@ -155,38 +109,11 @@ impl Conversation<'_> {
             },
             ..steps[at].clone()
         };
-        self.begin_again(step.number)?;
-        announce(&*agent.person, &step);
-        let needs = permit.policy.rule_on(&step.command).needs;
-        let mut seen = std::mem::take(&mut self.session.seen);
-        let mut on_output = |_: &str| {};
-        let began = std::time::Instant::now();
-        let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, &[])
-            .watched_by(agent.interrupt.flag(), &mut on_output)
-            .keeping(agent.manner.permit.kept_inventory.clone());
-        execution.confine(permit.confinement(needs.into_iter().chain([Grant::Network])));
-        let outcome = ran_twice(execution.step(&step));
-        execution.finish();
-        self.session.seen = seen;
-        results[at] = StepResult::new(&steps[at], outcome, began.elapsed());
-        self.finished(&results[at])
-    }
-
-    /// Asks the person, and remembers what they gave for the whole session.
-    fn is_given(&mut self, question: &Question) -> Result<bool> {
-        let agent = self.agent;
-        let offered = offer(&*agent.person, &agent.interrupt, &self.pending(), question)?;
-        self.session.network_granted |= offered == Offered::ForTheSession;
-        Ok(offered != Offered::No)
-    }
-
-    fn begin_again(&mut self, number: u32) -> Result<()> {
-        let record = Record::Started {
-            sequence: self.session.sequence_number,
-            steps: vec![number],
-            batch: None,
-        };
-        self.has_unsynced_files = true;
-        self.record(&[record])
+        let needs = self.authorizer.policy.rule_on(&step.command).needs;
+        let began = Instant::now();
+        let outcome = self.run_again(&step, needs, seen, journal)?;
+        let result = StepResult::new(&steps[at], outcome, began.elapsed());
+        journal.finished(std::slice::from_ref(&result))?;
+        Ok(Some((at, result)))
     }
 }

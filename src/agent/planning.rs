@@ -16,17 +16,17 @@ use crate::session::{Instructions, PlanNews, Planning};
 impl Conversation<'_> {
     /// When the person is asked, now.
     pub(super) fn approval(&self) -> Approval {
-        let permit = &self.agent.manner.permit;
+        let authorizer = &self.agent.manner.authorizer;
         match self.session.planning {
-            Planning::Off => permit.policy.approval,
+            Planning::Off => authorizer.policy.approval,
             Planning::Underway | Planning::Proposed => Approval::Plan,
-            Planning::Approved => permit.work_approval,
+            Planning::Approved => authorizer.work_approval,
         }
     }
 
     /// Enters plan mode if the settings say so and no plan was approved; tells whether that is new.
     pub(super) fn begin_planning(&mut self) -> bool {
-        let is_wanted = self.agent.manner.permit.policy.approval == Approval::Plan;
+        let is_wanted = self.agent.manner.authorizer.policy.approval == Approval::Plan;
         let begins = is_wanted && self.session.planning == Planning::Off;
         if begins {
             self.session.planning = Planning::Underway;
@@ -78,7 +78,7 @@ impl Conversation<'_> {
         let is_plan = |result: &&crate::protocol::StepResult| result.command == "PLAN";
         let step = self.session.last_results.iter().find(is_plan);
         let number = step.map_or(1, |result| result.number);
-        let mode = self.agent.manner.permit.work_approval;
+        let mode = self.agent.manner.authorizer.work_approval;
         Question::about_plan(number, self.session.sequence_number - 1, plan, mode)
     }
 

@@ -9,13 +9,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::Conversation;
-use super::conceal;
+use super::Agent;
 use super::context::whole;
+use super::redact::{self, Redactor};
 use crate::compose::{self, Content, Listing};
 use crate::execute;
-use crate::protocol::{Capped, RelPath};
-use crate::session::Instructions;
+use crate::protocol::{Capped, RelPath, SessionId};
+use crate::session::{Instructions, Session, Store};
 
 /// What a project's instructions may have, in characters for each file.
 const PROJECT: usize = 6_000;
@@ -112,18 +112,21 @@ impl Project {
     }
 }
 
-impl Conversation<'_> {
-    /// What the project says about working on it, as far as the chat has not seen it.
-    pub(super) fn project_instructions(&mut self, listing: &Listing) -> Project {
-        let id = &self.session.session_id;
-        let told = self.agent.store.aside(id, SHOWN).unwrap_or_default();
-        let mut project = Project::of(told, self.session.instructions);
-        let (files, left_out) = self.project_files(listing, project.owed());
+impl Project {
+    /// Reads the project's instructions, as far as the chat has not seen them.
+    pub(super) fn read(
+        agent: &Agent,
+        session: &Session,
+        listing: &Listing,
+        redactor: &mut Redactor<'_>,
+    ) -> Self {
+        let told = agent.store.aside(&session.session_id, SHOWN);
+        let mut project = Self::of(told.unwrap_or_default(), session.instructions);
+        let (files, left_out) = project_files(agent, session, listing, project.owed());
         let mut files: VecDeque<RelPath> = files.into();
         let mut known: BTreeSet<RelPath> = files.iter().cloned().collect();
         while let Some(path) = files.pop_front() {
-            let (agent, concealed) = (self.agent, &mut self.concealed);
-            let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
+            let mut veil = |path: &RelPath, text| redactor.file(path, text);
             let (workspace, limits) = (&agent.workspace, &agent.limits);
             let mut read = execute::read_file(workspace, &whole(&path), limits, &mut veil);
             // It may be cut, and nobody edits it by what stands here.
@@ -134,7 +137,7 @@ impl Conversation<'_> {
                 }
             }
             if let Some(sighting) = sighting.filter(|_| !read.contents.is_empty()) {
-                project.add(path.as_str(), sighting.hash, conceal::content(read));
+                project.add(path.as_str(), sighting.hash, redact::content(read));
             }
         }
         if !left_out.is_empty() {
@@ -151,62 +154,61 @@ impl Conversation<'_> {
     }
 
     /// Remembers what a message has shown of it: what it cut comes with the next ones.
-    pub(super) fn keep_project(&self, project: Project, shown: &[Option<usize>]) {
-        if project.contents.is_empty() {
+    pub(super) fn keep(self, store: &Store, id: &SessionId, shown: &[Option<usize>]) {
+        if self.contents.is_empty() {
             return;
         }
-        let id = &self.session.session_id;
         // Without it all is shown again, which does no harm.
-        let _ = (self.agent.store).put_aside(id, SHOWN, &project.note(shown));
+        let _ = store.put_aside(id, SHOWN, &self.note(shown));
     }
+}
 
-    /// The files with instructions above what was touched or is named, and those that are owed, the
-    /// general ones first; and those that are too many.
-    fn project_files(&self, listing: &Listing, owed: Vec<RelPath>) -> (Vec<RelPath>, Vec<RelPath>) {
-        let session = &self.session;
-        let touched = (session.changed_files.iter())
-            .chain(
-                session
-                    .read_file_requests
-                    .iter()
-                    .map(|request| &request.path),
-            )
-            .chain(compose::named(session, listing));
-        let mut directories: BTreeSet<(usize, String)> = [(0, String::new())].into();
-        for path in touched.take(200) {
-            let mut above = path.parent();
-            while let Some(directory) = above {
-                let depth = directory.components().count();
-                above = directory.parent();
-                directories.insert((depth, directory.to_string()));
-            }
+/// The files with instructions above what was touched or is named, and those that are owed, the
+/// general ones first; and those that are too many.
+fn project_files(
+    agent: &Agent,
+    session: &Session,
+    listing: &Listing,
+    owed: Vec<RelPath>,
+) -> (Vec<RelPath>, Vec<RelPath>) {
+    let touched = (session.changed_files.iter())
+        .chain(
+            session
+                .read_file_requests
+                .iter()
+                .map(|request| &request.path),
+        )
+        .chain(compose::named(session, listing));
+    let mut directories: BTreeSet<(usize, String)> = [(0, String::new())].into();
+    for path in touched.take(200) {
+        let mut above = path.parent();
+        while let Some(directory) = above {
+            let depth = directory.components().count();
+            above = directory.parent();
+            directories.insert((depth, directory.to_string()));
         }
-        let mut files = Vec::new();
-        for (depth, directory) in directories {
-            let name = PROJECT_NAMES.iter().find_map(|name| {
-                let path = if depth == 0 {
-                    (*name).to_owned()
-                } else {
-                    format!("{directory}/{name}")
-                };
-                let path = RelPath::parse(&path).ok()?;
-                self.agent
-                    .workspace
-                    .open_file(&path)
-                    .is_ok()
-                    .then_some(path)
-            });
-            files.extend(name);
-        }
-        for path in owed {
-            if !files.contains(&path) {
-                files.push(path);
-            }
-        }
-        files.sort_by_key(|path| path.components().count());
-        let left_out = too_many(&mut files);
-        (files, left_out)
     }
+    let mut files = Vec::new();
+    for (depth, directory) in directories {
+        let name = PROJECT_NAMES.iter().find_map(|name| {
+            let path = if depth == 0 {
+                (*name).to_owned()
+            } else {
+                format!("{directory}/{name}")
+            };
+            let path = RelPath::parse(&path).ok()?;
+            (agent.workspace.open_file(&path).is_ok()).then_some(path)
+        });
+        files.extend(name);
+    }
+    for path in owed {
+        if !files.contains(&path) {
+            files.push(path);
+        }
+    }
+    files.sort_by_key(|path| path.components().count());
+    let left_out = too_many(&mut files);
+    (files, left_out)
 }
 
 /// Takes out what is too much of files with instructions, the general ones first: the first stays,

@@ -5,9 +5,9 @@ use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::thread;
 
-use super::conceal::{self, Told};
-use super::context::Unasked;
+use super::context::{ContextFinder, Unasked};
 use super::project::Project;
+use super::redact::{self, Told};
 use super::{Agent, Conversation, Manner, Patience, text_of};
 use crate::compose::{
     self, Carriage, Content, Facts, Form, Listed, Listing, Material, Outbox, parts,
@@ -65,10 +65,10 @@ impl Conversation<'_> {
             let kept = (keeping.join()).unwrap_or_else(|panic| resume_unwind(panic));
             kept.and(outbox)
         })?;
-        self.keep_secrets()?;
+        self.redactor.keep()?;
         let posted = self.agent.post(&id, sequence, &outbox)?;
-        self.keep_project(project, &outbox.project);
-        self.tell_secrets();
+        project.keep(&agent.store, &id, &outbox.project);
+        self.redactor.tell();
         self.tell_outbox(&posted, &outbox.text, &outbox.cuts, patience);
         self.tell_memory(compose::estimated_tokens(&outbox.text));
         if outbox.tells_changes {
@@ -98,14 +98,19 @@ impl Conversation<'_> {
             Some(requested) => requested,
             None => self.requested_after_restart()?,
         };
-        let mentions = self.mentions(listing, shown_before);
+        let agent = self.agent;
+        let finder = ContextFinder {
+            agent,
+            session: &self.session,
+        };
+        let mentions = finder.mentions(listing, shown_before);
         let Unasked {
             mut named,
             mut other,
-        } = self.unasked(listing, &mentions);
+        } = finder.unasked(listing, &mentions, &mut self.redactor);
         let mentions: Vec<RelPath> = mentions.into_iter().map(|mention| mention.path).collect();
         let mut changed = self.by_person().to_owned();
-        let mut project = self.project_instructions(listing);
+        let mut project = Project::read(agent, &self.session, listing, &mut self.redactor);
         let mut session = self.session.clone();
         let mut told = Told {
             session: &mut session,
@@ -113,8 +118,8 @@ impl Conversation<'_> {
             past: &mut [],
             texts: vec![&mut changed],
         };
-        self.conceal(&mut told);
-        self.settle_doubts(&mut told)?;
+        self.redactor.redact(&mut told);
+        self.redactor.settle_doubts(&mut told)?;
         let outbox = self.compose(Material {
             session: &session,
             listing,
@@ -158,11 +163,15 @@ impl Conversation<'_> {
 
     /// The message as the chat may read it.
     fn compose(&mut self, mut material: Material<'_>) -> Outbox {
-        let mut outbox = self.compose_concealed(|veil| compose::compose(&material, veil));
-        if self.has_secrets() && !material.facts.conceals_secrets {
+        let mut outbox = self
+            .redactor
+            .compose(|veil| compose::compose(&material, veil));
+        if self.redactor.has_secrets() && !material.facts.conceals_secrets {
             // Only the whole of it told the first secret: the model must know what stands for it.
             material.facts = self.facts();
-            outbox = self.compose_concealed(|veil| compose::compose(&material, veil));
+            outbox = self
+                .redactor
+                .compose(|veil| compose::compose(&material, veil));
         }
         outbox
     }
@@ -192,9 +201,9 @@ impl Conversation<'_> {
         Facts {
             command_timeout: agent.limits.command_timeout,
             max_command_timeout: agent.limits.max_command_timeout,
-            runs_commands: agent.manner.permit.runs_commands(),
+            runs_commands: agent.manner.authorizer.runs_commands(),
             has_repository: agent.workspace.is_repository(),
-            conceals_secrets: self.has_secrets(),
+            conceals_secrets: self.redactor.has_secrets(),
         }
     }
 
@@ -296,8 +305,8 @@ impl Conversation<'_> {
             workspace, limits, ..
         } = self.agent;
         let requests = self.session.read_file_requests.clone();
-        let (agent, concealed) = (self.agent, &mut self.concealed);
-        let mut veil = |path: &RelPath, text| concealed.file(agent, path, text);
+        let (agent, redactor) = (self.agent, &mut self.redactor);
+        let mut veil = |path: &RelPath, text| redactor.file(path, text);
         let noted = &mut self.session.seen;
         let room = agent.manner.carriage.most_characters();
         let contents = compose::gather(&requests, room, |request| {
@@ -305,7 +314,7 @@ impl Conversation<'_> {
             if let Some(sighting) = &shown.sighting {
                 noted.note_sighting(sighting);
             }
-            conceal::content(shown)
+            redact::content(shown)
         });
         Requested { contents, seen }
     }
@@ -316,7 +325,7 @@ impl Conversation<'_> {
     pub(super) fn listing(&mut self) -> Listing {
         match self.agent.workspace.walk(None) {
             Ok(walked) => {
-                (self.agent).learn_credentials(&mut self.concealed, &walked);
+                self.redactor.learn_credentials(&walked);
                 listing_of(walked, self.agent.workspace.is_repository())
             }
             Err(problem) => {

@@ -36,7 +36,7 @@ impl Agent {
     /// Takes out of force what a command made git run, if `agent` was killed before it could do so
     /// itself: in whichever session that was.
     pub fn disarm_left(&self) {
-        let file = self.manner.permit.kept_inventory.as_ref();
+        let file = self.manner.authorizer.kept_inventory.as_ref();
         let Some(file) = file.filter(|file| file.exists()) else {
             return;
         };
@@ -108,7 +108,7 @@ impl<'a> Conversation<'a> {
         let mut conversation = agent.conversation(session, journal);
         conversation.undone(&recovered.undone);
         (conversation.session.history).mark(&recovered.redone, false);
-        let confinement = agent.manner.permit.confinement.as_ref();
+        let confinement = agent.manner.authorizer.confinement.as_ref();
         let sandbox = confinement.map(|confinement| confinement.backend.name().to_owned());
         let is_other =
             conversation.session.sandbox != sandbox || conversation.allow(given.round_limit);
@@ -204,15 +204,14 @@ impl<'a> Conversation<'a> {
         let begun = {
             let _alone = self.alone()?;
             let mut begun = self.settle_steps(steps, recovered)?;
-            let input = self.input(patience);
-            self.settle_offer(steps, recovered, &mut begun.results, input)?;
+            self.settle_offer(steps, recovered, &mut begun.results, patience)?;
             begun
         };
-        let Some(consent) = self.consult(steps, begun.results.len(), patience)? else {
+        let Some(plan) = self.plan(steps, begun.results.len(), patience)? else {
             return Ok(());
         };
         let _alone = self.alone()?;
-        let results = self.execute(&taken, &consent, begun)?;
+        let results = self.execute(&taken, &plan, begun)?;
         // The round ends now, so that it can be undone like any other.
         let progress = self.check_progress(recovered);
         let checked = self.check_round(recovered.before, steps, &results, &progress)?;
@@ -338,7 +337,7 @@ impl Conversation<'_> {
         let known: BTreeMap<u32, &StepResult> = known.map(|known| (known.number, known)).collect();
         let is_finished = |number: u32| (recovered.finished.iter()).any(|one| one.number == number);
         let mut seen = SeenFiles::default();
-        let hider = self.concealed.hider(agent.manner.secrets.as_ref());
+        let hider = self.redactor.hider();
         let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps)
             .hiding(hider.as_deref());
         let (mut results, mut is_stopped) = (Vec::new(), false);
@@ -374,9 +373,9 @@ impl Conversation<'_> {
             Printed::forget(&folder, sequence, result.number);
         }
         Ok(Begun {
-            records: Vec::new(),
             results,
             files,
+            known: Vec::new(),
         })
     }
 

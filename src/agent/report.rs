@@ -165,7 +165,7 @@ impl Conversation<'_> {
     ) -> Result<Report> {
         let workspace = self.agent.workspace.path();
         let repositories = self.checkpoints.repositories.clone();
-        let linked_from_home = self.agent.manner.permit.policy.linked_from_home.clone();
+        let linked_from_home = self.agent.manner.authorizer.policy.linked_from_home.clone();
         let store = self.store()?;
         let mut report = Report::default();
         let mut made = BTreeSet::new();

@@ -1,23 +1,29 @@
 //! One round: the steps of a reply, executed once, and what the session knows afterwards.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use jiff::Timestamp;
 
 use super::added;
+use super::authorize::{Asking, Plan};
 use super::check::Checked;
-use super::permit::{Asking, Consent};
-use super::{Conversation, Patience, Taken};
+use super::differences::differences;
+use super::live_output::announce;
+use super::steps::{Begun, StepJournal, StepRunner};
+use super::{Conversation, Patience, Taken, Written};
 use crate::approve::{Input, Pending, Person as _};
 use crate::error::{Error, Result};
-use crate::execute;
+use crate::execute::{self, Hide};
+use crate::policy::Grant;
 use crate::protocol::{
-    Circling, Command, Event, OnFailure, Outcome, ReadRequest, Status, Step, StepResult,
+    Circling, Command, Event, Outcome, ReadRequest, StagedBatch, StagedChange, StagedStep, Status,
+    Step, StepResult,
 };
 use crate::reply::{Issue, Reply};
 use crate::session::{
-    CheckReport, CheckedWhen, Circle, CutReply, Instructions, Note, Planning, Question, Record,
-    Session, Source, now,
+    CheckReport, CheckedWhen, Circle, CutReply, Instructions, Note, Planning, Printed, Question,
+    Record, Recovered, Session, Source, Sync, now,
 };
 use crate::workspace::Workspace;
 
@@ -30,24 +36,18 @@ fn step_identity(command: &Command) -> String {
     blake3::hash(&json).to_hex()[..16].to_owned()
 }
 
-/// Whether a step is executed in a group of its own, because it runs a program of unknown effect.
-pub(super) fn runs(step: &Step) -> bool {
-    matches!(step.command, Command::RunCommand { .. })
-}
-
-impl Conversation<'_> {
-    /// Asks the person about the steps that need it; nothing if they interrupt.
+impl<'a> Conversation<'a> {
+    /// Plans the steps of a reply, of which the first `done` are over; `None` if the person
+    /// interrupts while they are asked.
     ///
     /// Before anything of the round is in the journal: a killed loop comes back to the questions.
-    /// The first `done` steps of the reply are over.
-    pub(super) fn consult(
+    pub(super) fn plan(
         &self,
         reply: &[Step],
         done: usize,
         patience: Patience,
-    ) -> Result<Option<Consent>> {
+    ) -> Result<Option<Plan>> {
         let agent = self.agent;
-        let steps = self.revealed_steps(&reply[done..]);
         let asking = Asking {
             workspace: &agent.workspace,
             limits: &agent.limits,
@@ -58,11 +58,120 @@ impl Conversation<'_> {
             approval: self.approval(),
             pending: &self.pending(),
             input: self.input(patience),
+            round: self.session.sequence_number,
+            reveal: &|step| self.redactor.reveal(step),
         };
-        agent
-            .manner
-            .permit
-            .consent(&asking, self.session.sequence_number, &steps, reply)
+        agent.manner.authorizer.plan(&asking, reply, done)
+    }
+
+    /// Carries out the steps of a plan.
+    pub(super) fn execute(
+        &mut self,
+        taken: &Taken,
+        plan: &Plan,
+        mut begun: Begun,
+    ) -> Result<Vec<StepResult>> {
+        begun.known = self.known_results(&taken.reply);
+        let mut seen = std::mem::take(&mut self.session.seen);
+        let hide = self.redactor.hider();
+        let runner = self.runner(hide.as_deref());
+        let results = runner.run(plan, &taken.reply, begun, &mut seen, self)?;
+        self.session.seen = seen;
+        let records = std::mem::take(&mut self.unwritten);
+        if !records.is_empty() {
+            self.record(&records)?;
+        }
+        Ok(results)
+    }
+
+    /// Comes back to an offer of the network that was open when the program was stopped.
+    pub(super) fn settle_offer(
+        &mut self,
+        steps: &[Step],
+        recovered: &Recovered,
+        results: &mut [StepResult],
+        patience: Patience,
+    ) -> Result<()> {
+        let mut seen = std::mem::take(&mut self.session.seen);
+        // The command has run once.
+        self.has_unsynced_files = true;
+        let when = (self.session.sequence_number, self.input(patience));
+        let runner = self.runner(None);
+        let settled = runner.settle_offer(steps, recovered, when, &mut seen, self)?;
+        self.session.seen = seen;
+        if let Some((at, result)) = settled {
+            results[at] = result;
+        }
+        Ok(())
+    }
+
+    fn runner<'h>(&self, hide: Option<&'h Hide<'h>>) -> StepRunner<'h>
+    where
+        'a: 'h,
+    {
+        let agent = self.agent;
+        StepRunner {
+            workspace: &agent.workspace,
+            limits: &agent.limits,
+            authorizer: &agent.manner.authorizer,
+            person: &*agent.person,
+            interrupt: &agent.interrupt,
+            on_failure: agent.manner.on_failure,
+            hide,
+            mark: self.staging_mark(),
+            kept_inventory: agent.manner.authorizer.kept_inventory.clone(),
+            copy: None,
+        }
+    }
+
+    /// The mark in the temporary names of this round's new contents.
+    pub(super) fn staging_mark(&self) -> String {
+        let (id, sequence) = (&self.session.session_id, self.session.sequence_number);
+        format!("{id}-{sequence:04}")
+    }
+
+    /// Remembers what became of files, to see whether that goes in circles.
+    pub(super) fn note_written(&mut self, staged: &[StagedStep]) {
+        let is_made = |step: &&StagedStep| step.result.outcome.status == Status::Ok;
+        let changes = staged.iter().filter(is_made).flat_map(|step| &step.changes);
+        for (path, before, after) in changes.flat_map(StagedChange::effects) {
+            let written = self.written.entry(path.clone()).or_insert_with(|| Written {
+                before: before.map(str::to_owned),
+                after: None,
+            });
+            written.after = after.map(str::to_owned);
+        }
+    }
+
+    /// The records of steps that are done.
+    pub(super) fn finished_records(&self, results: &[StepResult]) -> Vec<Record> {
+        let sequence = self.session.sequence_number;
+        let finished = |result: &StepResult| Record::Finished {
+            sequence,
+            result: result.clone(),
+        };
+        results.iter().map(finished).collect()
+    }
+
+    /// Appends to the journal, and makes that last together with what was written to files before.
+    ///
+    /// One sync does both where files and journal lie on the same file system.
+    pub(super) fn record(&mut self, records: &[Record]) -> Result<()> {
+        if !self.has_unsynced_files {
+            return self.journal.append(records, Sync::Now);
+        }
+        self.journal.append(records, Sync::Later)?;
+        let workspace = &self.agent.workspace;
+        workspace
+            .sync()
+            .map_err(|cause| Error::file("sync", workspace.path(), cause))?;
+        if self.syncs_together {
+            self.journal.note_synced();
+        } else {
+            self.journal.sync()?;
+        }
+        self.has_unsynced_files = false;
+        Ok(())
     }
 
     /// Whether the person is waited for.
@@ -277,42 +386,84 @@ impl Conversation<'_> {
     }
 }
 
+impl StepJournal for Conversation<'_> {
+    fn started(&mut self, steps: &[u32], prepared: Option<StagedBatch>) -> Result<()> {
+        self.has_unsynced_files |= prepared.is_some();
+        let staged = prepared.as_ref().map(|batch| batch.steps.as_slice());
+        self.differences = differences(&self.agent.workspace, staged.unwrap_or_default());
+        let mut records = std::mem::take(&mut self.unwritten);
+        records.push(Record::Started {
+            sequence: self.session.sequence_number,
+            steps: steps.to_vec(),
+            batch: prepared,
+        });
+        self.record(&records)
+    }
+
+    fn finished(&mut self, results: &[StepResult]) -> Result<()> {
+        let mut records = std::mem::take(&mut self.unwritten);
+        records.extend(self.finished_records(results));
+        self.journal.append(&records, Sync::Later)?;
+        let mut differences = std::mem::take(&mut self.differences);
+        // Whether `[DONE]` counts is decided when all is over, and told then.
+        for result in results.iter().filter(|result| result.command != "DONE") {
+            // What was prepared and failed did not come.
+            let own = differences.remove(&result.number);
+            let own = own.filter(|_| result.outcome.status == Status::Ok);
+            self.agent.tell(Event::Step {
+                result: result.clone(),
+                differences: own.unwrap_or_default(),
+            });
+        }
+        Ok(())
+    }
+
+    fn changed(&mut self, staged: &[StagedStep], failed: &[usize]) {
+        for place in failed {
+            self.note_others(&staged[*place]);
+        }
+        self.note_written(staged);
+        self.has_unsynced_files |= staged.iter().any(|step| !step.changes.is_empty());
+    }
+
+    fn announce(&mut self, step: &Step) {
+        if !self.is_proposal(step) {
+            announce(&*self.agent.person, step);
+        }
+    }
+
+    fn reveal<'s>(&self, step: &'s Step) -> Result<Cow<'s, Step>, Outcome> {
+        self.redactor.reveal(step)
+    }
+
+    fn attend(&mut self, step: &Step) -> Option<Printed> {
+        let folder = self.agent.store.folder(&self.session.session_id);
+        let (sequence, max_bytes) = (self.session.sequence_number, self.agent.limits.max_output);
+        let printed = Printed::begin(&folder, sequence, step.number, max_bytes);
+        self.has_unsynced_files = true;
+        if let Command::RunCommand { script, .. } = &step.command {
+            self.redactor.learn_named(script);
+        }
+        Some(printed)
+    }
+
+    fn questions(&mut self) -> Result<Pending> {
+        Ok(Conversation::pending(self))
+    }
+
+    fn granted(&self) -> Option<Grant> {
+        self.session.network_granted.then_some(Grant::Network)
+    }
+
+    fn grant_network(&mut self) {
+        self.session.network_granted = true;
+    }
+}
+
 /// How long ago that was; a clock that was set back makes it no time.
 fn seconds_since(begin: Timestamp) -> u64 {
     let seconds = now().as_second() - begin.as_second();
     u64::try_from(seconds).unwrap_or(0)
-}
-
-/// Why a command is not run after what happened before it in the same reply, if it is not.
-pub(super) fn reason_to_skip(
-    step: &Step,
-    results: &[StepResult],
-    issues: &[Issue],
-    on_failure: OnFailure,
-) -> Option<String> {
-    if !runs(step) || on_failure == OnFailure::Continue {
-        return None;
-    }
-    let failed = results
-        .iter()
-        .find(|result| result.outcome.status != Status::Ok && changes_files(&result.command))
-        .map(|result| result.number);
-    let malformed = issues
-        .iter()
-        .filter(|issue| issue.command.as_deref().is_some_and(changes_files))
-        .filter_map(|issue| issue.number)
-        .find(|number| *number < step.number);
-    let number = failed.into_iter().chain(malformed).min()?;
-    Some(format!(
-        "the change in step {number} failed; correct it and send this command again"
-    ))
-}
-
-fn changes_files(command: &str) -> bool {
-    matches!(
-        command,
-        "CREATE_FILE" | "EDIT_FILE" | "INSERT_TEXT" | "APPLY_PATCH" | "DELETE_FILE" | "MOVE_FILE"
-    )
 }
 
 /// Whether the reply is the whole of one that was cut off in the round before.

@@ -1,58 +1,124 @@
-//! Carries out the steps of a reply, group by group.
+//! Carries out the steps of a plan, group by group.
 //!
 //! Consecutive file steps are one group: they are prepared, then written into the journal together
 //! with the hashes of every file before and after, then made; where they write very much, they are
 //! several groups. A command is a group of its own. The journal says on the disk what is about to be
-//! done before it is done. What only looks at files sees them as the whole group leaves them.
+//! done before it is done. Steps that only look at files see them as the whole group leaves them.
+//!
+//! There is one runner for the loop, `agent step`, a round that a killed process left (a session's
+//! journal), `agent apply` (none) and its dry run (file steps on a copy, commands not at all).
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::time::Instant;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use super::differences::Differences;
-use super::live_output::{LiveOutput, announce};
-use super::permit::{Consent, Permission};
-use super::round::{reason_to_skip, runs};
-use super::{Conversation, Taken, Written};
-use crate::error::{Error, Result};
-use crate::execute::Execution;
+use super::authorize::{Authorizer, Plan, PlannedStep, not_approved};
+use super::live_output::LiveOutput;
+use super::network;
+use crate::approve::{Pending, Person, StepDecision};
+use crate::error::Result;
+use crate::execute::{Execution, Hide, Limits};
+use crate::interrupt::Interrupt;
 use crate::policy::Grant;
 use crate::protocol::{
-    Command, Event, Outcome, StagedBatch, StagedChange, StagedFile, StagedStep, Status, Step,
-    StepResult,
+    Command, OnFailure, Outcome, SeenFiles, StagedBatch, StagedChange, StagedFile, StagedStep,
+    Status, Step, StepResult,
 };
-use crate::session::{Printed, Record, Sync};
+use crate::reply::{Issue, Reply};
+use crate::session::Printed;
+use crate::workspace::Workspace;
 
-/// What is done of a round already.
+/// Where the steps of a reply are written down and told while they are carried out.
+pub(super) trait StepJournal {
+    /// Writes down that these steps are about to be carried out, and the changes of files that were
+    /// prepared for them.
+    fn started(&mut self, steps: &[u32], prepared: Option<StagedBatch>) -> Result<()>;
+
+    /// Writes down and tells the results of steps.
+    fn finished(&mut self, results: &[StepResult]) -> Result<()>;
+
+    /// Notes which prepared changes were made; those of the steps at the places `failed` were not,
+    /// or not all.
+    fn changed(&mut self, staged: &[StagedStep], failed: &[usize]);
+
+    /// Tells that a step is about to be carried out.
+    fn announce(&mut self, step: &Step);
+
+    /// The step with secrets in place of placeholders, or why it is refused.
+    fn reveal<'s>(&self, step: &'s Step) -> Result<Cow<'s, Step>, Outcome>;
+
+    /// Prepares for a command that is about to run; returns where its output is kept.
+    fn attend(&mut self, step: &Step) -> Option<Printed>;
+
+    /// Where questions lie while they are answered.
+    fn questions(&mut self) -> Result<Pending>;
+
+    /// The grant that holds for all commands from now on.
+    fn granted(&self) -> Option<Grant>;
+
+    /// Gives the network to all commands from now on.
+    fn grant_network(&mut self);
+}
+
+/// The part of a round that is done already.
 #[derive(Debug, Default)]
 pub(super) struct Begun {
-    /// What the journal is told before the next step.
-    pub(super) records: Vec<Record>,
-    /// What became of the first steps.
+    /// The results of the first steps.
     pub(super) results: Vec<StepResult>,
     /// What is known of the files that they changed.
     pub(super) files: Vec<StagedFile>,
+    /// The results of the first steps when this reply came before, cut off.
+    pub(super) known: Vec<StepResult>,
+}
+
+/// Carries out plans.
+pub(super) struct StepRunner<'a> {
+    pub(super) workspace: &'a Workspace,
+    pub(super) limits: &'a Limits,
+    pub(super) authorizer: &'a Authorizer,
+    pub(super) person: &'a dyn Person,
+    pub(super) interrupt: &'a Interrupt,
+    pub(super) on_failure: OnFailure,
+    /// Finds what a search must not show in part.
+    pub(super) hide: Option<&'a Hide<'a>>,
+    /// Marks the temporary files of new contents: whoever carries out the same steps again, after a
+    /// kill, replaces those that are left.
+    pub(super) mark: String,
+    /// The file that lists the repositories a running command found.
+    pub(super) kept_inventory: Option<PathBuf>,
+    /// In a dry run, the copy on which file steps are tried; commands are not run then.
+    pub(super) copy: Option<&'a Workspace>,
+}
+
+/// A command that runs.
+struct RunningCommand {
+    live: LiveOutput,
+    printed: Option<Printed>,
 }
 
 /// A round under way.
-struct Progress<'r> {
-    taken: &'r Taken,
-    consent: &'r Consent,
-    /// What became of the first steps when this reply came before.
+struct Progress<'r, 'e> {
+    runner: &'r StepRunner<'r>,
+    plan: &'r Plan,
+    issues: &'r [Issue],
+    journal: &'r mut dyn StepJournal,
+    execution: Execution<'e>,
+    /// Changes files in their place, in a dry run.
+    copy: Option<Execution<'e>>,
+    running: &'r RefCell<Option<RunningCommand>>,
     known: Vec<StepResult>,
-    /// What the journal is told before the next step.
-    records: Vec<Record>,
     results: Vec<StepResult>,
-    /// Keeps what the command that runs prints.
-    printed: &'r RefCell<Option<Printed>>,
-    /// Tells what it prints.
-    live: &'r RefCell<Option<LiveOutput>>,
-    /// What the steps that are about to be told change, by their numbers.
-    differences: Differences,
 }
 
-/// Whether a step looks at files as they are, so that those prepared before it have to be made.
-pub(super) fn looks(command: &Command) -> bool {
+/// Returns true for a step that is a group of its own, because it runs a program of unknown effect.
+pub(super) fn runs(step: &Step) -> bool {
+    matches!(step.command, Command::RunCommand { .. })
+}
+
+/// Returns true for a step that looks at files as they are, so that those prepared before it have to
+/// be made.
+fn looks(command: &Command) -> bool {
     matches!(
         command,
         Command::ReadFile { .. }
@@ -64,341 +130,362 @@ pub(super) fn looks(command: &Command) -> bool {
     )
 }
 
-impl Conversation<'_> {
-    /// Executes the steps of a reply that are not done yet, in their order.
-    pub(super) fn execute(
-        &mut self,
-        taken: &Taken,
-        consent: &Consent,
+impl StepRunner<'_> {
+    /// Carries out the steps of a plan, in their order; returns the results of all steps of the
+    /// reply.
+    pub(super) fn run(
+        &self,
+        plan: &Plan,
+        reply: &Reply,
         begun: Begun,
+        seen: &mut SeenFiles,
+        journal: &mut dyn StepJournal,
     ) -> Result<Vec<StepResult>> {
-        let agent = self.agent;
-        let steps = &taken.reply.steps;
-        let printed = RefCell::new(None::<Printed>);
-        let live = RefCell::new(None::<LiveOutput>);
-        let mut on_output = |text: &str| {
-            let due = live
-                .borrow_mut()
-                .as_mut()
-                .and_then(|live| live.printed(text));
-            if let Some(event) = due {
-                agent.tell(event);
-            }
-            if let Some(printed) = printed.borrow_mut().as_mut() {
-                printed.push(text);
-            }
-        };
-        let mut seen = std::mem::take(&mut self.session.seen);
-        let hider = self.concealed.hider(agent.manner.secrets.as_ref());
-        let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps)
-            .watched_by(agent.interrupt.flag(), &mut on_output)
-            .keeping(agent.manner.permit.kept_inventory.clone())
-            .hiding(hider.as_deref());
-        execution.mark(&self.staging_mark());
+        let running = RefCell::new(None);
+        let mut on_output = |text: &str| self.printed(&running, text);
+        let mut execution = self
+            .execution(seen, &reply.steps)
+            .watched_by(self.interrupt.flag(), &mut on_output);
         execution.take_over(&begun.files);
-        let left = &steps[begun.results.len()..];
+        let mut seen_in_copy = SeenFiles::default();
+        let copy = self
+            .copy
+            .map(|copy| Execution::begin(copy, self.limits, &mut seen_in_copy, &reply.steps));
         let mut progress = Progress {
-            taken,
-            consent,
-            known: self.known_results(&taken.reply),
-            records: begun.records,
+            runner: self,
+            plan,
+            issues: &reply.issues,
+            journal,
+            execution,
+            copy,
+            running: &running,
+            known: begun.known,
             results: begun.results,
-            printed: &printed,
-            live: &live,
-            differences: Differences::new(),
         };
-        for group in left.chunk_by(|one, next| !runs(one) && !runs(next)) {
+        for group in (plan.steps).chunk_by(|one, next| !runs(&one.step) && !runs(&next.step)) {
             match group {
-                [command] if runs(command) => {
-                    self.run_command(&mut progress, command, &mut execution)?;
-                }
+                [command] if runs(&command.step) => progress.run_command(command)?,
                 _ => {
                     let mut left = group;
                     while !left.is_empty() {
-                        let done = self.change_files(&mut progress, left, &mut execution)?;
+                        let done = progress.change_files(left)?;
                         left = &left[done..];
                     }
                 }
             }
         }
-        if !progress.records.is_empty() {
-            self.record(&progress.records)?;
-        }
-        execution.finish();
-        self.session.seen = seen;
+        progress.execution.finish();
         Ok(progress.results)
     }
 
-    /// What the temporary names of this round's new contents have in them.
-    pub(super) fn staging_mark(&self) -> String {
-        let (id, sequence) = (&self.session.session_id, self.session.sequence_number);
-        format!("{id}-{sequence:04}")
+    /// Runs a command again that missed the network, in a process that did not run it first.
+    pub(super) fn run_again(
+        &self,
+        step: &Step,
+        needs: Option<Grant>,
+        seen: &mut SeenFiles,
+        journal: &mut dyn StepJournal,
+    ) -> Result<Outcome> {
+        let running = RefCell::new(Some(RunningCommand::new(step, None)));
+        let mut on_output = |text: &str| self.printed(&running, text);
+        let mut execution = self
+            .execution(seen, &[])
+            .watched_by(self.interrupt.flag(), &mut on_output);
+        let outcome = self.with_network(step, needs, &mut execution, journal)?;
+        execution.finish();
+        Ok(outcome)
     }
 
-    fn run_command(
-        &mut self,
-        progress: &mut Progress<'_>,
+    fn execution<'e>(&'e self, seen: &'e mut SeenFiles, steps: &[Step]) -> Execution<'e> {
+        let mut execution = Execution::begin(self.workspace, self.limits, seen, steps)
+            .keeping(self.kept_inventory.clone())
+            .hiding(self.hide);
+        execution.mark(&self.mark);
+        execution
+    }
+
+    fn printed(&self, running: &RefCell<Option<RunningCommand>>, text: &str) {
+        let mut running = running.borrow_mut();
+        let Some(command) = running.as_mut() else {
+            return;
+        };
+        if let Some(event) = command.live.printed(text) {
+            self.person.emit(event);
+        }
+        if let Some(printed) = &mut command.printed {
+            printed.push(text);
+        }
+    }
+
+    /// Runs a command a second time, with the network; the outcome says that there was a first.
+    fn with_network(
+        &self,
         step: &Step,
+        needs: Option<Grant>,
         execution: &mut Execution<'_>,
-    ) -> Result<()> {
-        let sequence = self.session.sequence_number;
+        journal: &mut dyn StepJournal,
+    ) -> Result<Outcome> {
+        journal.started(&[step.number], None)?;
+        journal.announce(step);
+        let grants = needs.into_iter().chain([Grant::Network]);
+        execution.confine(self.authorizer.confinement(grants));
+        let outcome = execution.step(step);
+        execution.take_missed_network();
+        Ok(network::ran_twice(outcome))
+    }
+}
+
+impl RunningCommand {
+    fn new(step: &Step, printed: Option<Printed>) -> Self {
+        Self {
+            live: LiveOutput::of_step(step.number),
+            printed,
+        }
+    }
+}
+
+impl<'e> Progress<'_, 'e> {
+    fn run_command(&mut self, planned: &PlannedStep) -> Result<()> {
         let began = Instant::now();
-        let known = progress.known.get(progress.results.len());
+        let known = self.known.get(self.results.len());
         let allowed = match known {
             Some(known) => Err(known.outcome.clone()),
-            None => self.allowed(progress, step),
+            None => self.allowed(planned),
         };
-        let outcome = match allowed {
-            Err(outcome) => outcome,
-            Ok((step, grant)) => {
-                progress.records.push(Record::Started {
-                    sequence,
-                    steps: vec![step.number],
-                    batch: None,
-                });
-                self.record(&std::mem::take(&mut progress.records))?;
-                announce(&*self.agent.person, &step);
-                let grants = grant.into_iter().chain(self.granted());
-                execution.confine(self.agent.manner.permit.confinement(grants));
-                let folder = self.agent.store.folder(&self.session.session_id);
-                let max_bytes = self.agent.limits.max_output;
-                let printed = Printed::begin(&folder, sequence, step.number, max_bytes);
-                progress.printed.replace(Some(printed));
-                self.has_unsynced_files = true;
-                if let Command::RunCommand { script, .. } = &step.command {
-                    self.agent.learn_named(&mut self.concealed, script);
-                }
-                progress
-                    .live
-                    .replace(Some(LiveOutput::of_step(step.number)));
-                let outcome = progress
-                    .consent
-                    .carry_out(&step, |step| execution.step(step));
-                if let Some(event) = progress.live.take().and_then(LiveOutput::finish) {
-                    self.agent.tell(event);
-                }
-                outcome
+        let step = match allowed {
+            Err(outcome) => return self.finish_step(planned, outcome, began),
+            Ok(_) if self.copy.is_some() => {
+                return self.finish_step(planned, Outcome::ok("would be run"), began);
             }
+            Ok(step) => planned.revised(&step).into_owned(),
         };
-        let result = StepResult::new(step, outcome, began.elapsed());
-        self.finish_steps(progress, vec![result])?;
-        if let Some(outcome) = self.offer_network(step, progress.consent, execution)? {
-            progress.results.pop();
-            let result = StepResult::new(step, outcome, began.elapsed());
-            self.finish_steps(progress, vec![result])?;
+        self.journal.started(&[step.number], None)?;
+        self.journal.announce(&planned.step);
+        let grants = planned.grant.into_iter().chain(self.journal.granted());
+        let confinement = self.runner.authorizer.confinement(grants);
+        self.execution.confine(confinement);
+        let printed = self.journal.attend(&planned.step);
+        self.running
+            .replace(Some(RunningCommand::new(&step, printed)));
+        let outcome = planned.decision.told(self.execution.step(&step));
+        self.tell_rest(&step);
+        self.finish_step(planned, outcome, began)?;
+        if let Some(outcome) = self.offer_network(planned, &step)? {
+            self.results.pop();
+            self.finish_step(planned, outcome, began)?;
         }
-        if let Some(printed) = progress.printed.take() {
+        if let Some(printed) = self.running.take().and_then(|running| running.printed) {
             printed.finish();
         }
         Ok(())
     }
 
-    /// Carries out steps as one group: all of them, or as many as there is room for what they write.
-    /// Tells how many.
-    fn change_files(
+    /// Tells the end of a command's output; its file stays until the result is in the journal.
+    fn tell_rest(&self, step: &Step) {
+        let mut running = self.running.borrow_mut();
+        let live = running
+            .as_mut()
+            .map(|command| std::mem::replace(&mut command.live, LiveOutput::of_step(step.number)));
+        if let Some(event) = live.and_then(LiveOutput::finish) {
+            self.runner.person.emit(event);
+        }
+    }
+
+    fn finish_step(
         &mut self,
-        progress: &mut Progress<'_>,
-        steps: &[Step],
-        execution: &mut Execution<'_>,
-    ) -> Result<usize> {
+        planned: &PlannedStep,
+        outcome: Outcome,
+        began: Instant,
+    ) -> Result<()> {
+        let result = StepResult::new(&planned.step, outcome, began.elapsed());
+        self.finish_steps(vec![result])
+    }
+
+    fn finish_steps(&mut self, results: Vec<StepResult>) -> Result<()> {
+        self.journal.finished(&results)?;
+        self.results.extend(results);
+        Ok(())
+    }
+
+    /// Runs a command again with the network, if it missed it and the person says so.
+    ///
+    /// The result of the first run must be in the journal.
+    fn offer_network(&mut self, planned: &PlannedStep, step: &Step) -> Result<Option<Outcome>> {
+        let missed = self.execution.take_missed_network();
+        let (runner, plan) = (self.runner, self.plan);
+        if !missed || !runner.offers_network(plan.input) {
+            return Ok(None);
+        }
+        let Some(question) = network::question(step, plan.round) else {
+            return Ok(None);
+        };
+        if !runner.is_network_given(&question, self.journal)? {
+            return Ok(None);
+        }
+        let execution = &mut self.execution;
+        let outcome = runner.with_network(step, planned.grant, execution, self.journal)?;
+        self.tell_rest(step);
+        Ok(Some(planned.decision.told(outcome)))
+    }
+
+    /// Carries out steps as one group: all of them, or as many as there is room for what they write.
+    /// Returns how many.
+    fn change_files(&mut self, steps: &[PlannedStep]) -> Result<usize> {
         let mut staged = Vec::with_capacity(steps.len());
         let mut count = 0;
-        for (place, step) in (progress.results.len()..).zip(steps) {
-            if count > 0 && execution.is_full() {
+        for (place, planned) in (self.results.len()..).zip(steps) {
+            if count > 0 && self.changing().is_full() {
                 break;
             }
             count += 1;
-            if let Some(known) = progress.known.get(place) {
+            if let Some(known) = self.known.get(place) {
+                let outcome = known.outcome.clone();
                 staged.push(StagedStep {
-                    result: StepResult::new(step, known.outcome.clone(), std::time::Duration::ZERO),
+                    result: StepResult::new(&planned.step, outcome, Duration::ZERO),
                     changes: Vec::new(),
                 });
-            } else if !looks(&step.command) {
-                staged.push(self.stage(progress, step, execution));
+            } else if !looks(&planned.step.command) {
+                staged.push(self.stage(planned));
             }
         }
         let group = &steps[..count];
-        progress.records.push(Record::Started {
-            sequence: self.session.sequence_number,
-            steps: group.iter().map(|step| step.number).collect(),
-            batch: self.batch(&staged, execution),
-        });
-        self.record(&std::mem::take(&mut progress.records))?;
-        progress.differences = self.differences(&staged);
-        for (place, outcome) in execution.carry_out(&staged) {
-            let result = &mut staged[place].result;
-            // What was shown to come did not.
-            progress.differences.remove(&result.number);
-            result.outcome = outcome;
-            self.note_others(&staged[place]);
+        let numbers: Vec<u32> = group.iter().map(|planned| planned.step.number).collect();
+        let prepared = self.batch(&staged);
+        self.journal.started(&numbers, prepared)?;
+        let mut failed = Vec::new();
+        for (place, outcome) in self.changing().carry_out(&staged) {
+            staged[place].result.outcome = outcome;
+            failed.push(place);
         }
-        self.note_written(&staged);
-        self.has_unsynced_files |= staged.iter().any(|step| !step.changes.is_empty());
+        self.journal.changed(&staged, &failed);
         let mut staged = staged.into_iter().map(|step| step.result).peekable();
         let mut results = Vec::with_capacity(group.len());
-        for step in group {
-            let prepared = staged.next_if(|result| result.number == step.number);
-            results.push(prepared.unwrap_or_else(|| self.look(progress, step, execution)));
+        for planned in group {
+            let prepared = staged.next_if(|result| result.number == planned.step.number);
+            results.push(prepared.unwrap_or_else(|| self.look(planned)));
         }
-        self.finish_steps(progress, results)?;
+        self.finish_steps(results)?;
         Ok(count)
     }
 
-    /// Remembers what became of files, to see whether that goes in circles.
-    pub(super) fn note_written(&mut self, staged: &[StagedStep]) {
-        let is_made = |step: &&StagedStep| step.result.outcome.status == Status::Ok;
-        let changes = staged.iter().filter(is_made).flat_map(|step| &step.changes);
-        for (path, before, after) in changes.flat_map(StagedChange::effects) {
-            let written = self.written.entry(path.clone()).or_insert_with(|| Written {
-                before: before.map(str::to_owned),
-                after: None,
-            });
-            written.after = after.map(str::to_owned);
-        }
+    /// The execution that changes files.
+    fn changing(&mut self) -> &mut Execution<'e> {
+        self.copy.as_mut().unwrap_or(&mut self.execution)
     }
 
     /// Prepares a step.
-    fn stage(
-        &self,
-        progress: &Progress<'_>,
-        step: &Step,
-        execution: &mut Execution<'_>,
-    ) -> StagedStep {
+    fn stage(&mut self, planned: &PlannedStep) -> StagedStep {
         let began = Instant::now();
         let mut changes = Vec::new();
-        let outcome = match self.allowed(progress, step) {
+        let outcome = match self.allowed(planned) {
             Err(outcome) => outcome,
-            Ok((step, _)) => {
-                if !self.is_proposal(&step) {
-                    announce(&*self.agent.person, &step);
-                }
-                progress.consent.carry_out(&step, |step| {
-                    let (outcome, prepared) = execution.stage(step);
-                    changes = prepared;
-                    outcome
-                })
+            Ok(step) => {
+                let step = step.into_owned();
+                self.announce(&step);
+                let (outcome, prepared) = self.changing().stage(&step);
+                changes = prepared;
+                planned.decision.told(outcome)
             }
         };
         StagedStep {
-            result: StepResult::new(step, outcome, began.elapsed()),
+            result: StepResult::new(&planned.step, outcome, began.elapsed()),
             changes,
         }
     }
 
     /// What the journal has to know of the steps, if they change files.
-    fn batch(&mut self, staged: &[StagedStep], execution: &Execution<'_>) -> Option<StagedBatch> {
+    fn batch(&mut self, staged: &[StagedStep]) -> Option<StagedBatch> {
         let changes: Vec<&StagedChange> = staged.iter().flat_map(|step| &step.changes).collect();
         if changes.is_empty() {
             return None;
         }
-        self.has_unsynced_files = true;
         Some(StagedBatch {
             steps: staged.to_vec(),
-            files: execution.files_of(&changes),
+            files: self.changing().files_of(&changes),
         })
     }
 
-    fn look(
-        &self,
-        progress: &Progress<'_>,
-        step: &Step,
-        execution: &mut Execution<'_>,
-    ) -> StepResult {
+    fn look(&mut self, planned: &PlannedStep) -> StepResult {
         let began = Instant::now();
-        let outcome = match self.allowed(progress, step) {
+        let outcome = match self.allowed(planned) {
             Err(outcome) => outcome,
-            Ok((step, grant)) => {
-                announce(&*self.agent.person, &step);
-                execution.confine(self.agent.manner.permit.confinement(grant));
-                (progress.consent).carry_out(&step, |step| execution.step(step))
+            Ok(step) => {
+                let step = step.into_owned();
+                self.announce(&step);
+                let confinement = self.runner.authorizer.confinement(planned.grant);
+                self.execution.confine(confinement);
+                planned.decision.told(self.execution.step(&step))
             }
         };
-        StepResult::new(step, outcome, began.elapsed())
+        StepResult::new(&planned.step, outcome, began.elapsed())
     }
 
-    /// The step as it is carried out, with what was granted for it; or why it is not.
-    fn allowed<'s>(
-        &self,
-        progress: &Progress<'_>,
-        step: &'s Step,
-    ) -> std::result::Result<(Cow<'s, Step>, Option<Grant>), Outcome> {
-        let agent = self.agent;
-        if agent.interrupt.is_raised() {
+    fn announce(&mut self, step: &Step) {
+        if self.copy.is_none() {
+            self.journal.announce(step);
+        }
+    }
+
+    /// The step as it is carried out, or why it is not.
+    fn allowed<'s>(&self, planned: &'s PlannedStep) -> Result<Cow<'s, Step>, Outcome> {
+        let StepRunner {
+            interrupt,
+            on_failure,
+            ..
+        } = self.runner;
+        if interrupt.is_raised() {
             return Err(Outcome::skipped("the user interrupted"));
         }
         // Before anything else: what the person declined is not to be sent again.
-        let grant = match progress.consent.on(step, &agent.interrupt) {
-            Permission::Refused(outcome) => return Err(outcome),
-            Permission::Granted(grant) => grant,
-        };
-        let issues = &progress.taken.reply.issues;
-        let skipped = reason_to_skip(step, &progress.results, issues, agent.manner.on_failure);
-        match skipped {
-            Some(reason) => Err(Outcome::skipped(reason)),
-            None => Ok((self.revealed(step)?, grant)),
+        match &planned.decision {
+            StepDecision::NotAsked | StepDecision::Approved { .. } => {}
+            StepDecision::Declined(outcome) => return Err(outcome.clone()),
+            StepDecision::Stopped => {
+                interrupt.raise();
+                return Err(Outcome::skipped("the user stopped here"));
+            }
         }
-    }
-
-    /// Writes down what became of steps, and tells it.
-    fn finish_steps(
-        &mut self,
-        progress: &mut Progress<'_>,
-        results: Vec<StepResult>,
-    ) -> Result<()> {
-        let mut records = std::mem::take(&mut progress.records);
-        records.extend(self.finished_records(&results));
-        self.journal.append(&records, Sync::Later)?;
-        let mut differences = std::mem::take(&mut progress.differences);
-        // Whether `[DONE]` counts is decided when all is over, and told then.
-        for result in results.iter().filter(|result| result.command != "DONE") {
-            self.agent.tell(Event::Step {
-                result: result.clone(),
-                differences: differences.remove(&result.number).unwrap_or_default(),
-            });
+        let step = &planned.step;
+        if let Some(reason) = reason_to_skip(step, &self.results, self.issues, *on_failure) {
+            return Err(Outcome::skipped(reason));
         }
-        progress.results.extend(results);
-        Ok(())
-    }
-
-    /// Writes down and tells what became of a step.
-    pub(super) fn finished(&mut self, result: &StepResult) -> Result<()> {
-        let records = self.finished_records(std::slice::from_ref(result));
-        self.journal.append(&records, Sync::Later)?;
-        self.agent.tell(Event::Step {
-            result: result.clone(),
-            differences: Vec::new(),
-        });
-        Ok(())
-    }
-
-    /// What the journal is told of steps that are done.
-    pub(super) fn finished_records(&self, results: &[StepResult]) -> Vec<Record> {
-        let sequence = self.session.sequence_number;
-        let finished = |result: &StepResult| Record::Finished {
-            sequence,
-            result: result.clone(),
-        };
-        results.iter().map(finished).collect()
-    }
-
-    /// Appends to the journal, and makes that last together with what was written to files before.
-    ///
-    /// One sync does both where files and journal lie on the same file system.
-    pub(super) fn record(&mut self, records: &[Record]) -> Result<()> {
-        if !self.has_unsynced_files {
-            return self.journal.append(records, Sync::Now);
+        if runs(step) && !self.results.is_empty() && !self.plan.still_allows(planned) {
+            return Err(not_approved(
+                "an earlier step of this reply changed which program it starts",
+            ));
         }
-        self.journal.append(records, Sync::Later)?;
-        let workspace = &self.agent.workspace;
-        workspace
-            .sync()
-            .map_err(|cause| Error::file("sync", workspace.path(), cause))?;
-        if self.syncs_together {
-            self.journal.note_synced();
-        } else {
-            self.journal.sync()?;
-        }
-        self.has_unsynced_files = false;
-        Ok(())
+        self.journal.reveal(step)
     }
+}
+
+/// Why a command is not run after what happened before it in the same reply, if it is not.
+fn reason_to_skip(
+    step: &Step,
+    results: &[StepResult],
+    issues: &[Issue],
+    on_failure: OnFailure,
+) -> Option<String> {
+    if !runs(step) || on_failure == OnFailure::Continue {
+        return None;
+    }
+    let failed = results
+        .iter()
+        .find(|result| result.outcome.status != Status::Ok && changes_files(&result.command))
+        .map(|result| result.number);
+    let malformed = issues
+        .iter()
+        .filter(|issue| issue.command.as_deref().is_some_and(changes_files))
+        .filter_map(|issue| issue.number)
+        .find(|number| *number < step.number);
+    let number = failed.into_iter().chain(malformed).min()?;
+    Some(format!(
+        "the change in step {number} failed; correct it and send this command again"
+    ))
+}
+
+fn changes_files(command: &str) -> bool {
+    matches!(
+        command,
+        "CREATE_FILE" | "EDIT_FILE" | "INSERT_TEXT" | "APPLY_PATCH" | "DELETE_FILE" | "MOVE_FILE"
+    )
 }

@@ -138,12 +138,12 @@ impl Agent {
     /// Restores files, and disables what that made git run or obey: a file that was harmless when it
     /// was changed may lie in a repository by now.
     fn disarming<T>(&self, restore: impl FnOnce() -> T) -> T {
-        let permit = &self.manner.permit;
+        let authorizer = &self.manner.authorizer;
         let workspace = self.workspace.path();
-        let left_out = unseen_by_commands(workspace, permit.confinement.as_ref());
+        let left_out = unseen_by_commands(workspace, authorizer.confinement.as_ref());
         let before = Inventory::take(workspace, &left_out);
         let kept = KeptInventory::new(workspace, left_out.clone(), before.clone());
-        if let Some(file) = &permit.kept_inventory {
+        if let Some(file) = &authorizer.kept_inventory {
             // As before a command: without it, a kill leaves what was restored as it is.
             let _ = kept.keep(file);
         }
@@ -151,9 +151,9 @@ impl Agent {
         let mut now = Inventory::take_after(&before, workspace, &left_out);
         let told = now.disarm_and_tell(&before, workspace);
         let cache =
-            (permit.confinement.as_ref()).and_then(|confinement| confinement.cache.as_ref());
+            (authorizer.confinement.as_ref()).and_then(|confinement| confinement.cache.as_ref());
         let in_cache = cache.and_then(|cache| now.disarm_cache(cache));
-        if let Some(file) = &permit.kept_inventory {
+        if let Some(file) = &authorizer.kept_inventory {
             let _ = crate::fs::remove(file);
         }
         for told in told.into_iter().chain(in_cache) {

@@ -18,7 +18,7 @@ impl Agent {
     /// The repository outside of the workspace that it belongs to, as a session keeps it: none of the
     /// paths if there is none, nothing if nobody looked.
     pub fn repository_from_workspace(&self) -> Option<Vec<String>> {
-        let confinement = self.manner.permit.confinement.as_ref()?;
+        let confinement = self.manner.authorizer.confinement.as_ref()?;
         let outside = confinement.repository.iter();
         let paths = outside.flat_map(|outside| [Some(&outside.shared), outside.worktree.as_ref()]);
         let named = |path: &PathBuf| {
@@ -38,7 +38,7 @@ impl Agent {
         if is_other_place || self.repository_from_workspace().as_ref() == Some(kept) {
             return;
         }
-        let confinement = self.manner.permit.confinement.as_mut();
+        let confinement = self.manner.authorizer.confinement.as_mut();
         let left = confinement.and_then(|confinement| confinement.repository.take());
         if let Some(outside) = left {
             self.tell(Event::RepositoryHidden {

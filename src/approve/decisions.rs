@@ -1,12 +1,10 @@
 //! The person's decisions about the steps of a round, and their meaning for each.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::Verdict;
-use crate::interrupt::Interrupt;
 use crate::policy::Rule;
-use crate::protocol::{Command, Outcome, Step};
+use crate::protocol::Outcome;
 
 /// The decisions about the steps of one round that were asked about.
 #[derive(Debug, Default)]
@@ -15,6 +13,23 @@ pub struct Decisions {
     /// The step before which the person stopped.
     stop: Option<u32>,
     rules: Vec<Rule>,
+}
+
+/// The person's decision about one step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepDecision {
+    /// They were not asked.
+    NotAsked,
+    /// They approved it, with this script in place of the model's if they changed it.
+    Approved {
+        /// The person's script.
+        script: Option<String>,
+    },
+    /// It is not carried out, and this is what the model is told.
+    Declined(Outcome),
+    /// They stopped at this step or at one before it. What they approved ahead of it is still
+    /// carried out.
+    Stopped,
 }
 
 #[derive(Debug)]
@@ -55,61 +70,51 @@ impl Decisions {
         self
     }
 
-    /// Why a step is not carried out, if the person said so.
-    ///
-    /// Where the person stopped, the interrupt is raised: not before, so that what they approved
-    /// ahead of it is still carried out.
-    pub fn hindrance(&self, step: &Step, interrupt: &Interrupt) -> Option<Outcome> {
-        if self.stop.is_some_and(|stop| step.number >= stop) {
-            interrupt.raise();
-            return Some(Outcome::skipped("the user stopped here"));
+    /// The decision about a step.
+    pub fn on(&self, number: u32) -> StepDecision {
+        if self.stop.is_some_and(|stop| number >= stop) {
+            return StepDecision::Stopped;
         }
-        match self.decided.get(&step.number)? {
-            Decided::Nobody(why) => Some(Outcome::refused(format!(
+        match self.decided.get(&number) {
+            None => StepDecision::NotAsked,
+            Some(Decided::Nobody(why)) => StepDecision::Declined(Outcome::refused(format!(
                 "this needs the user's approval, and nobody can be asked now: {why}"
             ))),
-            Decided::Person(Verdict::No { reason: None }) => {
-                Some(Outcome::refused("the user declined"))
-            }
-            Decided::Person(Verdict::No {
-                reason: Some(reason),
-            }) => Some(Outcome::refused(format!("the user declined: {reason}"))),
-            Decided::Person(Verdict::Skip | Verdict::Stop | Verdict::Say { .. }) => {
-                Some(Outcome::skipped("the user skipped this"))
-            }
-            Decided::Person(
-                Verdict::Yes | Verdict::AllOfThisRound | Verdict::Always | Verdict::Edit { .. },
-            ) => None,
-        }
-    }
-
-    /// Whether the person said yes to a step, in whatever way.
-    pub fn is_approved(&self, number: u32) -> bool {
-        matches!(
-            self.decided.get(&number),
-            Some(Decided::Person(
-                Verdict::Yes | Verdict::AllOfThisRound | Verdict::Always | Verdict::Edit { .. }
-            ))
-        )
-    }
-
-    /// The step as it is to be carried out: with the person's script, if they changed it.
-    pub fn revised<'a>(&self, step: &'a Step) -> Cow<'a, Step> {
-        match (&step.command, self.script(step.number)) {
-            (Command::RunCommand { timeout, .. }, Some(script)) => Cow::Owned(Step {
-                command: Command::RunCommand {
-                    script: script.to_owned(),
-                    timeout: *timeout,
+            Some(Decided::Person(verdict)) => match verdict {
+                Verdict::Yes | Verdict::AllOfThisRound | Verdict::Always => {
+                    StepDecision::Approved { script: None }
+                }
+                Verdict::Edit { script } => StepDecision::Approved {
+                    script: Some(script.clone()),
                 },
-                ..step.clone()
-            }),
-            _ => Cow::Borrowed(step),
+                Verdict::No { reason: None } => {
+                    StepDecision::Declined(Outcome::refused("the user declined"))
+                }
+                Verdict::No {
+                    reason: Some(reason),
+                } => {
+                    StepDecision::Declined(Outcome::refused(format!("the user declined: {reason}")))
+                }
+                Verdict::Skip | Verdict::Stop | Verdict::Say { .. } => {
+                    StepDecision::Declined(Outcome::skipped("the user skipped this"))
+                }
+            },
         }
     }
 
+    /// The rules that the person gave with "always", which are kept already.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+}
+
+impl StepDecision {
     /// The outcome as the model is told it: it must know if another script was run than its own.
-    pub fn told(&self, number: u32, mut outcome: Outcome) -> Outcome {
-        if let Some(script) = self.script(number) {
+    pub fn told(&self, mut outcome: Outcome) -> Outcome {
+        if let Self::Approved {
+            script: Some(script),
+        } = self
+        {
             outcome.message = format!("the user changed the script; {}", outcome.message);
             outcome.detail.text = format!(
                 "ran instead:\n{}\n{}",
@@ -118,17 +123,5 @@ impl Decisions {
             );
         }
         outcome
-    }
-
-    /// The rules that the person gave with "always", which are kept already.
-    pub fn rules(&self) -> &[Rule] {
-        &self.rules
-    }
-
-    fn script(&self, number: u32) -> Option<&str> {
-        match self.decided.get(&number) {
-            Some(Decided::Person(Verdict::Edit { script })) => Some(script),
-            _ => None,
-        }
     }
 }

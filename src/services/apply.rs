@@ -71,18 +71,18 @@ impl PreparedReply {
             base: &place.base,
             workspace: &place.workspace,
             limits: &place.limits,
-            permit: &place.permit,
+            authorizer: &place.authorizer,
             person: &*self.caller.person,
             on_failure: place.on_failure,
             interrupt: &self.caller.interrupt,
             mark: self.mark.clone(),
         };
         let (results, differences) = match mode {
-            ApplyMode::Real => (applying.run(reply, tell)?, Vec::new()),
+            ApplyMode::Real => (applying.run(reply, None, tell)?, Vec::new()),
             ApplyMode::DryRun => {
                 let max_bytes = place.limits.max_file_bytes;
                 let rehearsal = Rehearsal::prepare(&place.workspace, &reply.steps, max_bytes)?;
-                let results = applying.rehearse(&rehearsal, reply, tell)?;
+                let results = applying.run(reply, Some(&rehearsal), tell)?;
                 (results, rehearsal.differences(&place.workspace))
             }
         };

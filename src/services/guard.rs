@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::Permit;
+use crate::agent::Authorizer;
 use crate::approve::{KeptAnswers, KeptRules};
 use crate::checkpoint::CheckpointLimits;
 use crate::error::Result;
@@ -33,12 +33,12 @@ pub enum Testing {
 }
 
 /// Joins rules and sandbox for a workspace.
-pub(super) fn permit(
+pub(super) fn authorizer(
     loaded: &Loaded,
     workspace: &Path,
     trust: &Trust,
     testing: Testing,
-) -> Result<Permit> {
+) -> Result<Authorizer> {
     let settings = &loaded.settings;
     distrust_programs(loaded, workspace);
     let mode = settings.sandbox;
@@ -77,7 +77,7 @@ pub(super) fn permit(
     policy.linked_from_home = linked_from_home(workspace);
     policy.lookup = ProgramLookup::new(find_program);
     (policy.person, policy.project) = written_rules(loaded);
-    Ok(Permit {
+    Ok(Authorizer {
         commands: settings.commands,
         policy,
         work_approval: loaded.work_approval,

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(super) use self::opened::held_session;
 pub use self::opened::{OpenedBase, agent, new_session, session};
 use super::{Caller, choices, guard, workspace};
-use crate::agent::{Agent, Check, Manner, Permit, Recorder};
+use crate::agent::{Agent, Authorizer, Check, Manner, Recorder};
 use crate::approve::{Answer, Person, Question};
 use crate::compose::{Carriage, FileLimit, Limit, TooLong};
 use crate::courier::{Found as FoundReply, Wishes};
@@ -103,7 +103,7 @@ pub struct BoundedWorkspace {
     /// How much a step may do.
     pub limits: Limits,
     /// What it may do.
-    pub permit: Permit,
+    pub authorizer: Authorizer,
     /// What becomes of commands after a failed change.
     pub on_failure: OnFailure,
 }
@@ -124,12 +124,12 @@ pub fn place(caller: &Caller, testing: guard::Testing) -> Result<BoundedWorkspac
         loaded.paths.workspace.clone()
     };
     let workspace = Workspace::open(&directory)?.leaving_out(guard::own_paths(&loaded, &directory));
-    let permit = guard::permit(&loaded, workspace.path(), &caller.trust, testing)?;
+    let authorizer = guard::authorizer(&loaded, workspace.path(), &caller.trust, testing)?;
     Ok(BoundedWorkspace {
         base,
         workspace,
         limits: limits(&loaded.settings),
-        permit,
+        authorizer,
         on_failure: loaded.settings.on_failure,
     })
 }
@@ -156,7 +156,12 @@ pub fn assemble(
         limits: limits(settings),
         covered: guard::covered(loaded, workspace.path()),
         manner: Manner {
-            permit: guard::permit(loaded, workspace.path(), trust, guard::Testing::Remembered)?,
+            authorizer: guard::authorizer(
+                loaded,
+                workspace.path(),
+                trust,
+                guard::Testing::Remembered,
+            )?,
             secrets: secrets(settings),
             check: check(settings),
             choices: Choices::default(),

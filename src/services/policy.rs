@@ -47,18 +47,18 @@ impl FromStr for WhichRule {
 
 fn opened(caller: &Caller) -> Result<(BoundedWorkspace, Vec<Rule>)> {
     let place = open::place(caller, Testing::Unremembered)?;
-    let always = place.permit.kept_rules.load(&place.base)?;
+    let always = place.authorizer.kept_rules.load(&place.base)?;
     Ok((place, always))
 }
 
 /// All rules.
 pub fn rules(caller: &Caller) -> Result<RulesInForce> {
     let (place, always) = opened(caller)?;
-    let policy = &place.permit.policy;
+    let policy = &place.authorizer.policy;
     Ok(RulesInForce {
         table: policy.table(),
         always,
-        always_file: place.permit.kept_rules.file(),
+        always_file: place.authorizer.kept_rules.file(),
         is_sandboxed: policy.confinement == CommandConfinement::Sandboxed,
     })
 }
@@ -73,7 +73,7 @@ pub fn built_in() -> Vec<RuleRow> {
 /// Every rule that says something about a command.
 pub fn explain(caller: &Caller, script: &str) -> Result<Vec<Ruling>> {
     let (place, always) = opened(caller)?;
-    let mut policy = place.permit.policy;
+    let mut policy = place.authorizer.policy;
     policy.person.always.extend(always);
     Ok(policy.explain(script))
 }
@@ -106,7 +106,7 @@ pub fn forget(caller: &Caller, which: &[WhichRule]) -> Result<Vec<Rule>> {
     }
     let mut forgotten = Vec::new();
     for rule in chosen {
-        if place.permit.kept_rules.remove(&place.base, &rule)? {
+        if place.authorizer.kept_rules.remove(&place.base, &rule)? {
             forgotten.push(rule);
         }
     }

@@ -222,16 +222,16 @@ fn a_session_permits_no_more_than_it_began_with_unless_a_flag_says_so() {
     write_atomic(&file, json, Durability::Atomic).unwrap();
     scene.caller.trust.remember(&file, json).unwrap();
     let (opened, _) = open::session(&scene.caller, find::find, None).unwrap();
-    let permit = &opened.agent.manner.permit;
-    assert_eq!(permit.network, crate::policy::Network::Off);
+    let authorizer = &opened.agent.manner.authorizer;
+    assert_eq!(authorizer.network, crate::policy::Network::Off);
     assert_eq!(
-        permit.policy.approval,
+        authorizer.policy.approval,
         crate::policy::Approval::Ask,
         "stricter by now"
     );
-    assert_eq!(permit.policy.grants, [crate::policy::Grant::GitWrite]);
-    let denied: Vec<String> = (permit.policy.person.deny.iter())
-        .chain(&permit.policy.project.deny)
+    assert_eq!(authorizer.policy.grants, [crate::policy::Grant::GitWrite]);
+    let denied: Vec<String> = (authorizer.policy.person.deny.iter())
+        .chain(&authorizer.policy.project.deny)
         .map(crate::policy::Rule::text)
         .collect();
     assert!(
@@ -249,7 +249,7 @@ fn a_session_permits_no_more_than_it_began_with_unless_a_flag_says_so() {
         .push(("--network", "on".to_owned()));
     let (opened, _) = open::session(&scene.caller, find::find, None).unwrap();
     assert_eq!(
-        opened.agent.manner.permit.network,
+        opened.agent.manner.authorizer.network,
         crate::policy::Network::On
     );
     assert_eq!(opened.held_back, ["--grant 'git-write,network'"]);

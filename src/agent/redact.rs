@@ -1,4 +1,4 @@
-//! Keeps secrets from the chat: what goes out has placeholders, and a reply may use them where the
+//! Redacts secrets: what goes out to the chat has placeholders, and a reply may use them where the
 //! secret itself stands (`reveal`).
 //!
 //! Each text is searched once where its origin is known, before it is cut to its room (`told`), and
@@ -19,13 +19,13 @@ pub use self::credentials::credentials;
 use self::credentials::{Credentials, names};
 pub(super) use self::reveal::refused_placeholder;
 pub(super) use self::told::Told;
-use super::{Agent, Conversation};
+use super::Agent;
 use crate::compose::{Content, Form, Outbox, Veil};
 use crate::error::Result;
 use crate::execute::{Hidden, Hide, Shown};
 use crate::protocol::{Event, KeptSecret, RelPath, SessionId};
 use crate::secrets::{FoundPlaces, Scanner, TextSource, Vault, nameless};
-use crate::session::{Session, Store};
+use crate::session::Store;
 use crate::workspace::Workspace;
 use crate::workspace::text::TextFile;
 use crate::workspace::walk::Walked;
@@ -38,39 +38,29 @@ pub fn kept_secrets(store: &Store, id: &SessionId) -> Vault {
     store.aside(id, SECRETS).unwrap_or_default()
 }
 
-/// The secrets of a session, and which of them stood in the message that is being made.
-#[derive(Debug, Default)]
-pub(super) struct Concealed {
-    vault: Vault,
-    /// What of it is on the disk.
+/// Redacts the messages of a session, and reveals what its replies use of placeholders.
+#[derive(Debug)]
+pub(super) struct Redactor<'a> {
+    agent: &'a Agent,
+    id: SessionId,
+    known: KnownSecrets,
+    /// The secrets that are on the disk.
     kept: Vault,
+    /// Those whose placeholders stand in the message that is being made.
+    standing: BTreeSet<usize>,
+}
+
+/// The secrets of a session, and where they stood.
+#[derive(Debug, Default)]
+struct KnownSecrets {
+    vault: Vault,
     /// Where each stood, by its number.
     places: BTreeMap<usize, BTreeSet<String>>,
-    /// Those whose placeholders stand in the message.
-    standing: BTreeSet<usize>,
     /// What is known before it stands in a text.
     credentials: Credentials,
 }
 
-impl Concealed {
-    /// What was kept of a session's secrets.
-    pub(super) fn of(store: &Store, session: &Session) -> Self {
-        let vault = kept_secrets(store, &session.session_id);
-        Self {
-            kept: vault.clone(),
-            vault,
-            ..Self::default()
-        }
-    }
-
-    /// The secrets of another session, with the same placeholders; none is on the disk yet.
-    pub(super) fn taken_over(vault: Vault) -> Self {
-        Self {
-            vault,
-            ..Self::default()
-        }
-    }
-
+impl KnownSecrets {
     /// Learns the secrets of a text; returns their places in it.
     fn learn(&mut self, scanner: &Scanner, text: &str, source: TextSource<'_>) -> FoundPlaces {
         self.foresee(text);
@@ -104,21 +94,56 @@ impl Concealed {
         let found = self.learn(scanner, text, source);
         self.replace(text, source, found, place);
     }
+}
+
+impl<'a> Redactor<'a> {
+    /// Redacts the messages of a session, with the placeholders that it has given away.
+    pub(super) fn of(agent: &'a Agent, id: &SessionId) -> Self {
+        let vault = kept_secrets(&agent.store, id);
+        Self {
+            kept: vault.clone(),
+            ..Self::taken_over(agent, id, vault)
+        }
+    }
+
+    /// Redacts with the secrets of another session, and the same placeholders; none is on the disk
+    /// yet.
+    pub(super) fn taken_over(agent: &'a Agent, id: &SessionId, vault: Vault) -> Self {
+        Self {
+            agent,
+            id: id.clone(),
+            known: KnownSecrets {
+                vault,
+                ..KnownSecrets::default()
+            },
+            kept: Vault::default(),
+            standing: BTreeSet::new(),
+        }
+    }
 
     /// The whole text of a file without its secrets.
-    pub(super) fn file(&mut self, agent: &Agent, path: &RelPath, text: String) -> String {
-        let mut text = agent.without_api_key(text);
-        if let Some(scanner) = &agent.manner.secrets {
-            let place = format!("`{path}`");
-            self.text(scanner, &mut text, TextSource::File(path.as_str()), &place);
+    pub(super) fn file(&mut self, path: &RelPath, text: String) -> String {
+        let mut text = self.without_api_key(text);
+        if let Some(scanner) = &self.agent.manner.secrets {
+            let (place, source) = (format!("`{path}`"), TextSource::File(path.as_str()));
+            self.known.text(scanner, &mut text, source, &place);
         }
         text
     }
 
-    /// What a search must not show in part; nothing where secrets are not looked for.
-    pub(super) fn hider<'s>(&self, scanner: Option<&'s Scanner>) -> Option<Box<Hide<'s>>> {
-        let (scanner, mut vault) = (scanner?, self.vault.clone());
-        vault.adopt(self.credentials.vault().secrets());
+    /// A text without the key of the API, whatever the settings say about secrets.
+    fn without_api_key(&self, text: String) -> String {
+        match &self.agent.manner.api_key {
+            Some(key) => key.scrub(text),
+            None => text,
+        }
+    }
+
+    /// Finds what a search must not show in part; `None` where secrets are not looked for.
+    pub(super) fn hider(&self) -> Option<Box<Hide<'a>>> {
+        let scanner = self.agent.manner.secrets.as_ref()?;
+        let mut vault = self.known.vault.clone();
+        vault.adopt(self.known.credentials.vault().secrets());
         Some(Box::new(move |path, text| {
             let places = vault.places(scanner, text, TextSource::File(path.as_str()));
             let hidden = places.into_iter().map(|place| Hidden {
@@ -129,100 +154,73 @@ impl Concealed {
             hidden.collect()
         }))
     }
-}
 
-impl Agent {
-    /// Learns what the files have in them that are there to keep secrets, and which names there are.
-    pub(super) fn learn_credentials(&self, concealed: &mut Concealed, walked: &Walked) {
-        if let Some(scanner) = &self.manner.secrets {
-            (concealed.credentials).learn(&self.workspace, scanner, &walked.credentials);
+    /// Learns the contents of credential files, and which names there are.
+    pub(super) fn learn_credentials(&mut self, walked: &Walked) {
+        if let Some(scanner) = &self.agent.manner.secrets {
+            let KnownSecrets {
+                vault, credentials, ..
+            } = &mut self.known;
+            credentials.learn(&self.agent.workspace, scanner, &walked.credentials);
             let plain = names(&walked.files);
-            concealed.vault.spare(plain.clone());
-            concealed.credentials.spare(plain);
+            vault.spare(plain.clone());
+            credentials.spare(plain);
         }
     }
 
-    /// Learns what the files have in them that a script names.
-    pub(super) fn learn_named(&self, concealed: &mut Concealed, script: &str) {
-        if let Some(scanner) = &self.manner.secrets {
+    /// Learns the contents of the files that a script names.
+    pub(super) fn learn_named(&mut self, script: &str) {
+        if let Some(scanner) = &self.agent.manner.secrets {
             let paths = named::named(script);
-            (concealed.credentials).learn_paths(&self.workspace, scanner, &paths);
+            (self.known.credentials).learn_paths(&self.agent.workspace, scanner, &paths);
         }
     }
-}
 
-impl Agent {
-    /// A text without the key of the API, whatever the settings say about secrets.
-    fn without_api_key(&self, text: String) -> String {
-        match &self.manner.api_key {
-            Some(key) => key.scrub(text),
-            None => text,
-        }
-    }
-}
-
-/// The contents of a file that were read through [`Concealed::file`].
-pub(super) fn content(shown: Shown) -> Content {
-    Content {
-        title: shown.header,
-        lines: shown.lines,
-        text: shown.contents,
-        sighting: shown.sighting,
-    }
-}
-
-impl Conversation<'_> {
     /// Composes a message: nothing of it is measured or split before it is without secrets.
-    pub(super) fn compose_concealed(
-        &mut self,
-        compose: impl FnOnce(&mut Veil<'_>) -> Outbox,
-    ) -> Outbox {
-        let outbox = compose(&mut |text| self.conceal_message([text]));
-        let vault = &self.concealed.vault;
+    pub(super) fn compose(&mut self, compose: impl FnOnce(&mut Veil<'_>) -> Outbox) -> Outbox {
+        let outbox = compose(&mut |text| self.redact_text(text));
+        let vault = &self.known.vault;
         let mut standing = vault.numbers_in(&outbox.text);
         if let Form::Attached { message } = &outbox.form {
             standing.extend(vault.numbers_in(message));
         }
-        self.concealed.standing = standing;
+        self.standing = standing;
         outbox
     }
 
-    /// Texts as the chat may read them.
-    pub(super) fn conceal_message<'a>(&mut self, texts: impl IntoIterator<Item = &'a mut String>) {
-        for text in texts {
-            *text = self.agent.without_api_key(std::mem::take(text));
-            if let Some(scanner) = &self.agent.manner.secrets {
-                self.concealed
-                    .text(scanner, text, TextSource::Text, "the message");
-            }
+    /// Redacts a text that the chat is going to read.
+    fn redact_text(&mut self, text: &mut String) {
+        *text = self.without_api_key(std::mem::take(text));
+        if let Some(scanner) = &self.agent.manner.secrets {
+            (self.known).text(scanner, text, TextSource::Text, "the message");
         }
     }
 
-    /// Whether any secret was kept from the chat.
+    /// Returns true if any secret was kept from the chat.
     pub(super) fn has_secrets(&self) -> bool {
-        !self.concealed.vault.is_empty()
+        !self.known.vault.is_empty()
     }
 
-    /// Puts on the disk what new placeholders stand for.
-    pub(super) fn keep_secrets(&mut self) -> Result<()> {
-        let Concealed { vault, kept, .. } = &mut self.concealed;
-        if vault != kept {
+    /// Writes down what new placeholders stand for.
+    pub(super) fn keep(&mut self) -> Result<()> {
+        let vault = &self.known.vault;
+        if *vault != self.kept {
             let store = &self.agent.store;
-            store.put_aside_durably(&self.session.session_id, SECRETS, vault)?;
-            kept.clone_from(vault);
+            store.put_aside_durably(&self.id, SECRETS, vault)?;
+            self.kept.clone_from(vault);
         }
         Ok(())
     }
 
     /// Tells the person what the message does not have.
-    pub(super) fn tell_secrets(&mut self) {
-        let mut places = std::mem::take(&mut self.concealed.places);
-        let standing = std::mem::take(&mut self.concealed.standing);
+    pub(super) fn tell(&mut self) {
+        let mut places = std::mem::take(&mut self.known.places);
+        let standing = std::mem::take(&mut self.standing);
         places.retain(|number, _| standing.contains(number));
         if places.is_empty() {
             return;
         }
-        let vault = &self.concealed.vault;
+        let vault = &self.known.vault;
         let mut secrets: Vec<KeptSecret> = Vec::new();
         for (number, places) in &places {
             let kind = vault
@@ -249,4 +247,14 @@ impl Conversation<'_> {
 fn text_of(workspace: &Workspace, path: &RelPath, max_bytes: u64) -> Option<String> {
     let bytes = workspace.read(path, max_bytes).ok()?;
     Some(TextFile::decode(bytes).ok()?.text)
+}
+
+/// The contents of a file that were read through [`Redactor::file`].
+pub(super) fn content(shown: Shown) -> Content {
+    Content {
+        title: shown.header,
+        lines: shown.lines,
+        text: shown.contents,
+        sighting: shown.sighting,
+    }
 }

@@ -39,7 +39,7 @@ fn path_of(head: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Concealed;
+    use super::super::KnownSecrets;
     use super::*;
     use crate::secrets::Scanner;
 
@@ -61,9 +61,9 @@ mod tests {
     fn a_line_is_read_as_one_of_its_file() {
         let mut text =
             "conf.yml:1: a: b\nconf.yml-2- password: Xk29dkfj39dk\n--\nc.rs:1: x".to_owned();
-        let (scanner, mut concealed) = (Scanner::default(), Concealed::default());
+        let (scanner, mut known) = (Scanner::default(), KnownSecrets::default());
         each_hit(&mut text, "a search", &mut |piece| {
-            concealed.text(&scanner, piece.text, piece.source, piece.place);
+            known.text(&scanner, piece.text, piece.source, piece.place);
         });
         assert_eq!(
             text,

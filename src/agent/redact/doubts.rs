@@ -4,7 +4,7 @@
 //! The answer is kept for the project, so no later session asks again. Where nobody can be asked,
 //! placeholders stay.
 
-use super::super::Conversation;
+use super::Redactor;
 use super::told::Told;
 use crate::approve::{self, Person as _, Question, Verdict};
 use crate::error::Result;
@@ -14,21 +14,21 @@ use crate::secrets::Secret;
 /// The longest part of a value that is shown, in characters.
 const LONGEST_SHOWN: usize = 80;
 
-impl Conversation<'_> {
+impl Redactor<'_> {
     /// Gets the person's answers about new secrets that may be none, and puts back into what is told
     /// those that are sent.
     pub(in crate::agent) fn settle_doubts(&mut self, told: &mut Told<'_>) -> Result<()> {
-        let numbers = self.concealed.places.keys().copied();
-        let doubts = self.concealed.vault.open_doubts(numbers);
+        let numbers = self.known.places.keys().copied();
+        let doubts = self.known.vault.open_doubts(numbers);
         if doubts.is_empty() {
             return Ok(());
         }
         self.recall_answers(&doubts);
-        let left = self.concealed.vault.open_doubts(doubts.iter().copied());
+        let left = self.known.vault.open_doubts(doubts.iter().copied());
         if !left.is_empty() && self.agent.person.is_interactive() {
-            self.ask_about(&left)?;
+            self.ask_about(&left, told.session.sequence_number)?;
         }
-        let vault = &self.concealed.vault;
+        let vault = &self.known.vault;
         told.each_text(&mut |piece| {
             if let Some(restored) = vault.restore_sent(piece.text) {
                 *piece.text = restored;
@@ -40,11 +40,11 @@ impl Conversation<'_> {
     /// Takes the answers that earlier sessions of this project got.
     fn recall_answers(&mut self, numbers: &[usize]) {
         let agent = self.agent;
-        let kept = match agent.manner.permit.kept_answers.load(&agent.base) {
+        let kept = match agent.manner.authorizer.kept_answers.load(&agent.base) {
             Ok(kept) => kept,
             Err(error) => return agent.tell(Event::from(&error)),
         };
-        let vault = &mut self.concealed.vault;
+        let vault = &mut self.known.vault;
         for number in numbers {
             let mark = vault.secret(*number).map(mark);
             if let Some(is_sent) = mark.and_then(|mark| kept.get(&mark).copied()) {
@@ -54,15 +54,14 @@ impl Conversation<'_> {
     }
 
     /// Asks about all of these at once. Without an answer they are kept back, and asked about again.
-    fn ask_about(&mut self, numbers: &[usize]) -> Result<()> {
+    fn ask_about(&mut self, numbers: &[usize], round: u32) -> Result<()> {
         let agent = self.agent;
-        let vault = &mut self.concealed.vault;
+        let vault = &mut self.known.vault;
         let secrets = numbers.iter().filter_map(|number| vault.secret(*number));
         let shown: Vec<String> = secrets.clone().map(described).collect();
         let marks: Vec<String> = secrets.map(mark).collect();
-        let round = self.session.sequence_number;
         let question = Question::about_secrets(round, &shown);
-        let pending = approve::Pending::of(&agent.store.folder(&self.session.session_id));
+        let pending = approve::Pending::of(&agent.store.folder(&self.id));
         pending.put(&question)?;
         let verdicts = approve::decide(&*agent.person, &agent.interrupt, &pending, &[question])?;
         let is_sent = match verdicts.as_deref().and_then(<[Verdict]>::first) {
@@ -81,7 +80,7 @@ impl Conversation<'_> {
             vault.answer(*number, is_sent);
         }
         // That the answer cannot be kept for later sessions is no reason to lose it for this one.
-        let answers = &agent.manner.permit.kept_answers;
+        let answers = &agent.manner.authorizer.kept_answers;
         if let Err(error) = answers.add(&agent.base, marks, is_sent) {
             agent.tell(Event::from(&error));
         }

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use super::super::{Agent, Conversation};
+use super::super::Agent;
 use super::hits::each_hit;
 use super::named::named;
-use super::{Concealed, text_of};
+use super::{KnownSecrets, Redactor, text_of};
 use crate::compose::Content;
 use crate::protocol::{Excerpt, Outcome, RelPath, StepResult};
 use crate::secrets::{Scanner, TextSource};
@@ -53,28 +53,28 @@ pub(in crate::agent) struct Told<'a> {
     pub(in crate::agent) texts: Vec<&'a mut String>,
 }
 
-impl Conversation<'_> {
+impl Redactor<'_> {
     /// Puts placeholders in the place of all secrets of what is told.
-    pub(in crate::agent) fn conceal(&mut self, told: &mut Told<'_>) {
+    pub(in crate::agent) fn redact(&mut self, told: &mut Told<'_>) {
         let agent = self.agent;
         let Some(scanner) = &agent.manner.secrets else {
             return;
         };
-        let concealed = &mut self.concealed;
-        told.teach(agent, scanner, concealed);
+        let known = &mut self.known;
+        told.teach(agent, scanner, known);
         let mut found = Vec::new();
         told.each_text(&mut |piece| {
             found.push(if piece.is_searched {
-                concealed.foresee(piece.text);
+                known.foresee(piece.text);
                 Vec::new()
             } else {
-                concealed.learn(scanner, piece.text, piece.source)
+                known.learn(scanner, piece.text, piece.source)
             });
         });
         let mut found = found.into_iter();
         told.each_text(&mut |piece| {
             let found = found.next().unwrap_or_default();
-            concealed.replace(piece.text, piece.source, found, piece.place);
+            known.replace(piece.text, piece.source, found, piece.place);
         });
     }
 }
@@ -83,7 +83,7 @@ impl Told<'_> {
     /// Learns what the files have in them of which lines are told, each file once.
     ///
     /// A line of a private key does not tell by itself what it is, nor does one of a file of settings.
-    fn teach(&self, agent: &Agent, scanner: &Scanner, concealed: &mut Concealed) {
+    fn teach(&self, agent: &Agent, scanner: &Scanner, known: &mut KnownSecrets) {
         let session = &*self.session;
         let (mut shown, mut printed) = (BTreeSet::new(), BTreeSet::new());
         for result in &session.last_results {
@@ -101,11 +101,11 @@ impl Told<'_> {
         for path in &shown {
             let text = text_of(&agent.workspace, path, agent.limits.max_file_bytes);
             if let Some(text) = text {
-                (concealed.credentials).learn_file(scanner, path, &text);
+                (known.credentials).learn_file(scanner, path, &text);
             }
         }
         printed.retain(|path| !shown.contains(path));
-        (concealed.credentials).learn_paths(&agent.workspace, scanner, &printed);
+        (known.credentials).learn_paths(&agent.workspace, scanner, &printed);
     }
 
     /// Visits each text once, always in the same order.

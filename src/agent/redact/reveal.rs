@@ -3,8 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::super::Conversation;
-use super::text_of;
+use super::{Redactor, text_of};
 use crate::execute::quoted_replacement;
 use crate::protocol::{
     Command, Edit, FileChange, Hunk, HunkLine, Outcome, Pattern, RelPath, Selection, Step,
@@ -12,16 +11,10 @@ use crate::protocol::{
 use crate::secrets::{Misplaced, Secret, Vault, may_have_placeholders, placeholder_in};
 use crate::workspace::Workspace;
 
-impl Conversation<'_> {
-    /// The steps with secrets in the place of placeholders, as far as these may be used.
-    pub(in crate::agent) fn revealed_steps(&self, steps: &[Step]) -> Vec<Step> {
-        let revealed = steps.iter().filter_map(|step| self.revealed(step).ok());
-        revealed.map(Cow::into_owned).collect()
-    }
-
+impl Redactor<'_> {
     /// The step with secrets in the place of placeholders, or why it is refused.
-    pub(in crate::agent) fn revealed<'s>(&self, step: &'s Step) -> Result<Cow<'s, Step>, Outcome> {
-        let is_off = self.agent.manner.secrets.is_none() && self.concealed.vault.is_empty();
+    pub(in crate::agent) fn reveal<'s>(&self, step: &'s Step) -> Result<Cow<'s, Step>, Outcome> {
+        let is_off = self.agent.manner.secrets.is_none() && self.known.vault.is_empty();
         if is_off {
             return Ok(Cow::Borrowed(step));
         }
@@ -32,7 +25,7 @@ impl Conversation<'_> {
             return Ok(Cow::Borrowed(step));
         }
         let revealing = Revealing {
-            vault: &self.concealed.vault,
+            vault: &self.known.vault,
             workspace: &self.agent.workspace,
             max_file_bytes: self.agent.limits.max_file_bytes,
         };

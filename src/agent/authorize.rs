@@ -1,0 +1,476 @@
+//! Authorizes the steps of a reply, before the first of them is carried out.
+//!
+//! Each step is ruled on once. Where the policy leaves the decision to the person, all questions of
+//! the reply are put at once; what a file step would change is tried on a copy, so that its question
+//! can show the difference. Commands are not run for that: a difference that depends on one may turn
+//! out otherwise. The result is a [`Plan`], which `steps` carries out.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::apply::Rehearsal;
+use super::steps::runs;
+use crate::approve::{
+    self, Asked, Desk, EarlierChanges, Input, KeptAnswers, KeptRules, Pending, Person,
+    StepDecision, difference,
+};
+use crate::error::Result;
+use crate::execute::{Execution, Limits};
+use crate::interrupt::Interrupt;
+use crate::policy::{Approval, Decision, Grant, Network, Policy, Ruling};
+use crate::protocol::{Command, Event, Outcome, SandboxProperty, SeenFiles, Status, Step};
+use crate::sandbox::{Confinement, Strength};
+use crate::settings::Commands;
+use crate::workspace::Workspace;
+
+/// Decides what may be executed, and how commands are confined.
+#[derive(Debug)]
+pub struct Authorizer {
+    /// Says if the model may run commands.
+    pub commands: Commands,
+    /// The rules.
+    pub policy: Policy,
+    /// When the person is asked once a plan is approved.
+    pub work_approval: Approval,
+    /// The rules that the person gave by answering "always".
+    pub kept_rules: KeptRules,
+    /// The person's answers about values that may not be secrets.
+    pub kept_answers: KeptAnswers,
+    /// How commands are confined; `None` where they are not.
+    pub confinement: Option<Confinement>,
+    /// The file that lists the repositories a running command found. It is in the person's own state
+    /// directory, because a project may bring a `sessions/` along.
+    pub kept_inventory: Option<PathBuf>,
+    /// Says if commands have the network, and how it is offered where they do not.
+    pub network: Network,
+    /// The result of the live test of this machine's sandbox.
+    pub strength: Option<Strength>,
+}
+
+/// The step with secrets in place of placeholders, or why it is refused.
+pub(super) type Reveal<'a> = dyn for<'s> Fn(&'s Step) -> Result<Cow<'s, Step>, Outcome> + 'a;
+
+/// Who is asked about the steps of a reply, and what the questions are made from.
+pub(super) struct Asking<'a> {
+    pub(super) workspace: &'a Workspace,
+    pub(super) limits: &'a Limits,
+    pub(super) seen: &'a SeenFiles,
+    pub(super) person: &'a dyn Person,
+    pub(super) interrupt: &'a Interrupt,
+    pub(super) base: &'a Path,
+    pub(super) pending: &'a Pending,
+    pub(super) input: Input,
+    pub(super) approval: Approval,
+    pub(super) round: u32,
+    pub(super) reveal: &'a Reveal<'a>,
+}
+
+/// The steps of a reply that are not done yet, each with what was decided about it.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) steps: Vec<PlannedStep>,
+    pub(super) round: u32,
+    /// Says if the person is waited for while the steps are carried out.
+    pub(super) input: Input,
+    policy: Policy,
+}
+
+/// A step with the ruling on it and the person's decision.
+#[derive(Debug)]
+pub(super) struct PlannedStep {
+    /// The step as the model wrote it.
+    pub(super) step: Step,
+    ruling: Ruling,
+    /// If it is carried out, by the ruling and the person together.
+    pub(super) decision: StepDecision,
+    /// The grant that comes with the person's yes.
+    pub(super) grant: Option<Grant>,
+}
+
+impl Authorizer {
+    /// Returns true if the model may run commands at all.
+    pub(super) fn runs_commands(&self) -> bool {
+        self.commands == Commands::Run
+    }
+
+    /// Plans the steps of a reply after the first `done`, which are over; `None` if the person
+    /// interrupts while they are asked.
+    ///
+    /// To be called before anything of the round is in the journal: then a killed loop comes back to
+    /// the questions, and finds what was decided.
+    pub(super) fn plan(
+        &self,
+        asking: &Asking<'_>,
+        reply: &[Step],
+        done: usize,
+    ) -> Result<Option<Plan>> {
+        let mut policy = self.policy.clone();
+        policy.approval = asking.approval;
+        policy.person.always = self.kept_rules.load(asking.base)?;
+        let steps = &reply[done..];
+        let rulings: Vec<Ruling> = (steps.iter())
+            .map(|step| policy.rule_on(&step.command))
+            .collect();
+        // A command that is switched off is not asked about, and changes nothing.
+        let is_possible = |step: &Step| self.runs_commands() || !runs(step);
+        let revealed: Vec<Result<Cow<'_, Step>, Outcome>> =
+            (steps.iter()).map(|step| (asking.reveal)(step)).collect();
+        let possible: Vec<(&Step, &Ruling)> = (revealed.iter().zip(&rulings))
+            .filter_map(|(step, ruling)| Some((step.as_deref().ok()?, ruling)))
+            .filter(|(step, _)| is_possible(step))
+            .collect();
+        let desk = Desk {
+            person: asking.person,
+            interrupt: asking.interrupt,
+            pending: asking.pending,
+            rules: (&self.kept_rules, asking.base),
+            input: asking.input,
+        };
+        let asked = asked(asking, &policy, reply, &possible)?;
+        let Some(decisions) = approve::ask(&desk, asking.round, &asked)? else {
+            return Ok(None);
+        };
+        let planned = (steps.iter().zip(rulings).zip(revealed)).map(|((step, ruling), revealed)| {
+            let refusal = if is_possible(step) {
+                // Where nobody is asked, an earlier step may still make it possible.
+                (revealed.err()).filter(|_| ruling.decision == Decision::Ask)
+            } else {
+                Some(Outcome::refused(
+                    "the user has switched commands off; work with files only, and say what to run in a MESSAGE",
+                ))
+            };
+            PlannedStep::new(step, ruling, decisions.on(step.number), refusal)
+        });
+        Ok(Some(Plan {
+            steps: planned.collect(),
+            round: asking.round,
+            input: asking.input,
+            policy,
+        }))
+    }
+
+    /// The confinement of one command, with what was granted for it.
+    pub(super) fn confinement(
+        &self,
+        grants: impl IntoIterator<Item = Grant>,
+    ) -> Option<Confinement> {
+        let mut confinement = self.confinement.clone()?;
+        for grant in grants {
+            match grant {
+                Grant::GitWrite => confinement.git_write = true,
+                Grant::Network => confinement.network = true,
+            }
+        }
+        Some(confinement)
+    }
+
+    /// Tells how commands are confined.
+    pub(super) fn described(&self) -> Event {
+        let commands = self.runs_commands();
+        let confinement = self.confinement.as_ref().filter(|_| commands);
+        let properties = self.strength.iter().filter(|_| confinement.is_some());
+        let properties = properties.flat_map(|strength| &strength.properties);
+        Event::Confinement {
+            commands,
+            backend: confinement.map(|confinement| confinement.backend.name().to_owned()),
+            network: confinement.is_some_and(|confinement| confinement.network),
+            properties: properties
+                .map(|property| SandboxProperty {
+                    name: property.name.clone(),
+                    holds: property.holds,
+                    words: property.words.clone(),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl Plan {
+    /// Returns true if the rules that allowed a command still do.
+    ///
+    /// A name in a rule means a program outside of what commands may write. An earlier step may have
+    /// put another one where the name leads.
+    pub(super) fn still_allows(&self, planned: &PlannedStep) -> bool {
+        planned.ruling.decision != Decision::Allow
+            || self.policy.rule_on(&planned.step.command).decision == Decision::Allow
+    }
+}
+
+impl PlannedStep {
+    /// `refusal` says why the step cannot be carried out whatever the person says.
+    fn new(step: &Step, ruling: Ruling, decision: StepDecision, refusal: Option<Outcome>) -> Self {
+        let (mut decision, mut grant) = (decision, None);
+        match (&decision, ruling.decision, refusal) {
+            (StepDecision::Stopped, ..) | (StepDecision::Declined(_), _, None) => {}
+            (_, _, Some(refusal)) => decision = StepDecision::Declined(refusal),
+            (_, Decision::Deny, _) => {
+                let about = if ruling.about.is_empty() {
+                    String::new()
+                } else {
+                    format!("`{}`: ", ruling.about)
+                };
+                let refused = Outcome::refused(format!("{about}{}", ruling.why));
+                decision = StepDecision::Declined(refused);
+            }
+            (StepDecision::Approved { .. }, Decision::Ask, _) => grant = ruling.needs,
+            (StepDecision::NotAsked, Decision::Ask, _) => {
+                decision = StepDecision::Declined(not_approved(&ruling.why));
+            }
+            (_, Decision::Allow, _) => {}
+        }
+        Self {
+            step: step.clone(),
+            ruling,
+            decision,
+            grant,
+        }
+    }
+
+    /// The step as it is carried out: with the person's script, if they changed it.
+    pub(super) fn revised<'s>(&self, step: &'s Step) -> Cow<'s, Step> {
+        match (&step.command, &self.decision) {
+            (
+                Command::RunCommand { timeout, .. },
+                StepDecision::Approved {
+                    script: Some(script),
+                },
+            ) => Cow::Owned(Step {
+                command: Command::RunCommand {
+                    script: script.clone(),
+                    timeout: *timeout,
+                },
+                ..step.clone()
+            }),
+            _ => Cow::Borrowed(step),
+        }
+    }
+}
+
+/// The refusal of a step that was not asked about, however that came about.
+pub(super) fn not_approved(why: &str) -> Outcome {
+    Outcome::refused(format!(
+        "this needs the user's approval, which was not given: {why}"
+    ))
+}
+
+/// The questions about the steps that were ruled `Ask`.
+fn asked<'s>(
+    asking: &Asking<'_>,
+    policy: &Policy,
+    reply: &[Step],
+    steps: &[(&'s Step, &Ruling)],
+) -> Result<Vec<Asked<'s>>> {
+    let needs_yes = |(_, ruling): &&(&Step, &Ruling)| ruling.decision == Decision::Ask;
+    let open: Vec<&(&Step, &Ruling)> = steps.iter().filter(needs_yes).collect();
+    let changes_files = open.iter().any(|(step, _)| step.command.changes_files());
+    // A decision that was made before is one about the very difference that was shown.
+    let is_shown = asking.input == Input::Wait || !asking.pending.all().is_empty();
+    let mut shown = if changes_files && is_shown {
+        let steps: Vec<Step> = steps.iter().map(|(step, _)| (*step).clone()).collect();
+        differences(asking, &steps)?
+    } else {
+        BTreeMap::new()
+    };
+    let mut earlier = EarlierChanges::default();
+    let mut reply = reply.iter().peekable();
+    let mut asked = Vec::with_capacity(open.len());
+    for (step, ruling) in open {
+        while let Some(before) = reply.next_if(|before| before.number < step.number) {
+            earlier.note(before);
+        }
+        let difference = shown.remove(&step.number);
+        asked.push(Asked::new(policy, step, ruling, difference, &earlier));
+    }
+    Ok(asked)
+}
+
+/// What each file step would change, if those before it are carried out.
+fn differences(asking: &Asking<'_>, steps: &[Step]) -> Result<BTreeMap<u32, String>> {
+    let limits = asking.limits;
+    let rehearsal = Rehearsal::prepare(asking.workspace, steps, limits.max_file_bytes)?;
+    let mut seen = asking.seen.clone();
+    let mut execution = Execution::begin(&rehearsal.workspace, limits, &mut seen, steps);
+    let mut differences = BTreeMap::new();
+    for step in steps.iter().filter(|step| step.command.changes_files()) {
+        let paths = step.command.changed_paths();
+        let texts =
+            || -> Vec<Option<String>> { paths.iter().map(|path| rehearsal.text(path)).collect() };
+        let before = texts();
+        let outcome = execution.step(step);
+        let mut shown = String::new();
+        for ((path, before), after) in paths.iter().zip(before).zip(texts()) {
+            if before != after {
+                shown += &difference(path, before.as_deref(), after.as_deref());
+            }
+        }
+        if outcome.status != Status::Ok {
+            let message = &outcome.message;
+            let _ = writeln!(shown, "(as things are, this would fail: {message})");
+        } else if shown.is_empty() {
+            let _ = writeln!(shown, "({})", outcome.message);
+        }
+        differences.insert(step.number, shown);
+    }
+    Ok(differences)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::approve::tests::Absent;
+    use crate::policy::{CommandConfinement, FoundProgram, ProgramLookup, Rule};
+    use crate::protocol::RelPath;
+
+    /// Plans the commands of a reply in an empty workspace, with nobody to ask.
+    fn plan_in(directory: &Path, authorizer: &Authorizer, commands: Vec<Command>) -> Plan {
+        let steps: Vec<Step> = numbered(commands);
+        let workspace = Workspace::open(directory).unwrap();
+        let asking = Asking {
+            workspace: &workspace,
+            limits: &Limits::default(),
+            seen: &SeenFiles::default(),
+            person: &Absent::default(),
+            interrupt: &Interrupt::default(),
+            base: directory,
+            pending: &Pending::of(directory),
+            input: Input::Refuse,
+            approval: authorizer.policy.approval,
+            round: 1,
+            reveal: &|step| Ok(Cow::Borrowed(step)),
+        };
+        authorizer.plan(&asking, &steps, 0).unwrap().unwrap()
+    }
+
+    fn numbered(commands: Vec<Command>) -> Vec<Step> {
+        (1..)
+            .zip(commands)
+            .map(|(number, command)| Step {
+                number,
+                line: 1,
+                command,
+            })
+            .collect()
+    }
+
+    fn authorizer(policy: Policy) -> Authorizer {
+        Authorizer {
+            commands: Commands::Run,
+            policy,
+            work_approval: Approval::default(),
+            kept_rules: KeptRules::kept_in(None),
+            kept_answers: KeptAnswers::kept_in(None),
+            confinement: None,
+            kept_inventory: None,
+            network: Network::Off,
+            strength: None,
+        }
+    }
+
+    fn run(script: &str) -> Command {
+        Command::RunCommand {
+            script: script.to_owned(),
+            timeout: None,
+        }
+    }
+
+    #[test]
+    fn what_needs_a_yes_and_was_not_given_one_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let authorizer = authorizer(Policy::new(Path::new("/work"), None));
+        let plan = plan_in(directory.path(), &authorizer, vec![run("git push")]);
+        let planned = &plan.steps[0];
+        assert!(
+            matches!(&planned.decision, StepDecision::Declined(outcome)
+                if outcome.message.contains("needs the user's approval")),
+            "{planned:?}"
+        );
+        let outcome = not_approved("a reason");
+        assert_eq!(outcome.status, Status::Refused);
+    }
+
+    #[test]
+    fn commands_that_are_switched_off_are_refused_and_not_asked_about() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut authorizer = authorizer(Policy::new(Path::new("/work"), None));
+        authorizer.commands = Commands::Off;
+        let plan = plan_in(directory.path(), &authorizer, vec![run("ls")]);
+        let StepDecision::Declined(outcome) = &plan.steps[0].decision else {
+            panic!("{plan:?}");
+        };
+        assert!(outcome.message.contains("switched commands off"));
+    }
+
+    #[test]
+    fn a_step_is_ruled_on_once_and_a_command_again_only_before_it_runs() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut policy = Policy::new(directory.path(), None);
+        policy.confinement = CommandConfinement::Sandboxed;
+        policy.approval = Approval::Edits;
+        policy.person.allow = vec![Rule::parse("tool").unwrap()];
+        let lookups = Arc::new(AtomicU32::new(0));
+        let is_planted = Arc::new(AtomicU32::new(0));
+        let (counted, planted) = (Arc::clone(&lookups), Arc::clone(&is_planted));
+        let within = directory.path().join("bin/tool");
+        policy.lookup = ProgramLookup::new(move |word| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let path = match planted.load(Ordering::Relaxed) {
+                0 => Path::new("/usr/bin").join(word),
+                _ => within.clone(),
+            };
+            let real = path.clone();
+            Some(FoundProgram { path, real })
+        });
+        let authorizer = authorizer(policy);
+        let plan = plan_in(directory.path(), &authorizer, vec![run("tool")]);
+        assert_eq!(plan.steps[0].decision, StepDecision::NotAsked, "{plan:?}");
+        // Once means both words of one comparison: the rule's and the script's.
+        assert_eq!(lookups.load(Ordering::Relaxed), 2);
+        assert!(plan.still_allows(&plan.steps[0]));
+        // An earlier step put a program of that name where it comes first.
+        is_planted.store(1, Ordering::Relaxed);
+        assert!(!plan.still_allows(&plan.steps[0]));
+    }
+
+    #[test]
+    fn each_difference_builds_on_those_before_it_and_touches_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path()).unwrap();
+        let path = |name: &str| RelPath::parse(name).unwrap();
+        workspace.write(&path("a.txt"), b"one\n").unwrap();
+        let steps = numbered(vec![
+            Command::create_file(path("a.txt"), "two\n".to_owned()),
+            Command::InsertText {
+                path: path("a.txt"),
+                line: 1,
+                text: "three\n".to_owned(),
+            },
+            Command::DeleteFile {
+                path: path("b.txt"),
+            },
+        ]);
+        let asking = Asking {
+            workspace: &workspace,
+            limits: &Limits::default(),
+            seen: &SeenFiles::default(),
+            person: &Absent::default(),
+            interrupt: &Interrupt::default(),
+            base: directory.path(),
+            pending: &Pending::of(directory.path()),
+            input: Input::Wait,
+            approval: Approval::Ask,
+            round: 1,
+            reveal: &|step| Ok(Cow::Borrowed(step)),
+        };
+        let shown = differences(&asking, &steps).unwrap();
+        let header = "--- a/a.txt\n+++ b/a.txt\n";
+        assert_eq!(shown[&1], format!("{header}@@ -1 +1 @@\n-one\n+two\n"));
+        assert_eq!(shown[&2], format!("{header}@@ -1 +1,2 @@\n two\n+three\n"));
+        assert!(shown[&3].contains("would fail"), "{}", shown[&3]);
+        assert_eq!(workspace.read(&path("a.txt"), 100).unwrap(), b"one\n");
+    }
+}
