@@ -55,10 +55,11 @@ use crate::fs::{Durability, own_directory};
 use crate::platform;
 use crate::workspace::Workspace;
 use crate::workspace::survey::{self, SurveyScope};
+use crate::workspace::walk::Walked;
 use agent_protocol::RelPath;
 use cache::Cache;
 use objects::Objects;
-use take::SnapshotBuilder;
+use take::{ListsFiles, SnapshotBuilder};
 
 /// Limits of a checkpoint and of the store.
 #[derive(Debug, Clone)]
@@ -229,19 +230,39 @@ impl CheckpointStore {
         workspace: &Workspace,
         limits: &CheckpointLimits,
     ) -> Result<TakenSnapshot> {
+        let (taken, _) = self.take_with(workspace, limits, ListsFiles::No)?;
+        Ok(taken)
+    }
+
+    /// Takes a snapshot and lists the files as [`Workspace::walk`] would, with one walk for both.
+    pub fn take_listed(
+        &mut self,
+        workspace: &Workspace,
+        limits: &CheckpointLimits,
+    ) -> Result<(TakenSnapshot, Walked)> {
+        self.take_with(workspace, limits, ListsFiles::Yes)
+    }
+
+    fn take_with(
+        &mut self,
+        workspace: &Workspace,
+        limits: &CheckpointLimits,
+        lists_files: ListsFiles,
+    ) -> Result<(TakenSnapshot, Walked)> {
         let _alone = self.lock_alone()?;
         self.refresh_alone()?;
         let limits = self.without_itself(workspace, limits);
         let cache_path = take::cache_path(&self.directory.join("cache"), workspace);
         let cache = Cache::read(&cache_path);
-        let mut found =
-            SnapshotBuilder::new(&self.objects, &limits, &cache, (self.clock)()).run(workspace)?;
-        let cache = found.cache.take();
+        let mut builder = SnapshotBuilder::new(&self.objects, &limits, &cache, (self.clock)());
+        builder.lists_files = lists_files;
+        let mut found = builder.run(workspace)?;
+        let (cache, walked) = (found.cache.take(), std::mem::take(&mut found.walked));
         let taken = self.keep(found)?;
         if let Some(cache) = cache {
             cache.write(&cache_path)?;
         }
-        Ok(taken)
+        Ok((taken, walked))
     }
 
     /// Takes a snapshot that looks only at these paths and copies everything else from an earlier

@@ -24,6 +24,7 @@ pub mod walk;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
@@ -49,6 +50,8 @@ pub struct Workspace {
     path: PathBuf,
     /// Paths that walks skip.
     left_out: Vec<RelPath>,
+    /// How many times all of it was walked.
+    walks: AtomicUsize,
 }
 
 /// The type of a file, without following links.
@@ -99,6 +102,7 @@ impl Workspace {
             root,
             path: absolute,
             left_out: Vec::new(),
+            walks: AtomicUsize::new(0),
         })
     }
 
@@ -107,6 +111,16 @@ impl Workspace {
     pub fn leaving_out(mut self, paths: Vec<RelPath>) -> Self {
         self.left_out = paths;
         self
+    }
+
+    /// How many times all of it was walked. That is most of the cost of a round in a large workspace,
+    /// so tests count it.
+    pub fn walks(&self) -> usize {
+        self.walks.load(Ordering::Relaxed)
+    }
+
+    fn count_walk(&self) {
+        self.walks.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The absolute path, for display and as the working directory of commands.

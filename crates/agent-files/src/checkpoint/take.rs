@@ -24,7 +24,10 @@ use super::tree::{Node, Reason};
 use super::{CheckpointLimits, PassedOver};
 use crate::error::{Error, Result};
 use crate::platform::files::bytes_of_name;
-use crate::workspace::survey::{DirectoryState, Surveyed, SurveyedDirectory, Visited};
+use crate::workspace::survey::{
+    DirectoryState, ListedDirectory, Surveyed, SurveyedDirectory, Visited,
+};
+use crate::workspace::walk::Walked;
 use crate::workspace::{Kind, Workspace};
 
 /// A file that changed this recently is read again: the granularity of the coarsest file system
@@ -45,6 +48,14 @@ pub(super) struct SnapshotBuilder<'a> {
     files_read: AtomicU64,
     failure: Mutex<Option<Error>>,
     has_failed: AtomicBool,
+    pub(super) lists_files: ListsFiles,
+}
+
+/// Says if a snapshot lists the files too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ListsFiles {
+    Yes,
+    No,
 }
 
 /// A visited directory.
@@ -56,6 +67,7 @@ pub(super) struct SeenDirectory {
     /// The cached tree, if the directory still has the same names.
     cached_tree: Option<Hash>,
     is_news_for_cache: bool,
+    listed: ListedDirectory,
 }
 
 struct SeenEntry {
@@ -76,6 +88,8 @@ pub(super) struct FinishedSnapshot {
     pub(super) repositories: Vec<PathBuf>,
     pub(super) files_read: u64,
     pub(super) inodes: HashSet<u64>,
+    /// The files, if they were to be listed.
+    pub(super) walked: Walked,
     pub(super) cache: Option<CacheWriter>,
     pub(super) new: PackWriter,
 }
@@ -108,19 +122,36 @@ impl<'a> SnapshotBuilder<'a> {
             files_read: AtomicU64::new(0),
             failure: Mutex::new(None),
             has_failed: AtomicBool::new(false),
+            lists_files: ListsFiles::No,
         }
     }
 
     pub(super) fn run(self, workspace: &Workspace) -> Result<FinishedSnapshot> {
-        let seen = workspace.survey(&self.limits.scope, |directory| self.see(directory))?;
+        let mut seen = workspace.survey(&self.limits.scope, |directory| self.see(directory))?;
         if let Some(failure) = lock(&self.failure).take() {
             return Err(failure);
         }
         ensure_readable(workspace, &seen)?;
-        self.assemble(seen)
+        let walked = match self.lists_files {
+            ListsFiles::Yes => {
+                let mut states = seen.iter().map(|visited| visited.value.state);
+                let is_cut = states.any(|state| state == DirectoryState::TooMany);
+                let listed = seen.iter_mut();
+                let listed = listed.map(|visited| std::mem::take(&mut visited.value.listed));
+                workspace.join_listed(listed, is_cut)
+            }
+            ListsFiles::No => Walked::default(),
+        };
+        let mut finished = self.assemble(seen)?;
+        finished.walked = walked;
+        Ok(finished)
     }
 
     fn see(&self, mut directory: SurveyedDirectory<'_>) -> SeenDirectory {
+        let listed = match self.lists_files {
+            ListsFiles::Yes => directory.listed(),
+            ListsFiles::No => ListedDirectory::default(),
+        };
         let surveyed = std::mem::take(&mut directory.entries);
         let path = directory.path();
         let cached = bytes_of_name(path.as_os_str()).and_then(|path| self.cached.get(path));
@@ -153,6 +184,7 @@ impl<'a> SnapshotBuilder<'a> {
             cached_tree: cached.filter(|_| has_same_names).map(|cached| cached.tree),
             is_news_for_cache: is_news || !has_same_names,
             entries,
+            listed,
         }
     }
 
@@ -319,6 +351,7 @@ fn report(
         repositories: Vec::new(),
         files_read,
         inodes: HashSet::new(),
+        walked: Walked::default(),
         cache: None,
         new,
     };

@@ -18,11 +18,13 @@ use cap_std::fs::{Dir, Metadata, OpenOptions};
 use super::crew::each_of;
 use super::ignored::{IgnoreFiles, Is, MAX_IGNORE_BYTES, Rules, is_ignored};
 use super::look::is_hidden;
+use super::walk::{MAX_CREDENTIALS, Walked, WalkedFile};
 use super::{Kind, Workspace, kind_of};
 use crate::error::{Error, Result};
 use crate::fs::TEMPORARY;
 use crate::platform::files;
 use agent_protocol::RelPath;
+use agent_protocol::generated::{has_credentials, is_ignored_output};
 
 /// The metadata of a file, without following links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +103,19 @@ pub struct Surveyed {
     pub is_entered: bool,
 }
 
+/// The part of a listing that comes from one directory.
+#[derive(Debug, Default)]
+pub struct ListedDirectory {
+    /// The files and links that `walk` would list.
+    files: Vec<WalkedFile>,
+    /// Credential files, including ignored ones.
+    credentials: Vec<WalkedFile>,
+    /// Ignored directories other than build output and dependencies.
+    ignored: Vec<RelPath>,
+    /// Number of names that a model cannot write.
+    unnamable: u64,
+}
+
 /// The visitor's result for a directory, and the index range of its subdirectories.
 #[derive(Debug)]
 pub struct Visited<T> {
@@ -125,6 +140,9 @@ impl Workspace {
         visit: impl Fn(SurveyedDirectory<'_>) -> T + Sync,
     ) -> Result<Vec<Visited<T>>> {
         self.ensure_in_place()?;
+        if scope.only.is_none() {
+            self.count_walk();
+        }
         let seen = AtomicUsize::new(0);
         let look = |place: &SurveyTask| {
             let directory = SurveyedDirectory::look(self, place, scope, &seen);
@@ -150,6 +168,30 @@ impl Workspace {
             level = next;
         }
         Ok(visited)
+    }
+
+    /// Joins what the directories of a survey list to what `walk` would list; `is_cut` is true if the
+    /// survey did not see all of them.
+    pub fn join_listed(
+        &self,
+        directories: impl IntoIterator<Item = ListedDirectory>,
+        is_cut: bool,
+    ) -> Walked {
+        let mut ignored = Vec::new();
+        let mut walked = Walked {
+            cut: is_cut,
+            ..Walked::default()
+        };
+        for directory in directories {
+            walked.files.extend(directory.files);
+            walked.credentials.extend(directory.credentials);
+            walked.unnamable += directory.unnamable;
+            ignored.extend(directory.ignored);
+        }
+        ignored.truncate(MAX_CREDENTIALS);
+        walked.files.sort_by(|a, b| a.path.cmp(&b.path));
+        walked.settle_credentials(self.credentials_beneath(ignored));
+        walked
     }
 
     /// Checks that the workspace is still at the path where it was opened.
@@ -310,6 +352,63 @@ impl<'a> SurveyedDirectory<'a> {
     pub fn is_ignored(&self, entry: &Surveyed) -> bool {
         let path = self.path().join(&entry.name);
         is_ignored(self.rules.as_deref(), &path, Is::File)
+    }
+
+    /// The part of a listing that comes from this directory.
+    pub fn listed(&self) -> ListedDirectory {
+        let mut listed = ListedDirectory::default();
+        let Some(directory) = self.nameable_path() else {
+            return listed;
+        };
+        for entry in &self.entries {
+            let path = (entry.name.to_str()).and_then(|name| RelPath::of_entry(&directory, name));
+            let Some(path) = path else {
+                listed.unnamable += 1;
+                continue;
+            };
+            let is_file = match entry.stat.kind {
+                _ if self.workspace.left_out.contains(&path) => continue,
+                Kind::Directory if entry.is_entered || is_ignored_output(path.file_name()) => {
+                    continue;
+                }
+                Kind::Directory => {
+                    listed.ignored.push(path);
+                    continue;
+                }
+                Kind::Special => continue,
+                Kind::File { .. } => true,
+                Kind::Link => false,
+            };
+            let found = WalkedFile {
+                size: if is_file { entry.stat.size } else { 0 },
+                modified: if is_file { entry.stat.modified } else { 0 },
+                is_link: !is_file,
+                path,
+            };
+            if is_file && has_credentials(found.path.file_name()) {
+                listed.credentials.push(found.clone());
+            }
+            if !self.is_ignored(entry) {
+                listed.files.push(found);
+            }
+        }
+        listed
+    }
+
+    /// The path with `/` between its components; `None` if nothing beneath it is listed, because the
+    /// model cannot write it or it is left out.
+    fn nameable_path(&self) -> Option<String> {
+        if self.path().as_os_str().is_empty() {
+            return Some(String::new());
+        }
+        let names: Option<Vec<&str>> = self.path().iter().map(OsStr::to_str).collect();
+        let text = names?.join("/");
+        let path = RelPath::parse(&text)
+            .ok()
+            .filter(|it| it.as_str() == text)?;
+        let mut above = std::iter::successors(Some(path), RelPath::parent);
+        let is_left_out = above.any(|path| self.workspace.left_out.contains(&path));
+        (!is_left_out).then_some(text)
     }
 
     /// The target of a link in this directory.

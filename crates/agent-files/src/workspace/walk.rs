@@ -15,7 +15,7 @@ use crate::platform::files::{EntryKind, size_and_time};
 use agent_protocol::RelPath;
 
 /// Limit on the credential files that a walk lists.
-const MAX_CREDENTIALS: usize = 1_000;
+pub(super) const MAX_CREDENTIALS: usize = 1_000;
 
 /// The result of a walk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -65,6 +65,9 @@ impl Workspace {
             (WalkStart::File(kind), Some(path)) => return Ok(only(path, kind)),
             (WalkStart::File(_), None) => return Ok(Walked::default()),
         };
+        if beneath.is_none() {
+            self.count_walk();
+        }
         let walk = ParallelWalk {
             looker: DirectoryLister::new(self),
             numbers: AtomicUsize::new(1),
@@ -182,20 +185,29 @@ impl ParallelWalk<'_> {
             }
         }
         let credentials = self.credentials.into_inner();
-        let mut credentials = credentials.unwrap_or_else(PoisonError::into_inner);
         let ignored = self.ignored.into_inner();
         let ignored = ignored.unwrap_or_else(PoisonError::into_inner);
-        credentials.extend(workspace.credentials_beneath(ignored));
+        let mut walked = Walked {
+            files,
+            credentials: credentials.unwrap_or_else(PoisonError::into_inner),
+            unnamable: self.looker.unnamable() as u64,
+            cut: self.looker.is_cut(),
+        };
+        walked.settle_credentials(workspace.credentials_beneath(ignored));
+        walked
+    }
+}
+
+impl Walked {
+    /// Adds the credential files of ignored directories, and puts those nearest to the root first.
+    pub(super) fn settle_credentials(&mut self, ignored: Vec<WalkedFile>) {
+        let credentials = &mut self.credentials;
+        credentials.truncate(MAX_CREDENTIALS);
+        credentials.extend(ignored);
         credentials.sort_unstable_by(|a, b| {
             let depth = |found: &WalkedFile| found.path.components().count();
             depth(a).cmp(&depth(b)).then_with(|| a.path.cmp(&b.path))
         });
-        Walked {
-            files,
-            credentials,
-            unnamable: self.looker.unnamable() as u64,
-            cut: self.looker.is_cut(),
-        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::checkpoint::tree::Node;
 use crate::error::Result;
 use crate::platform::files::bytes_of_name;
 use crate::workspace::Workspace;
-use crate::workspace::survey::{SurveyScope, SurveyedDirectory, Visited};
+use crate::workspace::survey::{ListedDirectory, SurveyScope, SurveyedDirectory, Visited};
 use agent_protocol::RelPath;
 
 /// Files that decide whether other files are covered.
@@ -87,6 +87,7 @@ impl SnapshotBuilder<'_> {
                 state: directory.state,
                 cached_tree: None,
                 is_news_for_cache: false,
+                listed: ListedDirectory::default(),
             },
             directory,
         }

@@ -123,3 +123,33 @@ fn a_file_whose_time_was_set_back_is_read_again() {
     } {}
     assert_ne!(bench.take(), first);
 }
+
+#[test]
+fn a_snapshot_lists_the_files_that_a_walk_would() {
+    let mut bench = bench();
+    bench.shell(
+        "mkdir -p src/deep .hidden ignored/kept target empty own/sub 'a b' .git/hooks
+        printf 'ignored\ntarget\n*.log\n!src/kept.log\n' > .gitignore
+        printf 'x\n' > src/.ignore
+        for f in a-b a.rs a src/main.rs src/x src/deep/x.log src/kept.log 'a b/c' own/sub/file \
+            ignored/kept/.env target/.env .env .hidden/y .git/config settings.json; do
+            mkdir -p \"$(dirname \"$f\")\"; [ -d \"$f\" ] || echo 1 > \"$f\"; done
+        ln -s nowhere link; ln -s src to-src; mkfifo pipe
+        printf x > \"$(printf 'bad\\001name')\"; mkdir \"$(printf 'bad\\002dir')\"
+        printf x > \"$(printf 'bad\\002dir/inside')\"; printf x > \"$(printf 'not\\377utf8')\"",
+    );
+    let left_out = ["own", "settings.json"].map(|path| RelPath::parse(path).unwrap());
+    bench.workspace = Workspace::open(&bench.root)
+        .unwrap()
+        .leaving_out(left_out.to_vec());
+    let limits = CheckpointLimits::default();
+    let (_, listed) = bench.store.take_listed(&bench.workspace, &limits).unwrap();
+    let walked = bench.workspace.walk(None).unwrap();
+    assert_eq!(listed, walked);
+    let names: Vec<&str> = listed.files.iter().map(|file| file.path.as_str()).collect();
+    assert!(names.contains(&"src/kept.log") && !names.contains(&"src/deep/x.log"));
+    assert_eq!(listed.unnamable, 3);
+    assert_eq!(listed.credentials.len(), 2);
+    // One walk did both; the other was the test's own.
+    assert_eq!(bench.workspace.walks(), 2);
+}
