@@ -8,8 +8,8 @@ mod accept;
 pub mod added;
 pub mod apply;
 mod authorize;
+mod baseline;
 mod check;
-mod checkpoints;
 mod context;
 mod differences;
 mod environment;
@@ -28,6 +28,7 @@ mod redact;
 mod report;
 mod round;
 mod steps;
+mod tidy;
 pub mod undo;
 mod whereabouts;
 
@@ -38,8 +39,8 @@ use std::sync::Arc;
 pub use self::accept::{ANYWAY, identity};
 use self::accept::{Judged, Verdict};
 pub use self::authorize::Authorizer;
+use self::baseline::Baseline;
 pub use self::check::Check;
-use self::checkpoints::Checkpoints;
 use self::differences::Differences;
 pub use self::live_output::announce;
 use self::publish::Requested;
@@ -49,6 +50,7 @@ pub use self::recorder::Recorder;
 use self::redact::Redactor;
 pub use self::redact::{credentials, kept_secrets};
 use self::steps::Begun;
+use self::tidy::Housekeeper;
 use crate::api::ApiKey;
 use crate::approve::{Asker, Pending};
 use crate::checkpoint::{Before, CheckpointLimits};
@@ -57,10 +59,12 @@ use crate::error::Result;
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Arrival, Candidate, Inbox, Mailbox, Notice};
-use crate::protocol::{Event, EventSink as _, OnFailure, Recovery, RelPath, SessionId};
+use crate::protocol::{
+    Event, EventSink as _, OnFailure, Recovery, RelPath, SessionId, Step, StepResult,
+};
 use crate::reply::Reply;
 use crate::secrets;
-use crate::session::{CheckProgress, Choices, Journal, Record, Session, Store};
+use crate::session::{CheckProgress, Choices, Journal, Record, RoundLock, Session, Store};
 use crate::settings::Chat;
 use crate::workspace::Workspace;
 
@@ -150,7 +154,8 @@ struct Conversation<'a> {
     requested: Option<Requested>,
     /// The files that the last message of this process listed.
     shown: Option<Listing>,
-    checkpoints: Checkpoints,
+    baseline: Baseline<'a>,
+    housekeeper: Housekeeper<'a>,
     /// Records of the round that go into the journal with the next ones.
     unwritten: Vec<Record>,
     /// The differences that the steps under way make, for the events that tell of them.
@@ -408,13 +413,92 @@ impl Conversation<'_> {
             return Ok(());
         };
         let _alone = self.alone()?;
-        let before = self.checkpoint_before(&taken.reply.steps);
+        let before = self.baseline.before(&self.session, &taken.reply.steps);
         self.begin_round(&taken, before);
         let results = self.execute(&taken, &plan, Begun::default())?;
         let not_begun = CheckProgress::NotBegun;
         let checked = self.check_round(before, &taken.reply.steps, &results, &not_begun)?;
         self.checkpoint_after(before, &taken.reply.steps, &results)?;
         self.conclude(taken, results, checked)
+    }
+
+    /// Takes the checkpoint after the steps of a round.
+    fn checkpoint_after(
+        &mut self,
+        before: Option<Before>,
+        steps: &[Step],
+        results: &[StepResult],
+    ) -> Result<()> {
+        let (session, journal) = (&mut self.session, &mut self.journal);
+        (self.baseline).after(session, journal, before, steps, results)
+    }
+
+    /// Waits until nobody takes a round back, and learns what was undone meanwhile.
+    fn alone(&mut self) -> Result<RoundLock> {
+        let lock = RoundLock::wait(self.agent.store.directory())?;
+        for record in self.journal.news()? {
+            match record {
+                Record::Undone { rounds, .. } => self.undone(&rounds),
+                Record::Redone { rounds, .. } => {
+                    self.baseline.note_reversal();
+                    self.session.history.mark(&rounds, false);
+                }
+                // The chat that goes on has seen another message.
+                Record::HandedOver { .. } => {
+                    self.shown = None;
+                    self.session.chat_tokens = 0;
+                }
+                _ => {}
+            }
+        }
+        Ok(lock)
+    }
+
+    /// Learns that rounds were undone.
+    ///
+    /// If a reply that was cut off comes again as a whole, nothing of what was undone is done.
+    fn undone(&mut self, rounds: &[u32]) {
+        self.session.history.mark(rounds, true);
+        if !rounds.is_empty() {
+            self.baseline.note_reversal();
+        }
+        if let Some(cut) = &mut self.session.last_cut
+            && rounds.contains(&cut.sequence)
+        {
+            cut.done.clear();
+        }
+    }
+
+    /// Takes the first checkpoint, while the person is busy with the message.
+    ///
+    /// Alone, so that a round that another process takes back right now is not told as the person's
+    /// own change.
+    fn prepare_undo(&mut self) -> Result<()> {
+        if !self.baseline.is_prepared() {
+            let _alone = self.alone()?;
+            self.baseline.prepare(&self.session);
+        }
+        Ok(())
+    }
+
+    /// Removes what nobody needs any more of journal and checkpoints.
+    fn tidy(&mut self) {
+        if !self.is_under_way && self.journal.is_long() {
+            let compacted = self.alone().and_then(|_alone| self.journal.compact());
+            self.housekeeper.tell_compacted(compacted);
+        }
+        let Some(due) = self.housekeeper.due() else {
+            return;
+        };
+        let tidied = if due.is_due {
+            self.alone().and_then(|_alone| {
+                let (housekeeper, baseline) = (&mut self.housekeeper, &mut self.baseline);
+                housekeeper.tidy(baseline, &self.session)
+            })
+        } else {
+            Ok(())
+        };
+        self.housekeeper.conclude(due, tidied);
     }
 
     /// Has the journal told of the round, together with its first step.

@@ -213,7 +213,7 @@ impl Conversation<'_> {
         // A look at all files takes less time than most checks.
         let now = match before {
             Some(before) if before.reach == Reach::Whole => Some(before.snapshot),
-            _ => self.checkpoint(),
+            _ => self.baseline.checkpoint(),
         };
         now == last
     }
@@ -310,7 +310,7 @@ impl Conversation<'_> {
             return true;
         }
         let has_run = tried.any(|result| result.command == "RUN_COMMAND");
-        has_run && before.is_none_or(|before| self.checkpoint() != Some(before.snapshot))
+        has_run && before.is_none_or(|before| self.baseline.checkpoint() != Some(before.snapshot))
     }
 
     /// Runs the check, if one is set, and tells whether; the journal knows before and after.
@@ -324,7 +324,7 @@ impl Conversation<'_> {
             sequence,
             command: command.clone(),
         }])?;
-        self.end_glimpses();
+        self.baseline.end_glimpses(&self.session);
         self.has_unsynced_files = true;
         let folder = agent.store.folder(&self.session.session_id);
         let max_bytes = agent.limits.max_output;

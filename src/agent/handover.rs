@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::checkpoints::Checkpoints;
+use super::baseline::Baseline;
 use super::project::Project;
 use super::publish::Requested;
 use super::redact::{Redactor, Told};
+use super::tidy::Housekeeper;
 use super::{Agent, Conversation};
 use crate::checkpoint::{CheckpointStore, DiffLimits, Snapshot};
 use crate::compose::{self, Handover};
@@ -90,21 +91,23 @@ impl Agent {
 
     pub(super) fn conversation(&self, session: Session, journal: Journal) -> Conversation<'_> {
         self.record_events_of(&session.session_id);
+        let syncs_together = self.workspace.sync_covers(self.store.directory());
         Conversation {
             agent: self,
+            baseline: Baseline::new(self, &session.session_id, syncs_together),
+            housekeeper: Housekeeper::new(self),
             redactor: Redactor::of(self, &session.session_id),
             session,
             journal,
             requested: None,
             shown: None,
-            checkpoints: Checkpoints::default(),
             is_under_way: false,
             unwritten: Vec::new(),
             differences: BTreeMap::new(),
             written: BTreeMap::new(),
             left_alone: BTreeSet::new(),
             has_unsynced_files: false,
-            syncs_together: self.workspace.sync_covers(self.store.directory()),
+            syncs_together,
         }
     }
 }
@@ -186,7 +189,7 @@ impl Conversation<'_> {
         if starts.is_empty() {
             return Ok(String::new());
         }
-        let Some(now) = self.checkpoint() else {
+        let Some(now) = self.baseline.checkpoint() else {
             return Ok(String::new());
         };
         let mut store = CheckpointStore::open(&self.agent.store.objects())?;

@@ -37,7 +37,7 @@ impl Conversation<'_> {
         let said = notes.all();
         if said.iter().any(|note| note.source == Source::Undo) {
             self.run_check(CheckedWhen::AfterReversal)?;
-            self.learn_reversal();
+            self.baseline.learn_reversal(&self.session);
         }
         // The message goes first: one that is missing is written, one that is there is not.
         self.withdraw()?;

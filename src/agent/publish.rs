@@ -72,9 +72,9 @@ impl Conversation<'_> {
         self.tell_outbox(&posted, &outbox.text, &outbox.cuts, patience);
         self.tell_memory(compose::estimated_tokens(&outbox.text));
         if outbox.tells_changes {
-            self.forget_by_person();
+            self.baseline.forget_by_person();
         }
-        self.keep_glimpses(&outbox.shown);
+        self.baseline.keep_glimpses(&self.session, &outbox.shown);
         if sequence == 2 {
             agent.store.drop_aside(&id, BEFORE_CHECK);
         }
@@ -92,7 +92,7 @@ impl Conversation<'_> {
         listing: &Listing,
         shown_before: Option<&Listing>,
     ) -> Result<(Outbox, Project)> {
-        self.notice_changes(listing, shown_before);
+        (self.baseline).notice_changes(&self.session, listing, shown_before);
         let is_outdated = self.outdate_check(listing, shown_before);
         let Requested { mut contents, seen } = match self.requested.take() {
             Some(requested) => requested,
@@ -109,7 +109,7 @@ impl Conversation<'_> {
             mut other,
         } = finder.unasked(listing, &mentions, &mut self.redactor);
         let mentions: Vec<RelPath> = mentions.into_iter().map(|mention| mention.path).collect();
-        let mut changed = self.by_person().to_owned();
+        let mut changed = self.baseline.by_person().to_owned();
         let mut project = Project::read(agent, &self.session, listing, &mut self.redactor);
         let mut session = self.session.clone();
         let mut told = Told {
@@ -323,10 +323,15 @@ impl Conversation<'_> {
     ///
     /// What those have in them that are there to keep secrets is known from now on.
     pub(super) fn listing(&mut self) -> Listing {
-        match self.agent.workspace.walk(None) {
+        let workspace = &self.agent.workspace;
+        let walked = match self.baseline.take_walked() {
+            Some(walked) => Ok(walked),
+            None => workspace.walk(None),
+        };
+        match walked {
             Ok(walked) => {
                 self.redactor.learn_credentials(&walked);
-                listing_of(walked, self.agent.workspace.is_repository())
+                listing_of(walked, workspace.is_repository())
             }
             Err(problem) => {
                 let problem = problem.to_string();

@@ -134,7 +134,9 @@ impl<'a> Conversation<'a> {
         if let Some(claimed) = &recovered.claimed
             && let Some(taken) = conversation.same_reply(claimed)?
         {
-            conversation.set_apart(&mut recovered, &taken.reply.steps)?;
+            let sequence = conversation.session.sequence_number;
+            let (baseline, journal) = (&mut conversation.baseline, &mut conversation.journal);
+            baseline.set_apart(&mut recovered, sequence, &taken.reply.steps, journal)?;
         }
         Ok((conversation, recovered))
     }

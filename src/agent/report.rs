@@ -10,8 +10,8 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{Conversation, text_of};
-use crate::checkpoint::{Node, Snapshot, SnapshotChange};
+use super::{Agent, text_of};
+use crate::checkpoint::{CheckpointStore, Node, Snapshot, SnapshotChange};
 use crate::error::Result;
 use crate::protocol::obeyed::{
     OTHER_CONFIGURATION, OTHER_CONFIGURATION_ENDS, TOOL_CONFIGURATION, WORKFLOWS,
@@ -144,68 +144,56 @@ fn has_parent(path: &Path) -> bool {
     path.components().any(|part| part == Component::ParentDir)
 }
 
-impl Conversation<'_> {
-    /// Tells the person what the round left that they should know before they run anything.
-    ///
-    /// `hooks` are those from before the round, where they are known.
-    pub(super) fn report(&mut self, before: Snapshot, after: Snapshot, hooks: Option<Hooks>) {
-        // What cannot be read here cannot be undone either, which says so when it matters.
-        if let Ok(report) = self.reported(before, after, hooks)
-            && report != Report::default()
+/// What the round between two snapshots left that the person should know before they run anything.
+///
+/// `hooks` are those from before the round, where they are known.
+pub(super) fn report(
+    agent: &Agent,
+    store: &mut CheckpointStore,
+    repositories: &[PathBuf],
+    [before, after]: [Snapshot; 2],
+    hooks: Option<Hooks>,
+) -> Result<Option<Event>> {
+    let workspace = agent.workspace.path();
+    let linked_from_home = &agent.manner.authorizer.policy.linked_from_home;
+    let mut report = Report::default();
+    let mut made = BTreeSet::new();
+    for change in store.changes(&before, &after)? {
+        let target = match &change.after {
+            Some(link @ Node::Link { .. }) => store.content(link)?,
+            _ => None,
+        };
+        let target = target.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let target = target.as_deref().map(Path::new);
+        report.add(workspace, linked_from_home, &change, target);
+        let is_directory = change.after.is_some_and(|node| node.is_directory());
+        let directory = if is_directory {
+            Some(change.path.as_path())
+        } else {
+            change.path.parent()
+        };
+        if let Some(directory) = directory
+            && change.before.is_none()
+            && made.len() < MAX_DIRECTORIES
+            && directory != Path::new("")
         {
-            self.agent.tell(report.event());
+            made.insert(directory.to_owned());
         }
     }
-
-    fn reported(
-        &mut self,
-        before: Snapshot,
-        after: Snapshot,
-        hooks: Option<Hooks>,
-    ) -> Result<Report> {
-        let workspace = self.agent.workspace.path();
-        let repositories = self.checkpoints.repositories.clone();
-        let linked_from_home = self.agent.manner.authorizer.policy.linked_from_home.clone();
-        let store = self.store()?;
-        let mut report = Report::default();
-        let mut made = BTreeSet::new();
-        for change in store.changes(&before, &after)? {
-            let target = match &change.after {
-                Some(link @ Node::Link { .. }) => store.content(link)?,
-                _ => None,
-            };
-            let target = target.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-            let target = target.as_deref().map(Path::new);
-            report.add(workspace, &linked_from_home, &change, target);
-            let is_directory = change.after.is_some_and(|node| node.is_directory());
-            let directory = if is_directory {
-                Some(change.path.as_path())
-            } else {
-                change.path.parent()
-            };
-            if let Some(directory) = directory
-                && change.before.is_none()
-                && made.len() < MAX_DIRECTORIES
-                && directory != Path::new("")
-            {
-                made.insert(directory.to_owned());
-            }
-        }
-        let mut found: Hooks = made
-            .iter()
-            .flat_map(|directory| hooks_in(&workspace.join(directory)))
-            .collect();
-        if let Some(known) = hooks {
-            let own = hooks_of(workspace, &repositories).into_iter();
-            found.extend(own.filter(|(path, mark)| known.get(path) != Some(mark)));
-        }
-        let names = found.into_keys().map(|path| {
-            let path = path.strip_prefix(workspace).unwrap_or(&path);
-            text_of(path)
-        });
-        report.hooks.extend(names);
-        Ok(report)
+    let mut found: Hooks = made
+        .iter()
+        .flat_map(|directory| hooks_in(&workspace.join(directory)))
+        .collect();
+    if let Some(known) = hooks {
+        let own = hooks_of(workspace, repositories).into_iter();
+        found.extend(own.filter(|(path, mark)| known.get(path) != Some(mark)));
     }
+    let names = found.into_keys().map(|path| {
+        let path = path.strip_prefix(workspace).unwrap_or(&path);
+        text_of(path)
+    });
+    report.hooks.extend(names);
+    Ok((report != Report::default()).then(|| report.event()))
 }
 
 #[cfg(test)]

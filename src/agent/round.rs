@@ -157,7 +157,7 @@ impl<'a> Conversation<'a> {
     ///
     /// One sync does both where files and journal lie on the same file system.
     pub(super) fn record(&mut self, records: &[Record]) -> Result<()> {
-        if !self.has_unsynced_files {
+        if !self.has_unsynced_files && !self.baseline.is_unsynced {
             return self.journal.append(records, Sync::Now);
         }
         self.journal.append(records, Sync::Later)?;
@@ -171,6 +171,7 @@ impl<'a> Conversation<'a> {
             self.journal.sync()?;
         }
         self.has_unsynced_files = false;
+        self.baseline.is_unsynced = false;
         Ok(())
     }
 
@@ -211,7 +212,7 @@ impl<'a> Conversation<'a> {
         mut results: Vec<StepResult>,
         checked: Checked,
     ) -> Result<()> {
-        let changed = self.take_changed();
+        let changed = self.baseline.take_changed();
         let proposes = taken.reply.steps.iter().any(|step| self.is_proposal(step));
         let done = settle_done(&taken.reply, &mut results, proposes);
         let done = self.done_by_check(done, &mut results);
@@ -420,7 +421,7 @@ impl StepJournal for Conversation<'_> {
 
     fn changed(&mut self, staged: &[StagedStep], failed: &[usize]) {
         for place in failed {
-            self.note_others(&staged[*place]);
+            self.baseline.note_others(&staged[*place]);
         }
         self.note_written(staged);
         self.has_unsynced_files |= staged.iter().any(|step| !step.changes.is_empty());

@@ -6,10 +6,10 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::agent::Conversation;
+use super::Baseline;
 use crate::checkpoint::{Before, Node, Reach, Reason, Snapshot};
 use crate::protocol::{RelPath, StagedChange, StagedStep, Status, Step, StepResult};
-use crate::session::{Record, Sync};
+use crate::session::{Journal, Record, Sync};
 use crate::workspace::survey::FileStat;
 
 /// The files that the steps change by themselves.
@@ -32,7 +32,7 @@ pub(super) fn written_by(steps: &[Step], results: &[StepResult]) -> Vec<RelPath>
     paths.into_iter().cloned().collect()
 }
 
-impl Conversation<'_> {
+impl Baseline<'_> {
     /// Remembers the files that a step was to change and did not.
     pub(in crate::agent) fn note_others(&mut self, step: &StagedStep) {
         let changed = &step.result.outcome.changed;
@@ -40,7 +40,7 @@ impl Conversation<'_> {
         let paths = effects.map(|(path, ..)| path);
         let paths = paths.filter(|path| !changed.contains(path));
         let paths = paths.map(|path| PathBuf::from(path.as_str()));
-        self.checkpoints.of_others.extend(paths);
+        self.of_others.extend(paths);
     }
 
     /// The checkpoint before a round that looked at everything, with the files passed over that are
@@ -52,8 +52,10 @@ impl Conversation<'_> {
         before: Before,
         after: Snapshot,
         covered: Option<&CoveredBefore>,
+        sequence: u32,
+        journal: &mut Journal,
     ) -> Before {
-        let others = std::mem::take(&mut self.checkpoints.of_others);
+        let others = std::mem::take(&mut self.of_others);
         if before.reach == Reach::Named || (others.is_empty() && covered.is_none()) {
             return before;
         }
@@ -76,10 +78,10 @@ impl Conversation<'_> {
         }
         let without = before.apart(snapshot);
         let record = Record::Before {
-            sequence: self.session.sequence_number,
+            sequence,
             before: without,
         };
-        if self.journal.append(&[record], Sync::Later).is_err() {
+        if journal.append(&[record], Sync::Later).is_err() {
             return before;
         }
         let mut moved_in = found;

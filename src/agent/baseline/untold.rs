@@ -1,6 +1,6 @@
 //! What the person changed and no message has told yet, as a diff; on the disk until one has.
 
-use crate::agent::Conversation;
+use super::Baseline;
 
 /// Where it is kept, beside the session.
 const UNTOLD: &str = "untold.json";
@@ -11,13 +11,11 @@ const MAX_BYTES: usize = 256 * 1024;
 /// What stands for the rest.
 const MORE: &str = "[TRUNCATED: later changes are not shown]\n";
 
-impl Conversation<'_> {
+impl Baseline<'_> {
     /// What the person changed, and the model does not know yet.
     pub(in crate::agent) fn by_person(&mut self) -> &str {
-        let agent = self.agent;
-        let id = &self.session.session_id;
-        (self.checkpoints.by_person)
-            .get_or_insert_with(|| agent.store.aside(id, UNTOLD).unwrap_or_default())
+        let (agent, id) = (self.agent, &self.id);
+        (self.by_person).get_or_insert_with(|| agent.store.aside(id, UNTOLD).unwrap_or_default())
     }
 
     /// Adds to it.
@@ -32,13 +30,13 @@ impl Conversation<'_> {
             all.push_str(MORE);
         }
         // Without it, a message that is made after a kill does not tell it.
-        let _ = (self.agent.store).put_aside(&self.session.session_id, UNTOLD, &all);
-        self.checkpoints.by_person = Some(all);
+        let _ = (self.agent.store).put_aside(&self.id, UNTOLD, &all);
+        self.by_person = Some(all);
     }
 
     /// A message has told it.
     pub(in crate::agent) fn forget_by_person(&mut self) {
-        self.checkpoints.by_person = Some(String::new());
-        (self.agent.store).drop_aside(&self.session.session_id, UNTOLD);
+        self.by_person = Some(String::new());
+        (self.agent.store).drop_aside(&self.id, UNTOLD);
     }
 }

@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::agent::Conversation;
+use super::Baseline;
 use crate::approve;
 use crate::compose::{Listed, Listing};
 use crate::execute;
 use crate::protocol::{RelPath, ShownLines};
+use crate::session::Session;
 
 /// Where they are kept, beside the session.
 const GLIMPSES: &str = "glimpses.json";
@@ -34,10 +35,10 @@ enum Glimpse {
 /// The texts of files as they were last shown.
 pub(super) type Glimpses = BTreeMap<RelPath, String>;
 
-impl Conversation<'_> {
+impl Baseline<'_> {
     /// Keeps the texts of the files that a message shows, as long as no checkpoint knows them.
-    pub(in crate::agent) fn keep_glimpses(&mut self, shown: &[ShownLines]) {
-        if shown.is_empty() || self.known().is_some() {
+    pub(in crate::agent) fn keep_glimpses(&mut self, session: &Session, shown: &[ShownLines]) {
+        if shown.is_empty() || self.known(session).is_some() {
             return;
         }
         let mut kept = self.glimpses();
@@ -72,13 +73,14 @@ impl Conversation<'_> {
     }
 
     /// Compares them for the last time, before anybody else than the person can change a file.
-    pub(in crate::agent) fn end_glimpses(&mut self) {
-        if self.known().is_none() {
+    pub(in crate::agent) fn end_glimpses(&mut self, session: &Session) {
+        self.forget_walked();
+        if self.known(session).is_none() {
             self.compare(|_| true);
         }
         if !self.glimpses().is_empty() {
-            self.checkpoints.glimpses = Some(Glimpses::new());
-            (self.agent.store).drop_aside(&self.session.session_id, GLIMPSES);
+            self.glimpses = Some(Glimpses::new());
+            (self.agent.store).drop_aside(&self.id, GLIMPSES);
         }
     }
 
@@ -120,18 +122,17 @@ impl Conversation<'_> {
     }
 
     fn glimpses(&mut self) -> Glimpses {
-        let agent = self.agent;
-        let id = &self.session.session_id;
-        let kept = &mut self.checkpoints.glimpses;
+        let (agent, id) = (self.agent, &self.id);
+        let kept = &mut self.glimpses;
         kept.get_or_insert_with(|| agent.store.aside(id, GLIMPSES).unwrap_or_default())
             .clone()
     }
 
     fn put_glimpses(&mut self, kept: Glimpses) {
-        if self.checkpoints.glimpses.as_ref() != Some(&kept) {
+        if self.glimpses.as_ref() != Some(&kept) {
             // Without them, only the names of changed files are told.
-            let _ = (self.agent.store).put_aside(&self.session.session_id, GLIMPSES, &kept);
-            self.checkpoints.glimpses = Some(kept);
+            let _ = (self.agent.store).put_aside(&self.id, GLIMPSES, &kept);
+            self.glimpses = Some(kept);
         }
     }
 }

@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::Conversation;
+use super::Baseline;
 use crate::checkpoint::Snapshot;
 use crate::compose::Listing;
 use crate::protocol::RelPath;
@@ -29,28 +29,28 @@ struct Known {
 }
 
 /// The files as a session last looked at them, where that is more than its rounds tell.
-pub(super) fn kept_known(store: &Store, session: &Session) -> Option<Snapshot> {
+pub(in crate::agent) fn kept_known(store: &Store, session: &Session) -> Option<Snapshot> {
     let known: Option<Known> = store.aside(&session.session_id, KNOWN);
     known.map(|known| known.snapshot)
 }
 
-impl Conversation<'_> {
+impl Baseline<'_> {
     /// The files as they were last looked at.
-    pub(super) fn known(&mut self) -> Option<Snapshot> {
-        if self.checkpoints.known.is_none() {
-            self.checkpoints.known = self.kept_known();
+    pub(in crate::agent) fn known(&mut self, session: &Session) -> Option<Snapshot> {
+        if self.known.is_none() {
+            self.known = self.kept_known(session);
         }
-        self.checkpoints.known
+        self.known
     }
 
     /// What an earlier process knew; what it did not come to keep is known from its last round.
-    fn kept_known(&mut self) -> Option<Snapshot> {
-        let last = self.session.checkpoints.back().copied();
-        let kept: Option<Known> = self.agent.store.aside(&self.session.session_id, KNOWN);
+    fn kept_known(&mut self, session: &Session) -> Option<Snapshot> {
+        let last = session.checkpoints.back().copied();
+        let kept: Option<Known> = self.agent.store.aside(&self.id, KNOWN);
         let kept = kept.filter(|kept| kept.round == last.map_or(0, |last| last.round));
         if kept.is_none() {
-            let mut rounds = self.session.history.rounds.iter();
-            self.checkpoints.is_reversed |= rounds
+            let mut rounds = session.history.rounds.iter();
+            self.is_reversed |= rounds
                 .any(|round| last.is_some_and(|last| last.round == round.round) && round.is_undone);
         }
         kept.map(|kept| kept.snapshot)
@@ -58,10 +58,10 @@ impl Conversation<'_> {
     }
 
     /// Takes what differs now for the person's work.
-    pub(super) fn learn(&mut self, now: Snapshot) {
-        if let Some(known) = self.known()
+    pub(super) fn learn(&mut self, session: &Session, now: Snapshot) {
+        if let Some(known) = self.known(session)
             && known != now
-            && !self.checkpoints.is_reversed
+            && !self.is_reversed
         {
             let agent = self.agent;
             let diff = self
@@ -69,50 +69,54 @@ impl Conversation<'_> {
                 .map(|store| agent.difference(store, &[known], &now));
             self.add_by_person(&diff.unwrap_or_default());
         }
-        self.checkpoints.known = Some(now);
+        self.known = Some(now);
     }
 
     /// Knows the files as they are after the person took rounds back or put them again: that is told
     /// by a note.
-    pub(in crate::agent) fn learn_reversal(&mut self) {
-        self.checkpoints.is_reversed = true;
-        self.end_glimpses();
+    pub(in crate::agent) fn learn_reversal(&mut self, session: &Session) {
+        self.is_reversed = true;
+        self.end_glimpses(session);
         if let Some(now) = self.checkpoint() {
-            self.learn(now);
+            self.learn(session, now);
         }
-        self.checkpoints.is_reversed = false;
-        self.keep_known();
+        self.is_reversed = false;
+        self.keep_known(session);
     }
 
     /// Learns what became of the files that are listed in another way than in the message before.
-    pub(in crate::agent) fn notice_changes(&mut self, now: &Listing, before: Option<&Listing>) {
-        let is_known = std::mem::take(&mut self.checkpoints.is_fresh);
-        if self.known().is_none() {
+    pub(in crate::agent) fn notice_changes(
+        &mut self,
+        session: &Session,
+        now: &Listing,
+        before: Option<&Listing>,
+    ) {
+        let is_known = std::mem::take(&mut self.is_fresh);
+        if self.known(session).is_none() {
             self.compare_glimpses(now, before);
         }
-        if let (false, Some(before), Some(known)) = (is_known, before, self.known()) {
+        if let (false, Some(before), Some(known)) = (is_known, before, self.known(session)) {
             let paths: Vec<RelPath> = now.different_from(before).cloned().collect();
             if !paths.is_empty()
                 && paths.len() <= MAX_FILES
                 && let Some(now) = self.checkpoint_part(known, &paths)
             {
-                self.learn(now);
+                self.learn(session, now);
             }
         }
-        self.checkpoints.is_reversed = false;
-        self.keep_known();
+        self.is_reversed = false;
+        self.keep_known(session);
     }
 
     /// Keeps what is known for a later process, where that is more than its rounds tell.
-    fn keep_known(&self) {
-        let last = self.session.checkpoints.back();
+    fn keep_known(&self, session: &Session) {
+        let last = session.checkpoints.back();
         let round = last.map_or(0, |last| last.round);
-        if let Some(snapshot) = self.checkpoints.known
+        if let Some(snapshot) = self.known
             && last.is_none_or(|last| last.after != snapshot)
         {
-            let (store, id) = (&self.agent.store, &self.session.session_id);
             // Without it, changes are told later, or twice.
-            let _ = store.put_aside(id, KNOWN, &Known { round, snapshot });
+            let _ = (self.agent.store).put_aside(&self.id, KNOWN, &Known { round, snapshot });
         }
     }
 }

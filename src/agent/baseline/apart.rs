@@ -10,13 +10,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::NAMED;
 use super::named::named_by;
-use crate::agent::{Conversation, text_of};
+use super::{Baseline, NAMED};
+use crate::agent::text_of;
 use crate::checkpoint::{Before, Node, PassedOver, Reach, Reason, Snapshot};
 use crate::error::Result;
 use crate::protocol::{Bounded, Event, Recovery, RelPath, Step};
-use crate::session::{Printed, Record, Recovered, Sync};
+use crate::session::{Journal, Printed, Record, Recovered, Sync};
 use crate::workspace::survey::FileStat;
 
 /// What is known of a round that was under way.
@@ -29,16 +29,19 @@ struct Clear<'a> {
     directories: BTreeSet<&'a Path>,
 }
 
-impl Conversation<'_> {
+impl Baseline<'_> {
     /// Sets apart what was changed since the round under way showed its last sign of life.
     ///
     /// If nobody can tell what that is, the round has no checkpoint before it.
     pub(in crate::agent) fn set_apart(
         &mut self,
         recovered: &mut Recovered,
+        sequence: u32,
         steps: &[Step],
+        journal: &mut Journal,
     ) -> Result<()> {
-        let (Some(before), Some(alive_at)) = (recovered.before, self.last_sign(recovered)) else {
+        let last_sign = self.last_sign(recovered, sequence);
+        let (Some(before), Some(alive_at)) = (recovered.before, last_sign) else {
             return Ok(());
         };
         let named = named_by(steps);
@@ -48,9 +51,8 @@ impl Conversation<'_> {
             Some((snapshot, unclear)) if !unclear.is_empty() => {
                 self.tell_unclear(&unclear);
                 let before = before.apart(snapshot);
-                let sequence = self.session.sequence_number;
                 let record = Record::Before { sequence, before };
-                self.journal.append(&[record], Sync::Now)?;
+                journal.append(&[record], Sync::Now)?;
                 Some(before)
             }
             Some(_) => Some(before),
@@ -68,7 +70,10 @@ impl Conversation<'_> {
         let agent = self.agent;
         let now = match before.reach {
             Reach::Named => self.checkpoint_part(before.snapshot, &named_by(steps)),
-            Reach::Whole => self.checkpoint_all(steps),
+            Reach::Whole => {
+                let whole = self.checkpoint()?;
+                Some(self.with_named(whole, steps))
+            }
         }?;
         let why_apart = |path: &Path, node: &Node, stat: &FileStat| {
             (!clear.has(path, node, stat)).then_some(Reason::Meanwhile)
@@ -79,9 +84,9 @@ impl Conversation<'_> {
     }
 
     /// When the process that was killed last wrote into the journal, or was attending to a command.
-    fn last_sign(&self, recovered: &Recovered) -> Option<i64> {
-        let folder = self.agent.store.folder(&self.session.session_id);
-        let printed = Printed::last_known_to_run(&folder, self.session.sequence_number);
+    fn last_sign(&self, recovered: &Recovered, sequence: u32) -> Option<i64> {
+        let folder = self.agent.store.folder(&self.id);
+        let printed = Printed::last_known_to_run(&folder, sequence);
         let last = printed.max(recovered.written_at)?;
         let since = last.duration_since(SystemTime::UNIX_EPOCH).ok()?;
         i64::try_from(since.as_nanos()).ok()

@@ -1,0 +1,391 @@
+//! The files as they were: before and after each round, so that it can be undone, and as the model
+//! last heard of them, so that it can be told what the person changed.
+//!
+//! A round whose steps only read costs none. One that only changes files which it names looks at
+//! these alone, before and after; one that runs programs looks at everything, and at what the steps
+//! name though it is ignored. A checkpoint that
+//! cannot be taken is told to the person and never stops a round: it only means that this one cannot
+//! be undone.
+
+mod apart;
+mod glimpses;
+mod known;
+mod named;
+mod untold;
+
+use std::collections::BTreeSet;
+use std::error::Error as _;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use self::glimpses::Glimpses;
+pub(super) use self::known::kept_known;
+use self::named::{CoveredBefore, named_by, written_by};
+use super::report::{Hooks, hooks_of, report};
+use super::steps::runs;
+use super::{Agent, text_of};
+use crate::checkpoint::{
+    Before, ChangeKind, CheckpointStore, PassedOver, Reach, Reason, Snapshot, TakenSnapshot,
+    is_ignore_file,
+};
+use crate::error::Result;
+use crate::protocol::generated::{GeneratedDirectories, is_generated, is_ignored_output};
+use crate::protocol::{
+    Bounded, Event, RelPath, SessionId, Status, Step, StepResult, UncoveredFile,
+};
+use crate::session::{Checkpoint, Journal, REMEMBERED_FILES, Record, Session, Sync, now};
+use crate::workspace::walk::Walked;
+
+/// For how long a message can list the files as the checkpoint after the round saw them.
+const FRESH: Duration = Duration::from_secs(2);
+/// How many files are named that checkpoints pass over.
+const NAMED: usize = 50;
+/// What is known of the files of a session at work.
+#[derive(Debug)]
+pub(super) struct Baseline<'a> {
+    agent: &'a Agent,
+    id: SessionId,
+    store: Option<CheckpointStore>,
+    /// True if a sync of the workspace covers the store too.
+    syncs_together: bool,
+    /// True if something was written that no sync has brought onto the disk yet.
+    pub(super) is_unsynced: bool,
+    is_prepared: bool,
+    /// The hooks of the repositories before the round that is under way.
+    hooks: Option<Hooks>,
+    /// Where repositories lie, as everything was last looked at.
+    repositories: Vec<PathBuf>,
+    /// The files that were said to be passed over.
+    told: BTreeSet<PathBuf>,
+    /// The files that the round under way changed, as far as they can be named.
+    changed: Vec<RelPath>,
+    /// What was covered when everything was last looked at.
+    covered: Option<CoveredBefore>,
+    /// What was covered before the round under way, if everything was looked at.
+    covered_before: Option<CoveredBefore>,
+    /// The files that a step of it was to change and did not, mostly because somebody else had.
+    of_others: BTreeSet<PathBuf>,
+    /// The files as they were last looked at; `None` before that was asked for.
+    known: Option<Snapshot>,
+    /// True if everything was looked at just now.
+    is_fresh: bool,
+    /// The files as the checkpoint after the round listed them, and when that was.
+    walked: Option<(Instant, Walked)>,
+    /// True if the person took rounds back, or put them again, since the last message.
+    is_reversed: bool,
+    /// What the person changed, and no message has told yet, as a diff; `None` before that was asked
+    /// for.
+    by_person: Option<String>,
+    /// What messages showed of files, as long as nothing else is known of them; likewise.
+    glimpses: Option<Glimpses>,
+}
+
+/// Whether a step can make the workspace another.
+fn may_change(step: &Step) -> bool {
+    step.command.changes_files() || runs(step)
+}
+
+impl<'a> Baseline<'a> {
+    /// `syncs_together` is true if a sync of the workspace covers the sessions too.
+    pub(super) fn new(agent: &'a Agent, id: &SessionId, syncs_together: bool) -> Self {
+        Self {
+            agent,
+            id: id.clone(),
+            store: None,
+            syncs_together,
+            is_unsynced: false,
+            is_prepared: false,
+            hooks: None,
+            repositories: Vec::new(),
+            told: BTreeSet::new(),
+            changed: Vec::new(),
+            covered: None,
+            covered_before: None,
+            of_others: BTreeSet::new(),
+            known: None,
+            is_fresh: false,
+            walked: None,
+            is_reversed: false,
+            by_person: None,
+            glimpses: None,
+        }
+    }
+
+    /// Learns that the person took rounds back, or put them again: a note tells that to the model.
+    pub(super) fn note_reversal(&mut self) {
+        self.is_reversed = true;
+    }
+
+    /// The files that changed between the checkpoints of this round, for the session to remember.
+    pub(super) fn take_changed(&mut self) -> Vec<RelPath> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Returns true if the first checkpoint was taken.
+    pub(super) fn is_prepared(&self) -> bool {
+        self.is_prepared
+    }
+
+    /// Takes the first checkpoint: it reads every file, and those of the rounds read only what
+    /// changed.
+    pub(super) fn prepare(&mut self, session: &Session) {
+        self.is_prepared = true;
+        self.end_glimpses(session);
+        if let Some(now) = self.checkpoint() {
+            self.learn(session, now);
+        }
+    }
+
+    /// The checkpoint before the steps of a reply, if they can change something.
+    pub(super) fn before(&mut self, session: &Session, steps: &[Step]) -> Option<Before> {
+        if !steps.iter().any(may_change) {
+            return None;
+        }
+        self.end_glimpses(session);
+        let before = self.look_before(session, steps)?;
+        let covered = self.covered.take();
+        self.covered_before = covered.filter(|_| before.reach == Reach::Whole);
+        let workspace = self.agent.workspace.path();
+        self.hooks = Some(hooks_of(workspace, &self.repositories));
+        self.learn(session, before.snapshot);
+        Some(before)
+    }
+
+    fn look_before(&mut self, session: &Session, steps: &[Step]) -> Option<Before> {
+        if self.changes_only_what_it_names(steps)
+            && let Some(known) = self.known(session)
+            && let Some(snapshot) = self.checkpoint_part(known, &named_by(steps))
+        {
+            let reach = Reach::Named;
+            return Some(Before {
+                snapshot,
+                reach,
+                original: None,
+            });
+        }
+        let whole = self.checkpoint()?;
+        let snapshot = self.with_named(whole, steps);
+        let reach = Reach::Whole;
+        Some(Before {
+            snapshot,
+            reach,
+            original: None,
+        })
+    }
+
+    fn look_after(
+        &mut self,
+        before: Before,
+        steps: &[Step],
+        results: &[StepResult],
+    ) -> Option<Snapshot> {
+        let is_named = before.reach == Reach::Named;
+        if (is_named || self.changes_only_what_it_names(steps))
+            && let Some(after) = self.checkpoint_part(before.snapshot, &written_by(steps, results))
+        {
+            return Some(after);
+        }
+        if is_named {
+            // A whole one would take for the round's what others did.
+            self.agent.tell(Event::NoCheckpoint { cause: None });
+            return None;
+        }
+        let whole = self.checkpoint_listed()?;
+        self.is_fresh = true;
+        Some(self.with_named(whole, steps))
+    }
+
+    /// Forgets how the files were listed: somebody is about to change them.
+    pub(super) fn forget_walked(&mut self) {
+        self.walked = None;
+    }
+
+    /// The files as the checkpoint after the round listed them, unless that was too long ago.
+    pub(super) fn take_walked(&mut self) -> Option<Walked> {
+        let (at, walked) = self.walked.take()?;
+        (at.elapsed() < FRESH).then_some(walked)
+    }
+
+    /// Adds what the steps name though it is ignored to a checkpoint of everything else.
+    fn with_named(&mut self, whole: Snapshot, steps: &[Step]) -> Snapshot {
+        let mut named = named_by(steps);
+        // These were looked at, and decide nothing more.
+        named.retain(|path| !is_ignore_file(path));
+        if named.is_empty() {
+            return whole;
+        }
+        self.checkpoint_part(whole, &named).unwrap_or(whole)
+    }
+
+    /// Whether nothing but the files that the steps name can change in a round.
+    fn changes_only_what_it_names(&self, steps: &[Step]) -> bool {
+        self.agent.manner.check.is_none() && !steps.iter().any(runs)
+    }
+
+    /// The checkpoint after them, if something was tried.
+    ///
+    /// A round that has none, before or after, is known to the journal: undo must not pass over it
+    /// in silence.
+    pub(super) fn after(
+        &mut self,
+        session: &mut Session,
+        journal: &mut Journal,
+        before: Option<Before>,
+        steps: &[Step],
+        results: &[StepResult],
+    ) -> Result<()> {
+        let was_tried = |(step, result): (&Step, &StepResult)| {
+            may_change(step) && matches!(result.outcome.status, Status::Ok | Status::Failed)
+        };
+        if !steps.iter().zip(results).any(was_tried) {
+            return Ok(());
+        }
+        let round = session.sequence_number;
+        let covered = self.covered_before.take();
+        let around = before.and_then(|before| {
+            let after = self.look_after(before, steps, results)?;
+            let before = self.leave_others(before, after, covered.as_ref(), round, journal);
+            Some((before, after))
+        });
+        let Some((covering, after)) = around else {
+            let record = Record::Uncovered { sequence: round };
+            return journal.append(&[record], Sync::Later);
+        };
+        self.known = Some(after);
+        let record = Record::After {
+            sequence: round,
+            snapshot: after,
+        };
+        journal.append(&[record], Sync::Later)?;
+        let hooks = self.hooks.take();
+        let before = covering.snapshot;
+        // What cannot be read here cannot be undone either, which says so when it matters.
+        let (agent, repositories) = (self.agent, self.repositories.clone());
+        if let Ok(store) = self.store()
+            && let Ok(Some(event)) = report(agent, store, &repositories, [before, after], hooks)
+        {
+            agent.tell(event);
+        }
+        if before != after {
+            self.changed = self.changed_between(&before, &after);
+            session.remember_checkpoint(Checkpoint {
+                round,
+                before,
+                after,
+                original: covering.original,
+            });
+        }
+        Ok(())
+    }
+
+    /// What a round changed, whoever did; as many files as a session remembers.
+    fn changed_between(&mut self, before: &Snapshot, after: &Snapshot) -> Vec<RelPath> {
+        let changes = self
+            .store()
+            .and_then(|store| store.changes(before, after))
+            .unwrap_or_default();
+        let mut paths: Vec<RelPath> = (changes.iter())
+            .filter(|change| change.kind != ChangeKind::NotCovered(Reason::Meanwhile))
+            .filter_map(|change| RelPath::parse(change.path.to_str()?).ok())
+            .filter(|path| !is_generated(path))
+            .collect();
+        let may_be_output = |path: &RelPath| path.components().any(is_ignored_output);
+        let is_unclear = paths.iter().any(may_be_output);
+        if is_unclear && self.walked.is_none() {
+            let walked = self.agent.workspace.walk(None).ok();
+            self.walked = walked.map(|walked| (Instant::now(), walked));
+        }
+        if let (true, Some((_, walked))) = (is_unclear, &self.walked) {
+            let listed = walked.files.iter().map(|file| file.path.as_str());
+            let generated = GeneratedDirectories::among(listed);
+            paths.retain(|path| generated.containing_output(path.as_str()).is_none());
+        }
+        paths.truncate(REMEMBERED_FILES);
+        paths
+    }
+
+    /// A checkpoint of everything that is not ignored.
+    pub(super) fn checkpoint(&mut self) -> Option<Snapshot> {
+        let agent = self.agent;
+        let take = |store: &mut CheckpointStore| store.take(&agent.workspace, &agent.covered);
+        self.take_whole(|store| Ok((take(store)?, None)))
+    }
+
+    /// A checkpoint of everything that is not ignored. The same walk lists the files, for what the
+    /// round changed and for its message.
+    fn checkpoint_listed(&mut self) -> Option<Snapshot> {
+        let agent = self.agent;
+        self.take_whole(|store| {
+            let (taken, walked) = store.take_listed(&agent.workspace, &agent.covered)?;
+            Ok((taken, Some(walked)))
+        })
+    }
+
+    fn take_whole(
+        &mut self,
+        take: impl FnOnce(&mut CheckpointStore) -> Result<(TakenSnapshot, Option<Walked>)>,
+    ) -> Option<Snapshot> {
+        let at = now().as_nanosecond();
+        self.is_unsynced = true;
+        match self.store().and_then(take) {
+            Ok((taken, walked)) => {
+                self.tell_passed_over(&taken.passed_over);
+                self.covered = Some(CoveredBefore {
+                    inodes: taken.inodes,
+                    at: i64::try_from(at).unwrap_or_default(),
+                });
+                self.repositories = taken.repositories;
+                self.walked = walked.map(|walked| (Instant::now(), walked));
+                Some(taken.snapshot)
+            }
+            Err(error) => {
+                let cause = error.source().map(|cause| format!(": {cause}"));
+                let cause = Some(format!("{error}{}", cause.unwrap_or_default()));
+                self.agent.tell(Event::NoCheckpoint { cause });
+                None
+            }
+        }
+    }
+
+    /// A checkpoint that looks only at these files; nothing if they are not enough.
+    fn checkpoint_part(&mut self, earlier: Snapshot, paths: &[RelPath]) -> Option<Snapshot> {
+        let agent = self.agent;
+        self.is_unsynced = true;
+        let store = self.store().ok()?;
+        let taken = store.take_part(&agent.workspace, &agent.covered, earlier, paths);
+        let taken = taken.ok().flatten()?;
+        self.tell_passed_over(&taken.passed_over);
+        Some(taken.snapshot)
+    }
+
+    pub(super) fn store(&mut self) -> Result<&mut CheckpointStore> {
+        let store = if let Some(store) = self.store.take() {
+            store
+        } else {
+            let mut store = CheckpointStore::open(&self.agent.store.objects())?;
+            if self.syncs_together {
+                store.sync_later();
+            }
+            store
+        };
+        Ok(self.store.insert(store))
+    }
+
+    /// Says once which files undo does not cover.
+    fn tell_passed_over(&mut self, passed_over: &[PassedOver]) {
+        let told = &mut self.told;
+        let new: Vec<&PassedOver> = passed_over
+            .iter()
+            .filter(|one| told.insert(one.path.clone()))
+            .collect();
+        if new.is_empty() {
+            return;
+        }
+        let files = new.iter().map(|one| UncoveredFile {
+            path: text_of(&one.path),
+            reason: one.reason.words().to_string(),
+        });
+        let files = Bounded::new(NAMED, files);
+        self.agent.tell(Event::NotCovered { files });
+    }
+}
