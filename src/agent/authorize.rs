@@ -317,7 +317,7 @@ fn differences(asking: &Asking<'_>, steps: &[Step]) -> Result<BTreeMap<u32, Stri
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -328,7 +328,14 @@ mod tests {
 
     /// Plans the commands of a reply in an empty workspace, with nobody to ask.
     fn plan_in(directory: &Path, authorizer: &Authorizer, commands: Vec<Command>) -> Plan {
-        let steps: Vec<Step> = numbered(commands);
+        plan_steps(directory, authorizer, &numbered(commands))
+    }
+
+    pub(in crate::agent) fn plan_steps(
+        directory: &Path,
+        authorizer: &Authorizer,
+        steps: &[Step],
+    ) -> Plan {
         let workspace = Workspace::open(directory).unwrap();
         let asking = Asking {
             workspace: &workspace,
@@ -343,10 +350,10 @@ mod tests {
             round: 1,
             reveal: &|step| Ok(Cow::Borrowed(step)),
         };
-        authorizer.plan(&asking, &steps, 0).unwrap().unwrap()
+        authorizer.plan(&asking, steps, 0).unwrap().unwrap()
     }
 
-    fn numbered(commands: Vec<Command>) -> Vec<Step> {
+    pub(in crate::agent) fn numbered(commands: Vec<Command>) -> Vec<Step> {
         (1..)
             .zip(commands)
             .map(|(number, command)| Step {
@@ -357,7 +364,7 @@ mod tests {
             .collect()
     }
 
-    fn authorizer(policy: Policy) -> Authorizer {
+    pub(in crate::agent) fn authorizer(policy: Policy) -> Authorizer {
         Authorizer {
             commands: Commands::Run,
             policy,
@@ -371,7 +378,7 @@ mod tests {
         }
     }
 
-    fn run(script: &str) -> Command {
+    pub(in crate::agent) fn run(script: &str) -> Command {
         Command::RunCommand {
             script: script.to_owned(),
             timeout: None,

@@ -489,3 +489,272 @@ fn changes_files(command: &str) -> bool {
         "CREATE_FILE" | "EDIT_FILE" | "INSERT_TEXT" | "APPLY_PATCH" | "DELETE_FILE" | "MOVE_FILE"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::agent::apply::Rehearsal;
+    use crate::agent::authorize::tests::{authorizer, numbered, plan_steps, run};
+    use crate::approve::tests::Absent;
+    use crate::policy::{Approval, CommandConfinement, Policy};
+    use crate::protocol::{Event, RelPath};
+
+    /// Collects what it is told, and looks at a file whenever steps begin.
+    #[derive(Debug)]
+    struct MemoryJournal<'a> {
+        watched: &'a Path,
+        /// The steps that began, how many changes were prepared for them, and if the watched file
+        /// was there by then.
+        started: Vec<(Vec<u32>, usize, bool)>,
+        finished: Vec<u32>,
+        announced: Vec<u32>,
+        failed: usize,
+    }
+
+    impl StepJournal for MemoryJournal<'_> {
+        fn started(&mut self, steps: &[u32], prepared: Option<StagedBatch>) -> Result<()> {
+            let changes = prepared.iter().flat_map(|batch| &batch.steps);
+            let changes = changes.map(|step| step.changes.len()).sum();
+            let is_there = self.watched.exists();
+            self.started.push((steps.to_vec(), changes, is_there));
+            Ok(())
+        }
+
+        fn finished(&mut self, results: &[StepResult]) -> Result<()> {
+            self.finished
+                .extend(results.iter().map(|result| result.number));
+            Ok(())
+        }
+
+        fn changed(&mut self, _: &[StagedStep], failed: &[usize]) {
+            self.failed += failed.len();
+        }
+
+        fn announce(&mut self, step: &Step) {
+            self.announced.push(step.number);
+        }
+
+        fn reveal<'s>(&self, step: &'s Step) -> Result<Cow<'s, Step>, Outcome> {
+            Ok(Cow::Borrowed(step))
+        }
+
+        fn attend(&mut self, _: &Step) -> Option<Printed> {
+            None
+        }
+
+        fn questions(&mut self) -> Result<Pending> {
+            Ok(Pending::of(Path::new("")))
+        }
+
+        fn granted(&self) -> Option<Grant> {
+            None
+        }
+
+        fn grant_network(&mut self) {}
+    }
+
+    /// A workspace in which everything is allowed, and somebody who only listens.
+    struct Bench {
+        directory: tempfile::TempDir,
+        workspace: Workspace,
+        limits: Limits,
+        authorizer: Authorizer,
+        person: Absent,
+        interrupt: Interrupt,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let mut policy = Policy::new(directory.path(), None);
+            policy.approval = Approval::Auto;
+            policy.confinement = CommandConfinement::Sandboxed;
+            Self {
+                workspace: Workspace::open(directory.path()).unwrap(),
+                limits: Limits::default(),
+                authorizer: authorizer(policy),
+                person: Absent::default(),
+                interrupt: Interrupt::default(),
+                directory,
+            }
+        }
+
+        /// Carries out the steps; `decide` changes what was decided about them.
+        fn run(
+            &self,
+            steps: &[Step],
+            begun: Begun,
+            copy: Option<&Workspace>,
+            decide: impl FnOnce(&mut Plan),
+            journal: &mut MemoryJournal<'_>,
+        ) -> Vec<StepResult> {
+            let mut plan = plan_steps(self.directory.path(), &self.authorizer, steps);
+            decide(&mut plan);
+            let runner = StepRunner {
+                workspace: &self.workspace,
+                limits: &self.limits,
+                authorizer: &self.authorizer,
+                person: &self.person,
+                interrupt: &self.interrupt,
+                on_failure: OnFailure::SkipCommands,
+                hide: None,
+                mark: "mark".to_owned(),
+                kept_inventory: None,
+                copy,
+            };
+            let reply = Reply {
+                steps: steps.to_vec(),
+                ..Reply::default()
+            };
+            let mut seen = SeenFiles::default();
+            runner
+                .run(&plan, &reply, begun, &mut seen, journal)
+                .unwrap()
+        }
+
+        fn text(&self, name: &str) -> Option<String> {
+            std::fs::read_to_string(self.directory.path().join(name)).ok()
+        }
+    }
+
+    fn watching(watched: &Path) -> MemoryJournal<'_> {
+        MemoryJournal {
+            watched,
+            started: Vec::new(),
+            finished: Vec::new(),
+            announced: Vec::new(),
+            failed: 0,
+        }
+    }
+
+    fn path(name: &str) -> RelPath {
+        RelPath::parse(name).unwrap()
+    }
+
+    fn create(name: &str, content: &str) -> Command {
+        Command::create_file(path(name), content.to_owned())
+    }
+
+    fn statuses(results: &[StepResult]) -> Vec<Status> {
+        results.iter().map(|result| result.outcome.status).collect()
+    }
+
+    #[test]
+    fn the_journal_knows_a_group_before_any_of_it_is_made() {
+        let bench = Bench::new();
+        let watched = bench.directory.path().join("b.txt");
+        let mut journal = watching(&watched);
+        let list = Command::ListFiles {
+            path: None,
+            glob: None,
+        };
+        let steps = numbered(vec![
+            create("a.txt", "a\n"),
+            list,
+            create("b.txt", "b\n"),
+            run("cat a.txt b.txt"),
+            create("c.txt", "c\n"),
+        ]);
+        let results = bench.run(&steps, Begun::default(), None, |_| {}, &mut journal);
+        assert_eq!(statuses(&results), [Status::Ok; 5], "{results:?}");
+        // The whole group is prepared and nothing of it is there; the command is alone.
+        let expected = [
+            (vec![1, 2, 3], 2, false),
+            (vec![4], 0, true),
+            (vec![5], 1, true),
+        ];
+        assert_eq!(journal.started, expected);
+        assert_eq!(journal.finished, [1, 2, 3, 4, 5]);
+        // What only looks sees the files as the whole group leaves them.
+        let listed = &results[1].outcome.detail.text;
+        assert!(listed.contains("b.txt"), "{listed}");
+        assert_eq!(results[3].outcome.detail.text.trim(), "a\nb");
+        let events = bench.person.0.lock().unwrap();
+        let printed = (events.iter()).any(|event| matches!(event, Event::Output { .. }));
+        assert!(printed, "{events:?}");
+    }
+
+    #[test]
+    fn what_was_declined_is_not_carried_out_and_a_stop_ends_the_rest() {
+        let bench = Bench::new();
+        let watched = bench.directory.path().join("b.txt");
+        let mut journal = watching(&watched);
+        let steps = numbered(vec![
+            create("a.txt", "a\n"),
+            create("b.txt", "b\n"),
+            run("touch ran"),
+            create("d.txt", "d\n"),
+        ]);
+        let decide = |plan: &mut Plan| {
+            plan.steps[1].decision = StepDecision::Declined(Outcome::refused("no"));
+            plan.steps[2].decision = StepDecision::Stopped;
+            plan.steps[3].decision = StepDecision::Stopped;
+        };
+        let results = bench.run(&steps, Begun::default(), None, decide, &mut journal);
+        let skipped = Status::Skipped;
+        assert_eq!(
+            statuses(&results),
+            [Status::Ok, Status::Refused, skipped, skipped]
+        );
+        assert!(bench.interrupt.is_raised());
+        assert_eq!(journal.announced, [1]);
+        assert!(bench.text("a.txt").is_some() && bench.text("b.txt").is_none());
+        assert!(bench.text("ran").is_none() && bench.text("d.txt").is_none());
+    }
+
+    #[test]
+    fn a_command_is_skipped_after_a_failed_change() {
+        let bench = Bench::new();
+        let watched = bench.directory.path().join("b.txt");
+        let mut journal = watching(&watched);
+        let delete = Command::DeleteFile {
+            path: path("missing.txt"),
+        };
+        let steps = numbered(vec![delete, run("touch ran")]);
+        let results = bench.run(&steps, Begun::default(), None, |_| {}, &mut journal);
+        assert_eq!(statuses(&results), [Status::Failed, Status::Skipped]);
+        assert!(results[1].outcome.message.contains("step 1 failed"));
+        assert!(bench.text("ran").is_none());
+        // It was not begun either.
+        assert_eq!(journal.started.len(), 1);
+    }
+
+    #[test]
+    fn what_is_done_or_known_is_not_carried_out_again() {
+        let bench = Bench::new();
+        let watched = bench.directory.path().join("b.txt");
+        let mut journal = watching(&watched);
+        let steps = numbered(vec![
+            create("a.txt", "a\n"),
+            create("b.txt", "b\n"),
+            create("c.txt", "c\n"),
+        ]);
+        let known = |step: &Step| StepResult::new(step, Outcome::ok("before"), Duration::ZERO);
+        let begun = Begun {
+            known: vec![known(&steps[0]), known(&steps[1])],
+            ..Begun::default()
+        };
+        let results = bench.run(&steps, begun, None, |_| {}, &mut journal);
+        assert_eq!(results[1].outcome.message, "before");
+        assert!(bench.text("a.txt").is_none() && bench.text("b.txt").is_none());
+        assert_eq!(bench.text("c.txt").as_deref(), Some("c\n"));
+    }
+
+    #[test]
+    fn a_dry_run_changes_only_the_copy_and_runs_nothing() {
+        let bench = Bench::new();
+        let watched = bench.directory.path().join("b.txt");
+        let mut journal = watching(&watched);
+        let steps = numbered(vec![create("a.txt", "a\n"), run("touch ran")]);
+        let rehearsal = Rehearsal::prepare(&bench.workspace, &steps, 1_000).unwrap();
+        let copy = Some(&rehearsal.workspace);
+        let results = bench.run(&steps, Begun::default(), copy, |_| {}, &mut journal);
+        assert_eq!(statuses(&results), [Status::Ok; 2]);
+        assert_eq!(results[1].outcome.message, "would be run");
+        assert_eq!(rehearsal.text(&path("a.txt")).as_deref(), Some("a\n"));
+        assert!(bench.text("a.txt").is_none() && bench.text("ran").is_none());
+        assert!(journal.announced.is_empty());
+    }
+}

@@ -273,6 +273,37 @@ fn a_done_that_does_not_count_is_told_once() {
     assert_eq!(told, [crate::protocol::Status::Refused]);
 }
 
+/// Carries out one reply and tells how often the workspace was walked for it.
+fn walks_of_round(scene: &Scene, round: u32, commands: &str) -> usize {
+    let (opened, session) = open::session(&scene.caller, find::find, None).unwrap();
+    assert_eq!(session.sequence_number, round);
+    let file = scene.base().join(format!("inbox/{round}.md"));
+    let text = format!("{commands}[END ab12cd34#{round}]\n");
+    let find = |_: &Session| Ok(Some(reply(&file, &text)));
+    let ending = opened.agent.run_once(session, find).unwrap();
+    assert_eq!(ending, Ending::Stepped);
+    opened.agent.workspace.walks()
+}
+
+#[test]
+fn a_round_walks_once_and_twice_with_a_command() {
+    let scene = Scene::new();
+    let create = |name: &str| format!("[CREATE_FILE path=\"{name}\"]\na\n[/CREATE_FILE]\n");
+    let run = "[RUN_COMMAND]\ntouch c.txt\n[/RUN_COMMAND]\n";
+    // The first two messages, and the first checkpoint: nothing was known before.
+    assert_eq!(walks_of_round(&scene, 1, &create("a.txt")), 3);
+    // The message lists the files; the checkpoints look only at what the step names.
+    assert_eq!(walks_of_round(&scene, 2, &create("b.txt")), 1);
+    // Before the command and after it; the message is made from the second walk.
+    assert_eq!(walks_of_round(&scene, 3, run), 2);
+    // Also where what changed may be the output of a tool.
+    assert_eq!(walks_of_round(&scene, 4, &create("build/x.txt")), 1);
+    let (opened, session) = open::session(&scene.caller, find::find, None).unwrap();
+    let posted = opened.agent.mailbox.posted(&session.session_id, 4).unwrap();
+    let message = std::fs::read_to_string(&posted.pastes[0]).unwrap();
+    assert!(message.contains("c.txt"), "{message}");
+}
+
 /// A front end of its own kind: events go into a channel, and every question is answered with yes.
 #[derive(Debug)]
 struct Page(Mutex<mpsc::Sender<Event>>);
