@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use self::accept::{ANYWAY, identity};
-use self::accept::{Judged, Verdict};
+use self::accept::{Judged, ReplyJudge, Verdict};
 pub use self::authorize::Authorizer;
 use self::baseline::Baseline;
 pub use self::check::Check;
@@ -146,7 +146,7 @@ enum Patience {
 
 /// A session at work: its state and its journal.
 #[derive(Debug)]
-struct Conversation<'a> {
+struct Engine<'a> {
     agent: &'a Agent,
     session: Session,
     journal: Journal,
@@ -224,21 +224,21 @@ impl Agent {
     /// Carries a session on until it ends, its rounds are used up or the person stops it.
     pub fn run(&self, session: Session) -> Result<Ending> {
         self.tell(self.manner.authorizer.described());
-        let mut conversation = Conversation::open(self, session, Patience::Session)?;
-        conversation.tell_planning();
+        let mut engine = Engine::open(self, session, Patience::Session)?;
+        engine.tell_planning();
         let inbox = Inbox::watch(&self.mailbox, crate::reply::end_mark);
         let mut inbox = inbox.telling(self.person.clone());
         let waker = inbox.waker();
         self.interrupt.on_raise(move || waker.wake());
         loop {
-            if let Some(ending) = conversation.settle(Patience::Session)? {
+            if let Some(ending) = engine.settle(Patience::Session)? {
                 return Ok(ending);
             }
-            conversation.prepare_undo()?;
-            conversation.tidy();
-            match conversation.wait(&mut inbox)? {
-                Some(taken) => conversation.step(taken, Patience::Session)?,
-                None => return Ok(conversation.stopped(Ending::Interrupted)),
+            engine.prepare_undo()?;
+            engine.tidy();
+            match engine.wait(&mut inbox)? {
+                Some(taken) => engine.step(taken, Patience::Session)?,
+                None => return Ok(engine.stopped(Ending::Interrupted)),
             }
         }
     }
@@ -252,34 +252,32 @@ impl Agent {
         find: impl FnOnce(&Session) -> Result<Option<Candidate>>,
     ) -> Result<Ending> {
         let sequence = session.sequence_number;
-        let conversation = Conversation::open(self, session, Patience::OneReply)?;
-        Self::go_on_once(conversation, sequence, find)
+        let engine = Engine::open(self, session, Patience::OneReply)?;
+        Self::go_on_once(engine, sequence, find)
     }
 
     fn go_on_once(
-        mut conversation: Conversation<'_>,
+        mut engine: Engine<'_>,
         sequence: u32,
         find: impl FnOnce(&Session) -> Result<Option<Candidate>>,
     ) -> Result<Ending> {
-        let ending = conversation.settle(Patience::OneReply)?;
+        let ending = engine.settle(Patience::OneReply)?;
         if let Some(ending) = ending {
             return Ok(ending);
         }
-        if conversation.session.sequence_number != sequence {
-            conversation
-                .agent
-                .tell(Event::Recovery(Recovery::RoundFinished));
+        if engine.session.sequence_number != sequence {
+            engine.agent.tell(Event::Recovery(Recovery::RoundFinished));
             return Ok(Ending::Stepped);
         }
-        let Some(candidate) = find(&conversation.session)? else {
+        let Some(candidate) = find(&engine.session)? else {
             return Ok(Ending::Stepped);
         };
-        match conversation.take(&candidate)? {
-            Some(taken) => conversation.step(taken, Patience::OneReply)?,
+        match engine.take(&candidate)? {
+            Some(taken) => engine.step(taken, Patience::OneReply)?,
             None => return Ok(Ending::Rejected),
         }
-        let ending = conversation.settle(Patience::OneReply)?;
-        conversation.tidy();
+        let ending = engine.settle(Patience::OneReply)?;
+        engine.tidy();
         Ok(ending.unwrap_or(Ending::Stepped))
     }
 
@@ -289,9 +287,9 @@ impl Agent {
     /// that one is to a message without it, so it goes out with the next one.
     pub fn begin(&self, session: Session) -> Result<Ending> {
         let sequence = session.sequence_number;
-        let mut conversation = Conversation::open(self, session, Patience::OneReply)?;
-        conversation.answer_by_what_was_said()?;
-        Self::go_on_once(conversation, sequence, |_| Ok(None))
+        let mut engine = Engine::open(self, session, Patience::OneReply)?;
+        engine.answer_by_what_was_said()?;
+        Self::go_on_once(engine, sequence, |_| Ok(None))
     }
 
     /// Ends a session because the person says so; the files stay as they are.
@@ -299,12 +297,12 @@ impl Agent {
     /// Of a round that a killed process left unfinished, what was under way is settled and the rest
     /// is not begun.
     pub fn end(&self, session: Session) -> Result<()> {
-        let (mut conversation, recovered) = Conversation::restore(self, session)?;
-        let _alone = conversation.alone()?;
-        conversation.break_off(&recovered)?;
-        conversation.session.is_complete = true;
-        conversation.save()?;
-        let id = conversation.session.session_id.clone();
+        let (mut engine, recovered) = Engine::restore(self, session)?;
+        let _alone = engine.alone()?;
+        engine.break_off(&recovered)?;
+        engine.session.is_complete = true;
+        engine.save()?;
+        let id = engine.session.session_id.clone();
         self.store.events(&id).append(Event::Ended { id });
         Ok(())
     }
@@ -320,7 +318,29 @@ struct Taken {
     file: PathBuf,
 }
 
-impl Conversation<'_> {
+impl<'a> Engine<'a> {
+    fn new(agent: &'a Agent, session: Session, journal: Journal) -> Self {
+        agent.record_events_of(&session.session_id);
+        let syncs_together = agent.workspace.sync_covers(agent.store.directory());
+        Self {
+            agent,
+            baseline: Baseline::new(agent, &session.session_id, syncs_together),
+            housekeeper: Housekeeper::new(agent),
+            redactor: Redactor::of(agent, &session.session_id),
+            session,
+            journal,
+            requested: None,
+            shown: None,
+            unwritten: Vec::new(),
+            differences: BTreeMap::new(),
+            written: BTreeMap::new(),
+            left_alone: BTreeSet::new(),
+            is_under_way: false,
+            has_unsynced_files: false,
+            syncs_together,
+        }
+    }
+
     /// Publishes the outbox of this round, or says how the session stands if there is none to come.
     fn settle(&mut self, patience: Patience) -> Result<Option<Ending>> {
         if self.is_under_way {
@@ -365,7 +385,11 @@ impl Conversation<'_> {
     /// Takes a reply out of the inbox if it is one for this round; says why if it is not.
     fn take(&mut self, candidate: &Candidate) -> Result<Option<Taken>> {
         let mailbox = &self.agent.mailbox;
-        let verdict = self.judge(candidate).unwrap_or_else(|trouble| {
+        let judge = ReplyJudge {
+            agent: self.agent,
+            session: &self.session,
+        };
+        let verdict = judge.judge(candidate).unwrap_or_else(|trouble| {
             // One file that cannot be read is no reason to stop; it is told once a round.
             self.agent.tell(Event::from(&trouble));
             Verdict::Gone

@@ -6,13 +6,14 @@
 
 use std::path::Path;
 
+use super::Agent;
 use super::round::continues;
-use super::{Agent, Conversation};
 use crate::approve::{self, Question};
 use crate::error::Result;
 use crate::mailbox::{self, Candidate, Reading};
 use crate::protocol::{Event, SessionId};
 use crate::reply::{self, Repair, Reply};
+use crate::session::Session;
 
 /// What becomes of a file in the inbox.
 #[derive(Debug)]
@@ -92,7 +93,14 @@ impl Agent {
     }
 }
 
-impl Conversation<'_> {
+/// Judges files in the inbox for a session that waits for a reply.
+#[derive(Debug)]
+pub(super) struct ReplyJudge<'a> {
+    pub(super) agent: &'a Agent,
+    pub(super) session: &'a Session,
+}
+
+impl ReplyJudge<'_> {
     /// Reads a file and decides what it is.
     pub(super) fn judge(&self, candidate: &Candidate) -> Result<Verdict> {
         let bytes = match self.agent.mailbox.read(candidate)? {
@@ -160,7 +168,7 @@ impl Conversation<'_> {
     /// asked about that one.
     fn has_another_reply(&self, candidate: &Candidate) -> bool {
         const MOST_FILES: usize = 100;
-        let session = &self.session;
+        let session = self.session;
         let answers = |path: &Path| {
             let Ok(Reading::Text(bytes)) = mailbox::read_reply(path) else {
                 return false;
@@ -179,7 +187,7 @@ impl Conversation<'_> {
 
     /// Whether the message of this round is pasted part by part.
     fn goes_in_parts(&self) -> bool {
-        let session = &self.session;
+        let session = self.session;
         let mailbox = &self.agent.mailbox;
         let posted = mailbox.posted(&session.session_id, session.sequence_number);
         posted.is_some_and(|posted| posted.pastes.len() > 1)
@@ -192,7 +200,7 @@ impl Conversation<'_> {
         identity: &str,
         candidate: &Candidate,
     ) -> Result<Option<String>> {
-        let session = &self.session;
+        let session = self.session;
         // Whoever asked an API knows which round it answered, also if the model repeats itself.
         let asked = (session.session_id.clone(), session.sequence_number);
         let anyway = candidate.name.starts_with(ANYWAY)

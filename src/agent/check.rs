@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::live_output::{LiveOutput, announce};
 use super::steps::StepJournal as _;
-use super::{Agent, Conversation};
+use super::{Agent, Engine};
 use crate::approve::{Person as _, Question, Verdict};
 use crate::checkpoint::{Before, Reach};
 use crate::compose::Listing;
@@ -86,7 +86,7 @@ impl Agent {
     }
 }
 
-impl Conversation<'_> {
+impl Engine<'_> {
     /// Takes over what the person chose by flag and where the session works, and forgets how another
     /// check stood; tells whether that is new.
     pub(super) fn take_choices(&mut self) -> bool {

@@ -6,7 +6,7 @@
 use super::handover::{HandedOver, beginning};
 use super::redact::{Redactor, kept_secrets};
 use super::undo::{obstacle, tidied};
-use super::{Agent, Conversation};
+use super::{Agent, Engine};
 use crate::checkpoint::{CheckpointStore, Conflict, ConflictReason, Restored, Snapshot};
 use crate::error::{Error, Result};
 use crate::escape::escape_line;
@@ -136,10 +136,10 @@ impl Agent {
             marked: false,
         };
         journal.append(&[forked, begun], Sync::Now)?;
-        let mut conversation: Conversation<'_> = self.conversation(session, journal);
-        conversation.redactor = Redactor::taken_over(self, &id, point.secrets);
-        let message = conversation.write_handover(point.past, &point.diff)?;
-        conversation.save()?;
+        let mut engine = Engine::new(self, session, journal);
+        engine.redactor = Redactor::taken_over(self, &id, point.secrets);
+        let message = engine.write_handover(point.past, &point.diff)?;
+        engine.save()?;
         Ok(Forked { id, message })
     }
 }

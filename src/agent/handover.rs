@@ -3,14 +3,10 @@
 //! It takes the place of the current round's message, so that the reply to it is accepted as usual,
 //! also by a loop that waits in another terminal.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::baseline::Baseline;
 use super::project::Project;
 use super::publish::Requested;
-use super::redact::{Redactor, Told};
-use super::tidy::Housekeeper;
-use super::{Agent, Conversation};
+use super::redact::Told;
+use super::{Agent, Engine};
 use crate::checkpoint::{CheckpointStore, DiffLimits, Snapshot};
 use crate::compose::{self, Handover};
 use crate::error::{Error, Result};
@@ -54,16 +50,16 @@ impl Agent {
         }
         let past = self.store.past(id)?;
         let starts = beginning(&past, &session);
-        let mut conversation = self.conversation(session, journal);
-        let diff = conversation.changes_since(&starts)?;
-        conversation.take_choices();
-        let handed = conversation.write_handover(past, &diff)?;
+        let mut engine = Engine::new(self, session, journal);
+        let diff = engine.changes_since(&starts)?;
+        engine.take_choices();
+        let handed = engine.write_handover(past, &diff)?;
         let sequence = handed.sequence;
         let record = Record::HandedOver { sequence };
-        conversation.journal.append(&[record], Sync::Later)?;
+        engine.journal.append(&[record], Sync::Later)?;
         // A loop that waits has the session in its memory, and saves it itself.
         if !is_running {
-            conversation.save()?;
+            engine.save()?;
         }
         Ok(handed)
     }
@@ -88,28 +84,6 @@ impl Agent {
         session.history.mark(&recovered.redone, false);
         Ok((session, journal))
     }
-
-    pub(super) fn conversation(&self, session: Session, journal: Journal) -> Conversation<'_> {
-        self.record_events_of(&session.session_id);
-        let syncs_together = self.workspace.sync_covers(self.store.directory());
-        Conversation {
-            agent: self,
-            baseline: Baseline::new(self, &session.session_id, syncs_together),
-            housekeeper: Housekeeper::new(self),
-            redactor: Redactor::of(self, &session.session_id),
-            session,
-            journal,
-            requested: None,
-            shown: None,
-            is_under_way: false,
-            unwritten: Vec::new(),
-            differences: BTreeMap::new(),
-            written: BTreeMap::new(),
-            left_alone: BTreeSet::new(),
-            has_unsynced_files: false,
-            syncs_together,
-        }
-    }
 }
 
 /// Where the changes of a session begin: before its first round, or the first that is known.
@@ -122,7 +96,7 @@ pub(super) fn beginning(past: &Past, session: &Session) -> Vec<Snapshot> {
     first.into_iter().chain(kept).collect()
 }
 
-impl Conversation<'_> {
+impl Engine<'_> {
     /// Composes the message and writes it in place of the one that is there.
     pub(super) fn write_handover(&mut self, mut past: Past, diff: &str) -> Result<HandedOver> {
         let agent = self.agent;

@@ -1,7 +1,7 @@
 //! What the person wants beyond the task, said when they go on with a session.
 
 use super::added::{self, AddedContext};
-use super::{Agent, Conversation, Ending, Patience};
+use super::{Agent, Ending, Engine, Patience};
 use crate::error::Result;
 use crate::session::{CheckedWhen, Record, Session, Source, Sync};
 
@@ -17,17 +17,17 @@ impl Agent {
         text: String,
         added: &AddedContext,
     ) -> Result<Option<Session>> {
-        let mut conversation = Conversation::open(self, session, Patience::Session)?;
-        if conversation.is_under_way || self.interrupt.is_raised() {
-            conversation.stopped(Ending::Interrupted);
+        let mut engine = Engine::open(self, session, Patience::Session)?;
+        if engine.is_under_way || self.interrupt.is_raised() {
+            engine.stopped(Ending::Interrupted);
             return Ok(None);
         }
-        conversation.instruct(text, added)?;
-        Ok(Some(conversation.session))
+        engine.instruct(text, added)?;
+        Ok(Some(engine.session))
     }
 }
 
-impl Conversation<'_> {
+impl Engine<'_> {
     /// The message that tells it is the first one after whatever was noted meanwhile, so it tells
     /// that too; and where rounds were undone, nobody knows how the check stands before it ran.
     fn instruct(&mut self, text: String, added: &AddedContext) -> Result<()> {

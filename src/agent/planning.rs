@@ -3,7 +3,7 @@
 //! Where a session stands is kept in it, so a restart neither forgets a plan nor lets the work
 //! begin early, whatever the settings say by then.
 
-use super::Conversation;
+use super::Engine;
 use super::Patience;
 use super::questions::Answered;
 use super::round::bounded;
@@ -13,7 +13,7 @@ use crate::policy::Approval;
 use crate::protocol::{Event, QuestionKind};
 use crate::session::{Instructions, PlanNews, Planning};
 
-impl Conversation<'_> {
+impl Engine<'_> {
     /// When the person is asked, now.
     pub(super) fn approval(&self) -> Approval {
         let authorizer = &self.agent.manner.authorizer;

@@ -8,7 +8,7 @@ use std::thread;
 use super::context::{ContextFinder, Unasked};
 use super::project::Project;
 use super::redact::{self, Told};
-use super::{Agent, Conversation, Manner, Patience, text_of};
+use super::{Agent, Engine, Manner, Patience, text_of};
 use crate::compose::{
     self, Carriage, Content, Facts, Form, Listed, Listing, Material, Outbox, parts,
 };
@@ -36,7 +36,7 @@ pub(super) struct Requested {
     pub(super) seen: SeenFiles,
 }
 
-impl Conversation<'_> {
+impl Engine<'_> {
     /// Writes the outbox of this round if it is not there yet, and says so.
     pub(super) fn publish(&mut self, patience: Patience) -> Result<()> {
         let (id, sequence) = (

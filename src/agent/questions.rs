@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::{Conversation, Patience};
+use super::{Engine, Patience};
 use crate::approve::{self, Pending, Person as _, Question, Verdict};
 use crate::error::Result;
 use crate::protocol::QuestionKind;
@@ -23,7 +23,7 @@ pub(super) enum Answered {
     Interrupted,
 }
 
-impl Conversation<'_> {
+impl Engine<'_> {
     /// Gets the answers: from whoever is asked here, or from elsewhere.
     pub(super) fn answer_questions(&mut self, patience: Patience) -> Result<Answered> {
         let round = self.session.sequence_number;
@@ -104,7 +104,7 @@ impl Conversation<'_> {
 
     /// Waits for an answer, wherever it comes from; nothing if the person interrupts.
     fn first_answer(&self, pending: &Pending, question: &Question) -> Result<Option<Verdict>> {
-        let Conversation { agent, session, .. } = self;
+        let Engine { agent, session, .. } = self;
         let notes = agent.store.notes(&session.session_id);
         let bell = Doorbell::on(notes.directory()?);
         let waker = bell.waker();

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use super::check::Checked;
 use super::steps::Begun;
-use super::{Agent, Conversation, Patience, Taken, file_name, identity};
+use super::{Agent, Engine, Patience, Taken, file_name, identity};
 use crate::error::{Error, Result};
 use crate::execute::{self, Execution};
 use crate::fs::{Durability, free_name, own_directory, write_atomic};
@@ -53,24 +53,24 @@ impl Agent {
 /// The longest part of a name that is kept, in bytes: a number before and after it must fit.
 const MAX_KEPT_NAME: usize = 200;
 
-impl<'a> Conversation<'a> {
+impl<'a> Engine<'a> {
     /// Opens a session for work and finishes what was left unfinished.
     pub(super) fn open(agent: &'a Agent, session: Session, patience: Patience) -> Result<Self> {
-        let (mut conversation, recovered) = Self::restore(agent, session)?;
+        let (mut engine, recovered) = Self::restore(agent, session)?;
         let check = agent.manner.check.as_ref().map(|check| &check.command);
-        let known = conversation.session.check.as_ref();
+        let known = engine.session.check.as_ref();
         let is_same_check = known.map(|report| &report.command) == check;
         // While a round is under way nothing is saved: the journal would forget that it is.
-        if conversation.take_choices() && recovered.claimed.is_none() {
-            let _alone = conversation.alone()?;
+        if engine.take_choices() && recovered.claimed.is_none() {
+            let _alone = engine.alone()?;
             if !is_same_check {
                 // The waiting message tells of another check, or of none.
-                conversation.withdraw()?;
+                engine.withdraw()?;
             }
-            conversation.save()?;
+            engine.save()?;
         }
-        conversation.finish_round(&recovered, patience)?;
-        Ok(conversation)
+        engine.finish_round(&recovered, patience)?;
+        Ok(engine)
     }
 
     /// Opens a session as it was last saved, and tells what was under way.
@@ -105,40 +105,38 @@ impl<'a> Conversation<'a> {
         }
         let notes = agent.store.notes(&session.session_id);
         notes.remove_told(&told(&session), session.updated_at);
-        let mut conversation = agent.conversation(session, journal);
-        conversation.undone(&recovered.undone);
-        (conversation.session.history).mark(&recovered.redone, false);
+        let mut engine = Engine::new(agent, session, journal);
+        engine.undone(&recovered.undone);
+        (engine.session.history).mark(&recovered.redone, false);
         let confinement = agent.manner.authorizer.confinement.as_ref();
         let sandbox = confinement.map(|confinement| confinement.backend.name().to_owned());
-        let is_other =
-            conversation.session.sandbox != sandbox || conversation.allow(given.round_limit);
-        conversation.session.sandbox = sandbox;
-        let unmentioned = conversation.unmentioned_claim(&recovered)?;
+        let is_other = engine.session.sandbox != sandbox || engine.allow(given.round_limit);
+        engine.session.sandbox = sandbox;
+        let unmentioned = engine.unmentioned_claim(&recovered)?;
         let is_between = recovered.claimed.is_none() && unmentioned.is_none();
-        let is_other = conversation.begin_planning() || is_other;
-        let when = if conversation.session.sequence_number > 1 {
+        let is_other = engine.begin_planning() || is_other;
+        let when = if engine.session.sequence_number > 1 {
             CheckedWhen::AfterReversal
         } else {
             CheckedWhen::AtStart
         };
-        let is_other =
-            (is_between && conversation.take_over_check(&recovered.check, when)) || is_other;
+        let is_other = (is_between && engine.take_over_check(&recovered.check, when)) || is_other;
         if let Some(claimed) = unmentioned {
-            conversation.record_claim(&claimed, &recovered, is_behind)?;
+            engine.record_claim(&claimed, &recovered, is_behind)?;
             recovered.claimed = Some(claimed);
         } else if is_behind || (is_other && is_between) {
             // While a round is under way nothing is saved: the journal would forget that it is.
-            conversation.save()?;
+            engine.save()?;
         }
-        conversation.is_under_way = recovered.claimed.is_some();
+        engine.is_under_way = recovered.claimed.is_some();
         if let Some(claimed) = &recovered.claimed
-            && let Some(taken) = conversation.same_reply(claimed)?
+            && let Some(taken) = engine.same_reply(claimed)?
         {
-            let sequence = conversation.session.sequence_number;
-            let (baseline, journal) = (&mut conversation.baseline, &mut conversation.journal);
+            let sequence = engine.session.sequence_number;
+            let (baseline, journal) = (&mut engine.baseline, &mut engine.journal);
             baseline.set_apart(&mut recovered, sequence, &taken.reply.steps, journal)?;
         }
-        Ok((conversation, recovered))
+        Ok((engine, recovered))
     }
 
     /// The reply of this round that was claimed, if the journal has lost records that may have told
@@ -222,7 +220,7 @@ impl<'a> Conversation<'a> {
     }
 }
 
-impl Conversation<'_> {
+impl Engine<'_> {
     /// Lets the session have so many rounds, if it may not already; tells whether that is new.
     fn allow(&mut self, rounds: u32) -> bool {
         let is_more = rounds > self.session.round_limit;

@@ -11,7 +11,7 @@ use super::check::Checked;
 use super::differences::differences;
 use super::live_output::announce;
 use super::steps::{Begun, StepJournal, StepRunner};
-use super::{Conversation, Patience, Taken, Written};
+use super::{Engine, Patience, Taken, Written};
 use crate::approve::{Input, Pending, Person as _};
 use crate::error::{Error, Result};
 use crate::execute::{self, Hide};
@@ -36,7 +36,7 @@ fn step_identity(command: &Command) -> String {
     blake3::hash(&json).to_hex()[..16].to_owned()
 }
 
-impl<'a> Conversation<'a> {
+impl<'a> Engine<'a> {
     /// Plans the steps of a reply, of which the first `done` are over; `None` if the person
     /// interrupts while they are asked.
     ///
@@ -387,7 +387,7 @@ impl<'a> Conversation<'a> {
     }
 }
 
-impl StepJournal for Conversation<'_> {
+impl StepJournal for Engine<'_> {
     fn started(&mut self, steps: &[u32], prepared: Option<StagedBatch>) -> Result<()> {
         self.has_unsynced_files |= prepared.is_some();
         let staged = prepared.as_ref().map(|batch| batch.steps.as_slice());
@@ -449,7 +449,7 @@ impl StepJournal for Conversation<'_> {
     }
 
     fn questions(&mut self) -> Result<Pending> {
-        Ok(Conversation::pending(self))
+        Ok(Engine::pending(self))
     }
 
     fn granted(&self) -> Option<Grant> {
