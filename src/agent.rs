@@ -27,6 +27,7 @@ mod recover;
 mod redact;
 mod report;
 mod round;
+mod round_journal;
 mod steps;
 mod tidy;
 pub mod undo;
@@ -41,6 +42,7 @@ use self::accept::{Judged, ReplyJudge, Verdict};
 pub use self::authorize::Authorizer;
 use self::baseline::Baseline;
 pub use self::check::Check;
+use self::check::CheckRunner;
 use self::differences::Differences;
 pub use self::live_output::announce;
 use self::publish::Requested;
@@ -49,6 +51,7 @@ use self::questions::Answered;
 pub use self::recorder::Recorder;
 use self::redact::Redactor;
 pub use self::redact::{credentials, kept_secrets};
+use self::round_journal::RoundJournal;
 use self::steps::Begun;
 use self::tidy::Housekeeper;
 use crate::api::ApiKey;
@@ -64,7 +67,9 @@ use crate::protocol::{
 };
 use crate::reply::Reply;
 use crate::secrets;
-use crate::session::{CheckProgress, Choices, Journal, Record, RoundLock, Session, Store};
+use crate::session::{
+    CheckProgress, CheckedWhen, Choices, Journal, Record, RoundLock, Session, Store,
+};
 use crate::settings::Chat;
 use crate::workspace::Workspace;
 
@@ -149,7 +154,7 @@ enum Patience {
 struct Engine<'a> {
     agent: &'a Agent,
     session: Session,
-    journal: Journal,
+    journal: RoundJournal<'a>,
     /// What the next outbox shows of files, read when the round was concluded.
     requested: Option<Requested>,
     /// The files that the last message of this process listed.
@@ -168,10 +173,6 @@ struct Engine<'a> {
     /// Whether a round was begun and is not concluded: until then nothing is saved, because the
     /// journal would forget what was done.
     is_under_way: bool,
-    /// Whether files or checkpoints were written that no sync has brought onto the disk yet.
-    has_unsynced_files: bool,
-    /// Whether a sync of the workspace covers the sessions too.
-    syncs_together: bool,
 }
 
 /// What the steps of a round made of a file, by the identities of its contents.
@@ -322,11 +323,13 @@ impl<'a> Engine<'a> {
     fn new(agent: &'a Agent, session: Session, journal: Journal) -> Self {
         agent.record_events_of(&session.session_id);
         let syncs_together = agent.workspace.sync_covers(agent.store.directory());
+        let journal = RoundJournal::new(journal, &agent.workspace, syncs_together);
+        let (id, unsynced) = (&session.session_id, journal.unsynced.clone());
         Self {
             agent,
-            baseline: Baseline::new(agent, &session.session_id, syncs_together),
+            baseline: Baseline::new(agent, id, syncs_together, unsynced),
             housekeeper: Housekeeper::new(agent),
-            redactor: Redactor::of(agent, &session.session_id),
+            redactor: Redactor::of(agent, id),
             session,
             journal,
             requested: None,
@@ -336,8 +339,6 @@ impl<'a> Engine<'a> {
             written: BTreeMap::new(),
             left_alone: BTreeSet::new(),
             is_under_way: false,
-            has_unsynced_files: false,
-            syncs_together,
         }
     }
 
@@ -441,9 +442,42 @@ impl<'a> Engine<'a> {
         self.begin_round(&taken, before);
         let results = self.execute(&taken, &plan, Begun::default())?;
         let not_begun = CheckProgress::NotBegun;
-        let checked = self.check_round(before, &taken.reply.steps, &results, &not_begun)?;
+        let steps = &taken.reply.steps;
+        let checked = (self.checks()).after_round(before, steps, &results, &not_begun)?;
         self.checkpoint_after(before, &taken.reply.steps, &results)?;
         self.conclude(taken, results, checked)
+    }
+
+    /// Runs the person's check.
+    fn checks(&mut self) -> CheckRunner<'_, 'a> {
+        CheckRunner {
+            agent: self.agent,
+            session: &mut self.session,
+            journal: &mut self.journal,
+            baseline: &mut self.baseline,
+        }
+    }
+
+    /// Runs the check before the first message, so that everyone knows what failed before.
+    fn check_at_start(&mut self) -> Result<()> {
+        let session = &self.session;
+        if session.sequence_number > 1 || session.check.is_some() {
+            return Ok(());
+        }
+        let _alone = self.alone()?;
+        if self.agent.manner.check.is_some() {
+            self.keep_listing_before_check()?;
+        }
+        if self.checks().run(CheckedWhen::AtStart)? {
+            if self.checks().begins_without()? {
+                self.save()?;
+            } else {
+                // It runs again when the session is resumed, perhaps as another one.
+                self.session.check = None;
+                self.agent.interrupt.raise();
+            }
+        }
+        Ok(())
     }
 
     /// Takes the checkpoint after the steps of a round.

@@ -22,6 +22,7 @@ use self::glimpses::Glimpses;
 pub(super) use self::known::kept_known;
 use self::named::{CoveredBefore, named_by, written_by};
 use super::report::{Hooks, hooks_of, report};
+use super::round_journal::{RoundJournal, UnsyncedFiles};
 use super::steps::runs;
 use super::{Agent, text_of};
 use crate::checkpoint::{
@@ -33,7 +34,7 @@ use crate::protocol::generated::{GeneratedDirectories, is_generated, is_ignored_
 use crate::protocol::{
     Bounded, Event, RelPath, SessionId, Status, Step, StepResult, UncoveredFile,
 };
-use crate::session::{Checkpoint, Journal, REMEMBERED_FILES, Record, Session, Sync, now};
+use crate::session::{Checkpoint, REMEMBERED_FILES, Record, Session, Sync, now};
 use crate::workspace::walk::Walked;
 
 /// For how long a message can list the files as the checkpoint after the round saw them.
@@ -48,8 +49,7 @@ pub(super) struct Baseline<'a> {
     store: Option<CheckpointStore>,
     /// True if a sync of the workspace covers the store too.
     syncs_together: bool,
-    /// True if something was written that no sync has brought onto the disk yet.
-    pub(super) is_unsynced: bool,
+    unsynced: UnsyncedFiles,
     is_prepared: bool,
     /// The hooks of the repositories before the round that is under way.
     hooks: Option<Hooks>,
@@ -87,13 +87,18 @@ fn may_change(step: &Step) -> bool {
 
 impl<'a> Baseline<'a> {
     /// `syncs_together` is true if a sync of the workspace covers the sessions too.
-    pub(super) fn new(agent: &'a Agent, id: &SessionId, syncs_together: bool) -> Self {
+    pub(super) fn new(
+        agent: &'a Agent,
+        id: &SessionId,
+        syncs_together: bool,
+        unsynced: UnsyncedFiles,
+    ) -> Self {
         Self {
             agent,
             id: id.clone(),
             store: None,
             syncs_together,
-            is_unsynced: false,
+            unsynced,
             is_prepared: false,
             hooks: None,
             repositories: Vec::new(),
@@ -229,7 +234,7 @@ impl<'a> Baseline<'a> {
     pub(super) fn after(
         &mut self,
         session: &mut Session,
-        journal: &mut Journal,
+        journal: &mut RoundJournal<'_>,
         before: Option<Before>,
         steps: &[Step],
         results: &[StepResult],
@@ -326,7 +331,7 @@ impl<'a> Baseline<'a> {
         take: impl FnOnce(&mut CheckpointStore) -> Result<(TakenSnapshot, Option<Walked>)>,
     ) -> Option<Snapshot> {
         let at = now().as_nanosecond();
-        self.is_unsynced = true;
+        self.unsynced.note();
         match self.store().and_then(take) {
             Ok((taken, walked)) => {
                 self.tell_passed_over(&taken.passed_over);
@@ -350,7 +355,7 @@ impl<'a> Baseline<'a> {
     /// A checkpoint that looks only at these files; nothing if they are not enough.
     fn checkpoint_part(&mut self, earlier: Snapshot, paths: &[RelPath]) -> Option<Snapshot> {
         let agent = self.agent;
-        self.is_unsynced = true;
+        self.unsynced.note();
         let store = self.store().ok()?;
         let taken = store.take_part(&agent.workspace, &agent.covered, earlier, paths);
         let taken = taken.ok().flatten()?;

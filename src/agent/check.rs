@@ -7,9 +7,10 @@
 
 use std::time::Duration;
 
+use super::Agent;
+use super::baseline::Baseline;
 use super::live_output::{LiveOutput, announce};
-use super::steps::StepJournal as _;
-use super::{Agent, Engine};
+use super::round_journal::RoundJournal;
 use crate::approve::{Person as _, Question, Verdict};
 use crate::checkpoint::{Before, Reach};
 use crate::compose::Listing;
@@ -17,7 +18,7 @@ use crate::error::Result;
 use crate::execute::{Execution, Limits};
 use crate::policy::Grant;
 use crate::protocol::{Command, Event, Outcome, SeenFiles, Status, Step, StepResult};
-use crate::session::{CheckProgress, CheckReport, CheckedWhen, Printed, Record, Sync};
+use crate::session::{CheckProgress, CheckReport, CheckedWhen, Printed, Record, Session, Sync};
 
 /// The number of the check among the steps of a round, which count from 1.
 const NUMBER: u32 = 0;
@@ -86,64 +87,19 @@ impl Agent {
     }
 }
 
-impl Engine<'_> {
-    /// Takes over what the person chose by flag and where the session works, and forgets how another
-    /// check stood; tells whether that is new.
-    pub(super) fn take_choices(&mut self) -> bool {
-        let agent = self.agent;
-        let (manner, session) = (&agent.manner, &mut self.session);
-        let mut is_new = session.choices != manner.choices;
-        session.choices.clone_from(&manner.choices);
-        let workspace = self.agent.workspace_from_base();
-        is_new |= session.workspace != workspace;
-        if session.workspace != workspace {
-            session.outside_repository = None;
-        }
-        session.workspace = workspace;
-        if session.outside_repository.is_none() {
-            session.outside_repository = self.agent.repository_from_workspace();
-            is_new |= session.outside_repository.is_some();
-        }
-        let command = manner.check.as_ref().map(|check| &check.command);
-        let known = session.check.as_ref().map(|report| &report.command);
-        if command != known {
-            // In the first round it runs before the message is written.
-            let is_begun = session.sequence_number > 1;
-            session.check = (command.cloned().filter(|_| is_begun)).map(CheckReport::not_yet);
-            is_new = true;
-        }
-        if self.session.environment.is_empty() && self.session.sequence_number == 1 {
-            self.session.environment = agent.environment();
-            is_new = true;
-        }
-        is_new
-    }
+/// Runs the check of a session, and knows how it stands.
+#[derive(Debug)]
+pub(super) struct CheckRunner<'e, 'a> {
+    pub(super) agent: &'a Agent,
+    pub(super) session: &'e mut Session,
+    pub(super) journal: &'e mut RoundJournal<'a>,
+    pub(super) baseline: &'e mut Baseline<'a>,
+}
 
-    /// Runs the check before the first message, so that everyone knows what failed before.
-    pub(super) fn check_at_start(&mut self) -> Result<()> {
-        let session = &self.session;
-        if session.sequence_number > 1 || session.check.is_some() {
-            return Ok(());
-        }
-        let _alone = self.alone()?;
-        if self.agent.manner.check.is_some() {
-            self.keep_listing_before_check()?;
-        }
-        if self.run_check(CheckedWhen::AtStart)? {
-            if self.begins_without_check()? {
-                self.save()?;
-            } else {
-                // It runs again when the session is resumed, perhaps as another one.
-                self.session.check = None;
-                self.agent.interrupt.raise();
-            }
-        }
-        Ok(())
-    }
-
+impl CheckRunner<'_, '_> {
     /// Asks about a check that cannot run, before the model is told; nobody who cannot be asked
     /// holds the work up.
-    fn begins_without_check(&mut self) -> Result<bool> {
+    pub(super) fn begins_without(&mut self) -> Result<bool> {
         let agent = self.agent;
         let round = self.session.sequence_number;
         let Some(report) = self.session.check.as_mut() else {
@@ -167,7 +123,7 @@ impl Engine<'_> {
     /// Runs the check after the steps of a round, if they changed something or say that it is done.
     ///
     /// One that was begun before a kill is not run again.
-    pub(super) fn check_round(
+    pub(super) fn after_round(
         &mut self,
         before: Option<Before>,
         steps: &[Step],
@@ -191,8 +147,8 @@ impl Engine<'_> {
             }
             return Ok(Checked::GoesOn);
         }
-        if !self.take_over_check(progress, CheckedWhen::AfterRound) {
-            self.run_check(CheckedWhen::AfterRound)?;
+        if !self.take_over(progress, CheckedWhen::AfterRound) {
+            self.run(CheckedWhen::AfterRound)?;
         }
         if ends_session && is_changed && self.passes() {
             Ok(Checked::Ends)
@@ -220,7 +176,7 @@ impl Engine<'_> {
 
     /// Learns whether files differ from those that the message before listed, or nobody knows: a
     /// check that ran before it tells nothing of them then. Tells whether that is new.
-    pub(super) fn outdate_check(&mut self, now: &Listing, before: Option<&Listing>) -> bool {
+    pub(super) fn outdate(&mut self, now: &Listing, before: Option<&Listing>) -> bool {
         let Some(report) = &mut self.session.check else {
             return false;
         };
@@ -234,7 +190,7 @@ impl Engine<'_> {
 
     /// Takes over what the journal knows of a check that was begun before a kill; tells whether there
     /// was one.
-    pub(super) fn take_over_check(&mut self, progress: &CheckProgress, when: CheckedWhen) -> bool {
+    pub(super) fn take_over(&mut self, progress: &CheckProgress, when: CheckedWhen) -> bool {
         let Some(check) = &self.agent.manner.check else {
             return false;
         };
@@ -243,7 +199,7 @@ impl Engine<'_> {
             CheckProgress::Begun(command) if *command == check.command => CheckReport {
                 command: check.command.clone(),
                 when,
-                outcome: self.interrupted_check(),
+                outcome: self.interrupted(),
             },
             _ => return false,
         };
@@ -255,7 +211,7 @@ impl Engine<'_> {
         true
     }
 
-    fn interrupted_check(&self) -> Outcome {
+    fn interrupted(&self) -> Outcome {
         let folder = self.agent.store.folder(&self.session.session_id);
         let printed = Printed::left(&folder, self.session.sequence_number, NUMBER);
         Outcome::failed("interrupted: `agent` was stopped while it ran, so nobody knows; it runs again after the next reply that changes something or says [DONE]")
@@ -314,22 +270,23 @@ impl Engine<'_> {
     }
 
     /// Runs the check, if one is set, and tells whether; the journal knows before and after.
-    pub(super) fn run_check(&mut self, when: CheckedWhen) -> Result<bool> {
+    pub(super) fn run(&mut self, when: CheckedWhen) -> Result<bool> {
         let agent = self.agent;
         let Some(check) = &agent.manner.check else {
             return Ok(false);
         };
         let (command, sequence) = (check.command.clone(), self.session.sequence_number);
-        self.record(&[Record::Checking {
+        self.journal.record(&[Record::Checking {
             sequence,
             command: command.clone(),
         }])?;
-        self.baseline.end_glimpses(&self.session);
-        self.has_unsynced_files = true;
+        self.baseline.end_glimpses(self.session);
+        self.journal.unsynced.note();
         let folder = agent.store.folder(&self.session.session_id);
         let max_bytes = agent.limits.max_output;
         let mut printed = Printed::begin(&folder, sequence, NUMBER, max_bytes);
-        let Some(outcome) = agent.check(self.granted(), &mut |text| printed.push(text)) else {
+        let granted = self.session.network_granted.then_some(Grant::Network);
+        let Some(outcome) = agent.check(granted, &mut |text| printed.push(text)) else {
             return Ok(false);
         };
         let report = CheckReport {

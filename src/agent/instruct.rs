@@ -36,7 +36,7 @@ impl Engine<'_> {
         let notes = self.agent.store.notes(&self.session.session_id);
         let said = notes.all();
         if said.iter().any(|note| note.source == Source::Undo) {
-            self.run_check(CheckedWhen::AfterReversal)?;
+            self.checks().run(CheckedWhen::AfterReversal)?;
             self.baseline.learn_reversal(&self.session);
         }
         // The message goes first: one that is missing is written, one that is there is not.

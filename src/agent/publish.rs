@@ -93,7 +93,7 @@ impl Engine<'_> {
         shown_before: Option<&Listing>,
     ) -> Result<(Outbox, Project)> {
         (self.baseline).notice_changes(&self.session, listing, shown_before);
-        let is_outdated = self.outdate_check(listing, shown_before);
+        let is_outdated = self.checks().outdate(listing, shown_before);
         let Requested { mut contents, seen } = match self.requested.take() {
             Some(requested) => requested,
             None => self.requested_after_restart()?,

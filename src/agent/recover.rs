@@ -28,8 +28,8 @@ use crate::protocol::{
 use crate::reply::{self, Issue, Reply};
 use crate::repositories::KeptInventory;
 use crate::session::{
-    CheckProgress, CheckedWhen, ClaimedReply, MissingRecords, Printed, Record, Recovered,
-    RoundLock, Session, Sync,
+    CheckProgress, CheckReport, CheckedWhen, ClaimedReply, MissingRecords, Printed, Record,
+    Recovered, RoundLock, Session, Sync,
 };
 
 impl Agent {
@@ -120,7 +120,8 @@ impl<'a> Engine<'a> {
         } else {
             CheckedWhen::AtStart
         };
-        let is_other = (is_between && engine.take_over_check(&recovered.check, when)) || is_other;
+        let is_other =
+            (is_between && engine.checks().take_over(&recovered.check, when)) || is_other;
         if let Some(claimed) = unmentioned {
             engine.record_claim(&claimed, &recovered, is_behind)?;
             recovered.claimed = Some(claimed);
@@ -214,13 +215,45 @@ impl<'a> Engine<'a> {
         let results = self.execute(&taken, &plan, begun)?;
         // The round ends now, so that it can be undone like any other.
         let progress = self.check_progress(recovered);
-        let checked = self.check_round(recovered.before, steps, &results, &progress)?;
+        let checked = (self.checks()).after_round(recovered.before, steps, &results, &progress)?;
         self.checkpoint_after(recovered.before, steps, &results)?;
         self.conclude(taken, results, checked)
     }
 }
 
 impl Engine<'_> {
+    /// Takes over what the person chose by flag and where the session works, and forgets how another
+    /// check stood; tells whether that is new.
+    pub(super) fn take_choices(&mut self) -> bool {
+        let agent = self.agent;
+        let (manner, session) = (&agent.manner, &mut self.session);
+        let mut is_new = session.choices != manner.choices;
+        session.choices.clone_from(&manner.choices);
+        let workspace = self.agent.workspace_from_base();
+        is_new |= session.workspace != workspace;
+        if session.workspace != workspace {
+            session.outside_repository = None;
+        }
+        session.workspace = workspace;
+        if session.outside_repository.is_none() {
+            session.outside_repository = self.agent.repository_from_workspace();
+            is_new |= session.outside_repository.is_some();
+        }
+        let command = manner.check.as_ref().map(|check| &check.command);
+        let known = session.check.as_ref().map(|report| &report.command);
+        if command != known {
+            // In the first round it runs before the message is written.
+            let is_begun = session.sequence_number > 1;
+            session.check = (command.cloned().filter(|_| is_begun)).map(CheckReport::not_yet);
+            is_new = true;
+        }
+        if self.session.environment.is_empty() && self.session.sequence_number == 1 {
+            self.session.environment = agent.environment();
+            is_new = true;
+        }
+        is_new
+    }
+
     /// Lets the session have so many rounds, if it may not already; tells whether that is new.
     fn allow(&mut self, rounds: u32) -> bool {
         let is_more = rounds > self.session.round_limit;
@@ -417,7 +450,7 @@ impl Engine<'_> {
                 self.note_written(&with_results(&batch.steps, &recovered.finished));
                 continue;
             }
-            self.has_unsynced_files = true;
+            self.journal.unsynced.note();
             let settled = execute::settle(&self.agent.workspace, batch, &mut |path, content| {
                 self.keep(path, content).map_err(|error| {
                     let problem = error.to_string();

@@ -79,7 +79,7 @@ impl<'a> Engine<'a> {
         self.session.seen = seen;
         let records = std::mem::take(&mut self.unwritten);
         if !records.is_empty() {
-            self.record(&records)?;
+            self.journal.record(&records)?;
         }
         Ok(results)
     }
@@ -94,7 +94,7 @@ impl<'a> Engine<'a> {
     ) -> Result<()> {
         let mut seen = std::mem::take(&mut self.session.seen);
         // The command has run once.
-        self.has_unsynced_files = true;
+        self.journal.unsynced.note();
         let when = (self.session.sequence_number, self.input(patience));
         let runner = self.runner(None);
         let settled = runner.settle_offer(steps, recovered, when, &mut seen, self)?;
@@ -153,28 +153,6 @@ impl<'a> Engine<'a> {
         results.iter().map(finished).collect()
     }
 
-    /// Appends to the journal, and makes that last together with what was written to files before.
-    ///
-    /// One sync does both where files and journal lie on the same file system.
-    pub(super) fn record(&mut self, records: &[Record]) -> Result<()> {
-        if !self.has_unsynced_files && !self.baseline.is_unsynced {
-            return self.journal.append(records, Sync::Now);
-        }
-        self.journal.append(records, Sync::Later)?;
-        let workspace = &self.agent.workspace;
-        workspace
-            .sync()
-            .map_err(|cause| Error::file("sync", workspace.path(), cause))?;
-        if self.syncs_together {
-            self.journal.note_synced();
-        } else {
-            self.journal.sync()?;
-        }
-        self.has_unsynced_files = false;
-        self.baseline.is_unsynced = false;
-        Ok(())
-    }
-
     /// Whether the person is waited for.
     pub(super) fn input(&self, patience: Patience) -> Input {
         let person = &self.agent.person;
@@ -215,7 +193,7 @@ impl<'a> Engine<'a> {
         let changed = self.baseline.take_changed();
         let proposes = taken.reply.steps.iter().any(|step| self.is_proposal(step));
         let done = settle_done(&taken.reply, &mut results, proposes);
-        let done = self.done_by_check(done, &mut results);
+        let done = self.checks().done_by_check(done, &mut results);
         self.say_unfinished(&taken.reply, &results);
         let in_chat = self.tokens_of_round(&taken.file);
         self.session.chat_tokens = self.session.chat_tokens.saturating_add(in_chat);
@@ -365,7 +343,7 @@ impl<'a> Engine<'a> {
             session: Box::new(self.session.clone()),
             marked: false,
         };
-        self.record(&[record])?;
+        self.journal.record(&[record])?;
         self.agent.store.save(&self.session)
     }
 
@@ -389,7 +367,9 @@ impl<'a> Engine<'a> {
 
 impl StepJournal for Engine<'_> {
     fn started(&mut self, steps: &[u32], prepared: Option<StagedBatch>) -> Result<()> {
-        self.has_unsynced_files |= prepared.is_some();
+        if prepared.is_some() {
+            self.journal.unsynced.note();
+        }
         let staged = prepared.as_ref().map(|batch| batch.steps.as_slice());
         self.differences = differences(&self.agent.workspace, staged.unwrap_or_default());
         let mut records = std::mem::take(&mut self.unwritten);
@@ -398,7 +378,7 @@ impl StepJournal for Engine<'_> {
             steps: steps.to_vec(),
             batch: prepared,
         });
-        self.record(&records)
+        self.journal.record(&records)
     }
 
     fn finished(&mut self, results: &[StepResult]) -> Result<()> {
@@ -424,7 +404,9 @@ impl StepJournal for Engine<'_> {
             self.baseline.note_others(&staged[*place]);
         }
         self.note_written(staged);
-        self.has_unsynced_files |= staged.iter().any(|step| !step.changes.is_empty());
+        if staged.iter().any(|step| !step.changes.is_empty()) {
+            self.journal.unsynced.note();
+        }
     }
 
     fn announce(&mut self, step: &Step) {
@@ -441,7 +423,7 @@ impl StepJournal for Engine<'_> {
         let folder = self.agent.store.folder(&self.session.session_id);
         let (sequence, max_bytes) = (self.session.sequence_number, self.agent.limits.max_output);
         let printed = Printed::begin(&folder, sequence, step.number, max_bytes);
-        self.has_unsynced_files = true;
+        self.journal.unsynced.note();
         if let Command::RunCommand { script, .. } = &step.command {
             self.redactor.learn_named(script);
         }

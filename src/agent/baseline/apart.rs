@@ -11,12 +11,12 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::named::named_by;
-use super::{Baseline, NAMED};
+use super::{Baseline, NAMED, RoundJournal};
 use crate::agent::text_of;
 use crate::checkpoint::{Before, Node, PassedOver, Reach, Reason, Snapshot};
 use crate::error::Result;
 use crate::protocol::{Bounded, Event, Recovery, RelPath, Step};
-use crate::session::{Journal, Printed, Record, Recovered, Sync};
+use crate::session::{Printed, Record, Recovered, Sync};
 use crate::workspace::survey::FileStat;
 
 /// What is known of a round that was under way.
@@ -38,7 +38,7 @@ impl Baseline<'_> {
         recovered: &mut Recovered,
         sequence: u32,
         steps: &[Step],
-        journal: &mut Journal,
+        journal: &mut RoundJournal<'_>,
     ) -> Result<()> {
         let last_sign = self.last_sign(recovered, sequence);
         let (Some(before), Some(alive_at)) = (recovered.before, last_sign) else {

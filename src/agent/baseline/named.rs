@@ -6,10 +6,10 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::Baseline;
+use super::{Baseline, RoundJournal};
 use crate::checkpoint::{Before, Node, Reach, Reason, Snapshot};
 use crate::protocol::{RelPath, StagedChange, StagedStep, Status, Step, StepResult};
-use crate::session::{Journal, Record, Sync};
+use crate::session::{Record, Sync};
 use crate::workspace::survey::FileStat;
 
 /// The files that the steps change by themselves.
@@ -53,7 +53,7 @@ impl Baseline<'_> {
         after: Snapshot,
         covered: Option<&CoveredBefore>,
         sequence: u32,
-        journal: &mut Journal,
+        journal: &mut RoundJournal<'_>,
     ) -> Before {
         let others = std::mem::take(&mut self.of_others);
         if before.reach == Reach::Named || (others.is_empty() && covered.is_none()) {
