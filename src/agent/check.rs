@@ -17,7 +17,7 @@ use crate::compose::Listing;
 use crate::error::Result;
 use crate::execute::{Execution, Limits};
 use crate::policy::Grant;
-use crate::protocol::{Command, Event, Outcome, SeenFiles, Status, Step, StepResult};
+use crate::protocol::{Command, CommandKind, Event, Outcome, SeenFiles, Status, Step, StepResult};
 use crate::session::{CheckProgress, CheckReport, CheckedWhen, Printed, Record, Session, Sync};
 
 /// The number of the check among the steps of a round, which count from 1.
@@ -246,7 +246,10 @@ impl CheckRunner<'_, '_> {
             || "did not run to its end".to_owned(),
             |report| format!("does not pass ({})", report.outcome.message),
         );
-        if let Some(done) = results.iter_mut().find(|result| result.command == "DONE") {
+        if let Some(done) = results
+            .iter_mut()
+            .find(|result| result.is(CommandKind::Done))
+        {
             done.outcome = Outcome::refused(format!(
                 "the user's check `{}` {how}; make it pass, or ask the user: only they can end the session without it",
                 check.command
@@ -265,7 +268,7 @@ impl CheckRunner<'_, '_> {
         {
             return true;
         }
-        let has_run = tried.any(|result| result.command == "RUN_COMMAND");
+        let has_run = tried.any(|result| result.is(CommandKind::RunCommand));
         has_run && before.is_none_or(|before| self.baseline.checkpoint() != Some(before.snapshot))
     }
 

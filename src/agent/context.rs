@@ -23,7 +23,7 @@ use super::redact::{self, Redactor};
 use crate::compose::{self, Content, Listed, Listing, places};
 use crate::execute::{self, FileOutline, Limits, Mention, Shown};
 use crate::protocol::generated::unread;
-use crate::protocol::{ReadRequest, RelPath, Status, StepResult};
+use crate::protocol::{CommandKind, ReadRequest, RelPath, Status, StepResult};
 use crate::session::{Instructions, Session};
 
 /// The share of what the chat takes that whole files which matter may have, in percent.
@@ -515,9 +515,9 @@ impl ContextFinder<'_> {
         let failed = (self.session.last_results.iter())
             .filter(|result| result.outcome.status == Status::Failed);
         let (runs, edits): (Vec<&StepResult>, Vec<&StepResult>) =
-            failed.partition(|result| result.command == "RUN_COMMAND");
+            failed.partition(|result| result.is(CommandKind::RunCommand));
         for result in edits {
-            let is_edit = matches!(result.command.as_str(), "EDIT_FILE" | "INSERT_TEXT");
+            let is_edit = result.is(CommandKind::EditFile) || result.is(CommandKind::InsertText);
             let shows_lines = !result.outcome.excerpts.is_empty();
             let path = RelPath::parse(&result.subject).ok();
             let path = path.filter(|_| is_edit && !shows_lines);

@@ -10,7 +10,7 @@ use super::round::bounded;
 use crate::approve::{self, Input, Person as _, Question, Verdict};
 use crate::error::Result;
 use crate::policy::Approval;
-use crate::protocol::{Event, QuestionKind};
+use crate::protocol::{CommandKind, Event, QuestionKind, StepResult};
 use crate::session::{Instructions, PlanNews, Planning};
 
 impl Engine<'_> {
@@ -75,7 +75,7 @@ impl Engine<'_> {
     }
 
     fn question_about(&self, plan: &str) -> Question {
-        let is_plan = |result: &&crate::protocol::StepResult| result.command == "PLAN";
+        let is_plan = |result: &&StepResult| result.is(CommandKind::Plan);
         let step = self.session.last_results.iter().find(is_plan);
         let number = step.map_or(1, |result| result.number);
         let mode = self.agent.manner.authorizer.work_approval;

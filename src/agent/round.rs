@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 use crate::execute::{self, Hide};
 use crate::policy::Grant;
 use crate::protocol::{
-    Circling, Command, Event, Outcome, ReadRequest, StagedBatch, StagedChange, StagedStep, Status,
-    Step, StepResult,
+    Circling, Command, CommandKind, Event, Outcome, ReadRequest, StagedBatch, StagedChange,
+    StagedStep, Status, Step, StepResult,
 };
 use crate::reply::{Issue, Reply};
 use crate::session::{
@@ -292,8 +292,9 @@ impl<'a> Engine<'a> {
     /// Says what the steps themselves did not: that a `[DONE]` does not count after all, or that
     /// there was nothing to carry out.
     fn say_unfinished(&self, reply: &Reply, results: &[StepResult]) {
-        let does_not_count =
-            |result: &&StepResult| result.command == "DONE" && result.outcome.status != Status::Ok;
+        let does_not_count = |result: &&StepResult| {
+            result.is(CommandKind::Done) && result.outcome.status != Status::Ok
+        };
         for result in results.iter().filter(does_not_count) {
             self.agent.tell(Event::Step {
                 result: result.clone(),
@@ -387,7 +388,10 @@ impl StepJournal for Engine<'_> {
         self.journal.append(&records, Sync::Later)?;
         let mut differences = std::mem::take(&mut self.differences);
         // Whether `[DONE]` counts is decided when all is over, and told then.
-        for result in results.iter().filter(|result| result.command != "DONE") {
+        for result in results
+            .iter()
+            .filter(|result| !result.is(CommandKind::Done))
+        {
             // What was prepared and failed did not come.
             let own = differences.remove(&result.number);
             let own = own.filter(|_| result.outcome.status == Status::Ok);

@@ -22,8 +22,8 @@ use crate::execute::{Execution, Hide, Limits};
 use crate::interrupt::Interrupt;
 use crate::policy::Grant;
 use crate::protocol::{
-    Command, OnFailure, Outcome, SeenFiles, StagedBatch, StagedChange, StagedFile, StagedStep,
-    Status, Step, StepResult,
+    Command, CommandKind, OnFailure, Outcome, SeenFiles, StagedBatch, StagedChange, StagedFile,
+    StagedStep, Status, Step, StepResult,
 };
 use crate::reply::{Issue, Reply};
 use crate::session::Printed;
@@ -484,10 +484,8 @@ fn reason_to_skip(
 }
 
 fn changes_files(command: &str) -> bool {
-    matches!(
-        command,
-        "CREATE_FILE" | "EDIT_FILE" | "INSERT_TEXT" | "APPLY_PATCH" | "DELETE_FILE" | "MOVE_FILE"
-    )
+    let kind: Option<CommandKind> = command.parse().ok();
+    kind.is_some_and(CommandKind::changes_files)
 }
 
 #[cfg(test)]

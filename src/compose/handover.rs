@@ -16,7 +16,7 @@ use super::{
     fit, head, history, length, listing, outbox, relevance, results,
 };
 use crate::excerpt::excerpt;
-use crate::protocol::{RelPath, Status, StepResult};
+use crate::protocol::{CommandKind, RelPath, Status, StepResult};
 use crate::session::{Instructions, Past, Session};
 
 /// The material of such a message.
@@ -214,7 +214,7 @@ fn decisions(material: &Handover<'_>) -> String {
             ));
         }
         let refused = (round.results.iter()).filter(|one| one.outcome.status == Status::Refused);
-        for result in refused.filter(|result| result.command != "DONE") {
+        for result in refused.filter(|result| !result.is(CommandKind::Done)) {
             lines.push(format!(
                 "- Refused in round {}: {} `{}`: {}",
                 round.number,
@@ -294,7 +294,7 @@ fn failures(past: &Past, session: &Session) -> String {
     for round in &past.rounds {
         let tried = |result: &&StepResult| {
             let status = result.outcome.status;
-            result.command == "RUN_COMMAND" && matches!(status, Status::Ok | Status::Failed)
+            result.is(CommandKind::RunCommand) && matches!(status, Status::Ok | Status::Failed)
         };
         for result in round.results.iter().filter(tried) {
             last.insert(&result.subject, (round.number, result));
@@ -352,7 +352,7 @@ fn open(session: &Session) -> String {
         ));
     }
     let undone = (session.last_results.iter()).filter(|one| one.outcome.status != Status::Ok);
-    for result in undone.filter(|result| result.command != "RUN_COMMAND") {
+    for result in undone.filter(|result| !result.is(CommandKind::RunCommand)) {
         lines.push(format!(
             "- Step {} of the last reply did not work: {} {}",
             result.number, result.command, result.subject

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Facts, chars};
-use crate::protocol::{Status, StepResult};
+use crate::protocol::{CommandKind, Status, StepResult};
 use crate::session::{CheckReport, CheckedWhen, Instructions, Session, title};
 
 /// The full text, compiled in.
@@ -229,7 +229,7 @@ fn next(session: &Session) -> String {
     }
     let failed = |result: &&StepResult| result.outcome.status != Status::Ok;
     let is_run = |result: &StepResult| {
-        result.command == "RUN_COMMAND" && result.outcome.status == Status::Failed
+        result.is(CommandKind::RunCommand) && result.outcome.status == Status::Failed
     };
     let only_runs = session.last_results.iter().filter(failed).all(is_run);
     let failed = session.last_results.iter().any(|result| failed(&result));
@@ -241,7 +241,7 @@ fn next(session: &Session) -> String {
         .last_results
         .iter()
         .filter(|result| result.outcome.status != Status::Ok))
-    .all(|result| result.command == "DONE");
+    .all(|result| result.is(CommandKind::Done));
     if failed && only_done && session.last_issues.is_empty() {
         return "[DONE] was refused, see why in the results. Everything else is done and stays: go on with what is missing.".to_owned();
     }

@@ -8,8 +8,7 @@ use super::content::fenced;
 use super::cuts::Cuts;
 use super::{Section, chars};
 use crate::excerpt::excerpt;
-use crate::protocol::Issue;
-use crate::protocol::{Status, StepResult};
+use crate::protocol::{CommandKind, Issue, Status, StepResult};
 use crate::session::Session;
 
 const HEADING: &str = "\n## Previous Command Results\n";
@@ -183,7 +182,7 @@ impl Block {
         let outcome = &result.outcome;
         let subject = match outcome.status {
             Status::Ok | Status::Failed
-                if result.command != "RUN_COMMAND" && result.command != "SEARCH_TEXT" =>
+                if !result.is(CommandKind::RunCommand) && !result.is(CommandKind::SearchText) =>
             {
                 String::new()
             }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use self::alike::{identity, identity_without_numbers};
 use super::CheckReport;
-use crate::protocol::{Circling, Issue, RelPath, Status, StepResult};
+use crate::protocol::{Circling, CommandKind, Issue, RelPath, Status, StepResult};
 
 /// How many failures are remembered.
 const FAILURES: usize = 40;
@@ -75,7 +75,7 @@ impl Circles {
         let mut told = Vec::new();
         let counts = |result: &&StepResult| {
             let status = result.outcome.status;
-            matches!(status, Status::Failed | Status::Refused) && result.command != "DONE"
+            matches!(status, Status::Failed | Status::Refused) && !result.is(CommandKind::Done)
         };
         for result in results.iter().filter(counts) {
             let outcome = &result.outcome;

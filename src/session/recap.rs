@@ -7,8 +7,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::Issue;
-use crate::protocol::{Status, StepResult, quoted};
+use crate::protocol::{CommandKind, Issue, Status, StepResult, quoted};
 
 /// How many rounds are remembered.
 const ROUNDS: usize = 40;
@@ -103,7 +102,7 @@ impl RoundRecap {
     ) -> Self {
         let is_run = |result: &&StepResult| {
             let was_tried = matches!(result.outcome.status, Status::Ok | Status::Failed);
-            result.command == "RUN_COMMAND" && was_tried
+            result.is(CommandKind::RunCommand) && was_tried
         };
         let failed = |result: &&StepResult| result.outcome.status != Status::Ok && !is_run(result);
         let malformed = issues.iter().filter_map(|issue| {
@@ -139,15 +138,15 @@ fn look(result: &StepResult) -> Option<String> {
         return None;
     }
     let subject = quoted(&beginning(&result.subject)).into_owned();
-    Some(match result.command.as_str() {
-        "READ_FILE" => subject,
-        "LIST_FILES" if subject.is_empty() => "the list of files".to_owned(),
-        "LIST_FILES" => format!("the files of {subject}"),
-        "SEARCH_TEXT" => format!("where `{}` is", beginning(&result.subject)),
-        "OUTLINE" if subject.is_empty() => "the outline".to_owned(),
-        "OUTLINE" => format!("the outline of {subject}"),
-        "GIT_STATUS" => "git status".to_owned(),
-        "GIT_DIFF" => "git diff".to_owned(),
+    Some(match result.kind()? {
+        CommandKind::ReadFile => subject,
+        CommandKind::ListFiles if subject.is_empty() => "the list of files".to_owned(),
+        CommandKind::ListFiles => format!("the files of {subject}"),
+        CommandKind::SearchText => format!("where `{}` is", beginning(&result.subject)),
+        CommandKind::Outline if subject.is_empty() => "the outline".to_owned(),
+        CommandKind::Outline => format!("the outline of {subject}"),
+        CommandKind::GitStatus => "git status".to_owned(),
+        CommandKind::GitDiff => "git diff".to_owned(),
         _ => return None,
     })
 }

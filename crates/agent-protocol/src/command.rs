@@ -228,6 +228,62 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
+crate::words! {
+    /// The kind of a command. Its word is its name in the protocol, as in `[CREATE_FILE ...]`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum CommandKind {
+        /// Creates or overwrites a file.
+        CreateFile = "CREATE_FILE",
+        /// Changes a file.
+        EditFile = "EDIT_FILE",
+        /// Inserts lines into a file.
+        InsertText = "INSERT_TEXT",
+        /// Changes several files.
+        ApplyPatch = "APPLY_PATCH",
+        /// Deletes a file.
+        DeleteFile = "DELETE_FILE",
+        /// Renames a file.
+        MoveFile = "MOVE_FILE",
+        /// Shows files.
+        ReadFile = "READ_FILE",
+        /// Lists files.
+        ListFiles = "LIST_FILES",
+        /// Searches files.
+        SearchText = "SEARCH_TEXT",
+        /// Lists the symbols of files.
+        Outline = "OUTLINE",
+        /// Runs a script.
+        RunCommand = "RUN_COMMAND",
+        /// Shows the status of the repository.
+        GitStatus = "GIT_STATUS",
+        /// Shows the changes of the repository.
+        GitDiff = "GIT_DIFF",
+        /// Says what comes next.
+        Plan = "PLAN",
+        /// Tells the person something.
+        Message = "MESSAGE",
+        /// Asks the person something.
+        AskUser = "ASK_USER",
+        /// Ends the session.
+        Done = "DONE",
+    }
+}
+
+impl CommandKind {
+    /// Returns true for commands that change files themselves.
+    pub const fn changes_files(self) -> bool {
+        matches!(
+            self,
+            Self::CreateFile
+                | Self::EditFile
+                | Self::InsertText
+                | Self::ApplyPatch
+                | Self::DeleteFile
+                | Self::MoveFile
+        )
+    }
+}
+
 impl Command {
     /// Creates or overwrites a file whose content is all of it.
     pub fn create_file(path: RelPath, content: String) -> Self {
@@ -238,27 +294,32 @@ impl Command {
         }
     }
 
-    /// The name in the protocol, as in `[CREATE_FILE ...]`.
-    pub fn name(&self) -> &'static str {
+    /// The kind of the command.
+    pub const fn kind(&self) -> CommandKind {
         match self {
-            Self::CreateFile { .. } => "CREATE_FILE",
-            Self::EditFile { .. } => "EDIT_FILE",
-            Self::InsertText { .. } => "INSERT_TEXT",
-            Self::ApplyPatch { .. } => "APPLY_PATCH",
-            Self::DeleteFile { .. } => "DELETE_FILE",
-            Self::MoveFile { .. } => "MOVE_FILE",
-            Self::ReadFile { .. } => "READ_FILE",
-            Self::ListFiles { .. } => "LIST_FILES",
-            Self::SearchText { .. } => "SEARCH_TEXT",
-            Self::Outline { .. } => "OUTLINE",
-            Self::RunCommand { .. } => "RUN_COMMAND",
-            Self::GitStatus { .. } => "GIT_STATUS",
-            Self::GitDiff { .. } => "GIT_DIFF",
-            Self::Plan { .. } => "PLAN",
-            Self::Message { .. } => "MESSAGE",
-            Self::AskUser { .. } => "ASK_USER",
-            Self::Done { .. } => "DONE",
+            Self::CreateFile { .. } => CommandKind::CreateFile,
+            Self::EditFile { .. } => CommandKind::EditFile,
+            Self::InsertText { .. } => CommandKind::InsertText,
+            Self::ApplyPatch { .. } => CommandKind::ApplyPatch,
+            Self::DeleteFile { .. } => CommandKind::DeleteFile,
+            Self::MoveFile { .. } => CommandKind::MoveFile,
+            Self::ReadFile { .. } => CommandKind::ReadFile,
+            Self::ListFiles { .. } => CommandKind::ListFiles,
+            Self::SearchText { .. } => CommandKind::SearchText,
+            Self::Outline { .. } => CommandKind::Outline,
+            Self::RunCommand { .. } => CommandKind::RunCommand,
+            Self::GitStatus { .. } => CommandKind::GitStatus,
+            Self::GitDiff { .. } => CommandKind::GitDiff,
+            Self::Plan { .. } => CommandKind::Plan,
+            Self::Message { .. } => CommandKind::Message,
+            Self::AskUser { .. } => CommandKind::AskUser,
+            Self::Done { .. } => CommandKind::Done,
         }
+    }
+
+    /// The name in the protocol, as in `[CREATE_FILE ...]`.
+    pub const fn name(&self) -> &'static str {
+        self.kind().word()
     }
 
     /// The file that the command is about, if there is one; the first file of a patch.
@@ -301,15 +362,7 @@ impl Command {
 
     /// Returns true if the command itself changes files.
     pub fn changes_files(&self) -> bool {
-        matches!(
-            self,
-            Self::CreateFile { .. }
-                | Self::EditFile { .. }
-                | Self::InsertText { .. }
-                | Self::ApplyPatch { .. }
-                | Self::DeleteFile { .. }
-                | Self::MoveFile { .. }
-        )
+        self.kind().changes_files()
     }
 }
 

@@ -18,7 +18,9 @@ mod staged;
 pub mod unseen;
 mod words;
 
-pub use command::{Command, ContentSource, END_OF_FILE, Edit, Pattern, Replacement, Step};
+pub use command::{
+    Command, CommandKind, ContentSource, END_OF_FILE, Edit, Pattern, Replacement, Step,
+};
 pub use event::{
     ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, Circling, ClipboardNews, EVENT_SCHEMA, Envelope,
     Event, EventSink, Housekeeping, KeptSecret, OutwardLink, Recovery, SandboxProperty,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Command, RelPath, Step};
+use super::{Command, CommandKind, RelPath, Step};
 
 /// How a step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,6 +198,16 @@ impl StepResult {
             millis: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             outcome,
         }
+    }
+
+    /// The kind of the command; `None` for one of a newer version.
+    pub fn kind(&self) -> Option<CommandKind> {
+        self.command.parse().ok()
+    }
+
+    /// Returns true for a command of this kind.
+    pub fn is(&self, kind: CommandKind) -> bool {
+        self.command == kind.word()
     }
 }
 

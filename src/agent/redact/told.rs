@@ -11,7 +11,7 @@ use super::hits::each_hit;
 use super::named::named;
 use super::{KnownSecrets, Redactor, text_of};
 use crate::compose::Content;
-use crate::protocol::{Excerpt, Outcome, RelPath, StepResult};
+use crate::protocol::{CommandKind, Excerpt, Outcome, RelPath, StepResult};
 use crate::secrets::{Scanner, TextSource};
 use crate::session::{PastRound, Session};
 
@@ -90,7 +90,7 @@ impl Told<'_> {
             let excerpts = result.outcome.excerpts.iter();
             shown.extend(about(result));
             shown.extend(excerpts.map(|excerpt| excerpt.path.clone()));
-            if matches!(result.command.as_str(), "RUN_COMMAND" | "GIT_DIFF") {
+            if result.is(CommandKind::RunCommand) || result.is(CommandKind::GitDiff) {
                 printed.extend(named(&result.subject));
                 printed.extend(named(&result.outcome.detail.text));
             }
@@ -168,11 +168,12 @@ fn each_piece(result: &mut StepResult, visit: &mut TextVisitor<'_>) {
         Some(path) => TextSource::File(path.as_str()),
         None => TextSource::Text,
     };
+    let is_search = result.is(CommandKind::SearchText);
     let outcome = &mut result.outcome;
     visit(TextPiece::new(&mut outcome.message, source, &place));
     if !outcome.excerpts.is_empty() {
         each_excerpt(outcome, &place, visit);
-    } else if result.command == "SEARCH_TEXT" {
+    } else if is_search {
         each_hit(&mut outcome.detail.text, &place, visit);
     } else {
         visit(TextPiece::new(&mut outcome.detail.text, source, &place));
@@ -206,8 +207,13 @@ fn each_excerpt(outcome: &mut Outcome, place: &str, visit: &mut TextVisitor<'_>)
 /// The file whose lines the result of a step shows.
 fn about(result: &StepResult) -> Option<RelPath> {
     let is_about_a_file = matches!(
-        result.command.as_str(),
-        "CREATE_FILE" | "EDIT_FILE" | "INSERT_TEXT" | "APPLY_PATCH"
+        result.kind(),
+        Some(
+            CommandKind::CreateFile
+                | CommandKind::EditFile
+                | CommandKind::InsertText
+                | CommandKind::ApplyPatch
+        )
     );
     let path = RelPath::parse(&result.subject).ok();
     path.filter(|_| is_about_a_file)
