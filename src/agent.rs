@@ -34,8 +34,10 @@ pub mod undo;
 mod whereabouts;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
 pub use self::accept::{ANYWAY, identity};
 use self::accept::{Judged, ReplyJudge, Verdict};
@@ -45,8 +47,8 @@ pub use self::check::Check;
 use self::check::CheckRunner;
 use self::differences::Differences;
 pub use self::live_output::announce;
-use self::publish::Requested;
 pub use self::publish::message_of;
+use self::publish::{DraftMessage, Published, Publisher, keep_listing};
 use self::questions::Answered;
 pub use self::recorder::Recorder;
 use self::redact::Redactor;
@@ -155,10 +157,7 @@ struct Engine<'a> {
     agent: &'a Agent,
     session: Session,
     journal: RoundJournal<'a>,
-    /// What the next outbox shows of files, read when the round was concluded.
-    requested: Option<Requested>,
-    /// The files that the last message of this process listed.
-    shown: Option<Listing>,
+    published: Published,
     baseline: Baseline<'a>,
     housekeeper: Housekeeper<'a>,
     /// Records of the round that go into the journal with the next ones.
@@ -332,8 +331,7 @@ impl<'a> Engine<'a> {
             redactor: Redactor::of(agent, id),
             session,
             journal,
-            requested: None,
-            shown: None,
+            published: Published::default(),
             unwritten: Vec::new(),
             differences: BTreeMap::new(),
             written: BTreeMap::new(),
@@ -448,6 +446,51 @@ impl<'a> Engine<'a> {
         self.conclude(taken, results, checked)
     }
 
+    /// Writes the outbox of this round if it is not there yet, and says so.
+    fn publish(&mut self, patience: Patience) -> Result<()> {
+        if self.publisher().is_posted(patience) {
+            return Ok(());
+        }
+        let (listing, shown_before) = self.publisher().listings();
+        let (store, id) = (&self.agent.store, self.session.session_id.clone());
+        let round = (&id, self.session.sequence_number);
+        let message = thread::scope(|scope| {
+            // Of a large workspace it is long. It is kept before the outbox is: one that is composed
+            // again must begin where this one does.
+            let keeping = scope.spawn(|| keep_listing(store, round, &listing));
+            let message = self.message(&listing, shown_before.as_ref());
+            let kept = (keeping.join()).unwrap_or_else(|panic| resume_unwind(panic));
+            kept.and(message)
+        })?;
+        self.publisher().post(message, patience)?;
+        self.publisher().note_listed(listing);
+        Ok(())
+    }
+
+    /// Makes the message of this round; what it shows is known to be seen before it is written.
+    fn message(&mut self, listing: &Listing, before: Option<&Listing>) -> Result<DraftMessage> {
+        (self.baseline).notice_changes(&self.session, listing, before);
+        let is_outdated = self.checks().outdate(listing, before);
+        let message = self.publisher().message(listing, before)?;
+        if self.session.seen != message.seen || is_outdated {
+            let _alone = self.alone()?;
+            self.session.seen.clone_from(&message.seen);
+            self.save()?;
+        }
+        Ok(message)
+    }
+
+    /// Makes messages.
+    fn publisher(&mut self) -> Publisher<'_, 'a> {
+        Publisher {
+            agent: self.agent,
+            session: &mut self.session,
+            baseline: &mut self.baseline,
+            redactor: &mut self.redactor,
+            published: &mut self.published,
+        }
+    }
+
     /// Runs the person's check.
     fn checks(&mut self) -> CheckRunner<'_, 'a> {
         CheckRunner {
@@ -466,7 +509,7 @@ impl<'a> Engine<'a> {
         }
         let _alone = self.alone()?;
         if self.agent.manner.check.is_some() {
-            self.keep_listing_before_check()?;
+            self.publisher().keep_listing_before_check()?;
         }
         if self.checks().run(CheckedWhen::AtStart)? {
             if self.checks().begins_without()? {
@@ -503,7 +546,7 @@ impl<'a> Engine<'a> {
                 }
                 // The chat that goes on has seen another message.
                 Record::HandedOver { .. } => {
-                    self.shown = None;
+                    self.published.forget_listing();
                     self.session.chat_tokens = 0;
                 }
                 _ => {}

@@ -4,7 +4,7 @@
 //! also by a loop that waits in another terminal.
 
 use super::project::Project;
-use super::publish::Requested;
+use super::publish::{Requested, keep_listing};
 use super::redact::Told;
 use super::{Agent, Engine};
 use crate::checkpoint::{CheckpointStore, DiffLimits, Snapshot};
@@ -106,8 +106,8 @@ impl Engine<'_> {
         );
         // Whoever reads it has seen nothing, whatever was told before.
         self.session.instructions = Instructions::Full;
-        let listing = self.listing();
-        let Requested { mut contents, seen } = self.read_again();
+        let listing = self.publisher().listing();
+        let Requested { mut contents, seen } = self.publisher().read_again();
         let mut project = Project::read(agent, &self.session, &listing, &mut self.redactor);
         // What was undone is in the history, and the changes are those of now.
         let mut notes: Vec<String> = (agent.store.notes(&id).all().into_iter())
@@ -132,19 +132,19 @@ impl Engine<'_> {
             listing: &listing,
             contents: &contents,
             project: &project.contents,
-            facts: self.facts(),
+            facts: self.publisher().facts(),
             max_list_items: agent.limits.max_list_items as usize,
             carriage: agent.manner.carriage,
         };
         let outbox = self
             .redactor
             .compose(|veil| compose::hand_over(&material, veil));
-        self.session.seen = self.seen_in(&outbox, seen);
+        self.session.seen = self.publisher().seen_in(&outbox, seen);
         self.redactor.keep()?;
         agent.mailbox.withdraw(&id, sequence)?;
         let posted = agent.post(&id, sequence, &outbox)?;
         project.keep(&agent.store, &id, &outbox.project);
-        self.keep_listing(&listing)?;
+        keep_listing(&agent.store, (&id, sequence), &listing)?;
         self.redactor.tell();
         // A new chat has nothing to remember yet.
         self.session.chat_tokens = 0;

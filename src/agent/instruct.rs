@@ -40,7 +40,7 @@ impl Engine<'_> {
             self.baseline.learn_reversal(&self.session);
         }
         // The message goes first: one that is missing is written, one that is there is not.
-        self.withdraw()?;
+        self.publisher().withdraw()?;
         let mut records = Vec::new();
         if self.session.is_complete {
             records.push(Record::Reopened { sequence });

@@ -1,14 +1,13 @@
 //! The outbox of a round: composed from the session and the workspace, and put where the person
 //! finds it.
 
-use std::panic::resume_unwind;
 use std::path::PathBuf;
-use std::thread;
 
+use super::baseline::Baseline;
 use super::context::{ContextFinder, Unasked};
 use super::project::Project;
-use super::redact::{self, Told};
-use super::{Agent, Engine, Manner, Patience, text_of};
+use super::redact::{self, Redactor, Told};
+use super::{Agent, Manner, Patience, text_of};
 use crate::compose::{
     self, Carriage, Content, Facts, Form, Listed, Listing, Material, Outbox, parts,
 };
@@ -17,11 +16,22 @@ use crate::execute;
 use crate::mailbox::Posted;
 use crate::protocol::generated::GeneratedDirectories;
 use crate::protocol::{Event, KnownExtent, RelPath, SeenFiles, SessionId, StepResult};
+use crate::session::{Session, Store};
 use crate::workspace::walk::Walked;
 
 /// Where the listing of an outbox is kept, beside the session.
 fn listing_file(sequence: u32) -> String {
     format!("listing-{sequence:04}.json")
+}
+
+/// Keeps which files the message of this round lists, so that the next one tells only the
+/// difference.
+pub(super) fn keep_listing(
+    store: &Store,
+    (id, sequence): (&SessionId, u32),
+    listing: &Listing,
+) -> Result<()> {
+    store.put_aside(id, &listing_file(sequence), listing)
 }
 
 /// Where the listing is kept that was taken before the first check.
@@ -36,37 +46,64 @@ pub(super) struct Requested {
     pub(super) seen: SeenFiles,
 }
 
-impl Engine<'_> {
-    /// Writes the outbox of this round if it is not there yet, and says so.
-    pub(super) fn publish(&mut self, patience: Patience) -> Result<()> {
-        let (id, sequence) = (
-            self.session.session_id.clone(),
-            self.session.sequence_number,
-        );
-        if let Some(posted) = self.posted_before() {
-            if patience == Patience::Session && !self.agent.interrupt.is_raised() {
-                self.tell_outbox(&posted, &message_of(&posted), &[], patience);
-            }
-            return Ok(());
-        }
-        let (agent, shown_before) = (self.agent, self.shown_before());
+/// What the messages of this process had in them, as far as the next one must know.
+#[derive(Debug, Default)]
+pub(super) struct Published {
+    /// What the next one shows of files, read when the round was concluded.
+    requested: Option<Requested>,
+    /// The files that the last one listed.
+    listing: Option<Listing>,
+}
+
+impl Published {
+    /// The chat has seen another message: the next one lists all files.
+    pub(super) fn forget_listing(&mut self) {
+        self.listing = None;
+    }
+}
+
+/// A message that is not written yet.
+#[derive(Debug)]
+pub(super) struct DraftMessage {
+    pub(super) outbox: Outbox,
+    pub(super) project: Project,
+    /// What the model has seen when it has read it.
+    pub(super) seen: SeenFiles,
+}
+
+/// Makes the messages of a session.
+#[derive(Debug)]
+pub(super) struct Publisher<'e, 'a> {
+    pub(super) agent: &'a Agent,
+    pub(super) session: &'e mut Session,
+    pub(super) baseline: &'e mut Baseline<'a>,
+    pub(super) redactor: &'e mut Redactor<'a>,
+    pub(super) published: &'e mut Published,
+}
+
+impl Publisher<'_, '_> {
+    /// The files for the message of this round, and as the last one listed them.
+    pub(super) fn listings(&mut self) -> (Listing, Option<Listing>) {
+        let shown_before = self.shown_before();
         let mut listing = self.listing();
-        if sequence == 1
-            && let Some(before) = agent.store.aside::<Listing>(&id, BEFORE_CHECK)
+        let (store, id) = (&self.agent.store, &self.session.session_id);
+        if self.session.sequence_number == 1
+            && let Some(before) = store.aside::<Listing>(id, BEFORE_CHECK)
         {
             listing.set_apart_made_since(&before);
         }
-        let (outbox, project) = thread::scope(|scope| {
-            // Of a large workspace it is long. It is kept before the outbox is: one that is composed
-            // again must begin where this one does.
-            let keep = || (agent.store).put_aside(&id, &listing_file(sequence), &listing);
-            let keeping = scope.spawn(keep);
-            let outbox = self.message(&listing, shown_before.as_ref());
-            let kept = (keeping.join()).unwrap_or_else(|panic| resume_unwind(panic));
-            kept.and(outbox)
-        })?;
+        (listing, shown_before)
+    }
+
+    /// Writes a message, and tells of it.
+    pub(super) fn post(&mut self, message: DraftMessage, patience: Patience) -> Result<()> {
+        let DraftMessage {
+            outbox, project, ..
+        } = message;
+        let (agent, id) = (self.agent, self.session.session_id.clone());
+        let sequence = self.session.sequence_number;
         self.redactor.keep()?;
-        let posted = self.agent.post(&id, sequence, &outbox)?;
+        let posted = agent.post(&id, sequence, &outbox)?;
         project.keep(&agent.store, &id, &outbox.project);
         self.redactor.tell();
         self.tell_outbox(&posted, &outbox.text, &outbox.cuts, patience);
@@ -74,7 +111,7 @@ impl Engine<'_> {
         if outbox.tells_changes {
             self.baseline.forget_by_person();
         }
-        self.baseline.keep_glimpses(&self.session, &outbox.shown);
+        self.baseline.keep_glimpses(self.session, &outbox.shown);
         if sequence == 2 {
             agent.store.drop_aside(&id, BEFORE_CHECK);
         }
@@ -82,35 +119,55 @@ impl Engine<'_> {
             // To free the room of a long one takes its time, so that it waits until the person reads.
             (agent.store).drop_aside(&id, &listing_file(sequence - 2));
         }
-        self.shown = Some(listing);
         Ok(())
     }
 
+    /// Remembers the files that the message lists.
+    pub(super) fn note_listed(&mut self, listing: Listing) {
+        self.published.listing = Some(listing);
+    }
+
+    /// Tells of a message that is there already; only a restart can find one. Returns false if there
+    /// is none.
+    pub(super) fn is_posted(&self, patience: Patience) -> bool {
+        if self.published.requested.is_some() {
+            return false;
+        }
+        let session = &*self.session;
+        let mailbox = &self.agent.mailbox;
+        let posted = mailbox.posted(&session.session_id, session.sequence_number);
+        if let Some(posted) = &posted
+            && patience == Patience::Session
+            && !self.agent.interrupt.is_raised()
+        {
+            self.tell_outbox(posted, &message_of(posted), &[], patience);
+        }
+        posted.is_some()
+    }
+
     /// Gathers what the message of this round tells, and composes it.
-    fn message(
+    pub(super) fn message(
         &mut self,
         listing: &Listing,
         shown_before: Option<&Listing>,
-    ) -> Result<(Outbox, Project)> {
-        (self.baseline).notice_changes(&self.session, listing, shown_before);
-        let is_outdated = self.checks().outdate(listing, shown_before);
-        let Requested { mut contents, seen } = match self.requested.take() {
+    ) -> Result<DraftMessage> {
+        let Requested { mut contents, seen } = match self.published.requested.take() {
             Some(requested) => requested,
             None => self.requested_after_restart()?,
         };
         let agent = self.agent;
         let finder = ContextFinder {
             agent,
-            session: &self.session,
+            session: self.session,
         };
         let mentions = finder.mentions(listing, shown_before);
         let Unasked {
             mut named,
             mut other,
-        } = finder.unasked(listing, &mentions, &mut self.redactor);
+        } = finder.unasked(listing, &mentions, self.redactor);
         let mentions: Vec<RelPath> = mentions.into_iter().map(|mention| mention.path).collect();
         let mut changed = self.baseline.by_person().to_owned();
-        let mut project = Project::read(agent, &self.session, listing, &mut self.redactor);
+        let mut project = Project::read(agent, self.session, listing, self.redactor);
         let mut session = self.session.clone();
         let mut told = Told {
             session: &mut session,
@@ -135,13 +192,11 @@ impl Engine<'_> {
             carriage: self.carriage(),
         });
         let seen = self.seen_in(&outbox, seen);
-        // What is shown must be what the model is known to have seen.
-        if self.session.seen != seen || is_outdated {
-            let _alone = self.alone()?;
-            self.session.seen = seen;
-            self.save()?;
-        }
-        Ok((outbox, project))
+        Ok(DraftMessage {
+            outbox,
+            project,
+            seen,
+        })
     }
 
     /// What the model has seen when it has read this message, and had seen so much before.
@@ -229,7 +284,7 @@ impl Engine<'_> {
         }
         let before = self.session.sequence_number - 1;
         let (store, id) = (&self.agent.store, &self.session.session_id);
-        let shown = self.shown.take();
+        let shown = self.published.listing.take();
         shown.or_else(|| store.aside(id, &listing_file(before)))
     }
 
@@ -240,33 +295,15 @@ impl Engine<'_> {
         self.agent.store.put_aside(id, BEFORE_CHECK, &listing)
     }
 
-    /// Remembers which files a message has listed, so that the next one tells only the difference.
-    pub(super) fn keep_listing(&self, listing: &Listing) -> Result<()> {
-        let id = &self.session.session_id;
-        let name = listing_file(self.session.sequence_number);
-        self.agent.store.put_aside(id, &name, listing)
-    }
-
     /// Takes the message of this round back, so that it is written anew, with the whole listing.
     pub(super) fn withdraw(&mut self) -> Result<()> {
         let (agent, id) = (self.agent, &self.session.session_id);
-        self.shown = None;
+        self.published.forget_listing();
         if agent.mailbox.withdraw(id, self.session.sequence_number)? > 0 {
             let shown_before = listing_file(self.session.sequence_number - 1);
             crate::fs::remove(&agent.store.folder(id).join(shown_before))?;
         }
         Ok(())
-    }
-
-    /// The outbox of this round if it is there already; only a restart can find one.
-    fn posted_before(&self) -> Option<Posted> {
-        if self.requested.is_some() {
-            return None;
-        }
-        let session = &self.session;
-        self.agent
-            .mailbox
-            .posted(&session.session_id, session.sequence_number)
     }
 
     /// The contents read anew.
@@ -295,17 +332,22 @@ impl Engine<'_> {
             .tell_outbox(sequence, posted, text, cuts, is_waiting);
     }
 
+    /// Reads what the model asked for, for the next message.
+    pub(super) fn read_for_next(&mut self) {
+        self.published.requested = Some(self.read_requested());
+    }
+
     /// What the model asked to read, as it is now.
     ///
     /// The session counts all of it as seen, because nearly always it is; what the message must cut
     /// is undone when that is known.
-    pub(super) fn read_requested(&mut self) -> Requested {
+    fn read_requested(&mut self) -> Requested {
         let seen = self.session.seen.clone();
         let Agent {
             workspace, limits, ..
         } = self.agent;
         let requests = self.session.read_file_requests.clone();
-        let (agent, redactor) = (self.agent, &mut self.redactor);
+        let (agent, redactor) = (self.agent, &mut *self.redactor);
         let mut veil = |path: &RelPath, text| redactor.file(path, text);
         let noted = &mut self.session.seen;
         let room = agent.manner.carriage.most_characters();

@@ -94,7 +94,7 @@ impl Engine<'_> {
         }
         let _alone = self.alone()?;
         // One that was written without the answer does not tell it.
-        self.withdraw()?;
+        self.publisher().withdraw()?;
         self.save()?;
         if let Some(note) = note {
             notes.remove(&note);

@@ -65,7 +65,7 @@ impl<'a> Engine<'a> {
             let _alone = engine.alone()?;
             if !is_same_check {
                 // The waiting message tells of another check, or of none.
-                engine.withdraw()?;
+                engine.publisher().withdraw()?;
             }
             engine.save()?;
         }

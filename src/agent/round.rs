@@ -206,7 +206,7 @@ impl<'a> Engine<'a> {
         let said = notes.all();
         self.session.notes.clear();
         added::take_notes(&mut self.session, &said);
-        self.requested = Some(self.read_requested());
+        self.publisher().read_for_next();
         self.is_under_way = false;
         self.save()?;
         self.pending().clear()?;
