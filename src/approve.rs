@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use self::decisions::{Decisions, StepDecision};
+pub use self::decisions::{Decisions, PersonDecision};
 pub use self::earlier::EarlierChanges;
 pub use self::kept::KeptAnswers;
 pub use self::pending::{Pending, Posed};
@@ -388,13 +388,13 @@ pub(crate) mod tests {
     }
 
     fn is_approved(decisions: &Decisions, number: u32) -> bool {
-        matches!(decisions.on(number), StepDecision::Approved { .. })
+        matches!(decisions.on(number), PersonDecision::Approved { .. })
     }
 
     #[track_caller]
     fn declined(decisions: &Decisions, number: u32) -> Outcome {
         match decisions.on(number) {
-            StepDecision::Declined(outcome) => outcome,
+            PersonDecision::Declined(outcome) => outcome,
             other => panic!("{other:?}"),
         }
     }
@@ -592,7 +592,7 @@ pub(crate) mod tests {
         });
         assert!(is_approved(&decisions, 1));
         for number in [2, 3, 4] {
-            assert_eq!(decisions.on(number), StepDecision::Stopped);
+            assert_eq!(decisions.on(number), PersonDecision::Stopped);
         }
     }
 
@@ -604,7 +604,7 @@ pub(crate) mod tests {
         });
         let decision = decisions.on(1);
         let script = Some("ls -a".to_owned());
-        assert_eq!(decision, StepDecision::Approved { script });
+        assert_eq!(decision, PersonDecision::Approved { script });
         let outcome = decision.told(Outcome::ok("exit code 0"));
         assert!(outcome.message.contains("the user changed the script"));
         assert!(outcome.detail.text.starts_with("ran instead:\nls -a\n"));

@@ -3,7 +3,7 @@
 //! Each step is ruled on once. Where the policy leaves the decision to the person, all questions of
 //! the reply are put at once; what a file step would change is tried on a copy, so that its question
 //! can show the difference. Commands are not run for that: a difference that depends on one may turn
-//! out otherwise. The result is a [`Plan`], which `steps` carries out.
+//! out otherwise. The result is a [`StepPlan`], which `steps` carries out.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::apply::Rehearsal;
 use super::steps::runs;
 use crate::approve::{
     self, Asked, Desk, EarlierChanges, Input, KeptAnswers, KeptRules, Pending, Person,
-    StepDecision, difference,
+    PersonDecision, difference,
 };
 use crate::error::Result;
 use crate::execute::{Execution, Limits};
@@ -69,7 +69,7 @@ pub(super) struct Asking<'a> {
 
 /// The steps of a reply that are not done yet, each with what was decided about it.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct StepPlan {
     pub(super) steps: Vec<PlannedStep>,
     pub(super) round: u32,
     /// Says if the person is waited for while the steps are carried out.
@@ -84,7 +84,7 @@ pub(super) struct PlannedStep {
     pub(super) step: Step,
     ruling: Ruling,
     /// If it is carried out, by the ruling and the person together.
-    pub(super) decision: StepDecision,
+    pub(super) decision: PersonDecision,
     /// The grant that comes with the person's yes.
     pub(super) grant: Option<Grant>,
 }
@@ -105,7 +105,7 @@ impl Authorizer {
         asking: &Asking<'_>,
         reply: &[Step],
         done: usize,
-    ) -> Result<Option<Plan>> {
+    ) -> Result<Option<StepPlan>> {
         let mut policy = self.policy.clone();
         policy.approval = asking.approval;
         policy.person.always = self.kept_rules.load(asking.base)?;
@@ -143,7 +143,7 @@ impl Authorizer {
             };
             PlannedStep::new(step, ruling, decisions.on(step.number), refusal)
         });
-        Ok(Some(Plan {
+        Ok(Some(StepPlan {
             steps: planned.collect(),
             round: asking.round,
             input: asking.input,
@@ -187,7 +187,7 @@ impl Authorizer {
     }
 }
 
-impl Plan {
+impl StepPlan {
     /// Returns true if the rules that allowed a command still do.
     ///
     /// A name in a rule means a program outside of what commands may write. An earlier step may have
@@ -200,11 +200,16 @@ impl Plan {
 
 impl PlannedStep {
     /// `refusal` says why the step cannot be carried out whatever the person says.
-    fn new(step: &Step, ruling: Ruling, decision: StepDecision, refusal: Option<Outcome>) -> Self {
+    fn new(
+        step: &Step,
+        ruling: Ruling,
+        decision: PersonDecision,
+        refusal: Option<Outcome>,
+    ) -> Self {
         let (mut decision, mut grant) = (decision, None);
         match (&decision, ruling.decision, refusal) {
-            (StepDecision::Stopped, ..) | (StepDecision::Declined(_), _, None) => {}
-            (_, _, Some(refusal)) => decision = StepDecision::Declined(refusal),
+            (PersonDecision::Stopped, ..) | (PersonDecision::Declined(_), _, None) => {}
+            (_, _, Some(refusal)) => decision = PersonDecision::Declined(refusal),
             (_, Decision::Deny, _) => {
                 let about = if ruling.about.is_empty() {
                     String::new()
@@ -212,11 +217,11 @@ impl PlannedStep {
                     format!("`{}`: ", ruling.about)
                 };
                 let refused = Outcome::refused(format!("{about}{}", ruling.why));
-                decision = StepDecision::Declined(refused);
+                decision = PersonDecision::Declined(refused);
             }
-            (StepDecision::Approved { .. }, Decision::Ask, _) => grant = ruling.needs,
-            (StepDecision::NotAsked, Decision::Ask, _) => {
-                decision = StepDecision::Declined(not_approved(&ruling.why));
+            (PersonDecision::Approved { .. }, Decision::Ask, _) => grant = ruling.needs,
+            (PersonDecision::NotAsked, Decision::Ask, _) => {
+                decision = PersonDecision::Declined(not_approved(&ruling.why));
             }
             (_, Decision::Allow, _) => {}
         }
@@ -233,7 +238,7 @@ impl PlannedStep {
         match (&step.command, &self.decision) {
             (
                 Command::RunCommand { timeout, .. },
-                StepDecision::Approved {
+                PersonDecision::Approved {
                     script: Some(script),
                 },
             ) => Cow::Owned(Step {
@@ -327,7 +332,7 @@ pub(super) mod tests {
     use crate::protocol::RelPath;
 
     /// Plans the commands of a reply in an empty workspace, with nobody to ask.
-    fn plan_in(directory: &Path, authorizer: &Authorizer, commands: Vec<Command>) -> Plan {
+    fn plan_in(directory: &Path, authorizer: &Authorizer, commands: Vec<Command>) -> StepPlan {
         plan_steps(directory, authorizer, &numbered(commands))
     }
 
@@ -335,7 +340,7 @@ pub(super) mod tests {
         directory: &Path,
         authorizer: &Authorizer,
         steps: &[Step],
-    ) -> Plan {
+    ) -> StepPlan {
         let workspace = Workspace::open(directory).unwrap();
         let asking = Asking {
             workspace: &workspace,
@@ -392,7 +397,7 @@ pub(super) mod tests {
         let plan = plan_in(directory.path(), &authorizer, vec![run("git push")]);
         let planned = &plan.steps[0];
         assert!(
-            matches!(&planned.decision, StepDecision::Declined(outcome)
+            matches!(&planned.decision, PersonDecision::Declined(outcome)
                 if outcome.message.contains("needs the user's approval")),
             "{planned:?}"
         );
@@ -406,7 +411,7 @@ pub(super) mod tests {
         let mut authorizer = authorizer(Policy::new(Path::new("/work"), None));
         authorizer.commands = Commands::Off;
         let plan = plan_in(directory.path(), &authorizer, vec![run("ls")]);
-        let StepDecision::Declined(outcome) = &plan.steps[0].decision else {
+        let PersonDecision::Declined(outcome) = &plan.steps[0].decision else {
             panic!("{plan:?}");
         };
         assert!(outcome.message.contains("switched commands off"));
@@ -434,7 +439,7 @@ pub(super) mod tests {
         });
         let authorizer = authorizer(policy);
         let plan = plan_in(directory.path(), &authorizer, vec![run("tool")]);
-        assert_eq!(plan.steps[0].decision, StepDecision::NotAsked, "{plan:?}");
+        assert_eq!(plan.steps[0].decision, PersonDecision::NotAsked, "{plan:?}");
         // Once means both words of one comparison: the rule's and the script's.
         assert_eq!(lookups.load(Ordering::Relaxed), 2);
         assert!(plan.still_allows(&plan.steps[0]));

@@ -6,7 +6,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::added;
-use super::authorize::{Asking, Plan};
+use super::authorize::{Asking, StepPlan};
 use super::check::Checked;
 use super::differences::differences;
 use super::live_output::announce;
@@ -46,7 +46,7 @@ impl<'a> Engine<'a> {
         reply: &[Step],
         done: usize,
         patience: Patience,
-    ) -> Result<Option<Plan>> {
+    ) -> Result<Option<StepPlan>> {
         let agent = self.agent;
         let asking = Asking {
             workspace: &agent.workspace,
@@ -68,7 +68,7 @@ impl<'a> Engine<'a> {
     pub(super) fn execute(
         &mut self,
         taken: &Taken,
-        plan: &Plan,
+        plan: &StepPlan,
         mut begun: Begun,
     ) -> Result<Vec<StepResult>> {
         begun.known = self.known_results(&taken.reply);

@@ -13,10 +13,10 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::authorize::{Authorizer, Plan, PlannedStep, not_approved};
+use super::authorize::{Authorizer, PlannedStep, StepPlan, not_approved};
 use super::live_output::LiveOutput;
 use super::network;
-use crate::approve::{Pending, Person, StepDecision};
+use crate::approve::{Pending, Person, PersonDecision};
 use crate::error::Result;
 use crate::execute::{Execution, Hide, Limits};
 use crate::interrupt::Interrupt;
@@ -100,7 +100,7 @@ struct RunningCommand {
 /// A round under way.
 struct Progress<'r, 'e> {
     runner: &'r StepRunner<'r>,
-    plan: &'r Plan,
+    plan: &'r StepPlan,
     issues: &'r [Issue],
     journal: &'r mut dyn StepJournal,
     execution: Execution<'e>,
@@ -135,7 +135,7 @@ impl StepRunner<'_> {
     /// reply.
     pub(super) fn run(
         &self,
-        plan: &Plan,
+        plan: &StepPlan,
         reply: &Reply,
         begun: Begun,
         seen: &mut SeenFiles,
@@ -438,9 +438,9 @@ impl<'e> Progress<'_, 'e> {
         }
         // Before anything else: what the person declined is not to be sent again.
         match &planned.decision {
-            StepDecision::NotAsked | StepDecision::Approved { .. } => {}
-            StepDecision::Declined(outcome) => return Err(outcome.clone()),
-            StepDecision::Stopped => {
+            PersonDecision::NotAsked | PersonDecision::Approved { .. } => {}
+            PersonDecision::Declined(outcome) => return Err(outcome.clone()),
+            PersonDecision::Stopped => {
                 interrupt.raise();
                 return Err(Outcome::skipped("the user stopped here"));
             }
@@ -585,7 +585,7 @@ mod tests {
             steps: &[Step],
             begun: Begun,
             copy: Option<&Workspace>,
-            decide: impl FnOnce(&mut Plan),
+            decide: impl FnOnce(&mut StepPlan),
             journal: &mut MemoryJournal<'_>,
         ) -> Vec<StepResult> {
             let mut plan = plan_steps(self.directory.path(), &self.authorizer, steps);
@@ -685,10 +685,10 @@ mod tests {
             run("touch ran"),
             create("d.txt", "d\n"),
         ]);
-        let decide = |plan: &mut Plan| {
-            plan.steps[1].decision = StepDecision::Declined(Outcome::refused("no"));
-            plan.steps[2].decision = StepDecision::Stopped;
-            plan.steps[3].decision = StepDecision::Stopped;
+        let decide = |plan: &mut StepPlan| {
+            plan.steps[1].decision = PersonDecision::Declined(Outcome::refused("no"));
+            plan.steps[2].decision = PersonDecision::Stopped;
+            plan.steps[3].decision = PersonDecision::Stopped;
         };
         let results = bench.run(&steps, Begun::default(), None, decide, &mut journal);
         let skipped = Status::Skipped;

@@ -17,7 +17,7 @@ pub struct Decisions {
 
 /// The person's decision about one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StepDecision {
+pub enum PersonDecision {
     /// They were not asked.
     NotAsked,
     /// They approved it, with this script in place of the model's if they changed it.
@@ -71,32 +71,32 @@ impl Decisions {
     }
 
     /// The decision about a step.
-    pub fn on(&self, number: u32) -> StepDecision {
+    pub fn on(&self, number: u32) -> PersonDecision {
         if self.stop.is_some_and(|stop| number >= stop) {
-            return StepDecision::Stopped;
+            return PersonDecision::Stopped;
         }
         match self.decided.get(&number) {
-            None => StepDecision::NotAsked,
-            Some(Decided::Nobody(why)) => StepDecision::Declined(Outcome::refused(format!(
+            None => PersonDecision::NotAsked,
+            Some(Decided::Nobody(why)) => PersonDecision::Declined(Outcome::refused(format!(
                 "this needs the user's approval, and nobody can be asked now: {why}"
             ))),
             Some(Decided::Person(verdict)) => match verdict {
                 Verdict::Yes | Verdict::AllOfThisRound | Verdict::Always => {
-                    StepDecision::Approved { script: None }
+                    PersonDecision::Approved { script: None }
                 }
-                Verdict::Edit { script } => StepDecision::Approved {
+                Verdict::Edit { script } => PersonDecision::Approved {
                     script: Some(script.clone()),
                 },
                 Verdict::No { reason: None } => {
-                    StepDecision::Declined(Outcome::refused("the user declined"))
+                    PersonDecision::Declined(Outcome::refused("the user declined"))
                 }
                 Verdict::No {
                     reason: Some(reason),
-                } => {
-                    StepDecision::Declined(Outcome::refused(format!("the user declined: {reason}")))
-                }
+                } => PersonDecision::Declined(Outcome::refused(format!(
+                    "the user declined: {reason}"
+                ))),
                 Verdict::Skip | Verdict::Stop | Verdict::Say { .. } => {
-                    StepDecision::Declined(Outcome::skipped("the user skipped this"))
+                    PersonDecision::Declined(Outcome::skipped("the user skipped this"))
                 }
             },
         }
@@ -108,7 +108,7 @@ impl Decisions {
     }
 }
 
-impl StepDecision {
+impl PersonDecision {
     /// The outcome as the model is told it: it must know if another script was run than its own.
     pub fn told(&self, mut outcome: Outcome) -> Outcome {
         if let Self::Approved {

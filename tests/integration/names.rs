@@ -19,7 +19,6 @@ const KNOWN_DUPLICATES: &[&str] = &[
     "Check",
     "Choice",
     "Class",
-    "Consent",
     "Content",
     "Contents",
     "Desk",
