@@ -321,12 +321,11 @@ struct Taken {
 impl<'a> Engine<'a> {
     fn new(agent: &'a Agent, session: Session, journal: Journal) -> Self {
         agent.record_events_of(&session.session_id);
-        let syncs_together = agent.workspace.sync_covers(agent.store.directory());
-        let journal = RoundJournal::new(journal, &agent.workspace, syncs_together);
+        let journal = RoundJournal::new(journal, &agent.workspace, agent.store.directory());
         let (id, unsynced) = (&session.session_id, journal.unsynced.clone());
         Self {
             agent,
-            baseline: Baseline::new(agent, id, syncs_together, unsynced),
+            baseline: Baseline::new(agent, id, unsynced),
             housekeeper: Housekeeper::new(agent),
             redactor: Redactor::of(agent, id),
             session,

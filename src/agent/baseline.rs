@@ -47,8 +47,6 @@ pub(super) struct Baseline<'a> {
     agent: &'a Agent,
     id: SessionId,
     store: Option<CheckpointStore>,
-    /// True if a sync of the workspace covers the store too.
-    syncs_together: bool,
     unsynced: UnsyncedFiles,
     is_prepared: bool,
     /// The hooks of the repositories before the round that is under way.
@@ -86,18 +84,11 @@ fn may_change(step: &Step) -> bool {
 }
 
 impl<'a> Baseline<'a> {
-    /// `syncs_together` is true if a sync of the workspace covers the sessions too.
-    pub(super) fn new(
-        agent: &'a Agent,
-        id: &SessionId,
-        syncs_together: bool,
-        unsynced: UnsyncedFiles,
-    ) -> Self {
+    pub(super) fn new(agent: &'a Agent, id: &SessionId, unsynced: UnsyncedFiles) -> Self {
         Self {
             agent,
             id: id.clone(),
             store: None,
-            syncs_together,
             unsynced,
             is_prepared: false,
             hooks: None,
@@ -368,7 +359,7 @@ impl<'a> Baseline<'a> {
             store
         } else {
             let mut store = CheckpointStore::open(&self.agent.store.objects())?;
-            if self.syncs_together {
+            if self.unsynced.covers_sessions {
                 store.sync_later();
             }
             store

@@ -1,6 +1,7 @@
 //! The journal of a session, made durable together with the files that were written before it.
 
 use std::cell::Cell;
+use std::path::Path;
 use std::rc::Rc;
 
 use crate::error::{Error, Result};
@@ -8,13 +9,17 @@ use crate::session::{Journal, Record, Sync};
 use crate::workspace::Workspace;
 
 /// Says if files or snapshots were written that no sync has brought onto the disk yet.
-#[derive(Debug, Clone, Default)]
-pub(super) struct UnsyncedFiles(Rc<Cell<bool>>);
+#[derive(Debug, Clone)]
+pub(super) struct UnsyncedFiles {
+    has_some: Rc<Cell<bool>>,
+    /// True if a sync of the workspace covers the sessions too.
+    pub(super) covers_sessions: bool,
+}
 
 impl UnsyncedFiles {
     /// Notes that something was written.
     pub(super) fn note(&self) {
-        self.0.set(true);
+        self.has_some.set(true);
     }
 }
 
@@ -23,18 +28,19 @@ impl UnsyncedFiles {
 pub(super) struct RoundJournal<'a> {
     journal: Journal,
     workspace: &'a Workspace,
-    /// True if a sync of the workspace covers the sessions too.
-    syncs_together: bool,
     pub(super) unsynced: UnsyncedFiles,
 }
 
 impl<'a> RoundJournal<'a> {
-    pub(super) fn new(journal: Journal, workspace: &'a Workspace, syncs_together: bool) -> Self {
+    /// `sessions` is the directory of the journals.
+    pub(super) fn new(journal: Journal, workspace: &'a Workspace, sessions: &Path) -> Self {
         Self {
             journal,
             workspace,
-            syncs_together,
-            unsynced: UnsyncedFiles::default(),
+            unsynced: UnsyncedFiles {
+                has_some: Rc::default(),
+                covers_sessions: workspace.sync_covers(sessions),
+            },
         }
     }
 
@@ -42,18 +48,18 @@ impl<'a> RoundJournal<'a> {
     ///
     /// One sync does both where files and journal lie on the same file system.
     pub(super) fn record(&mut self, records: &[Record]) -> Result<()> {
-        if !self.unsynced.0.get() {
+        if !self.unsynced.has_some.get() {
             return self.journal.append(records, Sync::Now);
         }
         self.journal.append(records, Sync::Later)?;
         let synced = self.workspace.sync();
         synced.map_err(|cause| Error::file("sync", self.workspace.path(), cause))?;
-        if self.syncs_together {
+        if self.unsynced.covers_sessions {
             self.journal.note_synced();
         } else {
             self.journal.sync()?;
         }
-        self.unsynced.0.set(false);
+        self.unsynced.has_some.set(false);
         Ok(())
     }
 
