@@ -38,7 +38,7 @@ use crate::session::{Checkpoint, REMEMBERED_FILES, Record, Session, Sync, now};
 use crate::workspace::walk::Walked;
 
 /// For how long a message can list the files as the checkpoint after the round saw them.
-const FRESH: Duration = Duration::from_secs(2);
+const FRESH: Duration = Duration::from_secs(10);
 /// How many files are named that checkpoints pass over.
 const NAMED: usize = 50;
 /// What is known of the files of a session at work.

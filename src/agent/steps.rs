@@ -496,7 +496,7 @@ mod tests {
     use crate::agent::apply::Rehearsal;
     use crate::agent::authorize::tests::{authorizer, numbered, plan_steps, run};
     use crate::approve::tests::Absent;
-    use crate::policy::{Approval, CommandConfinement, Policy};
+    use crate::policy::{Approval, CommandConfinement, FoundProgram, Policy, ProgramLookup, Rule};
     use crate::protocol::{Event, RelPath};
 
     /// Collects what it is told, and looks at a file whenever steps begin.
@@ -717,6 +717,35 @@ mod tests {
         assert!(bench.text("ran").is_none());
         // It was not begun either.
         assert_eq!(journal.started.len(), 1);
+    }
+
+    #[test]
+    fn a_rule_does_not_allow_a_program_that_an_earlier_step_put_in_its_place() {
+        let mut bench = Bench::new();
+        let planted = bench.directory.path().join("bin/tool");
+        let policy = &mut bench.authorizer.policy;
+        policy.approval = Approval::Edits;
+        policy.person.allow = vec![Rule::parse("tool").unwrap()];
+        policy.lookup = ProgramLookup::new(move |word| {
+            let path = if planted.exists() {
+                planted.clone()
+            } else {
+                Path::new("/usr/bin").join(word)
+            };
+            let real = path.clone();
+            Some(FoundProgram { path, real })
+        });
+        let watched = bench.directory.path().join("b.txt");
+        let mut journal = watching(&watched);
+        let steps = numbered(vec![create("bin/tool", "evil\n"), run("tool")]);
+        let is_allowed = |plan: &mut StepPlan| {
+            assert_eq!(plan.steps[1].decision, PersonDecision::NotAsked);
+        };
+        let results = bench.run(&steps, Begun::default(), None, is_allowed, &mut journal);
+        assert_eq!(statuses(&results), [Status::Ok, Status::Refused]);
+        let why = &results[1].outcome.message;
+        assert!(why.contains("changed which program it starts"), "{why}");
+        assert_eq!(journal.started.len(), 1, "it was not begun");
     }
 
     #[test]
