@@ -111,7 +111,7 @@ pub fn run(job: Job<'_>) -> Ran {
             let mut launch = started.launch;
             let attended = Attended {
                 tree: started.tree,
-                launch: launch.as_ref(),
+                launch: launch.as_mut(),
                 output: &mut output,
                 on_output: job.on_output,
                 buffer: vec![0; 64 * 1024],
@@ -171,12 +171,12 @@ fn start(job: &Job<'_>) -> Result<Started, String> {
         .envs(environment::allowed(std::env::vars_os()))
         .envs(confined.unwrap_or_default())
         .envs(job.environment.iter().copied());
-    let tree = ChildTree::start(command, input, session).map_err(|error| {
+    let mut tree = ChildTree::start(command, input, session).map_err(|error| {
         let name = Path::new(&program[0]).display();
         format!("could not start `{name}`: {error}")
     })?;
     if let Some(launch) = &mut launch {
-        launch.send_plan();
+        launch.send_plan(&mut tree);
     }
     Ok(Started { tree, launch })
 }
@@ -207,7 +207,7 @@ fn plain(words: &[OsString]) -> Command {
 /// A running child, and where its output goes.
 struct Attended<'a> {
     tree: ChildTree,
-    launch: Option<&'a Launch>,
+    launch: Option<&'a mut Launch>,
     output: &'a mut Output,
     on_output: &'a mut dyn FnMut(&str),
     buffer: Vec<u8>,
@@ -219,7 +219,7 @@ impl Attended<'_> {
         if stopped.is_some() {
             self.tree.terminate();
             let late = self.until_ended(Some(Instant::now() + GRACE), None);
-            if let (Some(_), Some(launch)) = (late, self.launch) {
+            if let (Some(_), Some(launch)) = (late, &self.launch) {
                 // Its supervisor reaches also what has left the group.
                 launch.stop();
                 self.until_ended(Some(Instant::now() + GRACE), None);
@@ -227,7 +227,13 @@ impl Attended<'_> {
         }
         self.tree.kill();
         self.drain();
-        let exit = self.tree.reap(REAP);
+        let reported = self
+            .launch
+            .and_then(|launch| launch.reported_exit(&mut self.tree));
+        let exit = match reported {
+            Some(exit) => Ok(Some(exit)),
+            None => self.tree.reap(REAP),
+        };
         stopped.unwrap_or(match exit {
             // It was hit by the same Ctrl-C, in the moment before it had a session of its own.
             Ok(Some(ChildExit::Signal(INTERRUPT))) if cancelled.load(Ordering::Relaxed) => {

@@ -9,12 +9,12 @@
 //!
 //! When the command ends, process 1 ends, and the kernel kills everything left with it. When the
 //! supervisor or `agent` dies, process 1 is killed with the same effect. The supervisor creates
-//! what the command needs in the workspace, removes it in every case, and then ends the way the
-//! command ended, so `agent` needs no separate report.
+//! what the command needs in the workspace, removes it in every case, and then reports the status
+//! of the command. `agent` goes on with the report: the kernel needs a while to end a process.
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -82,11 +82,20 @@ fn supervise(agent: &UnixStream, arguments: &[OsString]) -> Result<(), String> {
         (Backend::Landlock, _) => landlock::supervise(agent, &plan, words),
     };
     plan.reserved.remove(&hold);
-    drop(group);
-    match ended? {
-        Some(status) => end_like(status),
-        None => Ok(()),
+    // The next command may begin as soon as this one is reported.
+    drop((hold, group));
+    if let Some(status) = ended? {
+        report(agent, status);
+        linux::exit_at_once(0);
     }
+    Ok(())
+}
+
+/// Reports the status of the command as the last thing that is sent.
+fn report(mut agent: &UnixStream, status: i32) {
+    // Without `agent`, nobody needs it.
+    let _ = agent.write_all(&status.to_le_bytes());
+    let _ = agent.shutdown(std::net::Shutdown::Write);
 }
 
 /// A control group that counts the processes of a command to which the per-user limit does not
@@ -200,14 +209,6 @@ fn children_of(process: Pid) -> Vec<Pid> {
         .split_whitespace()
         .filter_map(|number| Pid::from_raw(number.parse().ok()?))
         .collect()
-}
-
-/// Ends the supervisor the way the command ended.
-fn end_like(status: i32) -> ! {
-    if libc::WIFSIGNALED(status) {
-        linux::end_by_signal(libc::WTERMSIG(status))
-    }
-    linux::exit_at_once(libc::WEXITSTATUS(status))
 }
 
 /// Closes the command's output, so that its end can be seen.

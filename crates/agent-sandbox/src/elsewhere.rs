@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use super::{Backend, Confinement, Property, Strength};
+use crate::platform::{ChildExit, ChildTree};
 
 const REASON: &str = "there is no sandbox for this system yet";
 
@@ -23,7 +24,12 @@ impl UnsupportedLaunch {
     }
 
     /// There is no supervisor.
-    pub fn send_plan(&mut self) {
+    pub fn send_plan(&mut self, _child: &mut ChildTree) {
+        match *self {}
+    }
+
+    /// There is no supervisor to report anything.
+    pub fn reported_exit(&mut self, _child: &mut ChildTree) -> Option<ChildExit> {
         match *self {}
     }
 

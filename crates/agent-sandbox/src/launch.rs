@@ -14,9 +14,11 @@ use std::process::{Command, Stdio};
 
 use super::reserve::Reserved;
 use super::{Backend, Confinement, SUBCOMMAND, SandboxPlan, layout, linked};
+use crate::platform::{ChildExit, ChildTree};
 use agent_files::platform::programs;
 
-/// Sent right before the command takes over; anything else is the reason why it did not.
+/// Sent right before the command takes over, and followed by its status when it has ended. Anything
+/// else is the reason why it did not start.
 pub(super) const STARTED: u8 = 6;
 
 /// The error if not even the top directory could be searched.
@@ -66,6 +68,8 @@ pub struct Launch {
     aside_before: BTreeMap<PathBuf, (u64, i64, i64)>,
     /// The reason why there is no plan.
     failure: Option<String>,
+    /// The messages of the supervisor.
+    report: Vec<u8>,
 }
 
 impl Launch {
@@ -91,12 +95,17 @@ impl Launch {
             reserved: None,
             aside_before: BTreeMap::new(),
             failure: None,
+            report: Vec::new(),
         };
         Ok((command, OwnedFd::from(input).into(), launch))
     }
 
     /// Plans the sandbox and sends the plan to the running supervisor.
-    pub fn send_plan(&mut self) {
+    pub fn send_plan(&mut self, child: &mut ChildTree) {
+        // Without a descriptor, the end of the supervisor is the end of the command.
+        if let Ok(report) = self.supervisor.try_clone() {
+            child.ends_with(report.into());
+        }
         match self.plan() {
             // A supervisor that ended early has reported why.
             Ok(plan) => drop(self.send(&plan)),
@@ -149,22 +158,49 @@ impl Launch {
         new.map(|(path, _)| path).collect()
     }
 
+    /// After the end: the exit status of the command, if the supervisor has reported it. The
+    /// supervisor is reaped in the background.
+    pub fn reported_exit(&mut self, child: &mut ChildTree) -> Option<ChildExit> {
+        let exit = status_in(self.read_report())?;
+        child.reap_in_background();
+        Some(exit)
+    }
+
     /// After the end: the reason why the command did not start, if it did not.
     pub fn refusal(&mut self) -> Option<String> {
-        const MAX_BYTES: u64 = 64 * 1024;
         if self.failure.is_some() {
             return self.failure.take();
         }
-        let mut reason = Vec::new();
-        // Another process may hold the other end open; do not wait for it.
-        self.supervisor.set_nonblocking(true).ok()?;
-        let _ = (&self.supervisor).take(MAX_BYTES).read_to_end(&mut reason);
-        if reason.is_empty() {
-            return Some("the sandbox ended before the command began".to_owned());
+        match self.read_report() {
+            [] => Some("the sandbox ended before the command began".to_owned()),
+            [STARTED] => None,
+            report if status_in(report).is_some() => None,
+            [STARTED, reason @ ..] | reason => Some(String::from_utf8_lossy(reason).into_owned()),
         }
-        reason.retain(|byte| *byte != STARTED);
-        (!reason.is_empty()).then(|| String::from_utf8_lossy(&reason).into_owned())
     }
+
+    fn read_report(&mut self) -> &[u8] {
+        const MAX_BYTES: u64 = 64 * 1024;
+        // Another process may hold the other end open; do not wait for it.
+        if self.supervisor.set_nonblocking(true).is_ok() {
+            let mut rest = (&self.supervisor).take(MAX_BYTES);
+            let _ = rest.read_to_end(&mut self.report);
+        }
+        &self.report
+    }
+}
+
+/// The status in a report of a command that was started and has ended.
+fn status_in(report: &[u8]) -> Option<ChildExit> {
+    let [STARTED, status @ ..] = report else {
+        return None;
+    };
+    let status = i32::from_le_bytes(status.try_into().ok()?);
+    Some(if libc::WIFSIGNALED(status) {
+        ChildExit::Signal(libc::WTERMSIG(status))
+    } else {
+        ChildExit::Code(libc::WEXITSTATUS(status))
+    })
 }
 
 impl Drop for Launch {
@@ -186,6 +222,20 @@ mod tests {
             assert_eq!(First::from_word(first.word().as_ref()), Some(first));
         }
         assert_eq!(First::from_word("--inside".as_ref()), None);
+    }
+
+    #[test]
+    fn only_a_whole_status_after_the_start_is_one() {
+        let of = |status: i32| {
+            let mut report = vec![STARTED];
+            report.extend(status.to_le_bytes());
+            report
+        };
+        assert_eq!(status_in(&of(7 << 8)), Some(ChildExit::Code(7)));
+        assert_eq!(status_in(&of(9)), Some(ChildExit::Signal(9)));
+        for report in [&[][..], &[STARTED], &of(0)[..4], &of(0)[1..], b"no bash"] {
+            assert_eq!(status_in(report), None, "{report:?}");
+        }
     }
 
     #[test]

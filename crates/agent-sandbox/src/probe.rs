@@ -287,7 +287,7 @@ fn run(confinement: &Confinement, script: &str) -> Result<Tried, String> {
         .envs(confinement.environment());
     let mut tree = ChildTree::start(command, input, ChildSession::MadeByChild)
         .map_err(|error| error.to_string())?;
-    launch.send_plan();
+    launch.send_plan(&mut tree);
     let mut output = Vec::new();
     let mut buffer = vec![0; 4096];
     let deadline = Instant::now() + PATIENCE;

@@ -14,7 +14,7 @@ pub mod seccomp;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use rustix::process::{Pid, Signal};
+use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 
 /// The result of a fork.
@@ -77,16 +77,6 @@ fn forked(number: i32) -> io::Result<ForkResult> {
 pub fn exit_at_once(code: i32) -> ! {
     // SAFETY: `_exit` does not return and touches no memory.
     unsafe { libc::_exit(code) }
-}
-
-/// Ends this process by the signal, so that its parent sees the same exit status as this process
-/// saw.
-pub fn end_by_signal(number: i32) -> ! {
-    set_disposition(number, libc::SIG_DFL);
-    if let Some(signal) = Signal::from_named_raw(number) {
-        let _ = rustix::process::kill_process(rustix::process::getpid(), signal);
-    }
-    exit_at_once(128 + number)
 }
 
 /// Ignores SIGTERM and similar requests to end.

@@ -11,6 +11,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+#[cfg(target_os = "linux")]
+use rustix::process::WaitOptions;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
 };
@@ -20,6 +22,12 @@ use super::{ChildEvent, ChildExit, ChildSession};
 
 /// Polling interval for the end of the child, on kernels without a descriptor for it.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// The other side has closed the socket for writing.
+#[cfg(target_os = "linux")]
+const HUNG_UP: PollFlags = PollFlags::RDHUP;
+#[cfg(not(target_os = "linux"))]
+const HUNG_UP: PollFlags = PollFlags::HUP;
 
 /// The events that are ready without waiting.
 #[derive(Debug, Default)]
@@ -37,6 +45,10 @@ pub struct UnixChildTree {
     output: Option<PipeReader>,
     /// Becomes readable when the child ends.
     ended: Option<OwnedFd>,
+    /// Hung up by a child that has finished its work, before it ends.
+    finished: Option<OwnedFd>,
+    /// Somebody else reaps the child.
+    is_left: bool,
 }
 
 impl UnixChildTree {
@@ -58,7 +70,25 @@ impl UnixChildTree {
             child,
             output: Some(output),
             ended,
+            finished: None,
+            is_left: false,
         })
+    }
+
+    /// Treats the child as ended once its side of this socket is closed.
+    #[cfg(target_os = "linux")]
+    pub fn ends_with(&mut self, finished: OwnedFd) {
+        self.finished = Some(finished);
+    }
+
+    /// Lets the child end by itself. Call it after [`UnixChildTree::kill`].
+    #[cfg(target_os = "linux")]
+    pub fn reap_in_background(&mut self) {
+        let child = Pid::from_child(&self.child);
+        let reap = move || {
+            let _ = rustix::process::waitpid(Some(child), WaitOptions::empty());
+        };
+        self.is_left = std::thread::Builder::new().spawn(reap).is_ok();
     }
 
     /// Waits for output, for the end of the output or for the end of the child.
@@ -125,12 +155,15 @@ impl UnixChildTree {
 
     fn poll(&self, wait: Duration) -> io::Result<PollResult> {
         let watched = [
-            self.ended.as_ref().map(AsFd::as_fd),
-            self.output.as_ref().map(AsFd::as_fd),
+            (self.ended.as_ref().map(AsFd::as_fd), PollFlags::IN),
+            (self.finished.as_ref().map(AsFd::as_fd), HUNG_UP),
+            (self.output.as_ref().map(AsFd::as_fd), PollFlags::IN),
         ];
         let mut asked: Vec<PollFd<'_>> = watched
             .iter()
-            .filter_map(|descriptor| Some(PollFd::from_borrowed_fd((*descriptor)?, PollFlags::IN)))
+            .filter_map(|(descriptor, event)| {
+                Some(PollFd::from_borrowed_fd((*descriptor)?, *event))
+            })
             .collect();
         match poll(&mut asked, Some(&timespec(wait))) {
             Ok(_) => {}
@@ -138,13 +171,13 @@ impl UnixChildTree {
             Err(errno) => return Err(errno.into()),
         }
         let mut answers = asked.iter().map(PollFd::revents);
-        let [ended, output] = watched.map(|descriptor| {
+        let [ended, finished, output] = watched.map(|(descriptor, _)| {
             descriptor
                 .and_then(|_| answers.next())
                 .unwrap_or(PollFlags::empty())
         });
         Ok(PollResult {
-            ended: !ended.is_empty(),
+            ended: !(ended | finished).is_empty(),
             readable: !output.is_empty(),
         })
     }
@@ -177,7 +210,9 @@ impl UnixChildTree {
 impl Drop for UnixChildTree {
     fn drop(&mut self) {
         // After a panic or an early error, nothing is left running or unreaped.
-        if let Ok(None) = self.child.try_wait() {
+        if !self.is_left
+            && let Ok(None) = self.child.try_wait()
+        {
             self.kill();
             let _ = self.child.wait_timeout(Duration::from_secs(1));
         }
