@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use super::{Agent, text_of};
 use crate::checkpoint::{CheckpointStore, Node, Snapshot, SnapshotChange};
 use crate::error::Result;
+use crate::protocol::generated::is_ignored_output;
 use crate::protocol::obeyed::{
     OTHER_CONFIGURATION, OTHER_CONFIGURATION_ENDS, TOOL_CONFIGURATION, WORKFLOWS,
 };
@@ -56,7 +57,7 @@ fn hooks_in(directory: &Path) -> Hooks {
 struct Report {
     hooks: Vec<String>,
     obeyed: Vec<String>,
-    executables: Vec<String>,
+    executables: BTreeSet<String>,
     links: Vec<OutwardLink>,
 }
 
@@ -83,7 +84,7 @@ impl Report {
         } else if is_hook(&change.path) && change.after.is_some() {
             self.hooks.push(path);
         } else if is_executable(change.after) && !is_executable(change.before) {
-            self.executables.push(path);
+            self.executables.insert(folded(path));
         }
     }
 
@@ -94,6 +95,18 @@ impl Report {
             executables: Bounded::new(TOLD, self.executables),
             links: Bounded::new(TOLD, self.links),
         }
+    }
+}
+
+/// A path in build output stands for its directory: a build makes hundreds of programs.
+fn folded(path: String) -> String {
+    let slashes = path.match_indices('/').map(|(at, _)| at);
+    let mut directories = slashes.map(|at| &path[..at]);
+    let is_output =
+        |directory: &&str| is_ignored_output(directory.rsplit('/').next().unwrap_or(directory));
+    match directories.find(is_output) {
+        Some(directory) => format!("{directory}/"),
+        None => path,
     }
 }
 
@@ -210,6 +223,15 @@ mod tests {
         assert!(case("a", "b/../../x") && case("a", "/w/../etc") && case("a", "/wide"));
         assert!(!case("a", "b") && !case("a/b", "../x") && !case("a", "/w/x"));
         assert!(!case("a/b/c", "../../x/./y"));
+    }
+
+    #[test]
+    fn programs_in_build_output_are_told_as_their_directory() {
+        let case = |path: &str| folded(path.to_owned());
+        assert_eq!(case("run.sh"), "run.sh");
+        assert_eq!(case("app/target/debug/build/x"), "app/target/");
+        assert_eq!(case("node_modules/.bin/tsc"), "node_modules/");
+        assert_eq!(case("targets/x"), "targets/x");
     }
 
     #[test]
