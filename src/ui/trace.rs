@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::protocol::Event;
+use crate::protocol::{Event, Issue};
 
 /// The fields whose texts are our own, or names of files.
 const OURS: [&str; 24] = [
@@ -36,9 +36,6 @@ const OURS: [&str; 24] = [
     "workspace",
 ];
 
-/// The words after which an issue quotes what the model sent.
-const QUOTES: &str = "this arrived:";
-
 /// The event as it is logged, in JSON.
 pub(super) fn trace(event: &Event) -> String {
     let Ok(mut value) = serde_json::to_value(event) else {
@@ -49,7 +46,8 @@ pub(super) fn trace(event: &Event) -> String {
         Event::Issue { .. } => {
             for name in ["message", "hint"] {
                 if let Some(Value::String(text)) = value.pointer_mut(&format!("/issue/{name}")) {
-                    let ours = text.find(QUOTES).map_or(text.len(), |at| at + QUOTES.len());
+                    let ours = text.find(Issue::ARRIVED);
+                    let ours = ours.map_or(text.len(), |at| at + Issue::ARRIVED.len());
                     text.truncate(ours);
                 }
             }

@@ -91,14 +91,24 @@ pub(super) fn load(files: &open::SessionFiles, id: &SessionId) -> Result<Session
     Ok(session)
 }
 
-/// The person at the page, for a service: they hear what it says, and are not asked by it. What a
-/// session asks lies there as a file, which the page shows.
+/// The person at the page. They hear what a service says; what a session asks is kept as a file, which
+/// the page shows.
 #[derive(Debug, Default)]
 pub(super) struct PagePerson {
     words: Mutex<Vec<String>>,
+    /// Questions may wait: true for a loop, false for a request that must be answered at once.
+    can_be_asked: bool,
 }
 
 impl PagePerson {
+    /// The person whom a loop waits for.
+    pub(super) fn of_loop() -> Self {
+        Self {
+            can_be_asked: true,
+            ..Self::default()
+        }
+    }
+
     /// Takes the messages collected so far, in order.
     pub(super) fn words(&self) -> Vec<String> {
         let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,11 +119,14 @@ impl PagePerson {
 impl EventSink for PagePerson {
     fn emit(&self, event: Event) {
         // What belongs to a session comes to the page from its event file.
-        if let Event::Notice { text } = event {
-            let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-            if words.len() < MAX_WORDS {
-                words.push(text);
-            }
+        let text = match event {
+            Event::Notice { text } => text,
+            Event::Trouble { message, .. } => message,
+            _ => return,
+        };
+        let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        if words.len() < MAX_WORDS {
+            words.push(text);
         }
     }
 }
@@ -124,7 +137,7 @@ impl Person for PagePerson {
     }
 
     fn is_interactive(&self) -> bool {
-        false
+        self.can_be_asked
     }
 
     fn ask(&self, _: &Question, _: &Interrupt) -> Answer {

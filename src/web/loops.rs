@@ -63,7 +63,7 @@ impl PageLoop {
             .hint("stop it first: one session at a time is carried on in a base directory"));
         }
         let interrupt = Interrupt::default();
-        let person = Arc::new(PagePerson::default());
+        let person = Arc::new(PagePerson::of_loop());
         let caller = Caller {
             flags,
             interrupt: interrupt.clone(),

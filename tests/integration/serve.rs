@@ -441,6 +441,26 @@ fn a_decision_counts_only_for_what_was_shown() {
 }
 
 #[test]
+fn a_loop_of_the_page_asks_there_what_a_loop_in_a_terminal_asks() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("base")).unwrap();
+    let server = Server::start_in(root, &["--check", "no-such-program-here"]);
+    let answer = server.post("/api/sessions", &json!({ "task": "make a file" }));
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let id = answer.json()["id"].as_str().unwrap().to_owned();
+    wait_until("the question", || {
+        server.standing(&id)["questions"][0]["kind"] == "checkCannotRun"
+    });
+    let standing = server.standing(&id);
+    assert!(standing["message"].is_null(), "{standing}");
+    let question = &standing["questions"][0];
+    let body = json!({ "key": question["key"], "hash": question["hash"], "decision": "yes" });
+    let path = format!("/api/sessions/{id}/decide");
+    assert_eq!(server.post(&path, &body).status, 200);
+    wait_until("the message", || !server.standing(&id)["message"].is_null());
+}
+
+#[test]
 fn nothing_is_loosened_from_the_page() {
     let root = tempfile::tempdir().unwrap();
     fs::create_dir(root.path().join("base")).unwrap();

@@ -22,6 +22,11 @@ pub struct Issue {
     pub hint: String,
 }
 
+impl Issue {
+    /// Comes before a quotation from the reply, in a message or a hint. The log keeps nothing after it.
+    pub const ARRIVED: &str = "this arrived:";
+}
+
 /// A kind of damage that was repaired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use agent_protocol::{Command, Edit, Pattern, RelPath, Replacement, Selection};
+use agent_protocol::{Command, Edit, Issue, Pattern, RelPath, Replacement, Selection};
 
 use super::candidate::{BlockTrouble, CandidateItem};
 use super::tags::Name;
@@ -86,8 +86,8 @@ pub(crate) fn item(call: &Call<'_>) -> CandidateItem {
         Ok(command) => CandidateItem::Command(command),
         Err(mut trouble) => {
             if trouble.hint.is_empty() {
-                let arrived = call.quoted();
-                trouble.hint = format!("write {}; this arrived: {arrived}", tool.example);
+                let (example, arrived) = (tool.example, call.quoted());
+                trouble.hint = format!("write {example}; {} {arrived}", Issue::ARRIVED);
             }
             CandidateItem::Problem(trouble.of(tool.kind.command()))
         }
@@ -461,7 +461,8 @@ fn unknown(call: &Call<'_>) -> CandidateItem {
         .collect();
     CandidateItem::Problem(BlockTrouble::new(
         format!(
-            "there is no tool `{shown}`; this arrived: {}",
+            "there is no tool `{shown}`; {} {}",
+            Issue::ARRIVED,
             call.quoted()
         ),
         format!("{hint}known tools: {}", known.join(", ")),
