@@ -153,10 +153,24 @@ fn start(job: &Job<'_>) -> Result<Started, String> {
         ));
     }
     let program = words_of(&job.program)?;
-    let (mut command, input, mut launch) = match job.confinement {
-        None => (plain(&program), Stdio::null(), None),
+    let mut environment = environment::allowed(std::env::vars_os());
+    let confined = job.confinement.map(Confinement::environment);
+    let confined = confined.into_iter().flatten();
+    environment.extend(confined.map(|(name, value)| (name.into(), value)));
+    let own = job.environment.iter();
+    environment.extend(own.map(|(name, value)| (name.into(), value.into())));
+    let (command, input, mut launch) = match job.confinement {
+        None => {
+            let mut command = plain(&program);
+            command
+                .current_dir(job.directory)
+                .env_clear()
+                .envs(environment);
+            (command, Stdio::null(), None)
+        }
         Some(confinement) => {
-            let (command, input, launch) = Launch::prepare(confinement, job.directory, &program)?;
+            let (command, input, launch) =
+                Launch::prepare(confinement, job.directory, &program, environment)?;
             (command, input, Some(launch))
         }
     };
@@ -164,13 +178,6 @@ fn start(job: &Job<'_>) -> Result<Started, String> {
         None => ChildSession::MadeBefore,
         Some(_) => ChildSession::MadeByChild,
     };
-    let confined = job.confinement.map(Confinement::environment);
-    command
-        .current_dir(job.directory)
-        .env_clear()
-        .envs(environment::allowed(std::env::vars_os()))
-        .envs(confined.unwrap_or_default())
-        .envs(job.environment.iter().copied());
     let mut tree = ChildTree::start(command, input, session).map_err(|error| {
         let name = Path::new(&program[0]).display();
         format!("could not start `{name}`: {error}")
@@ -199,7 +206,7 @@ fn words_of(program: &Program<'_>) -> Result<Vec<OsString>, String> {
 }
 
 fn plain(words: &[OsString]) -> Command {
-    let mut command = platform::programs::exactly(Path::new(&words[0]));
+    let mut command = platform::programs::with_whole_environment(Path::new(&words[0]));
     command.args(&words[1..]);
     command
 }

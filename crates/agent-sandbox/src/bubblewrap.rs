@@ -53,7 +53,9 @@ pub(super) fn supervise(
         ForkResult::Child => {
             let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
             linux::end_first_where_memory_is_short();
-            let error = programs::exactly(Path::new(program)).args(arguments).exec();
+            let error = programs::with_whole_environment(Path::new(program))
+                .args(arguments)
+                .exec();
             tell(agent, &format!("could not start `{program}`: {error}"));
             linux::exit_at_once(i32::from(NOT_STARTED))
         }

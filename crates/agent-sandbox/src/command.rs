@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Resource, Rlimit};
 
 use super::filter::{self, Isolation};
-use super::launch::STARTED;
+use super::launch::{LIBRARY_PATH, STARTED};
 use super::{Backend, Confinement, ResourceLimits, SandboxPlan, packages};
 use crate::platform::linux::{self, identity};
 
@@ -80,6 +80,9 @@ fn prepare(plan: &SandboxPlan, words: &[OsString]) -> Result<Command, String> {
     )]
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
+    if let Some(path) = &plan.library_path {
+        command.env(LIBRARY_PATH, path);
+    }
     Ok(command)
 }
 

@@ -19,6 +19,7 @@ impl UnsupportedLaunch {
         _confinement: &Confinement,
         _directory: &Path,
         _program: &[OsString],
+        _environment: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<(Command, Stdio, Self), String> {
         Err(REASON.to_owned())
     }

@@ -21,6 +21,9 @@ use agent_files::platform::programs;
 /// else is the reason why it did not start.
 pub(super) const STARTED: u8 = 6;
 
+/// The variable that tells the loader where libraries are.
+pub(super) const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+
 /// The error if not even the top directory could be searched.
 const TOO_LARGE: &str = "the workspace could not be looked through for links that lead out: too much lies in its top directory, or it cannot be read; move files into directories, or use a workspace further down";
 
@@ -66,6 +69,9 @@ pub struct Launch {
     reserved: Option<Reserved>,
     /// Files that were disabled under names of this repository before.
     aside_before: BTreeMap<PathBuf, (u64, i64, i64)>,
+    /// The directories of libraries that the person set for programs. The supervisor itself must not
+    /// load any from there: an empty part of the list means its working directory.
+    library_path: Option<PathBuf>,
     /// The reason why there is no plan.
     failure: Option<String>,
     /// The messages of the supervisor.
@@ -73,27 +79,35 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Prepares the supervisor's command and its input; [`Launch::send_plan`] sends the rest.
+    /// Prepares the supervisor's command and its input; [`Launch::send_plan`] sends the rest. The
+    /// environment is the one of the confined command.
     pub fn prepare(
         confinement: &Confinement,
         directory: &Path,
         program: &[OsString],
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<(Command, Stdio, Self), String> {
         if let Some(reason) = linked::refusal(confinement) {
             return Err(reason);
         }
         let (supervisor, input) = UnixStream::pair().map_err(|error| error.to_string())?;
-        let mut command = programs::exactly(&confinement.launcher);
+        let mut environment: BTreeMap<OsString, OsString> = environment.into_iter().collect();
+        let library_path = environment.remove(OsStr::new(LIBRARY_PATH));
+        let mut command = programs::with_whole_environment(&confinement.launcher);
         command
             .arg(SUBCOMMAND)
             .arg(First::of(confinement).word())
-            .args(program);
+            .args(program)
+            .env_clear()
+            .envs(environment)
+            .current_dir("/");
         let launch = Self {
             confinement: confinement.clone(),
             directory: directory.to_owned(),
             supervisor,
             reserved: None,
             aside_before: BTreeMap::new(),
+            library_path: library_path.map(PathBuf::from),
             failure: None,
             report: Vec::new(),
         };
@@ -131,6 +145,7 @@ impl Launch {
         let plan = SandboxPlan {
             confinement: self.confinement.clone(),
             directory: self.directory.clone(),
+            library_path: self.library_path.clone(),
             reserved: reserved.clone(),
             layout: layout::of(&self.confinement),
         };

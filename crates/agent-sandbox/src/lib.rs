@@ -463,6 +463,9 @@ struct SandboxPlan {
     /// The working directory of the command.
     #[serde(with = "paths")]
     directory: PathBuf,
+    /// The `LD_LIBRARY_PATH` of the command.
+    #[serde(with = "paths")]
+    library_path: Option<PathBuf>,
     /// Directories to create so that their names can be protected, and to remove afterwards.
     reserved: Reserved,
     /// The file system that the command sees.

@@ -278,13 +278,13 @@ struct Tried {
 
 fn run(confinement: &Confinement, script: &str) -> Result<Tried, String> {
     let words = ["/bin/sh", "-c", script].map(Into::into);
-    let (mut command, input, mut launch) =
-        Launch::prepare(confinement, &confinement.workspace, &words)?;
     let path = std::env::var_os("PATH").unwrap_or_default();
-    command
-        .env_clear()
-        .env("PATH", path)
-        .envs(confinement.environment());
+    let own = confinement.environment().into_iter();
+    let environment = own
+        .chain([("PATH", path)])
+        .map(|(name, value)| (name.into(), value));
+    let (command, input, mut launch) =
+        Launch::prepare(confinement, &confinement.workspace, &words, environment)?;
     let mut tree = ChildTree::start(command, input, ChildSession::MadeByChild)
         .map_err(|error| error.to_string())?;
     launch.send_plan(&mut tree);

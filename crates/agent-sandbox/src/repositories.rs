@@ -523,6 +523,7 @@ impl Inventory {
                 workspace,
                 directory: path,
                 disarmed: &mut disarmed,
+                fetches_unasked: false,
                 write: write_config,
             };
             is_known || !disarm.hook(path)
@@ -541,6 +542,7 @@ impl Inventory {
                 workspace,
                 directory,
                 disarmed: &mut disarmed,
+                fetches_unasked: false,
                 write: write_config,
             };
             is_known || !disarm.link(path)
@@ -561,6 +563,7 @@ impl Inventory {
                 workspace,
                 directory,
                 disarmed: &mut disarmed,
+                fetches_unasked: false,
                 write: write_config,
             };
             disarm.configs(repository, known);
@@ -572,6 +575,7 @@ impl Inventory {
             workspace,
             directory: workspace,
             disarmed: &mut disarmed,
+            fetches_unasked: false,
             write: write_config,
         };
         disarm.configs(&mut self.person, &before.person);
@@ -768,6 +772,8 @@ struct Disarming<'a> {
     workspace: &'a Path,
     directory: &'a Path,
     disarmed: &'a mut Vec<Disarmed>,
+    /// The repository fetches missing objects by itself, from wherever its remotes are.
+    fetches_unasked: bool,
     /// Writes a file; tests make it fail.
     write: fn(&Dir, &OsStr, &[u8]) -> io::Result<()>,
 }
@@ -778,6 +784,8 @@ impl Disarming<'_> {
         // The same setting can lead elsewhere through a link.
         let is_led_out =
             repository.files != known.files && repository.files.as_ref().is_some_and(led_out);
+        let mut old = known.configs.values().filter_map(ObeyedContent::settings);
+        self.fetches_unasked = old.any(|old| old.iter().any(GitSetting::fetches_unasked));
         for (path, content) in &mut repository.configs {
             self.config(path, content, known.configs.get(path), is_led_out);
         }
@@ -904,6 +912,9 @@ impl Disarming<'_> {
             let files = setting.text().map(|text| self.directory.join(text));
             let files = files.and_then(|files| files.canonicalize().ok());
             return files.is_some_and(|files| files.starts_with(self.workspace));
+        }
+        if self.fetches_unasked && setting.section == "remote" {
+            return false;
         }
         setting.is_harmless()
     }

@@ -3,7 +3,8 @@
 //! A command can plant a program in every directory that it can write to, and an activated `.venv`
 //! or `node_modules/.bin` puts such a directory into `PATH`. So names are looked up in absolute
 //! directories only, and the resolved file must be outside everything that commands can change. The
-//! child gets a `PATH` of the same trusted directories. Everywhere else
+//! child gets a `PATH` of the same trusted directories, and no variable that would make it load code
+//! from anywhere else (`LD_LIBRARY_PATH`, `PYTHONPATH`). Everywhere else
 //! `std::process::Command::new` is a disallowed method.
 
 use std::ffi::{OsStr, OsString};
@@ -15,6 +16,44 @@ use std::sync::{PoisonError, RwLock};
 /// Directories that commands can write to. The list only grows: a distrusted directory stays so for
 /// the life of the process.
 static WRITABLE: RwLock<Vec<PathBuf>> = RwLock::new(Vec::new());
+
+/// Variables with directories from which a program loads code, besides the loader's own.
+const CODE_PATHS: [&str; 17] = [
+    "CLASSPATH",
+    "GCONV_PATH",
+    "GEM_HOME",
+    "GEM_PATH",
+    "GIO_EXTRA_MODULES",
+    "GTK_MODULES",
+    "GTK_PATH",
+    "JAVA_HOME",
+    "LOCPATH",
+    "LUA_CPATH",
+    "LUA_PATH",
+    "NODE_PATH",
+    "PERL5LIB",
+    "PERLLIB",
+    "PYTHONHOME",
+    "PYTHONPATH",
+    "RUBYLIB",
+];
+
+/// Variables with options that can make a program load code.
+const CODE_OPTIONS: [&str; 13] = [
+    "BASH_ENV",
+    "ENV",
+    "GLIBC_TUNABLES",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "NODE_OPTIONS",
+    "PERL5DB",
+    "PERL5OPT",
+    "PYTHONBREAKPOINT",
+    "PYTHONSTARTUP",
+    "PYTHONWARNINGS",
+    "RUBYOPT",
+    "_JAVA_OPTIONS",
+];
 
 /// Never starts a program in or below this directory from now on.
 pub fn distrust(directory: &Path) {
@@ -55,19 +94,48 @@ pub fn command(name: &str) -> io::Result<Command> {
     Ok(command)
 }
 
-/// A command for exactly this file: this program itself, a fixed system path, or a result of
-/// [`find`].
+/// A command for exactly this file: a fixed system path, or a result of [`find`].
+pub fn exactly(file: &Path) -> Command {
+    let mut command = with_whole_environment(file);
+    let untrusted = std::env::vars_os().filter(|(name, value)| leads_to_code(name, value));
+    for (name, _) in untrusted {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// A command for exactly this file, for callers that choose the environment themselves.
 ///
 /// A relative path would be looked up in `PATH`, so it starts nothing.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place where a program is named"
 )]
-pub fn exactly(file: &Path) -> Command {
+pub fn with_whole_environment(file: &Path) -> Command {
     if file.is_absolute() {
         Command::new(file)
     } else {
         Command::new(Path::new("/dev/null/not-an-absolute-path").join(file))
+    }
+}
+
+/// True if the variable can make a program load code that commands can change.
+fn leads_to_code(name: &OsStr, value: &OsStr) -> bool {
+    let is_in = |names: &[&str]| names.iter().any(|one| name == *one);
+    let is_trusted = |path: &Path| {
+        let real = path.canonicalize();
+        !is_changeable(path) && real.map_or(true, |real| !is_changeable(&real))
+    };
+    let bytes = name.as_encoded_bytes();
+    if is_in(&CODE_OPTIONS) {
+        true
+    } else if bytes.starts_with(b"LD_") || bytes.starts_with(b"DYLD_") || is_in(&CODE_PATHS) {
+        // An empty or relative part means the directory in which the program is started.
+        !std::env::split_paths(value).all(|path| path.is_absolute() && is_trusted(&path))
+    } else if is_in(&["HOME", "PATH"]) {
+        false
+    } else {
+        std::env::split_paths(value).any(|path| path.is_absolute() && !is_trusted(&path))
     }
 }
 
@@ -179,6 +247,29 @@ mod tests {
         assert_eq!(find_in(&search, "linked"), None);
         assert_eq!(find_in(&search, planted.to_str().unwrap()), None);
         assert_eq!(trusted_directories(&search), outside.as_os_str());
+    }
+
+    #[test]
+    fn variables_that_lead_to_code_of_commands_are_not_passed_on() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        let (inside, outside) = (root.join("here"), root.join("there"));
+        fs::create_dir(&inside).unwrap();
+        fs::create_dir(&outside).unwrap();
+        symlink(&inside, outside.join("link")).unwrap();
+        distrust(&inside);
+        let leads = |name: &str, value: &str| {
+            let value = value.replace('@', root.to_str().unwrap());
+            leads_to_code(OsStr::new(name), OsStr::new(&value))
+        };
+        for value in ["@/there:", ":", "", "lib", "@/here/lib", "@/there/link"] {
+            assert!(leads("LD_LIBRARY_PATH", value), "{value}");
+            assert!(leads("PYTHONPATH", value), "{value}");
+        }
+        assert!(!leads("LD_LIBRARY_PATH", "@/there") && !leads("PYTHONPATH", "@/there"));
+        assert!(leads("NODE_OPTIONS", "--require x") && leads("LD_PRELOAD", "x.so"));
+        assert!(leads("GIT_DIR", "@/here/.git") && !leads("GIT_DIR", "@/there/.git"));
+        assert!(!leads("LANG", "en_US.UTF-8") && !leads("HOME", "@/here"));
     }
 
     #[test]

@@ -45,6 +45,19 @@ const CORE: [&str; 15] = [
     "untrackedcache",
 ];
 
+/// Extensions that change only how the repository itself is stored.
+const EXTENSIONS: [&str; 6] = [
+    "compatobjectformat",
+    "noop",
+    "objectformat",
+    "preciousobjects",
+    "relativeworktrees",
+    "worktreeconfig",
+];
+
+/// Values of `extensions.refStorage` that name no other place.
+const REF_STORES: [&str; 2] = ["files", "reftable"];
+
 impl GitSetting {
     /// The full name: `core.fsmonitor`, `remote.origin.url`.
     pub fn key(&self) -> String {
@@ -69,30 +82,36 @@ impl GitSetting {
         self.section == section && self.subsection.is_none() && self.name == name
     }
 
-    /// True if git runs no program and reads no other file because of this setting, whatever its
-    /// value.
+    /// True if git runs no program, reads no other file and contacts nobody unasked because of this
+    /// setting.
     pub fn is_harmless(&self) -> bool {
         let name = self.name.as_str();
         match (self.section.as_str(), &self.subsection) {
             ("core", None) => CORE.contains(&name),
-            ("remote", Some(_)) => [
-                "url",
-                "pushurl",
-                "fetch",
-                "push",
-                "tagopt",
-                "mirror",
-                "promisor",
-                "partialclonefilter",
-            ]
-            .contains(&name),
+            ("remote", Some(_)) => {
+                ["url", "pushurl", "fetch", "push", "tagopt", "mirror"].contains(&name)
+            }
+            ("extensions", None) => match name {
+                "refstorage" => self.text().is_some_and(|text| REF_STORES.contains(&text)),
+                _ => EXTENSIONS.contains(&name),
+            },
             ("submodule", Some(_)) => ["url", "active"].contains(&name),
             ("init", None) => name.starts_with("default"),
             ("pull", None) => ["rebase", "ff"].contains(&name),
             ("push", None) => ["default", "autosetupremote"].contains(&name),
             ("index", None) => ["version", "sparse"].contains(&name),
             ("gc", None) => name == "auto",
-            ("branch", Some(_)) | ("user" | "extensions" | "advice", None) => true,
+            ("branch", Some(_)) | ("user" | "advice", None) => true,
+            _ => false,
+        }
+    }
+
+    /// True if git fetches missing objects from a remote because of this setting, without being told
+    /// to fetch.
+    pub fn fetches_unasked(&self) -> bool {
+        match (self.section.as_str(), &self.subsection) {
+            ("remote", Some(_)) => ["promisor", "partialclonefilter"].contains(&self.name.as_str()),
+            ("extensions", None) => self.name == "partialclone",
             _ => false,
         }
     }
@@ -405,6 +424,10 @@ mod tests {
             "[filter \"x\"]clean=x",
             "[alias]x=!y",
             "[pull]twohead=x",
+            "[extensions]partialClone=o",
+            "[extensions]refStorage=files:///elsewhere",
+            "[remote \"o\"]promisor=true",
+            "[remote \"o\"]partialclonefilter=blob:none",
         ] {
             assert!(!is_harmless(text), "{text}");
         }

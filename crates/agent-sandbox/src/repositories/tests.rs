@@ -123,6 +123,25 @@ fn what_was_there_before_stays() {
 }
 
 #[test]
+fn nothing_is_fetched_without_being_asked_for() {
+    let place = Place::new();
+    let lazy = "[extensions]\n\tpartialClone = o\n[remote \"o\"]\n\turl = x\n\tpromisor = true\n";
+    place.git("old/.git", lazy);
+    let before = place.look();
+    place.git("new/.git", lazy);
+    place.file("old/.git/config", &lazy.replace("= x", "= y"));
+    let disarmed = place.look().disarm(&before, &place.root());
+    assert_eq!(disarmed.len(), 2, "{disarmed:?}");
+    for (path, url) in [("new", "x"), ("old", "y")] {
+        let kept = place.text(&format!("{path}/.git/config"));
+        let settings = parse(kept.as_bytes()).unwrap();
+        let fetches = settings.iter().any(GitSetting::fetches_unasked);
+        let leads = settings.iter().any(|setting| setting.text() == Some(url));
+        assert!(!(fetches && leads), "{path}: {kept}");
+    }
+}
+
+#[test]
 fn what_leads_elsewhere_is_followed_or_taken_away() {
     let place = Place::new();
     let before = place.look();
@@ -736,6 +755,7 @@ fn a_full_disk_keeps_nothing_in_force() {
         workspace: &place.root(),
         directory: &directory,
         disarmed: &mut disarmed,
+        fetches_unasked: false,
         write: |_, _, _| Err(io::ErrorKind::StorageFull.into()),
     };
     let repository = now.directories.get_mut(&directory).unwrap();
