@@ -13,7 +13,8 @@ use crate::usage::TokenUsage;
 pub(super) fn encode(request: &ModelRequest) -> Value {
     let turns = request.turns.iter();
     let input: Vec<Value> = turns
-        .map(|turn| json!({"role": turn.role, "content": turn.text}))
+        // OpenAI knows an item without a type for a message; llama.cpp does not, if the model said it.
+        .map(|turn| json!({"type": "message", "role": turn.role, "content": turn.text}))
         .collect();
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(request.model));
@@ -174,7 +175,8 @@ mod tests {
 
     #[test]
     fn the_server_is_asked_to_keep_nothing() {
-        let mut request = ModelRequest::new("m", vec![ChatTurn::user("hi")]);
+        let turns = vec![ChatTurn::user("hi"), ChatTurn::assistant("ho")];
+        let mut request = ModelRequest::new("m", turns);
         request.reasoning = Some(ReasoningEffort::High);
         request.max_output = Some(7);
         let provider = Provider::named("openai").unwrap();
@@ -182,7 +184,10 @@ mod tests {
             WIRE.encode(&request, provider),
             json!({
                 "model": "m",
-                "input": [{"role": "user", "content": "hi"}],
+                "input": [
+                    {"type": "message", "role": "user", "content": "hi"},
+                    {"type": "message", "role": "assistant", "content": "ho"},
+                ],
                 "stream": true,
                 "store": false,
                 "max_output_tokens": 7,
