@@ -17,10 +17,11 @@ const LONGEST: Duration = Duration::from_mins(5);
 const CHECK: &str = "echo x >> .runs; test $(wc -l < .runs) -ge 3";
 
 /// The address of the server, if one runs.
+#[expect(clippy::print_stderr, reason = "what is skipped is said")]
 fn server() -> Option<String> {
     let url = std::env::var("AGENT_MODEL_URL").ok();
     if url.is_none() {
-        println!("skipped, because no model server runs; `tests/model/run` starts one");
+        eprintln!("skipped, because no model server runs; `tests/model/run` starts one");
     }
     url
 }
