@@ -34,6 +34,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use crate::api::ApiKey;
 use crate::protocol::{
     Capped, Command, Outcome, RelPath, SeenFiles, StagedChange, StagedFile, StagedStep, Step,
 };
@@ -101,6 +102,7 @@ pub struct Execution<'a> {
     /// Nothing in the workspace is shared with the outside; with `git-write`, nor in its `.git`.
     unshared: Option<Unshared>,
     hide: Option<&'a Hide<'a>>,
+    withheld: Option<&'a ApiKey>,
     /// What the last command that ran could not change, for the size of the workspace.
     closed: Option<String>,
     /// The repositories after the last command, and when that was.
@@ -157,6 +159,7 @@ impl<'a> Execution<'a> {
             missed_network: false,
             unshared: None,
             hide: None,
+            withheld: None,
             closed: None,
             inventory: None,
             kept_inventory: None,
@@ -175,6 +178,14 @@ impl<'a> Execution<'a> {
     #[must_use]
     pub fn hiding(mut self, hide: Option<&'a Hide<'a>>) -> Self {
         self.hide = hide;
+        self
+    }
+
+    /// Keeps this key out of all that is told of steps, and so out of the journal: a command may print
+    /// a file that has it.
+    #[must_use]
+    pub fn withholding(mut self, key: Option<&'a ApiKey>) -> Self {
+        self.withheld = key;
         self
     }
 
@@ -281,6 +292,11 @@ impl<'a> Execution<'a> {
             };
             let note = format!("; the owner or group of {files} could not be kept");
             outcome.message.push_str(&note);
+        }
+        if let Some(key) = self.withheld {
+            for text in [&mut outcome.message, &mut outcome.detail.text] {
+                *text = key.scrub(std::mem::take(text));
+            }
         }
         outcome
     }

@@ -182,6 +182,7 @@ fn confined(confinement: &Confinement, words: &[&str]) -> Result<Duration, Box<d
         cancelled: &AtomicBool::new(false),
         on_output: &mut |_| {},
         confinement: Some(confinement),
+        withheld: None,
     });
     let time = began.elapsed();
     match ran.end {

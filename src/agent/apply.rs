@@ -105,6 +105,7 @@ impl Applying<'_> {
             interrupt: self.interrupt,
             on_failure: self.on_failure,
             hide: None,
+            api_key: None,
             mark: self.mark.clone(),
             kept_inventory: None,
             copy: rehearsal.map(|rehearsal| &rehearsal.workspace),

@@ -81,7 +81,8 @@ impl Agent {
         let mut seen = SeenFiles::default();
         let mut execution = Execution::begin(&self.workspace, &limits, &mut seen, &[])
             .watched_by(self.interrupt.flag(), &mut on_output)
-            .keeping(self.manner.authorizer.kept_inventory.clone());
+            .keeping(self.manner.authorizer.kept_inventory.clone())
+            .withholding(self.manner.api_key.as_ref());
         execution.confine(self.manner.authorizer.confinement(grants));
         Some(execution.step(&step))
     }

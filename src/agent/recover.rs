@@ -372,7 +372,8 @@ impl Engine<'_> {
         let mut seen = SeenFiles::default();
         let hider = self.redactor.hider();
         let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps)
-            .hiding(hider.as_deref());
+            .hiding(hider.as_deref())
+            .withholding(agent.manner.api_key.as_ref());
         let (mut results, mut is_stopped) = (Vec::new(), false);
         // Where records are missing, every step that is not mentioned may have happened.
         let is_unknown = recovered.missing.is_some();

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use super::authorize::{Authorizer, PlannedStep, StepPlan, not_approved};
 use super::live_output::LiveOutput;
 use super::network;
+use crate::api::ApiKey;
 use crate::approve::{Pending, Person, PersonDecision};
 use crate::error::Result;
 use crate::execute::{Execution, Hide, Limits};
@@ -82,6 +83,8 @@ pub(super) struct StepRunner<'a> {
     pub(super) on_failure: OnFailure,
     /// Finds what a search must not show in part.
     pub(super) hide: Option<&'a Hide<'a>>,
+    /// Stays out of everything that is recorded.
+    pub(super) api_key: Option<&'a ApiKey>,
     /// Marks the temporary files of new contents: whoever carries out the same steps again, after a
     /// kill, replaces those that are left.
     pub(super) mark: String,
@@ -199,7 +202,8 @@ impl StepRunner<'_> {
     fn execution<'e>(&'e self, seen: &'e mut SeenFiles, steps: &[Step]) -> Execution<'e> {
         let mut execution = Execution::begin(self.workspace, self.limits, seen, steps)
             .keeping(self.kept_inventory.clone())
-            .hiding(self.hide);
+            .hiding(self.hide)
+            .withholding(self.api_key);
         execution.mark(&self.mark);
         execution
     }
@@ -598,6 +602,7 @@ mod tests {
                 interrupt: &self.interrupt,
                 on_failure: OnFailure::SkipCommands,
                 hide: None,
+                api_key: None,
                 mark: "mark".to_owned(),
                 kept_inventory: None,
                 copy,

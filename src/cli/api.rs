@@ -34,7 +34,7 @@ enum ApiVerb {
     List,
 }
 
-/// What was found, for a script.
+/// A finding, for a script.
 #[derive(Serialize)]
 struct FindingLine<'a> {
     works: bool,

@@ -10,7 +10,7 @@ use super::slash::CommandLine;
 use super::{add, console, copy, status};
 use crate::courier::{Clipboard, Surroundings};
 use crate::error::Result;
-use crate::services::run::{Ending, HeldSession};
+use crate::services::run::HeldSession;
 use crate::settings::ClipboardUse;
 use crate::ui::Ui;
 
@@ -52,15 +52,12 @@ fn wait(held: &HeldSession, common: &Common, program: CommandLine) -> Result<Exi
         Some(_) => None,
         None => voice.leave_typing_unread(),
     };
-    let Some(api) = held.start_api() else {
-        let _couriers = held.start_couriers(Arc::new(voice));
-        return held.run().map(exit_code);
+    let _couriers = if held.is_carried_by_api() {
+        None
+    } else {
+        held.start_couriers(Arc::new(voice))
     };
-    let ending = held.run();
-    match (api.finish(), ending) {
-        (Some(failure), Ok(Ending::Interrupted)) => Err(failure),
-        (_, ending) => ending.map(exit_code),
-    }
+    held.run().map(exit_code)
 }
 
 fn leave(held: &HeldSession, common: &Common, ui: &Ui) -> Result<ExitCode> {

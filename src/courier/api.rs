@@ -9,6 +9,7 @@
 //! Ctrl-C stops the request, not the loop. What cannot be answered goes to the person, if there is
 //! one; otherwise the loop ends, and [`ApiCourier::finish`] says why.
 
+use std::cell::RefCell;
 use std::fmt::Debug;
 use std::mem;
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ use crate::fs::{Durability, write_atomic};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{self, Mailbox};
 use crate::protocol::{ApiAnswer, ApiAnswerEnd, ApiNews, EndMark, Event, SessionId};
+use crate::settings::NotifyBy;
 use crate::watch::{Doorbell, Waker};
 
 /// How long until the next look into the outbox, if nothing rings.
@@ -61,7 +63,7 @@ pub enum DialogueLength {
     Half,
 }
 
-/// What the courier needs to know about a session, and whom it tells what an answer took.
+/// The session as the courier knows it: what to send, what may be spent, what was spent.
 pub trait ApiDesk: Debug + Send {
     /// The conversation up to the message of this round.
     fn conversation(&self, round: u32, length: DialogueLength) -> Result<Dialogue>;
@@ -73,7 +75,7 @@ pub trait ApiDesk: Debug + Send {
     fn book(&self, round: u32, answer: &Completion) -> Result<BookedAnswer>;
 }
 
-/// What an answer and the session so far took.
+/// The costs of an answer, and of the session so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BookedAnswer {
     /// The cost of the answer in millionths of a dollar, if a price is known.
@@ -178,6 +180,7 @@ impl ApiCourier {
         mailbox: &Mailbox,
         session: &SessionId,
         asker: Asker,
+        notify: NotifyBy,
         interrupt: &Interrupt,
     ) -> Self {
         let shared = Arc::new(SharedCourierState::default());
@@ -191,6 +194,8 @@ impl ApiCourier {
             mailbox: mailbox.clone(),
             session: session.clone(),
             asker,
+            notify,
+            told: RefCell::default(),
             interrupt: interrupt.clone(),
             shared: Arc::clone(&shared),
         };
@@ -225,7 +230,7 @@ impl Drop for ApiCourier {
     }
 }
 
-/// What becomes of a round.
+/// The outcome of one request for a round.
 #[derive(Debug)]
 enum CarriedRound {
     /// It has a reply, or the person goes on without the API.
@@ -242,6 +247,9 @@ struct ApiThread {
     mailbox: Mailbox,
     session: SessionId,
     asker: Asker,
+    notify: NotifyBy,
+    /// The questions of which the person was told.
+    told: RefCell<Vec<Question>>,
     interrupt: Interrupt,
     shared: Arc<SharedCourierState>,
 }
@@ -266,9 +274,24 @@ impl ApiThread {
                 rejected += 1;
                 self.again(&message, rejected);
             } else {
+                self.tell_of_questions();
                 bell.wait_for(NEXT_LOOK);
             }
         }
+    }
+
+    /// Notifies a person who is not at a terminal that a question waits for them; a prompt does it by
+    /// itself.
+    fn tell_of_questions(&self) {
+        if self.notify == NotifyBy::Off || self.asker.person.is_interactive() {
+            return;
+        }
+        let open = self.asker.pending.open_questions();
+        let mut told = self.told.borrow_mut();
+        if open.iter().any(|question| !told.contains(question)) {
+            super::notify(self.notify, "A question waits for you.", &super::NoTerminal);
+        }
+        *told = open;
     }
 
     /// Returns true if the loop did not take the reply, and waits for another one.

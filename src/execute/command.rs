@@ -183,6 +183,7 @@ impl Execution<'_> {
             cancelled,
             on_output,
             confinement,
+            withheld: self.withheld,
         })
     }
 

@@ -209,6 +209,8 @@ impl Execution<'_> {
             cancelled: watch.map_or(&never, |watch| watch.cancelled),
             on_output: &mut |_| {},
             confinement: None,
+            // Names and settings, which must be exact; they are not shown.
+            withheld: None,
         });
         let text = &ran.output.text;
         let is_whole = ran.output.omitted == 0 && !text.contains(char::REPLACEMENT_CHARACTER);

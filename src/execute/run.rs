@@ -17,6 +17,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::api::ApiKey;
 use crate::platform::{self, ChildEvent, ChildExit, ChildSession, ChildTree};
 use crate::protocol::Capped;
 use crate::sandbox::{Confinement, Launch};
@@ -63,6 +64,8 @@ pub struct Job<'a> {
     pub on_output: &'a mut dyn FnMut(&str),
     /// The limits on what it may see and change; none if it may do whatever the person may.
     pub confinement: Option<&'a Confinement>,
+    /// A key that its output must not have in it, wherever it comes from.
+    pub withheld: Option<&'a ApiKey>,
 }
 
 /// How a run ended.
@@ -105,6 +108,7 @@ pub fn run(job: Job<'_>) -> Ran {
         // What git shows of a file is shown as it is.
         Program::Exec(_) => Output::keeping(job.max_output),
     };
+    output.withhold(job.withheld);
     let mut set_aside = Vec::new();
     let end = match start(&job) {
         Ok(started) => {

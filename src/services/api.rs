@@ -43,7 +43,7 @@ pub struct ApiChoice {
     pub key: Option<ApiKey>,
     /// Tokens that the model reads and writes together, if it is known.
     pub window: Option<u64>,
-    /// What tokens cost, if it is known.
+    /// The price of tokens, if it is known.
     pub price: Option<TokenPrice>,
     /// The most that a session may cost, in cents; 0 for no limit.
     pub max_cost: u64,
@@ -223,7 +223,7 @@ fn key(provider: &Provider, command: &str) -> Result<Option<ApiKey>> {
     }
 }
 
-/// What an API courier knows of one session.
+/// One session, as an API courier sees it.
 #[derive(Debug)]
 pub struct SessionDesk {
     choice: ApiChoice,
@@ -438,7 +438,7 @@ fn dialogue(rounds: &[Exchange], recaps: &[RoundRecap], room: usize) -> Dialogue
     }
 }
 
-/// What stands for the rounds that are not sent: a line for each, the latest first if there is not
+/// The text in place of the rounds that are not sent: a line for each, the latest first if there is not
 /// room for all.
 fn memory(lines: &[String], room: usize) -> String {
     let mut told = Vec::new();
@@ -504,14 +504,14 @@ fn summed_up(recap: &RoundRecap) -> String {
     }
 }
 
-/// What a test of the API found.
+/// One finding of a test of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiFinding {
     /// True if it works.
     pub works: bool,
-    /// What was tried, and how it went.
+    /// The attempt, and how it went.
     pub what: String,
-    /// What to do about it; empty if it works.
+    /// Advice; empty if it works.
     pub remedy: String,
 }
 

@@ -211,8 +211,13 @@ impl HeldSession {
         )
     }
 
+    /// Returns true if an API carries messages in place of the person.
+    pub fn is_carried_by_api(&self) -> bool {
+        self.api.is_some()
+    }
+
     /// Starts the courier that asks the API of the person's choice, if they chose one.
-    pub fn start_api(&self) -> Option<ApiCourier> {
+    fn start_api(&self) -> Option<ApiCourier> {
         let choice = self.api.clone()?;
         let (agent, id) = (&self.opened.agent, self.id());
         let plan = choice.plan.clone();
@@ -223,6 +228,7 @@ impl HeldSession {
             &agent.mailbox,
             id,
             agent.asker(id),
+            self.opened.wishes.notify,
             &agent.interrupt,
         ))
     }
@@ -265,7 +271,13 @@ impl HeldSession {
 
     /// Carries the session on until it ends, its rounds are used up or the person stops it.
     pub fn run(&self) -> Result<Ending> {
-        self.opened.agent.run(self.session.clone())
+        let api = self.start_api();
+        let ending = self.opened.agent.run(self.session.clone());
+        match (api.and_then(ApiCourier::finish), ending) {
+            // The courier stopped the loop, and this is why.
+            (Some(failure), Ok(Ending::Interrupted)) => Err(failure),
+            (_, ending) => ending,
+        }
     }
 
     /// Writes the message of the round and waits for no reply. Also returns the message if it was

@@ -1,4 +1,4 @@
-//! What requests to an API took: `sessions/<id>/usage.jsonl`, a line for each answer.
+//! The usage of an API: `sessions/<id>/usage.jsonl`, a line for each answer.
 //!
 //! A line is on the disk before the reply is in the inbox, so that a limit of costs counts whatever
 //! was billed, also if the process is killed in between. A line that a kill cut off counts as
@@ -30,7 +30,7 @@ pub struct UsageRecord {
     pub provider: String,
     /// By which model.
     pub model: String,
-    /// What the server counted.
+    /// Tokens, as the server counted them.
     #[serde(flatten)]
     pub usage: TokenUsage,
     /// The cost in millionths of a dollar, if a price is known.
@@ -48,7 +48,7 @@ pub struct UsageRecord {
 pub struct UsageTotals {
     /// How many there were.
     pub requests: u64,
-    /// What the servers counted.
+    /// Tokens, as the servers counted them.
     #[serde(flatten)]
     pub usage: TokenUsage,
     /// The costs in millionths of a dollar, as far as prices are known.
@@ -100,7 +100,7 @@ impl Store {
             .collect()
     }
 
-    /// What APIs took for a session; nothing if it never used one.
+    /// The usage of APIs by a session; nothing if it never used one.
     pub fn usage(&self, id: &SessionId) -> Option<UsageTotals> {
         let totals = UsageTotals::of(&self.usage_records(id));
         (totals.requests > 0).then_some(totals)

@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 
 use super::{Letter, Round, Transcript};
 use crate::protocol::{Status, StepResult};
+use crate::session::UsageTotals;
 
 /// How many characters of an output are shown.
 const MAX_DETAIL: usize = 10_000;
@@ -33,6 +34,7 @@ pub fn html(transcript: &Transcript) -> String {
             origin.session, origin.round
         );
     }
+    page.push_str(&by_api(transcript.usage.as_ref()));
     page.push_str(&bubble("user", "Task", &transcript.task));
     for round in &transcript.rounds {
         for further in transcript
@@ -52,6 +54,11 @@ pub fn html(transcript: &Transcript) -> String {
     page
 }
 
+fn by_api(usage: Option<&UsageTotals>) -> String {
+    let line = |usage: &UsageTotals| format!("<p class=\"meta\">By an API: {usage}</p>\n");
+    usage.map(line).unwrap_or_default()
+}
+
 fn write_round(page: &mut String, round: &Round) {
     let back = if round.is_undone {
         " <span class=\"back\">undone</span>"
@@ -67,6 +74,7 @@ fn write_round(page: &mut String, round: &Round) {
         "<section id=\"round-{number}\">\n<h2>Round {number}{back}{}</h2>",
         at.unwrap_or_default()
     );
+    page.push_str(&by_api(round.usage.as_ref()));
     page.push_str(&folded("Message", round.message.as_ref()));
     page.push_str(&folded("Reply", round.reply.as_ref()));
     if round.reply.is_none() && round.results.is_empty() {

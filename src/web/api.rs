@@ -140,6 +140,7 @@ fn standing_of(desk: &PageDesk, id: &SessionId) -> Result<Value> {
         "isComplete": session.is_complete,
         "summary": session.summary.as_deref().map(|summary| view::speech("Done", summary)),
         "changed": summary.changed_files.0,
+        "usage": store.usage(id).map(|usage| format!("By an API: {usage}")),
         "workspace": standing.files.workspace.display().to_string(),
         "chat": standing.files.chat.name,
         "message": message_of(&standing),

@@ -10,7 +10,7 @@ use super::markdown;
 use super::node::{PageNode, diff};
 use crate::number::count;
 use crate::protocol::{
-    Envelope, Event, Issue, Outcome, Repair, ShownDifference, Status, StepResult,
+    ApiNews, Envelope, Event, Issue, Outcome, Repair, ShownDifference, Status, StepResult,
 };
 use crate::transcript::{Round, middle_out, name_of};
 use crate::ui::{elapsed, for_person, sentence};
@@ -19,6 +19,8 @@ use crate::ui::{elapsed, for_person, sentence};
 const MAX_SAID: usize = 30_000;
 /// The longest output, in characters.
 const MAX_OUTPUT: usize = 20_000;
+/// The number of a request to an API, beside those of the steps that run.
+const REQUEST: u32 = u32::MAX;
 
 /// The page's action on an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -56,6 +58,9 @@ pub(super) struct PageItem {
     number: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+    /// True if the text is the model's reasoning.
+    #[serde(rename = "isThought", skip_serializing_if = "std::ops::Not::not")]
+    is_thought: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<MessageSize>,
 }
@@ -103,6 +108,7 @@ pub(super) fn round(round: &Round) -> PageRound {
     for said in round.said.iter().filter(|said| said.command == "DONE") {
         nodes.push(speech("Done", &said.text));
     }
+    nodes.extend(round.usage.map(|usage| note(format!("By an API: {usage}"))));
     PageRound {
         number: round.number,
         ended_at: round.ended_at,
@@ -123,6 +129,7 @@ pub(super) fn event(envelope: &Envelope) -> PageItem {
         nodes: Vec::new(),
         number: None,
         text: None,
+        is_thought: false,
         size: None,
     };
     match &envelope.event {
@@ -156,6 +163,7 @@ pub(super) fn event(envelope: &Envelope) -> PageItem {
             item.number = Some(0);
             item.nodes.push(check(command, outcome));
         }
+        Event::Api(news) => request(&mut item, news),
         Event::Approval { .. } | Event::Waiting { .. } => item.kind = ItemKind::Ask,
         Event::Question { question } => {
             item.kind = ItemKind::Ask;
@@ -209,6 +217,40 @@ fn letter(item: &mut PageItem, event: &Event) {
             item.nodes.push(note(taken));
         }
         _ => {}
+    }
+}
+
+/// An answer of an API is shown while it comes, as the output of a command is, and its costs in the
+/// end.
+fn request(item: &mut PageItem, news: &ApiNews) {
+    item.number = Some(REQUEST);
+    match news {
+        ApiNews::Sending {
+            provider, model, ..
+        } => {
+            item.kind = ItemKind::Running;
+            let head = [
+                PageNode::labelled("span", "sign", "…"),
+                PageNode::Text("Asking ".to_owned()),
+                PageNode::code(&format!("{provider} {model}")),
+            ];
+            item.nodes = vec![
+                PageNode::element("p", "line", head),
+                PageNode::element("pre", "output live", []),
+            ];
+        }
+        ApiNews::Text { text } | ApiNews::Reasoning { text } => {
+            item.kind = ItemKind::Output;
+            item.text = Some(text.clone());
+            item.is_thought = matches!(news, ApiNews::Reasoning { .. });
+        }
+        ApiNews::Answered(_) | ApiNews::Refused { .. } | ApiNews::Stopped { .. } => {
+            item.kind = ItemKind::Step;
+            item.nodes = other_nodes(&Event::Api(news.clone()));
+        }
+        ApiNews::Shortened { .. } | ApiNews::Retrying { .. } | ApiNews::Overtaken => {
+            item.nodes = other_nodes(&Event::Api(news.clone()));
+        }
     }
 }
 
@@ -483,4 +525,54 @@ pub(super) fn trouble(message: &str, causes: &[String], hints: &[String]) -> Pag
     children.extend(causes.iter().map(|cause| foreign_note("Caused by", cause)));
     children.extend(hints.iter().map(|hint| foreign_note("Hint", hint)));
     PageNode::element("div", "trouble", children)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::SessionId;
+
+    fn shown(news: ApiNews) -> serde_json::Value {
+        let envelope = Envelope {
+            seq: 1,
+            at: Timestamp::UNIX_EPOCH,
+            session: SessionId::parse("ab12cd34").unwrap(),
+            event: Event::Api(news),
+        };
+        serde_json::to_value(event(&envelope)).unwrap()
+    }
+
+    #[test]
+    fn an_answer_is_shown_as_it_comes_and_thoughts_apart_from_text() {
+        let sending = shown(ApiNews::Sending {
+            provider: "custom".to_owned(),
+            model: "one".to_owned(),
+            round: 1,
+            turns: 1,
+            tokens: 10,
+        });
+        assert_eq!(sending["kind"], "running");
+        let (thought, text) = (
+            shown(ApiNews::Reasoning {
+                text: "hm".to_owned(),
+            }),
+            shown(ApiNews::Text {
+                text: "yes".to_owned(),
+            }),
+        );
+        assert_eq!(
+            (&thought["kind"], &text["kind"]),
+            (&"output".into(), &"output".into())
+        );
+        assert_eq!(
+            (&thought["isThought"], text.get("isThought")),
+            (&true.into(), None)
+        );
+        let stopped = shown(ApiNews::Stopped { characters: 5 });
+        // All of them are about the same request, and the last takes the place of the others.
+        assert_eq!(stopped["kind"], "step");
+        for other in [&thought, &text, &stopped] {
+            assert_eq!(other["number"], sending["number"]);
+        }
+    }
 }

@@ -225,6 +225,7 @@ impl Place {
             cancelled: &AtomicBool::new(false),
             on_output: &mut |_| {},
             confinement,
+            withheld: None,
         })
     }
 

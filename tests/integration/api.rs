@@ -9,15 +9,17 @@ use serde_json::{Value, json};
 
 use crate::harness::{Finished, Test, agent, wait_until};
 
-const KEY: &str = "sk-integration-0123456789";
+pub const KEY: &str = "sk-integration-0123456789";
 
-/// What the server does with a request.
+/// An answer of the server to one request.
 #[derive(Clone)]
-enum Answer {
+pub enum Answer {
     /// Streams this text.
     Text(String),
     /// Streams this text and breaks off.
     Broken(String),
+    /// Streams so many pieces of this text, each a line, and breaks off.
+    BrokenAfter(usize, String),
     /// A status, headers and a body.
     Status(&'static str, &'static str, String),
     /// Streams this text and then nothing until the client goes.
@@ -27,8 +29,8 @@ enum Answer {
 }
 
 /// A server that gives one answer after the other, and keeps the requests.
-struct ModelServer {
-    url: String,
+pub struct ModelServer {
+    pub url: String,
     requests: Arc<Mutex<Vec<Seen>>>,
 }
 
@@ -41,7 +43,7 @@ struct Seen {
 
 impl ModelServer {
     /// Gives one answer after the other.
-    fn start(answers: Vec<Answer>) -> Self {
+    pub fn start(answers: Vec<Answer>) -> Self {
         let mut answers = answers.into_iter();
         Self::answering(move |_| answers.next())
     }
@@ -129,6 +131,13 @@ fn give(stream: &mut TcpStream, answer: Answer) -> std::io::Result<()> {
             stream.write_all(HEAD.as_bytes())?;
             stream.write_all(chunk(&text).as_bytes())
         }
+        Answer::BrokenAfter(pieces, text) => {
+            stream.write_all(HEAD.as_bytes())?;
+            for piece in text.split_inclusive('\n').take(pieces) {
+                stream.write_all(chunk(piece).as_bytes())?;
+            }
+            Ok(())
+        }
         Answer::Text(text) => {
             stream.write_all(HEAD.as_bytes())?;
             let think = json!({"choices": [{"delta": {"reasoning_content": "Let me think."}}]});
@@ -159,13 +168,13 @@ fn reply(commands: &str) -> Answer {
     Answer::Text(format!("Sure.\n\n``````\n{commands}\n``````\n"))
 }
 
-fn create(path: &str, content: &str) -> Answer {
+pub fn create(path: &str, content: &str) -> Answer {
     reply(&format!(
         "[CREATE_FILE path=\"{path}\"]\n{content}\n[/CREATE_FILE]"
     ))
 }
 
-fn done() -> Answer {
+pub fn done() -> Answer {
     reply("[DONE]\nall done\n[/DONE]")
 }
 
@@ -180,10 +189,17 @@ fn by_api(test: Test, server: &ModelServer) -> Test {
 /// Looks for the key in everything that a run left and said.
 #[track_caller]
 fn has_no_key(finished: Finished) -> Finished {
+    has_no_key_but_in(finished, |_| false)
+}
+
+/// Looks for the key everywhere but in these files of the base directory.
+#[track_caller]
+fn has_no_key_but_in(finished: Finished, is_own: impl Fn(&str) -> bool) -> Finished {
     assert!(!finished.stdout.contains(KEY) && !finished.stderr.contains(KEY));
     for directory in ["", "../state", "../home"] {
         for (name, content) in finished.files(directory) {
-            assert!(!content.contains(KEY), "the key is in `{directory}/{name}`");
+            let is_clean = !content.contains(KEY) || (directory.is_empty() && is_own(&name));
+            assert!(is_clean, "the key is in `{directory}/{name}`");
         }
     }
     finished
@@ -366,19 +382,25 @@ fn a_session_remembers_its_api_and_a_stranger_s_does_not_count() {
     assert_eq!(server.requests().len(), 3);
 }
 
+/// A session that is answered like this ends with this code and says these words.
+#[track_caller]
+fn case(answers: Vec<Answer>, code: i32, said: &[&str]) {
+    let server = ModelServer::start(answers);
+    let mut finished = by_api(Test::new(&["new", "--no-input", "x"]), &server)
+        .run()
+        .code(code);
+    for words in said {
+        finished = finished.said(words);
+    }
+    has_no_key(finished);
+}
+
+fn body(message: &str) -> String {
+    json!({"error": {"message": message}}).to_string()
+}
+
 #[test]
-fn errors_say_what_to_do() {
-    let case = |answers: Vec<Answer>, code: i32, said: &[&str]| {
-        let server = ModelServer::start(answers);
-        let mut finished = by_api(Test::new(&["new", "--no-input", "x"]), &server)
-            .run()
-            .code(code);
-        for words in said {
-            finished = finished.said(words);
-        }
-        has_no_key(finished);
-    };
-    let body = |message: &str| json!({"error": {"message": message}}).to_string();
+fn errors_that_last_say_what_to_do() {
     case(
         vec![Answer::Status("404 No", "", body("model `one` not found"))],
         1,
@@ -393,6 +415,28 @@ fn errors_say_what_to_do() {
         1,
         &["no credit left", "add credit"],
     );
+    case(
+        vec![Answer::Status("403 No", "", body("not in your region"))],
+        1,
+        &["forbids this (403)", "in your region", "console"],
+    );
+    case(
+        vec![Answer::Status("404 No", "", body("Not Found"))],
+        1,
+        &["no API at this address (404)", "`/v1`"],
+    );
+    case(
+        vec![Answer::Status("400 Bad", "", body("no such parameter"))],
+        1,
+        &[
+            "refuses the request (400): no such parameter",
+            "`Temperature`",
+        ],
+    );
+}
+
+#[test]
+fn passing_errors_are_tried_again_and_others_say_what_to_do() {
     case(
         vec![
             Answer::Status("429 Slow", "retry-after: 0\r\n", body("slow down")),
@@ -422,6 +466,12 @@ fn errors_say_what_to_do() {
         ],
         0,
         &[],
+    );
+    let too_long = || Answer::Status("413 Long", "", body("prompt is too long"));
+    case(
+        vec![too_long(), too_long(), done()],
+        1,
+        &["too long for the model (413)", "agent handoff"],
     );
     let missing = Test::new(&["new", "--no-input", "--api", "openai", "x"])
         .run()
@@ -616,6 +666,300 @@ fn a_key_in_a_file_of_the_workspace_reaches_nobody() {
     assert!(!events.1.contains(KEY));
 }
 
+/// The person's file, and what a checkpoint keeps of it.
+fn is_own_file(name: &str) -> bool {
+    name == "workspace/notes.txt" || name.starts_with("sessions/objects/")
+}
+
+#[test]
+fn a_key_that_commands_print_is_in_no_record_of_the_session() {
+    // In one piece, in two, in a search, in the middle of much else, and in the output of the check.
+    let half = KEY.len() / 2;
+    let commands = format!(
+        "[SEARCH_TEXT pattern=\"the key\"]\n[RUN_COMMAND]\ncat notes.txt; printf '%s' \"$(cut -c10-{} notes.txt)\"; sleep 0.3; cut -c{}- notes.txt\n[/RUN_COMMAND]\n[RUN_COMMAND]\nseq 30000; cat notes.txt; seq 30000\n[/RUN_COMMAND]",
+        9 + half,
+        10 + half,
+    );
+    let server = ModelServer::start(vec![reply(&commands), done()]);
+    let test = Test::new(&[
+        "new",
+        "--base",
+        ".",
+        "--no-input",
+        "--json",
+        "--verbose",
+        "--secrets",
+        "off",
+        "--check",
+        "cat notes.txt",
+        "x",
+    ]);
+    let test = test.file("workspace/notes.txt", format!("the key: {KEY}\n"));
+    let finished = by_api(test, &server).run().code(0);
+    let finished = has_no_key_but_in(finished, is_own_file);
+    let second = server.requests()[1].body.to_string();
+    // The file, the search and both commands, the second in two pieces.
+    assert!(second.matches("<API key>").count() >= 4, "{second}");
+    assert!(!second.contains(KEY));
+    let base = finished.base();
+    for verb in [
+        &["status", "latest"][..],
+        &["status", "latest", "--json"],
+        &["show", "latest"],
+        &["export", "latest"],
+        &["export", "latest", "--format", "html"],
+        &["export", "latest", "--format", "json"],
+    ] {
+        let told = agent(&base).args(verb).output().unwrap();
+        let told = String::from_utf8_lossy(&[told.stdout, told.stderr].concat()).into_owned();
+        assert!(!told.contains(KEY), "{verb:?}: {told}");
+    }
+}
+
+#[test]
+fn a_key_that_a_command_prints_is_not_left_behind_by_a_kill() {
+    let commands = "[RUN_COMMAND]\ncat notes.txt; echo printed; sleep 1000\n[/RUN_COMMAND]";
+    let server = ModelServer::start(vec![reply(commands), done()]);
+    let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
+    let test = test.file("workspace/notes.txt", format!("the key: {KEY}\n"));
+    let running = by_api(test, &server).start();
+    let sessions = running.base().join("sessions");
+    let has_printed = || {
+        let folders = std::fs::read_dir(&sessions).into_iter().flatten().flatten();
+        let mut files = folders.flat_map(|folder| {
+            let files = std::fs::read_dir(folder.path()).into_iter().flatten();
+            files.flatten().collect::<Vec<_>>()
+        });
+        files.any(|file| {
+            let is_output = file.file_name().to_string_lossy().starts_with("running-");
+            is_output
+                && std::fs::read_to_string(file.path())
+                    .is_ok_and(|text| text.contains("<API key>") && text.contains("printed"))
+        })
+    };
+    wait_until("the output is kept", has_printed);
+    let killed = has_no_key_but_in(running.kill(), is_own_file);
+    let resumed = by_api(Test::after(killed, &["resume", "--no-input"]), &server).run();
+    has_no_key_but_in(resumed.code(0), is_own_file);
+}
+
+#[test]
+fn a_stream_that_breaks_between_any_two_chunks_loses_and_repeats_nothing() {
+    const WHOLE: &str = "Sure.\n``````\n[CREATE_FILE path=\"a.txt\"]\none\n[/CREATE_FILE]\n[RUN_COMMAND]\necho x >> count.txt\n[/RUN_COMMAND]\n[CREATE_FILE path=\"b.txt\"]\ntwo\n[/CREATE_FILE]\n``````\n";
+    let pieces = WHOLE.split_inclusive('\n').count();
+    for at in 0..=pieces {
+        let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
+        let workspace = test.base().join("workspace");
+        let mut is_first = true;
+        let server = ModelServer::answering(move |seen| {
+            let turns = seen.body["messages"].as_array().map_or(0, Vec::len);
+            if turns == 1 {
+                let is_broken = std::mem::take(&mut is_first);
+                let answer = Answer::BrokenAfter(at, WHOLE.to_owned());
+                return Some(if is_broken {
+                    answer
+                } else {
+                    Answer::Text(WHOLE.to_owned())
+                });
+            }
+            // The model sends what is missing, as it is asked to.
+            let mut missing = String::new();
+            for (name, command) in [
+                (
+                    "a.txt",
+                    "[CREATE_FILE path=\"a.txt\"]\none\n[/CREATE_FILE]\n",
+                ),
+                (
+                    "count.txt",
+                    "[RUN_COMMAND]\necho x >> count.txt\n[/RUN_COMMAND]\n",
+                ),
+                (
+                    "b.txt",
+                    "[CREATE_FILE path=\"b.txt\"]\ntwo\n[/CREATE_FILE]\n",
+                ),
+            ] {
+                if !workspace.join(name).exists() {
+                    missing.push_str(command);
+                }
+            }
+            Some(if missing.is_empty() {
+                done()
+            } else {
+                reply(&missing)
+            })
+        });
+        let finished = by_api(test, &server).run().code(0);
+        finished
+            .workspace("a.txt", "one\n")
+            .workspace("count.txt", "x\n")
+            .workspace("b.txt", "two\n");
+        let firsts = (server.requests().iter())
+            .filter(|seen| seen.body["messages"].as_array().map_or(0, Vec::len) == 1)
+            .count();
+        // Only what had no text in it is asked for again.
+        assert_eq!(firsts, if at == 0 { 2 } else { 1 }, "broken after {at}");
+    }
+}
+
+#[test]
+fn ctrl_c_without_a_terminal_keeps_what_came_for_the_next_run() {
+    let half = "``````\n[CREATE_FILE path=\"a.txt\"]\none\n[/CREATE_FILE]\n[RUN_COMMAND]\nech";
+    let server = ModelServer::start(vec![Answer::Stall(half.to_owned()), done()]);
+    let running = by_api(Test::new(&["new", "--no-input", "x"]), &server).start();
+    let sessions = running.base().join("sessions");
+    let has_come = || {
+        let folders = std::fs::read_dir(&sessions).into_iter().flatten().flatten();
+        let mut events = folders
+            .filter_map(|folder| std::fs::read_to_string(folder.path().join("events.jsonl")).ok());
+        events.any(|events| events.contains("CREATE_FILE"))
+    };
+    wait_until("a piece of the answer", has_come);
+    running.signal("INT");
+    let stopped = running.wait().code(130).said("was stopped");
+    let inbox = stopped.files("inbox");
+    let (name, kept) = inbox.first_key_value().unwrap();
+    assert!(name.starts_with("api-") && kept == half, "{name}: {kept}");
+    let finished = by_api(Test::after(stopped, &["resume", "--no-input"]), &server).run();
+    finished.code(0).said("cut off").workspace("a.txt", "one\n");
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn what_needs_a_person_is_refused_where_there_is_none() {
+    let push = || reply("[RUN_COMMAND]\ngit push\n[/RUN_COMMAND]");
+    let server = ModelServer::start(vec![push(), done()]);
+    let test = Test::new(&["new", "--no-input", "--approval", "ask", "x"]);
+    by_api(test, &server).run().code(0);
+    let told = server.requests()[1].body["messages"][2]["content"].to_string();
+    assert!(told.contains("1. [REFUSED] RUN_COMMAND"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_question_waits_for_a_decision_from_elsewhere_and_is_notified() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let server = ModelServer::start(vec![create("a.txt", "one"), done()]);
+    let test = Test::new(&["new", "--approval", "ask", "--notify", "desktop", "x"]);
+    let (base, notified) = (test.base(), test.base().with_file_name("notified"));
+    let programs = base.with_file_name("programs");
+    let program = programs.join("notify-send");
+    std::fs::create_dir(&programs).unwrap();
+    let script = format!("#!/bin/sh\necho \"$*\" >> {}\n", notified.display());
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!(
+        "{}:{}",
+        programs.display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let running = by_api(test, &server)
+        .environment("PATH", &path)
+        .environment("DISPLAY", ":99")
+        .start();
+    wait_until("the notification", || {
+        std::fs::read_to_string(&notified).is_ok_and(|text| text.ends_with('\n'))
+    });
+    let approved = agent(&base).args(["approve", "all"]).output().unwrap();
+    assert!(approved.status.success(), "{approved:?}");
+    let _finished = running.wait().code(0).workspace("a.txt", "one\n");
+    let notified = std::fs::read_to_string(notified).unwrap();
+    assert_eq!(
+        notified,
+        "--app-name agent agent A question waits for you.\n"
+    );
+}
+
+#[test]
+fn a_conversation_beyond_the_window_is_sent_with_a_summary_of_its_oldest_rounds() {
+    let prose = "some words of the model ".repeat(150);
+    let rounds = (1..=6).map(|number| {
+        let file = format!("[CREATE_FILE path=\"{number}.txt\"]\n{number}\n[/CREATE_FILE]");
+        Answer::Text(format!("{prose}\n\n``````\n{file}\n``````\n"))
+    });
+    let server = ModelServer::start(rounds.chain([done()]).collect());
+    let test = Test::new(&["new", "--no-input", "--api-window", "6000", "x"]);
+    let finished = by_api(test, &server).run().code(0);
+    let finished = finished
+        .said("longer than the model's window")
+        .said("sent as a summary");
+    let requests = server.requests();
+    let last = requests[6].body["messages"].as_array().unwrap();
+    assert!(last.len() < 9, "{}", last.len());
+    assert_eq!(roles(&requests[6]).last().unwrap(), "user");
+    let first = last[0]["content"].as_str().unwrap();
+    assert!(first.starts_with(finished.outbox(1).trim_end()), "{first}");
+    assert!(first.contains("- round 1: changed 1.txt"), "{first}");
+    let characters: usize = last
+        .iter()
+        .map(|turn| turn["content"].as_str().unwrap().len())
+        .sum();
+    assert!(characters < 6_000 * 4, "{characters}");
+}
+
+#[test]
+fn costs_are_told_everywhere() {
+    let server = ModelServer::start(vec![create("a.txt", "one"), done()]);
+    let test = Test::new(&["new", "--no-input", "--json", "--api-price", "10/20", "x"]);
+    let finished = by_api(test, &server).run().code(0);
+    // 2,000 tokens sent at $10 and 100 received at $20 for a million.
+    let answered: Vec<Value> = (finished.stdout.lines())
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|event| event["event"] == "api" && event["what"] == "answered")
+        .collect();
+    assert_eq!(answered[1]["costMicros"], 11_000);
+    assert_eq!(answered[1]["sessionCostMicros"], 22_000);
+    let base = finished.base();
+    let told = |arguments: &[&str]| {
+        let told = agent(&base).args(arguments).output().unwrap();
+        String::from_utf8_lossy(&told.stdout).into_owned()
+    };
+    for arguments in [
+        &["status", "latest"][..],
+        &["list"],
+        &["show", "latest"],
+        &["export", "latest"],
+        &["export", "latest", "--format", "html"],
+    ] {
+        let told = told(arguments);
+        assert!(told.contains("$0.022"), "{arguments:?}: {told}");
+    }
+    for arguments in [
+        &["status", "latest", "--json"][..],
+        &["list", "--json"],
+        &["export", "latest", "--format", "json"],
+    ] {
+        let told: Value = serde_json::from_str(&told(arguments)).unwrap();
+        let usage = &told["usage"];
+        assert_eq!(
+            (&usage["costMicros"], &usage["output"]),
+            (&json!(22_000), &json!(100)),
+            "{arguments:?}: {told}"
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reply_of_a_megabyte_takes_little_more_memory_than_a_short_one() {
+    let peak = |answer: Answer| {
+        // The last request hangs, so that the process can be looked at.
+        let server = ModelServer::start(vec![answer, Answer::Hang]);
+        let running = by_api(Test::new(&["new", "--no-input", "x"]), &server).start();
+        wait_until("the second request", || server.requests().len() == 2);
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", running.child.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+        let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+        running.kill();
+        kilobytes.unwrap()
+    };
+    let short = peak(create("a.txt", "one"));
+    let long = peak(create("a.txt", &"some words of a line\n".repeat(50_000)));
+    let times = long.saturating_sub(short) / 1024;
+    println!("a reply of 1 MB takes {short} to {long} KB, {times} times its length more");
+    assert!(times < 20, "{short} to {long} KB");
+}
+
 #[test]
 fn one_question_is_answered_as_it_streams() {
     let server = ModelServer::start(vec![Answer::Text("In `a.rs`.\n".to_owned())]);
@@ -643,6 +987,24 @@ fn one_question_is_answered_as_it_streams() {
 }
 
 #[test]
+fn an_answer_to_a_question_can_be_applied() {
+    let answer = "So:\n\n```diff\n--- a/a.rs\n+++ b/a.rs\n@@ -1 +1 @@\n-fn main() {}\n+fn main() { run(); }\n```\n";
+    let server = ModelServer::start(vec![Answer::Text(answer.to_owned())]);
+    let test = Test::new(&["ask", "--add", "workspace/a.rs", "how?"])
+        .file("workspace/a.rs", "fn main() {}\n")
+        .file("appsettings.json", "{}");
+    let asked = by_api(test, &server).run().code(0);
+    let asked = asked.workspace("a.rs", "fn main() {}\n");
+    let answer = asked.stdout.clone();
+    let applied = Test::after(asked, &["apply", "--workspace", "workspace", "answer.md"])
+        .file("answer.md", answer);
+    applied
+        .run()
+        .code(0)
+        .workspace("a.rs", "fn main() { run(); }\n");
+}
+
+#[test]
 fn the_api_is_tried_and_told() {
     let server = ModelServer::start(vec![Answer::Text("OK\nOK\n".to_owned())]);
     let finished = by_api(Test::new(&["api", "test"]), &server).run().code(0);
@@ -660,6 +1022,17 @@ fn the_api_is_tried_and_told() {
         );
     }
     has_no_key(finished);
+    let server = ModelServer::start(vec![Answer::Text("OK\n".to_owned())]);
+    let doctor = by_api(Test::new(&["doctor"]), &server).run();
+    assert!(doctor.stdout.contains("`one` answers"), "{}", doctor.stdout);
+    has_no_key(doctor);
+    let server = ModelServer::start(vec![Answer::Status("401 No", "", "{}".to_owned())]);
+    let doctor = by_api(Test::new(&["doctor"]), &server).run();
+    assert!(
+        doctor.stdout.contains("`one` does not answer"),
+        "{}",
+        doctor.stdout
+    );
     let server = ModelServer::start(vec![Answer::Status("401 No", "", "{}".to_owned())]);
     let finished = by_api(Test::new(&["api", "test"]), &server).run().code(1);
     assert!(
@@ -744,7 +1117,10 @@ mod at_a_terminal {
         let Some(mut terminal) = open(&server) else {
             return;
         };
-        terminal.expect("next try in");
+        // It counts down.
+        terminal.expect("next try in 3 s");
+        terminal.expect("next try in 2 s");
+        terminal.expect("next try in 1 s");
         terminal.expect("does not accept the key");
         terminal.expect("Ask custom one again?");
         terminal.type_in("y\r");

@@ -118,6 +118,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "execute",
         &[
+            // The key that no output may have in it.
+            "api",
             "edit",
             "excerpt",
             "fs",

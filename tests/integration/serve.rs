@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::api;
 use crate::harness::{DEADLINE, agent, wait_until};
 
 /// A server in a base directory of its own, signed in.
@@ -57,9 +58,18 @@ impl Server {
     }
 
     fn launch(root: tempfile::TempDir, arguments: &[&str]) -> Self {
+        Self::launch_with(root, arguments, &[])
+    }
+
+    fn launch_with(
+        root: tempfile::TempDir,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
         let base = root.path().join("base");
         let mut child = agent(&base)
             .args(arguments)
+            .envs(environment.iter().copied())
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
@@ -528,6 +538,39 @@ fn a_session_goes_from_new_to_done_and_back() {
     wait_until("the end", || server.standing(&id)["isComplete"] == true);
     let list = server.get("/api/sessions").json();
     assert_eq!(list["sessions"][0]["state"], "done", "{list}");
+}
+
+#[test]
+fn an_api_carries_a_session_of_the_page_and_its_costs_are_shown() {
+    let model = api::ModelServer::start(vec![api::create("a.txt", "one"), api::done()]);
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("base")).unwrap();
+    let environment = [
+        ("Agent__Api", "custom"),
+        ("Agent__ApiUrl", model.url.as_str()),
+        ("Agent__ApiPrice", "10/20"),
+        ("Agent__Model", "one"),
+        ("AGENT_API_KEY", api::KEY),
+    ];
+    let serve = ["serve", "--no-open", "--json", "--base", "."];
+    let server = Server::launch_with(root, &serve, &environment);
+    let id = server.begin("make a file");
+    wait_until("the end", || server.standing(&id)["isComplete"] == true);
+    let file = server.base().join("workspace/a.txt");
+    assert_eq!(fs::read_to_string(file).unwrap(), "one\n");
+    let session = server.get(&format!("/api/sessions/{id}"));
+    let usage = session.json()["usage"].as_str().unwrap().to_owned();
+    assert!(
+        usage.contains("2000 tokens sent") && usage.contains("$0.022"),
+        "{usage}"
+    );
+    let rounds = session.json()["rounds"].to_string();
+    assert_eq!(
+        rounds.matches("By an API: 1000 tokens").count(),
+        2,
+        "{rounds}"
+    );
+    assert!(!session.body.contains(api::KEY));
 }
 
 #[test]

@@ -99,6 +99,7 @@ impl Place {
             cancelled: &AtomicBool::new(false),
             on_output: &mut |_| {},
             confinement: confinement.as_ref(),
+            withheld: None,
         })
     }
 

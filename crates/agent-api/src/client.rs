@@ -1,6 +1,6 @@
 //! Sends requests and reads streams: one blocking call, told about as it goes.
 //!
-//! What always holds: the key goes to the endpoint's host only (no redirect is followed, and never
+//! It always holds that the key goes to the endpoint's host only (no redirect is followed, and never
 //! unencrypted over the internet); a request is sent again only if no text of an answer came, so that no
 //! piece of it is told twice; whatever came before a break is returned as a cut answer;
 //! nothing waits longer than the idle limit without a byte from the server.
@@ -171,7 +171,7 @@ pub struct ApiClient {
     roots: RootCerts,
 }
 
-/// What happens during a request.
+/// An event in the course of a request.
 #[derive(Debug)]
 pub enum RequestProgress<'a> {
     /// It is sent, for this time.
@@ -203,7 +203,7 @@ pub struct Completion {
     pub text: String,
     /// How it ended.
     pub end: CompletionEnd,
-    /// What the server counted.
+    /// Tokens, as the server counted them.
     pub usage: TokenUsage,
     /// How long it took.
     pub timing: ReplyTiming,
@@ -689,7 +689,7 @@ fn text_of(response: &mut Response<Body>, limit: u64) -> Result<String, ApiError
     }
 }
 
-/// What failed before an answer began.
+/// The error for a request that failed before an answer began.
 fn transport_error(error: &ureq::Error) -> ApiError {
     let kind = match error {
         ureq::Error::Rustls(_) | ureq::Error::Tls(_) | ureq::Error::Pem(_) => ApiErrorKind::Tls,
@@ -706,7 +706,7 @@ fn transport_error(error: &ureq::Error) -> ApiError {
     ApiError::new(kind, words_of(error))
 }
 
-/// What failed in the middle of an answer.
+/// The error for an answer that broke off.
 fn broken(error: &ureq::Error) -> ApiError {
     let kind = match error {
         ureq::Error::Timeout(_) => ApiErrorKind::Idle,

@@ -1,4 +1,4 @@
-//! What can go wrong between us and a model, and what a person can do about it.
+//! Errors between us and a model, each with advice for the person.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,7 +11,7 @@ const LONGEST_MESSAGE: usize = 600;
 /// A request that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiError {
-    /// What went wrong.
+    /// Its kind, which decides about retries and advice.
     pub kind: ApiErrorKind,
     /// The status of the answer, if there was one.
     pub status: Option<u16>,
@@ -21,7 +21,7 @@ pub struct ApiError {
     pub retry_after: Option<Duration>,
 }
 
-/// What went wrong.
+/// The kinds of errors, by what a person can do about them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApiErrorKind {
     /// There is no key.
@@ -83,7 +83,7 @@ impl ApiErrorKind {
         )
     }
 
-    /// What the person can do.
+    /// Advice for the person.
     pub fn advice(self) -> &'static str {
         match self {
             Self::KeyMissing => {

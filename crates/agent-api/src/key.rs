@@ -4,7 +4,7 @@
 //! only get out by [`ApiKey::expose`], which the client alone calls. Its memory is overwritten when
 //! it is dropped, as far as safe Rust can promise that.
 
-use std::fmt;
+use std::{fmt, mem};
 
 /// Shorter values are not searched for in texts: they would match by chance.
 const SHORTEST_SEARCHED: usize = 6;
@@ -45,6 +45,43 @@ impl ApiKey {
     }
 }
 
+/// Removes a key from a text that comes in pieces, wherever the pieces are cut.
+#[derive(Debug)]
+pub struct KeyFilter {
+    key: ApiKey,
+    /// The end of the text so far, if the key may begin with it.
+    held: String,
+}
+
+impl KeyFilter {
+    /// A filter at the beginning of a text.
+    pub fn new(key: ApiKey) -> Self {
+        Self {
+            key,
+            held: String::new(),
+        }
+    }
+
+    /// Takes the next piece, and returns what is known to be without the key.
+    pub fn push(&mut self, piece: &str) -> String {
+        self.held.push_str(piece);
+        let mut text = self.key.scrub(mem::take(&mut self.held));
+        let key = self.key.expose();
+        if key.len() >= SHORTEST_SEARCHED {
+            let longest = text.len().min(key.len() - 1);
+            let is_beginning = |length: &usize| text.ends_with(&key[..*length]);
+            let held = (1..=longest).rev().find(is_beginning).unwrap_or(0);
+            self.held = text.split_off(text.len() - held);
+        }
+        text
+    }
+
+    /// Returns the rest, at the end of the text.
+    pub fn finish(self) -> String {
+        self.held
+    }
+}
+
 impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(PLACEHOLDER)
@@ -74,6 +111,24 @@ mod tests {
     fn what_fits_no_header_is_no_key() {
         for text in ["", "  \n", "two words", "line\nbreak", "ключ"] {
             assert!(ApiKey::new(text).is_none(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_in_pieces_is_scrubbed_wherever_it_is_cut() {
+        let key = ApiKey::new("sk-sk-secret-123").unwrap();
+        let text = "sk-sk-sk-secret-123 größe sk-sk-secret-12 sk-sk-secret-123sk-";
+        let expected = key.scrub(text.to_owned());
+        assert_eq!(expected, "sk-<API key> größe sk-sk-secret-12 <API key>sk-");
+        let characters: Vec<char> = text.chars().collect();
+        for size in 1..=characters.len() {
+            let mut filter = KeyFilter::new(key.clone());
+            let mut passed = String::new();
+            for piece in characters.chunks(size) {
+                passed.push_str(&filter.push(&piece.iter().collect::<String>()));
+            }
+            passed.push_str(&filter.finish());
+            assert_eq!(passed, expected, "pieces of {size}");
         }
     }
 

@@ -15,7 +15,7 @@ pub use self::client::{
     ApiClient, ApiEndpoint, Completion, CompletionEnd, ReplyTiming, RequestProgress, ServedModel,
 };
 pub use self::error::{ApiError, ApiErrorKind};
-pub use self::key::ApiKey;
+pub use self::key::{ApiKey, KeyFilter};
 pub use self::provider::{KeyHeader, ModelFacts, Provider};
 pub use self::request::{ChatRole, ChatTurn, ModelRequest, ReasoningEffort};
 pub use self::retry::{RetryPolicy, retry_after};

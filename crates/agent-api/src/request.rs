@@ -17,7 +17,7 @@ pub enum ChatRole {
 pub struct ChatTurn {
     /// Who said it.
     pub role: ChatRole,
-    /// What they said.
+    /// Their words.
     pub text: String,
 }
 
@@ -65,9 +65,9 @@ impl ReasoningEffort {
     }
 }
 
-/// What is sent to a model.
+/// A conversation for a model, with how it should answer.
 ///
-/// What is `None` is not sent, because many models refuse parameters that they do not know.
+/// A field that is `None` is not sent, because many models refuse parameters that they do not know.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
     /// The model, by the name that the server has for it.

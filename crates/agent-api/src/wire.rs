@@ -193,7 +193,7 @@ fn push_text(deltas: &mut Vec<StreamDelta>, text: &str, kind: fn(String) -> Stre
 mod tests {
     use super::*;
 
-    /// What a recorded stream says when it is read as a client reads it.
+    /// Reads a recorded stream as a client does.
     #[track_caller]
     pub(super) fn play(wire: Wire, stream: &str) -> Played {
         let mut reader = crate::sse::SseReader::default();

@@ -8,6 +8,7 @@ use std::fmt::Write;
 
 use super::escapes::EscapeFilter;
 use super::pipeline;
+use crate::api::{ApiKey, KeyFilter};
 use crate::excerpt::{self, Passages};
 use crate::protocol::Capped;
 
@@ -29,6 +30,8 @@ pub(super) struct Output {
     total_chars: u64,
     /// Removes escape sequences, if they are to be removed.
     escapes: Option<EscapeFilter>,
+    /// Removes a key, before anything is cut: half a key would not be found.
+    key: Option<KeyFilter>,
 }
 
 impl Output {
@@ -50,7 +53,13 @@ impl Output {
             max_chars,
             total_chars: 0,
             escapes: None,
+            key: None,
         }
+    }
+
+    /// Keeps this key out of the text.
+    pub(super) fn withhold(&mut self, key: Option<&ApiKey>) {
+        self.key = key.cloned().map(KeyFilter::new);
     }
 
     /// Keeps at most so many characters of what commands print, without escape sequences.
@@ -88,6 +97,9 @@ impl Output {
                 text = pipeline::without_trap(text);
             }
         }
+        if let Some(key) = &mut self.key {
+            text = key.push(&text);
+        }
         self.keep(&text);
         text
     }
@@ -105,6 +117,10 @@ impl Output {
             let (unfinished, reported) = escapes.finish();
             rest.push_str(&unfinished);
             report = reported;
+        }
+        if let Some(mut key) = self.key.take() {
+            rest = key.push(&rest);
+            rest.push_str(&key.finish());
         }
         self.keep(&rest);
         (self.capped(), report)

@@ -15,6 +15,7 @@ fn run_in(directory: &Path, program: Program<'_>, timeout: Duration, max_output:
         cancelled: &AtomicBool::new(false),
         on_output: &mut |_| {},
         confinement: None,
+        withheld: None,
     })
 }
 
@@ -288,6 +289,7 @@ fn an_interrupt_ends_it_at_once() {
             cancelled.store(!shown.is_empty(), Ordering::Relaxed);
         },
         confinement: None,
+        withheld: None,
     });
     assert_eq!(ran.end, End::Interrupted);
     assert_eq!(ran.output.text, "begun\n");

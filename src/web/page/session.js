@@ -22,6 +22,7 @@ class SessionView {
     this.history = el('div', { class: 'history', role: 'log', 'aria-label': 'What happened' });
     this.earlier = button('Show earlier rounds', () => this.loadEarlier(), { class: 'earlier' });
     this.earlier.hidden = true;
+    this.costs = el('p', { class: 'note costs' });
     this.card = new Card(this);
     this.watcher = new IntersectionObserver((entries) => {
       if (entries.some((entry) => entry.isIntersecting)) this.loadEarlier();
@@ -58,7 +59,7 @@ class SessionView {
     this.earlier.hidden = !session.rounds.hasEarlier;
     for (const item of session.items) this.take(item, true);
     if (session.isComplete && session.summary && !rounds.length) this.history.append(build(session.summary));
-    this.page.main.replaceChildren(this.earlier, this.history, this.card.element);
+    this.page.main.replaceChildren(this.earlier, this.history, this.costs, this.card.element);
     this.stand(session);
     this.watcher.observe(this.earlier);
     this.toBottom();
@@ -158,8 +159,11 @@ class SessionView {
   addOutput(item) {
     const output = this.running(item.number)?.querySelector('.live');
     if (!output) return;
-    const text = (output.textContent + item.text).slice(-LIVE_CHARACTERS);
-    output.textContent = text;
+    output.append(el('span', { class: item.isThought ? 'thought' : '' }, item.text));
+    for (let length = output.textContent.length; length > LIVE_CHARACTERS && output.childElementCount > 1;) {
+      length -= output.firstChild.textContent.length;
+      output.firstChild.remove();
+    }
     output.scrollTop = output.scrollHeight;
   }
 
@@ -202,6 +206,8 @@ class SessionView {
   stand(session) {
     this.session = session;
     this.further = session.further;
+    this.costs.textContent = session.usage ?? '';
+    this.costs.hidden = !session.usage;
     const mark = this.card.show(session);
     this.page.title(Array.isArray(session.title) ? '' : session.title, mark);
     const isHere = session.loop?.isHere && session.loop.session === this.id;

@@ -5,6 +5,7 @@
 
 mod server;
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -525,18 +526,89 @@ fn the_example_finds_authorities_and_proxies_in_its_environment() {
     assert!(!shown.contains(KEY));
 }
 
-/// A reply of a megabyte in small pieces costs little for each, and is kept in memory once.
-#[test]
-fn the_cost_of_a_piece_is_small() {
+/// A stream of so many small pieces.
+fn small_pieces(number: usize) -> Vec<String> {
     let piece = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \"}}]}\n\n";
-    let pieces = (1 << 20) / 5;
-    let mut stream = vec![piece.repeat(pieces)];
-    stream.push(hello("llamacpp").split_off(2).concat());
-    let server = Server::start(vec![Act::Stream(stream)]);
+    vec![
+        piece.repeat(number),
+        hello("llamacpp").split_off(2).concat(),
+    ]
+}
+
+/// The time that the client takes for each of so many pieces.
+fn our_time(number: u32) -> Duration {
+    let pieces = usize::try_from(number).unwrap();
+    let server = Server::start(vec![Act::Stream(small_pieces(pieces))]);
     let begun = Instant::now();
     let told = ask(&client("llamacpp", &server.url()));
-    let each = begun.elapsed() / u32::try_from(pieces).unwrap();
+    let took = begun.elapsed();
     assert_eq!(told.answer.unwrap().text.len(), pieces * 5);
-    println!("{pieces} pieces, {each:?} each");
-    assert!(each < Duration::from_millis(1), "{each:?}");
+    took / number
+}
+
+/// The time for each of them that it takes to read them and to parse their JSON.
+fn bare_time(number: u32) -> Duration {
+    let pieces = usize::try_from(number).unwrap();
+    let server = Server::start(vec![Act::Stream(small_pieces(pieces))]);
+    let begun = Instant::now();
+    let mut stream = std::net::TcpStream::connect(server.address).unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let mut length = 0;
+    for line in BufReader::new(stream).lines().map_while(Result::ok) {
+        let json = line.strip_prefix("data: ");
+        let json = json.and_then(|json| serde_json::from_str::<serde_json::Value>(json).ok());
+        let text =
+            json.and_then(|json| Some(json.pointer("/choices/0/delta/content")?.as_str()?.len()));
+        length += text.unwrap_or_default();
+    }
+    assert_eq!(length, pieces * 5);
+    begun.elapsed() / number
+}
+
+#[test]
+fn a_piece_costs_little_more_than_its_json() {
+    let (few, many) = (our_time(5_000), our_time(50_000));
+    let bare = bare_time(50_000);
+    let ratio = many.as_secs_f64() / bare.as_secs_f64();
+    let growth = many.as_secs_f64() / few.as_secs_f64();
+    println!(
+        "a piece takes {many:?}, {ratio:.1} times its JSON alone; {growth:.1} times in a stream ten times as long"
+    );
+    assert!(ratio < 10.0, "{many:?} beside {bare:?}");
+    assert!(growth < 4.0, "{many:?} beside {few:?}");
+}
+
+/// The largest memory that the example had while it read a reply of this length, in bytes.
+#[cfg(target_os = "linux")]
+fn peak_memory(length: usize) -> u64 {
+    let mut pieces = small_pieces(length / 5);
+    // While the server waits, the process can be looked at.
+    pieces.insert(1, String::new());
+    let server = Server::start(vec![Act::Slow(Duration::from_millis(400), pieces)]);
+    let mut child = example()
+        .args(["llamacpp", &server.url(), "m", "hi"])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
+        let status = status.unwrap_or_default();
+        let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+        let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+        peak = peak.max(kilobytes.unwrap_or_default() * 1024);
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert!(child.wait().unwrap().success());
+    peak
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reply_is_in_memory_about_once() {
+    let (short, long) = (peak_memory(5), peak_memory(1 << 20));
+    let tenths = (long.saturating_sub(short) * 10) >> 20;
+    let ratio = format!("{}.{}", tenths / 10, tenths % 10);
+    println!("a reply of 1 MB takes {ratio} times its length, of {long} bytes in all");
+    assert!(tenths < 40, "{short} to {long} bytes");
 }

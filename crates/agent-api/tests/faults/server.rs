@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What a connection does.
+/// The behaviour of one connection.
 #[derive(Clone)]
 pub(crate) enum Act {
     /// Writes these bytes and closes.
