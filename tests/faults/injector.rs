@@ -165,7 +165,7 @@ impl Drop for Leash<'_> {
 #[derive(Debug, Clone)]
 pub struct Place {
     pub root: PathBuf,
-    pub environment: &'static [(&'static str, &'static str)],
+    pub environment: Vec<(&'static str, String)>,
 }
 
 impl Place {
@@ -188,7 +188,7 @@ impl Place {
             .env("HOME", self.root.join("home"))
             .env("XDG_STATE_HOME", self.root.join("state"))
             .env("TMPDIR", self.root.join("tmp"))
-            .envs(self.environment.iter().copied())
+            .envs(self.environment.iter().map(|(name, value)| (*name, value)))
             .stdin(Stdio::null());
         command
     }

@@ -1,12 +1,13 @@
 //! Whatever is killed or fails when, nothing is lost and nothing happens twice.
 //!
 //! A session is played once undisturbed, and every system call of the program that writes, renames,
-//! syncs, removes, watches or starts something is counted, in all its threads. Then it is played
+//! syncs, removes, watches, starts something or speaks to a server is counted, in all its threads. Then it is played
 //! again for each of them: with the program killed there, or in the middle of what it writes, with
 //! Ctrl-C, and with each of several errors in its place. The recovery from such a fault is disturbed
 //! again. After that the person goes on as people do, by starting the program again,
 //! and in the end workspace, session and messages are compared with those of the undisturbed run.
-//! So are the loop that waits, and the calls that do something by themselves.
+//! So are the loop that waits, the one that asks an API, and the calls that do something by
+//! themselves.
 //!
 //! `cargo test` takes a sample of the points; `AGENT_FAULTS=all cargo test --test faults` all of
 //! them, `AGENT_FAULTS=loop,check` all of these stories, `AGENT_FAULTS=30` thirty of each kind,
@@ -180,7 +181,7 @@ fn points<'a>(trials: &'a [Trial], wanted: &str) -> Vec<Point<'a>> {
             })
         });
         let possible: Vec<Point<'_>> = possible.collect();
-        let is_session = ["steps", "loop", "check", "recovery"].contains(&story);
+        let is_session = ["steps", "loop", "check", "api", "recovery"].contains(&story);
         let sample = match wanted {
             "all" => possible.len(),
             "" if is_session => SAMPLE,

@@ -1,5 +1,7 @@
 /// Beside a loop that waits.
 mod attend;
+/// The API of a model.
+mod serve;
 /// What must always be so.
 mod truth;
 
@@ -16,6 +18,8 @@ use crate::story::{self, Tree};
 
 /// How often the person tries again where nothing moves.
 const PATIENCE: usize = 4;
+/// After how long without news the person gives up on a program.
+const TOO_LONG: Duration = Duration::from_secs(45);
 
 /// In which way the person works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,14 +33,32 @@ pub enum Course {
     Loop,
     /// `agent step` for each reply, with a check.
     Check,
+    /// `agent new --api` and `agent resume` ask an API, and nobody is there.
+    Api,
 }
 
 impl Course {
-    fn environment(self) -> &'static [(&'static str, &'static str)] {
-        match self {
+    fn environment(self) -> Vec<(&'static str, String)> {
+        let set: &[(&str, &str)] = match self {
             Self::Steps | Self::Large => &[],
             Self::Loop => &[("Agent__Approval", "edits")],
             Self::Check => &[("Agent__CheckCommand", "echo checked >> checked.log")],
+            Self::Api => &[
+                ("Agent__Api", "custom"),
+                ("Agent__Model", "one"),
+                ("AGENT_API_KEY", serve::KEY),
+            ],
+        };
+        let owned = |(name, value): &(&'static str, &str)| (*name, (*value).to_owned());
+        set.iter().map(owned).collect()
+    }
+
+    /// The workspace that a mended reply brings about.
+    fn wanted(self) -> Tree {
+        match self {
+            // Nothing is undone there.
+            Self::Api => story::after_second(),
+            Self::Steps | Self::Large | Self::Loop | Self::Check => story::after_first(),
         }
     }
 }
@@ -81,6 +103,9 @@ pub struct Person {
     read: u32,
     /// The messages that were answered.
     answered: BTreeSet<u32>,
+    /// What an API was asked first for each round, and how often it was asked.
+    asked: BTreeMap<u32, String>,
+    requests: usize,
     stuck: usize,
     is_mended: bool,
     pub was_hit: bool,
@@ -131,6 +156,8 @@ impl Person {
             phase: Phase::Begin,
             read: 0,
             answered: BTreeSet::new(),
+            asked: BTreeMap::new(),
+            requests: 0,
             stuck: 0,
             is_mended: false,
             was_hit: false,
@@ -149,7 +176,7 @@ impl Person {
             .arg(&root)
             .status();
         assert!(copied.unwrap().success());
-        let environment = self.place.environment;
+        let environment = self.place.environment.clone();
         Self {
             _directory: directory,
             place: Place { root, environment },
@@ -158,6 +185,8 @@ impl Person {
             phase: self.phase,
             read: self.read,
             answered: self.answered.clone(),
+            asked: self.asked.clone(),
+            requests: self.requests,
             stuck: 0,
             is_mended: self.is_mended,
             was_hit: false,
@@ -234,6 +263,9 @@ impl Person {
         {
             self.troubles.push("lost: another session".to_owned());
         }
+        if self.course == Course::Api {
+            self.check_usage();
+        }
         let workspace = self.base().join("workspace");
         let mut shape = story::read_shape(&workspace);
         shape.remove("checked.log");
@@ -253,6 +285,7 @@ impl Person {
         let before = (self.phase, self.latest().map(|(number, _)| number));
         let boundaries = match self.course {
             Course::Loop => self.converse(way),
+            Course::Api => self.converse_by_api(way),
             Course::Steps | Course::Large | Course::Check => self.take_a_step(way),
         };
         let after = (self.phase, self.latest().map(|(number, _)| number));
@@ -335,13 +368,8 @@ impl Person {
         if number != self.read || self.answered.contains(&number) {
             return false;
         }
-        let reply = match self.phase {
-            Phase::First => story::FIRST.to_owned(),
-            Phase::Mend => story::repair(&self.tree(), &story::after_first()),
-            Phase::Second => story::SECOND.to_owned(),
-            Phase::Look => "[LIST_FILES]\n".to_owned(),
-            Phase::Last => story::LAST.to_owned(),
-            _ => return false,
+        let Some(reply) = self.reply() else {
+            return false;
         };
         self.answered.insert(number);
         let id = text.lines().nth(1).unwrap()["Session: ".len()..].to_owned();
@@ -350,6 +378,18 @@ impl Person {
         let inbox = self.base().join("inbox");
         fs::rename(elsewhere, inbox.join(format!("reply{number}.txt"))).unwrap();
         true
+    }
+
+    /// The reply to the latest message, without its end mark.
+    fn reply(&self) -> Option<String> {
+        Some(match self.phase {
+            Phase::First => story::FIRST.to_owned(),
+            Phase::Mend => story::repair(&self.tree(), &self.course.wanted()),
+            Phase::Second => story::SECOND.to_owned(),
+            Phase::Look => "[LIST_FILES]\n".to_owned(),
+            Phase::Last => story::LAST.to_owned(),
+            _ => return None,
+        })
     }
 
     /// Reads the latest message, unless that was done; tells whether it did.
@@ -376,6 +416,7 @@ impl Person {
             }
             (Phase::First, true) if self.course == Course::Check => Phase::Say,
             (Phase::First, true) => Phase::Second,
+            (Phase::Second | Phase::Mend, true) if self.course == Course::Api => Phase::Last,
             // The person was told that this round cannot be undone.
             (Phase::Second, true) if !is_covered => {
                 self.is_mended = true;

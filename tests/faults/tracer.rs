@@ -46,7 +46,7 @@ enum When {
 
 type Call = (c_long, &'static str, When, &'static [Place]);
 
-/// What writes, renames, syncs, removes, watches or starts something.
+/// What writes, renames, syncs, removes, watches or starts something, and what speaks to a server.
 const CALLS: &[Call] = {
     use Place::{At, Open, Path};
     use When::{Always, Creates, CreatesBy};
@@ -104,6 +104,9 @@ const CALLS: &[Call] = {
             &[Path(1)],
         ),
         (libc::SYS_inotify_init1, "inotify_init1", Always, &[]),
+        (libc::SYS_connect, "connect", Always, &[]),
+        (libc::SYS_sendto, "sendto", Always, &[]),
+        (libc::SYS_recvfrom, "recvfrom", Always, &[]),
         (libc::SYS_clone, "clone", Always, &[]),
         (libc::SYS_clone3, "clone3", Always, &[]),
         (libc::SYS_fork, "fork", Always, &[]),
@@ -354,7 +357,8 @@ fn normal(name: &str) -> String {
     for word in name.split_inclusive(|letter: char| !letter.is_ascii_alphanumeric()) {
         let plain = word.trim_end_matches(|letter: char| !letter.is_ascii_alphanumeric());
         let is_id = plain.len() >= 8 && plain.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let is_random = (shown.ends_with(".agent-") && plain.len() == 6)
+        let is_temporary = shown.ends_with(".agent-") || shown.ends_with(".agent-test-");
+        let is_random = (is_temporary && plain.len() == 6)
             || (shown.ends_with('.') && plain.starts_with("tmp") && plain.len() == 9);
         if is_id || is_random {
             shown.push('#');

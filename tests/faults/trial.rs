@@ -61,12 +61,14 @@ pub fn all() -> Vec<Trial> {
         });
         let large = scope.spawn(|| conversation("large", Course::Large).0);
         let check = scope.spawn(|| conversation("check", Course::Check).0);
+        let api = scope.spawn(|| conversation("api", Course::Api).0);
         let errands = scope.spawn(errands);
         let (mut waiting, undisturbed) = conversation("loop", Course::Loop);
         waiting.extend(decisions(&undisturbed));
         let mut trials = steps.join().unwrap();
         trials.append(&mut waiting);
         trials.append(&mut check.join().unwrap());
+        trials.append(&mut api.join().unwrap());
         trials.append(&mut large.join().unwrap());
         trials.append(&mut errands.join().unwrap());
         trials

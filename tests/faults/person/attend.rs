@@ -1,13 +1,12 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use super::{Person, Phase};
+use super::{Person, Phase, TOO_LONG};
 use crate::injector::{self, Boundary, Running, Way};
 use crate::story;
 
-/// After how long without news the person presses Ctrl-C, and after how long they give up.
+/// After how long without news the person presses Ctrl-C.
 const LONG: Duration = Duration::from_secs(15);
-const TOO_LONG: Duration = Duration::from_secs(45);
 
 impl Person {
     /// Works in a loop until it asks, and kills it then.
