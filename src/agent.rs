@@ -440,7 +440,8 @@ impl<'a> Engine<'a> {
         let results = self.execute(&taken, &plan, Begun::default())?;
         let not_begun = CheckProgress::NotBegun;
         let steps = &taken.reply.steps;
-        let checked = (self.checks()).after_round(before, steps, &results, &not_begun)?;
+        let plan = (before, self.input(patience), &not_begun);
+        let checked = self.checks().after_round(plan, steps, &results)?;
         self.checkpoint_after(before, &taken.reply.steps, &results)?;
         self.conclude(taken, results, checked)
     }

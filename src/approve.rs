@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 pub use self::decisions::{Decisions, PersonDecision};
 pub use self::earlier::EarlierChanges;
-pub use self::kept::KeptAnswers;
+pub use self::kept::{KeptAnswers, KnownSessions};
 pub use self::pending::{Pending, Posed};
 pub use self::person::{Answer, Answers, Attending, Input, Person};
 pub use self::question::Question;

@@ -23,6 +23,7 @@ pub mod fork;
 pub mod guard;
 pub mod handoff;
 pub mod init;
+mod known;
 pub mod list;
 mod log;
 pub mod open;

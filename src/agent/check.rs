@@ -1,22 +1,24 @@
 //! The person's check command: whether the work is good, by their own word.
 //!
 //! It runs once before the first message, and after each round that changed something; what it
-//! changes belongs to that round. It is the person's command, so no rule asks about it. `[DONE]`
-//! counts only when it passes. Like any command it is never run twice for the same round: one that
+//! changes belongs to that round. It is the person's command, so no rule asks about it, except after
+//! a round without a sandbox: it runs what the model has written. `[DONE]` counts only when it passes. Like any command it is never run twice for the same round: one that
 //! was interrupted is told as that, and runs again after the next reply that asks for it.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use super::Agent;
+use super::authorize::Asking;
 use super::baseline::Baseline;
 use super::live_output::{LiveOutput, announce};
 use super::round_journal::RoundJournal;
-use crate::approve::{Person as _, Question, Verdict};
+use crate::approve::{Input, Pending, Person as _, PersonDecision, Question, Verdict};
 use crate::checkpoint::{Before, Reach};
 use crate::compose::Listing;
 use crate::error::Result;
 use crate::execute::{Execution, Limits};
-use crate::policy::Grant;
+use crate::policy::{CommandConfinement, Grant};
 use crate::protocol::{Command, CommandKind, Event, Outcome, SeenFiles, Status, Step, StepResult};
 use crate::session::{CheckProgress, CheckReport, CheckedWhen, Printed, Record, Session, Sync};
 
@@ -32,6 +34,20 @@ pub struct Check {
     pub timeout: Duration,
     /// Whether the session ends by itself when it passes after a change.
     pub ends_session: bool,
+}
+
+impl Check {
+    /// The check as a step of this number.
+    fn step(&self, number: u32) -> Step {
+        Step {
+            number,
+            line: 0,
+            command: Command::RunCommand {
+                script: self.command.clone(),
+                timeout: None,
+            },
+        }
+    }
 }
 
 /// Whether a session goes on after a check.
@@ -53,14 +69,7 @@ impl Agent {
         on_output: &mut dyn FnMut(&str),
     ) -> Option<Outcome> {
         let check = self.manner.check.as_ref()?;
-        let step = Step {
-            number: NUMBER,
-            line: 0,
-            command: Command::RunCommand {
-                script: check.command.clone(),
-                timeout: None,
-            },
-        };
+        let step = check.step(NUMBER);
         let ruling = self.manner.authorizer.policy.rule_on(&step.command);
         if ruling.decision == crate::policy::Decision::Deny {
             return Some(Outcome::refused(ruling.why));
@@ -126,10 +135,9 @@ impl CheckRunner<'_, '_> {
     /// One that was begun before a kill is not run again.
     pub(super) fn after_round(
         &mut self,
-        before: Option<Before>,
+        (before, input, progress): (Option<Before>, Input, &CheckProgress),
         steps: &[Step],
         results: &[StepResult],
-        progress: &CheckProgress,
     ) -> Result<Checked> {
         let Some(check) = &self.agent.manner.check else {
             self.session.check = None;
@@ -149,13 +157,59 @@ impl CheckRunner<'_, '_> {
             return Ok(Checked::GoesOn);
         }
         if !self.take_over(progress, CheckedWhen::AfterRound) {
-            self.run(CheckedWhen::AfterRound)?;
+            match self.refusal(steps, input)? {
+                None => drop(self.run(CheckedWhen::AfterRound)?),
+                Some(outcome) => self.conclude(CheckedWhen::AfterRound, outcome)?,
+            }
         }
         if ends_session && is_changed && self.passes() {
             Ok(Checked::Ends)
         } else {
             Ok(Checked::GoesOn)
         }
+    }
+
+    /// Asks about a check that runs without a sandbox what the model may have written, as about any
+    /// other command; returns the outcome if the person does not allow it.
+    fn refusal(&self, steps: &[Step], input: Input) -> Result<Option<Outcome>> {
+        let agent = self.agent;
+        let authorizer = &agent.manner.authorizer;
+        let Some(check) = &agent.manner.check else {
+            return Ok(None);
+        };
+        if authorizer.policy.confinement == CommandConfinement::Sandboxed {
+            return Ok(None);
+        }
+        // It comes after the steps, so that the question names the files that they change.
+        let number = steps.iter().map(|step| step.number).max().unwrap_or(0) + 1;
+        let mut steps = steps.to_vec();
+        steps.push(check.step(number));
+        let asking = Asking {
+            workspace: &agent.workspace,
+            limits: &agent.limits,
+            seen: &self.session.seen,
+            person: &*agent.person,
+            interrupt: &agent.interrupt,
+            base: &agent.base,
+            approval: authorizer.policy.approval,
+            pending: &Pending::of(&agent.store.folder(&self.session.session_id)),
+            input,
+            round: self.session.sequence_number,
+            reveal: &|step| Ok(Cow::Borrowed(step)),
+        };
+        let Some(plan) = authorizer.plan(&asking, &steps, steps.len() - 1)? else {
+            return Ok(Some(Outcome::skipped("the user interrupted")));
+        };
+        let decision = plan
+            .steps
+            .into_iter()
+            .next()
+            .map(|planned| planned.decision);
+        Ok(match decision {
+            Some(PersonDecision::Declined(outcome)) => Some(outcome),
+            Some(PersonDecision::Stopped) => Some(Outcome::skipped("the user stopped here")),
+            Some(PersonDecision::NotAsked | PersonDecision::Approved { .. }) | None => None,
+        })
     }
 
     /// True if the check passed after the last round that changed files, and none has changed since.
@@ -293,23 +347,32 @@ impl CheckRunner<'_, '_> {
         let Some(outcome) = agent.check(granted, &mut |text| printed.push(text)) else {
             return Ok(false);
         };
-        let report = CheckReport {
-            command,
+        self.conclude(when, outcome)?;
+        printed.finish();
+        Ok(true)
+    }
+
+    /// Keeps and tells the outcome of the check.
+    fn conclude(&mut self, when: CheckedWhen, outcome: Outcome) -> Result<()> {
+        let agent = self.agent;
+        let Some(check) = &agent.manner.check else {
+            return Ok(());
+        };
+        let mut report = CheckReport {
+            command: check.command.clone(),
             when,
             outcome,
         };
         let ended = Record::Checked {
-            sequence,
+            sequence: self.session.sequence_number,
             report: report.clone(),
         };
         self.journal.append(&[ended], Sync::Later)?;
-        printed.finish();
         let before = self
             .session
             .check
             .as_ref()
             .map(|report| report.outcome.status);
-        let mut report = report;
         if report.cannot_run() {
             const WORD: &str =
                 "install what it needs, or give another one: `agent resume --check \"...\"`";
@@ -324,6 +387,6 @@ impl CheckRunner<'_, '_> {
             report.set_aside();
         }
         self.session.check = Some(report);
-        Ok(true)
+        Ok(())
     }
 }

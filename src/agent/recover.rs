@@ -215,7 +215,8 @@ impl<'a> Engine<'a> {
         let results = self.execute(&taken, &plan, begun)?;
         // The round ends now, so that it can be undone like any other.
         let progress = self.check_progress(recovered);
-        let checked = (self.checks()).after_round(recovered.before, steps, &results, &progress)?;
+        let plan = (recovered.before, self.input(patience), &progress);
+        let checked = self.checks().after_round(plan, steps, &results)?;
         self.checkpoint_after(recovered.before, steps, &results)?;
         self.conclude(taken, results, checked)
     }

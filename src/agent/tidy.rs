@@ -63,7 +63,7 @@ impl<'a> Housekeeper<'a> {
             return None;
         }
         let mark = objects.join("tidied");
-        let last = std::fs::metadata(&mark).and_then(|metadata| metadata.modified());
+        let last = std::fs::symlink_metadata(&mark).and_then(|metadata| metadata.modified());
         let is_old = last.as_ref().is_ok_and(|last| {
             let age = SystemTime::now().duration_since(*last);
             age.unwrap_or_default() > TIDY_EVERY

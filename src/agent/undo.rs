@@ -24,6 +24,9 @@ use crate::session::{Checkpoint, History, Journal, Record, RoundLock, Source, Sy
 /// Where undo keeps what it removes, in the folder of a session.
 pub(super) const REMOVED: &str = "removed";
 
+/// How the names of its directories begin.
+pub(super) const ROUND: &str = "round-";
+
 /// How many files the note to the model names.
 const NAMED: usize = 50;
 
@@ -184,7 +187,7 @@ impl Agent {
     pub fn removed(&self, id: &SessionId, reversal: &Reversal) -> PathBuf {
         let latest = reversal.rounds.iter().max().copied().unwrap_or_default();
         let folder = self.store.folder(id).join(REMOVED);
-        folder.join(format!("round-{latest:04}"))
+        folder.join(format!("{ROUND}{latest:04}"))
     }
 
     fn plan_alone(&self, id: &SessionId, wish: Wish) -> Result<(Journal, Reversal)> {

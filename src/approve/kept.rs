@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, write_atomic};
+use crate::protocol::SessionId;
 
 /// A file of the person with a value for each base directory.
 #[derive(Debug, Clone)]
@@ -125,9 +126,66 @@ impl KeptAnswers {
     }
 }
 
+/// The sessions of a base directory that this person began or took over, in `sessions.json`, the latest
+/// last.
+///
+/// Whatever else a project brings along as a record of a session was decided by somebody else.
+#[derive(Debug, Clone)]
+pub struct KnownSessions {
+    file: PersonFile<Vec<String>>,
+}
+
+impl KnownSessions {
+    /// More sessions of a base directory than these are not remembered.
+    const MAX: usize = 1_000;
+
+    /// Kept in this directory, which need not exist yet; see `settings::Trust::directory`.
+    pub fn kept_in(directory: Option<&Path>) -> Self {
+        Self {
+            file: PersonFile::new(directory, "sessions"),
+        }
+    }
+
+    /// Returns true if the session is known.
+    pub fn has(&self, base: &Path, id: &SessionId) -> Result<bool> {
+        let known = self.file.load(base)?;
+        Ok(known.iter().any(|known| known == id.as_str()))
+    }
+
+    /// Remembers a session. Where nothing can be kept, its questions are asked again after a stop.
+    pub fn add(&self, base: &Path, id: &SessionId) -> Result<()> {
+        if self.file.path().is_none() {
+            return Ok(());
+        }
+        self.file.change(|all| {
+            let known = all.entry(key(base)).or_default();
+            known.retain(|known| known != id.as_str());
+            known.push(id.as_str().to_owned());
+            let surplus = known.len().saturating_sub(Self::MAX);
+            known.drain(..surplus);
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_session_is_known_in_its_base_directory_and_the_oldest_are_forgotten() {
+        let directory = tempfile::tempdir().unwrap();
+        let known = KnownSessions::kept_in(Some(directory.path()));
+        let (one, two) = (Path::new("/one"), Path::new("/two"));
+        let id = |number: usize| SessionId::parse(&format!("{number:08x}")).unwrap();
+        for number in 0..=KnownSessions::MAX {
+            known.add(one, &id(number)).unwrap();
+        }
+        assert!(!known.has(one, &id(0)).unwrap() && known.has(one, &id(1)).unwrap());
+        assert!(!known.has(two, &id(1)).unwrap());
+        let nowhere = KnownSessions::kept_in(None);
+        nowhere.add(one, &id(1)).unwrap();
+        assert!(!nowhere.has(one, &id(1)).unwrap());
+    }
 
     #[test]
     fn an_answer_counts_for_its_base_directory_and_can_be_changed() {

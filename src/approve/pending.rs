@@ -230,6 +230,20 @@ impl Pending {
         self.forget(|_| true)
     }
 
+    /// Forgets every decision; returns true if there was one.
+    pub fn forget_decisions(&self) -> Result<bool> {
+        let entries = match fs::read_dir(&self.directory) {
+            Ok(entries) => entries,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(cause) => return Err(Error::file("read", &self.directory, cause)),
+        };
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let is_decision = |path: &PathBuf| path.to_string_lossy().ends_with(".decision.json");
+        let decisions: Vec<PathBuf> = paths.filter(is_decision).collect();
+        decisions.iter().try_for_each(|path| remove(path))?;
+        Ok(!decisions.is_empty())
+    }
+
     /// Forgets what belongs to other questions than these.
     pub(super) fn keep(&self, numbers: &[u32]) -> Result<()> {
         self.forget(|number| !numbers.contains(&number))

@@ -10,7 +10,7 @@ pub(super) use self::opened::held_session;
 pub use self::opened::{OpenedBase, agent, new_session, session};
 use super::{Caller, choices, guard, workspace};
 use crate::agent::{Agent, Authorizer, Check, Manner, Recorder};
-use crate::approve::{Answer, Person, Question};
+use crate::approve::{Answer, KnownSessions, Person, Question};
 use crate::compose::{Carriage, FileLimit, Limit, TooLong};
 use crate::courier::{Found as FoundReply, Wishes};
 use crate::error::{Error, Kind, Result};
@@ -67,6 +67,8 @@ pub struct SessionFiles {
     pub base: Base,
     /// The sessions.
     pub store: Store,
+    /// Those of them that are the person's own.
+    pub known: KnownSessions,
     /// Messages and replies.
     pub mailbox: Mailbox,
     /// Where the model works.
@@ -88,6 +90,7 @@ pub fn files(caller: &Caller) -> Result<SessionFiles> {
         carriage: carriage(&loaded.settings),
         check: loaded.settings.check_command,
         store: Store::open(loaded.paths.sessions)?,
+        known: KnownSessions::kept_in(caller.trust.directory()),
         mailbox: Mailbox::open(loaded.paths.outbox, loaded.paths.inbox)?,
         workspace: loaded.paths.workspace,
     })

@@ -47,6 +47,7 @@ mod protected;
 mod races;
 /// Repositories further down or outside, and workspaces too large to be looked through.
 mod repositories;
+mod shipped;
 /// Text that wants to be more than text.
 mod terminal;
 /// Programs and settings of a workspace that want to be taken for the person's.

@@ -126,6 +126,72 @@ fn programs_of_the_workspace_are_not_taken_for_those_of_the_system() {
     cases(6);
 }
 
+/// An empty part of the list is the directory in which a program is started.
+#[test]
+fn the_sandbox_loads_no_libraries_from_the_workspace() {
+    let place = Place::new().file("libgcc_s.so.1", "not a library");
+    let workspace = place.workspace();
+    for path in ["/nowhere:".to_owned(), workspace.display().to_string()] {
+        let file = place.root().join("reply");
+        fs::write(&file, command("echo loaded: $LD_LIBRARY_PATH")).unwrap();
+        let start = |directory: &std::path::Path, arguments: &[&str]| {
+            let mut agent = place.agent(arguments);
+            agent.current_dir(directory).env("LD_LIBRARY_PATH", &path);
+            let output = agent.output().unwrap();
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        let work = workspace.to_str().unwrap();
+        let reply = file.to_str().unwrap();
+        if path.ends_with(':') {
+            let applied = start(&place.root(), &["apply", "--workspace", work, reply]);
+            // Commands find what the person set.
+            assert!(applied.contains(&format!("loaded: {path}")), "{applied}");
+        }
+        // Without the control: a program that is started there with the same environment.
+        assert_eq!(start(&workspace, &["--version"]), "");
+        cases(1);
+    }
+}
+
+#[test]
+fn tools_that_are_asked_for_their_version_load_nothing_from_the_workspace() {
+    let script = "#!/usr/bin/python3\nprint('1.2.3')\n";
+    if !std::path::Path::new("/usr/bin/python3").exists() {
+        return skipped("code for Python in the workspace", "there is no Python");
+    }
+    let place = Place::new().file("meson.build", "");
+    let mark = place.workspace().join("ran");
+    let planted = format!("open({:?}, 'w').write('x')\n", mark.to_str().unwrap());
+    let place = place.file("sitecustomize.py", &planted);
+    let bin = place.root().join("bin");
+    fs::create_dir(&bin).unwrap();
+    fs::write(bin.join("meson"), script).unwrap();
+    fs::set_permissions(bin.join("meson"), fs::Permissions::from_mode(0o755)).unwrap();
+    let (work, base) = (place.workspace(), place.root().join("base"));
+    fs::create_dir(&base).unwrap();
+    let output = place
+        .agent(&["new", "--no-wait", "--workspace", work.to_str().unwrap()])
+        .args(["--base", base.to_str().unwrap(), "do it"])
+        .env("PATH", format!("{}:/usr/bin:/bin", bin.display()))
+        .env("PYTHONPATH", &work)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let message = fs::read_dir(base.join("outbox")).unwrap().flatten();
+    let texts: String = message
+        .filter_map(|entry| fs::read_to_string(entry.path()).ok())
+        .collect();
+    assert!(texts.contains("1.2.3"), "meson was asked: {texts}");
+    assert!(!has_run(&place));
+    place.plain(&format!(
+        "PYTHONPATH={} {}/meson",
+        work.display(),
+        bin.display()
+    ));
+    assert!(has_run(&place));
+    cases(1);
+}
+
 #[test]
 fn a_directory_whose_name_begins_alike_is_another() {
     let place = Place::new();

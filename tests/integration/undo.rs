@@ -873,6 +873,25 @@ fn what_a_round_moved_out_of_an_ignored_place_stays() {
 }
 
 #[test]
+fn what_was_moved_onto_a_file_gives_way_by_force() {
+    let finished = session(&["new", "task"])
+        .file("workspace/.gitignore", "data/\n")
+        .file("workspace/data/x", "precious\n")
+        .file("workspace/t.txt", "the original\n")
+        .reply("[RUN_COMMAND]\nmv data/x t.txt; echo new > new.txt\n[/RUN_COMMAND]\n{end}\n")
+        .reply(DONE)
+        .run()
+        .code(0);
+    let finished = undo(finished).workspace("t.txt", "precious\n");
+    let finished = redo(finished);
+    Test::after(finished, &["undo", "--yes", "--force"])
+        .run()
+        .code(0)
+        .workspace("t.txt", "the original\n")
+        .workspace("t.txt.kept", "precious\n");
+}
+
+#[test]
 fn what_a_round_copied_out_of_an_ignored_place_is_kept_aside() {
     let finished = with_ignored("cp -r data data2; rm -r data; cp -r data2 data3");
     let finished = undo(finished)

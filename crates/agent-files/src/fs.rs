@@ -215,6 +215,16 @@ pub fn own_directory(path: &Path) -> Result<()> {
     }
 }
 
+/// Ensures the same of every directory from `top` down to this one.
+pub fn own_directories(top: &Path, directory: &Path) -> Result<()> {
+    let mut levels: Vec<&Path> = directory
+        .ancestors()
+        .take_while(|level| level.starts_with(top))
+        .collect();
+    levels.reverse();
+    levels.into_iter().try_for_each(own_directory)
+}
+
 /// Creates a private temporary directory, which is removed when the value is dropped.
 pub fn temporary_directory(prefix: &str) -> Result<tempfile::TempDir> {
     crate::platform::temporary_directory(prefix)

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::agent::undo::REMOVED;
+use crate::agent::undo::{REMOVED, ROUND};
 use crate::error::Result;
+use crate::fs::refuse_link;
 use crate::session::Store;
 
 /// For how long what an undo removed is kept.
@@ -25,8 +26,16 @@ struct KeptFiles {
 pub(super) fn prune(store: &Store, max_bytes: u64, now: SystemTime) -> Result<usize> {
     let mut kept = Vec::new();
     for id in store.ids()? {
-        let undos = fs::read_dir(store.folder(&id).join(REMOVED));
-        for undo in undos.into_iter().flatten().flatten() {
+        let folder = store.folder(&id);
+        let removed = folder.join(REMOVED);
+        // A project could ship a link here, and have files elsewhere removed.
+        if refuse_link(&folder).and(refuse_link(&removed)).is_err() {
+            continue;
+        }
+        for undo in fs::read_dir(removed).into_iter().flatten().flatten() {
+            if !is_kept_by_undo(&undo) {
+                continue;
+            }
             let since = undo.metadata().and_then(|metadata| metadata.modified());
             kept.push(KeptFiles {
                 since: since.unwrap_or(now),
@@ -47,6 +56,12 @@ pub(super) fn prune(store: &Store, max_bytes: u64, now: SystemTime) -> Result<us
         }
     }
     Ok(lost)
+}
+
+/// Returns true for a directory that an undo made.
+fn is_kept_by_undo(entry: &fs::DirEntry) -> bool {
+    let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+    is_directory && entry.file_name().to_string_lossy().starts_with(ROUND)
 }
 
 /// The size of all files beneath a directory, in bytes; links are not followed.
@@ -103,5 +118,29 @@ mod tests {
         assert_eq!(names(), ["round-0003"]);
         assert_eq!(prune(&store, 50, now).unwrap(), 0);
         assert_eq!(names(), ["round-0003"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_removed_through_a_link_or_under_another_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path().join("sessions")).unwrap();
+        let elsewhere = directory.path().join("photos");
+        let old = SystemTime::now() - KEPT_FOR * 2;
+        for name in ["round-0001", "summer"] {
+            let place = elsewhere.join(name);
+            own_directory(&place).unwrap();
+            fs::File::open(&place).unwrap().set_modified(old).unwrap();
+        }
+        for (id, name) in [("ab12cd34", REMOVED), ("ab12cd35", "removed/round-0001")] {
+            let id = crate::protocol::SessionId::parse(id).unwrap();
+            let session = Session::new(id.clone(), "task".to_owned(), 20, Timestamp::UNIX_EPOCH);
+            store.save(&session).unwrap();
+            let link = store.folder(&id).join(name);
+            own_directory(link.parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink(&elsewhere, link).unwrap();
+        }
+        prune(&store, 0, SystemTime::now()).unwrap();
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 2);
     }
 }

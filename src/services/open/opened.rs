@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::super::find::{self, FindSession};
-use super::super::{Caller, choices};
+use super::super::{Caller, choices, known};
 use super::{FirstRun, assemble, settings, warning, wishes};
 use crate::agent::Agent;
 use crate::courier::Wishes;
@@ -50,10 +50,12 @@ pub(in super::super) fn held_session(
     id: Option<&str>,
 ) -> Result<(OpenedBase, Session, LoopLock)> {
     let mut lock = None;
-    let (opened, session) = found(caller, |store| {
+    let (opened, mut session) = found(caller, |store| {
         lock = Some(LoopLock::take(store.directory())?);
         find(store, &*caller.person, id)
     })?;
+    let agent = &opened.agent;
+    known::take_over(caller, &agent.base, &agent.store, &mut session)?;
     let lock = lock.expect("a session is found after the lock is taken");
     Ok((opened, session, lock))
 }

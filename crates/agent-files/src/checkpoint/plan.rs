@@ -90,8 +90,14 @@ pub(super) fn originals(
 ) -> impl Iterator<Item = (PathBuf, Option<Node>)> {
     let is_unclear = |one: &SnapshotDifference| {
         let reason = one.after.and_then(|node| node.passed_over());
+        let is_known = match reason {
+            Some(Reason::Meanwhile) => true,
+            // Another file was moved onto it.
+            Some(Reason::MovedIn) => one.before.is_some(),
+            _ => false,
+        };
         // The contents of a directory would be missing.
-        reason == Some(Reason::Meanwhile) && !has_directory(one.before)
+        is_known && !has_directory(one.before)
     };
     let excluded = excluded.into_iter().filter(is_unclear);
     excluded.map(|one| (one.path, one.before))
@@ -131,7 +137,8 @@ pub(super) fn plan(
     let mut plan = RestorePlan::default();
     for (path, mut course) in courses {
         let mut decision = decide(workspace, &path, &course);
-        if let StepDecision::Not(ConflictReason::NotCovered(Reason::Meanwhile)) = decision
+        if let StepDecision::Not(ConflictReason::NotCovered(Reason::Meanwhile | Reason::MovedIn)) =
+            decision
             && course.then.is_some_and(|node| node.passed_over().is_some())
             && let Some(original) = originals.get(&path)
         {

@@ -21,7 +21,7 @@ use super::plan::{
 use super::take::mode_of;
 use super::tree::{Node, Reason};
 use crate::error::{Error, Result};
-use crate::fs::{Durability, free_name, own_directory, write_atomic};
+use crate::fs::{Durability, free_name, own_directories, write_atomic};
 use crate::platform::files::name_of_bytes;
 use crate::workspace::Workspace;
 
@@ -291,7 +291,8 @@ impl Restoring<'_> {
         };
         let cannot =
             |error: Error| ConflictReason::Failed(format!("it could not be kept: {error}"));
-        own_directory(directory).map_err(cannot)?;
+        let top = keeping.directory.parent().unwrap_or(keeping.directory);
+        own_directories(top, directory).map_err(cannot)?;
         // An undo that was killed, or an earlier undo of the same round, has kept it already.
         let is_kept = || std::fs::read(&wanted).is_ok_and(|bytes| blake3::hash(&bytes) == content);
         let (copy, left) = if is_kept() {
