@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use super::apply::Rehearsal;
 use super::steps::runs;
 use crate::approve::{
-    self, Asked, Desk, EarlierChanges, Input, KeptAnswers, KeptRules, Pending, Person,
-    PersonDecision, difference,
+    self, Asked, Desk, EarlierChanges, Input, KeptAnswers, KeptRules, KnownSessions, Pending,
+    Person, PersonDecision, difference,
 };
 use crate::error::Result;
 use crate::execute::{Execution, Limits};
@@ -38,6 +38,8 @@ pub struct Authorizer {
     pub kept_rules: KeptRules,
     /// The person's answers about values that may not be secrets.
     pub kept_answers: KeptAnswers,
+    /// The sessions that the person began or took over.
+    pub known_sessions: KnownSessions,
     /// How commands are confined; `None` where they are not.
     pub confinement: Option<Confinement>,
     /// The file that lists the repositories a running command found. It is in the person's own state
@@ -376,6 +378,7 @@ pub(super) mod tests {
             work_approval: Approval::default(),
             kept_rules: KeptRules::kept_in(None),
             kept_answers: KeptAnswers::kept_in(None),
+            known_sessions: KnownSessions::kept_in(None),
             confinement: None,
             kept_inventory: None,
             network: Network::Off,

@@ -106,6 +106,11 @@ impl<'a> Engine<'a> {
         let notes = agent.store.notes(&session.session_id);
         notes.remove_told(&told(&session), session.updated_at);
         let mut engine = Engine::new(agent, session, journal);
+        if engine.session.network_granted {
+            // The records may have come with a project.
+            let known = &agent.manner.authorizer.known_sessions;
+            engine.session.network_granted = known.has_network(&agent.base, &given.session_id)?;
+        }
         engine.undone(&recovered.undone);
         (engine.session.history).mark(&recovered.redone, false);
         let confinement = agent.manner.authorizer.confinement.as_ref();

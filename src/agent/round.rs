@@ -444,6 +444,12 @@ impl StepJournal for Engine<'_> {
     }
 
     fn grant_network(&mut self) {
+        let agent = self.agent;
+        let known = &agent.manner.authorizer.known_sessions;
+        // Where it cannot be kept, it is asked again after a stop.
+        if let Err(error) = known.give_network(&agent.base, &self.session.session_id) {
+            agent.tell(Event::from(&error));
+        }
         self.session.network_granted = true;
     }
 }

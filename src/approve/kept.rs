@@ -154,17 +154,36 @@ impl KnownSessions {
 
     /// Remembers a session. Where nothing can be kept, its questions are asked again after a stop.
     pub fn add(&self, base: &Path, id: &SessionId) -> Result<()> {
+        self.note(base, id.as_str().to_owned())
+    }
+
+    /// Returns true if the person gave the session the network.
+    pub fn has_network(&self, base: &Path, id: &SessionId) -> Result<bool> {
+        Ok(self.file.load(base)?.contains(&with_network(id)))
+    }
+
+    /// Remembers that the person gave the session the network.
+    pub fn give_network(&self, base: &Path, id: &SessionId) -> Result<()> {
+        self.note(base, with_network(id))
+    }
+
+    fn note(&self, base: &Path, entry: String) -> Result<()> {
         if self.file.path().is_none() {
             return Ok(());
         }
         self.file.change(|all| {
             let known = all.entry(key(base)).or_default();
-            known.retain(|known| known != id.as_str());
-            known.push(id.as_str().to_owned());
+            known.retain(|known| *known != entry);
+            known.push(entry);
             let surplus = known.len().saturating_sub(Self::MAX);
             known.drain(..surplus);
         })
     }
+}
+
+/// The entry of a session that has the network.
+fn with_network(id: &SessionId) -> String {
+    format!("{id} network")
 }
 
 #[cfg(test)]
@@ -182,6 +201,9 @@ mod tests {
         }
         assert!(!known.has(one, &id(0)).unwrap() && known.has(one, &id(1)).unwrap());
         assert!(!known.has(two, &id(1)).unwrap());
+        assert!(!known.has_network(one, &id(1)).unwrap());
+        known.give_network(one, &id(1)).unwrap();
+        assert!(known.has_network(one, &id(1)).unwrap());
         let nowhere = KnownSessions::kept_in(None);
         nowhere.add(one, &id(1)).unwrap();
         assert!(!nowhere.has(one, &id(1)).unwrap());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Authorizer;
-use crate::approve::{KeptAnswers, KeptRules};
+use crate::approve::{KeptAnswers, KeptRules, KnownSessions};
 use crate::checkpoint::CheckpointLimits;
 use crate::error::Result;
 use crate::fs::{Durability, create_directory, own_directory, real_path, write_atomic};
@@ -83,6 +83,7 @@ pub(super) fn authorizer(
         work_approval: loaded.work_approval,
         kept_rules: KeptRules::kept_in(trust.directory()),
         kept_answers: KeptAnswers::kept_in(trust.directory()),
+        known_sessions: KnownSessions::kept_in(trust.directory()),
         confinement,
         kept_inventory: kept_inventory(trust, &loaded.paths.sessions),
         network: settings.network,

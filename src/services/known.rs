@@ -1,7 +1,8 @@
 //! Takes over sessions that somebody else began.
 //!
 //! A project can bring the records of a session along, with decisions in them. They are somebody
-//! else's: questions are put again to this person, and the network is off.
+//! else's: questions are put again to this person. (The network counts as given only if the person's own
+//! file says so.)
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use super::open::SessionFiles;
 use crate::approve::{KnownSessions, Pending};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
-use crate::session::{Session, Store};
+use crate::session::Store;
 
 /// Remembers a session that this person begins.
 pub(super) fn begin(caller: &Caller, base: &Path, id: &SessionId) -> Result<()> {
@@ -18,20 +19,11 @@ pub(super) fn begin(caller: &Caller, base: &Path, id: &SessionId) -> Result<()> 
 }
 
 /// Ensures that nothing in the session was decided by somebody else.
-pub(super) fn take_over(
-    caller: &Caller,
-    base: &Path,
-    store: &Store,
-    session: &mut Session,
-) -> Result<()> {
-    let id = &session.session_id;
+pub(super) fn take_over(caller: &Caller, base: &Path, store: &Store, id: &SessionId) -> Result<()> {
     if KnownSessions::kept_in(caller.trust.directory()).has(base, id)? {
         return Ok(());
     }
-    let mut is_decided = Pending::of(&store.folder(id)).forget_decisions()?;
-    is_decided |= std::mem::take(&mut session.network_granted);
-    is_decided |= session.waived_check.take().is_some();
-    if is_decided {
+    if Pending::of(&store.folder(id)).forget_decisions()? {
         caller.say(format!(
             "Session {id} was not begun by you in this directory: what was decided in it does not \
              count, and is asked again."

@@ -66,12 +66,20 @@ impl Shipped {
         self.agent(person, &arguments)
     }
 
-    /// Changes the state of the session and has the journal say nothing else.
-    fn forge(&self, change: impl FnOnce(&mut Value)) {
-        let path = self.sessions().join(format!("{}.json", self.id));
-        let mut state: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        change(&mut state);
-        fs::write(&path, state.to_string()).unwrap();
+    /// Forges the state of the session, and the journal with it.
+    fn forge(&self, from: &str, to: &str) {
+        let _ = fs::remove_file(self.sessions().join(&self.id).join("journal.length"));
+        let mut open = vec![self.sessions()];
+        while let Some(directory) = open.pop() {
+            for entry in fs::read_dir(directory).unwrap().flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    open.push(path);
+                } else if let Ok(text) = fs::read_to_string(&path) {
+                    fs::write(&path, text.replace(from, to)).unwrap();
+                }
+            }
+        }
     }
 }
 
@@ -117,7 +125,19 @@ fn a_session_that_comes_with_a_project_grants_no_network() {
     };
     for person in ["attacker", "victim"] {
         let shipped = Shipped::new(&[]);
-        shipped.forge(|state| state["networkGranted"] = true.into());
+        for space in ["", " "] {
+            let of = |value: bool| format!("\"networkGranted\":{space}{value}");
+            shipped.forge(&of(false), &of(true));
+        }
+        // Only the person's own file counts.
+        let own = shipped.place.root().join("attacker/agent/sessions.json");
+        let text = fs::read_to_string(&own).unwrap();
+        let (id, given) = (
+            format!("\"{}\"", shipped.id),
+            format!("\"{} network\"", shipped.id),
+        );
+        assert!(text.contains(&id), "{text}");
+        fs::write(&own, text.replace(&id, &format!("{id}, {given}"))).unwrap();
         let reply = shipped.reply("[MESSAGE]\nhello\n[/MESSAGE]\n");
         let output = shipped.step(person, &[], &reply);
         assert_eq!(
@@ -154,10 +174,10 @@ fn without_a_sandbox_the_check_runs_nothing_of_the_model_unasked() {
         let shipped = Shipped::new(&["--sandbox", sandbox, "--check", "sh ./check.sh"]);
         let text = "[CREATE_FILE path=\"check.sh\"]\necho x > ran\n[/CREATE_FILE]\n";
         let output = shipped.step("attacker", &["--sandbox", sandbox], &shipped.reply(text));
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let has_run = shipped.base().join("workspace/ran").exists();
         assert_eq!(has_run, runs, "{sandbox}: {said}");
-        assert_eq!(said.contains("needs the user's approval"), !runs, "{said}");
+        assert_eq!(said.contains("approval"), !runs, "{said}");
     }
     cases(1);
 }

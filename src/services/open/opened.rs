@@ -50,12 +50,12 @@ pub(in super::super) fn held_session(
     id: Option<&str>,
 ) -> Result<(OpenedBase, Session, LoopLock)> {
     let mut lock = None;
-    let (opened, mut session) = found(caller, |store| {
+    let (opened, session) = found(caller, |store| {
         lock = Some(LoopLock::take(store.directory())?);
         find(store, &*caller.person, id)
     })?;
     let agent = &opened.agent;
-    known::take_over(caller, &agent.base, &agent.store, &mut session)?;
+    known::take_over(caller, &agent.base, &agent.store, &session.session_id)?;
     let lock = lock.expect("a session is found after the lock is taken");
     Ok((opened, session, lock))
 }
