@@ -146,6 +146,11 @@ impl KnownSessions {
         }
     }
 
+    /// Returns true if there is a place to remember sessions.
+    pub fn can_remember(&self) -> bool {
+        self.file.path().is_some()
+    }
+
     /// Returns true if the session is known.
     pub fn has(&self, base: &Path, id: &SessionId) -> Result<bool> {
         let known = self.file.load(base)?;
@@ -168,7 +173,7 @@ impl KnownSessions {
     }
 
     fn note(&self, base: &Path, entry: String) -> Result<()> {
-        if self.file.path().is_none() {
+        if !self.can_remember() {
             return Ok(());
         }
         self.file.change(|all| {
