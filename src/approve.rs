@@ -83,6 +83,16 @@ impl<'a> Asked<'a> {
         }
     }
 
+    /// The event that tells of a file step which needs no decision and comes before one that does.
+    pub fn ahead(step: &Step, difference: &str) -> Event {
+        Event::Ahead {
+            number: step.number,
+            command: step.command.name().to_owned(),
+            title: words::title(&step.command),
+            shown: difference.to_owned(),
+        }
+    }
+
     fn question(&self, round: u32) -> Question {
         let rules: Vec<String> = self.proposal.iter().map(ToString::to_string).collect();
         Question {

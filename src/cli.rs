@@ -10,6 +10,7 @@ mod approve;
 mod ask;
 mod carry;
 mod check;
+mod commit;
 mod common;
 mod completions;
 mod config;
@@ -26,12 +27,14 @@ mod help;
 mod init;
 mod list;
 mod new;
+mod notes;
 mod parse;
 mod paste;
 mod plan;
 mod policy;
 mod program;
 mod prompts;
+mod rename;
 mod resume;
 mod rm;
 mod say;
@@ -79,6 +82,15 @@ pub fn defect() -> ExitCode {
 
 /// Runs the program with these arguments and gives its exit code.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(code) = help::overview(&arguments) {
+        return code;
+    }
+    // In a project, the bare program says where things stand.
+    let is_bare = arguments.len() == 1 && help::is_at_terminal();
+    let arguments = arguments
+        .into_iter()
+        .chain(is_bare.then(|| OsString::from("status")));
     let cli = match Cli::read(arguments) {
         Ok(cli) => cli,
         Err(message) => return help::answer(&message, PROGRAM),

@@ -11,6 +11,8 @@ pub mod apply;
 pub mod ask;
 pub mod check;
 pub mod choices;
+pub mod clipboard;
+pub mod commit;
 pub mod copy;
 pub mod decide;
 pub mod demo;
@@ -26,11 +28,13 @@ pub mod init;
 mod known;
 pub mod list;
 mod log;
+pub mod notes;
 pub mod open;
 pub mod policy;
 pub mod prompts;
 pub mod remove;
 pub mod reply;
+mod repository;
 pub mod run;
 pub mod say;
 pub mod settings;
@@ -48,7 +52,7 @@ use crate::approve::Person;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::protocol::Event;
-use crate::settings::{Overrides, Trust};
+use crate::settings::{Overrides, OwnSettings, Trust};
 
 /// A call: who wants something done, where, and with which settings.
 #[derive(Debug, Clone)]
@@ -59,6 +63,8 @@ pub struct Caller {
     pub base: Option<PathBuf>,
     /// The settings that were given with the call.
     pub flags: GivenFlags,
+    /// The person's own settings.
+    pub own_settings: OwnSettings,
     /// What this person has trusted, and where their own state lies.
     pub trust: Trust,
     /// Hears what happens, and is asked.
@@ -77,6 +83,7 @@ impl Caller {
             here,
             base: None,
             flags: GivenFlags::default(),
+            own_settings: OwnSettings::of_this_process(),
             trust: Trust::of_this_person(|name| std::env::var_os(name)),
             person,
             interrupt,

@@ -1,9 +1,10 @@
 //! The settings and where they come from.
 //!
-//! Defaults, then `appsettings.json`, then `Agent__Key` in the environment, then flags: the later
-//! one wins. Every value is checked where it is read, so that an error can name the key and the
+//! Defaults, then the person's own file, then `appsettings.json` of the base directory, then
+//! `Agent__Key` in the environment, then flags: the later one wins. Every value is checked where it is read, so that an error can name the key and the
 //! file or variable; figment then lays the layers on top of each other and knows, for each key,
-//! which one it came from. What loosens counts from a file only if the person has trusted it.
+//! which one it came from. What loosens, against the person's own value or the default, counts from a
+//! base directory's file only if the person has trusted it.
 //!
 //! Whoever holds `Settings` need not check ranges or words again: each value has its type. Making
 //! directories, asking the person and printing are left to others; the environment is handed in as
@@ -20,6 +21,7 @@ mod keys;
 mod layer;
 mod loosens;
 mod origin;
+mod own;
 mod paths;
 mod suggestion;
 mod trust;
@@ -33,7 +35,7 @@ use std::path::PathBuf;
 use figment::Figment;
 use serde::{Deserialize, Serialize};
 
-pub use self::base::{Base, DIRECTORY_NAME, FILE_NAME, Found, init};
+pub use self::base::{Base, DIRECTORY_NAME, FILE_NAME, Found, init, is_empty, set_here};
 pub use self::chat::{Attach, Attachment, Chat, KeepsContext, WhenTooLong};
 pub use self::copied::copy;
 pub use self::environment::process_environment;
@@ -42,7 +44,8 @@ pub use self::keys::{KEYS, Key, markdown};
 pub use self::layer::Overrides;
 pub use self::loosens::Loosens;
 pub use self::origin::Origin;
-pub use self::paths::{Paths, placed};
+pub use self::own::OwnSettings;
+pub use self::paths::{Paths, placed, resolved};
 pub use self::suggestion::{nearest, quoted};
 pub use self::trust::Trust;
 pub use self::typed::{
@@ -137,6 +140,8 @@ impl Default for Settings {
 #[derive(Debug)]
 pub struct Layers {
     base: Base,
+    /// The person's own file.
+    person: Option<Layer>,
     file: Option<(SettingsFile, Layer)>,
     /// Environment and flags, the later ones stronger; these need no trust.
     above: Vec<Layer>,
@@ -209,6 +214,7 @@ pub fn read(
     above.extend(flags.layers()?);
     Ok(Layers {
         base: base.clone(),
+        person: None,
         file,
         above,
         kept: flags.kept()?,
@@ -217,6 +223,26 @@ pub fn read(
 }
 
 impl Layers {
+    /// Lays the person's own settings over the defaults.
+    ///
+    /// Lists of what is refused or asked about add up: no project's file shortens the person's.
+    pub fn over(mut self, own: &OwnSettings) -> Result<Self> {
+        self.person = own.layer()?;
+        let (Some(person), Some((_, file))) = (&self.person, &mut self.file) else {
+            return Ok(self);
+        };
+        for (key, value) in &mut file.values {
+            let own = person
+                .value_of(key)
+                .filter(|_| key.loosens == Loosens::Adds);
+            if let Some(own) = own {
+                let both = key.added(&own.to_string(), &value.to_string());
+                *value = Value::Text(both.into());
+            }
+        }
+        Ok(self)
+    }
+
     /// What the person must confirm before it counts; nothing if the file is trusted.
     pub fn untrusted(&self, trust: &Trust) -> Vec<Untrusted> {
         match &self.file {
@@ -261,6 +287,14 @@ impl Layers {
         })
     }
 
+    /// Refuses values that do not go together, before there is a base directory.
+    pub fn ensure_sound(&self) -> Result<()> {
+        let settings = extract(&self.figment())?;
+        let origins = BTreeMap::new();
+        refuse_impossible_timeouts(&settings, &origins)?;
+        refuse_tiny_messages(&settings, &origins)
+    }
+
     /// Whether the person said no to the settings file as it is.
     pub fn is_declined(&self, trust: &Trust) -> bool {
         let file = self.file.as_ref().map(|(file, _)| file);
@@ -280,6 +314,7 @@ impl Layers {
     /// Loosening values of a file that is not trusted are left out with a notice. A directory
     /// outside of the base is an error, because working in another one would surprise more.
     pub fn settle(mut self, trust: &Trust) -> Result<Loaded> {
+        let exposed = self.tighten_exposed_own();
         let personal = self.leave_out_personal();
         let untrusted = self.untrusted(trust);
         let is_declined = self.is_declined(trust);
@@ -309,6 +344,7 @@ impl Layers {
         let mut notices: Vec<String> = (untrusted.iter())
             .map(|item| item.notice(is_declined))
             .collect();
+        notices.extend(exposed);
         notices.extend(personal);
         notices.extend(self.base.passed_over().map(|file| {
             format!(
@@ -331,11 +367,44 @@ impl Layers {
         })
     }
 
+    /// Returns true if a value of the base directory's file permits more than the person's own value,
+    /// or than the default where they have none.
     fn loosens(&self, key: &Key, value: &Value) -> bool {
-        match (key.loosens, value) {
-            (Loosens::Outside, Value::Text(text)) => paths::leads_out(&self.base.directory, text),
-            _ => key.is_beyond_default(value),
+        let own = self.person.as_ref().and_then(|layer| layer.value_of(key));
+        match (key.loosens, value, own) {
+            (Loosens::Outside, Value::Text(text), _) => {
+                paths::leads_out(&self.base.directory, text)
+            }
+            (Loosens::Adds, ..) => false,
+            (_, value, Some(own)) => value != own && !key.is_as_strict(value, own),
+            (_, value, None) => key.is_beyond_default(value),
         }
+    }
+
+    /// Leaves out of the person's own file what permits more than the defaults, where the model works
+    /// in a directory that holds this file; says so.
+    fn tighten_exposed_own(&mut self) -> Option<String> {
+        let workspace = Key::named("WorkspaceDir").map(|key| self.value_of(key))?;
+        let workspace = paths::tidy(&self.base.directory.join(workspace.to_string()));
+        let layer = self.person.as_mut()?;
+        let Origin::Person(file) = &layer.origin else {
+            return None;
+        };
+        if !paths::resolved(file).starts_with(paths::resolved(&workspace)) {
+            return None;
+        }
+        let permits = |key: &Key, value: &Value| {
+            key.loosens == Loosens::Personal || key.is_beyond_default(value)
+        };
+        let all = layer.values.len();
+        layer.values.retain(|(key, value)| !permits(key, value));
+        (layer.values.len() < all).then(|| {
+            format!(
+                "What `{}` permits beyond the defaults does not count here: the workspace `{}` holds that file, so the model may have changed it",
+                file.display(),
+                workspace.display()
+            )
+        })
     }
 
     fn is_overridden(&self, key: &Key) -> bool {
@@ -376,7 +445,7 @@ impl Layers {
 
     fn figment(&self) -> Figment {
         let file = self.file.iter().map(|(_, layer)| layer);
-        file.chain(&self.above)
+        (self.person.iter().chain(file).chain(&self.above))
             .fold(Figment::from(Layer::defaults()), |figment, layer| {
                 figment.merge(layer)
             })

@@ -15,6 +15,7 @@ mod live;
 mod markdown;
 mod news;
 mod outbox;
+mod pause;
 mod plain;
 mod prompt;
 mod step;
@@ -25,6 +26,7 @@ mod width;
 mod wrap;
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -37,8 +39,8 @@ use self::ask::PromptQuestion;
 pub use self::news::{question_words, sentence};
 pub use self::outbox::{length, space};
 use self::plain::{Look, RenderContext};
-pub use self::plain::{heading, quoted, shown};
-pub use self::prompt::{Entry, History, LentTerminal, Listener, Pasted, Prompt};
+pub use self::plain::{heading, quoted, shown, what_next};
+pub use self::prompt::{Entry, History, LentTerminal, LineKind, Listener, Pasted, Prompt};
 pub use self::step::{elapsed, for_person, step_lines};
 pub use self::terminal::Terminal;
 pub use self::unread::Unread;
@@ -99,6 +101,8 @@ pub struct Ui {
     terminal: Arc<Terminal>,
     /// The command that runs, where a line at the foot of the terminal tells of it.
     activity: Arc<Mutex<Option<Activity>>>,
+    /// The steps that were told before the questions that are open.
+    ahead: Arc<Mutex<Vec<Event>>>,
 }
 
 impl Ui {
@@ -111,6 +115,7 @@ impl Ui {
             input: Input::default(),
             terminal: Arc::default(),
             activity: Arc::default(),
+            ahead: Arc::default(),
         }
     }
 
@@ -124,6 +129,11 @@ impl Ui {
     /// The terminal.
     pub fn terminal(&self) -> &Terminal {
         &self.terminal
+    }
+
+    /// Lets the person know when the session comes to its last round.
+    pub fn warn_before_round(&self, last: u32) {
+        self.terminal.last_round.store(last, Ordering::SeqCst);
     }
 
     /// Returns true if a prompt is open, so that nobody else may read the terminal.
@@ -208,13 +218,46 @@ impl Ui {
         if is_at_foot || news::volume(event) > self.volume {
             return;
         }
-        let text = plain::render(event, &self.context());
+        let mut text = plain::render(event, &self.context());
+        if let Event::Repaired { repair } = event
+            && let Some(tip) = plain::tip(repair)
+            && !self.terminal.has_tip.swap(true, Ordering::SeqCst)
+        {
+            text.push_str(&tip);
+        }
         // What the person decides about is shown exactly as it is.
-        if matches!(event, Event::Approval { .. }) {
+        if matches!(event, Event::Approval { .. } | Event::Ahead { .. }) {
+            self.keep_shown(event);
             self.talk(&text);
         } else {
             self.talk_folded(&text);
         }
+    }
+
+    /// Keeps what a question shows folded, until the person wants all of it.
+    fn keep_shown(&self, event: &Event) {
+        let mut kept = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(event, Event::Ahead { .. }) {
+            kept.push(event.clone());
+        }
+    }
+
+    /// Shows the steps before a question, and the questions, with nothing folded.
+    fn show_whole(&self, questions: &[Event]) {
+        let ahead = self
+            .ahead
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        for event in ahead.iter().chain(questions) {
+            self.talk(&plain::whole(event, &self.context()));
+        }
+    }
+
+    /// Forgets what questions showed: they are decided.
+    fn forget_shown(&self) {
+        let mut kept = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.clear();
     }
 
     /// Keeps a line at the foot of the terminal as long as a command runs.
@@ -466,6 +509,10 @@ impl Ui {
             is_verbose: self.volume == Volume::Verbose,
             is_interactive: self.is_interactive(),
             has_prompt: self.has_prompt(),
+            last_round: match self.terminal.last_round.load(Ordering::SeqCst) {
+                0 => None,
+                round => Some(round),
+            },
         }
     }
 

@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::apply::Rehearsal;
+use super::live_output::announce;
 use super::steps::runs;
 use crate::approve::{
     self, Asked, Desk, EarlierChanges, Input, KeptAnswers, KeptRules, KnownSessions, Pending,
@@ -77,6 +78,8 @@ pub(super) struct StepPlan {
     /// Says if the person is waited for while the steps are carried out.
     pub(super) input: Input,
     policy: Policy,
+    /// True if what the model says was told before the questions.
+    has_spoken: bool,
 }
 
 /// A step with the ruling on it and the person's decision.
@@ -131,6 +134,7 @@ impl Authorizer {
             input: asking.input,
         };
         let asked = asked(asking, &policy, reply, &possible)?;
+        let has_spoken = asking.input == Input::Wait && !asked.is_empty();
         let Some(decisions) = approve::ask(&desk, asking.round, &asked)? else {
             return Ok(None);
         };
@@ -150,6 +154,7 @@ impl Authorizer {
             round: asking.round,
             input: asking.input,
             policy,
+            has_spoken,
         }))
     }
 
@@ -190,6 +195,11 @@ impl Authorizer {
 }
 
 impl StepPlan {
+    /// Returns true if a step was told already, before the questions.
+    pub(super) fn was_told(&self, step: &Step) -> bool {
+        self.has_spoken && is_speech(&step.command, self.policy.approval)
+    }
+
     /// Returns true if the rules that allowed a command still do.
     ///
     /// A name in a rule means a program outside of what commands may write. An earlier step may have
@@ -271,7 +281,9 @@ fn asked<'s>(
 ) -> Result<Vec<Asked<'s>>> {
     let needs_yes = |(_, ruling): &&(&Step, &Ruling)| ruling.decision == Decision::Ask;
     let open: Vec<&(&Step, &Ruling)> = steps.iter().filter(needs_yes).collect();
-    let changes_files = open.iter().any(|(step, _)| step.command.changes_files());
+    // A command may run what an earlier step of the reply writes: that is shown too.
+    let changes_files =
+        !open.is_empty() && steps.iter().any(|(step, _)| step.command.changes_files());
     // A decision that was made before is one about the very difference that was shown.
     let is_shown = asking.input == Input::Wait || !asking.pending.all().is_empty();
     let mut shown = if changes_files && is_shown {
@@ -280,6 +292,9 @@ fn asked<'s>(
     } else {
         BTreeMap::new()
     };
+    if asking.input == Input::Wait {
+        tell_ahead(asking, policy, steps, &shown);
+    }
     let mut earlier = EarlierChanges::default();
     let mut reply = reply.iter().peekable();
     let mut asked = Vec::with_capacity(open.len());
@@ -291,6 +306,40 @@ fn asked<'s>(
         asked.push(Asked::new(policy, step, ruling, difference, &earlier));
     }
     Ok(asked)
+}
+
+/// Tells what the person must know before they decide: what the model says, and what steps change that
+/// need no decision and come before one that does.
+fn tell_ahead(
+    asking: &Asking<'_>,
+    policy: &Policy,
+    steps: &[(&Step, &Ruling)],
+    shown: &BTreeMap<u32, String>,
+) {
+    let is_asked = |ruling: &Ruling| ruling.decision == Decision::Ask;
+    let Some((last, _)) = steps.iter().rfind(|(_, ruling)| is_asked(ruling)) else {
+        return;
+    };
+    for (step, _) in steps {
+        if is_speech(&step.command, policy.approval) {
+            announce(asking.person, step);
+        }
+    }
+    for (step, ruling) in steps.iter().filter(|(step, _)| step.number < last.number) {
+        if let Some(difference) = shown.get(&step.number).filter(|_| !is_asked(ruling)) {
+            asking.person.emit(Asked::ahead(step, difference));
+        }
+    }
+}
+
+/// Returns true for what the model says and what is told before questions; a plan that is itself asked
+/// about is shown there.
+fn is_speech(command: &Command, approval: Approval) -> bool {
+    match command {
+        Command::Message { .. } => true,
+        Command::Plan { .. } => approval != Approval::Plan,
+        _ => false,
+    }
 }
 
 /// What each file step would change, if those before it are carried out.

@@ -413,6 +413,7 @@ impl Agent {
         cuts: &[String],
         is_waiting: bool,
     ) {
+        self.mailbox.keep_latest(posted);
         let Manner { carriage, chat, .. } = &self.manner;
         let meter = compose::measure(text);
         let takes = meter.takes.iter();

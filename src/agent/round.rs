@@ -359,6 +359,7 @@ impl<'a> Engine<'a> {
             changed: session.changed_files.len(),
             files: files.map(|path| path.as_str().to_owned()).collect(),
             seconds: seconds_since(session.created_at),
+            workspace: self.agent.workspace.path().display().to_string(),
         });
         for note in notes.iter().filter(|note| note.source == Source::Person) {
             let text = note.text.clone();

@@ -425,7 +425,7 @@ impl<'e> Progress<'_, 'e> {
     }
 
     fn announce(&mut self, step: &Step) {
-        if self.copy.is_none() {
+        if self.copy.is_none() && !self.plan.was_told(step) {
             self.journal.announce(step);
         }
     }
@@ -482,6 +482,13 @@ fn reason_to_skip(
         .filter_map(|issue| issue.number)
         .find(|number| *number < step.number);
     let number = failed.into_iter().chain(malformed).min()?;
+    let is_declined =
+        |result: &&StepResult| result.number == number && result.outcome.status == Status::Refused;
+    if results.iter().any(|result| is_declined(&result)) {
+        return Some(format!(
+            "the change in step {number} was declined, and this command came after it"
+        ));
+    }
     Some(format!(
         "the change in step {number} failed; correct it and send this command again"
     ))

@@ -271,10 +271,35 @@ impl Question {
         Self::new(QuestionKind::Template, 0, title, text.to_owned())
     }
 
-    /// Asks where to work in a directory that is not empty.
-    pub fn about_place(directory: &Path) -> Self {
+    /// Asks where to work in a directory that is not empty; names the root of its repository, if it is
+    /// only a part of one.
+    pub fn about_place(directory: &Path, repository: Option<&Path>) -> Self {
         let title = directory.display().to_string();
-        Self::new(QuestionKind::Place, 0, title, String::new())
+        let root = repository.map(|root| root.display().to_string());
+        Self::new(QuestionKind::Place, 0, title, root.unwrap_or_default())
+    }
+
+    /// Asks if the base directory above this one is meant.
+    pub fn about_other_base(here: &Path, base: &Path) -> Self {
+        let (title, shown) = (here.display().to_string(), base.display().to_string());
+        Self::new(QuestionKind::OtherBase, 0, title, shown)
+    }
+
+    /// Asks for the task in place of this placeholder.
+    pub fn about_task(placeholder: &str) -> Self {
+        let title = placeholder.to_owned();
+        Self::new(QuestionKind::Task, 0, title, String::new())
+    }
+
+    /// Asks if what was shown is committed in this name.
+    pub fn about_commit(author: &str) -> Self {
+        Self::new(QuestionKind::Commit, 0, author.to_owned(), String::new())
+    }
+
+    /// Offers to use the clipboard both ways.
+    pub fn about_using_clipboard() -> Self {
+        let title = "the clipboard".to_owned();
+        Self::new(QuestionKind::UseClipboard, 0, title, String::new())
     }
 
     /// Asks if the workspace that was named is made.

@@ -147,11 +147,16 @@ impl Teller<'_> {
             });
             return;
         }
+        let shows_output = result.outcome.status == Status::Ok && !step.command.changes_files();
+        let mut told = result.clone();
+        if shows_output {
+            // All of it follows.
+            told.outcome.detail.text.clear();
+        }
         self.ui.tell(&Event::Step {
-            result: result.clone(),
+            result: told,
             differences: Vec::new(),
         });
-        let shows_output = result.outcome.status == Status::Ok && !step.command.changes_files();
         if shows_output && !result.outcome.detail.is_empty() {
             self.ui.text(&result.outcome.detail.text);
         }

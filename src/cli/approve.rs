@@ -7,6 +7,7 @@ use clap::Args;
 use super::common::Common;
 use crate::approve::Verdict;
 use crate::error::Result;
+use crate::protocol::QuestionKind;
 use crate::services::decide::{self, WhichQuestion};
 use crate::services::{find, open};
 use crate::ui::Ui;
@@ -32,17 +33,24 @@ pub(super) struct Approve {
 const DECLINE_EXAMPLES: &str = "\
 Examples:
   agent decline
-  agent decline 2 --reason \"use cargo instead\"";
+  agent decline \"use cargo instead\"
+  agent decline 2 \"use cargo instead\"
+  agent decline undo";
 
 /// Decline what waits for your decision
 #[derive(Debug, Args)]
 #[command(after_help = DECLINE_EXAMPLES)]
 pub(super) struct Decline {
-    #[command(flatten)]
-    choice: Choice,
+    /// Numbers of steps, names of other questions, or `all`, optional if only one waits; then the
+    /// reason
+    #[arg(value_name = "N|NAME|all|REASON")]
+    words: Vec<String>,
     /// The reason to give to the model
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+    /// The session; by default the latest unfinished one
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -79,28 +87,24 @@ impl Approve {
 }
 
 impl Decline {
-    /// The questions and then the reason, without options: `2 use cargo instead`; nothing if there
-    /// are options.
-    pub(super) fn in_plain_words(words: &[String]) -> Option<Self> {
-        if words.iter().any(|word| word.starts_with('-')) {
-            return None;
-        }
-        let is_which = |word: &&String| *word == "all" || word.parse::<u32>().is_ok();
-        let count = words.iter().take_while(is_which).count();
-        let (named, reason) = words.split_at(count);
-        let which: Result<_, _> = named.iter().map(|word| which(word)).collect();
-        Some(Self {
-            choice: Choice {
-                which: which.ok()?,
-                session: None,
-            },
-            reason: (!reason.is_empty()).then(|| reason.join(" ")),
-        })
+    /// The questions that are named first, and the reason that follows.
+    fn understood(&self) -> (Vec<WhichQuestion>, Option<String>) {
+        let is_name = |word: &str| QuestionKind::NAMES.contains(&word);
+        let is_which = |word: &&String| {
+            *word == "all" || word.parse::<u32>().is_ok() || is_name(word.as_str())
+        };
+        let count = self.words.iter().take_while(is_which).count();
+        let (named, reason) = self.words.split_at(count);
+        let named = named.iter().filter_map(|word| which(word).ok()).collect();
+        let said = (!reason.is_empty()).then(|| reason.join(" "));
+        let reason = self.reason.clone().or(said);
+        (named, reason.filter(|reason| !reason.trim().is_empty()))
     }
 
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let reason = self.reason.filter(|reason| !reason.trim().is_empty());
-        self.choice.decide(common, ui, &Verdict::No { reason })
+        let (which, reason) = self.understood();
+        let session = self.session;
+        Choice { which, session }.decide(common, ui, &Verdict::No { reason })
     }
 }
 
@@ -109,7 +113,9 @@ impl Choice {
         let files = open::files(&common.caller(ui)?)?;
         let session = find::find(&files.store, ui, self.session.as_deref())?;
         let decided = decide::decide(&files, &session.session_id, &self.which, verdict)?;
-        for question in &decided {
+        // The loop of this terminal tells it itself.
+        let told = decided.iter().filter(|_| !ui.has_prompt());
+        for question in told {
             if question.command.is_empty() && !common.json {
                 let word = match verdict {
                     Verdict::No { .. } => "declined",
@@ -121,5 +127,31 @@ impl Choice {
             }
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decline_may_say_why_in_plain_words() {
+        let decline = |words: &[&str]| {
+            let decline = Decline {
+                words: words.iter().map(ToString::to_string).collect(),
+                reason: None,
+                session: None,
+            };
+            let (which, reason) = decline.understood();
+            (format!("{which:?}"), reason)
+        };
+        let why = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            decline(&["1", "2", "don't", "do it"]),
+            (r#"[Key("1"), Key("2")]"#.to_owned(), why("don't do it"))
+        );
+        assert_eq!(decline(&["all"]), ("[All]".to_owned(), None));
+        assert_eq!(decline(&["undo"]).0, r#"[Key("undo")]"#);
+        assert_eq!(decline(&["use cargo"]), ("[]".to_owned(), why("use cargo")));
     }
 }

@@ -10,7 +10,7 @@ use super::slash::CommandLine;
 use super::{add, console, copy, status};
 use crate::courier::{Clipboard, Surroundings};
 use crate::error::Result;
-use crate::services::run::HeldSession;
+use crate::services::run::{Ending, HeldSession};
 use crate::settings::ClipboardUse;
 use crate::ui::Ui;
 
@@ -25,6 +25,13 @@ pub(super) struct CarryFlags {
     copy: bool,
 }
 
+impl CarryFlags {
+    /// Returns true if nobody waits here, or has said how messages are copied.
+    pub(super) fn is_short(self) -> bool {
+        self.no_wait || self.copy
+    }
+}
+
 /// Runs the loop, or writes the message and leaves.
 pub(super) fn run(
     mut held: HeldSession,
@@ -34,6 +41,7 @@ pub(super) fn run(
     program: CommandLine,
 ) -> Result<ExitCode> {
     add::tell_attached(&held.to_attach, ui);
+    ui.warn_before_round(held.last_round());
     if flags.copy {
         held.copy_messages();
     }
@@ -47,7 +55,7 @@ pub(super) fn run(
 /// The prompt and the couriers have voices of their own.
 fn wait(held: &HeldSession, common: &Common, program: CommandLine) -> Result<ExitCode> {
     let voice = common.ui();
-    let prompt = console::open(common, held, program.words);
+    let prompt = console::open(common, held, program);
     let _unread = match &prompt {
         Some(_) => None,
         None => voice.leave_typing_unread(),
@@ -57,7 +65,17 @@ fn wait(held: &HeldSession, common: &Common, program: CommandLine) -> Result<Exi
     } else {
         held.start_couriers(Arc::new(voice))
     };
-    held.run().map(exit_code)
+    let ending = held.run()?;
+    Ok(code_of(ending, prompt.as_ref()))
+}
+
+/// The exit code of the loop; to leave by a command is no interruption.
+fn code_of(ending: Ending, prompt: Option<&console::Opened>) -> ExitCode {
+    let has_quit = prompt.is_some_and(console::Opened::has_quit);
+    match ending {
+        Ending::Interrupted if has_quit => ExitCode::SUCCESS,
+        ending => exit_code(ending),
+    }
 }
 
 fn leave(held: &HeldSession, common: &Common, ui: &Ui) -> Result<ExitCode> {

@@ -5,6 +5,7 @@
 //! is entered; it is done in threads of their own, so that the prompt never waits, and a note or a
 //! reply not for a command that takes its time.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use super::common::Common;
 use super::say;
-use super::slash::{self, EnteredVerb, Recognised, SlashCommand, Word};
+use super::slash::{self, CommandLine, EnteredVerb, Recognised, SlashCommand};
 use crate::courier;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
@@ -20,7 +21,7 @@ use crate::services::copy::Copying;
 use crate::services::reply::{BroughtText, ReplyDesk};
 use crate::services::run::HeldSession;
 use crate::settings::NotifyBy;
-use crate::ui::{Entry, History, Listener, Pasted, Prompt, Ui};
+use crate::ui::{Entry, History, LineKind, Listener, Pasted, Prompt, Ui};
 
 /// How long what was entered last may take when the loop ends before the person is told that it is
 /// waited for.
@@ -35,7 +36,15 @@ pub(super) struct Opened {
     prompt: Option<Prompt>,
     is_done: Receiver<()>,
     current: Current,
+    has_quit: Arc<AtomicBool>,
     ui: Ui,
+}
+
+impl Opened {
+    /// Returns true if the person left by a command, which is no interruption.
+    pub(super) fn has_quit(&self) -> bool {
+        self.has_quit.load(Ordering::SeqCst)
+    }
 }
 
 impl Drop for Opened {
@@ -60,18 +69,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Opens the prompt of a loop, where there is a terminal for it.
-pub(super) fn open(
-    common: &Common,
-    held: &HeldSession,
-    slash_words: &'static [Word],
-) -> Option<Opened> {
+pub(super) fn open(common: &Common, held: &HeldSession, program: CommandLine) -> Option<Opened> {
     let state = common.caller(&common.ui()).ok()?.trust;
     let history = History::kept_in(state.directory());
     let (words, told) = mpsc::channel();
     let (commands, entered) = mpsc::channel();
     let lines = history.load();
+    let has_quit = Arc::<AtomicBool>::default();
     let listener = Arc::new(Ear {
-        slash_words,
+        program,
+        has_quit: Arc::clone(&has_quit),
         replies: held.replies(),
         interrupt: held.interrupt().clone(),
         notify: held.opened.wishes.notify,
@@ -103,6 +110,7 @@ pub(super) fn open(
         prompt: Some(prompt),
         is_done,
         current,
+        has_quit,
         ui: common.ui(),
     })
 }
@@ -123,7 +131,8 @@ enum PromptTask {
 /// Hears what is entered, understands it, and passes it on.
 #[derive(Debug)]
 struct Ear {
-    slash_words: &'static [Word],
+    program: CommandLine,
+    has_quit: Arc<AtomicBool>,
     replies: ReplyDesk,
     interrupt: Interrupt,
     notify: NotifyBy,
@@ -148,16 +157,24 @@ impl Listener for Ear {
         }
     }
 
-    fn is_command(&self, line: &str) -> bool {
-        slash::recognise(self.slash_words, line) != Recognised::Note
+    fn kind_of_line(&self, line: &str) -> LineKind {
+        if slash::plain_command(line).is_some() {
+            LineKind::PlainCommand
+        } else if slash::recognise_line(self.program, line) != Recognised::Note {
+            LineKind::Command
+        } else if slash::is_for_shell(line) {
+            LineKind::Shell
+        } else {
+            LineKind::Words
+        }
     }
 
     fn complete(&self, before: &str) -> Vec<String> {
-        slash::complete(self.slash_words, before)
+        slash::complete(self.program.words, before)
     }
 
     fn entered(&self, entry: Entry) {
-        if let Entry::Line(line) | Entry::Unsent(line) = &entry
+        if let Entry::Command(line) | Entry::Note(line) | Entry::Unsent(line) = &entry
             && let Err(trouble) = self.history.remember(line)
         {
             self.voice.error(&trouble);
@@ -165,7 +182,8 @@ impl Listener for Ear {
         let (to, task) = match entry {
             Entry::Unsent(_) => return,
             Entry::Reply(text) => (&self.words, PromptTask::Reply(text)),
-            Entry::Line(line) => match slash::recognise(self.slash_words, &line) {
+            Entry::Note(line) => (&self.words, note(line)),
+            Entry::Command(line) => match slash::recognise_line(self.program, &line) {
                 Recognised::Note => (&self.words, note(line)),
                 Recognised::Command(word, rest) => {
                     self.copying.call_off();
@@ -173,7 +191,10 @@ impl Listener for Ear {
                         SlashCommand::Verb(verb) => PromptTask::Verb(line.trim().to_owned(), verb),
                         SlashCommand::Tell(text) => PromptTask::Tell(text),
                         // Not by the hand, which may be busy.
-                        SlashCommand::Quit => return self.interrupt.raise(),
+                        SlashCommand::Quit => {
+                            self.has_quit.store(true, Ordering::SeqCst);
+                            return self.interrupt.raise();
+                        }
                     };
                     (&self.commands, task)
                 }

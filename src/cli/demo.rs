@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -12,13 +13,21 @@ use crate::services::demo;
 use crate::services::run::Ending;
 use crate::ui::Ui;
 
+/// How long each message stands on a terminal before the chat answers.
+const PAUSE: Duration = Duration::from_secs(5);
+
 /// Watch a whole session in a temporary directory: the real loop, with a scripted chat
 #[derive(Debug, Args)]
 pub(super) struct Demo {}
 
 pub(super) fn run(ui: &Ui) -> Result<ExitCode> {
     ui.say("A demonstration: a script plays you and the chat. Everything else is real.\n");
-    let ending = demo::run(Arc::new(ui.clone()), Interrupt::from_signals()?)?;
+    let interrupt = Interrupt::from_signals()?;
+    let pause = || ui.pause(PAUSE, &interrupt);
+    if ui.can_pause() {
+        ui.say("It waits a few seconds before each reply of the chat; space goes on.\n");
+    }
+    let ending = demo::run(Arc::new(ui.clone()), interrupt.clone(), &pause)?;
     if ending == Ending::Done {
         ui.say("\nThat is all there is to it; its folder is gone again. Now with a chat of yours: agent new \"<task>\"");
     }

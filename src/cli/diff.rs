@@ -1,7 +1,7 @@
 //! `agent diff`: what a round changed, whoever changed it.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,25 +10,35 @@ use serde::Serialize;
 use super::common::Common;
 use crate::error::Result;
 use crate::protocol::generated::GeneratedDirectories;
-use crate::services::diff::{self, ChangeKind, DiffStat};
+use crate::services::diff::{self, ChangeKind, DiffStat, WhichRounds};
 use crate::ui::{Ui, escape_line};
 
 const EXAMPLES: &str = "\
 Examples:
   agent diff
   agent diff --round 3 --stat
-  agent diff ab12";
+  agent diff --since 0             all rounds
+  agent diff ab12
 
-/// Show the changes of a round, including those made by its commands
+Shows the whole session once it has ended; before that the latest round that changed files. Build \
+output and files that git ignores are only named; `--all` shows them too.";
+
+/// Show what changed, including what commands changed
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Diff {
     /// The session; by default the latest one
     #[arg(value_name = "ID")]
     id: Option<String>,
-    /// The round; by default the latest one that changed files and is not undone
+    /// Only this round
     #[arg(long, value_name = "N")]
     round: Option<u32>,
+    /// All rounds after this one; 0 means all
+    #[arg(long, value_name = "N", conflicts_with = "round")]
+    since: Option<u32>,
+    /// Also build output and ignored files
+    #[arg(long)]
+    all: bool,
     /// Only file names and line counts
     #[arg(long)]
     stat: bool,
@@ -49,7 +59,12 @@ struct Row {
 impl Diff {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let caller = common.acting_caller(ui)?;
-        let mut changed = diff::changed_round(&caller, self.id.as_deref(), self.round)?;
+        let which = match (self.round, self.since) {
+            (Some(round), _) => WhichRounds::Round(round),
+            (None, Some(after)) => WhichRounds::After(after),
+            (None, None) => WhichRounds::Fitting,
+        };
+        let mut changed = diff::changes(&caller, self.id.as_deref(), which)?;
         let (round, id) = (changed.round, &changed.session);
         if !common.json {
             let back = if changed.is_undone {
@@ -57,11 +72,24 @@ impl Diff {
             } else {
                 ""
             };
-            ui.say(&format!("Round {round} of session {id}{back}:"));
+            let rounds = match changed.rounds {
+                (first, last) if first == last => format!("Round {first}"),
+                (first, last) => format!("Rounds {first} to {last}"),
+            };
+            ui.say(&format!("{rounds} of session {id}{back}:"));
         }
-        let generated = (!common.json).then(|| changed.generated()).flatten();
+        let is_short = !common.json && !self.all;
+        let generated = is_short.then(|| changed.generated()).flatten();
+        let listed = is_short.then(|| changed.listed()).flatten();
         let mut folded = FoldedOutput::of(generated);
         for path in changed.paths()? {
+            let is_ignored = |listed: &BTreeSet<String>| {
+                let is_listed = path.to_str().is_none_or(|path| listed.contains(path));
+                !is_listed && changed.is_there(&path)
+            };
+            if listed.as_ref().is_some_and(is_ignored) {
+                folded.ignore(&path);
+            }
             folded.count(&path);
         }
         if common.json || self.stat {
@@ -88,6 +116,8 @@ pub(super) struct FoldedOutput {
     /// `None` where everything is shown.
     generated: Option<GeneratedDirectories>,
     counts: BTreeMap<String, u64>,
+    /// Files that git ignores.
+    ignored: BTreeSet<PathBuf>,
 }
 
 impl FoldedOutput {
@@ -95,12 +125,20 @@ impl FoldedOutput {
         Self {
             generated,
             counts: BTreeMap::new(),
+            ignored: BTreeSet::new(),
+        }
+    }
+
+    /// Only names this file, because git ignores it.
+    fn ignore(&mut self, path: &Path) {
+        if self.directory(path).is_none() {
+            self.ignored.insert(path.to_owned());
         }
     }
 
     /// Returns true if the path is in a directory that is told as one line.
     pub(super) fn has(&self, path: &Path) -> bool {
-        self.directory(path).is_some()
+        self.ignored.contains(path) || self.directory(path).is_some()
     }
 
     /// Counts a changed file if it is not shown.
@@ -118,11 +156,16 @@ impl FoldedOutput {
 
     /// A line for each directory.
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {
-        self.counts.iter().map(|(directory, count)| {
+        let generated = self.counts.iter().map(|(directory, count)| {
             let plural = if *count == 1 { "" } else { "s" };
             let directory = escape_line(directory);
             format!("generated    {directory}/ ({count} file{plural}, not shown)")
-        })
+        });
+        let ignored = self.ignored.iter().map(|path| {
+            let path = escape_line(&path.to_string_lossy());
+            format!("ignored      {path} (not shown; `--all` shows it)")
+        });
+        generated.chain(ignored)
     }
 }
 

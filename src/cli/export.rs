@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::common::Common;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::services::export::{self, TranscriptFormat};
 use crate::services::{choices, find, open};
 use crate::ui::{Ui, count};
@@ -30,6 +30,9 @@ pub(super) struct Export {
     /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long, requires = "output")]
+    force: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -51,6 +54,12 @@ impl From<Format> for TranscriptFormat {
 
 impl Export {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+        if let Some(path) = self.output.as_ref().filter(|_| !self.force)
+            && path.symlink_metadata().is_ok()
+        {
+            return Err(Error::mendable(format!("`{}` exists", path.display()))
+                .hint("`--force` replaces it"));
+        }
         let caller = common.caller(ui)?;
         let mut files = open::files(&caller)?;
         let session = find::find_any(&files.store, ui, self.id.as_deref())?;

@@ -7,7 +7,10 @@ mod grammar;
 mod topics;
 mod wrap;
 
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -17,6 +20,8 @@ use self::topics::{TOPICS, Topic};
 use self::wrap::wrapped;
 use super::slash::CommandLine;
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::services::{Caller, open};
 use crate::settings::{Key, nearest};
 use crate::ui::{Form, Ui, Volume, escape_line};
 
@@ -52,6 +57,64 @@ impl Help {
         ui.page(&text);
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What a newcomer sees: what this is, and what to do next.
+const BARE: &str = "\
+agent: let the chat in your browser work on files here. No API key.
+
+  agent demo                    see it work, 20 seconds
+  agent new \"<what to do>\"      start; paste its message into your chat
+  agent resume | status         continue, or see where it stands
+  agent diff | undo | redo      review, and undo
+  agent init                    use it in the project in this folder
+  agent help [command]          everything else";
+
+/// What people use most, on less than a screen.
+const SHORT: &str = "\
+agent: let the chat in your browser work on files here. No API key.
+
+  new \"<what to do>\"   start a session
+  resume [ID]          continue one; resume \"<more>\" gives a further instruction
+  status               where it stands, and what to do next
+  copy, paste          the message to the clipboard, the reply from it
+  diff, undo, redo     review what changed, and undo it
+  commit               commit what the session changed
+  list                 the sessions; --search WORD finds one
+  config               your settings: config set Chat claude
+  demo                 watch a whole session, without a chat
+  help [command]       more
+
+  --chat NAME          your chat: chatgpt, claude, gemini ... (agent help chats)
+  --clipboard auto     copy each message, take the reply when you copy it
+  --check COMMAND      a command that must pass before the work is done
+  --approval MODE      auto, edits, ask or plan: when you are asked
+
+agent --help shows all commands and options.";
+
+/// Prints the few lines that are enough for most: for `agent -h`, and for `agent` alone at a terminal
+/// where it was never used.
+pub(super) fn overview(arguments: &[OsString]) -> Option<ExitCode> {
+    let text = match arguments {
+        [_] if is_at_terminal() && !is_used_here() => BARE,
+        [_, flag] if flag == "-h" => SHORT,
+        _ => return None,
+    };
+    Ui::new(Volume::Normal, Form::Lines, anstream::ColorChoice::Auto).line(text);
+    Some(ExitCode::SUCCESS)
+}
+
+/// Returns true if a person looks at what is printed.
+pub(super) fn is_at_terminal() -> bool {
+    std::io::stdout().is_terminal()
+}
+
+fn is_used_here() -> bool {
+    let nobody = Ui::new(Volume::Quiet, Form::Lines, anstream::ColorChoice::Auto).muted();
+    let caller = Caller::of_this_process(Arc::new(nobody), Interrupt::default());
+    caller
+        .and_then(|caller| open::has_sessions(&caller))
+        .unwrap_or(true)
 }
 
 /// The help of a command, or of a command of a command; of all without a word.
@@ -145,6 +208,18 @@ fn unknown_verb(program: CommandLine, word: &str, near: &[String]) -> Error {
     error.hint("`agent help` shows the commands")
 }
 
+/// The verb that a usage is about: `policy check` of `Usage: agent policy check <COMMAND>`.
+fn verb_of_usage(usage: &ContextValue) -> Option<String> {
+    let usage = usage.to_string();
+    let usage = anstream::adapter::strip_str(&usage).to_string();
+    let usage = usage.trim_start_matches("Usage:").trim();
+    let is_verb = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let verbs: Vec<&str> = (usage.split_whitespace().skip(1))
+        .take_while(is_verb)
+        .collect();
+    (!verbs.is_empty()).then(|| verbs.join(" "))
+}
+
 /// A command without what it needs: how it is used, and where its examples are.
 fn too_little(message: &clap::Error) -> Option<Error> {
     let Some(ContextValue::Strings(missing)) = message.get(ContextKind::InvalidArg) else {
@@ -184,7 +259,9 @@ fn misused(message: &clap::Error) -> Option<Error> {
             error = error.hint(format!("usage: {}", escape_line(usage)));
         }
     }
-    Some(error.hint("`agent help COMMAND` shows the options and examples"))
+    let verb = message.get(ContextKind::Usage).and_then(verb_of_usage);
+    let verb = verb.map_or_else(|| "help".to_owned(), |verb| format!("help {verb}"));
+    Some(error.hint(format!("`agent {verb}` shows the options and examples")))
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use crate::ui::Ui;
 const EXAMPLES: &str = "\
 Examples:
   agent init
-  agent init ~/my-project";
+  agent init ~/my-project
+  agent init --chat claude         with a setting for this project";
 
 /// Work on an existing project in place: create `.agent/` in it, and touch nothing else
 #[derive(Debug, Args)]

@@ -17,20 +17,27 @@ use crate::ui::{Ui, escape_line, shortened};
 const EXAMPLES: &str = "\
 Examples:
   agent list
+  agent list --search parser
   agent list --json
 
-Name a session by its ID, the first few digits of it, or `latest`.";
+Name a session by its ID, the first few digits of it, its name (`agent rename`), or `latest`.";
 
 /// List the sessions, latest first
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct List {}
+pub(super) struct List {
+    /// Only sessions with this word in their name, task, replies or changed files
+    #[arg(long, value_name = "WORD")]
+    search: Option<String>,
+}
 
 /// A session as a script sees it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Row<'a> {
     id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
     task: &'a str,
     state: &'static str,
     is_running: bool,
@@ -43,9 +50,19 @@ struct Row<'a> {
     usage: Option<&'a UsageTotals>,
 }
 
-pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
-    let files = open::files(&common.caller(ui)?)?;
-    let SessionList { sessions, troubles } = list::list(&files)?;
+impl List {
+    pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
+        let files = open::files(&common.caller(ui)?)?;
+        let found = match &self.search {
+            Some(word) => list::search(&files, word)?,
+            None => list::list(&files)?,
+        };
+        show(found, self.search.as_deref(), common, ui)
+    }
+}
+
+fn show(found: SessionList, word: Option<&str>, common: &Common, ui: &Ui) -> Result<ExitCode> {
+    let SessionList { sessions, troubles } = found;
     for trouble in &troubles {
         ui.error(trouble);
     }
@@ -53,6 +70,13 @@ pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
         for session in &sessions {
             ui.data(&row(session));
         }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(word) = word.filter(|_| sessions.is_empty()) {
+        ui.say(&format!(
+            "No session here has `{}` in it.",
+            escape_line(word)
+        ));
         return Ok(ExitCode::SUCCESS);
     }
     if sessions.is_empty() {
@@ -106,7 +130,11 @@ fn line(session: &ListedSession, costs: CostColumn, now: Timestamp, columns: usi
         let _ = write!(start, "{cost:>10}  ");
     }
     let room = columns.saturating_sub(start.len());
-    format!("{start}{}", shortened(&escape_line(summary.title()), room))
+    let title = match &session.name {
+        Some(name) => format!("{name}: {}", summary.title()),
+        None => summary.title().to_owned(),
+    };
+    format!("{start}{}", shortened(&escape_line(&title), room))
 }
 
 /// A cost in dollars, or in tokens where no price is known.
@@ -119,7 +147,7 @@ fn cost(usage: &UsageTotals) -> String {
 }
 
 /// Where a session stands, for a person.
-fn word(session: &Summary, is_running: bool) -> &'static str {
+pub(super) fn word(session: &Summary, is_running: bool) -> &'static str {
     match session.state().word() {
         "waiting" if is_running => "running",
         word => word,
@@ -130,6 +158,7 @@ fn row(listed: &ListedSession) -> Row<'_> {
     let session = &listed.summary;
     Row {
         id: session.session_id.as_str(),
+        name: listed.name.as_deref(),
         task: &session.task,
         state: session.state().word(),
         is_running: listed.is_running,
@@ -178,6 +207,7 @@ mod tests {
         session.task = format!("\x1b[2J{}\nsecond line", "long ".repeat(40));
         let mut listed = ListedSession {
             summary: Summary::of(&session),
+            name: None,
             is_running: true,
             usage: None,
         };

@@ -10,13 +10,14 @@ use super::common::{Common, read_standard_input};
 use super::serve;
 use super::slash::CommandLine;
 use crate::error::Result;
-use crate::services::{prompts, run};
+use crate::services::{Caller, clipboard, commit, prompts, run};
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
 Examples:
   agent new \"fix the failing test\"
-  agent new --copy --chat claude \"add a --json flag to the report command\"
+  agent new --chat claude --clipboard auto \"add a --json flag to the report command\"
+  agent new --check \"cargo test\" --commit \"fix the parser\"
   agent new --approval plan \"move the settings into their own module\"
   agent new --add src/parser.py --add-diff=main \"finish what I began\"
   agent new /review src/parser
@@ -33,6 +34,9 @@ pub(super) struct New {
     /// Carry it on in the browser, like `agent serve`
     #[arg(long, conflicts_with_all = ["no_wait", "copy"])]
     web: bool,
+    /// Commit after each round that passes the check, without running hooks
+    #[arg(long, conflicts_with = "web")]
+    commit: bool,
     #[command(flatten)]
     carrying: CarryFlags,
     #[command(flatten)]
@@ -51,7 +55,34 @@ impl New {
         if self.web {
             return serve::begin(common, ui, task, self.adding.into());
         }
+        if !self.carrying.is_short() {
+            offer_clipboard(&caller, ui)?;
+        }
+        let caller = if self.commit {
+            commit::committing(&caller)?
+        } else {
+            caller
+        };
         let held = run::begin(&caller, &task, &self.adding.into())?;
         carry::run(held, common, ui, self.carrying, program)
     }
+}
+
+/// Offers the clipboard to who has one and has said nothing about it.
+fn offer_clipboard(caller: &Caller, ui: &Ui) -> Result<()> {
+    if let Some(answered) = clipboard::offer(caller)? {
+        let (done, other) = if answered.is_accepted {
+            (
+                "Messages are copied, and replies taken when you copy them",
+                "off",
+            )
+        } else {
+            ("The clipboard is left alone", "auto")
+        };
+        ui.say(&format!(
+            "{done}; `{}` remembers it. To change it: agent config set Clipboard {other}",
+            answered.file.display()
+        ));
+    }
+    Ok(())
 }

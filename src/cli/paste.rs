@@ -52,8 +52,13 @@ impl Paste {
         } else {
             RoundNumber::MustMatch
         };
-        let path = services::reply::deliver(&caller, &bytes, number)?;
-        ui.say(&format!("Saved as `{}`.", path.display()));
+        let (path, is_awaited) = services::reply::deliver(&caller, &bytes, number)?;
+        let next = if is_awaited {
+            ""
+        } else {
+            " `agent` is not running: `agent resume` takes it."
+        };
+        ui.say(&format!("Saved as `{}`.{next}", path.display()));
         Ok(ExitCode::SUCCESS)
     }
 
@@ -101,7 +106,11 @@ fn from_clipboard(clipboard: &Clipboard, ui: &Ui) -> Result<Vec<u8>> {
                 .hint("copy the chat's reply, then run `agent paste` again"),
         );
     }
-    let first = text.lines().find(|line| !line.trim().is_empty());
+    let is_telling = |line: &&str| {
+        let line = line.trim();
+        !line.is_empty() && !line.starts_with("```") && !line.starts_with("~~~")
+    };
+    let first = text.lines().find(is_telling);
     ui.say(&format!(
         "From the clipboard, {}: {}",
         count(text.chars().count(), "character"),

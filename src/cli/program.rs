@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::{Args, Command, Subcommand as _};
 
-use super::approve::Decline;
 use super::common::Common;
 use super::help;
 use super::slash::{self, CommandLine, EnteredVerb, SlashCommand, Word};
@@ -82,8 +81,19 @@ static WORDS: &[Word] = &[
         "where things stand, and what to do now"
     ),
     verb!("add", "add", Add, "show files in the next message"),
+    verb!(
+        "notes",
+        "notes",
+        Notes,
+        "your notes for the next message; `--drop N` withdraws one"
+    ),
     verb!("plan", "plan", Plan, "the model's plan"),
-    verb!("diff", "diff", Diff, "what the latest round changed"),
+    verb!(
+        "diff",
+        "diff",
+        Diff,
+        "what the latest round changed; `--since 0` all"
+    ),
     verb!("undo", "undo", Undo, "take the latest round back"),
     verb!("redo", "redo", Redo, "redo what was undone"),
     verb!("show", "show", Show, "the conversation so far"),
@@ -93,15 +103,12 @@ static WORDS: &[Word] = &[
         Approve,
         "approve what waits for your decision"
     ),
-    Word {
-        name: "decline",
-        verb: "decline",
-        meaning: "decline it; the reason may follow",
-        read: |words| match Decline::in_plain_words(&words) {
-            Some(decline) => Ok(SlashCommand::Verb(Box::new(Verb::Decline(decline)))),
-            None => read("/decline", words, Verb::Decline),
-        },
-    },
+    verb!(
+        "decline",
+        "decline",
+        Decline,
+        "decline it; the reason may follow"
+    ),
     verb!("check", "check", Check, "run the check command now"),
     verb!(
         "handoff",
@@ -119,7 +126,13 @@ static WORDS: &[Word] = &[
     Word {
         name: "quit",
         verb: "",
-        meaning: "stop; `agent resume` goes on",
+        meaning: "stop, or `/exit`; `agent resume` goes on",
+        read: |_| Ok(SlashCommand::Quit),
+    },
+    Word {
+        name: "exit",
+        verb: "",
+        meaning: "stop",
         read: |_| Ok(SlashCommand::Quit),
     },
 ];
@@ -153,6 +166,51 @@ mod tests {
         case("/s", None);
         let either = "That may be `/handoff` or `/help`.".to_owned();
         assert_eq!(slash::recognise(WORDS, "/h"), Recognised::Unclear(either));
+    }
+
+    #[test]
+    fn what_is_typed_as_in_a_shell_is_the_command() {
+        let name = |line| match slash::recognise_line(PROGRAM, line) {
+            Recognised::Command(word, rest) => Some((word.name, rest.to_owned())),
+            _ => None,
+        };
+        let is = |word: &'static str, rest: &str| Some((word, rest.to_owned()));
+        assert_eq!(name("agent diff --round 2"), is("diff", "--round 2"));
+        assert_eq!(name("agent paste --edit"), is("paste", "--edit"));
+        assert_eq!(name("Help"), is("help", ""));
+        assert_eq!(name("?"), is("help", ""));
+        assert_eq!(name("exit"), is("exit", ""));
+        assert_eq!(name("/quit"), is("quit", ""));
+        for line in ["agent should use tabs", "quit using tabs", " help"] {
+            assert_eq!(name(line), None, "{line}");
+            let found = slash::recognise_line(PROGRAM, line);
+            assert_eq!(found, Recognised::Note, "{line}");
+        }
+        let elsewhere = slash::recognise_line(PROGRAM, "agent new task");
+        assert!(matches!(elsewhere, Recognised::Unclear(_)));
+    }
+
+    #[test]
+    fn commands_for_a_shell_are_told_from_sentences() {
+        for line in [
+            "git status",
+            "ls",
+            "./run.sh",
+            "make -j4",
+            "python src/a.py",
+        ] {
+            assert!(slash::is_for_shell(line), "{line}");
+        }
+        for line in [
+            "make it faster",
+            "find the bug",
+            "use git status",
+            " git status",
+            "go on",
+            "",
+        ] {
+            assert!(!slash::is_for_shell(line), "{line}");
+        }
     }
 
     #[test]
@@ -199,7 +257,7 @@ mod tests {
             assert!(slash::help(WORDS).contains(&format!("/{} ", word.name)));
         }
         let diff = verb("/diff --round 2 'ab 12'");
-        let expected = r#"Diff(Diff { id: Some("ab 12"), round: Some(2), stat: false })"#;
+        let expected = r#"Diff(Diff { id: Some("ab 12"), round: Some(2), since: None, all: false, stat: false })"#;
         assert_eq!(format!("{diff:?}"), expected);
     }
 
@@ -209,24 +267,6 @@ mod tests {
             panic!("it was understood");
         };
         assert!(text.contains("--bad") && text.contains("/diff"), "{text}");
-    }
-
-    #[test]
-    fn a_decline_may_say_why_in_plain_words() {
-        let decline = |line| format!("{:?}", verb(line));
-        let keys = r#"[Key("1"), Key("2")]"#;
-        let why = decline("/decline 1 2 don't do it");
-        assert!(
-            why.contains(keys) && why.contains(r#"Some("don't do it")"#),
-            "{why}"
-        );
-        let all = decline("/decline all");
-        assert!(
-            all.contains("[All]") && all.contains("reason: None"),
-            "{all}"
-        );
-        let option = decline("/decline 1 --reason \"too much\"");
-        assert!(option.contains(r#"Some("too much")"#), "{option}");
     }
 
     #[test]

@@ -82,6 +82,92 @@ impl Word {
     }
 }
 
+/// Programs whose names are no English words: a line that begins with one is meant for a shell.
+const SHELL_ONLY: &[&str] = &[
+    "apt", "bash", "bun", "cargo", "cat", "cd", "chmod", "chown", "clear", "cls", "cp", "curl",
+    "deno", "dir", "docker", "dotnet", "emacs", "gcc", "git", "gradle", "grep", "ls", "mkdir",
+    "mv", "mvn", "nano", "npm", "npx", "pip", "pip3", "pnpm", "ps", "pwd", "py", "pytest",
+    "python3", "rm", "rmdir", "rustc", "sed", "sh", "sudo", "tsc", "uv", "vi", "vim", "wget",
+    "yarn", "zsh",
+];
+/// Programs that are words too: meant for a shell only if the rest looks like it.
+const SHELL_OR_WORD: &[&str] = &[
+    "code", "cut", "date", "diff", "echo", "find", "go", "head", "kill", "less", "make", "man",
+    "more", "node", "open", "python", "ruby", "sort", "tail", "test", "time", "top", "touch",
+    "tree", "type", "which",
+];
+
+/// Returns true if a line looks like a command for a shell.
+pub(super) fn is_for_shell(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let Some(first) = words.next() else {
+        return false;
+    };
+    let rest: Vec<&str> = words.collect();
+    // The way to say something that only looks like a command.
+    if line.starts_with(char::is_whitespace) || line.contains('\n') {
+        return false;
+    }
+    if first.starts_with("./") || first.starts_with("$") {
+        return true;
+    }
+    let has_shape = |word: &&str| word.starts_with('-') || word.contains(['/', '*', '|', '>']);
+    SHELL_ONLY.contains(&first)
+        || (SHELL_OR_WORD.contains(&first) && rest.iter().any(|word| has_shape(&word)))
+}
+
+/// The plain words that are commands, each with its slash.
+const PLAIN: &[(&str, &str)] = &[
+    ("?", "/help"),
+    ("help", "/help"),
+    ("quit", "/quit"),
+    ("exit", "/exit"),
+    (":q", "/quit"),
+    ("status", "/status"),
+    ("diff", "/diff"),
+    ("undo", "/undo"),
+    ("redo", "/redo"),
+    ("notes", "/notes"),
+];
+
+/// The command that a plain word stands for.
+pub(super) fn plain_command(line: &str) -> Option<&'static str> {
+    let typed = line.trim_end();
+    let mut plain = PLAIN.iter();
+    plain.find_map(|(word, command)| word.eq_ignore_ascii_case(typed).then_some(*command))
+}
+
+/// What follows `agent` in a line that names one of its verbs, as typed in a shell.
+fn after_program<'a>(line: &'a str, verbs: &[String]) -> Option<&'a str> {
+    let rest = line.strip_prefix("agent ")?.trim();
+    let verb = rest.split_whitespace().next()?;
+    (verbs.iter().any(|known| known == verb) || verb.starts_with('-')).then_some(rest)
+}
+
+/// Recognises a line of the prompt: with a slash, as it would be typed in a shell, or as a plain word.
+pub(super) fn recognise_line<'a>(program: CommandLine, line: &'a str) -> Recognised<'a> {
+    if let Some(command) = plain_command(line) {
+        return recognise(program.words, command);
+    }
+    let grammar = (program.grammar)();
+    let verbs: Vec<String> = (grammar.get_subcommands())
+        .map(|verb| verb.get_name().to_owned())
+        .collect();
+    let Some(rest) = after_program(line, &verbs) else {
+        return recognise(program.words, line);
+    };
+    let (verb, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    // `agent paste --edit` is `/paste --edit` as well as `/edit`.
+    let is_meant = |word: &&Word| word.verb == verb;
+    match program.words.iter().find(is_meant) {
+        Some(word) => Recognised::Command(word, rest.trim()),
+        None if verb == "help" => recognise(program.words, "/help"),
+        None => Recognised::Unclear(format!(
+            "`agent {verb}` runs in another terminal. Here: `/help` shows the commands. Begin with a space to send the line as a note."
+        )),
+    }
+}
+
 /// Recognises a line: a command may be shortened as long as it is clear.
 pub(super) fn recognise<'a>(words: &'static [Word], line: &'a str) -> Recognised<'a> {
     let Some(text) = line.trim().strip_prefix('/') else {
@@ -140,7 +226,7 @@ pub(super) fn complete(words: &[Word], before: &str) -> Vec<String> {
 /// The help of the prompt.
 pub(super) fn help(words: &[Word]) -> String {
     let mut text = String::from(
-        "What you type goes to the model with the next message. The chat's reply can be pasted here. Commands, which may be shortened:\n",
+        "Paste the chat's reply here. What you type goes to the model with the next message. Commands, which may be shortened:\n",
     );
     for word in words {
         let verb = match word.verb {
@@ -150,7 +236,7 @@ pub(super) fn help(words: &[Word]) -> String {
         let _ = writeln!(text, "  /{:<9} {}{verb}", word.name, word.meaning);
     }
     text.push_str(
-        "They take the same options as the commands: `/diff --round 2`, `/undo --to 1`, `/copy --part 2`.",
+        "They take the same options as the commands: `/diff --round 2`, `/undo --to 1`, `/copy --part 2`. `agent diff`, `help` and `quit` work here too. Begin with a space to send such a line as a note.",
     );
     text
 }

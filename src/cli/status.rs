@@ -16,7 +16,7 @@ use crate::services::list::{Summary, UsageTotals, now};
 use crate::services::status::{
     self, CheckStanding, Count, MessageStanding, Posted, SessionStanding,
 };
-use crate::ui::{Ui, count, escape_line, heading, length, shown, space};
+use crate::ui::{Ui, count, escape_line, heading, length, quoted, shown, space, what_next};
 
 /// How many other sessions are named.
 const NAMED: usize = 3;
@@ -48,6 +48,10 @@ impl StatusArgs {
             });
             return Ok(ExitCode::SUCCESS);
         }
+        if standing.session.is_complete {
+            ui.folded_page(&ended(&standing));
+            return Ok(ExitCode::SUCCESS);
+        }
         ui.folded_page(&in_short(&standing));
         for question in &standing.questions {
             ui.tell(&question.event());
@@ -61,6 +65,43 @@ impl StatusArgs {
     }
 }
 
+/// What was done in a session that has ended, where the files are, and how to go on.
+fn ended(standing: &SessionStanding) -> String {
+    let session = &standing.session;
+    let summary = Summary::of(session);
+    let mut text = format!(
+        "{} (done): {}\n{}, {} changed, ended {} ago\nThe files are in {}\n",
+        heading(&format!("Session {}", session.session_id)),
+        escape_line(summary.title()),
+        count(summary.rounds() as usize, "round"),
+        files_changed(summary.changed_files),
+        list::age(now(), summary.updated_at),
+        shown(&standing.files.workspace),
+    );
+    if let Some(check) = &standing.check {
+        let _ = writeln!(text, "{}", check_line(check));
+    }
+    if let Some(usage) = &standing.usage {
+        let _ = writeln!(text, "By an API: {usage}");
+    }
+    if let Some(said) = session
+        .summary
+        .as_ref()
+        .filter(|said| !said.trim().is_empty())
+    {
+        let _ = writeln!(text, "{}", quoted("The model says", said).trim_end());
+    }
+    let _ = writeln!(text, "\n{}", heading("What to do now"));
+    text.push_str(&what_next(
+        !session.changed_files.is_empty(),
+        session.session_id.as_str(),
+    ));
+    if let Some(others) = others_line(&standing.others) {
+        let _ = writeln!(text, "{others}");
+    }
+    text
+}
+
 /// Where the session stands, in a few lines.
 fn in_short(standing: &SessionStanding) -> String {
     let session = &standing.session;
@@ -68,14 +109,13 @@ fn in_short(standing: &SessionStanding) -> String {
     let mut text = format!(
         "{} ({}): {}\n",
         heading(&format!("Session {}", session.session_id)),
-        summary.state().word(),
+        list::word(&summary, standing.is_running),
         escape_line(summary.title())
     );
     let _ = writeln!(
         text,
-        "Round {} of at most {}, {} changed, last saved {} ago",
-        session.sequence_number,
-        session.round_limit,
+        "{}, {} changed, last saved {} ago",
+        round_of(session),
         files_changed(summary.changed_files),
         list::age(now(), summary.updated_at),
     );
@@ -105,6 +145,16 @@ fn in_short(standing: &SessionStanding) -> String {
         );
     }
     text
+}
+
+/// `Round 3 of at most 20`; a session at its limit has no further round.
+fn round_of(session: &Session) -> String {
+    let (round, limit) = (session.sequence_number, session.round_limit);
+    if round > limit {
+        format!("All {} are used", count(limit as usize, "round"))
+    } else {
+        format!("Round {round} of at most {limit}")
+    }
 }
 
 /// How the check stands, in a line.
@@ -157,14 +207,6 @@ fn tally(results: &[StepResult]) -> String {
 /// The next actions of the person, a line each.
 fn next(standing: &SessionStanding) -> Vec<String> {
     let id = &standing.session.session_id;
-    if standing.session.is_complete {
-        return vec![
-            format!(
-                "It has ended. `agent resume {id} \"...\"` goes on with a further instruction."
-            ),
-            "`agent diff` shows what the last round changed, `agent undo` undoes it.".to_owned(),
-        ];
-    }
     let mut next = Vec::new();
     let (is_running, is_taken) = (standing.is_running, standing.is_taken);
     if !standing.questions.is_empty() {

@@ -23,6 +23,7 @@ const UNDO_EXAMPLES: &str = "\
 Examples:
   agent undo
   agent undo --to 3
+  agent undo --all
   agent undo ab12 --yes";
 
 /// Undo the latest round that changed files: whatever changed them
@@ -35,6 +36,9 @@ pub(super) struct Undo {
     /// Undo all rounds after this one; 0 undoes all
     #[arg(long, value_name = "N")]
     to: Option<u32>,
+    /// Undo all rounds, like `--to 0`
+    #[arg(long, conflicts_with = "to")]
+    all: bool,
     #[command(flatten)]
     consent: Consent,
 }
@@ -67,7 +71,8 @@ struct Consent {
 
 impl Undo {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let wish = self.to.map_or(Wish::UndoLatest, Wish::UndoTo);
+        let to = self.to.or(self.all.then_some(0));
+        let wish = to.map_or(Wish::UndoLatest, Wish::UndoTo);
         reverse(common, ui, self.id.as_deref(), wish, &self.consent)
     }
 }

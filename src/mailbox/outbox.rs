@@ -32,6 +32,9 @@ impl Posted {
     }
 }
 
+/// The name under which the current message always lies in the outbox.
+const LATEST: &str = "latest.txt";
+
 impl Mailbox {
     /// Where the prompt of a round lies: `outbox/ab12cd34_seq0001.txt`.
     pub fn outbox_path(&self, id: &SessionId, sequence: u32) -> PathBuf {
@@ -56,6 +59,31 @@ impl Mailbox {
         crate::fs::own_directory(&self.outbox)?;
         write_atomic(&path, text.as_bytes(), Durability::Durable)?;
         Ok(Posted::whole(path))
+    }
+
+    /// Keeps `latest.txt` a copy of what is pasted first of a message.
+    ///
+    /// It is a convenience: where it cannot be written, the message itself is there.
+    pub fn keep_latest(&self, posted: &Posted) {
+        let Some(path) = posted.pastes.first() else {
+            return;
+        };
+        let latest = self.outbox.join(LATEST);
+        let Ok(text) = std::fs::read(path) else {
+            return;
+        };
+        if std::fs::read(&latest).ok().as_ref() != Some(&text) {
+            let _ = write_atomic(&latest, &text, Durability::Atomic);
+        }
+    }
+
+    /// Removes `latest.txt` if it has a message of this session.
+    pub fn forget_latest(&self, id: &SessionId) {
+        let latest = self.outbox.join(LATEST);
+        let text = std::fs::read_to_string(&latest).unwrap_or_default();
+        if text.contains(id.as_str()) {
+            let _ = crate::fs::remove(&latest);
+        }
     }
 
     /// Writes a prompt that goes in parts.

@@ -166,7 +166,8 @@ pub(super) fn recall(
     if let Some(place) = workspace_of(caller, trust, (base, now), session)? {
         flags = flags.with(WORKSPACE_FLAG, Some(place.display()));
     }
-    let layers = settings::read(base, settings::process_environment(), &flags)?;
+    let layers = settings::read(base, settings::process_environment(), &flags)?
+        .over(&caller.own_settings)?;
     let loaded = layers.settle(trust)?;
     Ok(Recalled { choices, loaded })
 }
@@ -311,7 +312,8 @@ pub fn recall_files(files: &mut SessionFiles, caller: &Caller, session: &Session
     let choices = chosen(&caller.flags, &session.choices);
     if !choices.is_empty() {
         let flags = flags_with(&choices, caller.flags.overrides(&caller.here));
-        let layers = settings::read(&files.base, settings::process_environment(), &flags)?;
+        let layers = settings::read(&files.base, settings::process_environment(), &flags)?
+            .over(&caller.own_settings)?;
         let settings = layers.settle(&caller.trust)?.settings;
         files.chat = settings.chat;
         files.carriage = open::carriage(&settings);

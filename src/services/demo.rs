@@ -24,8 +24,13 @@ const REPLIES: [&str; 3] = [
     include_str!("demo/reply3.md"),
 ];
 
-/// Plays a session in a temporary directory, which is gone afterwards.
-pub fn run(person: Arc<dyn Person>, interrupt: Interrupt) -> Result<Ending> {
+/// Plays a session in a temporary directory, which is gone afterwards; before each reply somebody may
+/// take their time.
+pub fn run(
+    person: Arc<dyn Person>,
+    interrupt: Interrupt,
+    before_reply: &(dyn Fn() + Sync),
+) -> Result<Ending> {
     let directory = crate::fs::temporary_directory("agent-demo-")?;
     let base = Base::create(directory.path())?;
     let trust = Trust::kept_in(directory.path().join("state"));
@@ -42,7 +47,7 @@ pub fn run(person: Arc<dyn Person>, interrupt: Interrupt) -> Result<Ending> {
     agent.store.save(&session)?;
     agent.tell_session(&session, false);
     thread::scope(|scope| {
-        scope.spawn(|| chat(&agent, &id));
+        scope.spawn(|| chat(&agent, &id, before_reply));
         let ending = agent.run(session);
         agent.interrupt.raise();
         ending
@@ -50,7 +55,7 @@ pub fn run(person: Arc<dyn Person>, interrupt: Interrupt) -> Result<Ending> {
 }
 
 /// Plays the person: for each outbox that appears, the chat's reply appears in the inbox.
-fn chat(agent: &Agent, id: &SessionId) {
+fn chat(agent: &Agent, id: &SessionId, before_reply: &(dyn Fn() + Sync)) {
     let bell = Doorbell::on(agent.mailbox.outbox());
     let waker = bell.waker();
     agent.interrupt.on_raise(move || waker.wake());
@@ -61,6 +66,7 @@ fn chat(agent: &Agent, id: &SessionId) {
             }
             bell.wait();
         }
+        before_reply();
         let end = EndMark {
             session: id.clone(),
             sequence,

@@ -1,5 +1,6 @@
 //! The changes of a round, whoever made them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Caller, find, open};
@@ -10,20 +11,45 @@ use crate::checkpoint::{CheckpointStore, DiffLimits};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
 use crate::protocol::generated::GeneratedDirectories;
-use crate::session::Checkpoint;
+use crate::session::{Checkpoint, History};
 
-/// A round that changed files.
+/// Changes of files: of one round, or of several as one.
 #[derive(Debug)]
 pub struct ChangedRound {
     /// The session.
     pub session: SessionId,
-    /// The round.
+    /// The round; 0 for several.
     pub round: u32,
+    /// The first of the rounds, and the last.
+    pub rounds: (u32, u32),
     /// True if it was undone since.
     pub is_undone: bool,
     checkpoint: Checkpoint,
     objects: CheckpointStore,
     agent: Agent,
+}
+
+/// The rounds whose changes are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhichRounds {
+    /// The whole session if it has ended, else the latest round that changed files.
+    Fitting,
+    /// This one.
+    Round(u32),
+    /// All after this one, as far as nobody undid them; 0 means all.
+    After(u32),
+}
+
+/// Finds the changes that are meant.
+pub fn changes(caller: &Caller, id: Option<&str>, which: WhichRounds) -> Result<ChangedRound> {
+    let (opened, session) = open::session(caller, find::find_any, id)?;
+    let agent = opened.agent;
+    match which {
+        WhichRounds::Fitting if session.is_complete => after(agent, session.session_id, 0),
+        WhichRounds::Fitting => one(agent, session.session_id, None),
+        WhichRounds::Round(round) => one(agent, session.session_id, Some(round)),
+        WhichRounds::After(round) => after(agent, session.session_id, round),
+    }
 }
 
 /// Finds a round; the latest one that changed files and is not undone if none is named.
@@ -33,11 +59,21 @@ pub fn changed_round(
     round: Option<u32>,
 ) -> Result<ChangedRound> {
     let (opened, session) = open::session(caller, find::find_any, id)?;
-    let (agent, session) = (opened.agent, session.session_id);
+    one(opened.agent, session.session_id, round)
+}
+
+/// All that the rounds of a session changed and nobody undid, as one change; its round is 0. Changes by
+/// others in between are in it.
+pub fn changed_session(caller: &Caller, id: &str) -> Result<ChangedRound> {
+    changes(caller, Some(id), WhichRounds::After(0))
+}
+
+fn one(agent: Agent, session: SessionId, round: Option<u32>) -> Result<ChangedRound> {
     let history = agent.store.history(&session)?;
+    let mut objects = CheckpointStore::open(&agent.store.objects())?;
     let found = match round {
         Some(round) => history.round(round),
-        None => history.undoable(0).first().copied(),
+        None => latest_seen(&agent, &history, &mut objects)?,
     };
     let checkpoint = found.ok_or_else(|| {
         let is_uncovered = |round: u32| history.uncovered(0).contains(&round);
@@ -50,31 +86,34 @@ pub fn changed_round(
         })
         .hint("`--round N` names a round; `agent list` shows the sessions")
     })?;
+    let round = checkpoint.round;
     Ok(ChangedRound {
-        round: checkpoint.round,
-        is_undone: history.is_undone(checkpoint.round),
-        objects: CheckpointStore::open(&agent.store.objects())?,
+        round,
+        rounds: (round, round),
+        is_undone: history.is_undone(round),
+        objects,
         session,
         checkpoint,
         agent,
     })
 }
 
-/// All that the rounds of a session changed and nobody undid, as one change; its round is 0. Changes by
-/// others in between are in it.
-pub fn changed_session(caller: &Caller, id: &str) -> Result<ChangedRound> {
-    let (opened, session) = open::session(caller, find::find_any, Some(id))?;
-    let (agent, session) = (opened.agent, session.session_id);
+fn after(agent: Agent, session: SessionId, round: u32) -> Result<ChangedRound> {
     let history = agent.store.history(&session)?;
     // The latest stands first.
-    let rounds = history.undoable(0);
+    let rounds = history.undoable(round);
     let (Some(latest), Some(first)) = (rounds.first(), rounds.last()) else {
+        let after = match round {
+            0 => String::new(),
+            round => format!(" after round {round}"),
+        };
         return Err(Error::mendable(format!(
-            "no round of session {session} changed files, or all are undone"
+            "no round of session {session}{after} changed files, or all are undone"
         )));
     };
     Ok(ChangedRound {
         round: 0,
+        rounds: (first.round, latest.round),
         is_undone: false,
         checkpoint: Checkpoint {
             round: 0,
@@ -85,6 +124,31 @@ pub fn changed_session(caller: &Caller, id: &str) -> Result<ChangedRound> {
         session,
         agent,
     })
+}
+
+/// The latest round that changed more than build output; where there is none, the latest of all.
+pub(super) fn latest_seen(
+    agent: &Agent,
+    history: &History,
+    objects: &mut CheckpointStore,
+) -> Result<Option<Checkpoint>> {
+    let rounds = history.undoable(0);
+    let generated = agent.generated_directories();
+    let is_output = |path: &Path| {
+        let output = generated.as_ref().zip(path.to_str());
+        output.is_some_and(|(all, path)| all.containing_output(path).is_some())
+    };
+    for round in &rounds {
+        let changes = objects.changes(&round.before, &round.after);
+        // One whose checkpoints were tidied away is for the caller to tell.
+        let is_seen = changes.map_or(true, |changes| {
+            changes.iter().any(|change| !is_output(&change.path))
+        });
+        if is_seen {
+            return Ok(Some(*round));
+        }
+    }
+    Ok(rounds.first().copied())
 }
 
 impl ChangedRound {
@@ -108,6 +172,26 @@ impl ChangedRound {
         let limits = DiffLimits::default();
         let diff = (self.objects).diff_without(before, after, &limits, is_left_out);
         diff.map_err(tidied)
+    }
+
+    /// The files of the workspace that no ignore file names.
+    pub fn listed(&self) -> Option<BTreeSet<String>> {
+        let walked = self.agent.workspace.walk(None).ok()?;
+        let paths = walked
+            .files
+            .iter()
+            .map(|file| file.path.as_str().to_owned());
+        Some(paths.collect())
+    }
+
+    /// Returns true if a path is there now.
+    pub fn is_there(&self, path: &Path) -> bool {
+        self.agent
+            .workspace
+            .path()
+            .join(path)
+            .symlink_metadata()
+            .is_ok()
     }
 
     /// The directories of build output in the workspace.

@@ -24,6 +24,20 @@ pub fn find(store: &Store, person: &dyn Person, id: Option<&str>) -> Result<Sess
     Ok(session)
 }
 
+/// The session that [`find`] finds; where all have ended, the latest one.
+pub fn find_latest(store: &Store, person: &dyn Person, id: Option<&str>) -> Result<Session> {
+    let found = find(store, person, id);
+    if found.is_err()
+        && id.is_none()
+        && store
+            .summaries()
+            .is_ok_and(|(all, bad)| !all.is_empty() && bad.is_empty())
+    {
+        return store.latest();
+    }
+    found
+}
+
 /// The session that [`find`] finds, unless it has ended.
 pub fn find_open(store: &Store, person: &dyn Person, id: Option<&str>) -> Result<Session> {
     let session = find(store, person, id)?;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{Caller, open};
-use crate::error::Result;
-use crate::settings;
+use crate::error::{Error, Result};
+use crate::settings::{self, Key};
 
 /// A project that `agent` works on in place from now on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,20 @@ pub fn init(caller: &Caller, project: &Path) -> Result<InitializedProject> {
     if let Some(warning) = open::warning(&project) {
         caller.say(warning);
     }
-    let base = settings::init(&project, &caller.trust)?.directory;
+    let mut given = Vec::new();
+    for (flag, text) in &caller.flags.given {
+        if let Some(key) = Key::with_flag(flag) {
+            let value = key.shape.read_text(text).map_err(|problem| {
+                Error::usage(format!("the value of `{flag}` {problem}")).hint(key.explained())
+            })?;
+            given.push((key, value));
+        }
+    }
+    let made = settings::init(&project, &caller.trust)?;
+    for (key, value) in given {
+        settings::set_here(&made, key, Some(&value), &caller.trust)?;
+    }
+    let base = made.directory;
     let is_in_repository = base.ancestors().any(|above| above.join(".git").exists());
     Ok(InitializedProject {
         base,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 pub(super) use self::opened::held_session;
 pub use self::opened::{OpenedBase, agent, new_session, session};
-use super::{Caller, choices, guard, workspace};
+use super::{Caller, choices, guard, repository, workspace};
 use crate::agent::{Agent, Authorizer, Check, Manner, Recorder};
 use crate::approve::{Answer, KnownSessions, Person, Question};
 use crate::compose::{Carriage, FileLimit, Limit, TooLong};
@@ -213,7 +213,8 @@ pub(super) fn another(caller: &Caller, directory: &Path, agent: &Agent) -> Resul
     let base = Base::create(directory)?;
     let (trust, choices) = (&caller.trust, &agent.manner.choices);
     let flags = choices::flags_with(choices, Overrides::given_in(base.directory.clone()));
-    let layers = settings::read(&base, settings::process_environment(), &flags)?;
+    let layers = settings::read(&base, settings::process_environment(), &flags)?
+        .over(&caller.own_settings)?;
     let loaded = layers.settle(trust)?;
     if !loaded.paths.workspace.starts_with(&base.directory) {
         return Err(Error::mendable(format!(
@@ -255,6 +256,17 @@ pub fn wishes(settings: &Settings, trust: &Trust) -> Wishes {
 /// Where is kept whether we may look at the clipboard.
 fn memory(state: Option<&Path>) -> Option<std::path::PathBuf> {
     Some(state?.join("clipboard"))
+}
+
+/// Remembers that this person lets us look at the clipboard.
+pub(super) fn remember_look(caller: &Caller) -> Result<()> {
+    let Some(file) = memory(caller.trust.directory()) else {
+        return Ok(());
+    };
+    if let Some(directory) = file.parent() {
+        crate::fs::create_directory(directory)?;
+    }
+    crate::fs::write_atomic(&file, b"yes\n", crate::fs::Durability::Synced)
 }
 
 /// Returns true if the chat remembers earlier messages.
@@ -371,45 +383,31 @@ fn limits(settings: &Settings) -> Limits {
 /// Finds the base directory and reads the settings, asking the person what only they can decide.
 pub fn settings(caller: &Caller, first_run: FirstRun) -> Result<(Base, Loaded)> {
     let trust = &caller.trust;
-    let named = workspace::named(caller).filter(|_| first_run == FirstRun::Decide);
-    if let Some(directory) = &named {
-        workspace::ensure_there(directory, caller)?;
-    }
-    let base = match Base::find(&caller.here, caller.base.as_deref(), trust)? {
-        // Without a settings file the next run would not find it again.
-        Found::Base(Base {
-            directory,
-            settings_file: None,
-        }) if first_run == FirstRun::Decide => Base::create(&directory)?,
-        Found::Base(base) => base,
-        Found::EmptyDirectory(directory) | Found::Undecided(directory)
-            if first_run == FirstRun::Look =>
-        {
-            Base {
+    let flags = caller.flags.overrides(&caller.here);
+    let found = Base::find(&caller.here, caller.base.as_deref(), trust)?;
+    let base = match first_run {
+        FirstRun::Decide => decided_base(caller, found, &flags)?,
+        FirstRun::Look => match found {
+            Found::Base(base) => base,
+            Found::EmptyDirectory(directory) | Found::Undecided(directory) => Base {
                 directory,
                 settings_file: None,
+            },
+        },
+        FirstRun::Refuse => match found {
+            Found::Base(base) => base,
+            Found::EmptyDirectory(directory) | Found::Undecided(directory) => {
+                return Err(Error::mendable(format!(
+                    "there is no session in `{}` yet",
+                    directory.display()
+                ))
+                .hint("`agent new \"<task>\"` starts a session")
+                .hint("`--base DIR` names another base directory"));
             }
-        }
-        Found::EmptyDirectory(directory) if first_run == FirstRun::Decide => {
-            Base::create(&directory)?
-        }
-        Found::EmptyDirectory(directory) | Found::Undecided(directory)
-            if first_run == FirstRun::Refuse =>
-        {
-            return Err(Error::mendable(format!(
-                "there is no session in `{}` yet",
-                directory.display()
-            ))
-            .hint("`agent new \"<task>\"` starts a session")
-            .hint("`--base DIR` names another base directory"));
-        }
-        Found::EmptyDirectory(directory) | Found::Undecided(directory) => match &named {
-            Some(named) => workspace::base(&directory, named, trust)?,
-            None => decide(caller, &directory)?,
         },
     };
-    let flags = caller.flags.overrides(&caller.here);
-    let layers = settings::read(&base, settings::process_environment(), &flags)?;
+    let layers = settings::read(&base, settings::process_environment(), &flags)?
+        .over(&caller.own_settings)?;
     let untrusted = layers.untrusted(trust);
     if !untrusted.is_empty() && caller.person.is_interactive() && !layers.is_declined(trust) {
         let items: Vec<String> = untrusted.iter().map(|item| format!("  {item}")).collect();
@@ -436,24 +434,168 @@ pub fn settings(caller: &Caller, first_run: FirstRun) -> Result<(Base, Loaded)> 
     Ok((base, loaded))
 }
 
+/// Returns true if there is a base directory with a session.
+pub fn has_sessions(caller: &Caller) -> Result<bool> {
+    if !has_base(caller)? {
+        return Ok(false);
+    }
+    let (_, loaded) = settings(caller, FirstRun::Look)?;
+    let entries = std::fs::read_dir(&loaded.paths.sessions)
+        .into_iter()
+        .flatten();
+    let is_session = |path: PathBuf| path.extension().is_some_and(|ending| ending == "json");
+    Ok(entries.flatten().any(|entry| is_session(entry.path())))
+}
+
+/// Returns true if there is a base directory already.
+pub(super) fn has_base(caller: &Caller) -> Result<bool> {
+    let found = Base::find(&caller.here, caller.base.as_deref(), &caller.trust)?;
+    Ok(matches!(found, Found::Base(_)))
+}
+
+/// The base directory for a new session; made, if there is none, after every option was found sound.
+fn decided_base(caller: &Caller, found: Found, flags: &Overrides) -> Result<Base> {
+    let trust = &caller.trust;
+    let is_made = matches!(&found, Found::Base(base) if base.settings_file.is_some());
+    if !is_made {
+        let nowhere = Base {
+            directory: caller.here.clone(),
+            settings_file: None,
+        };
+        settings::read(&nowhere, settings::process_environment(), flags)?
+            .over(&caller.own_settings)?
+            .ensure_sound()?;
+    }
+    let named = workspace::named(caller);
+    if let Some(directory) = &named {
+        workspace::ensure_there(directory, caller)?;
+    }
+    let directory = match found {
+        // Without a settings file the next run would not find it again.
+        Found::Base(Base {
+            directory,
+            settings_file: None,
+        }) => return Base::create(&directory),
+        Found::Base(base) if caller.base.is_some() => return Ok(base),
+        Found::Base(base) => return base_from_below(caller, base),
+        Found::EmptyDirectory(directory)
+            if named.is_none() && repository::root_of(&directory).is_none() =>
+        {
+            return Base::create(&directory);
+        }
+        Found::EmptyDirectory(directory) | Found::Undecided(directory) => directory,
+    };
+    match &named {
+        Some(named) => workspace::base(&directory, named, trust),
+        None => decide(caller, &directory),
+    }
+}
+
+/// Names a base directory above the current one, and asks about it where it is hardly meant: from an
+/// empty folder, or from another project.
+fn base_from_below(caller: &Caller, base: Base) -> Result<Base> {
+    let here = settings::resolved(&caller.here);
+    let workspace = base.workspace();
+    if here == base.project() || here == workspace {
+        return Ok(base);
+    }
+    let is_within = here.starts_with(&workspace);
+    let is_other = settings::is_empty(&here)? || is_project(&here, is_within);
+    if is_other && caller.person.is_interactive() {
+        let question = Question::about_other_base(&here, base.project());
+        return match choice(caller, &question, &["1", "2"])? {
+            Some("1") => Ok(base),
+            Some(_) => {
+                let own = Base::create(&here)?;
+                // It may lie in the workspace of the other one: the person has made it, no model.
+                if let Some(file) = &own.settings_file {
+                    caller.trust.add(file)?;
+                }
+                ignore(&own)?;
+                Ok(own)
+            }
+            None => Err(Error::mendable("please choose where to work, 1 or 2")
+                .hint("`--base DIR` names the base directory")),
+        };
+    }
+    if !is_within {
+        caller.say(format!(
+            "Working with the base directory `{}`, above this folder.",
+            base.directory.display()
+        ));
+    }
+    Ok(base)
+}
+
+/// Returns true if a directory is a project of its own; a package within a larger project is none.
+fn is_project(directory: &Path, is_within: bool) -> bool {
+    const MANIFESTS: [&str; 6] = [
+        "Cargo.toml",
+        "package.json",
+        "pyproject.toml",
+        "go.mod",
+        "pom.xml",
+        "CMakeLists.txt",
+    ];
+    let has = |name: &&str| directory.join(name).exists();
+    has(&".git") || (!is_within && MANIFESTS.iter().any(|name| has(name)))
+}
+
 /// Asks whether to work on the project in place or in a folder of its own.
 fn decide(caller: &Caller, directory: &Path) -> Result<Base> {
     if let Some(warning) = warning(directory) {
         caller.say(warning);
     }
-    let undecided = || {
-        Error::mendable(format!(
+    let root = repository::root_of(directory).filter(|root| root != directory);
+    let question = Question::about_place(directory, root.as_deref());
+    let choices: &[&str] = match &root {
+        Some(_) => &["1", "2", "3"],
+        None => &["1", "2"],
+    };
+    match (choice(caller, &question, choices)?, root) {
+        (Some("3"), Some(root)) => settings::init(&root, &caller.trust),
+        (Some("1"), _) => settings::init(directory, &caller.trust),
+        (Some(_), _) => {
+            let base = Base::create(directory)?;
+            ignore(&base)?;
+            Ok(base)
+        }
+        (None, _) => Err(Error::mendable(format!(
             "`{}` is not empty: please choose where to work, 1 or 2",
             directory.display()
         ))
         .hint("`agent init` works on this project in place")
-        .hint("`--base .` works in a new folder `workspace/` beneath it")
-    };
-    let question = Question::about_place(directory);
-    match caller.person.ask(&question, &caller.interrupt) {
-        Answer::Text(answer) if answer.trim() == "1" => settings::init(directory, &caller.trust),
-        Answer::Text(answer) if answer.trim() == "2" => Base::create(directory),
-        Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
-        Answer::Text(_) | Answer::Nobody | Answer::Elsewhere => Err(undecided()),
+        .hint("`--base .` works in a new folder `workspace/` beneath it")),
+    }
+}
+
+/// Has git ignore what a base directory keeps in a repository.
+fn ignore(base: &Base) -> Result<()> {
+    const OURS: [&str; 4] = [settings::FILE_NAME, "inbox/", "outbox/", "sessions/"];
+    match repository::root_of(&base.directory) {
+        Some(root) => repository::exclude(&root, &base.directory, &OURS),
+        None => Ok(()),
+    }
+}
+
+/// The answer to a question with a few answers, which is put until it is one of them; nothing where
+/// nobody answers.
+fn choice<'a>(
+    caller: &Caller,
+    question: &Question,
+    choices: &[&'a str],
+) -> Result<Option<&'a str>> {
+    loop {
+        match caller.person.ask(question, &caller.interrupt) {
+            Answer::Text(answer) => {
+                let chosen = choices.iter().find(|choice| **choice == answer.trim());
+                if let Some(choice) = chosen {
+                    return Ok(Some(choice));
+                }
+                caller.say(format!("Please answer {}.", choices.join(" or ")));
+            }
+            Answer::Interrupted => return Err(Error::new(Kind::Interrupted, "interrupted")),
+            Answer::Nobody | Answer::Elsewhere => return Ok(None),
+        }
     }
 }

@@ -78,6 +78,7 @@ pub fn remove(files: &SessionFiles, id: &SessionId) -> Result<RemovedLetters> {
     for letter in messages.iter().chain(&replies) {
         crate::fs::remove(letter)?;
     }
+    files.mailbox.forget_latest(id);
     files.store.remove(id)?;
     Ok(RemovedLetters {
         messages: messages.len(),

@@ -11,6 +11,7 @@ pub use crate::mailbox::MAX_REPLY;
 use crate::mailbox::{self, Mailbox, Reading};
 use crate::protocol::SessionId;
 use crate::reply;
+use crate::session::LoopLock;
 
 /// Says if the round that a reply names must be the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,14 +75,17 @@ impl ReplyDesk {
     }
 }
 
-/// Puts a reply that is not empty into the inbox of the base directory.
-pub fn deliver(caller: &Caller, bytes: &[u8], number: RoundNumber) -> Result<PathBuf> {
+/// Puts a reply that is not empty into the inbox of the base directory; also returns true if a loop
+/// waits there.
+pub fn deliver(caller: &Caller, bytes: &[u8], number: RoundNumber) -> Result<(PathBuf, bool)> {
     let files = open::files(caller)?;
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(Error::mendable("the reply is empty")
             .hint("copy the chat's reply with its copy button, and try again"));
     }
-    put(&files.mailbox, bytes, number)
+    let path = put(&files.mailbox, bytes, number)?;
+    let is_awaited = LoopLock::holder(files.store.directory()).is_some();
+    Ok((path, is_awaited))
 }
 
 /// Reads a reply from a file, if it can be one.

@@ -15,9 +15,10 @@ use super::status::CheckStanding;
 use super::{Caller, find, known, log, reply, status};
 pub use crate::agent::Ending;
 use crate::agent::{Agent, added::AddedContext};
+use crate::approve::{Answer, Question};
 use crate::courier::api::ApiCourier;
 use crate::courier::{Couriers, Message, TerminalLine};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Arrival, Candidate, Inbox, Posted};
 use crate::protocol::{RelPath, SessionId};
@@ -42,6 +43,20 @@ impl ContextRequest {
         self.paths.is_empty() && self.changed_since.is_none()
     }
 
+    /// Refuses a path that cannot be there, before a base directory is made for it.
+    fn ensure_possible(&self, caller: &Caller) -> Result<()> {
+        if open::has_base(caller)? {
+            return Ok(());
+        }
+        let is_pattern = |path: &str| path.contains(['*', '?', '[', '{']);
+        let is_there = |path: &str| is_pattern(path) || caller.here.join(path).exists();
+        match self.paths.iter().find(|path| !is_there(path)) {
+            None => Ok(()),
+            Some(path) => Err(Error::usage(format!("there is no `{path}` to add"))
+                .hint("name a file from here, or a pattern like `src/*.py`")),
+        }
+    }
+
     fn find(&self, caller: &Caller, agent: &Agent) -> Result<AddedContext> {
         agent.find_added(&caller.here, &self.paths, self.changed_since.as_deref())
     }
@@ -61,11 +76,13 @@ pub struct HeldSession {
 
 /// Begins a session; its message is not written yet.
 pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<HeldSession> {
+    let task = task_meant(caller, task.trim())?;
     let task = task.trim();
     if task.is_empty() {
         return Err(Error::usage("the task is empty")
             .hint("say what the model should do: agent new \"add a test for the parser\""));
     }
+    context.ensure_possible(caller)?;
     let mut opened = open::new_session(caller)?;
     // Before there is a session: a key that is missing is no reason for one.
     let api = carried_by_api(&mut opened)?;
@@ -99,6 +116,23 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
         api,
         to_attach: added.attached,
     })
+}
+
+/// The task, unless a placeholder of the documentation was typed in its place: then it is asked for.
+fn task_meant(caller: &Caller, task: &str) -> Result<String> {
+    let is_placeholder = task.starts_with('<') && task.ends_with('>') && !task.contains("</");
+    if !is_placeholder || task.chars().count() > 40 {
+        return Ok(task.to_owned());
+    }
+    let question = Question::about_task(task);
+    match caller.person.ask(&question, &caller.interrupt) {
+        Answer::Text(text) => Ok(text),
+        Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
+        Answer::Nobody | Answer::Elsewhere => {
+            Err(Error::usage(format!("`{task}` stands for what you want"))
+                .hint("agent new \"add a test for the parser\""))
+        }
+    }
 }
 
 /// Continues a session that has not ended.
@@ -177,6 +211,11 @@ impl HeldSession {
     /// The session.
     pub fn id(&self) -> &SessionId {
         &self.session.session_id
+    }
+
+    /// The last round that the session may have for now.
+    pub fn last_round(&self) -> u32 {
+        self.session.round_limit
     }
 
     /// Stops the loop when it is raised.

@@ -1,10 +1,22 @@
-//! The settings in force, and where each comes from.
+//! The settings in force, where each comes from, and how a person changes them.
+
+use std::path::PathBuf;
 
 use super::Caller;
 use super::open::{self, FirstRun};
 pub use crate::compose::{FileLimit, Limit, TooLong, example_instructions};
-use crate::error::Result;
-use crate::settings::{Base, KEYS, Loaded};
+use crate::error::{Error, Result};
+pub use crate::settings::Key;
+use crate::settings::{self, Base, FILE_NAME, Found, KEYS, Loaded};
+
+/// Whose settings are changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettingsScope {
+    /// The person's own, for all projects.
+    Person,
+    /// Those of the base directory.
+    Here,
+}
 
 /// A setting in force.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -31,4 +43,71 @@ pub fn in_force(loaded: &Loaded) -> Vec<SettingInForce> {
         origin: loaded.origins[key.name].to_string(),
     };
     KEYS.iter().map(setting).collect()
+}
+
+/// The setting that a person names: by its name in any letter case, or by its flag.
+pub fn named(text: &str) -> Result<&'static Key> {
+    let key = Key::named_in_any_case(text).or_else(|| Key::with_flag(text));
+    key.ok_or_else(|| {
+        let error = Error::usage(format!("there is no setting `{text}`"));
+        match Key::nearest(text) {
+            Some(near) => error.hint(format!("did you mean `{}`?", near.name)),
+            None => error.hint("`agent help settings` shows them all"),
+        }
+    })
+}
+
+/// The value of one setting in force, and where it comes from.
+pub fn get(caller: &Caller, key: &Key) -> Result<SettingInForce> {
+    let (_, loaded) = settings(caller)?;
+    let mut all = in_force(&loaded).into_iter();
+    let found = all.find(|setting| setting.key == key.name);
+    found.ok_or_else(|| Error::usage(format!("there is no setting `{}`", key.name)))
+}
+
+/// Sets a value, or removes it, and returns the file that was changed.
+pub fn set(
+    caller: &Caller,
+    scope: SettingsScope,
+    key: &'static Key,
+    value: Option<&str>,
+) -> Result<PathBuf> {
+    let read = |text: &str| {
+        key.shape.read_text(text).map_err(|problem| {
+            Error::usage(format!("`{}` {problem}", key.name)).hint(key.explained())
+        })
+    };
+    let value = value.map(read).transpose()?;
+    match scope {
+        SettingsScope::Person => {
+            caller.own_settings.set(key, value.as_ref())?;
+            caller.own_settings.file().map(ToOwned::to_owned)
+        }
+        SettingsScope::Here => {
+            settings::set_here(&here(caller)?, key, value.as_ref(), &caller.trust)
+        }
+    }
+}
+
+/// The settings file of a scope, which need not exist.
+pub fn file(caller: &Caller, scope: SettingsScope) -> Result<PathBuf> {
+    match scope {
+        SettingsScope::Person => caller.own_settings.file().map(ToOwned::to_owned),
+        SettingsScope::Here => Ok(here(caller)?.directory.join(FILE_NAME)),
+    }
+}
+
+fn here(caller: &Caller) -> Result<Base> {
+    match Base::find(&caller.here, caller.base.as_deref(), &caller.trust)? {
+        Found::Base(base) => Ok(base),
+        Found::EmptyDirectory(directory) | Found::Undecided(directory) => Err(Error::mendable(
+            format!("`{}` is not set up for `agent`", directory.display()),
+        )
+        .hint("`agent init` sets it up; without `--here` the setting holds for all your projects")),
+    }
+}
+
+/// Checks a settings file after somebody has edited it.
+pub fn ensure_readable(caller: &Caller) -> Result<()> {
+    settings(caller).map(|_| ())
 }

@@ -15,7 +15,7 @@ use crate::policy::Decision;
 use crate::protocol::{Event, EventSink, QuestionKind, SessionId, Step, StepResult};
 use crate::services::decide::WhichQuestion;
 use crate::session::{Session, Store};
-use crate::settings::Base;
+use crate::settings::{Base, OwnSettings};
 
 /// Hears everything, answers nothing.
 #[derive(Debug, Default)]
@@ -66,6 +66,7 @@ impl Scene {
             flags: GivenFlags {
                 given: vec![("--sandbox", "off".to_owned())],
             },
+            own_settings: OwnSettings::default(),
             trust: Trust::kept_in(directory.path().join("state")),
             person: person.clone(),
             interrupt: Interrupt::default(),

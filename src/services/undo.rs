@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::{Caller, find, open};
+use super::{Caller, diff, find, open};
 use crate::agent::Agent;
 pub use crate::agent::undo::{Reversal, Wish, ensure_restored, files, named, obstacle};
 use crate::approve::{Person as _, Question, Verdict};
+use crate::checkpoint::CheckpointStore;
 pub use crate::checkpoint::{Conflict, Force, Restored};
 use crate::error::{Error, Kind, Result};
 use crate::protocol::SessionId;
@@ -29,6 +30,7 @@ pub fn plan(caller: &Caller, id: Option<&str>, wish: Wish) -> Result<PlannedReve
 
 impl PlannedReversal {
     pub(super) fn new(agent: Agent, session: SessionId, wish: Wish) -> Result<Self> {
+        let wish = past_output(&agent, &session, wish)?;
         let reversal = agent.plan(&session, wish)?;
         Ok(Self {
             agent,
@@ -79,4 +81,20 @@ impl PlannedReversal {
     pub(super) fn into_agent(self) -> Agent {
         self.agent
     }
+}
+
+/// Goes back past rounds that changed only build output: who wants the latest round undone means the
+/// latest one that did something.
+fn past_output(agent: &Agent, session: &SessionId, wish: Wish) -> Result<Wish> {
+    if wish != Wish::UndoLatest {
+        return Ok(wish);
+    }
+    let history = agent.store.history(session)?;
+    let mut objects = CheckpointStore::open(&agent.store.objects())?;
+    let latest = history.undoable(0).first().map(|round| round.round);
+    let seen = diff::latest_seen(agent, &history, &mut objects)?;
+    Ok(match seen.map(|round| round.round) {
+        Some(seen) if Some(seen) != latest => Wish::UndoTo(seen - 1),
+        _ => wish,
+    })
 }

@@ -420,6 +420,7 @@ mod tests {
             changed: 1,
             files,
             seconds: 1,
+            workspace: String::new(),
         });
         let kept = EventReader::starting_at(folder.path(), 2).read();
         assert!(matches!(&kept[0].event, Event::Omitted { name, .. } if name == "done"));

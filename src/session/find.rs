@@ -1,7 +1,8 @@
-//! Which session a person means: 8 hex digits, the first few of them, or `latest`.
+//! Finds the session a person means: by 8 hex digits, the first few of them, its name, or `latest`.
 
 use super::{Store, Summary};
 use crate::error::{Error, Result};
+use crate::fs::{Durability, own_directory, read_plain, write_atomic};
 use crate::protocol::SessionId;
 
 /// The word for the session that was last worked on.
@@ -12,6 +13,24 @@ const NAMED: usize = 5;
 
 /// In how many digits a typing error may differ.
 const MISTYPED: usize = 2;
+
+/// The file in the folder of a session that has its name.
+const NAME_FILE: &str = "name";
+
+/// The longest name, in characters.
+const MAX_NAME: usize = 40;
+
+/// Returns true for a word that is taken neither for an ID nor for `latest`.
+fn is_name(name: &str) -> bool {
+    let is_letter = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
+    let is_id = name.chars().all(|letter| letter.is_ascii_hexdigit());
+    !name.is_empty()
+        && name.chars().count() <= MAX_NAME
+        && name.chars().all(is_letter)
+        && !name.starts_with(['-', '.'])
+        && !is_id
+        && !name.eq_ignore_ascii_case(LATEST)
+}
 
 impl Store {
     /// The session that a person names.
@@ -27,11 +46,51 @@ impl Store {
             .iter()
             .filter(|id| !start.is_empty() && id.as_str().starts_with(&start))
             .collect();
+        let named = ids.iter().find(|id| {
+            let name = self.name(id);
+            name.is_some_and(|name| name.eq_ignore_ascii_case(text.trim()))
+        });
+        if let Some(id) = named {
+            return Ok(id.clone());
+        }
         match fitting[..] {
             [id] => Ok(id.clone()),
             [] => Err(self.unknown(text, &start, ids.iter())),
             _ => Err(self.ambiguous(text, &fitting)),
         }
+    }
+
+    /// The name that the person gave to a session.
+    pub fn name(&self, id: &SessionId) -> Option<String> {
+        let bytes = read_plain(&self.folder(id).join(NAME_FILE), MAX_NAME as u64 * 4).ok()?;
+        let name = String::from_utf8(bytes).ok()?.trim().to_owned();
+        is_name(&name).then_some(name)
+    }
+
+    /// Names a session, or takes its name away.
+    pub fn rename(&self, id: &SessionId, name: Option<&str>) -> Result<()> {
+        let file = self.folder(id).join(NAME_FILE);
+        let Some(name) = name else {
+            return crate::fs::remove(&file);
+        };
+        if !is_name(name) {
+            return Err(Error::usage(format!("`{name}` cannot be the name of a session")).hint(
+                "use up to 40 letters, digits and `-_.`, not only digits and letters from a to f",
+            ));
+        }
+        let ids = self.ids()?;
+        let taken = |other: &&SessionId| {
+            let known = self.name(other);
+            *other != id && known.is_some_and(|known| known.eq_ignore_ascii_case(name))
+        };
+        if let Some(other) = ids.iter().find(taken) {
+            return Err(Error::mendable(format!(
+                "session {} has that name already",
+                self.told(other)
+            )));
+        }
+        own_directory(&self.folder(id))?;
+        write_atomic(&file, format!("{name}\n").as_bytes(), Durability::Durable)
     }
 
     /// The session that was last worked on, ended or not.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fs::{Durability, own_directory, read_plain, write_atomic};
 
 /// The largest note that is read, in bytes.
@@ -104,6 +104,15 @@ impl Notes {
             if is_earlier && told.contains(&note.text) {
                 self.remove(&note);
             }
+        }
+    }
+
+    /// Withdraws a note; returns false if it is gone already.
+    pub fn withdraw(&self, note: &Note) -> Result<bool> {
+        match fs::remove_file(&note.file) {
+            Ok(()) => Ok(true),
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(cause) => Err(Error::file("remove the note", &note.file, cause)),
         }
     }
 

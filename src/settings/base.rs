@@ -8,9 +8,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::file::SettingsFile;
+use super::file::{SECTION, SettingsFile};
 use super::keys::Key;
 use super::loosens::Loosens;
+use super::own::change;
 use super::paths::{leads_out, resolved, tidy, without_verbatim_prefix};
 use super::suggestion::quoted;
 use super::trust::Trust;
@@ -70,8 +71,15 @@ impl Base {
             })));
         }
         let start = real_directory(start)?;
+        let home = std::env::home_dir().and_then(|home| fs::canonicalize(home).ok());
+        Self::upward(start, home.as_deref(), trust)
+    }
+
+    /// Looks in a directory and in those above it. The home directory counts only for who stands in
+    /// it: whatever a person does somewhere below is another matter.
+    fn upward(start: PathBuf, home: Option<&Path>, trust: &Trust) -> Result<Found> {
         for directory in start.ancestors() {
-            if directory != start && is_shared(directory) {
+            if directory != start && (is_shared(directory) || Some(directory) == home) {
                 continue;
             }
             if let Some(base) = Self::in_directory(directory)? {
@@ -107,6 +115,13 @@ impl Base {
             directory,
             settings_file: Some(file),
         })
+    }
+
+    /// The directory that it was set up for: the project itself where `.agent` holds the settings.
+    pub fn project(&self) -> &Path {
+        let is_in_place = self.directory.file_name() == Some(DIRECTORY_NAME.as_ref());
+        let above = self.directory.parent().filter(|_| is_in_place);
+        above.unwrap_or(&self.directory)
     }
 
     /// The settings file that is passed over because that in `.agent` counts.
@@ -148,7 +163,7 @@ impl Base {
     }
 
     /// What its settings file names as the workspace.
-    fn workspace(&self) -> PathBuf {
+    pub fn workspace(&self) -> PathBuf {
         let file = self.settings_file.as_deref();
         let layer = file
             .and_then(|file| SettingsFile::look(file).ok().flatten())
@@ -174,6 +189,38 @@ impl Base {
             }
         }
         Ok(None)
+    }
+}
+
+/// Sets a value in the settings file of a base directory, or removes it, because the person says so.
+///
+/// The file stays trusted if it was, or if nothing in it needed trust; else the person is asked about
+/// it as before.
+pub fn set_here(base: &Base, key: &Key, value: Option<&Value>, trust: &Trust) -> Result<PathBuf> {
+    let path = base.directory.join(FILE_NAME);
+    let before = SettingsFile::look(&path)?;
+    let is_trusted = match &before {
+        None => true,
+        Some(file) if trust.holds(&path, &file.content) => true,
+        Some(file) => {
+            let values = file.layer()?.values;
+            values
+                .iter()
+                .all(|(key, value)| is_harmless(base, key, value))
+        }
+    };
+    let content = change(&path, Some(SECTION), key, value)?;
+    if is_trusted {
+        trust.remember(&path, &content)?;
+    }
+    Ok(path)
+}
+
+/// Returns true if a value needs no trust, whatever the person's own settings say.
+fn is_harmless(base: &Base, key: &Key, value: &Value) -> bool {
+    match (key.loosens, value) {
+        (Loosens::Outside, Value::Text(text)) => !leads_out(&base.directory, text),
+        _ => !key.is_beyond_default(value),
     }
 }
 
@@ -275,7 +322,8 @@ fn real_directory(path: &Path) -> Result<PathBuf> {
     }
 }
 
-fn is_empty(directory: &Path) -> Result<bool> {
+/// Returns true if a directory has nothing in it that a person put there.
+pub fn is_empty(directory: &Path) -> Result<bool> {
     let entries = fs::read_dir(directory).map_err(|cause| Error::file("list", directory, cause))?;
     for entry in entries {
         let entry = entry.map_err(|cause| Error::file("list", directory, cause))?;

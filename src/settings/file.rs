@@ -17,7 +17,7 @@ use super::suggestion::shown;
 use crate::error::{Error, Result};
 
 /// The section that is ours.
-const SECTION: &str = "Agent";
+pub(super) const SECTION: &str = "Agent";
 /// No settings file that a person writes comes near this.
 const LARGEST: u64 = 1024 * 1024;
 
@@ -33,24 +33,37 @@ pub(super) struct SettingsFile {
 impl SettingsFile {
     /// Reads the file, if there is one and it is ours.
     pub(super) fn look(path: &Path) -> Result<Option<Self>> {
-        let Some(content) = read(path)? else {
+        let Some((content, text)) = decoded(path, |text| text.contains(&format!("\"{SECTION}\"")))?
+        else {
             return Ok(None);
         };
-        // Takes UTF-8 with or without a byte order mark, and the UTF-16 of Windows editors.
-        let (text, _, is_damaged) = encoding_rs::UTF_8.decode(&content);
         let mentions_us = text.contains(&format!("\"{SECTION}\""));
-        if is_damaged && mentions_us {
-            return Err(
-                Error::mendable(format!("`{}` is not UTF-8", path.display()))
-                    .hint("save it as UTF-8 in your editor"),
-            );
-        }
         let json = match serde_json::from_str(&text) {
             Ok(json) => json,
             Err(problem) if mentions_us => return Err(not_json(path, &text, &problem)),
             Err(_) => return Ok(None),
         };
         Ok(section(path, json)?.map(|agent| Self {
+            path: path.to_owned(),
+            content,
+            agent,
+        }))
+    }
+
+    /// Reads a file that is all ours, with the settings at its top level.
+    pub(super) fn look_flat(path: &Path) -> Result<Option<Self>> {
+        let Some((content, text)) = decoded(path, |_| true)? else {
+            return Ok(None);
+        };
+        let json: Value =
+            serde_json::from_str(&text).map_err(|problem| not_json(path, &text, &problem))?;
+        let Value::Object(agent) = json else {
+            return Err(
+                Error::mendable(format!("`{}` is no JSON object", path.display()))
+                    .hint("it looks like {\"Chat\": \"claude\"}"),
+            );
+        };
+        Ok(Some(Self {
             path: path.to_owned(),
             content,
             agent,
@@ -86,6 +99,24 @@ impl SettingsFile {
             env!("CARGO_PKG_VERSION")
         ))
     }
+}
+
+/// The bytes of a settings file and their text; an error if a file of ours is no text.
+///
+/// Takes UTF-8 with or without a byte order mark, and the UTF-16 of Windows editors.
+fn decoded(path: &Path, is_ours: impl Fn(&str) -> bool) -> Result<Option<(Vec<u8>, String)>> {
+    let Some(content) = read(path)? else {
+        return Ok(None);
+    };
+    let (text, _, is_damaged) = encoding_rs::UTF_8.decode(&content);
+    if is_damaged && is_ours(&text) {
+        return Err(
+            Error::mendable(format!("`{}` is not UTF-8", path.display()))
+                .hint("save it as UTF-8 in your editor"),
+        );
+    }
+    let text = text.into_owned();
+    Ok(Some((content, text)))
 }
 
 /// The bytes of a regular file, `None` where there is none.

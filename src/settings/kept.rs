@@ -109,7 +109,7 @@ impl Layers {
     }
 
     /// What holds without the session.
-    fn value_of(&self, key: &'static Key) -> Value {
+    pub(super) fn value_of(&self, key: &'static Key) -> Value {
         let defaults = Layer::defaults();
         let value = self.values_of(key, &defaults).next_back();
         value.unwrap_or(&key.default).clone()
@@ -122,7 +122,8 @@ impl Layers {
         defaults: &'a Layer,
     ) -> impl DoubleEndedIterator<Item = &'a Value> {
         let file = self.file.iter().map(|(_, layer)| layer);
-        let layers = std::iter::once(defaults).chain(file).chain(&self.above);
+        let layers = std::iter::once(defaults).chain(&self.person);
+        let layers = layers.chain(file).chain(&self.above);
         let values = layers.flat_map(|layer| &layer.values);
         let of_it = values.filter(move |(set, _)| set.name == key.name);
         of_it.map(|(_, value)| value)

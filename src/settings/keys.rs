@@ -584,7 +584,7 @@ impl Key {
     }
 
     /// The hint for a value that does not fit.
-    pub(super) fn explained(&self) -> String {
+    pub fn explained(&self) -> String {
         format!("`agent help settings {}` explains it", self.name)
     }
 

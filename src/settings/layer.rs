@@ -30,6 +30,12 @@ impl Layer {
         }
     }
 
+    /// What it sets a key to.
+    pub(super) fn value_of(&self, key: &Key) -> Option<&Value> {
+        let mut values = self.values.iter().rev();
+        values.find_map(|(set, value)| (set.name == key.name).then_some(value))
+    }
+
     /// Whether it sets this key.
     pub(super) fn sets(&self, key: &Key) -> bool {
         self.values.iter().any(|(set, _)| set.name == key.name)

@@ -9,6 +9,7 @@ use super::keys::Key;
 
 const DEFAULT: &str = "default";
 const FILE: &str = "file";
+const PERSON: &str = "person";
 const ENVIRONMENT: &str = "environment";
 const FLAG: &str = "flag";
 const SESSION: &str = "session";
@@ -18,7 +19,9 @@ const SESSION: &str = "session";
 pub enum Origin {
     /// Nobody set it.
     Default,
-    /// This settings file.
+    /// The person's own settings file.
+    Person(PathBuf),
+    /// This settings file, of a base directory.
     File(PathBuf),
     /// This variable, in the spelling that it has there.
     Environment(String),
@@ -33,6 +36,7 @@ impl Origin {
     pub(super) fn metadata(&self) -> Metadata {
         match self {
             Self::Default => Metadata::named(DEFAULT),
+            Self::Person(path) => Metadata::from(PERSON, Source::File(path.clone())),
             Self::File(path) => Metadata::from(FILE, Source::File(path.clone())),
             Self::Environment(variable) => {
                 Metadata::from(ENVIRONMENT, Source::Custom(variable.clone()))
@@ -48,6 +52,7 @@ impl Origin {
             return Self::Default;
         };
         match (metadata.name.as_ref(), &metadata.source) {
+            (PERSON, Some(Source::File(path))) => Self::Person(path.clone()),
             (FILE, Some(Source::File(path))) => Self::File(path.clone()),
             (ENVIRONMENT, Some(Source::Custom(variable))) => Self::Environment(variable.clone()),
             (FLAG, _) => Self::Flag(key.flag),
@@ -62,7 +67,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("the defaults"),
-            Self::File(path) => write!(f, "`{}`", path.display()),
+            Self::Person(path) | Self::File(path) => write!(f, "`{}`", path.display()),
             Self::Environment(variable) => write!(f, "the environment variable `{variable}`"),
             Self::Flag(flag) => write!(f, "the flag `{flag}`"),
             Self::Session => f.write_str("the session"),

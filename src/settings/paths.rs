@@ -164,7 +164,7 @@ pub(super) fn tidy(path: &Path) -> PathBuf {
 }
 
 /// The place after all links, as far as it exists.
-pub(super) fn resolved(place: &Path) -> PathBuf {
+pub fn resolved(place: &Path) -> PathBuf {
     for ancestor in place.ancestors() {
         if let Ok(real) = fs::canonicalize(ancestor) {
             let mut resolved = without_verbatim_prefix(real);

@@ -14,9 +14,76 @@ const DIM: Style = Style::new().dimmed();
 const GREEN: Style = AnsiColor::Green.on_default();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 
+/// How much of a difference is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it.
+    Whole,
+    /// The beginning of a long one; a key shows the rest.
+    Folded,
+}
+
+/// Longer differences are folded on a terminal.
+const MAX_LINES: usize = 30;
+
+/// Returns true for a reason that holds for a whole round, which the dialog says once.
+pub(super) fn is_of_mode(why: &str) -> bool {
+    why.starts_with("because of `--approval") && !why.contains(';')
+}
+
+/// The difference that a file step will make before the next thing that is asked about.
+pub(super) fn ahead(event: &Event, columns: Option<usize>, extent: Extent) -> String {
+    let Event::Ahead {
+        number,
+        command,
+        title,
+        shown,
+    } = event
+    else {
+        return String::new();
+    };
+    let mut text = format!(
+        "\n{BOLD}{number}. {}{BOLD:#}: {} {DIM}(not asked about; it comes first){DIM:#}\n",
+        escape_line(command),
+        escape_line(title)
+    );
+    text.push_str(&lines(&diff::colored(shown), columns, extent));
+    text
+}
+
+/// Lines of others with a mark before each; what goes on in the next row is marked too.
+fn lines(body: &str, columns: Option<usize>, extent: Extent) -> String {
+    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(5).max(10));
+    let all = body.split_terminator('\n').count();
+    let shown = match extent {
+        Extent::Folded if all > MAX_LINES + 5 => MAX_LINES,
+        _ => all,
+    };
+    let mut text = String::new();
+    for line in body.split_terminator('\n').take(shown) {
+        for (row, piece) in cut(line, room).iter().enumerate() {
+            let sign = if row == 0 { "|" } else { "…" };
+            let _ = writeln!(text, "  {DIM}{sign}{DIM:#} {piece}");
+        }
+    }
+    if shown < all {
+        let more = count(all - shown, "line");
+        let _ = writeln!(
+            text,
+            "  {DIM}| +{more}; {DIM:#}{BOLD}d{BOLD:#}{DIM} shows all{DIM:#}"
+        );
+    }
+    text
+}
+
 /// A step that waits for a decision; on a terminal what goes on in the next row is marked, so that
 /// no part of a script looks like a word of ours.
-pub(super) fn asked(event: &Event, columns: Option<usize>, is_interactive: bool) -> String {
+pub(super) fn asked(
+    event: &Event,
+    columns: Option<usize>,
+    is_interactive: bool,
+    extent: Extent,
+) -> String {
     let Event::Approval {
         kind,
         key,
@@ -54,21 +121,22 @@ pub(super) fn asked(event: &Event, columns: Option<usize>, is_interactive: bool)
         escape_line(command),
         escape_line(title)
     ));
-    let body = if is_script || command == "PLAN" {
-        escape_text(shown)
+    // What a command runs is never folded.
+    let (body, extent) = if is_script || command == "PLAN" {
+        (escape_text(shown), Extent::Whole)
+    } else if is_interactive {
+        (diff::colored(shown), extent)
     } else {
-        diff::colored(shown)
+        (diff::colored(shown), Extent::Whole)
     };
-    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(5).max(10));
-    for line in body.split_terminator('\n') {
-        for (row, piece) in cut(line, room).iter().enumerate() {
-            let sign = if row == 0 { "|" } else { "…" };
-            let _ = writeln!(text, "  {DIM}{sign}{DIM:#} {piece}");
-        }
-    }
+    text.push_str(&lines(&body, columns, extent));
     let mut words = String::new();
-    let _ = writeln!(words, "  why you are asked: {}", escape_line(why));
-    if !may.is_empty() {
+    if !is_interactive || !is_of_mode(why) {
+        let _ = writeln!(words, "  why you are asked: {}", escape_line(why));
+    }
+    let is_usual = may == "in the sandbox: change files in the workspace";
+    let is_said = !is_script && is_of_mode(why);
+    if !may.is_empty() && !(is_interactive && (is_usual || is_said)) {
         let _ = writeln!(words, "  what it may do: {}", escape_line(may));
     }
     if !is_interactive {
@@ -181,7 +249,7 @@ mod tests {
             proposal: None,
             hash: String::new(),
         };
-        let text = asked(&event, columns, true);
+        let text = asked(&event, columns, true, Extent::Folded);
         anstream::adapter::strip_str(&text).to_string()
     }
 
@@ -206,6 +274,15 @@ mod tests {
             text.contains("\n  why you are asked: it\n  uses the network\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_long_difference_is_folded_and_a_script_never() {
+        let long = "+x\n".repeat(500);
+        let folded = plain("CREATE_FILE", &long);
+        assert_eq!(folded.matches("| +x").count(), MAX_LINES);
+        assert!(folded.contains("+470 lines; d shows all"), "{folded}");
+        assert_eq!(plain("RUN_COMMAND", &long).matches("| +x").count(), 500);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::thread;
 
 use self::answer::Typed;
 use self::watcher::Watcher;
-use super::{Ui, editor, news};
+use super::{Ui, approval, editor, news};
 use crate::approve::{
     Answer, Answers, Attending, Pending, Question, Verdict, decided, is_over, script_title,
 };
@@ -63,6 +63,7 @@ pub(super) fn attend(
     questions: &[Question],
     interrupt: &Interrupt,
 ) -> Attending {
+    let shown = ui.clone();
     let dialog = Dialog::new(ui, interrupt, pending, questions);
     let is_withdrawn = Arc::clone(&dialog.is_withdrawn);
     let sender = dialog.answers.sender();
@@ -73,6 +74,7 @@ pub(super) fn attend(
         }
     });
     Attending::until(move || {
+        shown.forget_shown();
         is_withdrawn.store(true, Ordering::SeqCst);
         let _ = sender.send(Answer::Elsewhere);
         let _ = thread.join();
@@ -193,14 +195,17 @@ impl Dialog {
     }
 
     fn joint_prompt(&self, open: &[usize]) -> String {
-        let mut text = format!("\n{} steps wait for your decision:\n", open.len());
-        for question in open.iter().map(|at| &self.items[*at].question) {
+        let questions = || open.iter().map(|at| &self.items[*at].question);
+        let mut text = format!(
+            "\n{} steps wait for your decision{}:\n",
+            open.len(),
+            because(questions())
+        );
+        for question in questions() {
             let title = question.title.replace('\n', " ");
             let _ = writeln!(text, "  {}. {} {title}", question.number, question.command);
         }
-        text.push_str(
-            "y yes to all, n no to all (a reason may follow), o one by one, s skip all, q skip all and stop",
-        );
+        text.push_str("[y] yes to all  [n] no, with a reason  [o] one by one  [d] show all  [s] skip all  [q] stop");
         text
     }
 
@@ -213,6 +218,15 @@ impl Dialog {
         let typed = answer::read(self.items[first].question.kind, line);
         match typed {
             Some(Typed::Verdict(Verdict::Stop)) => self.decide(first, Verdict::Stop),
+            Some(Typed::Show) => {
+                let shown = match self.manner {
+                    Manner::Together => open.as_slice(),
+                    Manner::OneByOne => &open[..1],
+                };
+                let events = shown.iter().map(|at| self.items[*at].question.event());
+                self.ui.show_whole(&events.collect::<Vec<_>>());
+                Ok(())
+            }
             Some(typed) if open.len() > 1 && self.manner == Manner::Together => {
                 self.hear_about_all(&open, &typed)
             }
@@ -244,7 +258,7 @@ impl Dialog {
             Typed::Verdict(verdict @ (Verdict::Yes | Verdict::No { .. } | Verdict::Skip)) => {
                 self.decide_all(open, verdict)
             }
-            Typed::Verdict(_) | Typed::Edit => {
+            Typed::Verdict(_) | Typed::Edit | Typed::Show => {
                 self.complain();
                 Ok(())
             }
@@ -266,7 +280,7 @@ impl Dialog {
                 self.edit(at);
                 Ok(())
             }
-            Typed::Verdict(_) | Typed::OneByOne => {
+            Typed::Verdict(_) | Typed::OneByOne | Typed::Show => {
                 self.complain();
                 Ok(())
             }
@@ -275,7 +289,7 @@ impl Dialog {
 
     fn complain(&self) {
         self.ui
-            .say("Please type one of the answers above; nothing is decided yet.");
+            .say("Please answer with one of the keys in brackets; nothing is decided yet.");
     }
 
     fn may_be_always(&self, at: usize) -> bool {
@@ -328,7 +342,7 @@ impl Dialog {
             return;
         }
         let Some(editor) = &self.editor else {
-            self.ui.say("No editor is known: set `VISUAL` or `EDITOR`.");
+            self.ui.say("There is no editor: set `VISUAL` or `EDITOR`.");
             return;
         };
         match editor::edit(self.ui.terminal(), editor, &question.shown) {
@@ -349,33 +363,57 @@ impl Dialog {
     }
 }
 
+/// The reason that all these questions have, if it is that of the mode; it is said once.
+fn because<'q>(questions: impl Iterator<Item = &'q Question>) -> String {
+    let mut reasons: Vec<&str> = questions
+        .map(|question| question.why.as_str())
+        .filter(|why| approval::is_of_mode(why))
+        .collect();
+    reasons.dedup();
+    match reasons.first() {
+        Some(why) => format!(", {why}"),
+        None => String::new(),
+    }
+}
+
 fn single_prompt(item: &Item, open: usize) -> String {
     match item.question.kind {
         _ if item.question.command.is_empty() => return news::inquiry(&item.question),
         QuestionKind::Network => {
-            return "Run again with the network? o once, s this session, n no, q stop".to_owned();
+            return "Run it again with the network?\n[y] yes, once  [a] always in this session  [n] no  [q] stop".to_owned();
         }
         QuestionKind::Secrets => {
-            return "Send them as they are? y yes, n keep them back, q stop".to_owned();
+            return "Send them as they are?\n[y] yes  [n] no, keep them back  [q] stop".to_owned();
         }
         QuestionKind::Plan => {
-            return "Approve the plan? y yes, n no (say what to change), e edit, q stop".to_owned();
+            return "Approve the plan?\n[y] yes  [n] no, say what to change  [e] edit  [q] stop"
+                .to_owned();
         }
         _ => {}
     }
-    let mut choices = vec!["y yes".to_owned(), "n no (a reason may follow)".to_owned()];
+    let mut keys = vec!["[y] yes".to_owned(), "[n] no, with a reason".to_owned()];
     if open > 1 {
-        choices.push("all yes to all that wait".to_owned());
+        keys.push("[all] yes to all that wait".to_owned());
     }
     if let Some(proposal) = item.question.proposal.as_ref().filter(|_| !item.is_edited) {
-        choices.push(format!("always ({proposal})"));
+        keys.push(format!("[a] always ({proposal})"));
     }
     if item.question.command == "RUN_COMMAND" {
-        choices.push("e edit".to_owned());
+        keys.push("[e] edit".to_owned());
     }
-    choices.push("s skip".to_owned());
-    choices.push("q skip the rest and stop".to_owned());
-    choices.join(", ")
+    keys.push("[d] show all".to_owned());
+    keys.push("[s] skip".to_owned());
+    keys.push("[q] stop".to_owned());
+    let verb = match item.question.command.as_str() {
+        "RUN_COMMAND" => "Run it",
+        _ => "Do it",
+    };
+    let why = because(std::iter::once(&item.question));
+    format!(
+        "{verb}?{}\n{}",
+        why.replacen(", ", " Asked ", 1),
+        keys.join("  ")
+    )
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::path::Path;
 
 use super::terminal::Terminal;
 use crate::error::{Error, Result};
@@ -21,13 +22,54 @@ pub struct Draft<'a> {
     pub max_bytes: u64,
 }
 
-/// The editor of this person: `$VISUAL`, else `$EDITOR`.
+/// Editors that are there without being named, in the order of preference.
+const USUAL: &[&str] = if cfg!(windows) {
+    &["notepad"]
+} else {
+    &["editor", "nano", "vi"]
+};
+
+/// The editor of this person: `$VISUAL`, else `$EDITOR`, else one that the system has.
 pub fn of_this_person(variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
     let named = |name| variable(name)?.into_string().ok();
     let is_named = |editor: &String| !editor.trim().is_empty();
+    let usual = || {
+        let mut usual = USUAL.iter();
+        let found = usual.find(|name| programs::command(**name).is_ok());
+        found.map(|name| (*name).to_owned())
+    };
     named("VISUAL")
         .filter(is_named)
         .or_else(|| named("EDITOR").filter(is_named))
+        .or_else(usual)
+}
+
+/// Opens a file in the editor and waits for its end.
+pub fn open_file(terminal: &Terminal, editor: &str, path: &Path) -> Result<()> {
+    let what = path.display().to_string();
+    run(terminal, editor, &what, path)
+}
+
+/// Starts the editor with a file.
+fn run(terminal: &Terminal, editor: &str, what: &str, path: &Path) -> Result<()> {
+    let failed = || Error::mendable(format!("could not edit {what} with `{editor}`"));
+    let words = match read_script(editor) {
+        Script::Plain(mut commands) if commands.len() == 1 => commands.remove(0),
+        _ => return Err(failed().hint("set `VISUAL` to a program and its options")),
+    };
+    let (program, arguments) = words.split_first().ok_or_else(failed)?;
+    let mut command = programs::command(program).map_err(|cause| failed().because(cause))?;
+    let _lent = terminal.lend();
+    let status = command
+        .args(arguments)
+        .arg(path)
+        .status()
+        .map_err(|cause| failed().because(cause))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(failed().because(format!("it ended with {status}")))
+    }
 }
 
 /// Opens a script in the editor and gives what it was saved as.
@@ -45,25 +87,11 @@ pub(super) fn edit(terminal: &Terminal, editor: &str, script: &str) -> Result<St
 pub fn edit_draft(terminal: &Terminal, editor: &str, draft: Draft<'_>) -> Result<String> {
     let what = draft.what;
     let failed = || Error::mendable(format!("could not edit the {what} with `{editor}`"));
-    let words = match read_script(editor) {
-        Script::Plain(mut commands) if commands.len() == 1 => commands.remove(0),
-        _ => return Err(failed().hint("set `VISUAL` to a program and its options")),
-    };
-    let (program, arguments) = words.split_first().ok_or_else(failed)?;
     // A directory of its own, so that what the editor leaves beside the file goes with it.
     let directory = crate::fs::temporary_directory("agent-edit-")?;
     let path = directory.path().join(draft.file_name);
     crate::fs::write_atomic(&path, draft.text.as_bytes(), crate::fs::Durability::Atomic)?;
-    let mut command = programs::command(program).map_err(|cause| failed().because(cause))?;
-    let _lent = terminal.lend();
-    let status = command
-        .args(arguments)
-        .arg(&path)
-        .status()
-        .map_err(|cause| failed().because(cause))?;
-    if !status.success() {
-        return Err(failed().because(format!("it ended with {status}")));
-    }
+    run(terminal, editor, &format!("the {what}"), &path)?;
     let size = fs::metadata(&path).map_err(|cause| failed().because(cause))?;
     if size.len() > draft.max_bytes {
         let kib = draft.max_bytes / 1024;
@@ -82,7 +110,9 @@ mod tests {
         assert_eq!(of_this_person(both).as_deref(), Some("visual"));
         let one = |name: &str| (name == "EDITOR").then(|| OsString::from("vi -e"));
         assert_eq!(of_this_person(one).as_deref(), Some("vi -e"));
-        assert_eq!(of_this_person(|_| Some(OsString::new())), None);
+        // Else one that the system has, if it has one.
+        let usual = of_this_person(|_| Some(OsString::new()));
+        assert!(usual.is_none_or(|editor| USUAL.contains(&editor.as_str())));
     }
 
     #[cfg(unix)]

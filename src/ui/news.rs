@@ -20,6 +20,7 @@ pub(super) fn volume(event: &Event) -> Volume {
         Event::Outbox { .. }
         | Event::Question { .. }
         | Event::Approval { .. }
+        | Event::Ahead { .. }
         | Event::Rejected { .. }
         | Event::Trouble { .. }
         | Event::Done { .. }
@@ -61,15 +62,25 @@ pub(super) fn asked(kind: QuestionKind, title: &str, shown: &str, rounds: (u32, 
             "Your check `{title}` cannot run here ({shown}). Begin without it? [DONE] then counts unchecked."
         ),
         QuestionKind::Trust => format!(
-            "{title} sets what goes beyond the defaults:\n{shown}\nDo you trust this file?"
+            "{title} sets more than your own settings and the defaults permit:\n{shown}\nDo you trust this file?"
         ),
         QuestionKind::Template => format!(
             "`{title}` came with this project. It says:\n\n{}\n\nShall this be your task?",
             indented(shown)
         ),
-        QuestionKind::Place => format!(
-            "`{title}` is not empty. Where should the model work?\n  1. on what is here, in place (makes `.agent/`, touches nothing else)\n  2. in a new, empty folder `workspace/`\n[1/2]"
+        QuestionKind::Place => place(title, shown),
+        QuestionKind::OtherBase => format!(
+            "`{shown}` above this folder is set up for `agent`, and this folder is not. Where should the model work?\n  1. there, in `{shown}`\n  2. here, in `{title}`\n[1/2]"
         ),
+        QuestionKind::Task => {
+            format!("`{title}` stands for what you want. What should the model do?")
+        }
+        QuestionKind::Commit => {
+            "Commit this?\n[y] yes  [e] edit the message  [n] no".to_owned()
+        }
+        QuestionKind::UseClipboard => {
+            "Copy each message, and take the reply when you copy it?".to_owned()
+        }
         QuestionKind::MakeWorkspace => {
             format!("`{title}` does not exist. Make it, and work in it?")
         }
@@ -82,8 +93,23 @@ pub(super) fn inquiry(question: &Question) -> String {
     let text = asked(question.kind, &question.title, &question.shown, rounds);
     match question.kind.takes() {
         AcceptedLines::YesOrNo => format!("{text} [y/N]"),
+        AcceptedLines::YesUnlessNo => format!("{text} [Y/n]"),
         AcceptedLines::AnyLine | AcceptedLines::Enter => text,
     }
+}
+
+/// Where to work: in a directory that is not empty, perhaps a part of a repository.
+fn place(directory: &str, repository: &str) -> String {
+    let (root, keys) = match repository {
+        "" => (String::new(), "[1/2]"),
+        root => (
+            format!("\n  3. on the whole repository, in place: `{root}`"),
+            "[1/2/3]",
+        ),
+    };
+    format!(
+        "`{directory}` is not empty. Where should the model work?\n  1. on what is here, in place (makes `.agent/`, touches nothing else)\n  2. in a new, empty folder `workspace/`{root}\n{keys}"
+    )
 }
 
 fn indented(text: &str) -> String {
@@ -114,6 +140,7 @@ pub fn sentence(event: &Event) -> String {
         is_verbose: false,
         is_interactive: true,
         has_prompt: true,
+        last_round: None,
     };
     sentences(event, &view)
 }
@@ -561,6 +588,7 @@ mod tests {
             is_verbose: false,
             is_interactive: false,
             has_prompt: false,
+            last_round: None,
         };
         anstream::adapter::strip_str(&words(event, &view)).to_string()
     }

@@ -2,14 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
+
+use anstyle::Style;
 
 use super::escape_line;
-use super::plain::{BOLD, DIM, YELLOW, shown};
+use super::plain::{BOLD, CYAN, DIM, Look, RenderContext, Sign, YELLOW, shown, sign};
 use crate::number::{count, grouped};
 use crate::protocol::Event;
 
+/// The next action is the brightest on the screen.
+const NEXT: Style = CYAN.bold();
 /// More lines than these about what was left out nobody reads.
 const MOST_CUTS: usize = 8;
+
+/// From which share of what a chat takes the size of a message is told.
+const TIGHT: usize = 70;
 
 /// How the reply can come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,14 +49,15 @@ impl Way {
     }
 }
 
-/// The lines of an outbox event.
-pub(super) fn ready(event: &Event, way: Way) -> String {
+/// The lines of an outbox event: the next action first, in one line.
+pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
     let Event::Outbox {
         pastes,
         attachment,
         inbox,
         sequence,
         becomes_file,
+        percent,
         cuts,
         is_waiting,
         carried_by,
@@ -57,37 +66,84 @@ pub(super) fn ready(event: &Event, way: Way) -> String {
     else {
         return String::new();
     };
-    let mut text = format!("\n{BOLD}Round {sequence}{BOLD:#}: {}\n", what(event));
-    let _ = writeln!(text, "  {DIM}{}{DIM:#}", how_long(event));
-    left_out(&mut text, cuts);
-    if !is_waiting || carried_by.is_some() {
-        return text;
+    let way = Way::with(view.has_prompt);
+    let mut text = format!("\n{BOLD}Round {sequence}{BOLD:#}");
+    let is_told = !is_waiting || carried_by.is_some();
+    if is_told || attachment.is_some() || pastes.len() > 1 {
+        let _ = write!(text, ": {}", what(event, view));
     }
-    let inbox = shown(inbox);
-    match (attachment, pastes.as_slice()) {
-        (Some(file), _) => with_file(&mut text, file, &way.words(&inbox)),
-        (None, [_, _, ..]) => in_parts(&mut text, pastes, &inbox, way),
-        _ if *sequence == 1 => {
-            let file = if *becomes_file {
-                " It makes an attachment of it by itself; that is fine."
-            } else {
-                ""
-            };
-            let _ = writeln!(
-                text,
-                "  1. Paste it into your chat.{file}\n  2. {}\n{DIM}Waiting for the reply. Ctrl-C stops; nothing is lost.{DIM:#}",
-                way.words(&inbox)
-            );
+    text.push('\n');
+    if !is_told {
+        let inbox = linked(inbox, view);
+        match (attachment, pastes.as_slice()) {
+            (Some(file), _) => with_file(&mut text, &linked(file, view), &way.words(&inbox), view),
+            (None, [_, _, ..]) => in_parts(&mut text, pastes, &inbox, view),
+            (None, pastes) => {
+                let path = pastes.first().map(|path| linked(path, view));
+                let path = path.unwrap_or_default();
+                let file = if *becomes_file && *sequence == 1 {
+                    " It makes an attachment of it by itself; that is fine."
+                } else {
+                    ""
+                };
+                let chat = if *sequence == 1 { "your" } else { "the" };
+                let arrow = arrow(view);
+                let _ = writeln!(
+                    text,
+                    "{NEXT}{arrow}1. Paste {path} into {chat} chat.{NEXT:#}{file}\n{:width$}2. {}",
+                    "",
+                    way.words(&inbox),
+                    width = arrow.chars().count(),
+                );
+            }
         }
-        _ => {
-            let reply = match way {
-                Way::Files => "the reply goes into",
-                Way::Prompt => "paste the reply here, or save it in",
-            };
-            let _ = writeln!(text, "{DIM}Paste it into the chat; {reply} {inbox}{DIM:#}");
-        }
+    }
+    if view.is_verbose || *percent > TIGHT || carried_by.is_some() {
+        let _ = writeln!(text, "  {DIM}{}{DIM:#}", how_long(event));
+    }
+    left_out(&mut text, cuts);
+    if view.last_round == Some(*sequence) {
+        let _ = writeln!(
+            text,
+            "  {YELLOW}The last round{YELLOW:#} of this session (`MaxRounds`); then `agent resume` allows more."
+        );
+    }
+    if !is_told && way == Way::Files && *sequence == 1 {
+        let _ = writeln!(
+            text,
+            "{DIM}Waiting for the reply. Ctrl-C pauses; nothing is lost.{DIM:#}"
+        );
     }
     text
+}
+
+/// What stands before the next action.
+fn arrow(view: &RenderContext) -> &'static str {
+    match sign(view.look, Sign::Next) {
+        "" => "  ",
+        sign => sign,
+    }
+}
+
+/// A path; on a terminal the whole one, which can be clicked.
+fn linked(path: &str, view: &RenderContext) -> String {
+    let is_terminal = matches!(view.look, Look::Rich { .. });
+    let whole = Path::new(path);
+    if !is_terminal || !whole.is_absolute() {
+        return shown(path);
+    }
+    let name = escape_line(path);
+    let address: String = path.bytes().map(in_address).collect();
+    format!("\u{1b}]8;;file://{address}\u{1b}\\{name}\u{1b}]8;;\u{1b}\\")
+}
+
+/// A byte of a path as it stands in an address; whatever could end the sequence is encoded.
+fn in_address(byte: u8) -> String {
+    match byte {
+        b'/' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        letter if letter.is_ascii_alphanumeric() => char::from(letter).to_string(),
+        other => format!("%{other:02X}"),
+    }
 }
 
 /// Lists the parts that the message has no room for.
@@ -113,7 +169,7 @@ fn left_out(text: &mut String, cuts: &[String]) {
 }
 
 /// Names the files of the message.
-fn what(event: &Event) -> String {
+fn what(event: &Event, view: &RenderContext) -> String {
     let Event::Outbox {
         path,
         pastes,
@@ -127,10 +183,10 @@ fn what(event: &Event) -> String {
     match (attachment, pastes.len()) {
         (Some(attachment), _) => format!(
             "your message is {}, with the file {}",
-            shown(path),
-            shown(attachment)
+            linked(path, view),
+            linked(attachment, view)
         ),
-        (None, 0 | 1) => format!("your message is {}", shown(path)),
+        (None, 0 | 1) => format!("your message is {}", linked(path, view)),
         (None, parts) => format!(
             "your message has {parts} parts, because {} not take it at once",
             match chat.as_str() {
@@ -165,7 +221,7 @@ fn how_long(event: &Event) -> String {
         chat => format!("`{}` takes", escape_line(chat)),
     };
     format!(
-        "{}, {percent} % of what {taken}: {}",
+        "{}, {percent}% of what {taken}: {}",
         length(*characters, *tokens),
         space(takes)
     )
@@ -191,15 +247,18 @@ pub fn space(takes: &BTreeMap<String, usize>) -> String {
     takes.join(", ")
 }
 
-fn with_file(text: &mut String, file: &str, reply: &str) {
+fn with_file(text: &mut String, file: &str, reply: &str, view: &RenderContext) {
+    let arrow = arrow(view);
     let _ = writeln!(
         text,
-        "  1. Paste the message into your chat and drag {} into it, then send.\n  2. {reply}",
-        shown(file)
+        "{NEXT}{arrow}1. Paste the message into your chat and drag {file} into it, then send.{NEXT:#}\n{:width$}2. {reply}",
+        "",
+        width = arrow.chars().count(),
     );
 }
 
-fn in_parts(text: &mut String, pastes: &[String], inbox: &str, way: Way) {
+fn in_parts(text: &mut String, pastes: &[String], inbox: &str, view: &RenderContext) {
+    let way = Way::with(view.has_prompt);
     let total = pastes.len();
     for (number, path) in (1..).zip(pastes) {
         let answer = if number < total {
@@ -210,7 +269,7 @@ fn in_parts(text: &mut String, pastes: &[String], inbox: &str, way: Way) {
         let _ = writeln!(
             text,
             "  {number}. Paste {} and send it: {answer}.",
-            shown(path)
+            linked(path, view)
         );
     }
     let reply = match way {
@@ -245,7 +304,14 @@ mod tests {
             is_waiting: true,
             carried_by: None,
         };
-        let text = ready(&event, Way::Files);
+        let view = RenderContext {
+            look: Look::Plain,
+            is_verbose: true,
+            is_interactive: false,
+            has_prompt: false,
+            last_round: None,
+        };
+        let text = ready(&event, &view);
         anstream::adapter::strip_str(&text).to_string()
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 
+use super::approval::Extent;
 use super::step::{FAILURE_LINES, elapsed, step, tail};
 use super::wrap::fold;
 use super::{approval, escape_line, escape_text, live, markdown, news, outbox};
@@ -48,6 +49,8 @@ pub(super) struct RenderContext {
     pub(super) is_interactive: bool,
     /// True if a reply can be pasted here.
     pub(super) has_prompt: bool,
+    /// The last round that the session may have, if that is known.
+    pub(super) last_round: Option<u32>,
 }
 
 /// The lines of an event, each with its line break; most have words of their own in `news`.
@@ -61,7 +64,7 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
             resumed,
             ..
         } => session(id.as_str(), task, Path::new(workspace), *resumed),
-        Event::Outbox { .. } => outbox::ready(event, outbox::Way::with(view.has_prompt)),
+        Event::Outbox { .. } => outbox::ready(event, view),
         Event::Reply {
             name,
             commands,
@@ -88,7 +91,20 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
         Event::Plan { text } => block("Plan", text, look),
         Event::Message { text } => block("The model says", text, look),
         Event::Question { question } => asked(question, view),
-        Event::Approval { .. } => approval::asked(event, columns_of_talk(), view.is_interactive),
+        Event::Approval { .. } => approval::asked(
+            event,
+            columns_of_talk(),
+            view.is_interactive,
+            Extent::Folded,
+        ),
+        Event::Ahead { .. } => {
+            let columns = columns_of_talk();
+            let extent = match columns {
+                Some(_) => Extent::Folded,
+                None => Extent::Whole,
+            };
+            approval::ahead(event, columns, extent)
+        }
         Event::Decided { .. } => approval::decided(event),
         Event::Rejected {
             name,
@@ -106,7 +122,7 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
             count(*rounds as usize, "round")
         ),
         Event::Interrupted { id } => {
-            format!("\nInterrupted. Nothing is lost: `agent resume {id}` goes on.\n")
+            format!("\nPaused. Nothing is lost: `agent resume {id}` continues.\n")
         }
         other => news::words(other, view),
     }
@@ -138,6 +154,15 @@ fn told(issue: &Issue) -> String {
     )
 }
 
+/// A question about a step, or a step before one, with nothing folded.
+pub(super) fn whole(event: &Event, view: &RenderContext) -> String {
+    let columns = columns_of_talk();
+    match event {
+        Event::Ahead { .. } => approval::ahead(event, columns, Extent::Whole),
+        _ => approval::asked(event, columns, view.is_interactive, Extent::Whole),
+    }
+}
+
 /// How many columns the terminal has that talk goes to; nothing if it goes elsewhere.
 fn columns_of_talk() -> Option<usize> {
     std::io::stderr().is_terminal().then(|| live::size().0)
@@ -150,6 +175,28 @@ fn repaired(repair: &Repair) -> String {
         String::new()
     };
     format!("  repaired: {}{times}\n", escape_line(&repair.what))
+}
+
+/// The better way to copy a reply, where the damage shows how it was copied.
+pub(super) fn tip(repair: &Repair) -> Option<String> {
+    const OF_A_PAGE: [&str; 6] = [
+        "copy button",
+        "HTML entities",
+        "line numbers",
+        "backslashes before Markdown",
+        "non-breaking",
+        "quotation marks of a mail",
+    ];
+    const OF_A_TERMINAL: [&str; 2] = ["were wrapped", "wrapped"];
+    let has = |words: &[&str]| words.iter().any(|word| repair.what.contains(word));
+    let text = if has(&OF_A_TERMINAL) {
+        "The text was wrapped where it was copied: use the chat's copy button in the browser, or save the reply as a file."
+    } else if has(&OF_A_PAGE) {
+        "It looks as if the page was selected: the chat's own copy button below the reply keeps the text as it is."
+    } else {
+        return None;
+    };
+    Some(format!("  {CYAN}tip{CYAN:#}: {text}\n"))
 }
 
 fn asked(question: &str, view: &RenderContext) -> String {
@@ -320,34 +367,104 @@ fn done(event: &Event, look: Look) -> String {
         changed,
         files,
         seconds,
+        workspace,
     } = event
     else {
         return String::new();
     };
+    let mark = sign(look, Sign::Good);
     let mut text = format!(
-        "\n{GREEN}Done{GREEN:#}: session {id}, {}, {} changed, {}.\n{}",
+        "\n{GREEN}{BOLD}{mark}Done{BOLD:#}{GREEN:#} after {}, {}\n{}",
         count(*rounds as usize, "round"),
-        count(*changed, "file"),
         elapsed(*seconds),
         spoken(summary, look, "  ")
     );
-    if !files.is_empty() {
-        let named: Vec<String> = files
-            .iter()
-            .take(NAMED_FILES)
-            .map(|file| escape_line(file))
-            .collect();
-        let more = match files.len().saturating_sub(NAMED_FILES) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+    let _ = writeln!(
+        text,
+        "\n  {}: {}",
+        shown_home(workspace),
+        named_files(files, *changed)
+    );
+    text.push_str(&what_next(!files.is_empty(), id.as_str()));
+    text
+}
+
+/// The changed files in a line.
+fn named_files(files: &[String], changed: usize) -> String {
+    let named: Vec<String> = files
+        .iter()
+        .take(NAMED_FILES)
+        .map(|file| escape_line(file))
+        .collect();
+    match changed.saturating_sub(NAMED_FILES) {
+        _ if named.is_empty() => "no files changed".to_owned(),
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+/// What a person can do with a session that has ended, a line each.
+pub fn what_next(has_changes: bool, id: &str) -> String {
+    let mut text = String::new();
+    if has_changes {
+        let _ = writeln!(text, "  review  {CYAN}agent diff{CYAN:#}");
+    }
+    let _ = writeln!(
+        text,
+        "  more    {CYAN}agent resume {id} \"<what to do next>\"{CYAN:#}"
+    );
+    if has_changes {
         let _ = writeln!(
             text,
-            "{DIM}Changed: {}{more}. `agent diff` shows the last round, `agent undo` undoes it, `agent undo --to 0` everything.{DIM:#}",
-            named.join(", ")
+            "  undo    {CYAN}agent undo{CYAN:#} {DIM}(the last round; --all for everything){DIM:#}"
         );
     }
     text
+}
+
+/// A sign before a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    Good,
+    Bad,
+    Skipped,
+    Next,
+}
+
+/// The sign where the terminal has it, with a space after it; words do elsewhere.
+pub(super) fn sign(look: Look, sign: Sign) -> &'static str {
+    if look == Look::Plain || !has_unicode() {
+        return "";
+    }
+    match sign {
+        Sign::Good => "✓ ",
+        Sign::Bad => "✗ ",
+        Sign::Skipped => "- ",
+        Sign::Next => "→ ",
+    }
+}
+
+/// Returns true if the terminal shows more than ASCII, as the locale says.
+fn has_unicode() -> bool {
+    let named = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(named);
+    cfg!(windows)
+        || locale.is_some_and(|locale| {
+            let locale = locale.to_ascii_lowercase();
+            locale.contains("utf-8") || locale.contains("utf8")
+        })
+}
+
+/// A path, with `~` for the home directory.
+fn shown_home(path: &str) -> String {
+    let home = std::env::home_dir();
+    let below = home.and_then(|home| Path::new(path).strip_prefix(home).ok().map(Path::to_owned));
+    match below {
+        Some(below) if !below.as_os_str().is_empty() => {
+            escape_line(&Path::new("~").join(below).display().to_string())
+        }
+        _ => escape_line(path),
+    }
 }
 
 /// A path, from the current directory where it lies beneath it.
@@ -395,6 +512,7 @@ mod tests {
                 is_verbose: true,
                 is_interactive: false,
                 has_prompt: false,
+                last_round: None,
             };
             let text = render(&event, &view);
             assert!(

@@ -45,8 +45,10 @@ const MAX_BURST: usize = 16 * 1024 * 1024;
 /// Something that the person entered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
-    /// A command with its slash, or a note; a note may have several lines.
-    Line(String),
+    /// A command of ours, as it was typed.
+    Command(String),
+    /// A word for the model; it may have several lines.
+    Note(String),
     /// A reply of the chat that was pasted.
     Reply(String),
     /// A line that was typed but not entered when the person left.
@@ -66,13 +68,26 @@ pub enum Pasted {
     Refused(String),
 }
 
+/// What a typed line looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineKind {
+    /// A command of ours.
+    Command,
+    /// A plain word that is a command, unless a question waits that it may answer.
+    PlainCommand,
+    /// A command for a shell, which there is none of here.
+    Shell,
+    /// Words.
+    Words,
+}
+
 /// Who gets what is entered at the prompt. Called by the thread that reads keys, so whatever takes
 /// longer than a look at a small file is left to another thread.
 pub trait Listener: Debug + Send + Sync {
     /// Decides the kind of a pasted text.
     fn weigh(&self, text: &str) -> Pasted;
-    /// Whether a line is a command, so that it is no answer to a question.
-    fn is_command(&self, line: &str) -> bool;
+    /// Tells commands from words.
+    fn kind_of_line(&self, line: &str) -> LineKind;
     /// The lines that may come of this beginning of one.
     fn complete(&self, before: &str) -> Vec<String>;
     /// Something was entered.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::diff;
-use super::plain::{DIM, GREEN, Look, RED, YELLOW};
+use super::plain::{self, DIM, GREEN, Look, RED, Sign, YELLOW};
 use super::{escape_line, shortened};
 use crate::protocol::{ShownDifference, Status, StepResult};
 
@@ -31,11 +31,16 @@ pub(super) fn step(result: &StepResult, differences: &[ShownDifference], look: L
     if is_told && outcome.status == Status::Ok {
         return String::new();
     }
-    let (style, word) = match outcome.status {
-        Status::Ok => (GREEN, "ok"),
-        Status::Failed => (RED, "failed"),
-        Status::Refused => (YELLOW, "refused"),
-        Status::Skipped => (DIM, "skipped"),
+    let (style, word, sign) = match outcome.status {
+        Status::Ok => (GREEN, "ok", plain::sign(look, Sign::Good)),
+        Status::Failed => (RED, "failed", plain::sign(look, Sign::Bad)),
+        Status::Refused => (YELLOW, "refused", ""),
+        Status::Skipped => (DIM, "skipped", plain::sign(look, Sign::Skipped)),
+    };
+    // A sign says it where the terminal has one.
+    let word = match sign.trim() {
+        "" => word,
+        sign => sign,
     };
     let message = escape_line(&for_person(&outcome.message));
     let mut text = format!(
@@ -67,7 +72,14 @@ fn subject(result: &StepResult, look: Look, message: usize) -> String {
     let subject = escape_line(&result.subject);
     let subject = match look {
         Look::Plain => subject,
-        Look::Rich { columns } => shortened(&subject, columns.saturating_sub(message + 33).max(20)),
+        // What does not fit the line is folded, up to a few lines.
+        Look::Rich { columns } => shortened(
+            &subject,
+            columns
+                .saturating_mul(3)
+                .saturating_sub(message + 33)
+                .max(20),
+        ),
     };
     format!("`{subject}`: ")
 }
@@ -79,7 +91,14 @@ fn counted(differences: &[ShownDifference]) -> String {
     }
     let added: usize = differences.iter().map(|one| one.added).sum();
     let removed: usize = differences.iter().map(|one| one.removed).sum();
-    format!(" {GREEN}+{added}{GREEN:#} {RED}-{removed}{RED:#}")
+    let mut text = String::new();
+    if added > 0 || removed == 0 {
+        let _ = write!(text, " {GREEN}+{added}{GREEN:#}");
+    }
+    if removed > 0 {
+        let _ = write!(text, " {RED}-{removed}{RED:#}");
+    }
+    text
 }
 
 /// How long it took, if that is worth telling; a command tells it itself.
@@ -131,6 +150,7 @@ pub fn for_person(message: &str) -> String {
             "; its current lines are read: send the edit again with their numbers",
             "",
         )
+        .replace("; correct it and send this command again", "")
 }
 
 /// The first lines of a text, indented beneath their step.
@@ -182,7 +202,9 @@ mod tests {
             Outcome::ok("edited a.txt"),
             Duration::from_millis(1_250),
         );
-        anstream::adapter::strip_str(&super::step(&result, differences, look)).to_string()
+        // Where the terminal has signs, they stand for words.
+        let text = super::step(&result, differences, look).replace('✓', "ok");
+        anstream::adapter::strip_str(&text).to_string()
     }
 
     #[test]
@@ -218,7 +240,7 @@ mod tests {
             hunks: String::new(),
         };
         let shown = shown(&[long, new], Look::Rich { columns: 80 });
-        assert_eq!(shown, "   2. ok DELETE_FILE: edited a.txt +51 -0 1.2 s\n");
+        assert_eq!(shown, "   2. ok DELETE_FILE: edited a.txt +51 1.2 s\n");
     }
 
     #[test]

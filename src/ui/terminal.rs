@@ -1,7 +1,7 @@
 //! The terminal of the process, as a value that its voices share: the rows at its foot, the prompt,
 //! and who reads what is typed.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Condvar, Mutex};
 
 use super::ask::LineReader;
@@ -21,4 +21,8 @@ pub struct Terminal {
     pub(super) reader: Mutex<LineReader>,
     /// True while nobody reads what is typed.
     pub(super) is_unread: AtomicBool,
+    /// The last round that the session may have; 0 if that is not known.
+    pub(super) last_round: AtomicU32,
+    /// True once the person was told how a reply is copied best.
+    pub(super) has_tip: AtomicBool,
 }

@@ -120,7 +120,11 @@ fn pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;
-        let length = if first == '\u{1b}' {
+        let length = if rest.starts_with("\u{1b}]") {
+            // A link, up to its end.
+            let end = rest.find("\u{1b}\\");
+            end.map_or(rest.len(), |end| end + 2)
+        } else if first == '\u{1b}' {
             let end = rest[1..].find(|last: char| last.is_ascii_alphabetic());
             end.map_or(rest.len(), |end| end + 2)
         } else {

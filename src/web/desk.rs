@@ -14,7 +14,7 @@ use crate::interrupt::Interrupt;
 use crate::protocol::{Event, EventSink, SessionId};
 use crate::services::{Caller, GivenFlags, open};
 use crate::session::Session;
-use crate::settings::Trust;
+use crate::settings::{OwnSettings, Trust};
 
 /// How many pages may follow a session at a time.
 const MAX_STREAMS: usize = 24;
@@ -62,6 +62,7 @@ impl PageDesk {
             here: self.here.clone(),
             base: self.base.clone(),
             flags: self.flags.clone(),
+            own_settings: OwnSettings::of_this_process(),
             trust: self.trust.clone(),
             person,
             interrupt: self.interrupt.clone(),

@@ -406,7 +406,7 @@ fn the_bell_and_the_notification_come_with_the_next_message() {
     ] {
         let arguments = format!("new --notify {notify} task");
         let mut terminal = Terminal::open(Test::new(&[]), &arguments, &[]);
-        terminal.expect("Waiting for the reply");
+        terminal.expect("into your chat");
         terminal.reply(1, "[LIST_FILES]\n{end}\n");
         terminal.expect(sequence);
         terminal.reply(2, DONE);

@@ -59,6 +59,7 @@ fn sessions() -> Vec<Event> {
             changed: 1,
             files: Vec::new(),
             seconds: 1,
+            workspace: text(),
         },
         Event::Ended { id: id() },
         Event::RoundLimit {
@@ -206,6 +207,12 @@ fn decisions() -> Vec<Event> {
     let kind = QuestionKind::Step;
     vec![
         Event::Question { question: text() },
+        Event::Ahead {
+            number: 1,
+            command: text(),
+            title: text(),
+            shown: text(),
+        },
         Event::Approval {
             kind,
             key: text(),
@@ -509,10 +516,10 @@ fn a_follower_sees_words_and_how_to_decide() {
     let shown = follower.wait_with_output().unwrap();
     let said = String::from_utf8(shown.stderr).unwrap();
     for words in [
-        "Round 1: your message is",
+        "into your chat.",
         "Decide with `agent approve 1`",
         "approved 1. RUN_COMMAND",
-        "Done: session",
+        "Done after 2 rounds",
     ] {
         assert!(said.contains(words), "`{words}` is missing: {said}");
     }

@@ -348,7 +348,12 @@ impl Finished {
 
     /// How many outboxes there are.
     pub fn outboxes(&self) -> usize {
-        fs::read_dir(self.base().join("outbox")).unwrap().count()
+        let files = fs::read_dir(self.base().join("outbox")).unwrap();
+        let is_message = |name: &std::ffi::OsString| name != "latest.txt";
+        files
+            .map(|file| file.unwrap().file_name())
+            .filter(is_message)
+            .count()
     }
 
     /// The session file.

@@ -59,7 +59,7 @@ fn ctrl_z_gives_the_terminal_back_and_the_prompt_returns_with_it() {
     let Some(mut terminal) = shell(&format!("agent new task; {stopped}")) else {
         return;
     };
-    terminal.expect("Waiting for the reply");
+    terminal.expect("into your chat");
     wait_for_mode(&terminal, "-icanon");
     terminal.type_in(CTRL_Z);
     terminal.expect("it is stopped");

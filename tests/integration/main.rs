@@ -31,6 +31,7 @@ mod check;
 #[cfg(target_os = "linux")]
 mod clipboard;
 /// What is said, how loud, in which form, and what is kept private.
+mod commit;
 mod console;
 /// Replies and patches collected from other programs, where they are at hand.
 mod corpus;
@@ -38,6 +39,7 @@ mod corpus;
 mod events;
 /// What the first message shows, and what the person adds to it.
 #[cfg(unix)]
+mod first_hour;
 mod first_message;
 /// Bases that earlier versions left.
 #[cfg(unix)]

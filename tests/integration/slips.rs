@@ -46,7 +46,7 @@ fn ctrl_c_leaves_nothing_to_the_shell_either() {
     let environment = [("TERM", "dumb"), ("SHELL", "/bin/bash")];
     let mut terminal = Terminal::open(Test::new(&[]), &arguments, &environment);
     wait_for_outbox(&terminal.base(), 1);
-    terminal.expect("Waiting for the reply");
+    terminal.expect("into your chat");
     terminal.type_in(&format!("echo pasted\n{CTRL_C}"));
     terminal.expect("left: <>");
 }
@@ -66,7 +66,7 @@ fn what_was_typed_before_a_question_is_no_answer_to_it() {
         1,
         "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n{end}\n",
     );
-    terminal.expect("y yes");
+    terminal.expect("[y] yes");
     terminal.type_in("n later\n");
     let (_, second) = wait_for_outbox(&terminal.base(), 2);
     assert!(second.contains("the user declined: later"), "{second}");
@@ -75,25 +75,25 @@ fn what_was_typed_before_a_question_is_no_answer_to_it() {
 }
 
 #[test]
-fn the_letter_a_approves_nothing() {
+fn the_letter_a_approves_nothing_where_there_is_no_rule_for_it() {
     if !has_script() {
         return;
     }
     let mut terminal = Terminal::open(Test::new(&[]), "new --approval ask task", &[]);
     let create = |name: &str| format!("[CREATE_FILE path=\"{name}\"]\nx\n[/CREATE_FILE]\n");
     terminal.reply(1, &format!("{}{}{{end}}\n", create("a"), create("b")));
-    terminal.expect("skip all and stop");
+    terminal.expect("[s] skip all");
     for answer in ["a\r", "all\r", "always\r"] {
         terminal.type_in(answer);
-        terminal.expect("Please type one of the answers");
-        terminal.expect("skip all and stop");
+        terminal.expect("Please answer with one of the keys");
+        terminal.expect("[s] skip all");
         terminal.expect("? ");
     }
     terminal.type_in("o\r");
-    terminal.expect("all yes to all that wait");
+    terminal.expect("[all] yes to all that wait");
     terminal.type_in("a\r");
-    terminal.expect("Please type one of the answers");
-    terminal.expect("all yes to all that wait");
+    terminal.expect("This cannot be allowed for good");
+    terminal.expect("[all] yes to all that wait");
     terminal.type_in("all\r");
     wait_for_outbox(&terminal.base(), 2);
     assert!(terminal.base().join("workspace/b").exists());
@@ -108,7 +108,7 @@ fn a_reply_with_the_chats_last_words_after_its_mark_is_taken() {
     }
     let mut terminal = Terminal::open(Test::new(&[]), "new task", &[]);
     let (id, _) = wait_for_outbox(&terminal.base(), 1);
-    terminal.expect("Waiting for the reply");
+    terminal.expect("into your chat");
     let end = format!("[END {id}#1]");
     let reply = "Sure!\n``````\n[LIST_FILES]\n{end}\n``````\nLet me know how it goes!\n";
     let reply = reply.replace("{end}", &end);
@@ -155,7 +155,7 @@ fn ctrl_l_clears_the_screen_and_the_line_goes_on() {
         return;
     }
     let mut terminal = Terminal::open(Test::new(&[]), "new --color never task", &[]);
-    terminal.expect("Waiting for the reply");
+    terminal.expect("into your chat");
     terminal.type_in("/p");
     terminal.expect("> /p");
     terminal.type_in("\u{c}");

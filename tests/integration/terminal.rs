@@ -168,7 +168,7 @@ fn the_first_run_asks_where_to_work_and_obeys() {
     let mut terminal = Terminal::open(test, "new task", &[]);
     terminal.expect("[1/2]");
     terminal.type_in("2\n");
-    terminal.expect("Waiting for the reply");
+    terminal.expect("into your chat");
     terminal.reply(
         1,
         "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n{end}\n",
@@ -247,7 +247,7 @@ fn a_decline_carries_its_reason_to_the_model() {
     terminal.reply(1, "[RUN_COMMAND]\ngit push\n[/RUN_COMMAND]\n{end}\n");
     terminal.expect("git push");
     terminal.expect("why you are asked");
-    terminal.expect("n no (a reason may follow)");
+    terminal.expect("[n] no, with a reason");
     terminal.type_in("n the release is not ready\n");
     let (_, outbox) = wait_for_outbox(&terminal.base(), 2);
     assert!(outbox.contains("1. [REFUSED] RUN_COMMAND"), "{outbox}");
@@ -268,8 +268,9 @@ fn on_a_terminal_a_command_that_missed_the_network_is_offered_again() {
         1,
         "[RUN_COMMAND]\necho x >> runs; echo 'Could not resolve host: x'; exit 6\n[/RUN_COMMAND]\n{end}\n",
     );
-    terminal.expect("Run again with the network?");
-    terminal.type_in("o\n");
+    terminal.expect("Run it again with the network?");
+    terminal.expect("[y] yes, once");
+    terminal.type_in("y\n");
     let (_, outbox) = wait_for_outbox(&terminal.base(), 2);
     assert!(outbox.contains("it was run twice"), "{outbox}");
     let runs = std::fs::read_to_string(terminal.base().join("workspace/runs")).unwrap();
@@ -313,7 +314,7 @@ fn ctrl_c_while_waiting_ends_with_130_and_says_how_to_go_on() {
     }
     let mut terminal = Terminal::open(Test::new(&[]), "new task", &[]);
     let (id, _) = wait_for_outbox(&terminal.base(), 1);
-    terminal.expect("Waiting for the reply");
+    terminal.expect("into your chat");
     terminal.type_in(CTRL_C);
     terminal.expect(&format!("agent resume {id}"));
     let (code, shown) = terminal.close();
@@ -413,7 +414,7 @@ fn a_check_that_takes_its_time_tells_how_it_goes() {
     terminal.expect("running 1 s: ");
     terminal.expect("| looking");
     std::fs::write(terminal.base().join("workspace/seen"), "").unwrap();
-    terminal.expect("Waiting for the reply");
+    terminal.expect("into your chat");
     terminal.type_in("\u{3}");
     let (_, shown) = terminal.close();
     assert!(shown.contains("Interrupted"), "{shown}");
@@ -521,7 +522,7 @@ fn done_counts_unchecked_only_if_the_person_begins_without_the_check() {
     let mut terminal = Terminal::open(Test::new(&[]), arguments, &[]);
     terminal.expect("counts unchecked. [y/N]");
     terminal.type_in("y\n");
-    terminal.expect("Waiting for the reply");
+    terminal.expect("into your chat");
     let (_, message) = wait_for_outbox(&terminal.base(), 1);
     assert!(
         message.contains("The user goes on without it: [DONE] counts."),

@@ -163,6 +163,13 @@ pub enum Event {
         #[serde(default)]
         hash: String,
     },
+    /// A file step that needs no decision and comes before one that does: what it will change.
+    Ahead {
+        number: u32,
+        command: String,
+        title: String,
+        shown: String,
+    },
     /// The work stops here until somebody decides.
     Waiting { kind: QuestionKind },
     /// The person decided.
@@ -229,6 +236,9 @@ pub enum Event {
         changed: usize,
         files: Vec<String>,
         seconds: u64,
+        /// The directory that the model worked in; empty in events of earlier versions.
+        #[serde(default)]
+        workspace: String,
     },
     /// The person ended the session.
     Ended { id: SessionId },

@@ -44,6 +44,14 @@ pub enum QuestionKind {
     Place,
     /// Making the workspace that was named and does not exist.
     MakeWorkspace,
+    /// A base directory above the current folder, which is empty or another project.
+    OtherBase,
+    /// The task, where a placeholder was typed in its place.
+    Task,
+    /// Copying each message and taking the reply from the clipboard, offered once.
+    UseClipboard,
+    /// A commit of what the session changed.
+    Commit,
 }
 
 /// How long a question is kept as a file.
@@ -60,16 +68,31 @@ pub enum QuestionLife {
 /// The lines that answer a question; at the prompt every other line is a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AcceptedLines {
-    /// Any.
+    /// Any that is not empty.
     #[default]
     AnyLine,
     /// `y`, `n`, or nothing, which is a no.
     YesOrNo,
+    /// `y`, `n`, or nothing, which is a yes.
+    YesUnlessNo,
     /// Only Enter, which says that the person is ready.
     Enter,
 }
 
 impl QuestionKind {
+    /// The words for those that have one: see [`QuestionKind::name`].
+    pub const NAMES: &[&str] = &[
+        "model",
+        "other-round",
+        "check",
+        "next-part",
+        "clipboard",
+        "clipboard-reply",
+        "cut-reply",
+        "ask-again",
+        "undo",
+    ];
+
     /// Returns true for the usual kind, which is left out of question files.
     pub fn is_step(&self) -> bool {
         *self == Self::Step
@@ -93,6 +116,10 @@ impl QuestionKind {
             Self::Template => Some("template"),
             Self::Place => Some("place"),
             Self::MakeWorkspace => Some("make-workspace"),
+            Self::OtherBase => Some("other-base"),
+            Self::Task => Some("task"),
+            Self::UseClipboard => Some("use-clipboard"),
+            Self::Commit => Some("commit"),
         }
     }
 
@@ -110,18 +137,31 @@ impl QuestionKind {
             | Self::CutReply
             | Self::AskAgain
             | Self::Undo => QuestionLife::WhileAsked,
-            Self::Remove | Self::Trust | Self::Template | Self::Place | Self::MakeWorkspace => {
-                QuestionLife::NotKept
-            }
+            Self::Remove
+            | Self::Trust
+            | Self::Template
+            | Self::Place
+            | Self::MakeWorkspace
+            | Self::OtherBase
+            | Self::Task
+            | Self::UseClipboard
+            | Self::Commit => QuestionLife::NotKept,
         }
     }
 
     /// The lines that answer it.
     pub fn takes(self) -> AcceptedLines {
         match self {
-            Self::Step | Self::Network | Self::Plan | Self::Secrets | Self::Model | Self::Place => {
-                AcceptedLines::AnyLine
-            }
+            Self::Step
+            | Self::Network
+            | Self::Plan
+            | Self::Secrets
+            | Self::Model
+            | Self::Place
+            | Self::OtherBase
+            | Self::Task
+            | Self::Commit => AcceptedLines::AnyLine,
+            Self::UseClipboard => AcceptedLines::YesUnlessNo,
             Self::NextPart => AcceptedLines::Enter,
             Self::OtherRound
             | Self::CheckCannotRun
@@ -143,8 +183,8 @@ impl AcceptedLines {
     pub fn accept(self, line: &str) -> bool {
         let is_empty = line.trim().is_empty();
         match self {
-            Self::AnyLine => true,
-            Self::YesOrNo => is_empty || is_yes(line) || is_no(line),
+            Self::AnyLine => !is_empty,
+            Self::YesOrNo | Self::YesUnlessNo => is_empty || is_yes(line) || is_no(line),
             Self::Enter => is_empty || is_yes(line),
         }
     }
@@ -172,7 +212,7 @@ mod tests {
 
     #[track_caller]
     fn case(line: &str, is_yes_or_no: bool, is_enter: bool) {
-        assert!(AcceptedLines::AnyLine.accept(line));
+        assert_eq!(AcceptedLines::AnyLine.accept(line), !line.is_empty());
         assert_eq!(AcceptedLines::YesOrNo.accept(line), is_yes_or_no, "{line}");
         assert_eq!(AcceptedLines::Enter.accept(line), is_enter, "{line}");
     }

@@ -18,6 +18,9 @@ const USE_SETTINGS: &[&str] = &[
     "new", "resume", "step", "apply", "ask", "check", "fork", "config", "api", "policy",
 ];
 
+/// The settings that `-h` of a verb shows.
+const OFTEN: &[&str] = &["CheckCommand", "Chat", "Clipboard", "Approval"];
+
 const EXAMPLES: &str = "
   agent new \"fix the failing test\"
   agent new --copy --chat claude \"add a --json flag to the report command\"
@@ -46,12 +49,13 @@ static PURPOSES: &[Purpose] = &[
     },
     Purpose {
         title: "Exchange",
-        verbs: &["copy", "paste", "say", "add", "approve", "decline"],
+        verbs: &["copy", "paste", "say", "notes", "add", "approve", "decline"],
     },
     Purpose {
         title: "Review and undo",
         verbs: &[
-            "diff", "undo", "redo", "check", "list", "show", "plan", "export", "rm",
+            "diff", "undo", "redo", "commit", "check", "list", "rename", "show", "plan", "export",
+            "rm",
         ],
     },
     Purpose {
@@ -177,7 +181,7 @@ fn setting_arguments() -> impl Iterator<Item = Arg> {
                 .value_name(value_name(&key.shape))
                 .help(key.meaning)
                 .help_heading(group.title)
-                .hide_short_help(true)
+                .hide_short_help(!OFTEN.contains(&key.name))
         })
 }
 

@@ -154,6 +154,36 @@ fn a_directory_that_is_everybodys_is_no_base_from_below() {
 }
 
 #[test]
+fn the_home_directory_is_no_base_from_below() {
+    let place = Place::new();
+    place.write("appsettings.json", OURS);
+    create_directory(&place.path("mine")).unwrap();
+    let up = |from: &str, home| Base::upward(place.path(from), home, &place.trust).unwrap();
+    let home = Some(place.root.as_path());
+    assert_eq!(up("mine", home), Found::EmptyDirectory(place.path("mine")));
+    assert!(matches!(up("mine", None), Found::Base(_)));
+    assert!(matches!(
+        Base::upward(place.root.clone(), home, &place.trust),
+        Ok(Found::Base(_))
+    ));
+}
+
+#[test]
+fn a_value_set_by_the_person_needs_no_trust_and_trusts_nothing_else() {
+    let network = Key::named("Network").unwrap();
+    let on = network.shape.read_text("on").unwrap();
+    let place = Place::new();
+    let base = Base::create(&place.root).unwrap();
+    let file = set_here(&base, network, Some(&on), &place.trust).unwrap();
+    assert!(place.trust.is_trusted(&file));
+    set_here(&base, network, None, &place.trust).unwrap();
+    assert!(!place.read("appsettings.json").contains("Network"));
+    place.write("appsettings.json", r#"{"Agent": {"Sandbox": "off"}}"#);
+    set_here(&base, network, Some(&on), &place.trust).unwrap();
+    assert!(!place.trust.is_trusted(&file));
+}
+
+#[test]
 fn a_created_base_is_found_again() {
     let place = Place::new();
     let base = Base::create(&place.root).unwrap();

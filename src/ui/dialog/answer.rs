@@ -1,8 +1,7 @@
 //! Parses a typed line as an answer.
 //!
 //! Only `n` may be followed by more words. A line that says yes and then something else is not
-//! understood, rather than taken for a yes. What approves more than one step takes a whole word, so
-//! that no slip of a finger does it. Whether an answer is offered now is for the dialog to say.
+//! understood, rather than taken for a yes. Whether an answer is offered now is for the dialog to say.
 
 use crate::approve::Verdict;
 use crate::protocol::{AcceptedLines, QuestionKind, is_no, is_yes};
@@ -16,6 +15,8 @@ pub(super) enum Typed {
     Edit,
     /// To answer the questions one by one.
     OneByOne,
+    /// To see all that is asked about, with nothing folded.
+    Show,
 }
 
 /// Reads a line as an answer to this kind of question; nothing if it is none.
@@ -27,20 +28,25 @@ pub(super) fn read(kind: QuestionKind, line: &str) -> Option<Typed> {
         })),
         (kind, line) if kind.name().is_some() => Some(Typed::Verdict(short(kind, line))),
         (QuestionKind::Network, "o" | "once") => Some(Typed::Verdict(Verdict::Yes)),
-        (QuestionKind::Network, "s" | "session") => Some(Typed::Verdict(Verdict::Always)),
-        (QuestionKind::Network, "y" | "Y" | "yes" | "Yes") => None,
+        (QuestionKind::Network, "a" | "always" | "session") => {
+            Some(Typed::Verdict(Verdict::Always))
+        }
         (_, line) => decision(line).filter(|typed| match typed {
             Typed::Verdict(verdict) => takes(kind, verdict),
             Typed::Edit => matches!(kind, QuestionKind::Step | QuestionKind::Plan),
-            Typed::OneByOne => kind == QuestionKind::Step,
+            Typed::OneByOne | Typed::Show => kind == QuestionKind::Step,
         }),
     }
 }
 
 /// The decision of a line about a question that takes a yes: whatever is none decides nothing.
 fn short(kind: QuestionKind, line: &str) -> Verdict {
-    let is_ready = kind.takes() == AcceptedLines::Enter;
-    if is_ready || is_yes(line) {
+    let is_yes_by_default = match kind.takes() {
+        AcceptedLines::Enter => true,
+        AcceptedLines::YesUnlessNo => line.trim().is_empty(),
+        AcceptedLines::YesOrNo | AcceptedLines::AnyLine => false,
+    };
+    if is_yes_by_default || is_yes(line) {
         Verdict::Yes
     } else if is_no(line) {
         Verdict::No { reason: None }
@@ -70,11 +76,12 @@ fn decision(line: &str) -> Option<Typed> {
         _ if !rest.is_empty() => return None,
         "y" | "Y" | "yes" | "Yes" => Verdict::Yes,
         "all" => Verdict::AllOfThisRound,
-        "always" => Verdict::Always,
+        "a" | "always" => Verdict::Always,
         "s" | "skip" => Verdict::Skip,
         "q" | "quit" | "stop" => Verdict::Stop,
         "e" | "edit" => return Some(Typed::Edit),
         "o" | "one" => return Some(Typed::OneByOne),
+        "d" | "show" => return Some(Typed::Show),
         _ => return None,
     };
     Some(Typed::Verdict(verdict))
@@ -117,7 +124,6 @@ mod tests {
             "yes but not that",
             "y;",
             "ok",
-            "a",
             "A",
             "All",
             "all of it",
@@ -150,15 +156,15 @@ mod tests {
     fn the_network_is_given_once_for_the_session_or_not() {
         let network = |line| read(QuestionKind::Network, line);
         for (line, expected) in [
-            ("o", Verdict::Yes),
+            ("y", Verdict::Yes),
             ("once", Verdict::Yes),
-            ("s", Verdict::Always),
+            ("a", Verdict::Always),
             ("n not now", no("not now")),
             ("q", Verdict::Stop),
         ] {
             assert_eq!(network(line), Some(Typed::Verdict(expected)), "{line}");
         }
-        for line in ["a", "y", "yes", "all", "e", "skip", "once more"] {
+        for line in ["s", "all", "e", "skip", "once more"] {
             assert_eq!(network(line), None, "{line}");
         }
     }

@@ -10,13 +10,17 @@ use super::keys::{Key, Screen};
 use super::line::Line;
 use super::past::Past;
 use super::view::View;
-use super::{Entry, Listener, Pasted};
+use super::{Entry, LineKind, Listener, Pasted};
+use crate::protocol::AcceptedLines;
 use crate::ui::ask::PromptQuestion;
 use crate::ui::live::Rows;
 use crate::ui::{Answer, count};
 
 /// How long after a piece of a paste another one may come.
 const NEXT_PIECE: Duration = Duration::from_secs(1);
+/// How long after a paste an Enter on an empty line belongs to it: the habit of ending a paste with
+/// Enter must not answer a question that has come up since.
+const PASTE_ENTER: Duration = Duration::from_millis(1_500);
 /// How long the keyboard must have been silent before a question rings.
 const AWAY: Duration = Duration::from_secs(10);
 
@@ -44,13 +48,26 @@ pub(super) enum Act {
     Redraw(Screen),
 }
 
-/// A text that was pasted, too long for the line or of several, and waits for Enter.
+/// A text that waits for the person to say what it is.
 #[derive(Debug)]
 struct Held {
     text: String,
-    has_commands: bool,
+    doubt: Doubt,
     /// When it came, if the terminal did not mark it: then it may be a piece.
     burst: Option<Instant>,
+}
+
+/// Why a text is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    /// It was pasted and has commands, but no mark that says that it is whole.
+    NoEndMark,
+    /// It was pasted and has no complete command.
+    NoCommand,
+    /// It was typed and looks like a command for a shell.
+    Shell,
+    /// It was typed while a question waits, and is also a command of ours.
+    AnswerOrCommand,
 }
 
 /// A question that waits for a line.
@@ -70,6 +87,7 @@ pub(super) struct Desk {
     held: Option<Held>,
     asked: Vec<Asked>,
     last_key: Option<Instant>,
+    last_paste: Option<Instant>,
     /// Whether the person knows that the line takes no more.
     knows_that_full: bool,
 }
@@ -83,13 +101,15 @@ impl Desk {
             held: None,
             asked: Vec::new(),
             last_key: None,
+            last_paste: None,
             knows_that_full: false,
         }
     }
 
     /// Renders the prompt.
     pub(super) fn rows(&self, columns: usize) -> Rows {
-        let held = self.held.as_ref().map_or_else(String::new, Held::words);
+        let held = self.held.as_ref().map(|held| self.words_about(held));
+        let held = held.unwrap_or_default();
         let is_question = !self.asked.is_empty();
         View {
             line: &self.line,
@@ -97,7 +117,7 @@ impl Desk {
             hint: if is_question {
                 ""
             } else {
-                "a note for the model, the reply pasted, or /help"
+                "paste the reply, or type a note · /help · Ctrl-C pauses"
             },
             held: &held,
         }
@@ -150,6 +170,7 @@ impl Desk {
     pub(super) fn press(&mut self, key: Key, listener: &dyn Listener) -> Act {
         self.last_key = Some(Instant::now());
         match key {
+            Key::Character('n' | 'N') if self.may_become_note() => return self.enter_as_note(),
             Key::Character(character) => return self.type_in(character.encode_utf8(&mut [0; 4])),
             Key::Paste(text) => return self.paste(&text, None, listener),
             Key::Burst(text) => return self.paste(&text, Some(Instant::now()), listener),
@@ -171,11 +192,13 @@ impl Desk {
                 return self.paste(&text, Some(Instant::now()), listener);
             }
             Key::Enter => return self.enter(listener),
-            Key::Drop => {
-                if self.held.take().is_none() {
+            Key::Drop => match self.held.take() {
+                Some(held) if held.doubt.is_typed() => self.line = Line::of(&held.text),
+                Some(_) => {}
+                None => {
                     self.line.take();
                 }
-            }
+            },
             Key::DeleteOrLeave if self.line.is_empty() && self.held.is_none() => {
                 return Act::Interrupt;
             }
@@ -220,52 +243,113 @@ impl Desk {
     }
 
     fn paste(&mut self, text: &str, burst: Option<Instant>, listener: &dyn Listener) -> Act {
+        self.last_paste = Some(Instant::now());
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         // The rest of a reply that was cut, or the next piece of a long one.
         let text = match self.held.take() {
+            Some(before) if before.doubt.is_typed() => {
+                self.line = Line::of(&before.text);
+                text
+            }
             Some(before) => before.text + &text,
             None => text,
         };
         match listener.weigh(&text) {
-            Pasted::Reply => {
-                return reply(text);
-            }
+            Pasted::Reply => return reply(text),
             Pasted::Refused(why) => return Act::Say(why),
             Pasted::Text if self.fits_the_line(text.trim_end()) => {
                 self.line.insert(text.trim_end());
             }
             pasted => {
-                self.held = Some(Held {
-                    text,
-                    has_commands: pasted == Pasted::Commands,
-                    burst,
-                });
+                let doubt = match pasted {
+                    Pasted::Commands => Doubt::NoEndMark,
+                    _ => Doubt::NoCommand,
+                };
+                self.held = Some(Held { text, doubt, burst });
             }
         }
         Act::Nothing
     }
 
     fn enter(&mut self, listener: &dyn Listener) -> Act {
+        if self.held.is_none() && self.line.is_empty() && self.ends_paste() {
+            return Act::Nothing;
+        }
         let typed = self.line.take();
-        match self.held.take() {
-            Some(held) if held.has_commands && typed.trim().is_empty() => reply(held.text),
-            Some(held) => {
-                let lines = count(held.text.lines().count(), "line");
-                let echo = format!("{typed} ({lines} pasted)");
-                let text = format!("{typed}\n{}", held.text.trim_end());
-                self.send(echo, text.trim_start_matches('\n').to_owned())
-            }
-            None if listener.is_command(&typed) => {
+        if let Some(held) = self.held.take() {
+            return self.enter_held(held, &typed);
+        }
+        let kind = listener.kind_of_line(&typed);
+        let is_answer = self.takes_any_line();
+        let doubt = match kind {
+            LineKind::PlainCommand if is_answer => Some(Doubt::AnswerOrCommand),
+            LineKind::Shell if !is_answer => Some(Doubt::Shell),
+            _ => None,
+        };
+        if let Some(doubt) = doubt {
+            let (text, burst) = (typed, None);
+            self.held = Some(Held { text, doubt, burst });
+            return Act::Nothing;
+        }
+        match kind {
+            LineKind::Command | LineKind::PlainCommand => {
                 self.past.remember(&typed);
                 Act::Entered {
                     echo: typed.clone(),
-                    entry: Entry::Line(typed),
+                    entry: Entry::Command(typed),
                     why: None,
                 }
             }
-            None if listener.weigh(&typed) == Pasted::Reply => reply(typed),
-            None => self.send(typed.clone(), typed),
+            _ if listener.weigh(&typed) == Pasted::Reply => reply(typed),
+            _ => self.send(typed.clone(), typed),
         }
+    }
+
+    /// Enter, while a text is held and with what was typed beside it.
+    fn enter_held(&mut self, held: Held, typed: &str) -> Act {
+        if held.doubt.is_typed() {
+            return self.send(held.text.clone(), held.text);
+        }
+        self.last_paste = Some(Instant::now());
+        let is_alone = typed.trim().is_empty();
+        match held.doubt {
+            Doubt::NoEndMark if is_alone => reply(held.text),
+            Doubt::NoCommand if is_alone && !self.takes_any_line() => reply(held.text),
+            _ => self.send_pasted(&held, typed),
+        }
+    }
+
+    /// Sends a pasted text as the person's own words, below what was typed.
+    fn send_pasted(&mut self, held: &Held, typed: &str) -> Act {
+        let lines = count(held.text.lines().count(), "line");
+        let echo = format!("{typed} ({lines} pasted)");
+        let text = format!("{typed}\n{}", held.text.trim_end());
+        let text = text.trim_start_matches('\n').to_owned();
+        self.send(echo.trim_start().to_owned(), text)
+    }
+
+    /// Returns true if `n` would make a note of what was pasted.
+    fn may_become_note(&self) -> bool {
+        let is_paste = |held: &Held| !held.doubt.is_typed();
+        self.line.is_empty() && self.held.as_ref().is_some_and(is_paste) && !self.is_amid_burst()
+    }
+
+    fn enter_as_note(&mut self) -> Act {
+        match self.held.take() {
+            Some(held) => self.send_pasted(&held, ""),
+            None => Act::Nothing,
+        }
+    }
+
+    /// Returns true if an Enter now can only be the end of a paste.
+    fn ends_paste(&self) -> bool {
+        self.last_paste.is_some_and(|at| at.elapsed() < PASTE_ENTER)
+    }
+
+    /// Returns true if the question that waits is answered by whatever is entered.
+    fn takes_any_line(&self) -> bool {
+        let last = self.asked.last();
+        last.is_some_and(|asked| asked.question.takes == AcceptedLines::AnyLine)
     }
 
     /// Hands a text to whoever asked last and takes it; else it is a note.
@@ -294,7 +378,7 @@ impl Desk {
         });
         Act::Entered {
             echo,
-            entry: Entry::Line(text),
+            entry: Entry::Note(text),
             why,
         }
     }
@@ -320,20 +404,54 @@ impl Desk {
     }
 }
 
+impl Desk {
+    /// What is held, and what the keys do with it.
+    fn words_about(&self, held: &Held) -> Vec<String> {
+        let drop = "Esc: drop";
+        match held.doubt {
+            Doubt::Shell => vec![
+                "That looks like a shell command. It is not run here.".to_owned(),
+                "Enter: send it to the model   Esc: edit".to_owned(),
+            ],
+            Doubt::AnswerOrCommand => vec![
+                format!("A question waits. `/{}` is the command.", held.text.trim()),
+                "Enter: it is my answer   Esc: edit".to_owned(),
+            ],
+            _ if !self.line.is_empty() => vec![
+                format!("{} pasted.", held.size()),
+                format!("Enter: send it with your line   {drop}"),
+            ],
+            Doubt::NoCommand if self.takes_any_line() => vec![
+                format!("{} pasted.", held.size()),
+                format!("Enter: it is my answer   {drop}"),
+            ],
+            Doubt::NoEndMark => vec![
+                format!("{} pasted, without the end mark.", held.size()),
+                format!("Enter: it is the chat's reply   n: a note from me   {drop}"),
+            ],
+            Doubt::NoCommand => vec![
+                format!("{} pasted, no complete command.", held.size()),
+                format!("Enter: it is the chat's reply   n: a note from me   {drop}"),
+            ],
+        }
+    }
+}
+
+impl Doubt {
+    /// Returns true for a line that was typed, so that it goes back where it was.
+    fn is_typed(self) -> bool {
+        matches!(self, Self::Shell | Self::AnswerOrCommand)
+    }
+}
+
 impl Held {
-    fn words(&self) -> String {
-        let lines = match self.text.lines().count() {
+    fn size(&self) -> String {
+        match self.text.lines().count() {
             1 => {
                 let characters = count(self.text.chars().count(), "character");
                 format!("1 line of {characters}")
             }
             several => count(several, "line"),
-        };
-        // The keys come first: what does not fit the terminal is cut off at its end.
-        if self.has_commands {
-            format!("[Enter: reply, Esc: drop. {lines} pasted, commands without the end mark]")
-        } else {
-            format!("[Enter: send, Esc: drop. {lines} pasted]")
         }
     }
 }

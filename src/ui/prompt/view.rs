@@ -21,8 +21,8 @@ pub(super) struct View<'a> {
     pub(super) is_question: bool,
     /// The hint that is shown while nothing is typed.
     pub(super) hint: &'a str,
-    /// What lies beside the line: a text that was pasted.
-    pub(super) held: &'a str,
+    /// What lies beside the line and waits for a key: a row or two, the keys last.
+    pub(super) held: &'a [String],
 }
 
 impl View<'_> {
@@ -47,8 +47,17 @@ impl View<'_> {
             })
             .collect();
         let room = columns - sign.len();
-        if !self.held.is_empty() {
-            rows.push(Row(vec![(DIM, shortened(self.held, columns))]));
+        if let Some((keys, about)) = self.held.split_last() {
+            let about = about.join(" ");
+            if about.chars().count() + 1 + keys.chars().count() <= columns {
+                rows.push(Row(vec![
+                    (DIM, format!("{about} ")),
+                    (QUESTION, keys.clone()),
+                ]));
+            } else {
+                rows.push(Row(vec![(DIM, shortened(&about, columns))]));
+                rows.push(Row(vec![(QUESTION, shortened(keys, columns))]));
+            }
         } else if self.line.is_empty() && !self.hint.is_empty() {
             let hint = shortened(self.hint, room);
             rows[0].0.push((DIM, hint));
@@ -103,7 +112,7 @@ mod tests {
             line,
             is_question: false,
             hint: "type here",
-            held: "",
+            held: &[],
         }
     }
 

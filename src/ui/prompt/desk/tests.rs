@@ -23,8 +23,13 @@ impl Listener for Ear {
         }
     }
 
-    fn is_command(&self, line: &str) -> bool {
-        line.starts_with("/s") || line.starts_with("/help")
+    fn kind_of_line(&self, line: &str) -> LineKind {
+        match line {
+            "quit" => LineKind::PlainCommand,
+            "git status" => LineKind::Shell,
+            line if line.starts_with("/s") || line.starts_with("/help") => LineKind::Command,
+            _ => LineKind::Words,
+        }
     }
 
     fn complete(&self, before: &str) -> Vec<String> {
@@ -83,7 +88,7 @@ fn a_line_is_a_note_and_comes_back_with_the_arrow() {
     typed(&mut desk, "use tabs");
     assert_eq!(
         entered(press(&mut desk, Key::Enter)),
-        Entry::Line("use tabs".to_owned())
+        Entry::Note("use tabs".to_owned())
     );
     assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
     press(&mut desk, Key::Earlier);
@@ -108,7 +113,7 @@ fn a_pasted_reply_is_taken_at_once_and_the_half_typed_line_stays() {
 fn commands_without_the_end_mark_are_a_reply_after_enter() {
     let mut desk = Desk::new(Vec::new());
     assert!(matches!(paste(&mut desk, "[DO]\nx\n"), Act::Nothing));
-    assert!(shown(&desk).contains("2 lines pasted, commands without"));
+    assert!(shown(&desk).contains("2 lines pasted, without the end mark."));
     assert_eq!(
         entered(press(&mut desk, Key::Enter)),
         Entry::Reply("[DO]\nx\n".to_owned())
@@ -116,6 +121,77 @@ fn commands_without_the_end_mark_are_a_reply_after_enter() {
     paste(&mut desk, "[DO]\nx\n");
     press(&mut desk, Key::Drop);
     assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+}
+
+#[test]
+fn several_lines_without_a_command_are_the_reply_unless_the_person_says_otherwise() {
+    let mut desk = Desk::new(Vec::new());
+    let prose = "I would\nstart with the tests.\n";
+    assert!(matches!(paste(&mut desk, prose), Act::Nothing));
+    let words = "2 lines pasted, no complete command.\nEnter: it is the chat's reply   n: a note from me   Esc: drop";
+    assert!(shown(&desk).ends_with(words), "{}", shown(&desk));
+    assert_eq!(
+        entered(press(&mut desk, Key::Enter)),
+        Entry::Reply(prose.to_owned())
+    );
+    paste(&mut desk, prose);
+    let note = entered(press(&mut desk, Key::Character('n')));
+    assert_eq!(note, Entry::Note(prose.trim_end().to_owned()));
+    // Where the model waits for an answer, it is one.
+    desk.ask(question(1, "Which?", AcceptedLines::AnyLine));
+    paste(&mut desk, prose);
+    assert!(shown(&desk).contains("Enter: it is my answer"));
+    let act = press(&mut desk, Key::Enter);
+    assert!(matches!(act, Act::Answered { .. }), "{act:?}");
+}
+
+#[test]
+fn the_enter_of_a_paste_answers_no_question() {
+    let mut desk = Desk::new(Vec::new());
+    paste(&mut desk, "[DO]\nEND");
+    desk.ask(question(1, "May I? [y/N]", AcceptedLines::YesOrNo));
+    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+    desk.last_paste = Some(Instant::now().checked_sub(PASTE_ENTER).unwrap());
+    let act = press(&mut desk, Key::Enter);
+    assert!(matches!(act, Act::Answered { .. }), "{act:?}");
+    desk.ask(question(2, "Which?", AcceptedLines::AnyLine));
+    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+    assert_eq!(shown(&desk), "? ");
+}
+
+#[test]
+fn a_line_for_a_shell_is_asked_about_and_can_be_changed() {
+    let mut desk = Desk::new(Vec::new());
+    typed(&mut desk, "git status");
+    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+    assert!(shown(&desk).contains("looks like a shell command"));
+    press(&mut desk, Key::Drop);
+    assert_eq!(shown(&desk), "> git status");
+    press(&mut desk, Key::Enter);
+    assert_eq!(
+        entered(press(&mut desk, Key::Enter)),
+        Entry::Note("git status".to_owned())
+    );
+    desk.ask(question(1, "How is it tested?", AcceptedLines::AnyLine));
+    typed(&mut desk, "git status");
+    let act = press(&mut desk, Key::Enter);
+    assert!(matches!(act, Act::Answered { .. }), "{act:?}");
+}
+
+#[test]
+fn a_plain_word_is_a_command_and_asked_about_where_it_may_be_an_answer() {
+    let mut desk = Desk::new(Vec::new());
+    typed(&mut desk, "quit");
+    assert_eq!(
+        entered(press(&mut desk, Key::Enter)),
+        Entry::Command("quit".to_owned())
+    );
+    desk.ask(question(1, "Which word ends it?", AcceptedLines::AnyLine));
+    typed(&mut desk, "quit");
+    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+    assert!(shown(&desk).contains("`/quit` is the command"));
+    let act = press(&mut desk, Key::Enter);
+    assert!(matches!(act, Act::Answered { text, .. } if text == "quit"));
 }
 
 #[test]
@@ -149,7 +225,7 @@ fn other_lines_that_are_pasted_are_one_note_with_what_was_typed() {
     paste(&mut desk, "error\n  at line 3\n");
     assert_eq!(
         entered(press(&mut desk, Key::Enter)),
-        Entry::Line("it says:\nerror\n  at line 3".to_owned())
+        Entry::Note("it says:\nerror\n  at line 3".to_owned())
     );
     paste(&mut desk, "one line\n");
     assert_eq!(shown(&desk), "> one line");
@@ -181,7 +257,7 @@ fn a_command_is_a_command_also_while_a_question_waits() {
     typed(&mut desk, "/status");
     assert_eq!(
         entered(press(&mut desk, Key::Enter)),
-        Entry::Line("/status".to_owned())
+        Entry::Command("/status".to_owned())
     );
     assert_eq!(shown(&desk), "? ");
 }
@@ -193,10 +269,11 @@ fn the_last_question_is_answered_first_and_the_one_before_is_shown_again() {
     desk.ask(question(2, "Second?", AcceptedLines::AnyLine));
     desk.ask(question(3, "Third?", AcceptedLines::AnyLine));
     desk.withdraw(3);
+    typed(&mut desk, "blue");
     let act = press(&mut desk, Key::Enter);
     assert!(matches!(act, Act::Answered { again: Some(question), .. } if question == "First?"));
     desk.withdraw(1);
-    assert!(shown(&desk).starts_with("> a note"));
+    assert!(shown(&desk).starts_with("> paste the reply"));
 }
 
 #[test]
@@ -232,7 +309,7 @@ fn a_line_that_is_no_answer_is_a_note_and_the_question_stays() {
     typed(&mut desk, "use tabs");
     let act = press(&mut desk, Key::Enter);
     assert!(
-        matches!(&act, Act::Entered { entry: Entry::Line(line), why: Some(why), .. } if line == "use tabs" && why.ends_with("May I? [y/N]")),
+        matches!(&act, Act::Entered { entry: Entry::Note(line), why: Some(why), .. } if line == "use tabs" && why.ends_with("May I? [y/N]")),
         "{act:?}"
     );
     assert_eq!(shown(&desk), "? ");
@@ -265,11 +342,11 @@ fn a_pasted_line_that_is_too_long_is_held_whole() {
     typed(&mut desk, "it says:");
     let long = "x".repeat(MAX);
     paste(&mut desk, &long);
-    let held = "[Enter: send, Esc: drop. 1 line of 10,000 characters pasted]";
+    let held = "1 line of 10,000 characters pasted. Enter: send it with your line   Esc: drop";
     assert_eq!(shown(&desk), format!("> it says:\n{held}"));
     assert_eq!(
         entered(press(&mut desk, Key::Enter)),
-        Entry::Line(format!("it says:\n{long}"))
+        Entry::Note(format!("it says:\n{long}"))
     );
 }
 

@@ -1,0 +1,52 @@
+//! Offers the clipboard once: it is the shortest way, and nobody finds it by themselves.
+
+use std::path::PathBuf;
+
+use super::settings::{self, SettingsScope};
+use super::{Caller, open};
+use crate::courier::{Clipboard, Surroundings};
+use crate::error::Result;
+use crate::settings::{ClipboardUse, Origin};
+
+/// What came of an offer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnsweredOffer {
+    /// True if the clipboard is used both ways from now on.
+    pub is_accepted: bool,
+    /// The file that remembers it for this person.
+    pub file: PathBuf,
+}
+
+/// Asks the person, once and for all their projects, if each message is copied and the reply taken when
+/// they copy it. Nobody is asked who has said something about the clipboard, or who has none here.
+pub fn offer(caller: &Caller) -> Result<Option<AnsweredOffer>> {
+    use crate::approve::{Answer, Question};
+    if !caller.person.is_interactive() || caller.own_settings.file().is_err() {
+        return Ok(None);
+    }
+    let (_, loaded) = settings::settings(caller)?;
+    let is_open = loaded.origins.get("Clipboard") == Some(&Origin::Default);
+    let is_by_hand = loaded.settings.api.0.is_none();
+    let clipboard = Clipboard::of(Surroundings::of_this_process());
+    if !is_open || !is_by_hand || clipboard.ways_in().is_empty() {
+        return Ok(None);
+    }
+    let question = Question::about_using_clipboard();
+    let is_accepted = match caller.person.ask(&question, &caller.interrupt) {
+        Answer::Text(text) if text.trim().is_empty() => true,
+        answer @ Answer::Text(_) => answer.is_yes(),
+        Answer::Interrupted | Answer::Nobody | Answer::Elsewhere => return Ok(None),
+    };
+    let word = if is_accepted {
+        ClipboardUse::Auto.word()
+    } else {
+        ClipboardUse::Off.word()
+    };
+    let key = settings::named("Clipboard")?;
+    let file = settings::set(caller, SettingsScope::Person, key, Some(word))?;
+    if is_accepted {
+        // This was the question whether we may look; it is not put again.
+        open::remember_look(caller)?;
+    }
+    Ok(Some(AnsweredOffer { is_accepted, file }))
+}

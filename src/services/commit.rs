@@ -1,0 +1,453 @@
+//! Commits what a session changed.
+//!
+//! Nothing of the repository's choosing runs: the commit is made from objects (`hash-object`,
+//! `write-tree`, `commit-tree`, `update-ref`), with hooks, filters and the file system monitor
+//! switched off, because a hook often runs files that the model may have edited. What goes in is what
+//! the checkpoints of the rounds say, laid over the last commit, so that the person's own changes stay
+//! theirs. Name and e-mail are read from the person's own git configuration.
+
+mod after_rounds;
+mod git;
+mod hooks;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use self::after_rounds::committing;
+use self::git::{GitRepository, TreeEntry};
+pub use self::hooks::{HookFile, RunFile};
+use super::open::{self, SessionFiles};
+use super::{Caller, choices, find};
+use crate::agent::undo::tidied;
+use crate::checkpoint::{ChangeKind, CheckpointStore, Node};
+use crate::error::{Error, Result};
+use crate::fs::{Durability, write_atomic};
+use crate::protocol::generated::GeneratedDirectories;
+use crate::session::Session;
+use crate::workspace::Workspace;
+
+/// The longest first line of a message that is proposed, in characters.
+const SUBJECT: usize = 72;
+/// The largest file that is committed, in bytes.
+const LARGEST: u64 = 64 << 20;
+/// The name of the file that says how far a session is committed.
+const COMMITTED: &str = "committed.json";
+
+/// Says if the person's own changes are committed too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnChanges {
+    /// They stay as they are.
+    LeftOut,
+    /// Files that the session changed are committed as they are now.
+    Included,
+}
+
+/// Says if the hooks of the repository run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommitHooks {
+    /// None does.
+    Off,
+    /// They run outside of the sandbox, because the person saw them and said so.
+    Run,
+}
+
+/// A commit that could be made.
+#[derive(Debug)]
+pub struct PlannedCommit {
+    /// The message that is proposed.
+    pub message: String,
+    /// Who it will be by: `Name <address>`.
+    pub author: String,
+    /// The files of the commit, from the root of the repository.
+    pub files: Vec<String>,
+    /// Files that the session changed and that are left out, each with why.
+    pub left_out: Vec<(String, String)>,
+    repository: GitRepository,
+    entries: BTreeMap<String, Option<TreeEntry>>,
+    /// All that the session changed, from the root of the repository.
+    changed: BTreeSet<String>,
+    identity: (String, String),
+    record: PathBuf,
+    last_round: u32,
+}
+
+/// A commit that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeCommit {
+    /// Its name in short.
+    pub id: String,
+    /// The first line of its message.
+    pub subject: String,
+    /// How many files it changes.
+    pub files: usize,
+}
+
+/// How far a session is committed.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct CommittedRounds {
+    round: u32,
+    commit: String,
+}
+
+/// What the rounds did to one file, in their order.
+#[derive(Debug, Default)]
+struct FileStory {
+    turns: Vec<(Option<Node>, Option<Node>)>,
+}
+
+/// Tells what would be committed; changes nothing but for objects that nobody refers to yet.
+pub fn plan(caller: &Caller, id: Option<&str>, own: OwnChanges) -> Result<PlannedCommit> {
+    let mut files = open::files(caller)?;
+    let session = find::find_any(&files.store, &*caller.person, id)?;
+    choices::recall_files(&mut files, caller, &session)?;
+    plan_of(&files, &session, own)
+}
+
+fn plan_of(files: &SessionFiles, session: &Session, own: OwnChanges) -> Result<PlannedCommit> {
+    let repository = GitRepository::around(&files.workspace)?;
+    repository.ensure_idle()?;
+    let id = &session.session_id;
+    let record = files.store.folder(id).join(COMMITTED);
+    let done = committed(&record, &repository);
+    let history = files.store.history(id)?;
+    let mut rounds = history.undoable(done);
+    rounds.reverse();
+    let mut objects = CheckpointStore::open(&files.store.objects())?;
+    let workspace = Workspace::open(&files.workspace)?;
+    let output = output_of(&workspace);
+    let mut left_out = Vec::new();
+    let mut stories: BTreeMap<PathBuf, FileStory> = BTreeMap::new();
+    for round in &rounds {
+        for change in objects
+            .changes(&round.before, &round.after)
+            .map_err(tidied)?
+        {
+            if let ChangeKind::NotCovered(_) = change.kind {
+                left_out.push((named(&change.path), "no checkpoint covers it".to_owned()));
+                continue;
+            }
+            let mut turn = |path: &Path, before, after| {
+                let story: &mut FileStory = stories.entry(path.to_owned()).or_default();
+                story.turns.push((before, after));
+            };
+            match &change.kind {
+                ChangeKind::Renamed { from } => {
+                    turn(from, change.before, None);
+                    turn(&change.path, None, change.after);
+                }
+                _ => turn(&change.path, change.before, change.after),
+            }
+        }
+    }
+    let last_round = rounds.last().map_or(done, |round| round.round);
+    let mut maker = EntryMaker {
+        repository: &repository,
+        objects,
+        workspace: &files.workspace,
+        own,
+    };
+    let ignored = repository.ignored(stories.keys().map(|path| named(path)))?;
+    let filtered = repository.filtered(stories.keys().map(|path| named(path)))?;
+    let (mut entries, mut changed) = (BTreeMap::new(), BTreeSet::new());
+    for (path, story) in &stories {
+        let name = named(path);
+        let Some(in_repository) = repository.path_of(path) else {
+            continue;
+        };
+        changed.insert(in_repository.clone());
+        let verdict = if output
+            .as_ref()
+            .is_some_and(|all| all.containing_output(&name).is_some())
+        {
+            Err("build output".to_owned())
+        } else if ignored.contains(&name) {
+            Err("git ignores it".to_owned())
+        } else if let Some(filter) = filtered.get(&name) {
+            Err(format!(
+                "git stores it through the filter `{filter}`, which is not run; commit it yourself"
+            ))
+        } else {
+            maker.entry(path, &in_repository, story)?
+        };
+        match verdict {
+            Ok(Some(entry)) => {
+                entries.insert(in_repository, entry);
+            }
+            Ok(None) => {}
+            Err(why) => left_out.push((name, why)),
+        }
+    }
+    left_out.sort();
+    left_out.dedup();
+    let identity = repository.identity()?;
+    let names: Vec<String> = entries.keys().cloned().collect();
+    Ok(PlannedCommit {
+        message: proposed(session, &names),
+        author: format!("{} <{}>", identity.0, identity.1),
+        files: names,
+        left_out,
+        repository,
+        entries,
+        changed,
+        identity,
+        record,
+        last_round,
+    })
+}
+
+/// The last round of a session that is committed, as long as the commit is still part of the branch.
+fn committed(record: &Path, repository: &GitRepository) -> u32 {
+    let read = crate::fs::read_plain(record, 4096).ok();
+    let known: Option<CommittedRounds> = read.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    known
+        .filter(|known| repository.has_in_history(&known.commit))
+        .map_or(0, |known| known.round)
+}
+
+fn output_of(workspace: &Workspace) -> Option<GeneratedDirectories> {
+    let walked = workspace.walk(None).ok()?;
+    let paths = walked.files.iter().map(|file| file.path.as_str());
+    Some(GeneratedDirectories::among(paths))
+}
+
+fn named(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "/")
+}
+
+/// Makes entries of the new tree.
+struct EntryMaker<'a> {
+    repository: &'a GitRepository,
+    objects: CheckpointStore,
+    workspace: &'a Path,
+    own: OwnChanges,
+}
+
+/// What becomes of a file: a new entry, nothing because it is as in the last commit, or why it is left
+/// out.
+type Verdict = Result<Option<Option<TreeEntry>>, String>;
+
+impl EntryMaker<'_> {
+    /// Lays what the rounds did to a file over what the last commit has of it.
+    fn entry(&mut self, path: &Path, name: &str, story: &FileStory) -> Result<Verdict> {
+        let head = self.repository.head_entry(name)?;
+        if head.as_ref().is_some_and(TreeEntry::is_submodule) {
+            return Ok(Err("it is a repository of its own".to_owned()));
+        }
+        let made = match self.own {
+            OwnChanges::Included => self.as_it_is(path)?,
+            OwnChanges::LeftOut => {
+                if self.repository.is_staged(name, head.as_ref())? {
+                    return Ok(Err(
+                        "you have staged changes of it; commit them first, or use `--with-mine`"
+                            .to_owned(),
+                    ));
+                }
+                self.as_the_rounds_say(path, head.clone(), story)?
+            }
+        };
+        Ok(match made {
+            Ok(entry) if entry == head => Ok(None),
+            Ok(entry) => Ok(Some(entry)),
+            Err(why) => Err(why),
+        })
+    }
+
+    fn as_it_is(&self, path: &Path) -> Result<Result<Option<TreeEntry>, String>> {
+        let whole = self.workspace.join(path);
+        let Ok(found) = whole.symlink_metadata() else {
+            return Ok(Ok(None));
+        };
+        if !found.is_file() {
+            return Ok(Err("it is no regular file".to_owned()));
+        }
+        if found.len() > LARGEST {
+            return Ok(Err("it is larger than 64 MiB".to_owned()));
+        }
+        let content = std::fs::read(&whole).map_err(|cause| Error::file("read", &whole, cause))?;
+        let name = named(path);
+        let id = self.repository.store(Some(&name), &content)?;
+        let is_executable = is_executable(&found);
+        Ok(Ok(Some(TreeEntry::file(id, is_executable))))
+    }
+
+    fn as_the_rounds_say(
+        &mut self,
+        path: &Path,
+        head: Option<TreeEntry>,
+        story: &FileStory,
+    ) -> Result<Result<Option<TreeEntry>, String>> {
+        const THEIRS: &str = "it has changes of yours that the session built on; `--with-mine` commits the whole file";
+        let name = named(path);
+        let mut now = head;
+        for (before, after) in &story.turns {
+            let before_id = self.stored(&name, before.as_ref())?;
+            let after_id = self.stored(&name, after.as_ref())?;
+            let id = |entry: &Option<TreeEntry>| entry.as_ref().map(|entry| entry.id.clone());
+            if id(&now) == id(&before_id) || id(&now) == id(&after_id) {
+                now = after_id;
+                continue;
+            }
+            let (Some(base), Some(before_id), Some(after_id)) = (&now, before_id, after_id) else {
+                return Ok(Err(if now.is_none() {
+                    "git does not track it; `--with-mine` adds it as it is".to_owned()
+                } else {
+                    THEIRS.to_owned()
+                }));
+            };
+            match self
+                .repository
+                .merged(&base.id, &before_id.id, &after_id.id)?
+            {
+                Some(merged) => {
+                    now = Some(TreeEntry {
+                        id: merged,
+                        ..after_id
+                    });
+                }
+                None => return Ok(Err(THEIRS.to_owned())),
+            }
+        }
+        Ok(Ok(now))
+    }
+
+    /// A file of a checkpoint as an object of the repository; nothing if there is none.
+    fn stored(&mut self, name: &str, node: Option<&Node>) -> Result<Option<TreeEntry>> {
+        let Some(node) = node else {
+            return Ok(None);
+        };
+        let Some(content) = self.objects.content(node).map_err(tidied)? else {
+            return Ok(None);
+        };
+        Ok(Some(match node {
+            Node::Link { .. } => TreeEntry::link(self.repository.store(None, &content)?),
+            Node::File { mode, .. } => {
+                let id = self.repository.store(Some(name), &content)?;
+                TreeEntry::file(id, mode & 0o111 != 0)
+            }
+            Node::Directory { .. } | Node::PassedOver { .. } => return Ok(None),
+        }))
+    }
+}
+
+impl PlannedCommit {
+    /// Makes the commit, unless the branch has moved since.
+    pub fn carry_out(&self, message: &str, hooks: CommitHooks) -> Result<MadeCommit> {
+        let message = clean(message);
+        let subject = message.lines().next().unwrap_or_default().to_owned();
+        if subject.trim().is_empty() {
+            return Err(
+                Error::usage("the message is empty").hint("agent commit -m \"what changed\"")
+            );
+        }
+        if self.entries.is_empty() {
+            return Err(Error::mendable("there is nothing to commit")
+                .hint("`agent diff` shows what the session changed"));
+        }
+        let id = match hooks {
+            CommitHooks::Off => self
+                .repository
+                .commit(&self.entries, &self.identity, &message)?,
+            CommitHooks::Run => self.repository.commit_with_hooks(&self.entries, &message)?,
+        };
+        let known = CommittedRounds {
+            round: self.last_round,
+            commit: id.clone(),
+        };
+        let json = serde_json::to_vec(&known).unwrap_or_default();
+        // Without it the next commit looks at all rounds again, which costs only time.
+        let _ = write_atomic(&self.record, &json, Durability::Atomic);
+        Ok(MadeCommit {
+            id: id.chars().take(10).collect(),
+            subject,
+            files: self.entries.len(),
+        })
+    }
+
+    /// The hooks that would run, what they execute, and what of that the session changed.
+    pub fn hooks(&self) -> Result<Vec<HookFile>> {
+        hooks::found(&self.repository, &self.changed)
+    }
+}
+
+/// The message that is proposed: what the model says it did, or the task.
+fn proposed(session: &Session, files: &[String]) -> String {
+    let summary = session.summary.as_deref().unwrap_or_default();
+    let said = clean(summary);
+    let source = if said.trim().is_empty() {
+        clean(session.task.trim().lines().next().unwrap_or_default())
+    } else {
+        said
+    };
+    let source = source.trim();
+    let first = source.lines().next().unwrap_or_default().trim();
+    let first = first.trim_start_matches(['#', '*', '-', ' ']);
+    let sentence = first.split_inclusive(". ").next().unwrap_or(first);
+    let sentence = sentence.trim().trim_end_matches('.');
+    let mut subject: String = sentence.chars().take(SUBJECT).collect();
+    if subject.chars().count() < sentence.chars().count() {
+        let cut = subject.rfind(' ').unwrap_or(subject.len());
+        subject.truncate(cut);
+    }
+    if subject.is_empty() {
+        subject = match files {
+            [one] => format!("Change {one}"),
+            several => format!("Change {} files", several.len()),
+        };
+    }
+    let is_all = source.trim_end_matches('.') == subject;
+    if is_all {
+        format!("{subject}\n")
+    } else {
+        format!("{subject}\n\n{source}\n")
+    }
+}
+
+/// A message without what steers a terminal.
+fn clean(text: &str) -> String {
+    let is_kept = |character: &char| *character == '\n' || !character.is_control();
+    let text = text.replace("\r\n", "\n").replace('\t', "    ");
+    text.chars().filter(is_kept).collect()
+}
+
+#[cfg(unix)]
+fn is_executable(found: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    found.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &std::fs::Metadata) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(summary: Option<&str>, files: &[&str]) -> String {
+        let mut session = crate::session::tests::session("ab12cd34");
+        session.task = "fix the parser".to_owned();
+        session.summary = summary.map(str::to_owned);
+        let files: Vec<String> = files.iter().map(ToString::to_string).collect();
+        proposed(&session, &files)
+    }
+
+    #[test]
+    fn a_message_is_made_of_what_the_model_says() {
+        assert_eq!(
+            message(Some("The parser works."), &[]),
+            "The parser works\n"
+        );
+        assert_eq!(
+            message(Some("It works. It has tests."), &[]),
+            "It works\n\nIt works. It has tests.\n"
+        );
+        assert_eq!(message(None, &["a"]), "fix the parser\n");
+        assert_eq!(message(Some("a\u{1b}[2Jb"), &[]), "a[2Jb\n");
+        let long = "word ".repeat(40);
+        let subject = message(Some(&long), &[]);
+        assert!(subject.lines().next().unwrap().chars().count() <= SUBJECT);
+    }
+}

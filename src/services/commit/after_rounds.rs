@@ -1,0 +1,122 @@
+//! Commits after each round that passes the check (`agent new --commit`): never with hooks.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::git::GitRepository;
+use super::{CommitHooks, OwnChanges, plan};
+use crate::approve::{Answer, Attending, Input, Pending, Person, Question};
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::protocol::{Envelope, Event, EventSink, Status};
+use crate::services::settings;
+use crate::services::{Caller, open};
+
+/// The same call, by a person whose repository gets a commit after each round that passes the check.
+///
+/// Refused where there is no check, or a base directory whose workspace is in no repository.
+pub fn committing(caller: &Caller) -> Result<Caller> {
+    let (_, loaded) = settings::settings(caller)?;
+    if loaded.settings.check_command.is_empty() {
+        return Err(
+            Error::usage("`--commit` commits what passes your check, and there is none")
+                .hint("agent new --check \"cargo test\" --commit \"fix the parser\""),
+        );
+    }
+    if open::has_base(caller)? {
+        GitRepository::around(&loaded.paths.workspace)?;
+    }
+    let person = Arc::new(CommittingPerson {
+        inner: caller.person.clone(),
+        caller: caller.clone(),
+        has_passed: AtomicBool::new(false),
+    });
+    Ok(Caller {
+        person,
+        ..caller.clone()
+    })
+}
+
+/// A person who hears what happens, and has a commit made when a round is over that passed the check.
+struct CommittingPerson {
+    inner: Arc<dyn Person>,
+    caller: Caller,
+    has_passed: AtomicBool,
+}
+
+impl CommittingPerson {
+    /// Commits between two rounds: the message of the next one is written, or the session has ended.
+    fn follow(&self, event: &Event) {
+        match event {
+            Event::Check { outcome, .. } => {
+                let has_passed = outcome.status == Status::Ok;
+                self.has_passed.store(has_passed, Ordering::SeqCst);
+            }
+            Event::Outbox { .. } | Event::Done { .. }
+                if self.has_passed.swap(false, Ordering::SeqCst) =>
+            {
+                let text = match self.commit() {
+                    Ok(Some(told)) => told,
+                    Ok(None) => return,
+                    Err(error) => format!("Not committed: {error}"),
+                };
+                self.inner.emit(Event::Notice { text });
+            }
+            _ => {}
+        }
+    }
+
+    fn commit(&self) -> Result<Option<String>> {
+        let planned = plan(&self.caller, None, OwnChanges::LeftOut)?;
+        if planned.files.is_empty() {
+            return Ok(None);
+        }
+        let made = planned.carry_out(&planned.message, CommitHooks::Off)?;
+        Ok(Some(format!(
+            "Committed {}: {} (no hooks were run)",
+            made.id, made.subject
+        )))
+    }
+}
+
+impl EventSink for CommittingPerson {
+    fn emit(&self, event: Event) {
+        self.inner.emit(event.clone());
+        self.follow(&event);
+    }
+}
+
+impl Person for CommittingPerson {
+    fn input(&self) -> Input {
+        self.inner.input()
+    }
+
+    fn is_interactive(&self) -> bool {
+        self.inner.is_interactive()
+    }
+
+    fn hear(&self, envelope: &Envelope) {
+        self.inner.hear(envelope);
+        self.follow(&envelope.event);
+    }
+
+    fn ask(&self, question: &Question, interrupt: &Interrupt) -> Answer {
+        self.inner.ask(question, interrupt)
+    }
+
+    fn attend(
+        &self,
+        pending: &Pending,
+        questions: &[Question],
+        interrupt: &Interrupt,
+    ) -> Option<Attending> {
+        self.inner.attend(pending, questions, interrupt)
+    }
+}
+
+impl fmt::Debug for CommittingPerson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommittingPerson").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,109 @@
+//! The git repository around a directory, as far as a place to work in is concerned.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::fs::{Durability, create_directory, write_atomic};
+
+/// The largest list of ignored files that is read, in bytes.
+const LARGEST: u64 = 1024 * 1024;
+
+/// The root of the repository that a directory belongs to.
+pub(super) fn root_of(directory: &Path) -> Option<PathBuf> {
+    let mut above = directory.ancestors();
+    above
+        .find(|directory| directory.join(".git").exists())
+        .map(Path::to_owned)
+}
+
+/// Has git ignore these files and folders of a directory, for this person only: they are added to
+/// `.git/info/exclude`, which is no part of the project.
+///
+/// Does nothing where that file is not the repository's own, as in a worktree.
+pub(super) fn exclude(root: &Path, directory: &Path, names: &[&str]) -> Result<()> {
+    let is_plain = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let (git, info) = (root.join(".git"), root.join(".git/info"));
+    let (Ok(within), true) = (directory.strip_prefix(root), is_plain(&git)) else {
+        return Ok(());
+    };
+    if info.symlink_metadata().is_ok() && !is_plain(&info) {
+        return Ok(());
+    }
+    create_directory(&info)?;
+    let file = info.join("exclude");
+    let known = match fs::metadata(&file) {
+        Ok(found) if found.len() > LARGEST => return Ok(()),
+        Ok(_) => fs::read(&file).map_err(|cause| Error::file("read", &file, cause))?,
+        Err(_) => Vec::new(),
+    };
+    let Some(within) = within.to_str() else {
+        return Ok(());
+    };
+    let mut text = known.clone();
+    for name in names {
+        let slash = if within.is_empty() { "" } else { "/" };
+        let line = format!("/{}{slash}{name}", escaped(&within.replace('\\', "/")));
+        let is_there = known
+            .split(|byte| *byte == b'\n')
+            .any(|known| known == line.as_bytes());
+        if is_there {
+            continue;
+        }
+        if !text.is_empty() && !text.ends_with(b"\n") {
+            text.push(b'\n');
+        }
+        text.extend_from_slice(format!("{line}\n").as_bytes());
+    }
+    if text == known {
+        return Ok(());
+    }
+    write_atomic(&file, &text, Durability::Durable)
+}
+
+/// A path as a pattern that means only itself.
+fn escaped(path: &str) -> String {
+    let mut pattern = String::new();
+    for character in path.chars() {
+        if matches!(character, '*' | '?' | '[' | ']' | ' ' | '!' | '#') {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    pattern
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_ignored_once_and_what_was_there_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        create_directory(&root.join(".git/info")).unwrap();
+        let below = root.join("a [b]");
+        create_directory(&below).unwrap();
+        let file = root.join(".git/info/exclude");
+        write_atomic(&file, b"*.o", Durability::Atomic).unwrap();
+        assert_eq!(root_of(&below).as_deref(), Some(root));
+        for _ in 0..2 {
+            exclude(root, root, &["outbox/"]).unwrap();
+            exclude(root, &below, &["outbox/"]).unwrap();
+        }
+        let text = fs::read_to_string(&file).unwrap();
+        assert_eq!(text, "*.o\n/outbox/\n/a\\ \\[b\\]/outbox/\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_came_with_the_project_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (root, elsewhere) = (directory.path().join("a"), directory.path().join("b"));
+        create_directory(&root.join(".git")).unwrap();
+        create_directory(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, root.join(".git/info")).unwrap();
+        exclude(&root, &root, &["outbox/"]).unwrap();
+        assert!(!elsewhere.join("exclude").exists());
+    }
+}

@@ -1,0 +1,40 @@
+//! Gives a person at a terminal time to read.
+
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+use crossterm::event::{self, Event, KeyCode, KeyModifiers};
+use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
+
+use super::{Ui, live};
+use crate::interrupt::Interrupt;
+
+/// How often the wait looks whether it should end.
+const TICK: Duration = Duration::from_millis(100);
+
+impl Ui {
+    /// Returns true if somebody sits at a terminal and can go on with a key.
+    pub fn can_pause(&self) -> bool {
+        self.is_interactive() && live::has_terminal() && std::io::stdout().is_terminal()
+    }
+
+    /// Waits so long, or until a key is pressed; not at all where there is no terminal.
+    pub fn pause(&self, longest: Duration, interrupt: &Interrupt) {
+        if !self.can_pause() || enable_raw_mode().is_err() {
+            return;
+        }
+        let until = Instant::now() + longest;
+        while Instant::now() < until && !interrupt.is_raised() {
+            let Ok(true) = event::poll(TICK) else {
+                continue;
+            };
+            if let Ok(Event::Key(key)) = event::read() {
+                if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
+                    interrupt.raise();
+                }
+                break;
+            }
+        }
+        let _ = disable_raw_mode();
+    }
+}

@@ -1,0 +1,246 @@
+//! `agent commit`: what goes in, what stays out, and that nothing of the repository runs.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::harness::{Finished, Test};
+
+const CREATE: &str = "[CREATE_FILE path=\"new.txt\"]\nnew\n[/CREATE_FILE]\n{end}\n";
+const EDIT: &str = "[EDIT_FILE path=\"old.txt\"]\n<<<<<<< SEARCH\nthree\n=======\nTHREE\n>>>>>>> REPLACE\n[/EDIT_FILE]\n{end}\n";
+const DONE: &str = "[DONE]\nThe file is there. It was tried.\n[/DONE]\n{end}\n";
+
+fn git(directory: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(arguments)
+        .current_dir(directory)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .envs([
+            ("GIT_AUTHOR_NAME", "Somebody"),
+            ("GIT_AUTHOR_EMAIL", "some@example.com"),
+            ("GIT_COMMITTER_NAME", "Somebody"),
+            ("GIT_COMMITTER_EMAIL", "some@example.com"),
+        ])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A repository with a commit, in which `agent` works in place; its person is known to git.
+fn project(arguments: &[&str]) -> Test {
+    let test = Test::new(arguments)
+        .file("old.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\n")
+        .file(
+            ".agent/appsettings.json",
+            "{\"Agent\": {\"WorkspaceDir\": \"..\"}}",
+        )
+        .file(".agent/.gitignore", "*\n");
+    let base = test.base();
+    git(&base, &["init", "--quiet", "--initial-branch=main"]);
+    git(&base, &["add", "old.txt"]);
+    git(&base, &["commit", "--quiet", "-m", "begin"]);
+    let home = base.with_file_name("home");
+    fs::create_dir_all(&home).unwrap();
+    let config = "[user]\n\tname = A Person\n\temail = person@example.com\n";
+    fs::write(home.join(".gitconfig"), config).unwrap();
+    test
+}
+
+/// A session in the project that has ended; what the person does between its rounds is not known to it.
+fn session(replies: &[&str]) -> Finished {
+    let test = project(&["new", "--workspace", ".", "task"]);
+    let test = replies.iter().fold(test, |test, reply| test.reply(reply));
+    test.reply(DONE).run().code(0)
+}
+
+fn plant(path: &Path, script: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, script).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn beside(base: &Path, name: &str) -> PathBuf {
+    base.with_file_name(name)
+}
+
+#[test]
+fn what_the_session_changed_is_committed_in_the_persons_name() {
+    let finished = session(&[CREATE]);
+    let base = finished.base();
+    fs::write(base.join("mine.txt"), "mine\n").unwrap();
+    let finished = Test::after(finished, &["commit", "--yes"])
+        .run()
+        .code(0)
+        .said("By A Person <person@example.com>, 1 file:")
+        .said("Hooks and filters of the repository are not run.")
+        .said("Committed ");
+    let log = git(
+        &base,
+        &["log", "-1", "--format=%an %ae %s%n%b", "--name-only"],
+    );
+    assert!(
+        log.starts_with("A Person person@example.com The file is there\n"),
+        "{log}"
+    );
+    assert!(
+        log.contains("It was tried.") && log.ends_with("new.txt\n"),
+        "{log}"
+    );
+    assert_eq!(git(&base, &["status", "--porcelain"]), "?? mine.txt\n");
+    Test::after(finished, &["commit", "--yes"])
+        .run()
+        .code(1)
+        .said("there is nothing to commit");
+}
+
+#[test]
+fn the_persons_own_changes_stay_theirs_unless_they_say_otherwise() {
+    for (flags, committed, left) in [
+        (
+            &[][..],
+            "one\ntwo\nTHREE\nfour\nfive\nsix\nseven\n",
+            " M old.txt\n",
+        ),
+        (
+            &["--with-mine"][..],
+            "one\ntwo\nTHREE\nfour\nfive\nsix\nMINE\n",
+            "",
+        ),
+    ] {
+        let test = project(&["new", "--workspace", ".", "task"]);
+        let base = test.base();
+        // Changed by the person before the session begins.
+        fs::write(
+            base.join("old.txt"),
+            "one\ntwo\nthree\nfour\nfive\nsix\nMINE\n",
+        )
+        .unwrap();
+        let finished = test.reply(EDIT).reply(DONE).run().code(0);
+        let arguments: Vec<&str> = ["commit", "--yes"].iter().chain(flags).copied().collect();
+        Test::after(finished, &arguments).run().code(0);
+        assert_eq!(git(&base, &["show", "HEAD:old.txt"]), committed);
+        assert_eq!(git(&base, &["status", "--porcelain"]), left);
+    }
+}
+
+#[test]
+fn changes_that_meet_are_left_out_and_told() {
+    let test = project(&["new", "--workspace", ".", "task"]);
+    let base = test.base();
+    fs::write(
+        base.join("old.txt"),
+        "one\nMINE\nthree\nMINE\nfive\nsix\nseven\n",
+    )
+    .unwrap();
+    let finished = test.reply(EDIT).reply(DONE).run().code(0);
+    Test::after(finished, &["commit", "--yes"])
+        .run()
+        .code(1)
+        .said("left out: old.txt: it has changes of yours");
+    assert_eq!(git(&base, &["rev-list", "--count", "HEAD"]), "1\n");
+}
+
+#[test]
+fn no_hook_runs_and_with_hooks_they_are_shown_first() {
+    let hooked = || {
+        let finished = session(&[CREATE]);
+        let base = finished.base();
+        let mark = beside(&base, "hook-ran");
+        let script = format!("#!/bin/sh\ntouch {}\n", mark.display());
+        for name in [
+            "pre-commit",
+            "commit-msg",
+            "post-commit",
+            "reference-transaction",
+            "post-index-change",
+        ] {
+            plant(&base.join(".git/hooks").join(name), &script);
+        }
+        (finished, mark)
+    };
+    let (finished, mark) = hooked();
+    Test::after(finished, &["commit", "--yes"]).run().code(0);
+    assert!(!mark.exists(), "a hook has run");
+    // The same with the hooks: they are real.
+    let (finished, mark) = hooked();
+    let base = finished.base();
+    Test::after(finished, &["commit", "--hooks", "--yes"])
+        .run()
+        .code(0)
+        .said("run outside of the sandbox")
+        .said("pre-commit (not changed by this session)");
+    assert!(mark.exists(), "no hook has run");
+    assert_eq!(git(&base, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_hook_that_runs_what_the_session_changed_says_so() {
+    let finished = session(&[CREATE]);
+    let base = finished.base();
+    plant(
+        &base.join(".git/hooks/pre-commit"),
+        "#!/bin/sh\ncat ./new.txt\n",
+    );
+    Test::after(finished, &["commit", "--hooks"])
+        .run()
+        .code(1)
+        .said("new.txt (CHANGED BY THIS SESSION)")
+        .said("nothing was committed");
+    assert_eq!(git(&base, &["rev-list", "--count", "HEAD"]), "1\n");
+}
+
+#[test]
+fn no_filter_and_no_monitor_runs() {
+    let finished = session(&[CREATE]);
+    let base = finished.base();
+    let mark = beside(&base, "filter-ran");
+    let evil = beside(&base, "evil");
+    plant(
+        &evil,
+        &format!("#!/bin/sh\ntouch {}\ncat\n", mark.display()),
+    );
+    let evil = evil.display().to_string();
+    fs::write(base.join(".gitattributes"), "*.txt filter=evil\n").unwrap();
+    for key in ["filter.evil.clean", "filter.evil.smudge", "core.fsmonitor"] {
+        git(&base, &["config", key, &evil]);
+    }
+    let finished = Test::after(finished, &["commit", "--yes"])
+        .run()
+        .code(1)
+        .said("left out: new.txt: git stores it through the filter `evil`");
+    assert!(!mark.exists(), "a program of the repository has run");
+    // The same by git itself: they are real.
+    git(&base, &["add", "new.txt"]);
+    assert!(mark.exists(), "the filter does not work");
+    drop(finished);
+}
+
+#[test]
+fn rounds_that_pass_the_check_are_committed_as_they_come() {
+    let arguments = [
+        "new",
+        "--workspace",
+        ".",
+        "--check",
+        "test -f new.txt",
+        "--commit",
+        "task",
+    ];
+    let test = project(&arguments);
+    let base = test.base();
+    plant(&base.join(".git/hooks/pre-commit"), "#!/bin/sh\nexit 1\n");
+    test.reply(CREATE)
+        .reply(EDIT)
+        .reply(DONE)
+        .run()
+        .code(0)
+        .said("(no hooks were run)");
+    assert_eq!(git(&base, &["rev-list", "--count", "HEAD"]), "3\n");
+    assert_eq!(git(&base, &["status", "--porcelain"]), "");
+    Test::new(&["new", "--commit", "task"])
+        .run()
+        .code(2)
+        .said("there is none");
+}
