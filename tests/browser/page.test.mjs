@@ -1,7 +1,8 @@
 // The page of `agent serve` in a real browser: `tests/browser/run`.
 //
 // Each test has a base directory and a server of its own. `AGENT_PROGRAM` names the program, `AGENT_PICTURES`
-// a folder for pictures of the main screens, `AGENT_ROUNDS` how many rounds the long session has.
+// a folder for pictures of the main screens, `AGENT_ROUNDS` how many rounds the long session has, `AGENT_PAGE` a
+// folder with scripts and styles to use in place of those that are compiled in.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -17,6 +18,7 @@ import { chromium } from 'playwright-core';
 const here = path.dirname(fileURLToPath(import.meta.url));
 const program = process.env.AGENT_PROGRAM ?? path.join(here, '../../target/debug/agent');
 const pictures = process.env.AGENT_PICTURES;
+const parts = process.env.AGENT_PAGE;
 const longSession = Number(process.env.AGENT_ROUNDS ?? 500);
 const axeSource = fs.readFileSync(path.join(here, 'node_modules/axe-core/axe.min.js'), 'utf8');
 const DEADLINE = 60_000;
@@ -76,9 +78,18 @@ function stop(child, signal = 'SIGTERM') {
 /** A page; whatever goes wrong in it fails the test. */
 async function open(t, link, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1100, height: 800 }, ...options });
-  t.after(() => context.close());
+  t.after(async () => {
+    if (!t.passed) for (const page of context.pages()) t.diagnostic(`${page.url()}\n${await page.locator('body').innerText()}`);
+    await context.close();
+  });
   context.setDefaultTimeout(DEADLINE);
   await context.grantPermissions(['clipboard-read', 'clipboard-write', 'notifications']);
+  if (parts) {
+    await context.route(/\.(js|css)$/, async (route) => {
+      const body = fs.readFileSync(path.join(parts, path.basename(route.request().url())));
+      route.fulfill({ response: await route.fetch(), body });
+    });
+  }
   const page = await context.newPage();
   const wrong = [];
   page.on('pageerror', (error) => wrong.push(String(error)));
@@ -198,7 +209,7 @@ test('a session from new to done: copy, paste, approve, decline, answer, undo, r
   await page.keyboard.press('u');
   await page.getByRole('heading', { name: 'Undo round 1' }).waitFor();
   await page.getByText('delete greet.sh').waitFor();
-  await page.locator('#dialog').getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Undo' }).click();
   await page.getByText('undone', { exact: true }).waitFor();
   assert.equal(fs.existsSync(path.join(base, 'workspace/greet.sh')), false);
 
@@ -219,6 +230,49 @@ test('a session from new to done: copy, paste, approve, decline, answer, undo, r
   await page.getByRole('heading', { name: /^Done/ }).waitFor();
   const wide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
   assert.equal(wide, false, 'it fits a phone');
+});
+
+test('a dialog that follows another at once is answered by its own buttons', async (t) => {
+  const { base } = place();
+  const { link } = await serve(t, base);
+  const page = await open(t, link);
+  await page.getByRole('heading', { name: /Sessions|New session/ }).waitFor();
+  const answers = page.evaluate(async () => {
+    const { dialog } = await import('/dom.js');
+    const actions = [{ label: 'Take', value: 'taken' }];
+    const first = dialog('First', 'a', actions);
+    const second = dialog('Second', 'b', actions);
+    document.querySelector('dialog[open] button').click();
+    // The event of the one that was just closed is still under way.
+    const third = dialog('Third', 'c', actions);
+    window.answered = 0;
+    third.then(() => { window.answered = 1; });
+    return Promise.all([first, second, third]);
+  });
+  await page.getByRole('heading', { name: 'Third' }).waitFor();
+  await page.evaluate(() => new Promise((resolve) => { setTimeout(resolve, 50); }));
+  assert.equal(await page.evaluate(() => window.answered), 0);
+  await page.getByRole('button', { name: 'Take' }).click();
+  assert.deepEqual(await answers, [undefined, 'taken', 'taken']);
+  assert.equal(await page.locator('dialog').count(), 0);
+});
+
+test('an answer that got lost is asked for again', async (t) => {
+  const { base } = place();
+  const { link } = await serve(t, base);
+  const page = await open(t, link);
+  await begin(page, 'Lossy');
+  let lost = 0;
+  await page.route('**/standing', (route) => {
+    lost += 1;
+    if (lost > 2) return route.continue();
+    return lost === 1 ? route.abort() : route.fulfill({ status: 409, json: { error: { message: 'busy', causes: [], hints: [] } } });
+  });
+  await page.keyboard.press('m');
+  await page.getByLabel('Note', { exact: true }).fill('Still there');
+  await page.getByRole('button', { name: 'Send with the next message' }).click();
+  await page.getByText('Goes with the next message: Still there').waitFor();
+  assert.equal(lost >= 3, true);
 });
 
 test('the server is killed in the middle and started again', async (t) => {

@@ -37,13 +37,21 @@ export class Card {
     this.state = state;
     this.mark = isTurn ? '● ' : state === 'done' ? '✓ ' : '';
     const active = this.element.ownerDocument.activeElement;
-    const held = this.element.contains(active) && active.matches('textarea') && active.value;
+    const held = this.element.contains(active) && active.matches('textarea') && { label: active.ariaLabel, text: active.value };
     this.seen();
     this.element.className = `card now ${state}`;
     this.element.replaceChildren(...make.call(this, session).flat().filter(Boolean), this.foot(session));
-    if (held) { const box = this.element.querySelector('textarea'); if (box) { box.value = held; box.focus(); } }
+    if (held) this.restore(held);
     if (isNews && isTurn) this.callPerson(session);
     return this.mark;
+  }
+
+  /** Puts what was being typed back into the same field; a field for something else stays empty. */
+  restore({ label, text }) {
+    const box = [...this.element.querySelectorAll('textarea')].find((one) => one.ariaLabel === label);
+    if (!box) return;
+    box.value = text;
+    box.focus();
   }
 
   choose(session) {

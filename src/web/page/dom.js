@@ -62,20 +62,32 @@ export function hostDialogs(other) {
   host = other;
 }
 
-/** Opens a dialog with a title; resolves when it is closed, with the value that a button gave. */
+/** The dialog that is open, if there is one. */
+let opened;
+
+/**
+ * Opens a dialog with a title; resolves when it is closed, with the value that a button gave. A new one
+ * closes the one before it, which then resolves with nothing.
+ *
+ * Each is an element of its own: `close` comes later than the closing, and would be taken by the next one.
+ */
 export function dialog(title, content, actions) {
-  const box = host.getElementById('dialog') ?? host.body.appendChild(el('dialog', { id: 'dialog', 'aria-labelledby': 'dialog-title' }));
-  if (box.open) box.close();
+  opened?.close();
   return new Promise((resolve) => {
     let result;
     const buttons = actions.map(({ label, value, kind }) =>
       button(label, () => { result = value; box.close(); }, { class: kind }));
-    box.replaceChildren(
+    const box = el('dialog', { 'aria-labelledby': 'dialog-title' },
       el('h2', { id: 'dialog-title' }, title),
       el('div', { class: 'content', tabindex: '0' }, content),
-      el('div', { class: 'actions' }, buttons),
-    );
-    box.onclose = () => resolve(result);
+      el('div', { class: 'actions' }, buttons));
+    box.addEventListener('close', () => {
+      if (opened === box) opened = undefined;
+      box.remove();
+      resolve(result);
+    });
+    opened = box;
+    host.body.append(box);
     box.showModal();
     buttons[0]?.focus();
   });

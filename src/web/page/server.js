@@ -65,7 +65,8 @@ export async function post(path, body = {}) {
   return (await request(path, { method: 'POST', headers, body: JSON.stringify(body) })).json();
 }
 
-const pause = (time, signal) => new Promise((resolve) => {
+/** Waits, but not longer than the signal lets it. */
+export const pause = (time, signal) => new Promise((resolve) => {
   const timer = setTimeout(resolve, time);
   signal.addEventListener('abort', () => { clearTimeout(timer); resolve(); }, { once: true });
 });

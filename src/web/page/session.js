@@ -1,11 +1,16 @@
 // A session: its rounds, newest at the bottom, as they happen.
 
 import { announce, banner, build, button, dialog, el, showTrouble, showWords } from '/dom.js';
-import { Told, follow, get, post } from '/server.js';
+import { Told, follow, get, pause, post } from '/server.js';
 import { Card } from '/card.js';
 
 /** How much of the output of a running command stays on the page. */
 const LIVE_CHARACTERS = 20000;
+/** How long events are collected before the page asks where the session stands. */
+const TOGETHER = 40;
+/** The pause after a failure, and how many failures in a row are no accident. */
+const AGAIN = 500;
+const ATTEMPTS = 6;
 
 export async function openSession(id, page) {
   const view = new SessionView(id, page);
@@ -189,17 +194,36 @@ class SessionView {
     this.page.failed(error);
   }
 
-  /** Asks where the session stands; several events in a row ask once. */
+  /**
+   * Asks where the session stands; several events in a row ask once. One request at a time: an older
+   * answer that comes later would hide a newer one. What fails is asked for again.
+   */
   refresh() {
-    clearTimeout(this.refreshing);
-    this.refreshing = setTimeout(async () => {
+    this.isWanted = true;
+    if (this.isAsking) return;
+    this.isAsking = true;
+    this.askStanding().finally(() => { this.isAsking = false; });
+  }
+
+  async askStanding() {
+    const { signal } = this.closed;
+    let failures = 0;
+    while (this.isWanted) {
+      await pause(failures ? AGAIN : TOGETHER, signal);
+      if (signal.aborted) return;
+      this.isWanted = false;
       try {
         const session = await get(`${this.path}/standing`);
-        if (!this.closed.signal.aborted) this.stand(session);
+        if (!signal.aborted) this.stand(session);
+        failures = 0;
       } catch (error) {
-        if (error instanceof Told && error.status === 401) this.page.failed(error);
+        if (signal.aborted) return;
+        failures += 1;
+        // A session that was removed, or a page that is not signed in any more.
+        if (error instanceof Told && (error.status === 401 || failures >= ATTEMPTS)) { this.page.failed(error); return; }
+        this.isWanted = true;
       }
-    }, 40);
+    }
   }
 
   /** Shows where the session stands. */
