@@ -16,6 +16,7 @@ mod markdown;
 mod node;
 mod page;
 mod server;
+mod settings;
 mod stream;
 mod view;
 

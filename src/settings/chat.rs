@@ -34,6 +34,8 @@ static CHATS: LazyLock<Vec<Chat>> = LazyLock::new(|| {
 pub struct Chat {
     /// The name by which the setting `Chat` refers to it.
     pub name: String,
+    /// Where a new chat is opened, if that is known.
+    pub open: Option<ChatLink>,
     /// The most characters of one message.
     pub max_characters: usize,
     /// The most estimated tokens of one message, if the chat counts them.
@@ -53,6 +55,44 @@ pub struct Chat {
     pub source: String,
     /// The month in which they were last checked.
     pub checked: String,
+}
+
+/// Addresses that open a new chat.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChatLink {
+    /// What people call the chat.
+    pub title: String,
+    /// Its page.
+    pub page: String,
+    /// What a message is appended to, so that the chat opens with it; only where the vendor has such
+    /// a link.
+    pub with_message: Option<String>,
+}
+
+/// The longest address that carries a message, in bytes: servers on the way refuse longer ones.
+const MAX_ADDRESS: usize = 8_000;
+
+impl ChatLink {
+    /// The address that opens a new chat with this message, if there is one and it is not too long.
+    pub fn carrying(&self, message: &str) -> Option<String> {
+        use std::fmt::Write as _;
+        let mut address = self.with_message.clone()?;
+        for byte in message.bytes() {
+            if address.len() > MAX_ADDRESS {
+                return None;
+            }
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                    address.push(char::from(byte));
+                }
+                other => {
+                    let _ = write!(address, "%{other:02X}");
+                }
+            }
+        }
+        (address.len() <= MAX_ADDRESS).then_some(address)
+    }
 }
 
 /// How much a chat reads of one file.
@@ -208,6 +248,19 @@ mod tests {
         assert_eq!(memory("gemini", 16_000).left(20_000), 8_800);
         // With a subscription it remembers more than is known.
         assert_eq!(memory("gemini", 100_000).left(20_000), usize::MAX);
+    }
+
+    #[test]
+    fn a_short_message_goes_into_the_address_that_opens_the_chat() {
+        let open = |name: &str| Chat::named(name).unwrap().open.as_ref();
+        let carried = open("chatgpt-free").unwrap().carrying("a b\n&c=ä#");
+        let expected = "https://chatgpt.com/?q=a%20b%0A%26c%3D%C3%A4%23";
+        assert_eq!(carried.as_deref(), Some(expected));
+        let claude = open("claude").unwrap();
+        assert_eq!(claude.carrying(&"x".repeat(8_000)), None);
+        assert!(claude.carrying(&"x".repeat(7_900)).is_some());
+        assert_eq!(open("gemini").unwrap().carrying("a"), None);
+        assert_eq!(open("generic"), None);
     }
 
     #[test]

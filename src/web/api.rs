@@ -1,5 +1,7 @@
 //! The requests of the page: each function calls a service and returns JSON.
 
+use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -9,17 +11,19 @@ use super::begin;
 use super::desk::{PageDesk, load, session_id};
 use super::node::{PageNode, diff};
 use super::view;
-use crate::agent::undo::{Wish, files, named, obstacle};
+use crate::agent::undo::{self, Wish, named, obstacle};
 use crate::approve::{Pending, Question, Verdict};
 use crate::checkpoint::Force;
 use crate::courier::Message;
 use crate::error::{Error, Result};
 use crate::protocol::{Command, Envelope, Event, QuestionKind, SessionId, Step};
 use crate::reply;
+use crate::services::browse::{self, BrowsedEntry, BrowsedPath};
+use crate::services::diff::{ChangeKind, ChangedRound, DiffStat};
 use crate::services::reply::RoundNumber;
 use crate::services::undo::PlannedReversal;
 use crate::services::{self, open, status};
-use crate::session::{EventReader, LoopLock, Session, Summary};
+use crate::session::{EventReader, LoopLock, Session};
 use crate::transcript::{self, Transcript};
 use crate::ui::question_words;
 
@@ -37,6 +41,7 @@ pub(super) fn sessions(desk: &PageDesk) -> Result<Value> {
         json!({
             "id": session.session_id,
             "title": shown_line(session.title()),
+            "task": PageNode::spoken(&start_of(&session.task)),
             "state": session.state().word(),
             "rounds": session.rounds(),
             "changed": session.changed_files.0,
@@ -114,7 +119,7 @@ fn standing_of(desk: &PageDesk, id: &SessionId) -> Result<Value> {
     let standing = status::status(&caller, Some(id.as_str()))?;
     let session = &standing.session;
     let store = &standing.files.store;
-    let summary = Summary::of(session);
+    let summary = store.summary_of(session);
     let holder = LoopLock::holder(store.directory());
     let pending = Pending::of(&store.folder(id));
     let history = store.history(id)?;
@@ -130,6 +135,7 @@ fn standing_of(desk: &PageDesk, id: &SessionId) -> Result<Value> {
     Ok(json!({
         "id": id,
         "title": shown_line(summary.title()),
+        "name": summary.name,
         "task": view::own_words("Task", &session.task),
         "further": session.further.iter().map(|further| json!({
             "round": further.sequence,
@@ -155,7 +161,8 @@ fn standing_of(desk: &PageDesk, id: &SessionId) -> Result<Value> {
         "modelQuestion": standing.model_question.as_deref().map(|text| view::speech("The model asks", text)),
         "notes": notes.collect::<Vec<_>>(),
         "check": check,
-        "canUndo": !history.undoable(0).is_empty(),
+        "undoable": history.undoable(0).iter().map(|round| round.round).collect::<Vec<_>>(),
+        "canRedo": !history.redoable().is_empty(),
         "words": person.words(),
         "trouble": desk.loops.trouble(id),
     }))
@@ -169,9 +176,32 @@ fn message_of(standing: &status::SessionStanding) -> Value {
             "round": standing.session.sequence_number,
             "parts": posted.pastes.len(),
             "attachment": posted.attachment.as_ref().map(|path| path.display().to_string()),
+            "open": opening(standing),
         }),
         None => Value::Null,
     }
+}
+
+/// Where the chat is opened. The address can carry the message only where it begins a chat: later ones
+/// belong into the chat that there is.
+fn opening(standing: &status::SessionStanding) -> Option<Value> {
+    let link = standing.files.chat.open.as_ref()?;
+    let posted = standing.posted()?;
+    let is_first = standing.session.sequence_number == 1;
+    let is_whole = posted.pastes.len() == 1 && posted.attachment.is_none();
+    let text = posted.pastes.first().filter(|_| is_first && is_whole);
+    let text = text.and_then(|path| std::fs::read_to_string(path).ok());
+    Some(json!({
+        "title": link.title,
+        "page": link.page,
+        "withMessage": text.and_then(|text| link.carrying(&text)),
+    }))
+}
+
+/// The start of a task, for the search.
+fn start_of(task: &str) -> String {
+    const SEARCHED: usize = 1_000;
+    task.chars().take(SEARCHED).collect()
 }
 
 /// A question as the page shows it, with the hash that a decision on it must carry.
@@ -201,7 +231,6 @@ fn question(question: &Question) -> Value {
         "shown": shown,
         "why": told(&question.why),
         "may": told(&question.may),
-        "context": question.context.as_deref().and_then(told),
         "proposal": question.proposal.as_deref().and_then(told),
         "script": (is_step && question.command == "RUN_COMMAND").then_some(&question.shown),
     })
@@ -278,19 +307,205 @@ pub(super) fn difference(desk: &PageDesk, id: &str, round: u32) -> Result<Value>
     };
     let generated = changed.generated();
     let stat = changed.files()?;
-    let is_left_out = |path: &std::path::Path| {
+    let is_left_out = |path: &Path| {
         let path = path.to_str().unwrap_or_default();
         generated
             .as_ref()
             .is_some_and(|folders| folders.containing_output(path).is_some())
     };
     let text = changed.text_without(is_left_out)?;
+    let shown = stat.iter().filter(|one| !is_left_out(&one.change.path));
+    let shown: Vec<&DiffStat> = shown.collect();
+    let parts = by_file(&text);
+    let files = parts.iter().take(NAMED).enumerate().map(|(at, part)| {
+        let stat = shown.get(at);
+        json!({
+            "path": stat.map(|stat| PageNode::code(&stat.change.path.to_string_lossy())),
+            "added": stat.and_then(|stat| Some(stat.lines?.added)),
+            "removed": stat.and_then(|stat| Some(stat.lines?.removed)),
+            "node": diff(part),
+        })
+    });
     Ok(json!({
         "round": changed.round,
         "isUndone": changed.is_undone,
-        "files": stat.len(),
-        "node": diff(&text),
+        "count": stat.len(),
+        "files": files.collect::<Vec<_>>(),
+        "leftOut": stat.len().saturating_sub(shown.len().min(NAMED)),
     }))
+}
+
+/// A unified diff, cut where a file begins. Lines of a file begin with a sign, so none of them is
+/// taken for the beginning of another.
+fn by_file(text: &str) -> Vec<&str> {
+    let mut starts: Vec<usize> = (text.match_indices("diff --git "))
+        .map(|(at, _)| at)
+        .filter(|at| *at == 0 || text.as_bytes()[at - 1] == b'\n')
+        .collect();
+    starts.push(text.len());
+    starts
+        .windows(2)
+        .map(|pair| &text[pair[0]..pair[1]])
+        .collect()
+}
+
+/// A path of the workspace that the page looks at.
+#[derive(Debug, Deserialize)]
+pub(super) struct PagePath {
+    path: String,
+}
+
+/// A file or a folder of the workspace, with what the session changed there.
+pub(super) fn files(desk: &PageDesk, id: &str, wanted: &PagePath) -> Result<Value> {
+    let id = session_id(id)?;
+    let (caller, _) = desk.caller();
+    let workspace = status::status(&caller, Some(id.as_str()))?.files.workspace;
+    let own = browse::own_folders(&caller, &workspace)?;
+    let mut changed = services::diff::changed_session(&caller, id.as_str()).ok();
+    let stat = changed.as_mut().map(ChangedRound::files).transpose()?;
+    let stat = stat.unwrap_or_default();
+    let path = wanted.path.as_str();
+    Ok(match browse::browse(&workspace, &own, path)? {
+        BrowsedPath::Folder { entries, left_out } => json!({
+            "entries": entries.iter().map(|entry| folder_entry(entry, path, &stat)).collect::<Vec<_>>(),
+            "gone": gone_from(path, &stat),
+            "leftOut": left_out,
+        }),
+        BrowsedPath::Text(text) => {
+            let difference =
+                changed.map(|mut changed| changed.text_without(|one| one != Path::new(path)));
+            let difference = difference.transpose()?.unwrap_or_default();
+            json!({
+                "lines": text_lines(&text, &difference),
+                "difference": (!difference.is_empty()).then(|| diff(&difference)),
+            })
+        }
+        BrowsedPath::Unshown(why) => json!({ "unshown": why }),
+    })
+}
+
+fn folder_entry(entry: &BrowsedEntry, folder: &str, stat: &[DiffStat]) -> Value {
+    let path = Path::new(folder).join(&entry.name);
+    let (mut added, mut removed, mut changes) = (0, 0, 0_usize);
+    let inside = stat.iter().filter(|one| match entry.is_folder {
+        true => one.change.path.starts_with(&path),
+        false => one.change.path == path,
+    });
+    let mut is_new = false;
+    for one in inside {
+        changes += 1;
+        added += one.lines.map_or(0, |lines| lines.added);
+        removed += one.lines.map_or(0, |lines| lines.removed);
+        is_new = !entry.is_folder && one.change.kind == ChangeKind::Created;
+    }
+    json!({
+        "name": entry.name,
+        "shown": PageNode::code(&entry.name),
+        "isFolder": entry.is_folder,
+        "isSpecial": entry.is_special,
+        "size": entry.size,
+        "changes": changes,
+        "added": added,
+        "removed": removed,
+        "isNew": is_new,
+    })
+}
+
+/// The files of a folder that the session deleted.
+fn gone_from(folder: &str, stat: &[DiffStat]) -> Vec<PageNode> {
+    let folder = Path::new(folder);
+    let gone = stat
+        .iter()
+        .filter(|one| one.change.kind == ChangeKind::Deleted);
+    let gone = gone.filter(|one| one.change.path.parent() == Some(folder));
+    let names = gone.filter_map(|one| one.change.path.file_name());
+    let names = names.map(|name| PageNode::code(&name.to_string_lossy()));
+    names.take(NAMED).collect()
+}
+
+/// The lines of a file, those with `added` that the session wrote, if they are still there as it wrote
+/// them.
+fn text_lines(text: &str, difference: &str) -> PageNode {
+    const MAX_LINES: usize = 5_000;
+    let written = written_lines(difference);
+    let mut lines = text.lines().enumerate();
+    let mut shown: Vec<PageNode> = (lines.by_ref().take(MAX_LINES))
+        .map(|(at, line)| {
+            let is_written = written.get(&(at + 1)).is_some_and(|known| *known == line);
+            let class = if is_written { "added" } else { "same" };
+            PageNode::element("span", class, [PageNode::exact(line)])
+        })
+        .collect();
+    let left_out = lines.count();
+    if left_out > 0 {
+        shown.push(PageNode::labelled(
+            "span",
+            "head",
+            format!("{left_out} more lines"),
+        ));
+    }
+    PageNode::element("pre", "file", shown)
+}
+
+/// The lines that a diff adds, by their number in the new file.
+fn written_lines(difference: &str) -> HashMap<usize, &str> {
+    let mut written = HashMap::new();
+    let mut number = None;
+    for line in difference.lines() {
+        if let Some(place) = line.strip_prefix("@@ ") {
+            let start = place.split('+').nth(1).unwrap_or_default();
+            let start = start.split([',', ' ']).next().unwrap_or_default();
+            number = start.parse::<usize>().ok();
+            continue;
+        }
+        let Some(at) = number.as_mut() else {
+            continue;
+        };
+        if let Some(added) = line.strip_prefix('+') {
+            written.insert(*at, added);
+        }
+        if line.starts_with(['+', ' ']) {
+            *at += 1;
+        }
+    }
+    written
+}
+
+/// Files that would go with the first message, and the chat that it would go to.
+#[derive(Debug, Deserialize)]
+pub(super) struct PageAdded {
+    paths: Vec<String>,
+    #[serde(default)]
+    chat: String,
+}
+
+/// Estimates what files would take of the first message.
+pub(super) fn added_cost(desk: &PageDesk, wanted: &PageAdded) -> Result<Value> {
+    let (caller, _) = desk.caller();
+    let chat = Some(wanted.chat.as_str()).filter(|chat| !chat.is_empty());
+    let cost = browse::added_cost(&caller, &wanted.paths, chat)?;
+    let files =
+        cost.files.iter().take(NAMED).map(
+            |(path, tokens)| json!({ "path": PageNode::code(path.as_str()), "tokens": tokens }),
+        );
+    Ok(json!({
+        "files": files.collect::<Vec<_>>(),
+        "tokens": cost.tokens,
+        "percent": cost.percent,
+    }))
+}
+
+/// A name for a session.
+#[derive(Debug, Deserialize)]
+pub(super) struct PageName {
+    name: String,
+}
+
+/// Gives a session a name.
+pub(super) fn rename(desk: &PageDesk, id: &str, wanted: &PageName) -> Result<Value> {
+    let id = session_id(id)?;
+    let title = services::rename::rename(&desk.files()?, &id, &wanted.name)?;
+    Ok(json!({ "title": shown_line(&title) }))
 }
 
 /// A reply that was pasted.
@@ -358,6 +573,7 @@ pub(super) fn put_reply(desk: &Arc<PageDesk>, id: &str, pasted: &PastedReply) ->
         "commands": read.steps.len(),
         "issues": read.issues.len(),
         "steps": steps.collect::<Vec<_>>(),
+        "problems": read.issues.iter().take(NAMED).map(view::issue).collect::<Vec<_>>(),
         "cut": read.cut.as_ref().map(|cut| PageNode::spoken(&cut.what)),
     }))
 }
@@ -441,34 +657,44 @@ pub(super) fn reverse(desk: &PageDesk, id: &str, wanted: &PageReversal) -> Resul
         (false, Some(round)) => Wish::UndoTo(round),
     };
     let planned = services::undo::plan(&caller, Some(id.as_str()), wish)?;
-    let lines = reversal_lines(&planned);
-    let hash = blake3::hash(lines.join("\n").as_bytes())
-        .to_hex()
-        .to_string();
+    let (preview, hash) = preview(&planned, if wanted.is_redo { "Redo" } else { "Undo" });
     let Some(shown) = &wanted.hash else {
-        let nodes = lines
-            .iter()
-            .map(|line| PageNode::element("li", "", [PageNode::exact(line)]));
-        return Ok(json!({
-            "title": format!("{} {}", if wanted.is_redo { "Redo" } else { "Undo" }, named(&planned.reversal.rounds)),
-            "hash": hash,
-            "isVain": planned.is_vain(Force::Skip),
-            "lines": nodes.collect::<Vec<_>>(),
-        }));
+        return Ok(preview);
     };
     if *shown != hash {
-        return Err(Error::mendable("this would change something else by now")
-            .hint("nothing was done; look at it again"));
+        return Err(changed_meanwhile());
     }
     let restored = planned.carry_out(Force::Skip)?;
-    crate::agent::undo::ensure_restored(&restored)?;
+    undo::ensure_restored(&restored)?;
     Ok(json!({ "restored": restored.done.len(), "skipped": restored.skipped.len() }))
+}
+
+/// What it would change, as the page shows it, and the hash with which it is agreed to.
+fn preview(planned: &PlannedReversal, verb: &str) -> (Value, String) {
+    let lines = reversal_lines(planned);
+    let hash = blake3::hash(lines.join("\n").as_bytes());
+    let hash = hash.to_hex().to_string();
+    let nodes = lines
+        .iter()
+        .map(|line| PageNode::element("li", "", [PageNode::exact(line)]));
+    let preview = json!({
+        "title": format!("{verb} {}", named(&planned.reversal.rounds)),
+        "hash": hash,
+        "isVain": planned.is_vain(Force::Skip),
+        "lines": nodes.collect::<Vec<_>>(),
+    });
+    (preview, hash)
+}
+
+fn changed_meanwhile() -> Error {
+    Error::mendable("this would change something else by now")
+        .hint("nothing was done; look at it again")
 }
 
 /// What it would change, a line for each file.
 fn reversal_lines(planned: &PlannedReversal) -> Vec<String> {
     let plan = &planned.reversal.plan;
-    let steps = files(&plan.steps).into_iter().map(|step| {
+    let steps = undo::files(&plan.steps).into_iter().map(|step| {
         let verb = match (&step.now, &step.then) {
             (_, None) => "delete",
             (None, Some(_)) => "create",
@@ -503,17 +729,36 @@ pub(super) fn hand_over(desk: &PageDesk, id: &str) -> Result<Value> {
     Ok(json!({ "words": person.words() }))
 }
 
-/// Makes a session that goes on from where this one stands, on the same files.
-pub(super) fn fork(desk: &PageDesk, id: &str) -> Result<Value> {
+/// A round to fork from; with the hash of what was shown, later rounds are undone first.
+#[derive(Debug, Deserialize)]
+pub(super) struct PageFork {
+    round: Option<u32>,
+    hash: Option<String>,
+}
+
+/// Makes a session that goes on from a round of this one, on the same files. If later rounds changed
+/// files, what undoing them would change is shown first.
+pub(super) fn fork(desk: &PageDesk, id: &str, wanted: &PageFork) -> Result<Value> {
     let id = session_id(id)?;
     let (caller, _) = desk.caller();
-    let planned = services::fork::plan(&caller, id.as_str(), None)?;
-    let forked = planned.in_place(None, |_| Ok(false), |_, _| ())?;
-    let forked = forked.ok_or_else(|| {
-        Error::mendable("later rounds would have to be undone first")
-            .hint(format!("in a terminal: agent fork {id}"))
-    })?;
-    Ok(json!({ "id": forked.id }))
+    let planned = services::fork::plan(&caller, id.as_str(), wanted.round)?;
+    let mut shown = None;
+    let agree = |reversal: &PlannedReversal| {
+        let (preview, hash) = preview(reversal, "Fork, and undo");
+        match &wanted.hash {
+            Some(agreed) if *agreed != hash => Err(changed_meanwhile()),
+            Some(_) => Ok(true),
+            None => {
+                shown = Some(preview);
+                Ok(false)
+            }
+        }
+    };
+    let forked = planned.in_place(None, agree, |_, _| ())?;
+    Ok(match forked {
+        Some(forked) => json!({ "id": forked.id }),
+        None => shown.unwrap_or_default(),
+    })
 }
 
 /// A transcript as a page to keep.

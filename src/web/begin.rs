@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::desk::{PageDesk, session_id};
 use super::node::PageNode;
+use super::settings;
 use crate::error::{Error, Result};
 use crate::services::run::{self, ContextRequest};
 use crate::services::{self, GivenFlags, open, prompts};
@@ -29,8 +30,13 @@ pub(super) fn offer(desk: &PageDesk) -> Result<Value> {
     // A template of the project that nobody has seen is shown in the terminal first.
     let templates = prompts::list(&caller)?.prompts;
     let templates = templates.iter().filter(|(_, is_trusted)| *is_trusted);
-    let templates = templates
-        .map(|(prompt, _)| json!({ "name": prompt.name, "description": prompt.description }));
+    let templates = templates.map(|(prompt, _)| {
+        json!({
+            "name": prompt.name,
+            "description": prompt.description,
+            "text": PageNode::block("script", &prompt.text),
+        })
+    });
     Ok(json!({
         "needsPlace": false,
         "workspace": loaded.paths.workspace.display().to_string(),
@@ -49,14 +55,8 @@ fn stricter_approvals(loaded: &Loaded) -> Result<Vec<&'static str>> {
     let Shape::Choice(words) = &key.shape else {
         return Ok(Vec::new());
     };
-    let set = key.shape.read_text(loaded.settings.approval.word());
-    let Ok(set) = set else {
-        return Ok(Vec::new());
-    };
-    let is_stricter = |word: &&&str| {
-        (key.shape.read_text(word))
-            .is_ok_and(|value| value != set && key.is_as_strict(&value, &set))
-    };
+    let set = loaded.settings.approval.word();
+    let is_stricter = |word: &&&str| **word != set && settings::is_as_strict(key, word, set);
     Ok(words.iter().filter(is_stricter).copied().collect())
 }
 

@@ -10,7 +10,7 @@ use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Path, Request, State};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -24,7 +24,7 @@ use tokio::sync::Semaphore;
 use super::desk::{PageDesk, session_id};
 use super::guard::RefusedRequest;
 use super::stream::EventBody;
-use super::{api, begin, guard, page};
+use super::{api, begin, guard, page, settings};
 use crate::error::{Error, Kind, Result};
 use crate::mailbox::MAX_REPLY;
 use crate::protocol::Event;
@@ -43,6 +43,9 @@ const MAX_BODY: usize = 256 * 1024;
 /// The longest reply as JSON, in which every character may be escaped.
 #[expect(clippy::cast_possible_truncation, reason = "16 MiB")]
 const MAX_REPLY_BODY: usize = 2 * MAX_REPLY as usize;
+
+/// The header that tells which page this server has, so that one that is older notices.
+const PAGE_VERSION: HeaderName = HeaderName::from_static("agent-page");
 
 const TOO_LARGE: RefusedRequest = RefusedRequest {
     status: StatusCode::PAYLOAD_TOO_LARGE,
@@ -85,6 +88,8 @@ fn routes(desk: Arc<PageDesk>) -> Router {
         .route("/api/link", post(new_link))
         .route("/api/new", get(offer))
         .route("/api/place", post(place))
+        .route("/api/cost", post(cost))
+        .route("/api/settings", get(show_settings))
         .route("/api/sessions", get(sessions).post(begin_session))
         .route("/api/sessions/{id}", get(open_session))
         .route("/api/sessions/{id}/events", get(events))
@@ -103,6 +108,8 @@ async fn pass(State(desk): State<Arc<PageDesk>>, request: Request, next: Next) -
         Err(refused) => refusal(refused.status, refused.why),
     };
     guard::protect(response.headers_mut());
+    let headers = response.headers_mut();
+    headers.insert(PAGE_VERSION, page::version().clone());
     response
 }
 
@@ -227,6 +234,14 @@ async fn place(State(desk): State<Arc<PageDesk>>, body: Bytes) -> Response {
     call(desk, move |desk| begin::place(desk, &read(&body)?)).await
 }
 
+async fn show_settings(State(desk): State<Arc<PageDesk>>) -> Response {
+    call(desk, |desk| settings::show(desk)).await
+}
+
+async fn cost(State(desk): State<Arc<PageDesk>>, body: Bytes) -> Response {
+    call(desk, move |desk| api::added_cost(desk, &read(&body)?)).await
+}
+
 async fn begin_session(State(desk): State<Arc<PageDesk>>, body: Bytes) -> Response {
     call(desk, move |desk| begin::begin(desk, read(&body)?)).await
 }
@@ -275,7 +290,9 @@ async fn act(
         "stop" => begin::stop(desk, &id),
         "end" => begin::end(desk, &id),
         "handoff" => api::hand_over(desk, &id),
-        "fork" => api::fork(desk, &id),
+        "fork" => api::fork(desk, &id, &read(&body)?),
+        "rename" => api::rename(desk, &id, &read(&body)?),
+        "files" => api::files(desk, &id, &read(&body)?),
         "remove" => api::remove(desk, &id),
         _ => Err(nothing_here()),
     })

@@ -478,7 +478,7 @@ fn output(outcome: &Outcome) -> Option<PageNode> {
     ))
 }
 
-fn issue(issue: &Issue) -> PageNode {
+pub(super) fn issue(issue: &Issue) -> PageNode {
     let what = match issue.number {
         Some(_) => "Not used",
         None => "Note",

@@ -1,148 +1,11 @@
 // The page of `agent serve` in a real browser: `tests/browser/run`.
-//
-// Each test has a base directory and a server of its own. `AGENT_PROGRAM` names the program, `AGENT_PICTURES`
-// a folder for pictures of the main screens, `AGENT_ROUNDS` how many rounds the long session has, `AGENT_PAGE` a
-// folder with scripts and styles to use in place of those that are compiled in.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import http from 'node:http';
-import os from 'node:os';
 import path from 'node:path';
-import readline from 'node:readline';
-import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
-
-const here = path.dirname(fileURLToPath(import.meta.url));
-const program = process.env.AGENT_PROGRAM ?? path.join(here, '../../target/debug/agent');
-const pictures = process.env.AGENT_PICTURES;
-const parts = process.env.AGENT_PAGE;
-const longSession = Number(process.env.AGENT_ROUNDS ?? 500);
-const axeSource = fs.readFileSync(path.join(here, 'node_modules/axe-core/axe.min.js'), 'utf8');
-const DEADLINE = 60_000;
-
-let browser;
-const roots = [];
-
-before(async () => {
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-      '--disable-component-update', '--disable-sync', '--host-resolver-rules=MAP evil.test 127.0.0.1'],
-  });
-});
-after(async () => {
-  await browser?.close();
-  for (const root of roots) fs.rmSync(root, { recursive: true, force: true, maxRetries: 5 });
-});
-
-/** A base directory; everything in it goes when the tests end. */
-function place() {
-  const root = fs.mkdtempSync(path.join(os.tmpdir(), 'agent-page-'));
-  const base = path.join(root, 'base');
-  fs.mkdirSync(base);
-  roots.push(root);
-  return { root, base };
-}
-
-function start(base, args) {
-  const root = path.dirname(base);
-  const env = { PATH: process.env.PATH, HOME: path.join(root, 'home'), XDG_STATE_HOME: path.join(root, 'state') };
-  return spawn(program, args, { cwd: base, env, stdio: ['ignore', 'pipe', 'pipe'] });
-}
-
-/** A server; `link` opens its page once. */
-async function serve(t, base, ...flags) {
-  const child = start(base, ['serve', '--no-open', '--json', '--base', '.', ...flags]);
-  let errors = '';
-  child.stderr.on('data', (data) => { errors += data; });
-  t.after(() => stop(child));
-  const lines = readline.createInterface({ input: child.stdout });
-  const told = await new Promise((resolve, reject) => {
-    lines.once('line', resolve);
-    child.once('exit', () => reject(new Error(errors)));
-  });
-  const { address, link } = JSON.parse(told);
-  return { child, address, link, port: Number(address.split(':').pop()) };
-}
-
-function stop(child, signal = 'SIGTERM') {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
-  const gone = new Promise((resolve) => { child.once('exit', resolve); });
-  child.kill(signal);
-  return gone;
-}
-
-/** A page; whatever goes wrong in it fails the test. */
-async function open(t, link, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1100, height: 800 }, ...options });
-  t.after(async () => {
-    if (!t.passed) for (const page of context.pages()) t.diagnostic(`${page.url()}\n${await page.locator('body').innerText()}`);
-    await context.close();
-  });
-  context.setDefaultTimeout(DEADLINE);
-  await context.grantPermissions(['clipboard-read', 'clipboard-write', 'notifications']);
-  if (parts) {
-    await context.route(/\.(js|css)$/, async (route) => {
-      const body = fs.readFileSync(path.join(parts, path.basename(route.request().url())));
-      route.fulfill({ response: await route.fetch(), body });
-    });
-  }
-  const page = await context.newPage();
-  const wrong = [];
-  page.on('pageerror', (error) => wrong.push(String(error)));
-  page.on('dialog', (dialog) => { wrong.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
-  page.on('console', (message) => { if (/Content Security Policy|Trusted/i.test(message.text())) wrong.push(message.text()); });
-  page.on('request', (request) => { if (!request.url().startsWith(new URL(link).origin) && !request.url().startsWith('blob:')) wrong.push(`request: ${request.url()}`); });
-  t.after(() => assert.deepEqual(wrong, []));
-  await page.goto(link);
-  return page;
-}
-
-async function begin(page, task) {
-  await page.goto(new URL('/#/new', page.url()).href);
-  await page.getByLabel('Task', { exact: true }).fill(task);
-  await page.getByRole('button', { name: 'Start' }).click();
-  await page.getByRole('heading', { name: 'Round 1: your turn' }).waitFor();
-  return /#\/s\/([0-9a-f]{8})/.exec(page.url())[1];
-}
-
-const mark = (id, round) => `\n[END ${id}#${round}]\n`;
-
-/** Copies a reply, as the person does in the chat, and presses Ctrl+V on the page. */
-async function paste(page, text) {
-  await page.evaluate((value) => navigator.clipboard.writeText(value), text);
-  await page.locator('#main').focus();
-  await page.keyboard.press('Control+V');
-}
-
-const turn = (page, round) => page.getByRole('heading', { name: `Round ${round}: your turn` }).waitFor();
-/** Longer than a question must have been in sight. */
-const readIt = (page) => page.waitForTimeout(350);
-
-async function picture(page, name) {
-  if (!pictures) return;
-  fs.mkdirSync(pictures, { recursive: true });
-  for (const colours of ['light', 'dark']) {
-    await page.emulateMedia({ colorScheme: colours });
-    await page.screenshot({ path: path.join(pictures, `${name}-${colours}.png`) });
-  }
-  await page.emulateMedia({ colorScheme: 'light' });
-}
-
-/** Nothing serious that shuts people out, in both colours. */
-async function accessible(page, what) {
-  for (const colours of ['light', 'dark']) {
-    await page.emulateMedia({ colorScheme: colours });
-    await page.evaluate(axeSource);
-    const { violations } = await page.evaluate(() => window.axe.run(document));
-    const serious = violations.filter((one) => ['serious', 'critical'].includes(one.impact));
-    assert.deepEqual(serious.map((one) => [one.id, one.nodes.map((node) => node.html)]), [], `${what}, ${colours}`);
-  }
-  await page.emulateMedia({ colorScheme: 'light' });
-}
+import { test } from 'node:test';
+import { DEADLINE, accessible, begin, browser, longSession, mark, open, paste, picture, place, readIt, serve, start, stop, turn } from './harness.mjs';
 
 test('a session from new to done: copy, paste, approve, decline, answer, undo, reload', async (t) => {
   const { base } = place();
@@ -188,10 +51,13 @@ test('a session from new to done: copy, paste, approve, decline, answer, undo, r
   await page.reload();
   await turn(page, 2);
   await page.getByText('I begin with the greeting.').waitFor();
-  await page.getByRole('button', { name: 'Changes' }).click();
-  await page.getByText('+echo "hello, $1"').waitFor();
+  await page.getByRole('button', { name: 'Changes of round 1' }).click();
+  await page.getByRole('cell', { name: 'echo "hello, $1"' }).waitFor();
   await accessible(page, 'changes');
   await picture(page, 'changes');
+  await page.getByRole('button', { name: 'Inline' }).click();
+  await page.getByText('+echo "hello, $1"').waitFor();
+  await accessible(page, 'changes inline');
   await page.getByRole('button', { name: 'Close' }).click();
 
   await page.keyboard.press('m');

@@ -489,6 +489,98 @@ fn nothing_is_loosened_from_the_page() {
 }
 
 #[test]
+fn files_outside_of_the_workspace_are_not_shown() {
+    let server = Server::start();
+    let id = server.begin("look");
+    let workspace = server.base().join("workspace");
+    fs::write(server.root.path().join("secret.txt"), "top secret").unwrap();
+    fs::write(workspace.join("a.txt"), "here").unwrap();
+    fs::create_dir(workspace.join(".git")).unwrap();
+    fs::write(workspace.join(".git/config"), "top secret").unwrap();
+    std::os::unix::fs::symlink(server.root.path(), workspace.join("out")).unwrap();
+    let look = |path: &str| {
+        server.post(
+            &format!("/api/sessions/{id}/files"),
+            &json!({ "path": path }),
+        )
+    };
+    assert!(look("").body.contains("a.txt"));
+    assert!(look("a.txt").body.contains("here"));
+    for path in [
+        "../../secret.txt",
+        "../sessions",
+        "/etc/passwd",
+        "out/secret.txt",
+        "out/base/appsettings.json",
+        "a.txt/../../../secret.txt",
+        "..\\..\\secret.txt",
+        ".git/config",
+        "a\u{0}b",
+        "%2e%2e/%2e%2e/secret.txt",
+    ] {
+        let answer = look(path);
+        assert!(
+            (400..500).contains(&answer.status),
+            "{path}: {}",
+            answer.body
+        );
+        assert!(!answer.body.contains("top secret"), "{path}");
+    }
+    let cost = |path: &str| server.post("/api/cost", &json!({ "paths": [path] }));
+    assert_eq!(cost("a.txt").status, 200);
+    for path in ["../../secret.txt", "/etc/passwd", "out/secret.txt"] {
+        assert!((400..500).contains(&cost(path).status), "{path}");
+    }
+}
+
+#[test]
+fn a_name_is_a_line_and_nothing_else() {
+    let server = Server::start();
+    let id = server.begin("name me");
+    let rename = |name: &str| {
+        server.post(
+            &format!("/api/sessions/{id}/rename"),
+            &json!({ "name": name }),
+        )
+    };
+    for wrong in ["a\nb", "\u{1b}[31m", &"x".repeat(81)] {
+        assert_eq!(rename(wrong).status, 400, "{wrong}");
+    }
+    assert_eq!(rename(" my name ").status, 200);
+    let title = || server.get("/api/sessions").json()["sessions"][0]["title"].clone();
+    assert_eq!(title(), "my name");
+    // The loop writes the session's file meanwhile, and the name stays.
+    server.reply(&id, 1, "[MESSAGE]\nHello.\n[/MESSAGE]");
+    wait_until("the next round", || server.standing(&id)["round"] == 2);
+    assert_eq!(title(), "my name");
+    assert_eq!(rename("").status, 200);
+    assert_eq!(title(), "name me");
+}
+
+#[test]
+fn a_fork_undoes_only_what_was_shown() {
+    let server = Server::start();
+    let id = server.begin("fork me");
+    for round in 1..=2 {
+        let text = format!("[CREATE_FILE path=\"{round}.txt\"]\nx\n[/CREATE_FILE]");
+        server.reply(&id, round, &text);
+        wait_until("the next round", || {
+            server.standing(&id)["round"] == round + 1 && !server.standing(&id)["message"].is_null()
+        });
+    }
+    let second = server.base().join("workspace/2.txt");
+    let fork = |body: &Value| server.post(&format!("/api/sessions/{id}/fork"), body);
+    let plan = fork(&json!({ "round": 1 })).json();
+    assert!(plan["lines"].to_string().contains("2.txt"), "{plan}");
+    assert_eq!(fork(&json!({ "round": 1, "hash": "0" })).status, 409);
+    assert!(second.exists());
+    let forked = fork(&json!({ "round": 1, "hash": plan["hash"] }));
+    assert_eq!(forked.status, 200, "{}", forked.body);
+    assert_ne!(forked.json()["id"], id.as_str());
+    assert!(!second.exists());
+}
+
+#[test]
 fn a_session_goes_from_new_to_done_and_back() {
     let server = Server::start();
     let id = server.begin("make a file");

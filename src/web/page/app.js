@@ -1,9 +1,11 @@
 // The page: which view is shown, the list of sessions, and the keys.
 
 import { ago, announce, banner, build, button, dialog, el, showTrouble, trouble } from '/dom.js';
-import { Told, get, post, signIn, whenSignedIn } from '/server.js';
+import { Told, get, post, signIn, whenSignedIn, whenStale } from '/server.js';
 import { openSession } from '/session.js';
 import { openBegin } from '/begin.js';
+import { openFiles } from '/files.js';
+import { openSettings } from '/settings.js';
 
 const main = document.getElementById('main');
 const where = document.getElementById('where');
@@ -16,7 +18,9 @@ const KEYS = [
   ['c', 'copy the message'], ['Ctrl+V', 'paste the reply, anywhere on the page'],
   ['y', 'approve what is asked'], ['x', 'decline it, with a reason'], ['a', 'approve all of this round'],
   ['w', 'approve it always'], ['e', 'change the command, then approve'], ['s', 'skip it'], ['q', 'skip it and stop'],
-  ['m', 'a note for the model'], ['u', 'undo the latest round'], ['r', 'resume, or stop'], ['t', 'dark, light, or as the system'],
+  ['m', 'a note for the model'], ['u', 'undo the latest round'], ['U', 'redo what was undone'], ['d', 'all changes of the session'],
+  ['f', 'the files of the workspace'], ['o', 'more that can be done with the session'], ['r', 'resume, or stop'],
+  [',', 'settings'], ['t', 'dark, light, or as the system'],
 ];
 
 function showKeys() {
@@ -44,6 +48,7 @@ document.addEventListener('keydown', (event) => {
     '?': showKeys,
     g: () => { location.hash = '#/'; },
     n: () => { location.hash = '#/new'; },
+    ',': () => { location.hash = '#/settings'; },
     t: nextTheme,
   }[event.key];
   if (view.key(event)) event.preventDefault();
@@ -57,7 +62,8 @@ const frame = {
     where.textContent = text;
   },
   tools(...buttons) {
-    tools.replaceChildren(...buttons.filter(Boolean), button('Keys', showKeys, { key: '?' }), button('Colours', nextTheme, { key: 't' }));
+    tools.replaceChildren(...buttons.filter(Boolean), el('a', { class: 'button', href: '#/settings', 'aria-keyshortcuts': ',', title: 'Key: ,' }, 'Settings'),
+      button('Keys', showKeys, { key: '?' }), button('Colours', nextTheme, { key: 't' }));
   },
 };
 
@@ -102,7 +108,7 @@ async function openList(page) {
   const none = el('p', { class: 'note' });
   function fill() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = list.sessions.filter((one) => words.every((word) => `${one.title} ${one.id} ${one.state}`.toLowerCase().includes(word)));
+    const found = list.sessions.filter((one) => words.every((word) => `${one.title} ${one.task} ${one.id} ${one.state}`.toLowerCase().includes(word)));
     rows.replaceChildren(...found.map(row));
     none.textContent = found.length ? '' : words.length ? 'No session has these words.' : 'There is no session yet.';
   }
@@ -129,6 +135,15 @@ function row(session) {
     el('span', { class: 'note' }, `${session.id} · round ${session.rounds} · ${session.changed} file${session.changed === 1 ? '' : 's'} changed · ${ago(session.updatedAt)}`)));
 }
 
+/** The path that an address means. */
+function unescaped(address) {
+  try {
+    return address.split('/').filter(Boolean).map(decodeURIComponent).join('/');
+  } catch {
+    return address;
+  }
+}
+
 /** Counts the views: one that comes too late is closed at once. */
 let routes = 0;
 
@@ -139,7 +154,7 @@ async function route() {
   view = { close() {}, key() { return false; } };
   banner(null);
   const path = location.hash.slice(1) || '/';
-  const session = /^\/s\/([0-9a-f]{8})$/.exec(path);
+  const session = /^\/s\/([0-9a-f]{8})(?:\/files(\/.*)?|())$/.exec(path);
   const isShown = () => number === routes;
   const page = {
     // A view fills a place of its own, so that one that comes too late overwrites nothing.
@@ -151,7 +166,9 @@ async function route() {
   };
   try {
     let opened;
-    if (session) opened = await openSession(session[1], page);
+    if (session && session[3] === undefined) opened = await openFiles(session[1], unescaped(session[2] ?? ''), page);
+    else if (session) opened = await openSession(session[1], page);
+    else if (path === '/settings') opened = await openSettings(page);
     else if (path === '/new') opened = await openBegin(page);
     else opened = await openList(page);
     if (!isShown()) { opened.close(); return; }
@@ -185,3 +202,4 @@ try {
   failed(error);
 }
 whenSignedIn(route);
+whenStale(() => banner('`agent serve` was started again with another version of this page. Nothing is lost:', 'warning', button('Reload the page', () => location.reload())));

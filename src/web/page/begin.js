@@ -1,6 +1,6 @@
 // A new session, and the place to work in where there is none yet.
 
-import { button, el, showWords, trouble } from '/dom.js';
+import { build, button, el, showWords, trouble } from '/dom.js';
 import { get, post } from '/server.js';
 
 export async function openBegin(page) {
@@ -30,14 +30,42 @@ export async function openBegin(page) {
   const check = el('input', { type: 'text', placeholder: offer.check || 'make test' });
   const add = el('textarea', { rows: '2', placeholder: 'src/parser.py' });
   const start = button('Start', begin, { class: 'primary' });
+  const preview = el('div', {});
+  template.addEventListener('change', () => {
+    const chosen = offer.templates.find((one) => one.name === template.value);
+    preview.replaceChildren(...(chosen ? [el('p', { class: 'note' }, 'Your task takes the place of {{args}}:'), build(chosen.text)] : []));
+  });
+  const cost = el('div', { class: 'cost', 'aria-live': 'polite' });
+  const paths = () => add.value.split('\n').map((line) => line.trim()).filter(Boolean);
+  let counting;
+  /** Tells what the files take of the first message, soon after the last letter was typed. */
+  function count() {
+    clearTimeout(counting);
+    counting = setTimeout(async () => {
+      if (!paths().length) { cost.replaceChildren(); return; }
+      const asked = add.value;
+      try {
+        const told = await post('/api/cost', { paths: paths(), chat: chat.value });
+        if (asked !== add.value) return;
+        const name = chat.value || offer.chat;
+        const files = told.files.map((one) => el('li', {}, build(one.path), ` ${one.tokens === null ? 'not shown: attach it yourself' : `~${one.tokens} tokens`}`));
+        cost.replaceChildren(
+          el('p', { class: told.percent > 70 ? 'warning' : 'note' }, `Together ~${told.tokens} tokens, ${told.percent} % of what ${name === 'generic' ? 'most chats take' : `${name} takes`} at once.`),
+          el('ul', { class: 'lines' }, files));
+      } catch (error) {
+        if (asked === add.value) cost.replaceChildren(trouble(error));
+      }
+    }, 300);
+  }
+  add.addEventListener('input', count);
+  chat.addEventListener('change', count);
 
   async function begin() {
     const said = template.value ? `/${template.value} ${task.value}` : task.value;
     if (!said.trim()) { task.focus(); return; }
     start.disabled = true;
     try {
-      const lines = add.value.split('\n').map((line) => line.trim()).filter(Boolean);
-      const { id, words } = await post('/api/sessions', { task: said, chat: chat.value, approval: approval.value, check: check.value.trim(), add: lines });
+      const { id, words } = await post('/api/sessions', { task: said, chat: chat.value, approval: approval.value, check: check.value.trim(), add: paths() });
       if (words.length) await showWords(words);
       location.hash = `#/s/${id}`;
     } catch (error) {
@@ -55,10 +83,10 @@ export async function openBegin(page) {
     told,
     el('details', {},
       el('summary', {}, 'More'),
-      offer.templates.length > 0 && field('Template', template, 'The task is what it is filled with.'),
+      offer.templates.length > 0 && field('Template', template), offer.templates.length > 0 && preview,
       field('Chat', chat),
       field('Check', check, 'A command that must succeed before the work counts as done.'),
       field('Approval', approval, 'Only stricter than what is set. To permit more: agent new --approval …'),
-      field('Show these files at the start', add, 'One path a line.'))));
-  return { close() {}, key() { return false; }, shown() { task.focus(); } };
+      field('Show these files at the start', add, 'A path, a folder or a pattern on each line.'), cost)));
+  return { close() { clearTimeout(counting); }, key() { return false; }, shown() { task.focus(); } };
 }

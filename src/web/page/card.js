@@ -84,12 +84,21 @@ export class Card {
     return [
       el('h2', {}, `Round ${message.round}: your turn`),
       el('ol', { class: 'turn' },
-        el('li', {}, copies, ' and paste it into your chat. ', el('span', { class: 'note' }, size),
+        el('li', {}, copies, ' and paste it into your chat. ', el('span', { class: 'note' }, size), this.openChat(message),
           message.attachment && el('p', { class: 'note' }, 'Attach the file ', el('code', {}, message.attachment))),
         el('li', {}, 'Copy the chat’s reply, then ', button('Paste reply', () => this.pasteFromClipboard(), { class: 'primary', key: 'Ctrl+V' }),
           ' or press Ctrl+V anywhere on this page. A file can be dropped here.',
           el('div', { class: 'row' }, this.box, button('Use it', () => this.submit(this.box.value))))),
     ];
+  }
+
+  /** Links that open the chat, with the message where there is an official way and it is short enough. */
+  openChat({ open }) {
+    if (!open) return null;
+    const link = (address, label, more) => el('a', { class: 'button small', href: address, target: '_blank', rel: 'noopener noreferrer', ...more }, label);
+    return el('p', { class: 'opens' },
+      open.withMessage && link(open.withMessage, `Open in ${open.title} with the message`, { title: 'The message becomes a part of the address' }),
+      ' ', link(open.page, `Copy and open ${open.title}`, { onclick: () => this.copy(1) }));
   }
 
   working() {
@@ -155,7 +164,6 @@ export class Card {
       el('h2', {}, heading),
       isStep && el('p', { class: 'what' }, `${question.command} `, build(question.title)),
       build(question.words), build(question.shown),
-      question.context && el('p', { class: 'note' }, 'Before it: ', build(question.context)),
       el('dl', {},
         question.why && [el('dt', {}, 'Why you are asked'), el('dd', {}, build(question.why))],
         question.may && [el('dt', {}, 'What it may do'), el('dd', {}, build(question.may))],
@@ -287,7 +295,7 @@ export class Card {
     }
     const content = el('div', {}, el('p', {}, answer.doubt),
       el('p', {}, `${answer.commands} command${answer.commands === 1 ? '' : 's'} understood${answer.issues ? `, ${answer.issues} parts not` : ''}.`),
-      el('ul', { class: 'lines' }, answer.steps.map(build)),
+      el('ul', { class: 'lines' }, answer.steps.map(build)), answer.problems.map(build),
       answer.cut && el('p', { class: 'note warning' }, 'It ends too early, in ', build(answer.cut)));
     if (await dialog('Use this reply?', content, [{ label: 'Discard' }, { label: 'Use it', value: true, kind: 'primary' }])) {
       await this.view.act('reply', { text, isSure: true });

@@ -47,12 +47,12 @@ export function announce(text) {
   setTimeout(() => { said.textContent = text; }, 30);
 }
 
-/** Shows a line above everything, or takes it away. */
-export function banner(text, className = '') {
+/** Shows a line above everything, with a button if there is something to do, or takes it away. */
+export function banner(text, className = '', action = null) {
   const line = document.getElementById('banner');
   line.hidden = !text;
   line.className = className;
-  line.textContent = text ?? '';
+  line.replaceChildren(text ?? '', ...(action ? [' ', action] : []));
 }
 
 let host = document;
@@ -71,13 +71,13 @@ let opened;
  *
  * Each is an element of its own: `close` comes later than the closing, and would be taken by the next one.
  */
-export function dialog(title, content, actions) {
+export function dialog(title, content, actions, className = '') {
   opened?.close();
   return new Promise((resolve) => {
     let result;
     const buttons = actions.map(({ label, value, kind }) =>
       button(label, () => { result = value; box.close(); }, { class: kind }));
-    const box = el('dialog', { 'aria-labelledby': 'dialog-title' },
+    const box = el('dialog', { 'aria-labelledby': 'dialog-title', class: className },
       el('h2', { id: 'dialog-title' }, title),
       el('div', { class: 'content', tabindex: '0' }, content),
       el('div', { class: 'actions' }, buttons));

@@ -47,10 +47,21 @@ export function whenSignedIn(action) {
   onSignedIn = action;
 }
 
+let version;
+let onStale = () => {};
+
+/** Calls `action` when the server has another page than this one: it was started again, newer or older. */
+export function whenStale(action) {
+  onStale = action;
+}
+
 async function request(path, options) {
   const headers = { ...options.headers };
   if (token) headers.authorization = `Bearer ${token}`;
   const response = await fetch(path, { ...options, headers, cache: 'no-store', credentials: 'omit', redirect: 'error' });
+  const current = response.headers.get('agent-page');
+  version ??= current;
+  if (current !== version) onStale();
   if (response.ok) return response;
   const told = await response.json().catch(() => ({}));
   throw new Told(response.status, told.error ?? { message: `The server answered ${response.status}.`, causes: [], hints: [] });

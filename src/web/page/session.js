@@ -3,6 +3,8 @@
 import { announce, banner, build, button, dialog, el, showTrouble, showWords } from '/dom.js';
 import { Told, follow, get, pause, post } from '/server.js';
 import { Card } from '/card.js';
+import { changedFiles } from '/diff.js';
+import { filesAddress } from '/files.js';
 
 /** How much of the output of a running command stays on the page. */
 const LIVE_CHARACTERS = 20000;
@@ -79,12 +81,31 @@ class SessionView {
   round(round) {
     const said = this.further.filter((one) => one.round === round.number).map((one) => build(one.node));
     const section = this.section(round.number, round.isUndone);
-    const links = el('p', { class: 'links' });
-    if (round.hasChanges) links.append(button('Changes', () => this.showDiff(round.number), { class: 'link' }));
-    if (round.hasMessage) links.append(button('Message', () => this.showLetter('sent', round.number), { class: 'link' }));
-    if (round.hasReply) links.append(button('Reply', () => this.showLetter('came', round.number), { class: 'link' }));
-    section.append(...round.nodes.map(build), links);
+    section.append(...round.nodes.map(build), this.links(round));
     return [...said, section];
+  }
+
+  /** What there is to look at of a finished round. */
+  links({ number, hasChanges, hasMessage, hasReply }) {
+    const link = (label, action) => button(label, action, { class: 'link', 'aria-label': `${label} of round ${number}` });
+    return el('p', { class: 'links' },
+      hasChanges && link('Changes', () => this.showDiff(number)),
+      hasMessage && link('Message', () => this.showLetter('sent', number)),
+      hasReply && link('Reply', () => this.showLetter('came', number)),
+      link('More', () => this.moreOfRound(number)));
+  }
+
+  /** Adds to a round that has just ended what a finished one has. */
+  async finish(section) {
+    const number = Number(section.dataset.round);
+    if (section.querySelector('.links')) return;
+    try {
+      const { rounds } = await get(`${this.path}/rounds/${number + 1}`);
+      const round = rounds.find((one) => one.number === number);
+      if (round && !section.querySelector('.links')) section.append(this.links(round));
+    } catch {
+      // They come with the next loading.
+    }
   }
 
   section(number, isUndone) {
@@ -151,6 +172,7 @@ class SessionView {
   /** The round under way; a message with another number begins another one. */
   currentSection(number) {
     if (!this.current || (number !== undefined && this.current.dataset.round !== String(number))) {
+      if (this.current && this.session) this.finish(this.current);
       this.current = this.section(number ?? this.session?.round ?? 1, false);
       this.history.append(this.current);
     }
@@ -232,14 +254,16 @@ class SessionView {
     this.further = session.further;
     this.costs.textContent = session.usage ?? '';
     this.costs.hidden = !session.usage;
+    if (session.isComplete && this.current) this.finish(this.current);
     const mark = this.card.show(session);
     this.page.title(Array.isArray(session.title) ? '' : session.title, mark);
     const isHere = session.loop?.isHere && session.loop.session === this.id;
     this.page.tools(
       isHere && button('Stop', () => this.act('stop'), { key: 'r' }),
-      button('Undo', () => this.reverse(false), { key: 'u', disabled: !session.canUndo }),
-      button('Redo', () => this.reverse(true)),
-      button('More', () => this.more()),
+      button('Undo', () => this.reverse({}), { key: 'u', disabled: !session.undoable.length }),
+      button('Redo', () => this.reverse({ isRedo: true }), { key: 'U', disabled: !session.canRedo }),
+      el('a', { class: 'button', href: filesAddress(this.id), 'aria-keyshortcuts': 'f', title: 'Key: f' }, 'Files'),
+      button('More', () => this.more(), { key: 'o' }),
     );
   }
 
@@ -258,25 +282,56 @@ class SessionView {
     }
   }
 
-  /** Shows what an undo would change, and carries it out if the person wants that. */
-  async reverse(isRedo) {
-    const plan = await this.act('reverse', { isRedo });
-    if (!plan) return;
-    const actions = plan.isVain
-      ? [{ label: 'Close' }]
-      : [{ label: isRedo ? 'Redo' : 'Undo', value: true, kind: 'primary' }, { label: 'Cancel' }];
-    if (!await dialog(plan.title, el('ul', { class: 'lines' }, plan.lines.map(build)), actions)) return;
-    if (await this.act('reverse', { isRedo, hash: plan.hash })) {
+  /** Shows what an undo or a redo would change, and carries it out if the person wants that. */
+  async reverse(wanted) {
+    const plan = await this.act('reverse', wanted);
+    if (!plan || !await this.agree(plan, wanted.isRedo ? 'Redo' : 'Undo')) return;
+    if (await this.act('reverse', { ...wanted, hash: plan.hash })) {
       announce(`${plan.title}: done`);
       this.reload();
     }
   }
 
+  /** Shows what would change in the workspace. */
+  agree(plan, label) {
+    const actions = plan.isVain ? [{ label: 'Close' }] : [{ label, value: true, kind: 'primary' }, { label: 'Cancel' }];
+    return dialog(plan.title, el('ul', { class: 'lines' }, plan.lines.map(build)), actions);
+  }
+
+  /** Makes a session that goes on after a round of this one; the latest if none is named. */
+  async fork(round) {
+    let forked = await this.act('fork', { round });
+    if (forked && !forked.id) {
+      if (!await this.agree(forked, 'Undo these and fork')) return;
+      forked = await this.act('fork', { round, hash: forked.hash });
+    }
+    if (forked) location.hash = `#/s/${forked.id}`;
+  }
+
+  /** What can be done with a finished round. */
+  async moreOfRound(round) {
+    const canUndo = this.session.undoable.some((later) => later > round);
+    const wanted = await dialog(`Round ${round}`, el('p', { class: 'note' }, `Go back to how the files were after round ${round}, or try another way from there.`), [
+      canUndo && { label: 'Undo all later rounds', value: 'undo' },
+      { label: 'Fork from here', value: 'fork' },
+      { label: 'Close' },
+    ].filter(Boolean));
+    if (wanted === 'undo') await this.reverse({ to: round });
+    if (wanted === 'fork') await this.fork(round);
+  }
+
+  async rename() {
+    const box = el('input', { type: 'text', 'aria-label': 'Name', maxlength: '80', placeholder: 'empty: called by its task', value: this.session.name ?? '' });
+    const answered = dialog('Name of this session', box, [{ label: 'Rename', value: true, kind: 'primary' }, { label: 'Cancel' }]);
+    box.select();
+    if (await answered) await this.act('rename', { name: box.value });
+  }
+
   async showDiff(round) {
     try {
-      const { node, files } = await get(`${this.path}/diff/${round}`);
+      const found = await get(`${this.path}/diff/${round}`);
       const what = round ? `Changes of round ${round}` : 'All changes of this session';
-      await dialog(`${what}: ${files} file${files === 1 ? '' : 's'}`, build(node), [{ label: 'Close' }]);
+      await dialog(`${what}: ${found.count} file${found.count === 1 ? '' : 's'}`, changedFiles(found), [{ label: 'Close' }], 'wide');
     } catch (error) {
       showTrouble(error);
     }
@@ -295,6 +350,8 @@ class SessionView {
     const wanted = await dialog('This session', el('p', { class: 'note' }, `${this.id} in ${this.session.workspace}`), [
       { label: 'All changes', value: 'changes' },
       { label: 'Another window', value: 'window' },
+      { label: 'Files', value: 'files' },
+      { label: 'Rename', value: 'rename' },
       { label: 'Fork', value: 'fork' },
       { label: 'Hand over to a new chat', value: 'handoff' },
       { label: 'Export', value: 'export' },
@@ -303,10 +360,9 @@ class SessionView {
       { label: 'Close' },
     ]);
     if (wanted === 'changes') await this.showDiff(0);
-    if (wanted === 'fork') {
-      const forked = await this.act('fork');
-      if (forked) location.hash = `#/s/${forked.id}`;
-    }
+    if (wanted === 'files') location.hash = filesAddress(this.id);
+    if (wanted === 'rename') await this.rename();
+    if (wanted === 'fork') await this.fork();
     if (wanted === 'window') this.page.anotherWindow();
     if (wanted === 'handoff') await this.act('handoff');
     if (wanted === 'export') await this.download();
@@ -333,7 +389,15 @@ class SessionView {
   }
 
   key(event) {
-    if (event.key === 'u' && this.session.canUndo) { this.reverse(false); return true; }
+    const actions = {
+      u: this.session.undoable.length > 0 && (() => this.reverse({})),
+      U: this.session.canRedo && (() => this.reverse({ isRedo: true })),
+      d: this.session.changed > 0 && (() => this.showDiff(0)),
+      f: () => { location.hash = filesAddress(this.id); },
+      o: () => this.more(),
+    };
+    const action = actions[event.key];
+    if (action) { action(); return true; }
     return this.card.key(event);
   }
 }
