@@ -123,19 +123,22 @@ pub(super) fn diff(text: &str) -> PageNode {
     const MAX_LINES: usize = 4_000;
     let mut lines = text.lines();
     let mut is_in_hunk = false;
+    // What stands between the name of a file and its first hunk: modes, renames, why it is not shown.
+    let mut is_in_header = false;
     let mut shown: Vec<PageNode> = lines
         .by_ref()
         .take(MAX_LINES)
         .map(|line| {
             let class = match line.as_bytes() {
                 [b'@', b'@', ..] => {
-                    is_in_hunk = true;
+                    (is_in_hunk, is_in_header) = (true, false);
                     "place"
                 }
                 [b'd', b'i', b'f', b'f', b' ', ..] => {
-                    is_in_hunk = false;
+                    (is_in_hunk, is_in_header) = (false, true);
                     "head"
                 }
+                _ if is_in_header => "head",
                 [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] if !is_in_hunk => {
                     "head"
                 }
@@ -188,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_removed_line_of_dashes_is_no_heading() {
-        let text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- sql\n+++ c\n same";
+        let text = "diff --git a/x b/x\nnew file mode 1\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- sql\n+++ c\n same";
         let PageNode::Element { children, .. } = diff(text) else {
             panic!();
         };
@@ -200,7 +203,9 @@ mod tests {
             .collect();
         assert_eq!(
             classes,
-            ["head", "head", "place", "removed", "added", "same"]
+            [
+                "head", "head", "head", "head", "place", "removed", "added", "same"
+            ]
         );
     }
 }

@@ -53,8 +53,10 @@ export function start(base, args) {
 }
 
 /** A server; `link` opens its page once. */
-export async function serve(t, base, ...flags) {
-  const child = start(base, ['serve', '--no-open', '--json', '--base', '.', ...flags]);
+export const serve = (t, base, ...flags) => launch(t, base, ['serve', '--no-open', '--json', '--base', '.', ...flags]);
+
+export async function launch(t, base, args) {
+  const child = start(base, args);
   let errors = '';
   child.stderr.on('data', (data) => { errors += data; });
   t.after(() => stop(child));

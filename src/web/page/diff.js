@@ -52,13 +52,16 @@ function sideBySide(node) {
   const rows = pairs(node).map(([before, now]) => (before?.heading !== undefined
     ? el('tr', {}, el('td', { class: 'place', colspan: '4' }, before.heading))
     : el('tr', {}, cells(before), cells(now))));
+  const columns = el('colgroup', {}, ['number', '', 'number', ''].map((name) => el('col', { class: name })));
   const head = el('thead', { class: 'visually-hidden' }, el('tr', {}, ['line', 'before', 'line', 'now'].map((text) => el('th', { scope: 'col' }, text))));
-  return el('div', { class: 'sides', tabindex: '0', role: 'region', 'aria-label': 'Before and now' }, el('table', {}, head, el('tbody', {}, rows)));
+  return el('div', { class: 'sides', tabindex: '0', role: 'region', 'aria-label': 'Before and now' }, el('table', {}, columns, head, el('tbody', {}, rows)));
 }
 
-/** A difference of one file, as the person likes to see it. */
+/** A difference of one file, as the person likes to see it; its name stands above it already. */
 export function difference(node) {
-  return isSideBySide() ? sideBySide(node) : build(node);
+  const isName = ([, kind, line]) => kind === 'head' && /^(diff |--- |\+\+\+ )/.test(line);
+  const lines = node.filter((line, n) => n < 2 || !isName(line));
+  return isSideBySide() ? sideBySide(lines) : build(lines);
 }
 
 /** The buttons that choose how differences are shown; `again` shows them anew. */

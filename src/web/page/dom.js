@@ -30,7 +30,7 @@ export function el(tag, properties = {}, ...children) {
     else if (name in element && typeof value !== 'string') element[name] = value;
     else element.setAttribute(name, value);
   }
-  element.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== false));
+  element.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false));
   return element;
 }
 
