@@ -238,13 +238,11 @@ impl Store {
 
     /// Gives a session a name; without one it is called by its task again.
     pub fn set_name(&self, id: &SessionId, name: Option<&str>) -> Result<()> {
-        match name {
-            Some(name) => self.put_aside_durably(id, NAME_FILE, &name),
-            None => {
-                self.drop_aside(id, NAME_FILE);
-                Ok(())
-            }
-        }
+        let Some(name) = name else {
+            self.drop_aside(id, NAME_FILE);
+            return Ok(());
+        };
+        self.put_aside_durably(id, NAME_FILE, &name)
     }
 }
 

@@ -252,6 +252,16 @@ pub(super) fn rounds(desk: &PageDesk, id: &str, before: u32) -> Result<Value> {
     rounds_before(&files, &session, before)
 }
 
+/// One round that is finished.
+pub(super) fn round(desk: &PageDesk, id: &str, number: u32) -> Result<Value> {
+    let files = desk.files()?;
+    let session = load(&files, &session_id(id)?)?;
+    let transcript = Transcript::gather(&session, &files.store, &files.mailbox, Some(number))?;
+    let round = transcript.rounds.first();
+    let round = round.ok_or_else(|| Error::mendable(format!("there is no round {number}")))?;
+    Ok(json!(view::round(round)))
+}
+
 fn rounds_before(files: &open::SessionFiles, session: &Session, before: u32) -> Result<Value> {
     let last = before.min(session.sequence_number.saturating_add(1));
     let first = last.saturating_sub(ROUNDS);
@@ -387,10 +397,10 @@ pub(super) fn files(desk: &PageDesk, id: &str, wanted: &PagePath) -> Result<Valu
 fn folder_entry(entry: &BrowsedEntry, folder: &str, stat: &[DiffStat]) -> Value {
     let path = Path::new(folder).join(&entry.name);
     let (mut added, mut removed, mut changes) = (0, 0, 0_usize);
-    let inside = stat.iter().filter(|one| match entry.is_folder {
-        true => one.change.path.starts_with(&path),
-        false => one.change.path == path,
-    });
+    let is_inside = |one: &&DiffStat| {
+        one.change.path == path || (entry.is_folder && one.change.path.starts_with(&path))
+    };
+    let inside = stat.iter().filter(is_inside);
     let mut is_new = false;
     for one in inside {
         changes += 1;

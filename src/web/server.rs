@@ -268,6 +268,7 @@ async fn look_at(
 ) -> Response {
     call(desk, move |desk| match what.as_str() {
         "rounds" => api::rounds(desk, &id, number),
+        "round" => api::round(desk, &id, number),
         "sent" | "came" => api::letter(desk, &id, &what, number),
         "message" => api::message(desk, &id, number as usize),
         "diff" => api::difference(desk, &id, number),

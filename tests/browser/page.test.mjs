@@ -167,12 +167,6 @@ test('a loop in a terminal is shown and steered', async (t) => {
   const loop = start(base, ['new', '--base', '.', '--clipboard', 'off', 'Work in a terminal']);
   t.after(() => stop(loop, 'SIGINT'));
   const page = await open(t, link);
-  const find = async () => {
-    await page.reload();
-    const link = page.getByRole('link', { name: /Work in a terminal/ });
-    return link.waitFor({ timeout: 2_000 }).then(() => true, () => false);
-  };
-  while (!await find());
   await page.getByRole('link', { name: /Work in a terminal/ }).click();
   await turn(page, 1);
   await page.getByText('carries this session on; this page steers it').waitFor();
@@ -183,6 +177,25 @@ test('a loop in a terminal is shown and steered', async (t) => {
   const code = await new Promise((resolve) => { loop.once('exit', resolve); });
   assert.equal(code, 0);
   await page.getByRole('heading', { name: /^Done/ }).waitFor();
+});
+
+test('output comes while a command runs, and the check has the last word', async (t) => {
+  const { base } = place();
+  const { link } = await serve(t, base, '--check', 'test -f ok.txt');
+  const page = await open(t, link);
+  const id = await begin(page, 'Run long');
+  await page.getByText('Check test -f ok.txt: failed').waitFor();
+  // It ends when the test has seen its first line, so the line was there while it ran.
+  await paste(page, `[RUN_COMMAND]\necho first; until [ -f seen ]; do sleep 0.1; done; echo last\n[/RUN_COMMAND]\n[DONE]\nReady.\n[/DONE]${mark(id, 1)}`);
+  await page.locator('.step.running .live', { hasText: 'first' }).waitFor();
+  await page.getByRole('heading', { name: 'Working on the reply …' }).waitFor();
+  assert.equal(await page.getByText('last', { exact: true }).count(), 0);
+  fs.writeFileSync(path.join(base, 'workspace/seen'), '');
+  await turn(page, 2);
+  await page.locator('.step.failed', { hasText: 'Your check' }).first().waitFor();
+  await paste(page, `[CREATE_FILE path="ok.txt"]\nx\n[/CREATE_FILE]\n[DONE]\nReady.\n[/DONE]${mark(id, 2)}`);
+  await page.getByRole('heading', { name: /^Done/ }).waitFor();
+  await page.locator('.step.ok', { hasText: 'Your check' }).first().waitFor();
 });
 
 test('two tabs decide the same question, and one of them is told', async (t) => {

@@ -28,6 +28,8 @@ function showKeys() {
   dialog('Keys', el('ul', { class: 'keys' }, rows), [{ label: 'Close' }]);
 }
 
+/** How often the list of sessions is looked at, in milliseconds. */
+const LOOK_EVERY = 2000;
 const THEMES = ['', 'dark', 'light'];
 
 function setTheme(theme) {
@@ -95,7 +97,7 @@ function failed(error) {
 }
 
 async function openList(page) {
-  const list = await get('/api/sessions').catch((error) => {
+  let list = await get('/api/sessions').catch((error) => {
     // Where there is no base directory yet, the first thing to do is a session.
     if (error instanceof Told && error.status === 409) return null;
     throw error;
@@ -109,7 +111,9 @@ async function openList(page) {
   function fill() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = list.sessions.filter((one) => words.every((word) => `${one.title} ${one.task} ${one.id} ${one.state}`.toLowerCase().includes(word)));
+    const held = rows.contains(document.activeElement) && document.activeElement.getAttribute('href');
     rows.replaceChildren(...found.map(row));
+    if (held) rows.querySelector(`a[href="${held}"]`)?.focus();
     none.textContent = found.length ? '' : words.length ? 'No session has these words.' : 'There is no session yet.';
   }
   page.main.replaceChildren(
@@ -117,8 +121,16 @@ async function openList(page) {
     el('p', { class: 'note' }, list.workspace), search, rows, none,
     ...list.troubles.map((text) => el('p', { class: 'note warning' }, text)));
   fill();
+  // Sessions that a terminal begins or carries on appear by themselves.
+  const looking = setInterval(async () => {
+    if (document.hidden) return;
+    const now = await get('/api/sessions').catch(() => list);
+    if (JSON.stringify(now) === JSON.stringify(list)) return;
+    list = now;
+    fill();
+  }, LOOK_EVERY);
   return {
-    close() {},
+    close() { clearInterval(looking); },
     key(event) {
       if (event.key !== '/') return false;
       search.focus();

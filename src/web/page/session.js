@@ -100,9 +100,8 @@ class SessionView {
     const number = Number(section.dataset.round);
     if (section.querySelector('.links')) return;
     try {
-      const { rounds } = await get(`${this.path}/rounds/${number + 1}`);
-      const round = rounds.find((one) => one.number === number);
-      if (round && !section.querySelector('.links')) section.append(this.links(round));
+      const round = await get(`${this.path}/round/${number}`);
+      if (!section.querySelector('.links')) section.append(this.links(round));
     } catch {
       // They come with the next loading.
     }
