@@ -34,7 +34,6 @@ pub mod open;
 pub mod policy;
 pub mod prompts;
 pub mod remove;
-pub mod rename;
 pub mod reply;
 mod repository;
 pub mod run;

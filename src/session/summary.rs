@@ -41,14 +41,7 @@ pub struct Summary {
     /// How many files its rounds changed.
     #[serde(default)]
     pub changed_files: Count,
-    /// What the person calls it, if they gave it a name.
-    #[serde(skip)]
-    pub name: Option<String>,
 }
-
-/// The file beside a session in which its name stands. It is no part of the session's own file, which a
-/// loop may write at any time.
-const NAME_FILE: &str = "name.json";
 
 /// The length of a list whose items do not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -93,7 +86,6 @@ impl Summary {
             round_limit: session.round_limit,
             questions: session.questions.clone(),
             changed_files: Count(session.changed_files.len()),
-            name: None,
         }
     }
 
@@ -116,12 +108,9 @@ impl Summary {
         self.sequence_number.saturating_sub(1)
     }
 
-    /// The name that the person gave it, else the title of the task.
+    /// The title of the task.
     pub fn title(&self) -> &str {
-        match &self.name {
-            Some(name) => name,
-            None => title(&self.task),
-        }
+        title(&self.task)
     }
 }
 
@@ -213,36 +202,10 @@ impl Store {
             .ok()
             .and_then(|json| serde_json::from_slice::<Summary>(&json).ok())
             .filter(|summary| summary.schema <= SCHEMA);
-        let summary = match known {
-            Some(summary) => summary,
-            None => Summary::of(&self.load_or_rebuild(id)?.0),
-        };
-        Ok(Summary {
-            name: self.name(id),
-            ..summary
-        })
-    }
-
-    /// Sums a session up, with the name that the person gave it.
-    pub fn summary_of(&self, session: &Session) -> Summary {
-        Summary {
-            name: self.name(&session.session_id),
-            ..Summary::of(session)
+        match known {
+            Some(summary) => Ok(summary),
+            None => (self.load_or_rebuild(id)).map(|(session, _)| Summary::of(&session)),
         }
-    }
-
-    /// The name that the person gave a session.
-    pub fn name(&self, id: &SessionId) -> Option<String> {
-        self.aside(id, NAME_FILE)
-    }
-
-    /// Gives a session a name; without one it is called by its task again.
-    pub fn set_name(&self, id: &SessionId, name: Option<&str>) -> Result<()> {
-        let Some(name) = name else {
-            self.drop_aside(id, NAME_FILE);
-            return Ok(());
-        };
-        self.put_aside_durably(id, NAME_FILE, &name)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::services::diff::{ChangeKind, ChangedRound, DiffStat};
 use crate::services::reply::RoundNumber;
 use crate::services::undo::PlannedReversal;
 use crate::services::{self, open, status};
-use crate::session::{EventReader, LoopLock, Session};
+use crate::session::{EventReader, LoopLock, Session, Summary};
 use crate::transcript::{self, Transcript};
 use crate::ui::question_words;
 
@@ -41,6 +41,7 @@ pub(super) fn sessions(desk: &PageDesk) -> Result<Value> {
         json!({
             "id": session.session_id,
             "title": shown_line(session.title()),
+            "name": listed.name,
             "task": PageNode::spoken(&start_of(&session.task)),
             "state": session.state().word(),
             "rounds": session.rounds(),
@@ -119,7 +120,7 @@ fn standing_of(desk: &PageDesk, id: &SessionId) -> Result<Value> {
     let standing = status::status(&caller, Some(id.as_str()))?;
     let session = &standing.session;
     let store = &standing.files.store;
-    let summary = store.summary_of(session);
+    let summary = Summary::of(session);
     let holder = LoopLock::holder(store.directory());
     let pending = Pending::of(&store.folder(id));
     let history = store.history(id)?;
@@ -135,7 +136,7 @@ fn standing_of(desk: &PageDesk, id: &SessionId) -> Result<Value> {
     Ok(json!({
         "id": id,
         "title": shown_line(summary.title()),
-        "name": summary.name,
+        "name": store.name(id),
         "task": view::own_words("Task", &session.task),
         "further": session.further.iter().map(|further| json!({
             "round": further.sequence,
@@ -511,11 +512,11 @@ pub(super) struct PageName {
     name: String,
 }
 
-/// Gives a session a name.
+/// Gives a session a name, by which commands know it too; an empty one takes its name away.
 pub(super) fn rename(desk: &PageDesk, id: &str, wanted: &PageName) -> Result<Value> {
-    let id = session_id(id)?;
-    let title = services::rename::rename(&desk.files()?, &id, &wanted.name)?;
-    Ok(json!({ "title": shown_line(&title) }))
+    let name = Some(wanted.name.trim()).filter(|name| !name.is_empty());
+    services::list::rename(&desk.files()?, &session_id(id)?, name)?;
+    Ok(json!({}))
 }
 
 /// A reply that was pasted.

@@ -1,6 +1,7 @@
 //! The state that all requests share: the base directory that is served, its keys, its loop.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Semaphore;
@@ -92,22 +93,19 @@ pub(super) fn load(files: &open::SessionFiles, id: &SessionId) -> Result<Session
     Ok(session)
 }
 
-/// The person at the page. They hear what a service says; what a session asks is kept as a file, which
-/// the page shows.
+/// The person at the page, for a service: they hear what it says, and are asked nothing, because what
+/// is asked outside of a session belongs to the terminal. What a session asks lies there as a file,
+/// which the page shows.
 #[derive(Debug, Default)]
 pub(super) struct PagePerson {
     words: Mutex<Vec<String>>,
-    /// Questions may wait: true for a loop, false for a request that must be answered at once.
-    can_be_asked: bool,
+    is_with_session: AtomicBool,
 }
 
 impl PagePerson {
-    /// The person whom a loop waits for.
-    pub(super) fn of_loop() -> Self {
-        Self {
-            can_be_asked: true,
-            ..Self::default()
-        }
+    /// From now on a session is carried on, and waits for answers to its questions.
+    pub(super) fn stay_with_session(&self) {
+        self.is_with_session.store(true, Ordering::Relaxed);
     }
 
     /// Takes the messages collected so far, in order.
@@ -138,7 +136,7 @@ impl Person for PagePerson {
     }
 
     fn is_interactive(&self) -> bool {
-        self.can_be_asked
+        self.is_with_session.load(Ordering::Relaxed)
     }
 
     fn ask(&self, _: &Question, _: &Interrupt) -> Answer {

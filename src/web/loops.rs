@@ -63,7 +63,7 @@ impl PageLoop {
             .hint("stop it first: one session at a time is carried on in a base directory"));
         }
         let interrupt = Interrupt::default();
-        let person = Arc::new(PagePerson::of_loop());
+        let person = Arc::new(PagePerson::default());
         let caller = Caller {
             flags,
             interrupt: interrupt.clone(),
@@ -93,6 +93,7 @@ impl PageLoop {
                 session: id.clone(),
                 words,
             }));
+            person.stay_with_session();
             if let Err(error) = held.run() {
                 lock(&desk.loops.troubles).insert(id, told(&error));
             }

@@ -89,7 +89,7 @@ fn routes(desk: Arc<PageDesk>) -> Router {
         .route("/api/new", get(offer))
         .route("/api/place", post(place))
         .route("/api/cost", post(cost))
-        .route("/api/settings", get(show_settings))
+        .route("/api/settings", get(show_settings).post(change_setting))
         .route("/api/sessions", get(sessions).post(begin_session))
         .route("/api/sessions/{id}", get(open_session))
         .route("/api/sessions/{id}/events", get(events))
@@ -236,6 +236,10 @@ async fn place(State(desk): State<Arc<PageDesk>>, body: Bytes) -> Response {
 
 async fn show_settings(State(desk): State<Arc<PageDesk>>) -> Response {
     call(desk, |desk| settings::show(desk)).await
+}
+
+async fn change_setting(State(desk): State<Arc<PageDesk>>, body: Bytes) -> Response {
+    call(desk, move |desk| settings::change(desk, &read(&body)?)).await
 }
 
 async fn cost(State(desk): State<Arc<PageDesk>>, body: Bytes) -> Response {

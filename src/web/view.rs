@@ -279,6 +279,12 @@ fn other_nodes(event: &Event) -> Vec<PageNode> {
         Event::Note { text } => own_words("Your note", text),
         Event::Issue { issue: one } => issue(one),
         Event::Repaired { repair } => repaired(repair),
+        Event::Ahead {
+            number,
+            command,
+            title,
+            shown,
+        } => ahead(*number, command, title, shown),
         Event::Cut { line, what } => PageNode::element(
             "p",
             "note warning",
@@ -494,6 +500,17 @@ pub(super) fn issue(issue: &Issue) -> PageNode {
 
 fn repaired(repair: &Repair) -> PageNode {
     foreign_note("Repaired", &repair.what)
+}
+
+/// What a step changes that nobody is asked about, before something is asked that may depend on it.
+fn ahead(number: u32, command: &str, title: &str, shown: &str) -> PageNode {
+    let line = [
+        PageNode::Text(format!("Step {number}, {command} ")),
+        PageNode::code(title),
+        PageNode::Text(": not asked about; it comes first".to_owned()),
+    ];
+    let line = PageNode::element("p", "note", line);
+    PageNode::element("div", "ahead", [line, diff(shown)])
 }
 
 fn decided(number: u32, title: &str, decision: &str, reason: Option<&str>) -> PageNode {

@@ -41,7 +41,7 @@ test('a session from new to done: copy, paste, approve, decline, answer, undo, r
   await page.keyboard.press('y');
   await page.getByRole('heading', { name: 'Step 3: may the model do this?' }).waitFor();
   await readIt(page);
-  await page.keyboard.press('x');
+  await page.keyboard.press('n');
   await page.getByLabel('Reason').fill('use bash');
   await page.getByRole('button', { name: 'Decline', exact: true }).click();
   await turn(page, 2);
@@ -196,6 +196,43 @@ test('output comes while a command runs, and the check has the last word', async
   await paste(page, `[CREATE_FILE path="ok.txt"]\nx\n[/CREATE_FILE]\n[DONE]\nReady.\n[/DONE]${mark(id, 2)}`);
   await page.getByRole('heading', { name: /^Done/ }).waitFor();
   await page.locator('.step.ok', { hasText: 'Your check' }).first().waitFor();
+});
+
+test('a session on the page asks what it would ask in a terminal', async (t) => {
+  const { base } = place();
+  const { link } = await serve(t, base, '--check', 'no-such-program-here');
+  const page = await open(t, link);
+  await page.getByRole('heading', { name: /Sessions|New session/ }).waitFor();
+  await page.goto(new URL('/#/new', page.url()).href);
+  await page.getByLabel('Task', { exact: true }).fill('Ask me');
+  await page.getByRole('button', { name: 'Start' }).click();
+  await page.getByRole('heading', { name: 'Begin without the check?' }).waitFor();
+  await accessible(page, 'a question about the check');
+  await readIt(page);
+  await page.keyboard.press('y');
+  await turn(page, 1);
+  const id = /#\/s\/([0-9a-f]{8})/.exec(page.url())[1];
+
+  const { sandbox } = JSON.parse(fs.readFileSync(path.join(base, `sessions/${id}.json`), 'utf8'));
+  await paste(page, `[RUN_COMMAND]\necho once >> runs; echo "curl: (6) Could not resolve host: example.org" >&2; exit 6\n[/RUN_COMMAND]${mark(id, 1)}`);
+  if (['namespaces', 'bubblewrap'].includes(sandbox)) {
+    await page.getByRole('heading', { name: 'Run it again with the network?' }).waitFor();
+    await accessible(page, 'the offer of the network');
+    await readIt(page);
+    await page.keyboard.press('n');
+  } else {
+    t.diagnostic('no offer of the network: this machine has no sandbox with a network of its own');
+  }
+  await turn(page, 2);
+  assert.equal(fs.readFileSync(path.join(base, 'workspace/runs'), 'utf8'), 'once\n');
+
+  fs.writeFileSync(path.join(base, 'inbox/other.txt'), `[CREATE_FILE path="a.txt"]\nx\n[/CREATE_FILE]${mark(id, 1)}`);
+  await page.getByRole('heading', { name: 'Use a reply to another round?' }).waitFor();
+  await readIt(page);
+  await page.getByRole('button', { name: 'Reject it' }).click();
+  await turn(page, 2);
+  await page.getByText('it answers round 1, this is round 2').waitFor();
+  assert.equal(fs.existsSync(path.join(base, 'workspace/a.txt')), false);
 });
 
 test('two tabs decide the same question, and one of them is told', async (t) => {

@@ -40,9 +40,14 @@ test('rename, undo to a round, redo, fork from a round, hand over, export, end, 
   const there = () => [1, 2, 3].filter((n) => fs.existsSync(path.join(base, `workspace/${n}.txt`)));
 
   await more(page, 'Rename');
-  await page.getByRole('textbox', { name: 'Name' }).fill('My <b>files</b>');
+  await page.getByRole('textbox', { name: 'Name' }).fill('no <b>markup</b>');
   await inDialog(page, 'Rename');
-  await page.locator('#where', { hasText: 'My <b>files</b>' }).waitFor();
+  await page.getByText('cannot be the name of a session').waitFor();
+  await inDialog(page, 'Close');
+  await more(page, 'Rename');
+  await page.getByRole('textbox', { name: 'Name' }).fill('my-files');
+  await inDialog(page, 'Rename');
+  await page.locator('#where', { hasText: 'my-files: Three files' }).waitFor();
 
   await page.getByRole('button', { name: 'More of round 1' }).click();
   await inDialog(page, 'Undo all later rounds');
@@ -91,13 +96,13 @@ test('rename, undo to a round, redo, fork from a round, hand over, export, end, 
   await more(page, 'Remove');
   await inDialog(page, 'Remove');
   await page.getByRole('heading', { name: 'Sessions' }).waitFor();
-  await page.getByRole('link', { name: /My <b>files<\/b>/ }).waitFor();
+  await page.getByRole('link', { name: /my-files: Three files/ }).waitFor();
   assert.equal(await page.locator('ul.sessions li').count(), 1);
   await page.keyboard.press('/');
   await page.keyboard.type('nothing like this');
   await page.getByText('No session has these words.').waitFor();
   await page.getByLabel('Search the sessions').fill('three FILES');
-  await page.getByRole('link', { name: /My <b>files<\/b>/ }).waitFor();
+  await page.getByRole('link', { name: /my-files: Three files/ }).waitFor();
 });
 
 test('files of the workspace are shown with what changed, and nothing else is', async (t) => {
@@ -330,7 +335,7 @@ test('keys do what buttons do, and are listed', async (t) => {
   await paste(page, `${write('d.txt', 'x')}\n${write('e.txt', 'x')}${mark(id, 2)}`);
   await asked(1);
   await readIt(page);
-  await page.keyboard.press('a');
+  await page.keyboard.press('Shift+A');
   await turn(page, 3);
   assert.equal(fs.existsSync(path.join(base, 'workspace/e.txt')), true);
   await paste(page, `[RUN_COMMAND]\nls\n[/RUN_COMMAND]${mark(id, 3)}`);
@@ -351,16 +356,32 @@ test('keys do what buttons do, and are listed', async (t) => {
   await fitsPhone(page, 'sessions');
 });
 
-test('the settings in force are shown', async (t) => {
-  const { base } = place();
-  const { link } = await serve(t, base, '--approval', 'edits');
+test('settings of the person are changed, and nothing is loosened', async (t) => {
+  const { base, root } = place();
+  const { link } = await serve(t, base);
   const page = await open(t, link);
   await page.getByRole('heading', { name: /Sessions|New session/ }).waitFor();
   await page.keyboard.press(',');
+  await page.getByLabel('Chat', { exact: true }).selectOption('claude');
+  await page.getByText('✓ Chat is claude from now on.').waitFor();
+  await page.getByLabel('Approval').selectOption('ask');
+  await page.getByText('✓ Approval is ask from now on.').waitFor();
+  const file = path.join(root, 'home/.config/agent/settings.json');
+  assert.deepEqual(JSON.parse(fs.readFileSync(file, 'utf8')), { Chat: 'claude', Approval: 'ask' });
+  // Back to something looser leads to the terminal.
+  assert.equal(await page.getByRole('option', { name: 'auto (in a terminal)' }).last().isDisabled(), true);
+  await page.getByText('agent config set Approval').waitFor();
   await page.getByText('What the model may do').click();
-  await page.locator('dt', { hasText: 'Approval' }).filter({ hasText: 'edits' }).waitFor();
+  await page.locator('dt', { hasText: 'Approval' }).filter({ hasText: 'ask' }).waitFor();
   await accessible(page, 'settings');
+  await page.evaluate(() => window.scrollTo(0, 0));
+  await picture(page, 'settings');
   await fitsPhone(page, 'settings');
+  await begin(page, 'Be strict');
+  await page.getByText(/of what claude takes/).waitFor();
+  const id = /#\/s\/([0-9a-f]{8})/.exec(page.url())[1];
+  await paste(page, write('a.txt', 'x') + mark(id, 1));
+  await page.getByRole('heading', { name: 'Step 1: may the model do this?' }).waitFor();
 });
 
 test('where agent was never used, the page asks where to work', async (t) => {

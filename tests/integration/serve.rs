@@ -536,7 +536,7 @@ fn files_outside_of_the_workspace_are_not_shown() {
 }
 
 #[test]
-fn a_name_is_a_line_and_nothing_else() {
+fn a_name_given_on_the_page_stays_and_is_a_word() {
     let server = Server::start();
     let id = server.begin("name me");
     let rename = |name: &str| {
@@ -545,18 +545,68 @@ fn a_name_is_a_line_and_nothing_else() {
             &json!({ "name": name }),
         )
     };
-    for wrong in ["a\nb", "\u{1b}[31m", &"x".repeat(81)] {
+    for wrong in ["a\nb", "\u{1b}[31m", "../x", &"x".repeat(81)] {
         assert_eq!(rename(wrong).status, 400, "{wrong}");
     }
-    assert_eq!(rename(" my name ").status, 200);
-    let title = || server.get("/api/sessions").json()["sessions"][0]["title"].clone();
-    assert_eq!(title(), "my name");
-    // The loop writes the session's file meanwhile, and the name stays.
+    assert_eq!(rename(" mine ").status, 200);
+    let name = || server.get("/api/sessions").json()["sessions"][0]["name"].clone();
+    assert_eq!(name(), "mine");
+    // The loop writes the session's file meanwhile.
     server.reply(&id, 1, "[MESSAGE]\nHello.\n[/MESSAGE]");
     wait_until("the next round", || server.standing(&id)["round"] == 2);
-    assert_eq!(title(), "my name");
+    assert_eq!(name(), "mine");
     assert_eq!(rename("").status, 200);
-    assert_eq!(title(), "name me");
+    assert_eq!(name(), Value::Null);
+}
+
+#[test]
+fn settings_are_made_stricter_from_the_page_and_never_looser() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("base")).unwrap();
+    let server = Server::start_in(root, &[]);
+    let set = |key: &str, value: &str| {
+        let body = json!({ "key": key, "value": value });
+        server.post("/api/settings", &body).status
+    };
+    let file = server.root.path().join("home/.config/agent/settings.json");
+    for (key, value) in [
+        ("Sandbox", "off"),
+        ("Network", "on"),
+        ("Allow", "rm"),
+        ("ApiKeyCommand", "evil"),
+        ("WorkspaceDir", "/"),
+        ("approval", "auto"),
+        ("Approval", "none"),
+        ("Chat", "unknown"),
+    ] {
+        assert_eq!(set(key, value), 400, "{key} {value}");
+    }
+    assert!(!file.exists(), "nothing was written");
+    assert_eq!(set("Approval", "ask"), 200);
+    for looser in ["edits", "auto"] {
+        assert_eq!(set("Approval", looser), 400, "{looser}");
+    }
+    assert_eq!(set("Approval", "plan"), 200);
+    assert_eq!(set("Chat", "gemini"), 200);
+    let kept: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    assert_eq!(kept, json!({ "Approval": "plan", "Chat": "gemini" }));
+}
+
+#[test]
+fn a_project_that_permits_more_does_not_loosen_what_is_the_persons_own() {
+    let root = root_with("appsettings.json", r#"{"Agent": {}}"#);
+    let own = root.path().join("home/.config/agent");
+    fs::create_dir_all(&own).unwrap();
+    fs::write(own.join("settings.json"), r#"{"Approval": "ask"}"#).unwrap();
+    // A flag is the person's word for this run, and says nothing of their other projects.
+    let server = Server::start_in(root, &["--approval", "auto"]);
+    let body = json!({ "key": "Approval", "value": "edits" });
+    assert_eq!(server.post("/api/settings", &body).status, 400);
+    let body = json!({ "key": "Approval", "value": "plan" });
+    let answer = server.post("/api/settings", &body);
+    assert_eq!(answer.json()["inForce"], "auto", "{}", answer.body);
+    let kept = fs::read_to_string(own.join("settings.json")).unwrap();
+    assert!(kept.contains("\"plan\""), "{kept}");
 }
 
 #[test]

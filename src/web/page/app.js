@@ -16,8 +16,8 @@ let view = { close() {}, key() { return false; } };
 const KEYS = [
   ['?', 'this list'], ['g', 'all sessions'], ['n', 'a new session'], ['/', 'search the sessions'],
   ['c', 'copy the message'], ['Ctrl+V', 'paste the reply, anywhere on the page'],
-  ['y', 'approve what is asked'], ['x', 'decline it, with a reason'], ['a', 'approve all of this round'],
-  ['w', 'approve it always'], ['e', 'change the command, then approve'], ['s', 'skip it'], ['q', 'skip it and stop'],
+  ['y', 'approve what is asked'], ['n', 'decline it, with a reason'], ['a', 'approve it always'],
+  ['A', 'approve all of this round'], ['e', 'change the command, then approve'], ['s', 'skip it'], ['q', 'skip it and stop'],
   ['m', 'a note for the model'], ['u', 'undo the latest round'], ['U', 'redo what was undone'], ['d', 'all changes of the session'],
   ['f', 'the files of the workspace'], ['o', 'more that can be done with the session'], ['r', 'resume, or stop'],
   [',', 'settings'], ['t', 'dark, light, or as the system'],
@@ -110,7 +110,7 @@ async function openList(page) {
   const none = el('p', { class: 'note' });
   function fill() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = list.sessions.filter((one) => words.every((word) => `${one.title} ${one.task} ${one.id} ${one.state}`.toLowerCase().includes(word)));
+    const found = list.sessions.filter((one) => words.every((word) => `${one.name ?? ''} ${one.title} ${one.task} ${one.id} ${one.state}`.toLowerCase().includes(word)));
     const held = rows.contains(document.activeElement) && document.activeElement.getAttribute('href');
     rows.replaceChildren(...found.map(row));
     if (held) rows.querySelector(`a[href="${held}"]`)?.focus();
@@ -142,7 +142,7 @@ async function openList(page) {
 function row(session) {
   const state = session.isRunning ? `${session.state}, running` : session.state;
   return el('li', {}, el('a', { href: `#/s/${session.id}` },
-    el('span', { class: 'name', dir: 'auto' }, build(session.title)),
+    el('span', { class: 'name', dir: 'auto' }, session.name && `${session.name}: `, build(session.title)),
     el('span', { class: `chip ${session.isRunning ? 'running' : ''}` }, state),
     el('span', { class: 'note' }, `${session.id} · round ${session.rounds} · ${session.changed} file${session.changed === 1 ? '' : 's'} changed · ${ago(session.updatedAt)}`)));
 }

@@ -152,17 +152,20 @@ export class Card {
   ask(session) {
     const [question, ...others] = session.questions;
     this.question = question;
-    const isStep = ['step', 'network', 'plan', 'secrets'].includes(question.kind);
+    const isStep = question.kind === 'step';
+    // A reason goes to the model, so it is asked for where the model hears of the decision.
+    const hasReason = isStep || question.kind === 'plan';
     const heading = {
       step: `Step ${question.number}: may the model do this?`, network: 'Run it again with the network?', plan: 'May the model begin with this plan?',
-      secrets: 'Are these no secrets?',
+      secrets: 'May these go to the chat?', otherRound: 'Use a reply to another round?', checkCannotRun: 'Begin without the check?',
     }[question.kind] ?? 'A question';
-    const yes = { network: 'Once', plan: 'Approve the plan', nextPart: 'Next part' }[question.kind] ?? (isStep ? 'Approve' : 'Yes');
+    const yes = { step: 'Approve', network: 'Once', plan: 'Approve the plan', nextPart: 'Next part', secrets: 'Send them', otherRound: 'Use it', checkCannotRun: 'Begin without it' }[question.kind] ?? 'Yes';
+    const no = { secrets: 'Keep them back', otherRound: 'Reject it' }[question.kind] ?? (hasReason ? 'Decline …' : 'No');
     const always = question.kind === 'network' ? 'For this session' : 'Always';
     const stays = others.filter((one) => one.kind === 'step').length;
     return [
       el('h2', {}, heading),
-      isStep && el('p', { class: 'what' }, `${question.command} `, build(question.title)),
+      question.command && el('p', { class: 'what' }, `${question.command} `, build(question.title)),
       build(question.words), build(question.shown),
       el('dl', {},
         question.why && [el('dt', {}, 'Why you are asked'), el('dd', {}, build(question.why))],
@@ -170,12 +173,12 @@ export class Card {
         question.proposal && [el('dt', {}, `“${always}” means`), el('dd', {}, build(question.proposal))]),
       el('div', { class: 'actions' },
         button(yes, () => this.decide(question, { decision: 'yes' }), { class: 'primary', key: 'y' }),
-        button(isStep ? 'Decline …' : 'No', () => this.decline(question, isStep), { key: 'x' }),
-        question.proposal && button(always, () => this.decide(question, { decision: 'always' }), { key: 'w' }),
-        question.kind === 'step' && stays > 0 && button(`Approve all ${stays + 1}`, () => this.decideAll(), { key: 'a' }),
+        button(no, () => this.decline(question, hasReason), { key: 'n' }),
+        question.proposal && button(always, () => this.decide(question, { decision: 'always' }), { key: 'a' }),
+        question.kind === 'step' && stays > 0 && button(`Approve all ${stays + 1}`, () => this.decideAll(), { key: 'A' }),
         question.script !== null && question.script !== undefined && button('Change …', () => this.edit(question), { key: 'e' }),
         isStep && button('Skip', () => this.decide(question, { decision: 'skip' }), { key: 's' }),
-        isStep && button('Skip and stop', () => this.decide(question, { decision: 'stop' }), { key: 'q' })),
+        ['step', 'network', 'plan', 'secrets'].includes(question.kind) && button(isStep ? 'Skip and stop' : 'Stop', () => this.decide(question, { decision: 'stop' }), { key: 'q' })),
       others.length > 0 && el('p', { class: 'note' }, `${others.length} more to decide after this.`),
     ];
   }

@@ -255,7 +255,8 @@ class SessionView {
     this.costs.hidden = !session.usage;
     if (session.isComplete && this.current) this.finish(this.current);
     const mark = this.card.show(session);
-    this.page.title(Array.isArray(session.title) ? '' : session.title, mark);
+    const title = Array.isArray(session.title) ? '' : session.title;
+    this.page.title(session.name ? `${session.name}: ${title}` : title, mark);
     const isHere = session.loop?.isHere && session.loop.session === this.id;
     this.page.tools(
       isHere && button('Stop', () => this.act('stop'), { key: 'r' }),
@@ -320,8 +321,9 @@ class SessionView {
   }
 
   async rename() {
-    const box = el('input', { type: 'text', 'aria-label': 'Name', maxlength: '80', placeholder: 'empty: called by its task', value: this.session.name ?? '' });
-    const answered = dialog('Name of this session', box, [{ label: 'Rename', value: true, kind: 'primary' }, { label: 'Cancel' }]);
+    const box = el('input', { type: 'text', 'aria-label': 'Name', maxlength: '40', value: this.session.name ?? '' });
+    const content = el('div', {}, el('p', { class: 'note' }, 'One word, by which commands know it too, as in agent resume parser-fix. Empty: no name.'), box);
+    const answered = dialog('Name of this session', content, [{ label: 'Rename', value: true, kind: 'primary' }, { label: 'Cancel' }]);
     box.select();
     if (await answered) await this.act('rename', { name: box.value });
   }
