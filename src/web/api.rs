@@ -20,10 +20,11 @@ use crate::protocol::{Command, Envelope, Event, QuestionKind, SessionId, Step};
 use crate::reply;
 use crate::services::browse::{self, BrowsedEntry, BrowsedPath};
 use crate::services::diff::{ChangeKind, ChangedRound, DiffStat};
+use crate::services::notes::WhichNotes;
 use crate::services::reply::RoundNumber;
 use crate::services::undo::PlannedReversal;
 use crate::services::{self, open, status};
-use crate::session::{EventReader, LoopLock, Session, Summary};
+use crate::session::{EventReader, LoopLock, Session, Source, Summary};
 use crate::transcript::{self, Transcript};
 use crate::ui::question_words;
 
@@ -125,7 +126,14 @@ fn standing_of(desk: &PageDesk, id: &SessionId) -> Result<Value> {
     let pending = Pending::of(&store.folder(id));
     let history = store.history(id)?;
     let notes = store.notes(id).all();
-    let notes = notes.iter().map(|note| PageNode::spoken(&note.text));
+    let mut own = 0;
+    let notes = notes.iter().map(|note| {
+        // Only what the person wrote has a number, and can be withdrawn.
+        let is_own = note.source == Source::Person;
+        own += usize::from(is_own);
+        json!({ "text": PageNode::spoken(&note.text), "number": is_own.then_some(own) })
+    });
+    let notes: Vec<Value> = notes.collect();
     let check = standing.check.as_ref().map(|check| {
         json!({
             "command": shown_line(&check.command),
@@ -160,7 +168,7 @@ fn standing_of(desk: &PageDesk, id: &SessionId) -> Result<Value> {
         })),
         "questions": pending.open_questions().iter().map(question).collect::<Vec<_>>(),
         "modelQuestion": standing.model_question.as_deref().map(|text| view::speech("The model asks", text)),
-        "notes": notes.collect::<Vec<_>>(),
+        "notes": notes,
         "check": check,
         "undoable": history.undoable(0).iter().map(|round| round.round).collect::<Vec<_>>(),
         "canRedo": !history.redoable().is_empty(),
@@ -645,6 +653,40 @@ pub(super) fn say(desk: &PageDesk, id: &str, note: &PageNote) -> Result<Value> {
     let outcome = services::say::say(&files, &mut session, text)?;
     let is_answer = matches!(outcome, services::say::SaidOutcome::Answer { .. });
     Ok(json!({ "isAnswer": is_answer }))
+}
+
+/// A note that was not told yet, by its number and its text.
+#[derive(Debug, Deserialize)]
+pub(super) struct WithdrawnNote {
+    number: usize,
+    text: String,
+}
+
+/// Withdraws a note before the model gets it, if it is still the one that was shown.
+pub(super) fn withdraw(desk: &PageDesk, id: &str, note: &WithdrawnNote) -> Result<Value> {
+    let id = session_id(id)?;
+    let files = desk.files()?;
+    let waiting = services::notes::waiting(&files, &id);
+    let shown = note.number.checked_sub(1).and_then(|at| waiting.get(at));
+    if shown.map(|text| PageNode::spoken(text)) != Some(PageNode::Text(note.text.clone())) {
+        return Err(Error::mendable("this note does not wait any more")
+            .hint("the page shows those that do"));
+    }
+    services::notes::withdraw(&files, &id, WhichNotes::Number(note.number))?;
+    Ok(json!({}))
+}
+
+/// Words to look for.
+#[derive(Debug, Deserialize)]
+pub(super) struct SearchedWords {
+    words: String,
+}
+
+/// The sessions that have these words in their task, their replies or the names of their files.
+pub(super) fn search(desk: &PageDesk, wanted: &SearchedWords) -> Result<Value> {
+    let found = services::list::search(&desk.files()?, wanted.words.trim())?;
+    let ids = found.sessions.iter().map(|one| &one.summary.session_id);
+    Ok(json!({ "ids": ids.collect::<Vec<_>>() }))
 }
 
 /// An undo or a redo; with the hash of what was shown it is carried out.

@@ -89,6 +89,7 @@ fn routes(desk: Arc<PageDesk>) -> Router {
         .route("/api/new", get(offer))
         .route("/api/place", post(place))
         .route("/api/cost", post(cost))
+        .route("/api/search", post(search))
         .route("/api/settings", get(show_settings).post(change_setting))
         .route("/api/sessions", get(sessions).post(begin_session))
         .route("/api/sessions/{id}", get(open_session))
@@ -242,6 +243,10 @@ async fn change_setting(State(desk): State<Arc<PageDesk>>, body: Bytes) -> Respo
     call(desk, move |desk| settings::change(desk, &read(&body)?)).await
 }
 
+async fn search(State(desk): State<Arc<PageDesk>>, body: Bytes) -> Response {
+    call(desk, move |desk| api::search(desk, &read(&body)?)).await
+}
+
 async fn cost(State(desk): State<Arc<PageDesk>>, body: Bytes) -> Response {
     call(desk, move |desk| api::added_cost(desk, &read(&body)?)).await
 }
@@ -290,6 +295,7 @@ async fn act(
         "reply" => api::put_reply(desk, &id, &read(&body)?),
         "decide" => api::decide(desk, &id, &read(&body)?),
         "say" => api::say(desk, &id, &read(&body)?),
+        "withdraw" => api::withdraw(desk, &id, &read(&body)?),
         "reverse" => api::reverse(desk, &id, &read(&body)?),
         "resume" => begin::resume(desk, &id, read(&body)?),
         "stop" => begin::stop(desk, &id),

@@ -101,6 +101,8 @@ test('rename, undo to a round, redo, fork from a round, hand over, export, end, 
   await page.keyboard.press('/');
   await page.keyboard.type('nothing like this');
   await page.getByText('No session has these words.').waitFor();
+  await page.getByLabel('Search the sessions').fill('2.txt');
+  await page.getByRole('link', { name: /my-files: Three files/ }).waitFor();
   await page.getByLabel('Search the sessions').fill('three FILES');
   await page.getByRole('link', { name: /my-files: Three files/ }).waitFor();
 });
@@ -202,6 +204,8 @@ test('the page says when it is older than the server', async (t) => {
   await turn(page, 1);
   await page.getByText('Goes with the next message: Hello').waitFor();
   assert.equal(await page.locator('#banner').isVisible(), false);
+  await page.getByRole('button', { name: 'Withdraw' }).click();
+  await page.getByText('Goes with the next message: Hello').waitFor({ state: 'detached' });
 });
 
 test('a paste without the end mark is shown as it is understood', async (t) => {

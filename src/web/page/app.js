@@ -105,12 +105,27 @@ async function openList(page) {
   if (!list) { location.replace('#/new'); return view; }
   page.title('');
   page.tools();
-  const search = el('input', { type: 'search', placeholder: 'Search', 'aria-label': 'Search the sessions', oninput: fill });
+  const search = el('input', { type: 'search', placeholder: 'Search', 'aria-label': 'Search the sessions', oninput: () => { fill(); lookDeeper(); } });
+  let deeper = [];
+  let looking;
+  /** Looks into replies and names of files too, soon after the last letter was typed. */
+  function lookDeeper() {
+    clearTimeout(looking);
+    deeper = [];
+    const words = search.value.trim();
+    if (!words) return;
+    looking = setTimeout(async () => {
+      const { ids } = await post('/api/search', { words }).catch(() => ({ ids: [] }));
+      if (words !== search.value.trim()) return;
+      deeper = ids;
+      fill();
+    }, 300);
+  }
   const rows = el('ul', { class: 'sessions' });
   const none = el('p', { class: 'note' });
   function fill() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = list.sessions.filter((one) => words.every((word) => `${one.name ?? ''} ${one.title} ${one.task} ${one.id} ${one.state}`.toLowerCase().includes(word)));
+    const found = list.sessions.filter((one) => deeper.includes(one.id) || words.every((word) => `${one.name ?? ''} ${one.title} ${one.task} ${one.id} ${one.state}`.toLowerCase().includes(word)));
     const held = rows.contains(document.activeElement) && document.activeElement.getAttribute('href');
     rows.replaceChildren(...found.map(row));
     if (held) rows.querySelector(`a[href="${held}"]`)?.focus();
@@ -122,7 +137,7 @@ async function openList(page) {
     ...list.troubles.map((text) => el('p', { class: 'note warning' }, text)));
   fill();
   // Sessions that a terminal begins or carries on appear by themselves.
-  const looking = setInterval(async () => {
+  const watching = setInterval(async () => {
     if (document.hidden) return;
     const now = await get('/api/sessions').catch(() => list);
     if (JSON.stringify(now) === JSON.stringify(list)) return;
@@ -130,7 +145,7 @@ async function openList(page) {
     fill();
   }, LOOK_EVERY);
   return {
-    close() { clearInterval(looking); },
+    close() { clearInterval(watching); clearTimeout(looking); },
     key(event) {
       if (event.key !== '/') return false;
       search.focus();

@@ -189,7 +189,8 @@ export class Card {
       facts.push(`A loop in another process (${session.loop.process}) carries this session on; this page steers it.`);
     }
     if (session.check) facts.push(el('span', {}, 'Check ', el('code', {}, build(session.check.command)), `: ${session.check.status ?? 'not run yet'}${session.check.isOutdated ? ', before the undo' : ''}`));
-    const notes = session.notes.map((note) => el('p', { class: 'note' }, 'Goes with the next message: ', build(note)));
+    const notes = session.notes.map(({ text, number }) => el('p', { class: 'note' }, 'Goes with the next message: ', build(text),
+      number && button('Withdraw', () => this.view.act('withdraw', { number, text }), { class: 'link' })));
     const canNotify = 'Notification' in window && Notification.permission === 'default';
     return el('div', { class: 'foot' },
       facts.map((fact) => el('p', { class: 'note' }, fact)), notes,
