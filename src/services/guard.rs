@@ -13,6 +13,7 @@ use crate::fs::{Durability, create_directory, own_directory, real_path, write_at
 use crate::platform::programs;
 use crate::policy::{
     self, FoundProgram, Grant, Network, PersonRules, Policy, ProgramLookup, ProjectRules,
+    RecordsLookup,
 };
 use crate::protocol::RelPath;
 use crate::repositories::{self, ConfiguredPaths};
@@ -20,6 +21,7 @@ use crate::sandbox::{
     self, Backend, Confinement, FileIdentity, ResourceLimits, SandboxMode, Strength,
 };
 use crate::settings::{Loaded, Origin, Settings, Trust};
+use crate::workspace::Workspace;
 
 /// How much is done to know the sandbox of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +75,8 @@ pub(super) fn authorizer(
     let places = policy.places.with_writable(writable(settings));
     policy.places = places.with_links(real_path);
     policy.own_paths = own_paths(loaded, workspace);
+    let files = Workspace::open(workspace)?;
+    policy.records = RecordsLookup::new(move |path| files.records_around(path));
     policy.obeyed_by_git = obeyed_by_git(workspace);
     policy.linked_from_home = linked_from_home(workspace);
     policy.lookup = ProgramLookup::new(find_program);

@@ -204,3 +204,107 @@ fn nothing_is_run_or_made_while_a_protected_name_is_a_link() {
     let place = Place::new().link("node_modules", "sub");
     place.apply(&command("ls node_modules")).all(1, "ok");
 }
+
+/// A base directory of another project in the workspace, with a session and a secret in its records.
+fn with_other_base() -> Place {
+    let place = Place::new().file("other/appsettings.json", OURS);
+    let base = place.workspace().join("other");
+    let new = ["new", "--base", base.to_str().unwrap(), "--no-wait", "task"];
+    let output = place.agent(&new).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    place
+        .file("other/sessions/x.json", SECRET)
+        .file("other/inbox/x.txt", SECRET)
+        .file("other/outbox/x.md", SECRET)
+        .file("plain/sessions/x.json", SECRET)
+}
+
+#[test]
+fn commands_neither_see_nor_change_the_records_of_another_base() {
+    let place = with_other_base();
+    let attacks = [
+        "grep -r SECRET other/sessions",
+        "grep -r SECRET other/inbox other/outbox",
+        "cp other/appsettings.json . && echo '{\"Agent\":{\"Sandbox\":\"off\"}}' > other/appsettings.json && cp appsettings.json other && rm appsettings.json",
+        "echo x > other/inbox/reply.txt && rm other/inbox/reply.txt",
+        "mv other/inbox away && mkdir other/inbox && rmdir other/inbox && mv away other/inbox",
+        "mv other moved && grep -r SECRET moved && mv moved other",
+    ]
+    .map(|script| place.filled(script));
+    let reply: String = attacks.iter().map(|script| command(script)).collect();
+    let applied = place.apply(&reply);
+    assert_eq!(applied.rows.len(), attacks.len(), "{}", applied.text);
+    // With Landlock each of them needs a yes.
+    let expected = match backend() {
+        Backend::Landlock => "refused",
+        Backend::Namespaces | Backend::Bubblewrap => "failed",
+    };
+    for (row, script) in applied.rows.iter().zip(&attacks) {
+        assert_eq!(row["status"], expected, "{script}: {row}");
+    }
+    applied.tells_no_secret();
+    cases(attacks.len());
+    for script in &attacks {
+        let ran = place.plain(script);
+        assert_eq!(ran.end, End::Exited(0), "plain: {script}: {ran:?}");
+    }
+}
+
+#[test]
+fn file_steps_and_messages_leave_the_records_of_another_base_alone() {
+    let place = with_other_base();
+    let journal = fs::read_dir(place.workspace().join("other/sessions"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .find(|name| name.ends_with(".journal.jsonl"))
+        .unwrap();
+    let forms = [
+        "[READ_FILE path=\"other/sessions/x.json\"]\n".to_owned(),
+        format!("[READ_FILE path=\"other/sessions/{journal}\"]\n"),
+        "[READ_FILE path=\"other/inbox/x.txt\"]\n".to_owned(),
+        "[LIST_FILES path=\"other/sessions\"]\n".to_owned(),
+        "[SEARCH_TEXT pattern=\"hunter\" path=\"other/outbox\"]\n".to_owned(),
+        "[CREATE_FILE path=\"other/inbox/zz.txt\"]\nx\n[/CREATE_FILE]\n".to_owned(),
+        "[CREATE_FILE path=\"other/appsettings.json\"]\n{}\n[/CREATE_FILE]\n".to_owned(),
+        "[DELETE_FILE path=\"other/sessions/x.json\"]\n".to_owned(),
+        "[MOVE_FILE from=\"other/inbox/x.txt\" to=\"x.txt\"]\n".to_owned(),
+    ];
+    let applied = place.apply(&forms.concat());
+    assert_eq!(applied.rows.len(), forms.len(), "{}", applied.text);
+    applied.did_nothing();
+    applied.tells_no_secret();
+    let all = "[LIST_FILES]\n[SEARCH_TEXT pattern=\"hunter\"]\n";
+    let text = place.apply(all).text;
+    assert!(text.contains("plain/sessions/x.json"), "{text}");
+    for hidden in [
+        "other/sessions",
+        "other/inbox",
+        "other/outbox",
+        "other/appsettings",
+    ] {
+        assert!(!text.contains(hidden), "{hidden}: {text}");
+    }
+    let counterpart = "[READ_FILE path=\"plain/sessions/x.json\"]\n[DELETE_FILE path=\"plain/sessions/x.json\"]\n";
+    place.apply(counterpart).all(2, "ok");
+    let base = place.root().join("base");
+    fs::create_dir(&base).unwrap();
+    let workspace = place.workspace();
+    let new = [
+        "new",
+        "--base",
+        base.to_str().unwrap(),
+        "--workspace",
+        workspace.to_str().unwrap(),
+        "--no-wait",
+        "look at the sessions of other",
+    ];
+    let output = place.agent(&new).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let messages = crate::place::contents(&base.join("outbox"));
+    assert!(!messages.is_empty());
+    for (name, message) in messages {
+        assert!(!message.contains(SECRET), "{name}: {message}");
+        assert!(!message.contains("other/sessions"), "{name}: {message}");
+    }
+    cases(forms.len() + 2);
+}

@@ -17,7 +17,7 @@ const UNPREPARED: i32 = 99;
 
 /// What is tried with every backend, by every kind of user. All of it is, with
 /// `AGENT_ATTACKS=all`.
-const SAMPLE: [&str; 21] = [
+const SAMPLE: [&str; 22] = [
     "kernel::dangerous_calls_do_not_get_to_the_kernel",
     "kernel::files_that_only_root_may_read_are_masked_whatever_their_name",
     "kernel::namespaces_and_mounts_are_not_to_be_had",
@@ -26,6 +26,7 @@ const SAMPLE: [&str; 21] = [
     "kernel::the_person_is_told_whether_commands_run_as_root",
     "links::a_command_cannot_change_a_file_with_a_hard_link_outside",
     "network::only_the_loopback_is_there_and_it_works",
+    "own::commands_neither_see_nor_change_the_records_of_another_base",
     "own::the_settings_of_a_workspace_in_the_base_are_closed",
     "processes::a_fork_bomb_ends_with_its_command",
     "processes::limits_are_met",
@@ -43,10 +44,9 @@ const SAMPLE: [&str; 21] = [
 
 /// What Landlock does not withstand: the rows of docs/security.md in which it has a `no`, or says that
 /// something is disabled afterwards.
-const NOT_BY_LANDLOCK: [&str; 26] = [
+const NOT_BY_LANDLOCK: [&str; 25] = [
     "git::a_second_name_of_a_configuration_is_closed_with_it",
     "git::a_submodule_that_is_not_there_gets_no_repository",
-    "git::the_state_of_another_base_further_down_is_not_seen",
     "git::what_the_configuration_of_git_names_is_closed_as_hooks_are",
     "links::a_command_cannot_change_a_file_with_a_hard_link_outside",
     "links::a_link_that_one_command_found_is_closed_to_the_next_wherever_it_moves",
@@ -74,7 +74,8 @@ const NOT_BY_LANDLOCK: [&str; 26] = [
 
 /// What needs a command that runs unasked beside records of `agent` in the workspace: with Landlock
 /// there is none.
-const ASKED_WITH_LANDLOCK: [&str; 6] = [
+const ASKED_WITH_LANDLOCK: [&str; 7] = [
+    "git::the_state_of_another_base_further_down_is_not_seen",
     "own::our_records_are_not_read_through_a_link",
     "own::settings_in_force_are_not_replaced_by_a_reply",
     "planted::a_notification_is_not_shown_by_what_a_command_planted",

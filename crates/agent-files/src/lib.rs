@@ -5,5 +5,6 @@ pub mod error;
 pub mod fs;
 pub mod line_diff;
 pub mod platform;
+pub mod records;
 pub mod watch;
 pub mod workspace;

@@ -13,6 +13,7 @@ mod ignored;
 mod likeness;
 mod look;
 mod made;
+mod neighbours;
 mod problem;
 mod reading;
 mod real;

@@ -37,6 +37,7 @@ use serde::{Deserialize, Serialize};
 
 use agent_protocol::{Command, RelPath, words};
 pub use programs::{FoundProgram, ProgramLookup};
+pub use protected::RecordsLookup;
 pub use reading::Dialect;
 pub use rules::{Rule, RuleProblem};
 pub use shell::{MAX_BYTES, Opacity, Script, read as read_script};
@@ -193,6 +194,8 @@ pub struct Policy {
     pub project: ProjectRules,
     /// Paths in the workspace that belong to `agent` itself, besides `.agent`.
     pub own_paths: Vec<RelPath>,
+    /// Finds what belongs to `agent` in the workspace because another base directory is there.
+    pub records: RecordsLookup,
     /// Paths in the workspace that git runs or obeys because the person's configuration names them,
     /// such as the directory of `core.hooksPath`.
     pub obeyed_by_git: Vec<RelPath>,
@@ -244,6 +247,7 @@ impl Policy {
             person: PersonRules::default(),
             project: ProjectRules::default(),
             own_paths: Vec::new(),
+            records: RecordsLookup::nothing(),
             obeyed_by_git: Vec::new(),
             linked_from_home: Vec::new(),
             places: KnownDirectories::new(workspace, home),
@@ -254,6 +258,11 @@ impl Policy {
                 Dialect::Posix
             },
         }
+    }
+
+    /// Returns true if a path belongs to `agent`, in this base directory or in another one.
+    fn is_of_a_base(&self, path: &RelPath) -> bool {
+        protected::is_in_any(path, &self.own_paths) || self.records.hold(path)
     }
 
     /// Decides about a step.

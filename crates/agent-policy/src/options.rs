@@ -364,7 +364,7 @@ fn leads_out(program: &str, word: &str, policy: &Policy, directories: &[String])
     let only_reads = program == "git" || is_in(names::LOOKERS, program);
     let is_closed = |path: &RelPath| {
         protected::names_our_state(path.as_str())
-            || protected::is_in_any(path, &policy.own_paths)
+            || policy.is_of_a_base(path)
             || !only_reads && policy.protects(path)
     };
     let leads = |piece: &str, directory: &String| {

@@ -1,10 +1,12 @@
 //! Paths that steps may not touch, or only after a question.
 //!
-//! Decided by name alone, including every name under which some file system would find the same
+//! Decided by name, except for the records of other base directories, and including every name under which some file system would find the same
 //! entry: other letter case, trailing dots and spaces, short names, streams, invisible characters.
 //! Links are left to `workspace`, writing by commands to the sandbox.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
 
 use agent_protocol::RelPath;
 use agent_protocol::obeyed::{
@@ -16,6 +18,35 @@ use super::names::is_in;
 /// The entries of a git directory that the grant `git-write` opens.
 const GIT_OPEN: &str =
     "objects refs logs index head packed-refs orig_head fetch_head commit_editmsg";
+
+/// Finds the records and settings of other base directories at or above a path.
+#[derive(Clone)]
+pub struct RecordsLookup(Arc<FindRecords>);
+
+type FindRecords = dyn Fn(&RelPath) -> Vec<RelPath> + Send + Sync;
+
+impl RecordsLookup {
+    /// Finds them with this function.
+    pub fn new(find: impl Fn(&RelPath) -> Vec<RelPath> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(find))
+    }
+
+    /// Finds nothing, as in a workspace without other base directories.
+    pub fn nothing() -> Self {
+        Self::new(|_| Vec::new())
+    }
+
+    /// Returns true if the path belongs to another base directory.
+    pub(super) fn hold(&self, path: &RelPath) -> bool {
+        is_in_any(path, &(self.0)(path))
+    }
+}
+
+impl fmt::Debug for RecordsLookup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RecordsLookup")
+    }
+}
 
 /// Returns true if the path is a git directory or in one.
 pub(super) fn is_in_git(path: &RelPath) -> bool {

@@ -318,7 +318,7 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     refuse("reading or changing the settings and records of `agent` itself",
         "it belongs to `agent` itself and is hidden",
         RuleCheck::Touch(|text, policy| {
-            RelPath::parse(text).is_ok_and(|path| protected::is_in_any(&path, &policy.own_paths))
+            RelPath::parse(text).is_ok_and(|path| policy.is_of_a_base(&path))
         })),
     ask("changing the person's own git configuration, and files that its `core.hooksPath`, \
             `include.path` or `core.attributesFile`, or those of the repository, name",

@@ -332,6 +332,18 @@ impl Confinement {
             && own
                 .chain(Some(&state).filter(|state| state.symlink_metadata().is_ok()))
                 .any(|path| self.is_writable(path))
+            || self.backend == Backend::Landlock && self.holds_other_records()
+    }
+
+    /// True if records of another base directory are in the workspace.
+    #[cfg(target_os = "linux")]
+    fn holds_other_records(&self) -> bool {
+        !shared::in_workspace(self).hidden.is_empty()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn holds_other_records(&self) -> bool {
+        false
     }
 
     fn is_writable(&self, path: &Path) -> bool {

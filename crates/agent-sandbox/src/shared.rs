@@ -10,6 +10,7 @@
 //! directory that it did not or could not search is read-only as a whole. If there are too many
 //! paths to mount one by one, their directories are mounted instead.
 
+mod bases;
 mod walk;
 
 use std::collections::BTreeSet;
@@ -37,7 +38,8 @@ pub(super) struct ProtectedPaths {
     /// Directories that contain repositories or tool configuration and cannot be renamed: otherwise
     /// another could take their place.
     pub(super) pinned: Vec<PathBuf>,
-    /// Our own state further down, from work on a part of the workspace.
+    /// Our own state further down, from work on a part of the workspace, and the records of other
+    /// base directories.
     pub(super) hidden: Vec<PathBuf>,
     /// All git directories, and files that point to one.
     pub(super) git_directories: Vec<PathBuf>,
@@ -65,6 +67,7 @@ impl ProtectedPaths {
 pub(super) fn in_workspace(confinement: &Confinement) -> ProtectedPaths {
     let mut seen = walk::through(confinement);
     let workspace = &confinement.workspace;
+    bases::add_all(&mut seen, workspace);
     let Some(hidden) = few(std::mem::take(&mut seen.states), workspace) else {
         return ProtectedPaths::not_at_all(workspace);
     };
@@ -406,6 +409,42 @@ mod tests {
         let long = Path::new("/w").join("x/".repeat(3_000));
         let short = nameable(long.clone());
         assert!(short.as_os_str().len() <= MAX_PATH_BYTES && long.starts_with(short));
+    }
+
+    #[test]
+    fn records_of_other_bases_are_known_by_what_they_are() {
+        let place = Place::new();
+        for file in [
+            "a/sessions/ab12cd34.journal.jsonl",
+            "a/inbox/x",
+            "a/outbox/x",
+            "a/workspace/x",
+            "b/deep/state/loop.lock",
+            "b/deep/state/round.lock",
+            "b/deep/mail/x",
+            "b/deep/inbox/x",
+            "c/inbox/x",
+            "c/sessions/loop.lock",
+        ] {
+            place.file(&format!("work/{file}"));
+        }
+        let settings = place.file("work/b/appsettings.json");
+        let text = b"{\"Agent\":{\"SessionsDir\":\"deep/state\",\"InboxDir\":\"deep/mail\"}}";
+        agent_files::fs::write_atomic(&settings, text, agent_files::fs::Durability::Atomic)
+            .unwrap();
+        let hidden = [
+            "a/inbox",
+            "a/outbox",
+            "a/sessions",
+            "b/deep/mail",
+            "b/deep/state",
+        ];
+        place.kept(|kept| kept.hidden, &hidden);
+        place.case(&["b/appsettings.json"]);
+        let mut confinement = place.confinement.clone();
+        assert!(!confinement.exposes_records());
+        confinement.backend = crate::Backend::Landlock;
+        assert!(confinement.exposes_records());
     }
 
     #[test]

@@ -1,22 +1,24 @@
 //! Lists one directory of the workspace, as git and ripgrep would.
 //!
-//! Ignored files, `.git`, `.agent`, excluded paths and names that a model cannot write are left
-//! out. Entries are sorted by full path: `a-b/x`, `a.rs`, `a/x`. `walk` and `tour` descend into
+//! Ignored files, `.git`, `.agent`, the records of other base directories, excluded paths and names
+//! that a model cannot write are left out. Entries are sorted by full path: `a-b/x`, `a.rs`, `a/x`. `walk` and `tour` descend into
 //! subdirectories.
 
 use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Memory};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use cap_std::fs::Dir;
 
 use super::ignored::{Absolute, IgnoreFiles, Is, Rules, is_ignored, join, read_beneath};
+use super::neighbours::is_beneath;
 use super::survey::is_passed_by;
 use super::{FileProblem, Kind, OUR_DIRECTORY, Workspace};
 use crate::platform::files::{self, EntryKind};
+use crate::records::{RecordMarks, SESSIONS, SETTINGS};
 use agent_protocol::RelPath;
 use agent_protocol::generated::{has_credentials, is_ignored_output};
 
@@ -93,6 +95,8 @@ impl EntryNames {
 /// Lists directories and counts entries against the limit.
 pub(super) struct DirectoryLister<'a> {
     workspace: &'a Workspace,
+    /// What belongs to base directories in the workspace, as far as they were met.
+    records: RwLock<Vec<RelPath>>,
     seen: AtomicUsize,
     is_cut: AtomicBool,
     unnamable: AtomicUsize,
@@ -110,6 +114,9 @@ impl Workspace {
         };
         if files::open_beneath(&self.root, path.as_str()).is_err() {
             self.refuse_hidden(path)?;
+        }
+        if self.is_of_a_base(path) {
+            return Err(FileProblem::Hidden(path.clone()));
         }
         match self.kind(path)? {
             None => Err(FileProblem::NotFound(path.clone())),
@@ -138,9 +145,12 @@ impl Workspace {
 }
 
 impl<'a> DirectoryLister<'a> {
-    pub(super) fn new(workspace: &'a Workspace) -> Self {
+    /// Lists what is beneath this directory, or the whole workspace.
+    pub(super) fn new(workspace: &'a Workspace, beneath: Option<&RelPath>) -> Self {
+        let records = beneath.map_or_else(Vec::new, |path| workspace.records_around(path));
         Self {
             workspace,
+            records: RwLock::new(records),
             seen: AtomicUsize::new(0),
             is_cut: AtomicBool::new(false),
             unnamable: AtomicUsize::new(0),
@@ -160,6 +170,7 @@ impl<'a> DirectoryLister<'a> {
     /// Lists a directory; `None` if it cannot be read or is gone.
     pub(super) fn look(&self, place: &PendingDirectory) -> Option<DirectoryListing> {
         let mut names = EntryNames::default();
+        let mut marks = RecordMarks::default();
         let root = &self.workspace.root;
         let opened = files::list_beneath(root, &place.path, |name, kind| {
             if self.seen.fetch_add(1, Memory::Relaxed) >= MAX_ENTRIES {
@@ -167,13 +178,20 @@ impl<'a> DirectoryLister<'a> {
                 return ControlFlow::Break(());
             }
             match name.to_str() {
-                Some(name) => names.push(name, kind),
+                Some(name) => {
+                    marks.note(name);
+                    names.push(name, kind);
+                }
                 None => self.count_unnamable(),
             }
             ControlFlow::Continue(())
         })
         .ok()?;
+        if marks.are_complete() && !place.path.is_empty() {
+            return None;
+        }
         let has = |wanted: &str| names.iter().any(|(name, _)| name == wanted);
+        let records = self.records_met(&place.path, has);
         let rules = Rules::read(
             |name| read_beneath(self.workspace, &place.path, name),
             Path::new(&place.path),
@@ -188,16 +206,16 @@ impl<'a> DirectoryLister<'a> {
                 let rules = rules.as_deref();
                 rules.is_some_and(|rules| rules.leave_out(absolute.of(name), is))
             };
-            let entry = self.entry(place, name, kind, ignored);
+            let entry = self.entry(place, name, kind, &records, ignored);
             if entry.is_none() && kind == EntryKind::Directory && !is_ignored_output(name) {
                 let path = RelPath::of_entry(&place.path, name);
-                let path = path.filter(|path| self.may_hold_files(path));
+                let path = path.filter(|path| self.may_hold_files(path, &records));
                 ignored_directories.extend(path);
             }
             entries.extend(entry);
             if kind == EntryKind::File && has_credentials(name) {
                 let path = RelPath::of_entry(&place.path, name);
-                let path = path.filter(|path| !self.workspace.left_out.contains(path));
+                let path = path.filter(|path| !self.is_left_out(path, &records));
                 credentials.extend(path.map(|path| ListedEntry { path, kind }));
             }
         }
@@ -216,10 +234,27 @@ impl<'a> DirectoryLister<'a> {
         })
     }
 
+    /// The records that were met so far, with those of this directory. A directory comes before
+    /// those beneath it.
+    fn records_met(&self, directory: &str, has: impl Fn(&str) -> bool) -> Vec<RelPath> {
+        if has(SETTINGS) || has(SESSIONS) {
+            let found = self.workspace.records_of_base(directory);
+            let records = self.records.write();
+            (records.unwrap_or_else(PoisonError::into_inner)).extend(found);
+        }
+        let records = self.records.read();
+        records.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn is_left_out(&self, path: &RelPath, records: &[RelPath]) -> bool {
+        self.workspace.left_out.contains(path)
+            || records.iter().any(|records| is_beneath(path, records))
+    }
+
     /// False for `.git`, our own directories and excluded paths.
-    fn may_hold_files(&self, path: &RelPath) -> bool {
+    fn may_hold_files(&self, path: &RelPath, records: &[RelPath]) -> bool {
         let is_passed_by = is_passed_by(OsStr::new(path.file_name()));
-        !is_passed_by && !self.workspace.left_out.contains(path)
+        !is_passed_by && !self.is_left_out(path, records)
     }
 
     fn entry(
@@ -227,6 +262,7 @@ impl<'a> DirectoryLister<'a> {
         place: &PendingDirectory,
         name: &str,
         kind: EntryKind,
+        records: &[RelPath],
         is_ignored: impl FnOnce(Is) -> bool,
     ) -> Option<ListedEntry> {
         let Some(path) = RelPath::of_entry(&place.path, name) else {
@@ -240,7 +276,7 @@ impl<'a> DirectoryLister<'a> {
         };
         let is_there = kind != EntryKind::Special
             && !is_passed_by(OsStr::new(name))
-            && !self.workspace.left_out.contains(&path)
+            && !self.is_left_out(&path, records)
             && !is_ignored(is);
         is_there.then_some(ListedEntry { path, kind })
     }

@@ -89,6 +89,9 @@ impl Workspace {
             real.iter()
                 .any(|name| name.eq_ignore_ascii_case(OUR_DIRECTORY))
                 || self.left_out.iter().any(is_ours)
+                || (real.to_str())
+                    .and_then(|real| RelPath::parse(real).ok())
+                    .is_some_and(|real| self.is_of_a_base(&real))
         });
         if is_hidden {
             return Err(FileProblem::Hidden(path.clone()));

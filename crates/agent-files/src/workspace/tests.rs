@@ -408,3 +408,63 @@ fn owner_group_and_all_bits_are_kept_where_the_system_lets_us() {
     let of = |metadata: &fs::Metadata| (metadata.uid(), metadata.gid(), metadata.mode());
     assert_eq!(of(&after), of(&before));
 }
+
+/// The paths of a base directory of its own in the workspace.
+const OTHER_BASE: [&str; 6] = [
+    "a/sessions/ab12cd34.journal.jsonl",
+    "a/inbox/reply.txt",
+    "a/outbox/message.md",
+    "b/state/ab12cd34.journal.jsonl",
+    "b/mail/in/reply.txt",
+    "b/appsettings.json",
+];
+
+#[test]
+fn records_of_another_base_are_neither_listed_nor_reached_through_links() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    let settings = "{\"Agent\":{\"SessionsDir\":\"state\",\"InboxDir\":\"mail/in\"}}";
+    let open = [
+        "a/workspace/x.rs",
+        "b/mail/other.txt",
+        "c/appsettings.json",
+        "c/inbox/x",
+        "c/loop.lock",
+    ];
+    for path in OTHER_BASE.iter().chain(&open) {
+        fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        put(root, path, settings);
+    }
+    symlink("a/sessions", root.join("link")).unwrap();
+    let workspace = Workspace::open(root).unwrap();
+    let listed = |beneath: Option<&str>| -> Vec<String> {
+        let beneath = beneath.map(path);
+        let walked = workspace.walk(beneath.as_ref()).unwrap();
+        let files = walked.files.iter().filter(|file| !file.is_link);
+        files.map(|file| file.path.to_string()).collect()
+    };
+    assert_eq!(listed(None), {
+        let mut open = open.to_vec();
+        open.sort_unstable();
+        open
+    });
+    assert_eq!(listed(Some("b/mail")), ["b/mail/other.txt"]);
+    for hidden in ["a/sessions", "a/inbox", "b/mail/in", "link"] {
+        let walked = workspace.walk(Some(&path(hidden)));
+        assert!(
+            matches!(walked, Err(FileProblem::Hidden(_))),
+            "{hidden}: {walked:?}"
+        );
+    }
+    let through = workspace.read(&path("link/ab12cd34.journal.jsonl"), 100);
+    assert!(
+        matches!(through, Err(FileProblem::Hidden(_))),
+        "{through:?}"
+    );
+    for hidden in OTHER_BASE {
+        assert!(workspace.is_of_a_base(&path(hidden)), "{hidden}");
+    }
+    for open in open {
+        assert!(!workspace.is_of_a_base(&path(open)), "{open}");
+    }
+}

@@ -63,7 +63,7 @@ impl Workspace {
     ) -> Result<Toured, FileProblem> {
         let tour = Tour {
             workspace: self,
-            looker: DirectoryLister::new(self),
+            looker: DirectoryLister::new(self, beneath),
             visitor,
         };
         match (self.start(beneath)?, beneath) {

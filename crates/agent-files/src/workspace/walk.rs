@@ -69,7 +69,7 @@ impl Workspace {
             self.count_walk();
         }
         let walk = ParallelWalk {
-            looker: DirectoryLister::new(self),
+            looker: DirectoryLister::new(self, beneath),
             numbers: AtomicUsize::new(1),
             visited: Mutex::new(Vec::new()),
             credentials: Mutex::new(Vec::new()),

@@ -152,6 +152,18 @@ fn the_grant_opens_git_but_not_its_hooks() {
 }
 
 #[test]
+fn records_of_another_base_are_neither_read_nor_changed() {
+    let mut policy = policy();
+    policy.records = RecordsLookup::new(|_| vec![path("a/inbox"), path("a/appsettings.json")]);
+    for text in ["a/inbox/x.txt", "A/INBOX/x.txt", "a/appsettings.json"] {
+        file_case(&policy, text, Decision::Deny);
+        let ruling = policy.rule_on(&read_file(text));
+        assert_eq!(ruling.decision, Decision::Deny, "{text}");
+    }
+    file_case(&policy, "a/other", Decision::Allow);
+}
+
+#[test]
 fn our_state_cannot_be_read() {
     let mut policy = policy();
     policy.own_paths = vec![path("sessions"), path("appsettings.json")];

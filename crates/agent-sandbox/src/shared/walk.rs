@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::is_git;
 use crate::{Confinement, PROTECTED, STATE, repository};
+use agent_files::records::RecordMarks;
 
 /// Time limit of a walk, for a slow disk or machine.
 const MAX_TIME: Duration = Duration::from_secs(5);
@@ -67,7 +68,7 @@ pub(super) struct WalkResult {
     pub(super) repositories: BTreeSet<PathBuf>,
     /// Git directories with other names: bare ones, and targets of links.
     pub(super) bare: BTreeSet<PathBuf>,
-    /// Our own state directories, except for the one at the top.
+    /// Our own state directories, except for the one at the top, and directories of sessions.
     pub(super) states: BTreeSet<PathBuf>,
     /// Directories that were not searched, or not completely.
     pub(super) unseen: BTreeSet<PathBuf>,
@@ -131,6 +132,7 @@ struct WalkedDirectory<'a> {
     is_obeyed: bool,
     /// The [`GIT_NAMES`] that it contains.
     git_names: [bool; GIT_NAMES.len()],
+    records: RecordMarks,
 }
 
 impl<'a> WalkedDirectory<'a> {
@@ -143,6 +145,7 @@ impl<'a> WalkedDirectory<'a> {
             is_top,
             is_obeyed: !is_top && inside.components().all(|part| part.as_os_str() != PACKAGES),
             git_names: [false; GIT_NAMES.len()],
+            records: RecordMarks::default(),
         }
     }
 
@@ -150,6 +153,7 @@ impl<'a> WalkedDirectory<'a> {
         if let Some(known) = GIT_NAMES.iter().position(|known| name == *known) {
             self.git_names[known] = true;
         }
+        self.records.note(name.to_str().unwrap_or_default());
     }
 
     /// True if git would take it for a repository, whatever its name.
@@ -245,6 +249,11 @@ impl WorkspaceWalk<'_> {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
+        }
+        if place.records.are_complete() && !place.is_top {
+            seen.directories.truncate(first);
+            seen.states.insert(directory.to_owned());
+            return Ok(SearchExtent::Whole);
         }
         if is_git(directory) || place.is_git_directory() || place.is_bare_top() {
             meet_repository(&place, first, seen);
