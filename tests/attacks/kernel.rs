@@ -211,3 +211,24 @@ fn a_terminal_is_not_typed_into() {
     let applied = place.apply(&command(": > /dev/tty"));
     applied.all(1, "failed");
 }
+
+#[test]
+fn devices_keep_their_mode_owner_and_times() {
+    let place = Place::new();
+    let devices = ["null", "zero", "full", "random", "urandom"];
+    let mut attacks: Vec<(Plain, String)> = Vec::new();
+    for device in devices {
+        // As it is already, so that the counterpart changes nothing.
+        attacks.push((ForRoot, format!("chmod $(stat -c %a /dev/{device}) /dev/{device}")));
+        attacks.push((ForRoot, format!("chown $(stat -c %u /dev/{device}) /dev/{device}")));
+        if is_root() || backend() != Backend::Bubblewrap {
+            attacks.push((Always, format!("touch -c /dev/{device}")));
+        }
+    }
+    let attacks: Vec<(Plain, &str)> = (attacks.iter())
+        .map(|(plain, script)| (*plain, script.as_str()))
+        .collect();
+    place.withstands(&attacks);
+    let used = "echo x > /dev/null && echo x >> /dev/zero && head -c 1 /dev/urandom | wc -c && ! echo x > /dev/full";
+    place.apply(&command(used)).all(1, "ok");
+}

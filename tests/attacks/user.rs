@@ -17,8 +17,9 @@ const UNPREPARED: i32 = 99;
 
 /// What is tried with every backend, by every kind of user. All of it is, with
 /// `AGENT_ATTACKS=all`.
-const SAMPLE: [&str; 22] = [
+const SAMPLE: [&str; 23] = [
     "kernel::dangerous_calls_do_not_get_to_the_kernel",
+    "kernel::devices_keep_their_mode_owner_and_times",
     "kernel::files_that_only_root_may_read_are_masked_whatever_their_name",
     "kernel::namespaces_and_mounts_are_not_to_be_had",
     "kernel::privileges_are_gone_for_good",

@@ -53,6 +53,13 @@ pub(super) fn supervise(
         ForkResult::Child => {
             let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
             linux::end_first_where_memory_is_short();
+            // Others do not own the devices. They could only change their times.
+            if rustix::process::geteuid().is_root()
+                && let Err(error) = root::close_devices(&plan.layout)
+            {
+                tell(agent, &format!("could not close the devices: {error}"));
+                linux::exit_at_once(i32::from(NOT_STARTED))
+            }
             let error = programs::with_whole_environment(Path::new(program))
                 .args(arguments)
                 .exec();

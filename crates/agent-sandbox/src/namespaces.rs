@@ -70,8 +70,8 @@ pub(super) fn enter(first: First) -> Result<Option<Power>, String> {
     if rustix::process::geteuid().is_root() && linux::unshare(namespaces).is_ok() {
         return Ok(Some(Power::Root));
     }
-    let user = own_range(rustix::process::geteuid().as_raw());
-    let group = own_range(rustix::process::getegid().as_raw());
+    let user = identity::IdRange::own(rustix::process::geteuid().as_raw());
+    let group = identity::IdRange::own(rustix::process::getegid().as_raw());
     linux::unshare(namespaces | UnshareFlags::NEWUSER).map_err(cannot)?;
     let proc = std::fs::File::open("/proc").map_err(cannot)?;
     identity::map_own_ids(proc.as_fd(), user, group).map_err(cannot)?;
@@ -88,14 +88,6 @@ fn supply(plan: &SandboxPlan, mut process_1: &UnixStream) -> Result<(), String> 
         return Ok(());
     }
     network::part_for(process_1).map_err(|error| format!("could not make a network: {error}"))
-}
-
-fn own_range(id: u32) -> identity::IdRange {
-    identity::IdRange {
-        inside: id,
-        outside: id,
-        count: 1,
-    }
 }
 
 /// Waits for the command, and ensures that it does not outlive `agent`.

@@ -20,7 +20,7 @@ const FILES: (&str, &str, &str, &str) = (
     "files",
     "files outside of the workspace cannot be changed",
     "commands can change files outside of the workspace",
-    "echo x >> ../../outside || chmod 711 ../../outside",
+    "echo x >> ../../outside || chmod 711 ../../outside || chmod 666 /dev/full",
 );
 
 const USER: (&str, &str, &str, &str) = (

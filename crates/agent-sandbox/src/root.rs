@@ -17,7 +17,7 @@ use rustix::thread::UnshareFlags;
 use super::layout::{Layout, LayoutEntry};
 use super::{Confinement, FileIdentity};
 use crate::platform::linux;
-use crate::platform::linux::identity::{IdRange, namespace_for_owners};
+use crate::platform::linux::identity::{self, IdRange, namespace_for_owners};
 use crate::platform::linux::mounts::{self, Access, Links, MountTree};
 
 /// The privileges of the supervisor.
@@ -79,6 +79,24 @@ pub(super) fn build(
         proc: root.proc,
         user: owner.user,
     })
+}
+
+/// Makes the devices of the system read-only in a mount namespace of this process, for a program that
+/// can only show them as they are.
+pub(super) fn close_devices(layout: &Layout) -> io::Result<()> {
+    if linux::unshare(UnshareFlags::NEWNS).is_err() {
+        // Root without its privileges, as in a container.
+        let user = IdRange::own(rustix::process::geteuid().as_raw());
+        let group = IdRange::own(rustix::process::getegid().as_raw());
+        linux::unshare(UnshareFlags::NEWNS | UnshareFlags::NEWUSER)?;
+        identity::map_own_ids(fs::File::open("/proc")?.as_fd(), user, group)?;
+    }
+    mounts::make_private()?;
+    let devices = (layout.iter()).filter(|(_, what)| **what == LayoutEntry::Device);
+    for (path, _) in devices {
+        take_one(path, Links::Follow, Access::Device, None)?.attach(path)?;
+    }
+    Ok(())
 }
 
 /// Opens the workspace and checks its identity.
@@ -274,7 +292,7 @@ impl Root<'_> {
             LayoutEntry::Processes => self.processes(path),
             LayoutEntry::Terminals => {
                 let options = [("mode", "0620"), ("ptmxmode", "0666")];
-                let tree = MountTree::new_file_system("devpts", &options, Access::Device)?;
+                let tree = MountTree::new_file_system("devpts", &options, Access::Terminals)?;
                 self.attach(&tree, path)
             }
         }

@@ -19,6 +19,17 @@ pub struct IdRange {
     pub count: u32,
 }
 
+impl IdRange {
+    /// A single ID that stays the same.
+    pub fn own(id: u32) -> Self {
+        Self {
+            inside: id,
+            outside: id,
+            count: 1,
+        }
+    }
+}
+
 fn lines(ranges: &[IdRange]) -> String {
     let lines = ranges
         .iter()

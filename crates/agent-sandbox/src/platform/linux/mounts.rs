@@ -21,8 +21,11 @@ pub enum Access {
     Read,
     /// Writable, as far as the owner may.
     Write,
-    /// Writable, for a device file.
+    /// Read-only, for a device file: its mode, owner and times stay as they are. The device itself
+    /// can be written to.
     Device,
+    /// Writable, for terminals.
+    Terminals,
 }
 
 impl Access {
@@ -34,7 +37,14 @@ impl Access {
                     | MountAttrFlags::MOUNT_ATTR_NODEV
             }
             Self::Write => MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV,
-            Self::Device => MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC,
+            Self::Device => {
+                MountAttrFlags::MOUNT_ATTR_RDONLY
+                    | MountAttrFlags::MOUNT_ATTR_NOSUID
+                    | MountAttrFlags::MOUNT_ATTR_NOEXEC
+            }
+            Self::Terminals => {
+                MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC
+            }
         };
         u64::from(flags.bits())
     }
