@@ -182,7 +182,8 @@ fn confinement(
         .hidden
         .extend(trust.directory().map(Path::to_owned));
     confinement.find_repository();
-    protect_settings(&mut confinement, &loaded.paths.settings_files);
+    let opened: Vec<PathBuf> = writable(settings).collect();
+    protect_settings(&mut confinement, &loaded.paths.settings_files, &opened);
     if testing == Testing::Remembered {
         let cache = loaded.paths.sessions.join("cache");
         confinement.cache = match own_directory(&cache) {
@@ -195,15 +196,18 @@ fn confinement(
     Ok(confinement)
 }
 
-/// Closes a settings file that lies in the workspace, and the `.agent` beside it, which would count
-/// in its place.
-fn protect_settings(confinement: &mut Confinement, files: &[PathBuf]) {
+/// Closes a settings file that commands could write, in the workspace or in a path that the person
+/// opened, and the `.agent` beside it, which would count in its place.
+fn protect_settings(confinement: &mut Confinement, files: &[PathBuf], opened: &[PathBuf]) {
     let state = confinement.workspace.join(sandbox::STATE);
     for file in files {
-        let is_open = file.starts_with(&confinement.workspace) && !file.starts_with(&state);
+        let mut writable = [&confinement.workspace].into_iter().chain(opened);
+        let is_open = writable.any(|place| file.starts_with(place)) && !file.starts_with(&state);
         if let (true, Some(directory)) = (is_open, file.parent()) {
             confinement.read_only.push(file.clone());
-            confinement.hidden.push(directory.join(sandbox::STATE));
+            if !directory.ends_with(sandbox::STATE) {
+                confinement.hidden.push(directory.join(sandbox::STATE));
+            }
         }
     }
 }

@@ -219,8 +219,14 @@ fn devices_keep_their_mode_owner_and_times() {
     let mut attacks: Vec<(Plain, String)> = Vec::new();
     for device in devices {
         // As it is already, so that the counterpart changes nothing.
-        attacks.push((ForRoot, format!("chmod $(stat -c %a /dev/{device}) /dev/{device}")));
-        attacks.push((ForRoot, format!("chown $(stat -c %u /dev/{device}) /dev/{device}")));
+        attacks.push((
+            ForRoot,
+            format!("chmod $(stat -c %a /dev/{device}) /dev/{device}"),
+        ));
+        attacks.push((
+            ForRoot,
+            format!("chown $(stat -c %u /dev/{device}) /dev/{device}"),
+        ));
         if is_root() || backend() != Backend::Bubblewrap {
             attacks.push((Always, format!("touch -c /dev/{device}")));
         }

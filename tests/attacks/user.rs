@@ -17,7 +17,7 @@ const UNPREPARED: i32 = 99;
 
 /// What is tried with every backend, by every kind of user. All of it is, with
 /// `AGENT_ATTACKS=all`.
-const SAMPLE: [&str; 23] = [
+const SAMPLE: [&str; 24] = [
     "kernel::dangerous_calls_do_not_get_to_the_kernel",
     "kernel::devices_keep_their_mode_owner_and_times",
     "kernel::files_that_only_root_may_read_are_masked_whatever_their_name",
@@ -27,6 +27,7 @@ const SAMPLE: [&str; 23] = [
     "kernel::the_person_is_told_whether_commands_run_as_root",
     "links::a_command_cannot_change_a_file_with_a_hard_link_outside",
     "network::only_the_loopback_is_there_and_it_works",
+    "own::a_base_in_a_path_that_the_person_opened_stays_as_it_is",
     "own::commands_neither_see_nor_change_the_records_of_another_base",
     "own::the_settings_of_a_workspace_in_the_base_are_closed",
     "processes::a_fork_bomb_ends_with_its_command",

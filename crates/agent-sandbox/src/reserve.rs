@@ -81,8 +81,23 @@ impl Reserved {
         }
         names.extend(missing.hooks);
         names.extend(confinement.reserved.iter().cloned());
-        let of_ours = confinement.hidden.iter();
-        names.extend(of_ours.filter(|path| path.ends_with(STATE)).cloned());
+        let of_ours = || {
+            confinement
+                .hidden
+                .iter()
+                .filter(|path| path.ends_with(STATE))
+        };
+        names.extend(of_ours().cloned());
+        // In a path that the person opened, the name must not be created either.
+        let in_opened = of_ours().filter(|path| {
+            let is_above = |opened: &PathBuf| {
+                let real = fs::canonicalize(opened);
+                real.is_ok_and(|real| path.starts_with(real))
+            };
+            !path.starts_with(workspace) && confinement.extra_write.iter().any(is_above)
+        });
+        let bases = in_opened.filter_map(|path| path.parent());
+        reserved.outside.extend(bases.map(Path::to_owned));
         reserved
     }
 
