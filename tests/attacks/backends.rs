@@ -1,3 +1,9 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
 use agent::execute::run::End;
 use agent::sandbox::Backend;
 
@@ -142,4 +148,74 @@ fn bubblewrap_withstands() {
 #[test]
 fn landlock_withstands_the_core() {
     withstand(Backend::Landlock, &CORE);
+}
+
+/// Swaps a directory and a link in the workspace, over and over, as the command of another session can.
+struct Swapper {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Swapper {
+    fn of(directory: PathBuf, link: PathBuf) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&is_over);
+        let swap = move || {
+            let (here, exchange) = (rustix::fs::CWD, rustix::fs::RenameFlags::EXCHANGE);
+            while !seen.load(Ordering::Relaxed) {
+                rustix::fs::renameat_with(here, &directory, here, &link, exchange).unwrap();
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        };
+        Self {
+            is_over,
+            thread: Some(std::thread::spawn(swap)),
+        }
+    }
+}
+
+impl Drop for Swapper {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.thread.take().map(JoinHandle::join);
+    }
+}
+
+#[test]
+fn a_directory_that_becomes_a_link_shows_none_of_them_more() {
+    const TRIES: usize = 40;
+    let script = "cat ~/.ssh/key";
+    for backend in [Backend::Namespaces, Backend::Bubblewrap] {
+        let place = Place::new().file("d/.vscode/settings.json", "{}");
+        std::fs::create_dir(place.home().join(".vscode")).unwrap();
+        // The home, which is the parent of the workspace.
+        let place = place.link("e", "..");
+        let confinement = place.confinement(backend);
+        let begun = place.run("true", Some(&confinement), DEADLINE);
+        if let End::NotStarted(reason) = begun.end {
+            skipped(backend.name(), &reason);
+            continue;
+        }
+        let at = |name: &str| place.workspace().join(name);
+        let swapper = Swapper::of(at("d"), at("e"));
+        let mut started = 0;
+        for _ in 0..TRIES {
+            let ran = place.run(script, Some(&confinement), DEADLINE);
+            assert!(
+                !ran.output.text.contains(SECRET),
+                "{}: {ran:?}",
+                backend.name()
+            );
+            started += usize::from(!matches!(ran.end, End::NotStarted(_)));
+        }
+        assert!(started > 0, "{}: nothing was tried", backend.name());
+        cases(TRIES);
+        if backend == Backend::Bubblewrap {
+            let counterpart = "bwrap --dev-bind / / --tmpfs \"$HOME\" --bind \"$PWD\" \"$PWD\" --bind \"$PWD/d\" \"$PWD/d\" cat \"$HOME/.ssh/key\"";
+            eventually("a mount by name goes elsewhere", || {
+                place.plain(counterpart).output.text.contains(SECRET)
+            });
+        }
+        drop(swapper);
+    }
 }

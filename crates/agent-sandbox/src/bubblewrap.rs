@@ -5,22 +5,26 @@
 //! than our own namespaces.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
+use rustix::fs::MemfdFlags;
 use rustix::process::Signal;
 
 use super::child::{NOT_STARTED, SupervisorEvent, end_all, watch};
 use super::command::{become_command, give_up_power, tell};
 use super::layout::LayoutEntry;
+use super::mounted::{MountChecklist, RealPath};
 use super::{SUBCOMMAND, SandboxPlan, landlock, root};
 use crate::platform::linux::{self, ForkResult};
 use agent_files::platform::programs;
 
-/// The first argument of `agent __sandbox` inside; the second is the plan.
+/// The first argument of `agent __sandbox` inside; the second is the descriptor of the list of mounts,
+/// the third is the plan.
 pub(super) const INSIDE: &str = "--inside";
 
 /// The path of `agent` inside.
@@ -43,12 +47,12 @@ pub(super) fn supervise(
         .iter()
         .find(|place| Path::new(place).exists())
         .ok_or("`bwrap` is not installed")?;
-    root::workspace(&plan.confinement)?;
     // Processes that `bwrap` started are reparented to this one if it is killed. Otherwise they
     // could create mount points after the reserved names are removed.
     let own = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(own)).map_err(|error| error.to_string())?;
-    let arguments = arguments(plan, words)?;
+    // It stays open for `bwrap` and for what it starts.
+    let (arguments, _checklist) = arguments(plan, words)?;
     match linux::fork().map_err(|error| format!("could not fork: {error}"))? {
         ForkResult::Child => {
             let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
@@ -77,11 +81,28 @@ pub(super) fn supervise(
     }
 }
 
+/// Inside: reads the list of mounts, before its descriptor is closed.
+pub(super) fn read_checklist(arguments: &[OsString]) -> Result<MountChecklist, String> {
+    let [descriptor, ..] = arguments else {
+        return Err("the list of mounts is missing".to_owned());
+    };
+    let cannot =
+        |error: &dyn std::fmt::Display| format!("could not read the list of mounts: {error}");
+    let path = Path::new("/proc/self/fd").join(descriptor);
+    let list = fs::read(path).map_err(|error| cannot(&error))?;
+    serde_json::from_slice(&list).map_err(|error| cannot(&error))
+}
+
 /// Inside: finishes the setup and becomes the command.
-pub(super) fn go_on(agent: &UnixStream, arguments: &[OsString]) -> Result<(), String> {
-    let [plan, words @ ..] = arguments else {
+pub(super) fn go_on(
+    agent: &UnixStream,
+    checklist: &MountChecklist,
+    arguments: &[OsString],
+) -> Result<(), String> {
+    let [_, plan, words @ ..] = arguments else {
         return Err("the plan is missing".to_owned());
     };
+    checklist.compare()?;
     let plan: SandboxPlan = serde_json::from_slice(plan.as_encoded_bytes())
         .map_err(|error| format!("could not read the plan: {error}"))?;
     linux::ignore_termination();
@@ -92,7 +113,7 @@ pub(super) fn go_on(agent: &UnixStream, arguments: &[OsString]) -> Result<(), St
     Err(become_command(&plan, words, &[], agent))
 }
 
-fn arguments(plan: &SandboxPlan, words: &[OsString]) -> Result<Vec<OsString>, String> {
+fn arguments(plan: &SandboxPlan, words: &[OsString]) -> Result<(Vec<OsString>, File), String> {
     let ourselves = fs::read_link("/proc/self/exe").map_err(|error| error.to_string())?;
     // Nothing has to be removed inside, and the command need not know what is hidden.
     let mut inside = plan.clone();
@@ -112,11 +133,20 @@ fn arguments(plan: &SandboxPlan, words: &[OsString]) -> Result<Vec<OsString>, St
     }
     list.add(&["--dev", "/dev"]);
     let size = plan.confinement.limits.scratch.to_string();
+    let mut checklist = MountChecklist::of(&plan.layout, &plan.confinement)?;
     for (path, what) in &plan.layout {
-        if !is_covered(&plan.layout, path, what) {
-            list.show(path, what, &size);
+        if is_covered(&plan.layout, path, what) {
+            continue;
         }
+        let real = if is_cover(what) {
+            checklist.look(path, what)?
+        } else {
+            None
+        };
+        list.show(path, what, &size, real);
     }
+    let checklist = handed_over(&checklist)
+        .map_err(|error| format!("could not hand over the list of mounts: {error}"))?;
     list.add(&[
         OsStr::new("--ro-bind"),
         ourselves.as_os_str(),
@@ -131,23 +161,30 @@ fn arguments(plan: &SandboxPlan, words: &[OsString]) -> Result<Vec<OsString>, St
         "/",
     ]);
     list.add(&["--chdir", "/", "--", OURSELVES, SUBCOMMAND, INSIDE]);
+    list.0.push(checklist.as_raw_fd().to_string().into());
     list.0.push(inside.into());
     list.0.extend(words.iter().cloned());
-    Ok(list.0)
+    Ok((list.0, checklist))
+}
+
+/// The list as a file in memory that programs inherit: it can be longer than an argument.
+fn handed_over(checklist: &MountChecklist) -> std::io::Result<File> {
+    let mut file = File::from(rustix::fs::memfd_create("mounts", MemfdFlags::empty())?);
+    file.write_all(&serde_json::to_vec(checklist)?)?;
+    Ok(file)
+}
+
+/// True for an entry that changes what is at its path already.
+fn is_cover(what: &LayoutEntry) -> bool {
+    matches!(
+        what,
+        LayoutEntry::Hidden | LayoutEntry::Masked | LayoutEntry::Protected | LayoutEntry::Pinned
+    )
 }
 
 /// Returns true if an entry would cover something beneath a directory that is hidden already. There
 /// is nothing left to cover, and `bwrap` would fail to find the mount point.
 fn is_covered(layout: &super::Layout, path: &Path, what: &LayoutEntry) -> bool {
-    let is_cover = |what: &LayoutEntry| {
-        matches!(
-            what,
-            LayoutEntry::Hidden
-                | LayoutEntry::Masked
-                | LayoutEntry::Protected
-                | LayoutEntry::Pinned
-        )
-    };
     let mut above = path.ancestors().skip(1).filter_map(|path| layout.get(path));
     let decides = above.find(|what| matches!(what, LayoutEntry::Hidden) || !is_cover(what));
     is_cover(what) && matches!(decides, Some(LayoutEntry::Hidden))
@@ -162,7 +199,8 @@ impl Arguments {
             .extend(words.iter().map(|word| word.as_ref().to_owned()));
     }
 
-    fn show(&mut self, path: &Path, what: &LayoutEntry, size: &str) {
+    /// Shows an entry; `real` is what is there already, for an entry that covers it.
+    fn show(&mut self, path: &Path, what: &LayoutEntry, size: &str, real: Option<RealPath>) {
         let at = path.as_os_str();
         let word = OsStr::new;
         match what {
@@ -172,9 +210,11 @@ impl Arguments {
             }
             LayoutEntry::Open(source) => self.add(&[word("--bind-try"), source.as_os_str(), at]),
             LayoutEntry::Workspace => self.add(&[word("--bind"), at, at]),
-            LayoutEntry::Protected if is_real(path) => self.add(&[word("--ro-bind"), at, at]),
-            LayoutEntry::Pinned if is_real(path) => self.add(&[word("--bind"), at, at]),
-            LayoutEntry::Hidden | LayoutEntry::Masked if is_real(path) => self.hide(path),
+            LayoutEntry::Protected if real.is_some() => self.add(&[word("--ro-bind"), at, at]),
+            LayoutEntry::Pinned if real.is_some() => self.add(&[word("--bind"), at, at]),
+            LayoutEntry::Hidden | LayoutEntry::Masked if let Some(real) = real => {
+                self.hide(path, real);
+            }
             LayoutEntry::Scratch(mode) => {
                 let mode = format!("{mode:o}");
                 self.add(&["--perms", &mode, "--size", size, "--tmpfs"]);
@@ -196,21 +236,14 @@ impl Arguments {
         }
     }
 
-    fn hide(&mut self, path: &Path) {
+    fn hide(&mut self, path: &Path, real: RealPath) {
         let at = path.as_os_str();
-        if path.is_dir() {
-            self.add(&[OsStr::new("--tmpfs"), at, OsStr::new("--remount-ro"), at]);
-        } else {
-            self.add(&[OsStr::new("--ro-bind"), OsStr::new("/dev/null"), at]);
+        match real {
+            RealPath::Directory => {
+                self.add(&[OsStr::new("--tmpfs"), at, OsStr::new("--remount-ro"), at]);
+            }
+            RealPath::File => self.add(&[OsStr::new("--ro-bind"), OsStr::new("/dev/null"), at]),
         }
-    }
-}
-
-fn is_real(path: &Path) -> bool {
-    match path.symlink_metadata() {
-        Ok(found) => !found.is_symlink(),
-        // A path that cannot be examined may exist: then no command runs.
-        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
     }
 }
 
@@ -221,7 +254,8 @@ mod tests {
     #[track_caller]
     fn case(path: &str, what: &LayoutEntry, expected: &str) {
         let mut list = Arguments::default();
-        list.show(Path::new(path), what, "9");
+        let real = MountChecklist::default().look(Path::new(path), what);
+        list.show(Path::new(path), what, "9", real.unwrap());
         let words: Vec<_> = list.0.iter().map(|word| word.to_str().unwrap()).collect();
         assert_eq!(words.join(" "), expected);
     }

@@ -44,6 +44,10 @@ const MAX_PLAN_BYTES: u32 = 16 * 1024 * 1024;
 /// `main` must call it before anything else, while there is only one thread.
 pub fn child_main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let inside = arguments
+        .split_first()
+        .filter(|(first, _)| *first == bubblewrap::INSIDE);
+    let inside = inside.map(|(_, rest)| (bubblewrap::read_checklist(rest), rest));
     // Descriptors that the person's shell or desktop left open are not for commands.
     if linux::close_from(3).is_err() {
         return ExitCode::from(NOT_STARTED);
@@ -52,9 +56,11 @@ pub fn child_main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         return ExitCode::from(NOT_STARTED);
     };
     let agent = UnixStream::from(agent);
-    let ended = match arguments.split_first() {
-        Some((first, rest)) if first == bubblewrap::INSIDE => bubblewrap::go_on(&agent, rest),
-        _ => supervise(&agent, &arguments),
+    let ended = match inside {
+        Some((checklist, rest)) => {
+            checklist.and_then(|checklist| bubblewrap::go_on(&agent, &checklist, rest))
+        }
+        None => supervise(&agent, &arguments),
     };
     if let Err(reason) = ended {
         tell(&agent, &reason);
