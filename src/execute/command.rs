@@ -131,6 +131,12 @@ impl Execution<'_> {
                 longest.as_secs()
             ));
         }
+        if ran.is_lost {
+            return Some(
+                "somebody outside of the sandbox killed its supervisor, and the command ended with it"
+                    .to_owned(),
+            );
+        }
         let confinement = self.confinement.as_ref()?;
         let signal = match ran.end {
             End::Signalled(signal) => Some(signal),
@@ -282,6 +288,7 @@ mod tests {
             took: Duration::from_millis(millis),
             pipeline: Vec::new(),
             set_aside: Vec::new(),
+            is_lost: false,
         };
         assert_eq!(describe(&ran, Duration::from_secs(30)), expected);
     }

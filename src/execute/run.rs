@@ -97,6 +97,8 @@ pub struct Ran {
     pub pipeline: Vec<i32>,
     /// Files that came meanwhile, and were renamed because git would obey them.
     pub set_aside: Vec<PathBuf>,
+    /// True if it was ended because somebody killed the supervisor of its sandbox.
+    pub is_lost: bool,
 }
 
 /// Runs the job to its end, to the end of its time, or until the person interrupts.
@@ -110,6 +112,7 @@ pub fn run(job: Job<'_>) -> Ran {
     };
     output.withhold(job.withheld);
     let mut set_aside = Vec::new();
+    let mut is_lost = false;
     let end = match start(&job) {
         Ok(started) => {
             let mut launch = started.launch;
@@ -123,6 +126,8 @@ pub fn run(job: Job<'_>) -> Ran {
             let deadline = began.checked_add(job.timeout);
             let end = attended.attend(deadline, job.cancelled);
             set_aside = launch.as_ref().map(Launch::set_aside).unwrap_or_default();
+            is_lost =
+                matches!(end, End::Signalled(_)) && launch.as_mut().is_some_and(Launch::is_lost);
             match launch.as_mut().and_then(Launch::refusal) {
                 Some(reason) if matches!(end, End::Exited(_)) => End::NotStarted(reason),
                 _ => end,
@@ -139,6 +144,7 @@ pub fn run(job: Job<'_>) -> Ran {
             .map(|report| pipeline::parse(&report))
             .unwrap_or_default(),
         set_aside,
+        is_lost,
     }
 }
 

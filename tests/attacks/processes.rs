@@ -93,6 +93,58 @@ fn nobody_outlives_the_program() {
     assert!(!Path::new(&format!("/tmp/left-{mark}")).exists());
 }
 
+/// The first child of a process.
+fn child_of(process: u32) -> rustix::process::Pid {
+    let path = format!("/proc/{process}/task/{process}/children");
+    let children = fs::read_to_string(path).unwrap();
+    let child = children.split_whitespace().next().unwrap();
+    rustix::process::Pid::from_raw(child.parse().unwrap()).unwrap()
+}
+
+#[test]
+fn nobody_outlives_the_program_while_the_supervisor_is_stopped() {
+    use rustix::process::{Signal, kill_process};
+    let place = Place::new();
+    let mark = mark(6);
+    let script = format!("trap '' TERM INT HUP; setsid nohup sleep {mark} & sleep {mark}");
+    let reply = format!("[RUN_COMMAND timeout=\"300\"]\n{script}\n[/RUN_COMMAND]\n");
+    let mut child = place.start(&[], &reply);
+    eventually("it has started", || running(&mark) >= 2);
+    let supervisor = child_of(child.id());
+    kill_process(supervisor, Signal::STOP).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    if backend() == Backend::Namespaces {
+        // What is left is a stopped supervisor, which has the script among its arguments, too.
+        eventually("nobody is left", || running(&mark) == 0);
+    } else {
+        // Nobody else can end them: this is what the table in docs/security.md says.
+        std::thread::sleep(Duration::from_millis(500));
+        assert!(running(&mark) > 0);
+    }
+    kill_process(supervisor, Signal::CONT).unwrap();
+    eventually("nobody is left", || running(&mark) == 0);
+    eventually("nothing is reserved", || {
+        fs::read_dir(place.workspace()).unwrap().count() == 1
+    });
+}
+
+#[test]
+fn a_killed_supervisor_is_not_told_as_a_limit() {
+    use rustix::process::{Signal, kill_process};
+    let place = Place::new();
+    let mark = mark(7);
+    let reply = command(&format!("sleep {mark}"));
+    let child = place.start(&[], &reply);
+    eventually("it has started", || running(&mark) >= 1);
+    kill_process(child_of(child.id()), Signal::KILL).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("killed its supervisor"), "{said}");
+    assert!(!said.contains("limit"), "{said}");
+    eventually("nobody is left", || running(&mark) == 0);
+}
+
 /// Kills the program at moments all over a command and around it, each in a place of its own.
 fn kill_around_a_command(moments: impl Iterator<Item = u32>) {
     const PARTS: u32 = 60;

@@ -44,6 +44,11 @@ impl UnsupportedLaunch {
         match *self {}
     }
 
+    /// There is no supervisor to lose.
+    pub fn is_lost(&mut self) -> bool {
+        match *self {}
+    }
+
     /// There is no command to refuse.
     pub fn refusal(&mut self) -> Option<String> {
         match *self {}

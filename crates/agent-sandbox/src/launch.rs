@@ -181,6 +181,12 @@ impl Launch {
         Some(exit)
     }
 
+    /// After the end: true if the command was started and its supervisor ended without a report, as
+    /// one does that somebody kills.
+    pub fn is_lost(&mut self) -> bool {
+        matches!(self.read_report(), [STARTED])
+    }
+
     /// After the end: the reason why the command did not start, if it did not.
     pub fn refusal(&mut self) -> Option<String> {
         if self.failure.is_some() {

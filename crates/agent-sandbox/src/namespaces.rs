@@ -5,6 +5,7 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 use rustix::thread::UnshareFlags;
 
@@ -158,6 +159,7 @@ impl NamespaceInit<'_> {
         // The kernel clears this setting on a change of user.
         die_with_supervisor(status.as_fd())?;
         let command = start_command(self.plan, self.words, self.agent)?;
+        end_with_agent(self.agent);
         release_output();
         reap_until(Pid::from_child(&command), status);
         Ok(())
@@ -195,6 +197,26 @@ fn die_with_supervisor(status: BorrowedFd<'_>) -> Result<(), String> {
         return Err("the supervisor has ended".to_owned());
     }
     Ok(())
+}
+
+/// Ends this process, and everything in its namespace with it, when `agent` ends. The supervisor does
+/// that too, unless somebody has stopped it.
+fn end_with_agent(agent: &UnixStream) {
+    const STACK: usize = 64 * 1024;
+    let Ok(agent) = agent.try_clone() else {
+        return;
+    };
+    let wait = move || {
+        loop {
+            // `agent` sends nothing after the plan, so this is its end.
+            let mut ready = [PollFd::new(&agent, PollFlags::IN)];
+            if poll(&mut ready, None) != Err(rustix::io::Errno::INTR) {
+                linux::exit_at_once(i32::from(NOT_STARTED))
+            }
+        }
+    };
+    // Without another thread, the supervisor is still there.
+    let _ = std::thread::Builder::new().stack_size(STACK).spawn(wait);
 }
 
 /// Reaps every child until the command ends, and passes on its status.
