@@ -219,3 +219,28 @@ fn a_directory_that_becomes_a_link_shows_none_of_them_more() {
         drop(swapper);
     }
 }
+
+#[test]
+fn a_home_that_is_the_workspace_needs_no_cache_directory() {
+    for backend in [Backend::Namespaces, Backend::Bubblewrap] {
+        let place = Place::new();
+        let cache = place.root().join("cache");
+        std::fs::create_dir(&cache).unwrap();
+        let mut confinement = place.confinement(backend);
+        confinement.workspace = place.home();
+        confinement.cache = Some(cache.clone());
+        let ran = place.run("echo x > ~/.cache/kept", Some(&confinement), DEADLINE);
+        if let End::NotStarted(reason) = &ran.end
+            && place
+                .run("true", Some(&place.confinement(backend)), DEADLINE)
+                .end
+                != End::Exited(0)
+        {
+            skipped(backend.name(), reason);
+            continue;
+        }
+        assert_eq!(ran.end, End::Exited(0), "{}: {ran:?}", backend.name());
+        assert!(cache.join("kept").exists());
+        assert!(!place.home().join(".cache").exists(), "nothing is left");
+    }
+}

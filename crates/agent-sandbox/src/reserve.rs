@@ -88,6 +88,11 @@ impl Reserved {
                 .filter(|path| path.ends_with(STATE))
         };
         names.extend(of_ours().cloned());
+        // Inside, a mount point in the workspace could not be created where owners are mapped, and would
+        // be left behind elsewhere.
+        let cache = confinement.cache.as_ref();
+        let cache = cache.map(|_| confinement.home.join(".cache"));
+        names.extend(cache.filter(|cache| cache.starts_with(workspace)));
         // In a path that the person opened, the name must not be created either.
         let in_opened = of_ours().filter(|path| {
             let is_above = |opened: &PathBuf| {
