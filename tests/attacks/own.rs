@@ -319,17 +319,14 @@ fn a_base_in_a_path_that_the_person_opened_stays_as_it_is() {
     }
     fs::write(base.join("appsettings.json"), OURS).unwrap();
     fs::write(base.join("sessions/x.json"), SECRET).unwrap();
-    symlink(&wide, place.root().join("link")).unwrap();
-    for opened in ["wide", "link"] {
-        let opened = place.root().join(opened);
-        let opened = opened.to_str().unwrap();
-        let flags = [
-            "--base",
-            base.to_str().unwrap(),
-            "--extra-write-paths",
-            opened,
-        ];
-        let attacks = [
+    let opened = wide.to_str().unwrap();
+    let flags = [
+        "--base",
+        base.to_str().unwrap(),
+        "--extra-write-paths",
+        opened,
+    ];
+    let attacks = [
             "cp DEEP/base/appsettings.json x && echo '{}' > DEEP/base/appsettings.json && cp x DEEP/base/appsettings.json",
             "mv DEEP/base DEEP/other && mv DEEP/other DEEP/base",
             "mv DEEP DEEP.old && mv DEEP.old DEEP",
@@ -338,25 +335,24 @@ fn a_base_in_a_path_that_the_person_opened_stays_as_it_is() {
             "echo x > DEEP/base/inbox/reply.txt && rm DEEP/base/inbox/reply.txt",
         ]
         .map(|script| place.filled(&script.replace("DEEP", &format!("{opened}/deep"))));
-        let reply: String = attacks.iter().map(|script| command(script)).collect();
-        let applied = place.apply_with(&flags, &reply);
-        assert_eq!(applied.rows.len(), attacks.len(), "{}", applied.text);
-        // With Landlock each of them needs a yes.
-        let (stopped, usual) = match backend() {
-            Backend::Landlock => ("refused", "refused"),
-            Backend::Namespaces | Backend::Bubblewrap => ("failed", "ok"),
-        };
-        for (row, script) in applied.rows.iter().zip(&attacks) {
-            assert_eq!(row["status"], stopped, "{script}: {row}");
-        }
-        applied.tells_no_secret();
-        assert!(!base.join(".agent").exists(), "nothing is left");
-        let free = command(&format!("echo x > {opened}/deep/free"));
-        place.apply_with(&flags, &free).all(1, usual);
-        for script in &attacks {
-            let ran = place.plain(script);
-            assert_eq!(ran.end, End::Exited(0), "plain: {script}: {ran:?}");
-        }
-        cases(attacks.len());
+    let reply: String = attacks.iter().map(|script| command(script)).collect();
+    let applied = place.apply_with(&flags, &reply);
+    assert_eq!(applied.rows.len(), attacks.len(), "{}", applied.text);
+    // With Landlock each of them needs a yes.
+    let (stopped, usual) = match backend() {
+        Backend::Landlock => ("refused", "refused"),
+        Backend::Namespaces | Backend::Bubblewrap => ("failed", "ok"),
+    };
+    for (row, script) in applied.rows.iter().zip(&attacks) {
+        assert_eq!(row["status"], stopped, "{script}: {row}");
     }
+    applied.tells_no_secret();
+    assert!(!base.join(".agent").exists(), "nothing is left");
+    let free = command(&format!("echo x > {opened}/deep/free"));
+    place.apply_with(&flags, &free).all(1, usual);
+    for script in &attacks {
+        let ran = place.plain(script);
+        assert_eq!(ran.end, End::Exited(0), "plain: {script}: {ran:?}");
+    }
+    cases(attacks.len());
 }

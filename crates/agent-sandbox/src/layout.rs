@@ -309,8 +309,12 @@ fn add_protected(layout: &mut Layout, confinement: &Confinement) {
         pin_above(layout, path, workspace);
     }
     add_found(layout, confinement);
-    for path in &confinement.extra_write {
-        protect_in_opened(layout, path, confinement);
+    // The same in each path that the person opened; links among those are not shown at all.
+    let (hidden, read_only) = (&confinement.hidden, &confinement.read_only);
+    for path in hidden.iter().chain(read_only).chain([workspace]) {
+        for opened in &confinement.extra_write {
+            pin_above(layout, path, opened);
+        }
     }
 }
 
@@ -322,33 +326,6 @@ fn pin_above(layout: &mut Layout, path: &Path, writable: &Path) {
         layout
             .entry(directory.to_owned())
             .or_insert(LayoutEntry::Pinned);
-    }
-}
-
-/// Protects what is ours, and the way to the workspace, in a path that the person opened. A link shows
-/// them under other names.
-fn protect_in_opened(layout: &mut Layout, opened: &Path, confinement: &Confinement) {
-    let Some(LayoutEntry::Open(real)) = layout.get(opened).cloned() else {
-        return;
-    };
-    let name_inside = |path: &Path| {
-        let rest = path.strip_prefix(&real).ok()?;
-        let is_beneath = rest.components().next().is_some();
-        is_beneath.then(|| opened.join(rest))
-    };
-    // The workspace is at its own path. Under another name, nothing in it would be protected.
-    let hidden = confinement.hidden.iter().chain([&confinement.workspace]);
-    let hidden = hidden.map(|path| (path, LayoutEntry::Hidden));
-    let closed = confinement.read_only.iter();
-    let closed = closed.map(|path| (path, LayoutEntry::Protected));
-    for (path, what) in closed.chain(hidden) {
-        let Some(inside) = name_inside(path) else {
-            continue;
-        };
-        if !inside.starts_with(&confinement.workspace) {
-            layout.insert(inside.clone(), what);
-        }
-        pin_above(layout, &inside, opened);
     }
 }
 
@@ -448,26 +425,21 @@ mod tests {
         for path in ["src/deep/base", "src/mine/work"] {
             fs::create_dir_all(at(path)).unwrap();
         }
-        std::os::unix::fs::symlink(at("src"), at("link")).unwrap();
         let mut confinement = confinement();
         confinement.workspace = at("src/mine/work");
         confinement.hidden = vec![at("src/deep/base/sessions")];
         confinement.read_only = vec![at("src/deep/base/appsettings.json")];
-        confinement.extra_write = vec![at("src"), at("link")];
+        confinement.extra_write = vec![at("src")];
         let layout = of(&confinement);
-        for opened in ["src", "link"] {
-            let at = |path: &str| at(opened).join(path);
-            for pinned in ["deep", "deep/base", "mine"] {
-                assert_eq!(layout[&at(pinned)], LayoutEntry::Pinned, "{pinned}");
-            }
-            let records = at("deep/base/sessions");
-            assert_eq!(layout[&records], LayoutEntry::Hidden);
-            let settings = at("deep/base/appsettings.json");
-            assert_eq!(layout[&settings], LayoutEntry::Protected);
-            assert!(matches!(layout[&at("")], LayoutEntry::Open(_)));
+        for pinned in ["src/deep", "src/deep/base", "src/mine"] {
+            assert_eq!(layout[&at(pinned)], LayoutEntry::Pinned, "{pinned}");
         }
+        let records = at("src/deep/base/sessions");
+        assert_eq!(layout[&records], LayoutEntry::Hidden);
+        let settings = at("src/deep/base/appsettings.json");
+        assert_eq!(layout[&settings], LayoutEntry::Protected);
+        assert!(matches!(layout[&at("src")], LayoutEntry::Open(_)));
         assert_eq!(layout[&at("src/mine/work")], LayoutEntry::Workspace);
-        assert_eq!(layout[&at("link/mine/work")], LayoutEntry::Hidden);
     }
 
     #[test]
