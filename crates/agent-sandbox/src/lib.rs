@@ -330,11 +330,9 @@ impl Confinement {
     pub fn exposes_records(&self) -> bool {
         let own = self.hidden.iter().chain(&self.read_only);
         let state = self.workspace.join(STATE);
+        let mut own = own.chain(Some(&state).filter(|state| state.symlink_metadata().is_ok()));
         self.backend == Backend::Landlock
-            && own
-                .chain(Some(&state).filter(|state| state.symlink_metadata().is_ok()))
-                .any(|path| self.is_writable(path))
-            || self.backend == Backend::Landlock && self.holds_other_records()
+            && (own.any(|path| self.is_writable(path)) || self.holds_other_records())
     }
 
     /// True if records of another base directory are in the workspace.
