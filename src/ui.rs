@@ -136,6 +136,13 @@ impl Ui {
         self.terminal.last_round.store(last, Ordering::SeqCst);
     }
 
+    /// Lets the person know that a reply is taken from the clipboard.
+    pub fn takes_clipboard(&self, is_taken: bool) {
+        self.terminal
+            .takes_clipboard
+            .store(is_taken, Ordering::SeqCst);
+    }
+
     /// Returns true if a prompt is open, so that nobody else may read the terminal.
     pub fn has_prompt(&self) -> bool {
         self.terminal.has_prompt()
@@ -513,6 +520,7 @@ impl Ui {
                 0 => None,
                 round => Some(round),
             },
+            takes_clipboard: self.terminal.takes_clipboard.load(Ordering::SeqCst),
         }
     }
 

@@ -45,6 +45,7 @@ pub(super) fn run(
     if flags.copy {
         held.copy_messages();
     }
+    ui.takes_clipboard(held.opened.wishes.clipboard == ClipboardUse::Auto);
     if flags.no_wait {
         leave(&held, common, ui)
     } else {

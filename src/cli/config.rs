@@ -43,7 +43,7 @@ enum Change {
         #[arg(value_name = "VALUE", allow_hyphen_values = true)]
         value: String,
         #[command(flatten)]
-        scope: Scope,
+        scope: ScopeFlag,
     },
     /// Remove a setting, so that the default holds
     Unset {
@@ -51,7 +51,7 @@ enum Change {
         #[arg(value_name = "KEY")]
         key: String,
         #[command(flatten)]
-        scope: Scope,
+        scope: ScopeFlag,
     },
     /// Show the value of a setting
     Get {
@@ -62,18 +62,18 @@ enum Change {
     /// Open the settings file in your editor
     Edit {
         #[command(flatten)]
-        scope: Scope,
+        scope: ScopeFlag,
     },
 }
 
 #[derive(Debug, Args)]
-struct Scope {
+struct ScopeFlag {
     /// In the settings of this project only
     #[arg(long)]
     here: bool,
 }
 
-impl Scope {
+impl ScopeFlag {
     fn meant(&self) -> SettingsScope {
         if self.here {
             SettingsScope::Here

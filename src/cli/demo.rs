@@ -25,7 +25,7 @@ pub(super) fn run(ui: &Ui) -> Result<ExitCode> {
     let interrupt = Interrupt::from_signals()?;
     let pause = || ui.pause(PAUSE, &interrupt);
     if ui.can_pause() {
-        ui.say("It waits a few seconds before each reply of the chat; space goes on.\n");
+        ui.say("It waits a few seconds before each reply of the chat; space continues.\n");
     }
     let ending = demo::run(Arc::new(ui.clone()), interrupt.clone(), &pause)?;
     if ending == Ending::Done {

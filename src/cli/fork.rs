@@ -121,7 +121,7 @@ fn tell(ui: &Ui, is_json: bool, forked: &ForkedSession) {
         format!("cd {} && ", crate::settings::quoted(&forked.base))
     };
     ui.say(&format!(
-        "Session {id} goes on from session {from} after round {round}.\nWorkspace: {}\nMessage for a new chat: {}\nTo go on: {place}agent resume {id}",
+        "Session {id} continues session {from} after round {round}.\nWorkspace: {}\nMessage for a new chat: {}\nTo continue: {place}agent resume {id}",
         shown(&forked.workspace),
         shown(&forked.message),
     ));

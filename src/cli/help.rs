@@ -8,7 +8,6 @@ mod topics;
 mod wrap;
 
 use std::ffi::OsString;
-use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -59,7 +58,7 @@ impl Help {
     }
 }
 
-/// What a newcomer sees: what this is, and what to do next.
+/// The screen of a newcomer: what this is, and what to do next.
 const BARE: &str = "\
 agent: let the chat in your browser work on files here. No API key.
 
@@ -70,7 +69,7 @@ agent: let the chat in your browser work on files here. No API key.
   agent init                    use it in the project in this folder
   agent help [command]          everything else";
 
-/// What people use most, on less than a screen.
+/// The commands and options that people use most, on less than a screen.
 const SHORT: &str = "\
 agent: let the chat in your browser work on files here. No API key.
 
@@ -106,7 +105,8 @@ pub(super) fn overview(arguments: &[OsString]) -> Option<ExitCode> {
 
 /// Returns true if a person looks at what is printed.
 pub(super) fn is_at_terminal() -> bool {
-    std::io::stdout().is_terminal()
+    let ui = Ui::new(Volume::Normal, Form::Lines, anstream::ColorChoice::Auto);
+    ui.columns().is_some()
 }
 
 fn is_used_here() -> bool {

@@ -19,7 +19,7 @@ Examples:
 /// List your notes for the next message, or withdraw one
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Notes {
+pub(super) struct NotesArgs {
     /// Withdraw the note with this number, or `all`
     #[arg(long, value_name = "N|all", value_parser = which)]
     drop: Option<WhichNotes>,
@@ -36,7 +36,7 @@ fn which(text: &str) -> Result<WhichNotes, String> {
     }
 }
 
-impl Notes {
+impl NotesArgs {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let files = open::files(&common.caller(ui)?)?;
         let id = find::find(&files.store, ui, self.session.as_deref())?.session_id;

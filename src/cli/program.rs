@@ -126,7 +126,7 @@ static WORDS: &[Word] = &[
     Word {
         name: "quit",
         verb: "",
-        meaning: "stop, or `/exit`; `agent resume` goes on",
+        meaning: "stop, or `/exit`; continue with `agent resume`",
         read: |_| Ok(SlashCommand::Quit),
     },
     Word {

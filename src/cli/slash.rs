@@ -137,7 +137,7 @@ pub(super) fn plain_command(line: &str) -> Option<&'static str> {
     plain.find_map(|(word, command)| word.eq_ignore_ascii_case(typed).then_some(*command))
 }
 
-/// What follows `agent` in a line that names one of its verbs, as typed in a shell.
+/// The rest of a line that begins with `agent` and one of its verbs, as typed in a shell.
 fn after_program<'a>(line: &'a str, verbs: &[String]) -> Option<&'a str> {
     let rest = line.strip_prefix("agent ")?.trim();
     let verb = rest.split_whitespace().next()?;

@@ -65,7 +65,7 @@ impl StatusArgs {
     }
 }
 
-/// What was done in a session that has ended, where the files are, and how to go on.
+/// Tells what was done in a session that has ended, where the files are, and how to continue.
 fn ended(standing: &SessionStanding) -> String {
     let session = &standing.session;
     let summary = Summary::of(session);

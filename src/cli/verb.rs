@@ -35,7 +35,7 @@ pub(super) enum Verb {
     Paste(paste::Paste),
     Say(say::Say),
     Add(add::Add),
-    Notes(notes::Notes),
+    Notes(notes::NotesArgs),
     Approve(approve::Approve),
     Decline(approve::Decline),
     Check(check::Check),

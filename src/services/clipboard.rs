@@ -8,7 +8,7 @@ use crate::courier::{Clipboard, Surroundings};
 use crate::error::Result;
 use crate::settings::{ClipboardUse, Origin};
 
-/// What came of an offer.
+/// The answer to an offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnsweredOffer {
     /// True if the clipboard is used both ways from now on.

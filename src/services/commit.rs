@@ -91,7 +91,7 @@ struct CommittedRounds {
     commit: String,
 }
 
-/// What the rounds did to one file, in their order.
+/// The changes of the rounds to one file, in their order.
 #[derive(Debug, Default)]
 struct FileStory {
     turns: Vec<(Option<Node>, Option<Node>)>,
@@ -224,13 +224,13 @@ struct EntryMaker<'a> {
     own: OwnChanges,
 }
 
-/// What becomes of a file: a new entry, nothing because it is as in the last commit, or why it is left
+/// The fate of a file: a new entry, nothing because it is as in the last commit, or why it is left
 /// out.
-type Verdict = Result<Option<Option<TreeEntry>>, String>;
+type EntryVerdict = Result<Option<Option<TreeEntry>>, String>;
 
 impl EntryMaker<'_> {
     /// Lays what the rounds did to a file over what the last commit has of it.
-    fn entry(&mut self, path: &Path, name: &str, story: &FileStory) -> Result<Verdict> {
+    fn entry(&mut self, path: &Path, name: &str, story: &FileStory) -> Result<EntryVerdict> {
         let head = self.repository.head_entry(name)?;
         if head.as_ref().is_some_and(TreeEntry::is_submodule) {
             return Ok(Err("it is a repository of its own".to_owned()));

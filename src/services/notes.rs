@@ -45,7 +45,7 @@ pub fn withdraw(files: &SessionFiles, id: &SessionId, which: WhichNotes) -> Resu
     Ok(withdrawn)
 }
 
-/// What undo and `agent add` leave for the model is not the person's to withdraw here.
+/// Only the person's own notes: those of undo and `agent add` are not to be withdrawn here.
 fn own(files: &SessionFiles, id: &SessionId) -> Vec<Note> {
     let notes = files.store.notes(id).all().into_iter();
     notes.filter(|note| note.source == Source::Person).collect()

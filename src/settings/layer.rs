@@ -30,7 +30,7 @@ impl Layer {
         }
     }
 
-    /// What it sets a key to.
+    /// The value that it sets for a key.
     pub(super) fn value_of(&self, key: &Key) -> Option<&Value> {
         let mut values = self.values.iter().rev();
         values.find_map(|(set, value)| (set.name == key.name).then_some(value))

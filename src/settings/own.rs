@@ -74,7 +74,7 @@ impl OwnSettings {
         })
     }
 
-    /// What it sets; nothing if there is no such file.
+    /// Reads its values; nothing if there is no such file.
     pub(super) fn layer(&self) -> Result<Option<Layer>> {
         let Some(path) = &self.file else {
             return Ok(None);

@@ -16,7 +16,7 @@ const YELLOW: Style = AnsiColor::Yellow.on_default();
 
 /// How much of a difference is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(super) enum DiffExtent {
     /// All of it.
     Whole,
     /// The beginning of a long one; a key shows the rest.
@@ -32,7 +32,7 @@ pub(super) fn is_of_mode(why: &str) -> bool {
 }
 
 /// The difference that a file step will make before the next thing that is asked about.
-pub(super) fn ahead(event: &Event, columns: Option<usize>, extent: Extent) -> String {
+pub(super) fn ahead(event: &Event, columns: Option<usize>, extent: DiffExtent) -> String {
     let Event::Ahead {
         number,
         command,
@@ -52,11 +52,11 @@ pub(super) fn ahead(event: &Event, columns: Option<usize>, extent: Extent) -> St
 }
 
 /// Lines of others with a mark before each; what goes on in the next row is marked too.
-fn lines(body: &str, columns: Option<usize>, extent: Extent) -> String {
+fn lines(body: &str, columns: Option<usize>, extent: DiffExtent) -> String {
     let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(5).max(10));
     let all = body.split_terminator('\n').count();
     let shown = match extent {
-        Extent::Folded if all > MAX_LINES + 5 => MAX_LINES,
+        DiffExtent::Folded if all > MAX_LINES + 5 => MAX_LINES,
         _ => all,
     };
     let mut text = String::new();
@@ -82,7 +82,7 @@ pub(super) fn asked(
     event: &Event,
     columns: Option<usize>,
     is_interactive: bool,
-    extent: Extent,
+    extent: DiffExtent,
 ) -> String {
     let Event::Approval {
         kind,
@@ -123,11 +123,11 @@ pub(super) fn asked(
     ));
     // What a command runs is never folded.
     let (body, extent) = if is_script || command == "PLAN" {
-        (escape_text(shown), Extent::Whole)
+        (escape_text(shown), DiffExtent::Whole)
     } else if is_interactive {
         (diff::colored(shown), extent)
     } else {
-        (diff::colored(shown), Extent::Whole)
+        (diff::colored(shown), DiffExtent::Whole)
     };
     text.push_str(&lines(&body, columns, extent));
     let mut words = String::new();
@@ -249,7 +249,7 @@ mod tests {
             proposal: None,
             hash: String::new(),
         };
-        let text = asked(&event, columns, true, Extent::Folded);
+        let text = asked(&event, columns, true, DiffExtent::Folded);
         anstream::adapter::strip_str(&text).to_string()
     }
 

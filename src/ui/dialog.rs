@@ -205,7 +205,9 @@ impl Dialog {
             let title = question.title.replace('\n', " ");
             let _ = writeln!(text, "  {}. {} {title}", question.number, question.command);
         }
-        text.push_str("[y] yes to all  [n] no, with a reason  [o] one by one  [d] show all  [s] skip all  [q] stop");
+        text.push_str(
+            "[y] yes to all  [n] no + reason  [o] one by one  [d] show  [s] skip  [q] stop",
+        );
         text
     }
 

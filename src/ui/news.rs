@@ -65,7 +65,7 @@ pub(super) fn asked(kind: QuestionKind, title: &str, shown: &str, rounds: (u32, 
             "{title} sets more than your own settings and the defaults permit:\n{shown}\nDo you trust this file?"
         ),
         QuestionKind::Template => format!(
-            "`{title}` came with this project. It says:\n\n{}\n\nShall this be your task?",
+            "`{title}` came with this project. It says:\n\n{}\n\nUse it as your task?",
             indented(shown)
         ),
         QuestionKind::Place => place(title, shown),
@@ -141,6 +141,7 @@ pub fn sentence(event: &Event) -> String {
         is_interactive: true,
         has_prompt: true,
         last_round: None,
+        takes_clipboard: false,
     };
     sentences(event, &view)
 }
@@ -165,7 +166,7 @@ fn sentences(event: &Event, view: &RenderContext) -> String {
             limit,
             chat,
         } => format!(
-            "With this message the chat has to remember ~{tokens} tokens, of the ~{limit} that `{}` can. `agent handoff` writes a message with which a new chat goes on.",
+            "With this message the chat has to remember ~{tokens} tokens, of the ~{limit} that `{}` can. `agent handoff` writes a message with which a new chat can continue.",
             escape_line(chat)
         ),
         Event::RepositoryHidden { repository } => format!(
@@ -589,6 +590,7 @@ mod tests {
             is_interactive: false,
             has_prompt: false,
             last_round: None,
+            takes_clipboard: false,
         };
         anstream::adapter::strip_str(&words(event, &view)).to_string()
     }

@@ -26,15 +26,17 @@ pub(super) enum Way {
     Files,
     /// As a file, or pasted at the prompt.
     Prompt,
+    /// From the clipboard, or pasted at the prompt.
+    Clipboard,
 }
 
 impl Way {
-    /// The way where there is a prompt, or none.
-    pub(super) fn with(has_prompt: bool) -> Self {
-        if has_prompt {
-            Self::Prompt
-        } else {
-            Self::Files
+    /// The way at this terminal.
+    fn at(view: &RenderContext) -> Self {
+        match (view.has_prompt, view.takes_clipboard) {
+            (true, true) => Self::Clipboard,
+            (true, false) => Self::Prompt,
+            (false, _) => Self::Files,
         }
     }
 
@@ -45,6 +47,9 @@ impl Way {
             Self::Prompt => format!(
                 "Copy its reply and paste it here, or save it as a .txt or .md file in {inbox}"
             ),
+            Self::Clipboard => {
+                "Copy its reply: it is taken from the clipboard. Or paste it here.".to_owned()
+            }
         }
     }
 }
@@ -66,7 +71,7 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
     else {
         return String::new();
     };
-    let way = Way::with(view.has_prompt);
+    let way = Way::at(view);
     let mut text = format!("\n{BOLD}Round {sequence}{BOLD:#}");
     let is_told = !is_waiting || carried_by.is_some();
     if is_told || attachment.is_some() || pastes.len() > 1 {
@@ -88,11 +93,15 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
                 };
                 let chat = if *sequence == 1 { "your" } else { "the" };
                 let arrow = arrow(view);
+                let reply = match way {
+                    Way::Prompt if *sequence > 1 => "Copy its reply and paste it here.".to_owned(),
+                    way => way.words(&inbox),
+                };
                 let _ = writeln!(
                     text,
                     "{NEXT}{arrow}1. Paste {path} into {chat} chat.{NEXT:#}{file}\n{:width$}2. {}",
                     "",
-                    way.words(&inbox),
+                    reply,
                     width = arrow.chars().count(),
                 );
             }
@@ -117,7 +126,7 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
     text
 }
 
-/// What stands before the next action.
+/// The mark before the next action.
 fn arrow(view: &RenderContext) -> &'static str {
     match sign(view.look, Sign::Next) {
         "" => "  ",
@@ -258,7 +267,7 @@ fn with_file(text: &mut String, file: &str, reply: &str, view: &RenderContext) {
 }
 
 fn in_parts(text: &mut String, pastes: &[String], inbox: &str, view: &RenderContext) {
-    let way = Way::with(view.has_prompt);
+    let way = Way::at(view);
     let total = pastes.len();
     for (number, path) in (1..).zip(pastes) {
         let answer = if number < total {
@@ -274,7 +283,7 @@ fn in_parts(text: &mut String, pastes: &[String], inbox: &str, view: &RenderCont
     }
     let reply = match way {
         Way::Files => format!("Save only that reply, as a .txt or .md file in {inbox}"),
-        Way::Prompt => {
+        Way::Prompt | Way::Clipboard => {
             format!("Paste only that reply here, or save it as a .txt or .md file in {inbox}")
         }
     };
@@ -310,6 +319,7 @@ mod tests {
             is_interactive: false,
             has_prompt: false,
             last_round: None,
+            takes_clipboard: false,
         };
         let text = ready(&event, &view);
         anstream::adapter::strip_str(&text).to_string()

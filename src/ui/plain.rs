@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 
-use super::approval::Extent;
+use super::approval::DiffExtent;
 use super::step::{FAILURE_LINES, elapsed, step, tail};
 use super::wrap::fold;
 use super::{approval, escape_line, escape_text, live, markdown, news, outbox};
@@ -51,6 +51,8 @@ pub(super) struct RenderContext {
     pub(super) has_prompt: bool,
     /// The last round that the session may have, if that is known.
     pub(super) last_round: Option<u32>,
+    /// True if a reply is taken from the clipboard.
+    pub(super) takes_clipboard: bool,
 }
 
 /// The lines of an event, each with its line break; most have words of their own in `news`.
@@ -95,13 +97,13 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
             event,
             columns_of_talk(),
             view.is_interactive,
-            Extent::Folded,
+            DiffExtent::Folded,
         ),
         Event::Ahead { .. } => {
             let columns = columns_of_talk();
             let extent = match columns {
-                Some(_) => Extent::Folded,
-                None => Extent::Whole,
+                Some(_) => DiffExtent::Folded,
+                None => DiffExtent::Whole,
             };
             approval::ahead(event, columns, extent)
         }
@@ -158,8 +160,8 @@ fn told(issue: &Issue) -> String {
 pub(super) fn whole(event: &Event, view: &RenderContext) -> String {
     let columns = columns_of_talk();
     match event {
-        Event::Ahead { .. } => approval::ahead(event, columns, Extent::Whole),
-        _ => approval::asked(event, columns, view.is_interactive, Extent::Whole),
+        Event::Ahead { .. } => approval::ahead(event, columns, DiffExtent::Whole),
+        _ => approval::asked(event, columns, view.is_interactive, DiffExtent::Whole),
     }
 }
 
@@ -403,7 +405,7 @@ fn named_files(files: &[String], changed: usize) -> String {
     }
 }
 
-/// What a person can do with a session that has ended, a line each.
+/// Lists what a person can do with a session that has ended, a line each.
 pub fn what_next(has_changes: bool, id: &str) -> String {
     let mut text = String::new();
     if has_changes {
@@ -513,6 +515,7 @@ mod tests {
                 is_interactive: false,
                 has_prompt: false,
                 last_round: None,
+                takes_clipboard: false,
             };
             let text = render(&event, &view);
             assert!(

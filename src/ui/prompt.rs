@@ -68,7 +68,7 @@ pub enum Pasted {
     Refused(String),
 }
 
-/// What a typed line looks like.
+/// The kind of a typed line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineKind {
     /// A command of ours.

@@ -23,6 +23,8 @@ pub struct Terminal {
     pub(super) is_unread: AtomicBool,
     /// The last round that the session may have; 0 if that is not known.
     pub(super) last_round: AtomicU32,
+    /// True if a reply is taken from the clipboard.
+    pub(super) takes_clipboard: AtomicBool,
     /// True once the person was told how a reply is copied best.
     pub(super) has_tip: AtomicBool,
 }

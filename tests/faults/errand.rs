@@ -76,7 +76,8 @@ pub const ALL: &[Errand] = &[
                 root.exists().then_some(root)
             })?;
             let files = story::read_tree(&whole.join("workspace"));
-            let messages = story::read_tree(&whole.join("outbox")).len();
+            let messages = story::read_tree(&whole.join("outbox"));
+            let messages = messages.keys().filter(|name| name.contains("_seq")).count();
             (files != story::after_first() || messages != 1)
                 .then(|| format!("lost: the fork has {messages} messages and {files:#?}"))
         },
@@ -90,7 +91,10 @@ pub const ALL: &[Errand] = &[
             let files = scene.person.tree();
             let messages = story::read_tree(&scene.person.base().join("outbox"));
             let id = scene.id();
-            let forked = messages.keys().filter(|name| !name.contains(&id)).count();
+            let forked = messages
+                .keys()
+                .filter(|name| name.contains("_seq") && !name.contains(&id))
+                .count();
             (files != story::after_first() || forked == 0)
                 .then(|| format!("lost: the fork has {forked} messages and {files:#?}"))
         },

@@ -219,6 +219,34 @@ fn the_person_is_asked_once_and_before_a_reply_is_used_if_they_want() {
 }
 
 #[test]
+fn the_clipboard_is_offered_once_and_then_copying_the_reply_is_enough() {
+    let Some(display) = Display::open().filter(|_| has_script()) else {
+        return;
+    };
+    let environment = [("DISPLAY", display.name.as_str())];
+    let mut terminal = Terminal::open(Test::new(&[]), "new task; echo over", &environment);
+    terminal.expect("Copy each message, and take the reply when you copy it? [Y/n]");
+    terminal.type_in("\n");
+    terminal.expect("agent config set Clipboard off");
+    terminal.expect("it is taken from the clipboard");
+    let base = terminal.base();
+    let (_, first) = crate::harness::wait_for_outbox(&base, 1);
+    display.expect(&first);
+    let end = mark(&base, 1);
+    display.copy(&format!("[LIST_FILES]\n{end}\n"), &[]);
+    let (_, second) = crate::harness::wait_for_outbox(&base, 2);
+    display.expect(&second);
+    display.copy(&DONE.replace("{end}", &mark(&base, 2)), &[]);
+    terminal.expect("all is fine");
+    terminal.expect("over");
+    let own = base
+        .with_file_name("home")
+        .join(".config/agent/settings.json");
+    let kept = fs::read_to_string(own).unwrap();
+    assert_eq!(kept, "{\n  \"Clipboard\": \"auto\"\n}\n");
+}
+
+#[test]
 fn paste_takes_the_clipboard_on_a_terminal_and_refuses_our_own_message() {
     let Some(display) = Display::open().filter(|_| has_script()) else {
         return;

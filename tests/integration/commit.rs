@@ -28,20 +28,19 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A repository with a commit, in which `agent` works in place; its person is known to git.
+/// A workspace that is a repository with a commit; its person is known to git.
 fn project(arguments: &[&str]) -> Test {
     let test = Test::new(arguments)
-        .file("old.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\n")
+        .file("appsettings.json", "{\"Agent\": {}}")
         .file(
-            ".agent/appsettings.json",
-            "{\"Agent\": {\"WorkspaceDir\": \"..\"}}",
-        )
-        .file(".agent/.gitignore", "*\n");
-    let base = test.base();
+            "workspace/old.txt",
+            "one\ntwo\nthree\nfour\nfive\nsix\nseven\n",
+        );
+    let base = test.base().join("workspace");
     git(&base, &["init", "--quiet", "--initial-branch=main"]);
     git(&base, &["add", "old.txt"]);
     git(&base, &["commit", "--quiet", "-m", "begin"]);
-    let home = base.with_file_name("home");
+    let home = test.base().with_file_name("home");
     fs::create_dir_all(&home).unwrap();
     let config = "[user]\n\tname = A Person\n\temail = person@example.com\n";
     fs::write(home.join(".gitconfig"), config).unwrap();
@@ -50,7 +49,7 @@ fn project(arguments: &[&str]) -> Test {
 
 /// A session in the project that has ended; what the person does between its rounds is not known to it.
 fn session(replies: &[&str]) -> Finished {
-    let test = project(&["new", "--workspace", ".", "task"]);
+    let test = project(&["new", "task"]);
     let test = replies.iter().fold(test, |test, reply| test.reply(reply));
     test.reply(DONE).run().code(0)
 }
@@ -68,7 +67,7 @@ fn beside(base: &Path, name: &str) -> PathBuf {
 #[test]
 fn what_the_session_changed_is_committed_in_the_persons_name() {
     let finished = session(&[CREATE]);
-    let base = finished.base();
+    let base = finished.base().join("workspace");
     fs::write(base.join("mine.txt"), "mine\n").unwrap();
     let finished = Test::after(finished, &["commit", "--yes"])
         .run()
@@ -89,7 +88,7 @@ fn what_the_session_changed_is_committed_in_the_persons_name() {
         "{log}"
     );
     assert_eq!(git(&base, &["status", "--porcelain"]), "?? mine.txt\n");
-    Test::after(finished, &["commit", "--yes"])
+    let _kept = Test::after(finished, &["commit", "--yes"])
         .run()
         .code(1)
         .said("there is nothing to commit");
@@ -109,8 +108,8 @@ fn the_persons_own_changes_stay_theirs_unless_they_say_otherwise() {
             "",
         ),
     ] {
-        let test = project(&["new", "--workspace", ".", "task"]);
-        let base = test.base();
+        let test = project(&["new", "task"]);
+        let base = test.base().join("workspace");
         // Changed by the person before the session begins.
         fs::write(
             base.join("old.txt"),
@@ -119,7 +118,7 @@ fn the_persons_own_changes_stay_theirs_unless_they_say_otherwise() {
         .unwrap();
         let finished = test.reply(EDIT).reply(DONE).run().code(0);
         let arguments: Vec<&str> = ["commit", "--yes"].iter().chain(flags).copied().collect();
-        Test::after(finished, &arguments).run().code(0);
+        let _kept = Test::after(finished, &arguments).run().code(0);
         assert_eq!(git(&base, &["show", "HEAD:old.txt"]), committed);
         assert_eq!(git(&base, &["status", "--porcelain"]), left);
     }
@@ -127,15 +126,15 @@ fn the_persons_own_changes_stay_theirs_unless_they_say_otherwise() {
 
 #[test]
 fn changes_that_meet_are_left_out_and_told() {
-    let test = project(&["new", "--workspace", ".", "task"]);
-    let base = test.base();
+    let test = project(&["new", "task"]);
+    let base = test.base().join("workspace");
     fs::write(
         base.join("old.txt"),
         "one\nMINE\nthree\nMINE\nfive\nsix\nseven\n",
     )
     .unwrap();
     let finished = test.reply(EDIT).reply(DONE).run().code(0);
-    Test::after(finished, &["commit", "--yes"])
+    let _kept = Test::after(finished, &["commit", "--yes"])
         .run()
         .code(1)
         .said("left out: old.txt: it has changes of yours");
@@ -146,7 +145,7 @@ fn changes_that_meet_are_left_out_and_told() {
 fn no_hook_runs_and_with_hooks_they_are_shown_first() {
     let hooked = || {
         let finished = session(&[CREATE]);
-        let base = finished.base();
+        let base = finished.base().join("workspace");
         let mark = beside(&base, "hook-ran");
         let script = format!("#!/bin/sh\ntouch {}\n", mark.display());
         for name in [
@@ -161,12 +160,12 @@ fn no_hook_runs_and_with_hooks_they_are_shown_first() {
         (finished, mark)
     };
     let (finished, mark) = hooked();
-    Test::after(finished, &["commit", "--yes"]).run().code(0);
+    let _kept = Test::after(finished, &["commit", "--yes"]).run().code(0);
     assert!(!mark.exists(), "a hook has run");
     // The same with the hooks: they are real.
     let (finished, mark) = hooked();
-    let base = finished.base();
-    Test::after(finished, &["commit", "--hooks", "--yes"])
+    let base = finished.base().join("workspace");
+    let _kept = Test::after(finished, &["commit", "--hooks", "--yes"])
         .run()
         .code(0)
         .said("run outside of the sandbox")
@@ -178,12 +177,12 @@ fn no_hook_runs_and_with_hooks_they_are_shown_first() {
 #[test]
 fn a_hook_that_runs_what_the_session_changed_says_so() {
     let finished = session(&[CREATE]);
-    let base = finished.base();
+    let base = finished.base().join("workspace");
     plant(
         &base.join(".git/hooks/pre-commit"),
         "#!/bin/sh\ncat ./new.txt\n",
     );
-    Test::after(finished, &["commit", "--hooks"])
+    let _kept = Test::after(finished, &["commit", "--hooks"])
         .run()
         .code(1)
         .said("new.txt (CHANGED BY THIS SESSION)")
@@ -194,7 +193,7 @@ fn a_hook_that_runs_what_the_session_changed_says_so() {
 #[test]
 fn no_filter_and_no_monitor_runs() {
     let finished = session(&[CREATE]);
-    let base = finished.base();
+    let base = finished.base().join("workspace");
     let mark = beside(&base, "filter-ran");
     let evil = beside(&base, "evil");
     plant(
@@ -219,19 +218,12 @@ fn no_filter_and_no_monitor_runs() {
 
 #[test]
 fn rounds_that_pass_the_check_are_committed_as_they_come() {
-    let arguments = [
-        "new",
-        "--workspace",
-        ".",
-        "--check",
-        "test -f new.txt",
-        "--commit",
-        "task",
-    ];
+    let arguments = ["new", "--check", "test -f new.txt", "--commit", "task"];
     let test = project(&arguments);
-    let base = test.base();
+    let base = test.base().join("workspace");
     plant(&base.join(".git/hooks/pre-commit"), "#!/bin/sh\nexit 1\n");
-    test.reply(CREATE)
+    let _kept = test
+        .reply(CREATE)
         .reply(EDIT)
         .reply(DONE)
         .run()

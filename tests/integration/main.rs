@@ -31,6 +31,7 @@ mod check;
 #[cfg(target_os = "linux")]
 mod clipboard;
 /// What is said, how loud, in which form, and what is kept private.
+#[cfg(unix)]
 mod commit;
 mod console;
 /// Replies and patches collected from other programs, where they are at hand.

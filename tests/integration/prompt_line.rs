@@ -147,7 +147,7 @@ fn commands_do_what_their_verbs_do() {
     terminal.type_in("/hlep\r");
     terminal.expect("Did you mean `/help`?");
     terminal.type_in("/he\t\r");
-    terminal.expect("`agent resume` goes on");
+    terminal.expect("continue with `agent resume`");
     terminal.type_in("/plan\r");
     terminal.expect("has made no plan");
     terminal.type_in("/diff --bad\r");

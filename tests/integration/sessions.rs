@@ -488,7 +488,7 @@ fn a_fork_has_the_files_of_its_round_and_leaves_the_other_session_alone() {
     let finished = Test::after(finished, &["fork", &id, "--round", "2", "in", "French"])
         .run()
         .code(0)
-        .said(&format!("goes on from session {id} after round 2"));
+        .said(&format!("continues session {id} after round 2"));
     let after = finished.files("");
     for (name, text) in &before {
         if !name.starts_with("sessions/objects") {
@@ -579,7 +579,7 @@ fn a_fork_in_place_takes_later_rounds_back_first() {
     )
     .run()
     .code(0)
-    .said("goes on from session")
+    .said("continues session")
     .workspace("a.txt", "hello\n");
     assert!(!finished.base().join("workspace/b.txt").exists());
     let finished = Test::after(finished, &["list", "--json"]).run().code(0);

@@ -82,11 +82,11 @@ fn the_letter_a_approves_nothing_where_there_is_no_rule_for_it() {
     let mut terminal = Terminal::open(Test::new(&[]), "new --approval ask task", &[]);
     let create = |name: &str| format!("[CREATE_FILE path=\"{name}\"]\nx\n[/CREATE_FILE]\n");
     terminal.reply(1, &format!("{}{}{{end}}\n", create("a"), create("b")));
-    terminal.expect("[s] skip all");
+    terminal.expect("[s] skip");
     for answer in ["a\r", "all\r", "always\r"] {
         terminal.type_in(answer);
         terminal.expect("Please answer with one of the keys");
-        terminal.expect("[s] skip all");
+        terminal.expect("[s] skip");
         terminal.expect("? ");
     }
     terminal.type_in("o\r");

@@ -13,7 +13,7 @@ use crate::protocol::{Envelope, Event, EventSink, Status};
 use crate::services::settings;
 use crate::services::{Caller, open};
 
-/// The same call, by a person whose repository gets a commit after each round that passes the check.
+/// Makes a call by a person whose repository gets a commit after each round that passes the check.
 ///
 /// Refused where there is no check, or a base directory whose workspace is in no repository.
 pub fn committing(caller: &Caller) -> Result<Caller> {

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use crate::error::{Error, Result};
 use crate::platform::programs;
 
-/// What is switched off in every call.
+/// Options of every call, which switch off whatever a repository could have git run.
 const HARDENED: &[&str] = &[
     "--no-pager",
     "-c",
@@ -204,7 +204,7 @@ impl GitRepository {
         path.strip_prefix(&self.prefix).map(str::to_owned)
     }
 
-    /// What the last commit has under a path.
+    /// Finds the entry of the last commit under a path.
     pub(super) fn head_entry(&self, path: &str) -> Result<Option<TreeEntry>> {
         let Some(head) = &self.head else {
             return Ok(None);
@@ -503,7 +503,7 @@ impl GitRepository {
         Ok(String::from_utf8_lossy(&output).trim().to_owned())
     }
 
-    /// What git printed; an error if it failed.
+    /// Runs git and gives what it printed; an error if it failed.
     fn run(
         &self,
         words: &[&str],

@@ -52,14 +52,14 @@ pub(super) enum Act {
 #[derive(Debug)]
 struct Held {
     text: String,
-    doubt: Doubt,
+    doubt: HeldDoubt,
     /// When it came, if the terminal did not mark it: then it may be a piece.
     burst: Option<Instant>,
 }
 
 /// Why a text is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Doubt {
+enum HeldDoubt {
     /// It was pasted and has commands, but no mark that says that it is whole.
     NoEndMark,
     /// It was pasted and has no complete command.
@@ -262,8 +262,8 @@ impl Desk {
             }
             pasted => {
                 let doubt = match pasted {
-                    Pasted::Commands => Doubt::NoEndMark,
-                    _ => Doubt::NoCommand,
+                    Pasted::Commands => HeldDoubt::NoEndMark,
+                    _ => HeldDoubt::NoCommand,
                 };
                 self.held = Some(Held { text, doubt, burst });
             }
@@ -282,8 +282,8 @@ impl Desk {
         let kind = listener.kind_of_line(&typed);
         let is_answer = self.takes_any_line();
         let doubt = match kind {
-            LineKind::PlainCommand if is_answer => Some(Doubt::AnswerOrCommand),
-            LineKind::Shell if !is_answer => Some(Doubt::Shell),
+            LineKind::PlainCommand if is_answer => Some(HeldDoubt::AnswerOrCommand),
+            LineKind::Shell if !is_answer => Some(HeldDoubt::Shell),
             _ => None,
         };
         if let Some(doubt) = doubt {
@@ -313,8 +313,8 @@ impl Desk {
         self.last_paste = Some(Instant::now());
         let is_alone = typed.trim().is_empty();
         match held.doubt {
-            Doubt::NoEndMark if is_alone => reply(held.text),
-            Doubt::NoCommand if is_alone && !self.takes_any_line() => reply(held.text),
+            HeldDoubt::NoEndMark if is_alone => reply(held.text),
+            HeldDoubt::NoCommand if is_alone && !self.takes_any_line() => reply(held.text),
             _ => self.send_pasted(&held, typed),
         }
     }
@@ -405,15 +405,15 @@ impl Desk {
 }
 
 impl Desk {
-    /// What is held, and what the keys do with it.
+    /// Tells what is held, and what the keys do with it.
     fn words_about(&self, held: &Held) -> Vec<String> {
         let drop = "Esc: drop";
         match held.doubt {
-            Doubt::Shell => vec![
+            HeldDoubt::Shell => vec![
                 "That looks like a shell command. It is not run here.".to_owned(),
                 "Enter: send it to the model   Esc: edit".to_owned(),
             ],
-            Doubt::AnswerOrCommand => vec![
+            HeldDoubt::AnswerOrCommand => vec![
                 format!("A question waits. `/{}` is the command.", held.text.trim()),
                 "Enter: it is my answer   Esc: edit".to_owned(),
             ],
@@ -421,15 +421,15 @@ impl Desk {
                 format!("{} pasted.", held.size()),
                 format!("Enter: send it with your line   {drop}"),
             ],
-            Doubt::NoCommand if self.takes_any_line() => vec![
+            HeldDoubt::NoCommand if self.takes_any_line() => vec![
                 format!("{} pasted.", held.size()),
                 format!("Enter: it is my answer   {drop}"),
             ],
-            Doubt::NoEndMark => vec![
+            HeldDoubt::NoEndMark => vec![
                 format!("{} pasted, without the end mark.", held.size()),
                 format!("Enter: it is the chat's reply   n: a note from me   {drop}"),
             ],
-            Doubt::NoCommand => vec![
+            HeldDoubt::NoCommand => vec![
                 format!("{} pasted, no complete command.", held.size()),
                 format!("Enter: it is the chat's reply   n: a note from me   {drop}"),
             ],
@@ -437,7 +437,7 @@ impl Desk {
     }
 }
 
-impl Doubt {
+impl HeldDoubt {
     /// Returns true for a line that was typed, so that it goes back where it was.
     fn is_typed(self) -> bool {
         matches!(self, Self::Shell | Self::AnswerOrCommand)

@@ -21,7 +21,7 @@ pub(super) struct View<'a> {
     pub(super) is_question: bool,
     /// The hint that is shown while nothing is typed.
     pub(super) hint: &'a str,
-    /// What lies beside the line and waits for a key: a row or two, the keys last.
+    /// Rows about a text that waits for a key, the keys last.
     pub(super) held: &'a [String],
 }
 
