@@ -88,6 +88,8 @@ test('rename, undo to a round, redo, fork from a round, hand over, export, end, 
   await inDialog(page, 'Undo these and fork');
   await page.waitForURL((url) => /#\/s\/[0-9a-f]{8}$/.test(url.hash) && !url.hash.endsWith(id));
   assert.deepEqual(there(), [1, 2]);
+  // The fork has no name, and the other session was not running either.
+  await page.locator('#where', { hasText: /^Three files$/ }).waitFor();
   await page.getByRole('heading', { name: 'This session is not running' }).waitFor();
 
   await more(page, 'End');
@@ -144,6 +146,8 @@ test('files of the workspace are shown with what changed, and nothing else is', 
   await page.getByRole('button', { name: 'Inline' }).click();
   await page.getByText('-two').waitFor();
   for (const path of ['../secret.txt', '..%2fsecret.txt', 'link', 'link/x', '.git/config', '%00']) {
+    await page.goto(new URL('/#/', page.url()).href);
+    await page.getByRole('heading', { name: 'Sessions' }).waitFor();
     await page.goto(new URL(`/#/s/${id}/files/${path}`, page.url()).href);
     await page.getByText(/cannot be shown|It is a link|not opened|there is no/).first().waitFor();
     assert.equal((await page.locator('main').innerText()).includes('secret\n'), false, path);
