@@ -478,9 +478,7 @@ fn decided_base(caller: &Caller, found: Found, flags: &Overrides) -> Result<Base
         }) => return Base::create(&directory),
         Found::Base(base) if caller.base.is_some() => return Ok(base),
         Found::Base(base) => return base_from_below(caller, base),
-        Found::EmptyDirectory(directory)
-            if named.is_none() && repository::root_of(&directory).is_none() =>
-        {
+        Found::EmptyDirectory(directory) if repository::root_of(&directory).is_none() => {
             return Base::create(&directory);
         }
         Found::EmptyDirectory(directory) | Found::Undecided(directory) => directory,

@@ -97,9 +97,15 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
                     Way::Prompt if *sequence > 1 => "Copy its reply and paste it here.".to_owned(),
                     way => way.words(&inbox),
                 };
+                let action = match way {
+                    Way::Clipboard => format!(
+                        "{NEXT}{arrow}1. Paste the clipboard into {chat} chat.{NEXT:#} (or {path})"
+                    ),
+                    _ => format!("{NEXT}{arrow}1. Paste {path} into {chat} chat.{NEXT:#}"),
+                };
                 let _ = writeln!(
                     text,
-                    "{NEXT}{arrow}1. Paste {path} into {chat} chat.{NEXT:#}{file}\n{:width$}2. {}",
+                    "{action}{file}\n{:width$}2. {}",
                     "",
                     reply,
                     width = arrow.chars().count(),

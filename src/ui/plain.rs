@@ -131,15 +131,28 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
 }
 
 fn reply(name: &str, commands: usize, file: &str, view: &RenderContext) -> String {
-    let mut text = format!(
-        "\nReply `{}`: {}\n",
-        escape_line(name),
-        count(commands, "command")
-    );
+    // A name that was made up here tells nobody anything.
+    let named = if is_made_up(name) {
+        String::new()
+    } else {
+        format!(" `{}`", escape_line(name))
+    };
+    let mut text = format!("\nReply{named}: {}\n", count(commands, "command"));
     if view.is_verbose {
         let _ = writeln!(text, "{DIM}  kept as {}{DIM:#}", escape_line(file));
     }
     text
+}
+
+/// Returns true for the name of a reply that was pasted, or taken from the clipboard.
+fn is_made_up(name: &str) -> bool {
+    let rest = name
+        .strip_prefix("reply-")
+        .or_else(|| name.strip_prefix("clipboard-"));
+    let digits = rest.and_then(|rest| rest.strip_suffix(".txt"));
+    digits.is_some_and(|digits| {
+        digits.len() == 8 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    })
 }
 
 fn told(issue: &Issue) -> String {

@@ -19,8 +19,6 @@ const HARDENED: &[&str] = &[
     "-c",
     "core.quotePath=false",
     "-c",
-    "core.splitIndex=false",
-    "-c",
     "gc.auto=0",
     "-c",
     "maintenance.auto=false",
@@ -394,6 +392,7 @@ impl GitRepository {
         let mut command = programs::command("git").map_err(|cause| failed("commit", &cause))?;
         without_git_variables(&mut command);
         command
+            .args(["-c", "core.fsmonitor=false"])
             .args(["commit", "--cleanup=verbatim", "-F"])
             .arg(&file)
             .current_dir(&self.root)
