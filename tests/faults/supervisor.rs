@@ -22,11 +22,25 @@ fn children(process: i32) -> Vec<i32> {
         .collect()
 }
 
-/// Waits until the command runs, and kills the process that the program started for it.
-fn kill_supervisor(running: &Running, log: &Path) {
-    while !running.is_over() && !log.exists() {
+/// Waits until the command has written and printed all that it will, and the program has kept that.
+fn wait_for_output(running: &Running, base: &Path) {
+    let has_written =
+        || fs::read(base.join("workspace/log.txt")).is_ok_and(|text| text == b"ran\n");
+    let has_printed = || {
+        let sessions = fs::read_dir(base.join("sessions")).into_iter().flatten();
+        let mut kept = sessions
+            .flatten()
+            .filter_map(|session| fs::read(session.path().join("running-0001-2.txt")).ok());
+        kept.any(|text| String::from_utf8_lossy(&text).contains("so far"))
+    };
+    while !running.is_over() && !(has_written() && has_printed()) {
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Kills the process that the program started for its command, once that has printed.
+fn kill_supervisor(running: &Running, base: &Path) {
+    wait_for_output(running, base);
     for child in children(running.process()) {
         crate::tracer::send(child, libc::SIGKILL);
     }
@@ -68,10 +82,9 @@ fn check(person: &Person, before: &story::Tree) {
 fn a_killed_supervisor_ends_its_command_and_nothing_more() {
     let mut person = answered();
     let before = story::read_shape(&person.base().join("workspace"));
-    let log = person.base().join("workspace/log.txt");
-    let place = person.place.clone();
+    let (base, place) = (person.base(), person.place.clone());
     let ran = injector::run(&place, &["step"], Way::Plain, |running| {
-        kill_supervisor(running, &log);
+        kill_supervisor(running, &base);
     });
     assert!(ran.status.success(), "{}", ran.said);
     person.run(&["resume", "--no-wait"], Way::Plain);
@@ -82,12 +95,9 @@ fn a_killed_supervisor_ends_its_command_and_nothing_more() {
 fn a_supervisor_that_is_killed_with_the_program_leaves_nothing_to_repeat() {
     let mut person = answered();
     let before = story::read_shape(&person.base().join("workspace"));
-    let log = person.base().join("workspace/log.txt");
-    let place = person.place.clone();
+    let (base, place) = (person.base(), person.place.clone());
     injector::run(&place, &["step"], Way::Plain, |running| {
-        while !running.is_over() && !log.exists() {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_for_output(running, &base);
         let supervisors = children(running.process());
         running.signal(libc::SIGKILL);
         for child in supervisors {
