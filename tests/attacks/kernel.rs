@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use agent::sandbox::Backend;
 
 use crate::place::Plain::{Always, ForRoot};
-use crate::place::{Place, backend, command, is_on_overlay, is_root, skipped};
+use crate::place::{Place, Plain, backend, command, is_on_overlay, is_root, skipped};
 
 /// Makes system calls with arguments that do nothing, and prints what each gave.
 ///

@@ -135,7 +135,7 @@ fn a_killed_supervisor_is_not_told_as_a_limit() {
     let place = Place::new();
     let mark = mark(7);
     let reply = command(&format!("sleep {mark}"));
-    let child = place.start(&[], &reply);
+    let child = place.start(&["--json"], &reply);
     eventually("it has started", || running(&mark) >= 1);
     kill_process(child_of(child.id()), Signal::KILL).unwrap();
     let output = child.wait_with_output().unwrap();

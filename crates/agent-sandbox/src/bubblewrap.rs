@@ -138,7 +138,8 @@ fn arguments(plan: &SandboxPlan, words: &[OsString]) -> Result<(Vec<OsString>, F
         if is_covered(&plan.layout, path, what) {
             continue;
         }
-        let real = if is_cover(what) {
+        // What is shown in a directory that commands can change is compared too.
+        let real = if is_cover(what) || matches!(what, LayoutEntry::Shown(_)) {
             checklist.look(path, what)?
         } else {
             None
@@ -199,13 +200,13 @@ impl Arguments {
             .extend(words.iter().map(|word| word.as_ref().to_owned()));
     }
 
-    /// Shows an entry; `real` is what is there already, for an entry that covers it.
+    /// Shows an entry; `real` is what is at its path, as far as that matters.
     fn show(&mut self, path: &Path, what: &LayoutEntry, size: &str, real: Option<RealPath>) {
         let at = path.as_os_str();
         let word = OsStr::new;
         match what {
             LayoutEntry::System => self.add(&[word("--ro-bind-try"), at, at]),
-            LayoutEntry::Shown(source) => {
+            LayoutEntry::Shown(source) if real.is_some() => {
                 self.add(&[word("--ro-bind-try"), source.as_os_str(), at]);
             }
             LayoutEntry::Open(source) => self.add(&[word("--bind-try"), source.as_os_str(), at]),
@@ -227,6 +228,7 @@ impl Arguments {
             LayoutEntry::Processes => self.add(&[word("--proc"), at]),
             // `--dev` brings its own devices and links; a missing path needs no cover.
             LayoutEntry::Device
+            | LayoutEntry::Shown(_)
             | LayoutEntry::Terminals
             | LayoutEntry::Link(_)
             | LayoutEntry::Protected

@@ -311,7 +311,8 @@ fn add_protected(layout: &mut Layout, confinement: &Confinement) {
     add_found(layout, confinement);
     // The same in each path that the person opened; links among those are not shown at all.
     let (hidden, read_only) = (&confinement.hidden, &confinement.read_only);
-    for path in hidden.iter().chain(read_only).chain([workspace]) {
+    let outside = (hidden.iter().chain(read_only)).filter(|path| !path.starts_with(workspace));
+    for path in outside.chain([workspace]) {
         for opened in &confinement.extra_write {
             pin_above(layout, path, opened);
         }

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, ResolveFlags, Statx, StatxAttributes, StatxFlags,
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Statx, StatxAttributes, StatxFlags,
 };
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -58,10 +58,14 @@ impl MountChecklist {
         for (path, what) in layout {
             let opened = match what {
                 LayoutEntry::Workspace => root::workspace(confinement)?,
-                LayoutEntry::Open(source) => match open(source) {
+                LayoutEntry::Open(source) => match open_beneath(CWD, source, ResolveFlags::empty())
+                {
                     Ok(opened) => opened,
                     // It does not exist for the command either.
-                    Err(_) => continue,
+                    Err(Errno::NOENT | Errno::NOTDIR) => continue,
+                    Err(error) => {
+                        return Err(format!("could not open `{}`: {error}", source.display()));
+                    }
                 },
                 _ => continue,
             };
@@ -76,21 +80,26 @@ impl MountChecklist {
         Ok(Self(trees))
     }
 
-    /// Looks at a path that is to be protected, pinned or hidden, and takes note of it. `None` if it is
-    /// missing or a link.
+    /// Looks at a path that is to be shown, protected, pinned or hidden, and takes note of it if
+    /// commands can change its directory. `None` if it is missing or a link.
     pub(super) fn look(
         &mut self,
         path: &Path,
         what: &LayoutEntry,
     ) -> Result<Option<RealPath>, String> {
         let mut trees = self.0.iter_mut().rev();
-        let Some(tree) = trees.find(|tree| path.starts_with(&tree.path)) else {
-            return Ok(look_outside(path));
+        let is_in = |tree: &&mut MountedTree| path.starts_with(&tree.path) && path != tree.path;
+        let Some(tree) = trees.find(is_in) else {
+            return Ok(match what {
+                // It may be a link, and need not exist.
+                LayoutEntry::Shown(_) => Some(RealPath::File),
+                _ => look_outside(path),
+            });
         };
         let (Some(opened), Ok(inside)) = (&tree.opened, path.strip_prefix(&tree.path)) else {
             return Ok(None);
         };
-        let found = match open_beneath(opened.as_fd(), inside) {
+        let found = match open_beneath(opened.as_fd(), inside, ResolveFlags::BENEATH) {
             Ok(found) => status(found.as_fd()),
             Err(error) => Err(error),
         };
@@ -125,7 +134,7 @@ impl MountChecklist {
                 return Err(replaced(Path::new("")));
             }
             for mount in &tree.mounts {
-                let is_right = open_beneath(top.as_fd(), &mount.path)
+                let is_right = open_beneath(top.as_fd(), &mount.path, ResolveFlags::BENEATH)
                     .is_ok_and(|found| is_mount_of(found.as_fd(), mount.identity));
                 if !is_right {
                     return Err(replaced(&mount.path));
@@ -178,8 +187,12 @@ fn open(path: &Path) -> rustix::io::Result<OwnedFd> {
 }
 
 /// Opens a path without following a link; a link at its end is opened itself.
-fn open_beneath(top: BorrowedFd<'_>, path: &Path) -> rustix::io::Result<OwnedFd> {
+fn open_beneath(
+    top: BorrowedFd<'_>,
+    path: &Path,
+    resolve: ResolveFlags,
+) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let resolve = resolve | ResolveFlags::NO_SYMLINKS;
     rustix::fs::openat2(top, path, flags, Mode::empty(), resolve)
 }
