@@ -33,7 +33,8 @@ fn wait_for_output(running: &Running, base: &Path) {
             .filter_map(|session| fs::read(session.path().join("running-0001-2.txt")).ok());
         kept.any(|text| String::from_utf8_lossy(&text).contains("so far"))
     };
-    while !running.is_over() && !(has_written() && has_printed()) {
+    let is_ready = || has_written() && has_printed();
+    while !running.is_over() && !is_ready() {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
