@@ -184,6 +184,7 @@ fn opened(loaded: &Loaded) -> Result<Workspace> {
 #[cfg(unix)]
 mod tests {
     use super::*;
+    use crate::fs::{Durability, write_atomic};
 
     #[test]
     fn only_what_lies_in_the_workspace_is_shown() {
@@ -198,9 +199,9 @@ mod tests {
             "work/sessions/s",
             "out/secret",
         ] {
-            std::fs::write(root.path().join(file), "text\n").unwrap();
+            write_atomic(&root.path().join(file), b"text\n", Durability::Atomic).unwrap();
         }
-        std::fs::write(workspace.join("bytes"), [0, 159]).unwrap();
+        write_atomic(&workspace.join("bytes"), &[0, 159], Durability::Atomic).unwrap();
         std::os::unix::fs::symlink(root.path().join("out"), workspace.join("link")).unwrap();
         std::os::unix::fs::symlink("sub/a.txt", workspace.join("near")).unwrap();
         let own = [RelPath::parse("sessions").unwrap()];

@@ -24,6 +24,7 @@ test('a session from new to done: copy, paste, approve, decline, answer, undo, r
 
   await paste(page, `I begin with the greeting.\n\n[PLAN]\n1. write it\n2. test it\n[/PLAN]\n[CREATE_FILE path="greet.sh"]\necho "hello, $1"\n[/CREATE_FILE]\n[RUN_COMMAND]\nsh greet.sh world\n[/RUN_COMMAND]${mark(id, 1)}`);
   await page.getByRole('heading', { name: 'Step 2: may the model do this?' }).waitFor();
+  await page.waitForFunction(() => window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 2, null, { timeout: 5_000 });
   await accessible(page, 'a question');
   await picture(page, 'approval');
   // A click at once is meant for something else.

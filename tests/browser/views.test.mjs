@@ -413,3 +413,21 @@ test('where agent was never used, the page asks where to work', async (t) => {
     assert.equal(fs.existsSync(path.join(base, workspace, 'made.txt')), true, choice);
   }
 });
+
+test('the meter is there, whichever comes first, the message or its event', async (t) => {
+  const { base } = place();
+  const { link } = await serve(t, base);
+  const page = await open(t, link);
+  // The card is shown before the event of its message comes.
+  await page.route(/\/api\/sessions\/[0-9a-f]{8}$/, async (route) => {
+    let response = await route.fetch();
+    let session = await response.json();
+    while (!session.message) {
+      response = await route.fetch();
+      session = await response.json();
+    }
+    await route.fulfill({ response, json: { ...session, seq: 0, items: [] } });
+  });
+  await begin(page, 'Late');
+  await page.getByText(/~\d+ tokens, \d+ % of what most chats take/).waitFor();
+});

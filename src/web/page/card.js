@@ -29,7 +29,7 @@ export class Card {
   show(session) {
     this.session = session;
     const [state, make] = this.choose(session);
-    const key = JSON.stringify([state, session.questions.map((one) => one.hash), session.message?.round, session.message?.parts, session.loop, session.notes, session.check, session.trouble, session.modelQuestion]);
+    const key = JSON.stringify([state, session.questions.map((one) => one.hash), session.message?.round, session.message?.parts, this.view.sizes, session.loop, session.notes, session.check, session.trouble, session.modelQuestion]);
     if (key === this.shown) return this.mark;
     const isTurn = ['ask', 'answer', 'carry'].includes(state);
     const isNews = this.state !== undefined && (state !== this.state || state === 'ask' || state === 'carry');

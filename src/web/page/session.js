@@ -254,7 +254,10 @@ class SessionView {
     this.costs.textContent = session.usage ?? '';
     this.costs.hidden = !session.usage;
     if (session.isComplete && this.current) this.finish(this.current);
+    const wasAtBottom = this.isAtBottom();
     const mark = this.card.show(session);
+    // A card that grew hides nothing of what it is about.
+    if (wasAtBottom) this.toBottom();
     const title = Array.isArray(session.title) ? '' : session.title;
     this.page.title(session.name ? `${session.name}: ${title}` : title, mark);
     const isHere = session.loop?.isHere && session.loop.session === this.id;
