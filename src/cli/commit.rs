@@ -1,5 +1,6 @@
 //! `agent commit`: commits what the session changed.
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -134,14 +135,15 @@ fn tell(ui: &Ui, planned: &PlannedCommit) {
         count(planned.files.len(), "file")
     );
     for file in &planned.files {
-        text.push_str(&format!("\n  {}", escape_line(file)));
+        let _ = write!(text, "\n  {}", escape_line(file));
     }
     for (file, why) in &planned.left_out {
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             "\n  left out: {}: {}",
             escape_line(file),
             escape_line(why)
-        ));
+        );
     }
     ui.say(&text);
 }
@@ -153,14 +155,14 @@ fn tell_hooks(ui: &Ui, hooks: &[HookFile]) {
     }
     let mut text = "These hooks run outside of the sandbox, with all that you may do:".to_owned();
     for hook in hooks {
-        text.push_str(&format!("\n  {}", escape_line(&hook.name)));
+        let _ = write!(text, "\n  {}", escape_line(&hook.name));
         for file in &hook.runs {
             let changed = if file.is_changed {
                 "CHANGED BY THIS SESSION"
             } else {
                 "not changed by this session"
             };
-            text.push_str(&format!("\n    {} ({changed})", escape_line(&file.path)));
+            let _ = write!(text, "\n    {} ({changed})", escape_line(&file.path));
         }
     }
     text.push_str("\nWhat these files start in turn is not listed.");

@@ -57,11 +57,12 @@ impl List {
             Some(word) => list::search(&files, word)?,
             None => list::list(&files)?,
         };
-        show(found, self.search.as_deref(), common, ui)
+        show(found, self.search.as_deref(), common, ui);
+        Ok(ExitCode::SUCCESS)
     }
 }
 
-fn show(found: SessionList, word: Option<&str>, common: &Common, ui: &Ui) -> Result<ExitCode> {
+fn show(found: SessionList, word: Option<&str>, common: &Common, ui: &Ui) {
     let SessionList { sessions, troubles } = found;
     for trouble in &troubles {
         ui.error(trouble);
@@ -70,18 +71,18 @@ fn show(found: SessionList, word: Option<&str>, common: &Common, ui: &Ui) -> Res
         for session in &sessions {
             ui.data(&row(session));
         }
-        return Ok(ExitCode::SUCCESS);
+        return;
     }
     if let Some(word) = word.filter(|_| sessions.is_empty()) {
         ui.say(&format!(
             "No session here has `{}` in it.",
             escape_line(word)
         ));
-        return Ok(ExitCode::SUCCESS);
+        return;
     }
     if sessions.is_empty() {
         ui.say("There are no sessions here yet. `agent new \"<task>\"` begins one.");
-        return Ok(ExitCode::SUCCESS);
+        return;
     }
     let now = list::now();
     let columns = ui.columns().unwrap_or(usize::MAX);
@@ -97,7 +98,6 @@ fn show(found: SessionList, word: Option<&str>, common: &Common, ui: &Ui) -> Res
         table.push_str(&line(session, costs, now, columns));
     }
     ui.line(table.trim_end());
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Says if a column tells what APIs took: only where some session used one.

@@ -108,12 +108,11 @@ pub(super) fn is_for_shell(line: &str) -> bool {
     if line.starts_with(char::is_whitespace) || line.contains('\n') {
         return false;
     }
-    if first.starts_with("./") || first.starts_with("$") {
+    if first.starts_with("./") || first.starts_with('$') {
         return true;
     }
     let has_shape = |word: &&str| word.starts_with('-') || word.contains(['/', '*', '|', '>']);
-    SHELL_ONLY.contains(&first)
-        || (SHELL_OR_WORD.contains(&first) && rest.iter().any(|word| has_shape(&word)))
+    SHELL_ONLY.contains(&first) || (SHELL_OR_WORD.contains(&first) && rest.iter().any(has_shape))
 }
 
 /// The plain words that are commands, each with its slash.
@@ -145,7 +144,7 @@ fn after_program<'a>(line: &'a str, verbs: &[String]) -> Option<&'a str> {
 }
 
 /// Recognises a line of the prompt: with a slash, as it would be typed in a shell, or as a plain word.
-pub(super) fn recognise_line<'a>(program: CommandLine, line: &'a str) -> Recognised<'a> {
+pub(super) fn recognise_line(program: CommandLine, line: &str) -> Recognised<'_> {
     if let Some(command) = plain_command(line) {
         return recognise(program.words, command);
     }

@@ -25,7 +25,7 @@ use crate::checkpoint::{ChangeKind, CheckpointStore, Node};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, write_atomic};
 use crate::protocol::generated::GeneratedDirectories;
-use crate::session::Session;
+use crate::session::{Checkpoint, Session};
 use crate::workspace::Workspace;
 
 /// The longest first line of a message that is proposed, in characters.
@@ -118,29 +118,7 @@ fn plan_of(files: &SessionFiles, session: &Session, own: OwnChanges) -> Result<P
     let workspace = Workspace::open(&files.workspace)?;
     let output = output_of(&workspace);
     let mut left_out = Vec::new();
-    let mut stories: BTreeMap<PathBuf, FileStory> = BTreeMap::new();
-    for round in &rounds {
-        for change in objects
-            .changes(&round.before, &round.after)
-            .map_err(tidied)?
-        {
-            if let ChangeKind::NotCovered(_) = change.kind {
-                left_out.push((named(&change.path), "no checkpoint covers it".to_owned()));
-                continue;
-            }
-            let mut turn = |path: &Path, before, after| {
-                let story: &mut FileStory = stories.entry(path.to_owned()).or_default();
-                story.turns.push((before, after));
-            };
-            match &change.kind {
-                ChangeKind::Renamed { from } => {
-                    turn(from, change.before, None);
-                    turn(&change.path, None, change.after);
-                }
-                _ => turn(&change.path, change.before, change.after),
-            }
-        }
-    }
+    let stories = stories_of(&rounds, &mut objects, &mut left_out)?;
     let last_round = rounds.last().map_or(done, |round| round.round);
     let mut maker = EntryMaker {
         repository: &repository,
@@ -195,6 +173,38 @@ fn plan_of(files: &SessionFiles, session: &Session, own: OwnChanges) -> Result<P
         record,
         last_round,
     })
+}
+
+/// Gathers what the rounds did to each file; what no checkpoint covers is left out.
+fn stories_of(
+    rounds: &[Checkpoint],
+    objects: &mut CheckpointStore,
+    left_out: &mut Vec<(String, String)>,
+) -> Result<BTreeMap<PathBuf, FileStory>> {
+    let mut stories: BTreeMap<PathBuf, FileStory> = BTreeMap::new();
+    for round in rounds {
+        for change in objects
+            .changes(&round.before, &round.after)
+            .map_err(tidied)?
+        {
+            if let ChangeKind::NotCovered(_) = change.kind {
+                left_out.push((named(&change.path), "no checkpoint covers it".to_owned()));
+                continue;
+            }
+            let mut turn = |path: &Path, before, after| {
+                let story: &mut FileStory = stories.entry(path.to_owned()).or_default();
+                story.turns.push((before, after));
+            };
+            match &change.kind {
+                ChangeKind::Renamed { from } => {
+                    turn(from, change.before, None);
+                    turn(&change.path, None, change.after);
+                }
+                _ => turn(&change.path, change.before, change.after),
+            }
+        }
+    }
+    Ok(stories)
 }
 
 /// The last round of a session that is committed, as long as the commit is still part of the branch.

@@ -73,7 +73,7 @@ fn one(agent: Agent, session: SessionId, round: Option<u32>) -> Result<ChangedRo
     let mut objects = CheckpointStore::open(&agent.store.objects())?;
     let found = match round {
         Some(round) => history.round(round),
-        None => latest_seen(&agent, &history, &mut objects)?,
+        None => latest_seen(&agent, &history, &mut objects),
     };
     let checkpoint = found.ok_or_else(|| {
         let is_uncovered = |round: u32| history.uncovered(0).contains(&round);
@@ -131,7 +131,7 @@ pub(super) fn latest_seen(
     agent: &Agent,
     history: &History,
     objects: &mut CheckpointStore,
-) -> Result<Option<Checkpoint>> {
+) -> Option<Checkpoint> {
     let rounds = history.undoable(0);
     let generated = agent.generated_directories();
     let is_output = |path: &Path| {
@@ -145,10 +145,10 @@ pub(super) fn latest_seen(
             changes.iter().any(|change| !is_output(&change.path))
         });
         if is_seen {
-            return Ok(Some(*round));
+            return Some(*round);
         }
     }
-    Ok(rounds.first().copied())
+    rounds.first().copied()
 }
 
 impl ChangedRound {

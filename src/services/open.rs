@@ -536,7 +536,7 @@ fn is_project(directory: &Path, is_within: bool) -> bool {
         "CMakeLists.txt",
     ];
     let has = |name: &&str| directory.join(name).exists();
-    has(&".git") || (!is_within && MANIFESTS.iter().any(|name| has(name)))
+    has(&".git") || (!is_within && MANIFESTS.iter().any(has))
 }
 
 /// Asks whether to work on the project in place or in a folder of its own.

@@ -92,7 +92,7 @@ fn past_output(agent: &Agent, session: &SessionId, wish: Wish) -> Result<Wish> {
     let history = agent.store.history(session)?;
     let mut objects = CheckpointStore::open(&agent.store.objects())?;
     let latest = history.undoable(0).first().map(|round| round.round);
-    let seen = diff::latest_seen(agent, &history, &mut objects)?;
+    let seen = diff::latest_seen(agent, &history, &mut objects);
     Ok(match seen.map(|round| round.round) {
         Some(seen) if Some(seen) != latest => Wish::UndoTo(seen - 1),
         _ => wish,

@@ -35,7 +35,7 @@ pub fn of_this_person(variable: impl Fn(&str) -> Option<OsString>) -> Option<Str
     let is_named = |editor: &String| !editor.trim().is_empty();
     let usual = || {
         let mut usual = USUAL.iter();
-        let found = usual.find(|name| programs::command(**name).is_ok());
+        let found = usual.find(|name| programs::command(name).is_ok());
         found.map(|name| (*name).to_owned())
     };
     named("VISUAL")

@@ -41,6 +41,7 @@ pub(super) enum Look {
 
 /// The settings that rendering depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch")]
 pub(super) struct RenderContext {
     pub(super) look: Look,
     /// True if details are wanted.

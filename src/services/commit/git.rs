@@ -367,13 +367,17 @@ impl GitRepository {
         let made = self.run_with(&words, Some(message.as_bytes()), &who)?;
         let made = String::from_utf8_lossy(&made).trim().to_owned();
         let subject = message.lines().next().unwrap_or_default();
-        let note = format!("commit: {subject}");
+        let reflog = format!("commit: {subject}");
         let none = "0".repeat(made.len());
         let old = self.head.as_deref().unwrap_or(&none);
-        self.run_with(&["update-ref", "-m", &note, "HEAD", &made, old], None, &who)
-            .map_err(|error| {
-                error.hint("the branch has moved meanwhile; nothing was committed, try again")
-            })?;
+        self.run_with(
+            &["update-ref", "-m", &reflog, "HEAD", &made, old],
+            None,
+            &who,
+        )
+        .map_err(|error| {
+            error.hint("the branch has moved meanwhile; nothing was committed, try again")
+        })?;
         self.follow(&made, entries)?;
         Ok(made)
     }
