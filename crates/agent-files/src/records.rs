@@ -125,7 +125,9 @@ mod tests {
 
     fn are_records(names: &[&str]) -> bool {
         let mut marks = RecordMarks::default();
-        names.iter().for_each(|name| marks.note(name));
+        for name in names {
+            marks.note(name);
+        }
         marks.are_complete()
     }
 

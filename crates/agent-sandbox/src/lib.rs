@@ -328,11 +328,14 @@ impl Confinement {
     /// True if commands could change our own records: they are inside a writable path, and the
     /// backend cannot exclude anything from that.
     pub fn exposes_records(&self) -> bool {
+        if self.backend != Backend::Landlock {
+            return false;
+        }
         let own = self.hidden.iter().chain(&self.read_only);
         let state = self.workspace.join(STATE);
-        let mut own = own.chain(Some(&state).filter(|state| state.symlink_metadata().is_ok()));
-        self.backend == Backend::Landlock
-            && (own.any(|path| self.is_writable(path)) || self.holds_other_records())
+        own.chain(Some(&state).filter(|state| state.symlink_metadata().is_ok()))
+            .any(|path| self.is_writable(path))
+            || self.holds_other_records()
     }
 
     /// True if records of another base directory are in the workspace.
