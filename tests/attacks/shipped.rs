@@ -30,8 +30,11 @@ impl Shipped {
         assert!(output.status.success(), "{output:?}");
         let sessions = fs::read_dir(base.join("sessions")).unwrap().flatten();
         let mut names = sessions.map(|entry| entry.file_name().into_string().unwrap());
-        let state = names.find(|name| name.len() == 13 && name.ends_with(".json"));
-        let id = state.unwrap().trim_end_matches(".json").to_owned();
+        let id = names.find_map(|name| {
+            let id = name.strip_suffix(".json")?;
+            (id.len() == 8).then(|| id.to_owned())
+        });
+        let id = id.unwrap();
         Self { id, ..shipped }
     }
 
