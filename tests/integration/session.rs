@@ -111,7 +111,6 @@ fn the_first_outbox_says_what_to_do_and_where() {
         .wait()
         .code(130)
         .said("_seq0001.txt")
-        .said(" characters, ~")
         .said("Save the reply as a .txt or .md file in ")
         .said("agent resume");
 }

@@ -143,7 +143,7 @@ fn a_chat_that_is_near_the_end_of_its_memory_is_told_of() {
         .input(&reply)
         .run()
         .code(0)
-        .said("`agent handoff` writes a message with which a new chat goes on");
+        .said("`agent handoff` writes a message with which a new chat can continue");
 }
 
 /// The last message of a session with one round, put together from its parts.
