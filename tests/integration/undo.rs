@@ -331,7 +331,9 @@ fn a_diff_shows_what_commands_changed() {
         "{}",
         finished.stdout
     );
-    let finished = Test::after(finished, &["diff", "--json"]).run().code(0);
+    let finished = Test::after(finished, &["diff", "--round", "2", "--json"])
+        .run()
+        .code(0);
     assert!(
         finished.stdout.contains(
             "{\"round\":2,\"path\":\"a.txt\",\"change\":\"created\",\"added\":1,\"removed\":0}"
