@@ -30,7 +30,7 @@ pub fn decide(
     verdict: &Verdict,
 ) -> Result<Vec<Question>> {
     let chosen = chosen(which, open_questions(files, id), id)?;
-    known::ensure_own(files, id)?;
+    known::take_over(&files.known, &files.base.directory, &files.store, id)?;
     if *verdict == Verdict::Always {
         ensure_rules_exist(&chosen)?;
     }
@@ -59,7 +59,7 @@ pub fn decide_shown(
     let mut open = pending.open_questions().into_iter();
     let question = open.find(|question| question.key() == key && question.identity() == hash);
     let question = question.ok_or_else(gone)?;
-    known::ensure_own(files, id)?;
+    known::take_over(&files.known, &files.base.directory, &files.store, id)?;
     ensure_fits(&question, verdict)?;
     if !pending.decide(&question, verdict)? {
         return Err(decided_already(&question));

@@ -104,7 +104,7 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
     session.outside_repository = agent.repository_from_workspace();
     let added = context.find(caller, agent)?;
     added.put_into(&mut session);
-    known::begin(caller, &agent.base, &session.session_id)?;
+    known::begin(caller, &agent.base, &session.session_id);
     agent.store.save(&session)?;
     lock.works_on(agent.store.directory(), Some(&session.session_id))?;
     log::start(caller, agent, &session);

@@ -164,9 +164,6 @@ fn all_decides_steps_and_nothing_else() {
     let id = &scene.session.session_id;
     let decide = |which: &[WhichQuestion]| decide::decide(&files, id, which, &Verdict::Yes);
     assert!(decide(&[]).is_err(), "two steps wait");
-    let all = [WhichQuestion::All];
-    assert!(decide(&all).is_err(), "somebody else began it");
-    files.known.add(&files.base.directory, id).unwrap();
     assert_eq!(decide(&[WhichQuestion::All]).unwrap(), [one, two]);
     assert!(decide(&[WhichQuestion::All]).is_err(), "undo must be named");
     let named = WhichQuestion::Key("undo".to_owned());

@@ -499,8 +499,20 @@ fn open_questions_are_decided_and_carried_out() {
 }
 
 #[test]
-fn what_was_decided_in_files_holds() {
+fn what_was_decided_in_files_holds_for_whoever_began_the_session() {
     for base in opened("approval-answered") {
+        base.agent(&["resume", "--no-wait", "--no-input"])
+            .code(0)
+            .said("was not begun by you");
+        base.lacks("yes.txt");
+        base.lacks("mine.txt");
+    }
+    for base in opened("approval-answered") {
+        let id = base.session()["sessionId"].as_str().unwrap().to_owned();
+        let known = serde_json::json!({ base.base.canonicalize().unwrap().to_str().unwrap(): [id] });
+        let state = base.base.with_file_name("state/agent");
+        fs::create_dir_all(&state).unwrap();
+        fs::write(state.join("sessions.json"), known.to_string()).unwrap();
         base.agent(&["resume", "--no-wait", "--no-input"]).code(0);
         base.has("yes.txt", "yes\n");
         base.has("mine.txt", "mine\n");

@@ -55,7 +55,13 @@ pub(in super::super) fn held_session(
         find(store, &*caller.person, id)
     })?;
     let agent = &opened.agent;
-    known::take_over(caller, &agent.base, &agent.store, &session.session_id)?;
+    let (known, id) = (&agent.manner.authorizer.known_sessions, &session.session_id);
+    if known::take_over(known, &agent.base, &agent.store, id)? {
+        caller.say(format!(
+            "Session {id} was not begun by you in this directory: what was decided in it does not \
+             count, and is asked again."
+        ));
+    }
     let lock = lock.expect("a session is found after the lock is taken");
     Ok((opened, session, lock))
 }
