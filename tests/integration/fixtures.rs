@@ -509,7 +509,8 @@ fn what_was_decided_in_files_holds_for_whoever_began_the_session() {
     }
     for base in opened("approval-answered") {
         let id = base.session()["sessionId"].as_str().unwrap().to_owned();
-        let known = serde_json::json!({ base.base.canonicalize().unwrap().to_str().unwrap(): [id] });
+        let known =
+            serde_json::json!({ base.base.canonicalize().unwrap().to_str().unwrap(): [id] });
         let state = base.base.with_file_name("state/agent");
         fs::create_dir_all(&state).unwrap();
         fs::write(state.join("sessions.json"), known.to_string()).unwrap();

@@ -35,6 +35,11 @@ pub struct RecordMarks {
 }
 
 impl RecordMarks {
+    /// True for a name that matters.
+    pub fn is_mark(name: &str) -> bool {
+        name.ends_with(JOURNAL) || LOCKS.contains(&name)
+    }
+
     /// Takes note of a name in the directory.
     pub fn note(&mut self, name: &str) {
         if let Some(id) = name.strip_suffix(JOURNAL) {

@@ -1,5 +1,6 @@
 //! Finds the records of other base directories in the workspace.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -26,6 +27,38 @@ impl Workspace {
                 break;
             }
             found.extend(self.records_of_base(directory));
+        }
+        found
+    }
+
+    /// The records and settings of base directories among these files.
+    pub(super) fn records_among<'a>(
+        &self,
+        files: impl Iterator<Item = &'a RelPath>,
+    ) -> Vec<RelPath> {
+        // With ignored sessions, only the rest of a base is listed.
+        let usual = NamedDirectories::usual().all();
+        let is_usual = |name: &str| usual.iter().any(|usual| usual.as_os_str() == name);
+        let mut bases = BTreeSet::new();
+        let mut marks: BTreeMap<RelPath, RecordMarks> = BTreeMap::new();
+        for path in files {
+            if path.file_name() == SETTINGS {
+                bases.insert(path.parent());
+            } else if RecordMarks::is_mark(path.file_name())
+                && let Some(directory) = path.parent()
+            {
+                marks.entry(directory).or_default().note(path.file_name());
+            }
+            if path.components().any(is_usual) {
+                let above = std::iter::successors(path.parent(), RelPath::parent);
+                let named = above.filter(|above| is_usual(above.file_name()));
+                bases.extend(named.map(|named| named.parent()));
+            }
+        }
+        let sessions = marks.into_iter().filter(|(_, marks)| marks.are_complete());
+        let mut found: Vec<RelPath> = sessions.map(|(directory, _)| directory).collect();
+        for base in &bases {
+            found.extend(self.records_of_base(base.as_ref().map_or("", RelPath::as_str)));
         }
         found
     }

@@ -18,6 +18,7 @@ use cap_std::fs::{Dir, Metadata, OpenOptions};
 use super::crew::each_of;
 use super::ignored::{IgnoreFiles, Is, MAX_IGNORE_BYTES, Rules, is_ignored};
 use super::look::is_hidden;
+use super::neighbours::is_beneath;
 use super::walk::{MAX_CREDENTIALS, Walked, WalkedFile};
 use super::{Kind, Workspace, kind_of};
 use crate::error::{Error, Result};
@@ -187,6 +188,13 @@ impl Workspace {
             walked.credentials.extend(directory.credentials);
             walked.unnamable += directory.unnamable;
             ignored.extend(directory.ignored);
+        }
+        let records = self.records_among(walked.files.iter().map(|file| &file.path));
+        if !records.is_empty() {
+            let is_open = |path: &RelPath| !records.iter().any(|records| is_beneath(path, records));
+            walked.files.retain(|file| is_open(&file.path));
+            walked.credentials.retain(|file| is_open(&file.path));
+            ignored.retain(is_open);
         }
         ignored.truncate(MAX_CREDENTIALS);
         walked.files.sort_by(|a, b| a.path.cmp(&b.path));

@@ -153,3 +153,29 @@ fn a_snapshot_lists_the_files_that_a_walk_would() {
     // One walk did both; the other was the test's own.
     assert_eq!(bench.workspace.walks(), 2);
 }
+
+#[test]
+fn a_snapshot_lists_no_records_of_another_base() {
+    let mut bench = bench();
+    bench.shell(
+        "mkdir -p a/sessions a/inbox a/outbox a/workspace b/state b/mail/in b/mail/sessions c/inbox
+        echo x > a/sessions/ab12cd34.journal.jsonl; echo x > a/inbox/.env; echo x > a/outbox/m.md
+        echo x > a/workspace/x.rs; echo x > c/inbox/x; echo sessions > a/.gitignore
+        echo '{\"Agent\":{\"SessionsDir\":\"state\",\"InboxDir\":\"mail/in\"}}' > b/appsettings.json
+        touch b/state/loop.lock b/state/round.lock b/mail/in/r.txt b/mail/sessions/y",
+    );
+    let limits = CheckpointLimits::default();
+    let (_, listed) = bench.store.take_listed(&bench.workspace, &limits).unwrap();
+    assert_eq!(listed, bench.workspace.walk(None).unwrap());
+    let names: Vec<&str> = listed.files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "a/.gitignore",
+            "a/workspace/x.rs",
+            "b/mail/sessions/y",
+            "c/inbox/x"
+        ]
+    );
+    assert_eq!(listed.credentials, []);
+}
