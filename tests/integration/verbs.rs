@@ -179,7 +179,9 @@ fn below_an_initialised_project_a_session_works_in_place() {
         String::from_utf8_lossy(&output.stderr)
     );
     let messages: Vec<String> = finished.files(".agent/outbox").into_values().collect();
-    assert_eq!(messages.len(), 1);
+    // The message, and its copy under the name that stays.
+    assert_eq!(messages.len(), 2);
+    assert_eq!(messages[0], messages[1]);
     assert!(messages[0].contains("src/main.rs"), "{}", messages[0]);
     assert!(!messages[0].contains("appsettings.json"), "{}", messages[0]);
     let finished = Test::after(finished, &["step", "--reply", "-"])
@@ -382,12 +384,16 @@ fn version_and_help_are_data() {
     let version = format!("agent {} (", env!("CARGO_PKG_VERSION"));
     assert!(finished.stdout.starts_with(&version), "{}", finished.stdout);
     assert!(finished.stdout.contains(std::env::consts::ARCH));
-    for flag in ["--help", "-h", "help"] {
+    for flag in ["--help", "help"] {
         let finished = Test::new(&[flag]).run().code(0);
         prints(&finished, "Examples:\n  agent new ");
         prints(&finished, "  agent resume\n");
         assert_eq!(finished.stderr, "");
     }
+    let short = Test::new(&["-h"]).run().code(0);
+    prints(&short, "  new \"<what to do>\"   start a session\n");
+    prints(&short, "agent --help shows all commands and options.\n");
+    assert!(short.stdout.lines().count() < 24, "{}", short.stdout);
     for verb in [
         "new", "resume", "step", "apply", "parse", "status", "list", "paste", "say", "end", "rm",
         "show", "export", "handoff", "fork", "config", "policy", "init", "doctor", "demo",
