@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use super::terminal::Terminal;
@@ -29,12 +30,14 @@ const USUAL: &[&str] = if cfg!(windows) {
     &["editor", "nano", "vi"]
 };
 
-/// The editor of this person: `$VISUAL`, else `$EDITOR`, else one that the system has.
+/// The editor of this person: `$VISUAL`, else `$EDITOR`, else one that the system has, which needs a
+/// terminal.
 pub fn of_this_person(variable: impl Fn(&str) -> Option<OsString>) -> Option<String> {
     let named = |name| variable(name)?.into_string().ok();
     let is_named = |editor: &String| !editor.trim().is_empty();
     let usual = || {
-        let mut usual = USUAL.iter();
+        let has_terminal = cfg!(windows) || std::io::stdin().is_terminal();
+        let mut usual = USUAL.iter().filter(|_| has_terminal);
         let found = usual.find(|name| programs::command(name).is_ok());
         found.map(|name| (*name).to_owned())
     };
