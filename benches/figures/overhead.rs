@@ -69,8 +69,25 @@ impl Times {
     ) -> Result<(), Box<dyn Error>> {
         let before = children_time()?;
         self.clock.push(work()?);
+        until_all_are_reaped();
         self.processor += children_time()?.saturating_sub(before);
         Ok(())
+    }
+}
+
+/// Waits for supervisors that have reported and still have to end: their time counts, and they must not
+/// slow down whoever is next.
+fn until_all_are_reaped() {
+    let is_parent = |task: fs::DirEntry| {
+        let children = fs::read_to_string(task.path().join("children"));
+        children.is_ok_and(|children| !children.trim().is_empty())
+    };
+    let has_children = || {
+        let tasks = fs::read_dir("/proc/self/task").into_iter().flatten();
+        tasks.flatten().any(is_parent)
+    };
+    while has_children() {
+        std::thread::yield_now();
     }
 }
 
