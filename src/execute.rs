@@ -6,7 +6,7 @@
 
 mod command;
 mod edit;
-mod git;
+pub mod git;
 mod ledger;
 mod lines;
 mod list;

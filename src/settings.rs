@@ -56,6 +56,7 @@ pub use self::value::{Shape, Value};
 use self::file::SettingsFile;
 use self::layer::Layer;
 use crate::error::{Error, Kind, Result};
+use crate::fs::resolve_dots;
 use crate::policy::{Approval, Grant, Network, Rule, Strictness};
 use crate::protocol::{Housekeeping, OnFailure};
 use crate::sandbox::SandboxMode;
@@ -385,7 +386,7 @@ impl Layers {
     /// in a directory that holds this file; says so.
     fn tighten_exposed_own(&mut self) -> Option<String> {
         let workspace = Key::named("WorkspaceDir").map(|key| self.value_of(key))?;
-        let workspace = paths::tidy(&self.base.directory.join(workspace.to_string()));
+        let workspace = resolve_dots(&self.base.directory.join(workspace.to_string()));
         let layer = self.person.as_mut()?;
         let Origin::Person(file) = &layer.origin else {
             return None;
@@ -467,7 +468,7 @@ impl Untrusted {
     }
 
     fn refusal(&self, base: &Base, key: &Key, is_declined: bool) -> Error {
-        let place = paths::tidy(&base.directory.join(&self.value));
+        let place = resolve_dots(&base.directory.join(&self.value));
         let error = Error::mendable(format!(
             "`{}` in `{}` leads out of its directory, to `{}`, and you have not trusted that file",
             self.key,

@@ -3,11 +3,12 @@
 //! Files are shown like those that the model asks for. What only the chat itself can read (images,
 //! archives) is named, so that the person attaches it and the model knows of it.
 
-use std::path::{Component, Path};
+use std::path::Path;
 
 use super::Agent;
 use crate::error::{Error, Result};
 use crate::execute::{self, Execution};
+use crate::fs::resolve_dots;
 use crate::protocol::generated::unread;
 use crate::protocol::{Command, ReadRequest, RelPath, SeenFiles, Selection, Status, Step};
 use crate::session::{Note, Session, Source};
@@ -153,7 +154,7 @@ pub fn find_files(workspace: &Workspace, here: &Path, named: &str) -> Result<Vec
         Error::usage(format!("`{named}` is not in the workspace"))
             .hint(format!("the workspace is `{}`", root.display()))
     };
-    let absolute = tidy(&here.join(named));
+    let absolute = resolve_dots(&here.join(named));
     let inside = match absolute.strip_prefix(root) {
         Ok(inside) => inside.to_string_lossy().into_owned(),
         Err(_) if Path::new(named).is_absolute() => return Err(outside()),
@@ -188,19 +189,4 @@ pub fn find_files(workspace: &Workspace, here: &Path, named: &str) -> Result<Vec
         );
     }
     Ok(found)
-}
-
-/// The path without `.` and `..`, by its words.
-fn tidy(path: &Path) -> std::path::PathBuf {
-    let mut tidy = std::path::PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                tidy.pop();
-            }
-            other => tidy.push(other),
-        }
-    }
-    tidy
 }

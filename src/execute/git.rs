@@ -243,8 +243,9 @@ fn is_same(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Variables that switch filters off. On the command line a name that has a `=` would be cut there.
-fn filters_off(keys: &BTreeSet<&str>) -> Vec<(String, String)> {
+/// Variables that switch these filters off. On the command line a name that has a `=` would be cut
+/// there.
+pub fn filters_off(keys: &BTreeSet<&str>) -> Vec<(String, String)> {
     let mut variables = vec![("GIT_CONFIG_COUNT".to_owned(), keys.len().to_string())];
     for (number, key) in keys.iter().enumerate() {
         let value = if key.ends_with(".required") {

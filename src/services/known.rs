@@ -6,17 +6,10 @@
 
 use std::path::Path;
 
-use super::Caller;
 use crate::approve::{KnownSessions, Pending};
 use crate::error::Result;
 use crate::protocol::SessionId;
 use crate::session::Store;
-
-/// Remembers a session that this person begins. Where that cannot be kept, decisions are asked for again
-/// after a stop.
-pub(super) fn begin(caller: &Caller, base: &Path, id: &SessionId) {
-    let _ = KnownSessions::kept_in(caller.trust.directory()).add(base, id);
-}
 
 /// Ensures that nothing in the session was decided by somebody else; returns true if something was.
 pub(super) fn take_over(

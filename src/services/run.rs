@@ -12,7 +12,7 @@ use super::find::FindSession;
 use super::open::{self, OpenedBase};
 use super::reply::ReplyDesk;
 use super::status::CheckStanding;
-use super::{Caller, find, known, log, reply, status};
+use super::{Caller, find, log, reply, status};
 pub use crate::agent::Ending;
 use crate::agent::{Agent, added::AddedContext};
 use crate::approve::{Answer, Question};
@@ -104,7 +104,9 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
     session.outside_repository = agent.repository_from_workspace();
     let added = context.find(caller, agent)?;
     added.put_into(&mut session);
-    known::begin(caller, &agent.base, &session.session_id);
+    // Where that cannot be kept, decisions are asked for again after a stop.
+    let known = &agent.manner.authorizer.known_sessions;
+    let _ = known.add(&agent.base, &session.session_id);
     agent.store.save(&session)?;
     lock.works_on(agent.store.directory(), Some(&session.session_id))?;
     log::start(caller, agent, &session);

@@ -12,12 +12,12 @@ use super::file::{SECTION, SettingsFile};
 use super::keys::Key;
 use super::loosens::Loosens;
 use super::own::change;
-use super::paths::{leads_out, resolved, tidy, without_verbatim_prefix};
+use super::paths::{leads_out, resolved, without_verbatim_prefix};
 use super::suggestion::quoted;
 use super::trust::Trust;
 use super::value::Value;
 use crate::error::{Error, Result};
-use crate::fs::{Durability, create_directory, write_atomic};
+use crate::fs::{Durability, create_directory, resolve_dots, write_atomic};
 
 /// The name of the settings file.
 pub const FILE_NAME: &str = "appsettings.json";
@@ -174,7 +174,9 @@ impl Base {
             .map(|(_, value)| value.to_string())
             .next_back();
         let named = named.or_else(|| Some(Key::named(WORKSPACE)?.default.to_string()));
-        resolved(&tidy(&self.directory.join(named.unwrap_or_default())))
+        resolved(&resolve_dots(
+            &self.directory.join(named.unwrap_or_default()),
+        ))
     }
 
     fn in_directory(directory: &Path) -> Result<Option<Self>> {

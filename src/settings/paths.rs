@@ -5,7 +5,7 @@
 //! lead it out behind our back, nor onto another of them.
 
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::Settings;
 use super::base::Base;
@@ -13,6 +13,7 @@ use super::keys::Key;
 use super::origin::Origin;
 use super::suggestion::quoted;
 use crate::error::{Error, Result};
+use crate::fs::resolve_dots;
 
 /// The directories in use, absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +37,7 @@ impl Paths {
         settings: &Settings,
         origin: impl Fn(&str) -> Origin,
     ) -> Result<Self> {
-        let place = |directory: &Path| tidy(&base.directory.join(directory));
+        let place = |directory: &Path| resolve_dots(&base.directory.join(directory));
         let mut settings_files: Vec<PathBuf> = base.settings_file.iter().cloned().collect();
         let real = settings_files.first().map(|file| resolved(file));
         settings_files.extend(real.filter(|real| !settings_files.contains(real)));
@@ -140,27 +141,12 @@ impl Paths {
 
 /// Where a directory that is named from the base directory really is.
 pub fn placed(base: &Path, directory: &str) -> PathBuf {
-    resolved(&tidy(&base.join(directory)))
+    resolved(&resolve_dots(&base.join(directory)))
 }
 
 /// Returns true if a directory of the settings lies outside of the base directory.
 pub(super) fn leads_out(base: &Path, directory: &str) -> bool {
-    !tidy(&base.join(directory)).starts_with(base)
-}
-
-/// Resolves `.` and `..` by name; the path is absolute and its beginning free of links.
-pub(super) fn tidy(path: &Path) -> PathBuf {
-    let mut tidy = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                tidy.pop();
-            }
-            other => tidy.push(other),
-        }
-    }
-    tidy
+    !resolve_dots(&base.join(directory)).starts_with(base)
 }
 
 /// The place after all links, as far as it exists.

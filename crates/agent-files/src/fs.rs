@@ -243,6 +243,21 @@ pub fn refuse_link(path: &Path) -> Result<()> {
     .hint("remove the link; `agent` creates the directory again"))
 }
 
+/// Resolves `.` and `..` by name; the path is absolute and its beginning free of links.
+pub fn resolve_dots(path: &Path) -> PathBuf {
+    let mut resolved = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                resolved.pop();
+            }
+            other => resolved.push(other),
+        }
+    }
+    resolved
+}
+
 /// The path without links, also of a file that does not exist yet; `None` if a link in it leads to
 /// nothing, because whoever writes through the link decides what is there.
 pub fn real_path(path: &Path) -> Option<PathBuf> {

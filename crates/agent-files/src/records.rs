@@ -4,10 +4,12 @@
 //! redacted, a file in its inbox is a reply, and its settings say what a reply may do. Only a base
 //! with records counts: a settings file alone has no session that could obey it.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use agent_protocol::SessionId;
 use serde_json::Value;
+
+use crate::fs::resolve_dots;
 
 /// The name of a settings file.
 pub const SETTINGS: &str = "appsettings.json";
@@ -96,7 +98,7 @@ impl NamedDirectories {
     /// The same directories as seen from this base: `.` and `..` are resolved by name.
     #[must_use]
     pub fn from_base(&self, base: &Path) -> Self {
-        let place = |directory: &Path| tidy(&base.join(directory));
+        let place = |directory: &Path| resolve_dots(&base.join(directory));
         Self {
             sessions: place(&self.sessions),
             inbox: place(&self.inbox),
@@ -108,20 +110,6 @@ impl NamedDirectories {
     pub fn all(self) -> [PathBuf; 3] {
         [self.sessions, self.inbox, self.outbox]
     }
-}
-
-fn tidy(path: &Path) -> PathBuf {
-    let mut tidy = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                tidy.pop();
-            }
-            other => tidy.push(other),
-        }
-    }
-    tidy
 }
 
 #[cfg(test)]

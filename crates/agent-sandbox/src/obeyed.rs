@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 use super::Confinement;
 use super::reserve::is_marked;
-use crate::repositories::{ConfiguredPaths, plainly, settings_of};
+use crate::repositories::{ConfiguredPaths, settings_of};
+use agent_files::fs::resolve_dots;
 
 /// Limit on the submodules whose `.git` is reserved: a command can write any number into
 /// `.gitmodules`, and they must not displace what a configuration names.
@@ -72,7 +73,7 @@ fn missing_submodules(top: &Path, workspace: &Path) -> Vec<PathBuf> {
         setting.section == "submodule" && setting.subsection.is_some() && setting.name == "path"
     });
     paths
-        .filter_map(|setting| Some(plainly(&top.join(setting.text()?))))
+        .filter_map(|setting| Some(resolve_dots(&top.join(setting.text()?))))
         .filter(|path| path.starts_with(workspace) && path != workspace && path.is_dir())
         .map(|path| path.join(".git"))
         .filter(|git| git.symlink_metadata().is_err() || is_marked(git))

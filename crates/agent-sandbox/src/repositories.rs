@@ -26,6 +26,7 @@ use std::time::{Duration, SystemTime};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
+use agent_files::fs::resolve_dots;
 pub use config::{GitSetting, parse, render};
 pub use kept::KeptInventory;
 use serde::{Deserialize, Serialize};
@@ -1062,21 +1063,6 @@ fn content(path: &Path, max: u64, keep: ContentForm) -> Option<ObeyedContent> {
     })
 }
 
-/// Resolves `.` and `..` in an absolute path lexically.
-pub fn plainly(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            other => plain.push(other),
-        }
-    }
-    plain
-}
-
 /// Resolves links in the existing part of a path, also one to something that does not exist, and the
 /// rest lexically.
 pub fn really(path: &Path) -> PathBuf {
@@ -1088,7 +1074,7 @@ pub fn really(path: &Path) -> PathBuf {
     loop {
         if let Ok(real) = existing.canonicalize() {
             rest.reverse();
-            return plainly(&rest.iter().fold(real, |path, part| path.join(part)));
+            return resolve_dots(&rest.iter().fold(real, |path, part| path.join(part)));
         }
         if let (true, Ok(target)) = (links < MAX_LINKS, fs::read_link(&existing)) {
             links += 1;
@@ -1100,7 +1086,7 @@ pub fn really(path: &Path) -> PathBuf {
             Some(last @ (Component::Normal(_) | Component::ParentDir)) => {
                 rest.push(last.as_os_str().to_owned());
             }
-            _ => return plainly(path),
+            _ => return resolve_dots(path),
         }
         existing = components.as_path().to_owned();
     }
@@ -1108,7 +1094,7 @@ pub fn really(path: &Path) -> PathBuf {
 
 /// The lexical path, and the real one if it differs.
 fn by_both_names(path: &Path) -> BTreeSet<PathBuf> {
-    BTreeSet::from([plainly(path), really(path)])
+    BTreeSet::from([resolve_dots(path), really(path)])
 }
 
 /// The message about disabled files; `None` if there are none.

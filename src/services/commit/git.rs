@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::error::{Error, Result};
+use crate::execute::git::filters_off;
 use crate::platform::programs;
 
 /// Options of every call, which switch off whatever a repository could have git run.
@@ -488,17 +489,7 @@ impl GitRepository {
         let found = self.output(&words, None, &[])?;
         let found = String::from_utf8_lossy(&found.stdout).into_owned();
         let keys: BTreeSet<&str> = found.split_terminator('\0').collect();
-        let mut variables = vec![("GIT_CONFIG_COUNT".to_owned(), keys.len().to_string())];
-        for (number, key) in keys.iter().enumerate() {
-            let value = if key.ends_with(".required") {
-                "false"
-            } else {
-                ""
-            };
-            variables.push((format!("GIT_CONFIG_KEY_{number}"), (*key).to_owned()));
-            variables.push((format!("GIT_CONFIG_VALUE_{number}"), value.to_owned()));
-        }
-        Ok(variables)
+        Ok(filters_off(&keys))
     }
 
     fn text_of(&self, words: &[&str]) -> Result<String> {
