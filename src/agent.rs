@@ -1,8 +1,8 @@
 //! The loop: an outbox goes out, a reply comes in, its steps are executed, until the model is done.
 //!
-//! Whatever is told to the person or the model is on the disk first, so the loop can be killed at
-//! any moment and go on from there. How a message travels is not its business: it writes
-//! `outbox/`, and whatever appears in `inbox/` is a reply.
+//! Everything that the person or the model is told is written to disk first, so the loop can be
+//! killed at any moment and continue from there. It does not know how a message travels: it writes
+//! `outbox/`, and any file that appears in `inbox/` is a reply.
 
 mod accept;
 pub mod added;
@@ -80,7 +80,7 @@ use crate::workspace::Workspace;
 pub struct Agent {
     /// The directory of settings, mailbox and sessions.
     pub base: PathBuf,
-    /// What the model works on.
+    /// The files that the model works on.
     pub workspace: Workspace,
     /// Where messages go out and come in.
     pub mailbox: Mailbox,
@@ -88,13 +88,13 @@ pub struct Agent {
     pub store: Store,
     /// The bounds of what steps may do.
     pub limits: Limits,
-    /// What checkpoints cover, and undo with them.
+    /// The limits of checkpoints, and so of undo.
     pub covered: CheckpointLimits,
     /// The bounds of what an outbox may hold, and how failures are taken.
     pub manner: Manner,
     /// Who hears what happens, and is asked.
     pub person: Arc<Recorder>,
-    /// Whether the person wants to stop.
+    /// The person's wish to stop.
     pub interrupt: Interrupt,
 }
 
@@ -103,19 +103,19 @@ pub struct Agent {
 pub struct Manner {
     /// Decides what may be executed.
     pub authorizer: Authorizer,
-    /// What looks for secrets in messages; nothing if they are sent as they are.
+    /// Finds secrets in messages; `None` if messages are sent unredacted.
     pub secrets: Option<secrets::Scanner>,
-    /// What decides whether the work is good, if the person set it.
+    /// The command that decides if the work is good, if the person set one.
     pub check: Option<Check>,
-    /// What the person chose by flag for the session, now or in an earlier call.
+    /// The settings that the person chose by flag for this session, now or in an earlier call.
     pub choices: Choices,
     /// The permissions in force, for a session that begins.
     pub permissions: Choices,
-    /// What happens to commands after a failed change.
+    /// The fate of the commands of a reply after one of its changes failed.
     pub on_failure: OnFailure,
     /// The chat that the person uses.
     pub chat: &'static Chat,
-    /// Whether it knows in one message what the ones before said.
+    /// True if the chat remembers earlier messages.
     pub keeps_context: bool,
     /// How messages are carried to it.
     pub carriage: Carriage,
@@ -169,12 +169,12 @@ struct Engine<'a> {
     redactor: Redactor<'a>,
     /// The files in the inbox that another session will take, and that were told.
     left_alone: BTreeSet<String>,
-    /// Whether a round was begun and is not concluded: until then nothing is saved, because the
-    /// journal would forget what was done.
+    /// True while a round has begun and is not concluded. Nothing is saved meanwhile, because the
+    /// journal would then forget what was done.
     is_under_way: bool,
 }
 
-/// What the steps of a round made of a file, by the identities of its contents.
+/// The content of a file before and after the steps of a round, as hashes.
 #[derive(Debug, Default)]
 struct Written {
     before: Option<String>,
@@ -283,8 +283,9 @@ impl Agent {
 
     /// Writes the outbox of the session's round and does not wait for the reply.
     ///
-    /// What the person said since the model asked is the answer. Where a reply is taken, it is not:
-    /// that one is to a message without it, so it goes out with the next one.
+    /// If the model asked a question, what the person has said since is the answer. That does not
+    /// hold when a reply is taken: the reply answers a message without it, so it goes out with the
+    /// next one.
     pub fn begin(&self, session: Session) -> Result<Ending> {
         let sequence = session.sequence_number;
         let mut engine = Engine::open(self, session, Patience::OneReply)?;
@@ -311,7 +312,7 @@ impl Agent {
 /// A reply that was taken out of the inbox, to be executed once.
 #[derive(Debug)]
 struct Taken {
-    /// What the person called the file.
+    /// The file's name as the person saved it.
     name: String,
     reply: Reply,
     identity: String,

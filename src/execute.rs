@@ -103,7 +103,8 @@ pub struct Execution<'a> {
     unshared: Option<Unshared>,
     hide: Option<&'a Hide<'a>>,
     withheld: Option<&'a ApiKey>,
-    /// What the last command that ran could not change, for the size of the workspace.
+    /// A message about directories that were read-only for the last command because the workspace
+    /// is too large.
     closed: Option<String>,
     /// The repositories after the last command, and when that was.
     inventory: Option<(Instant, Inventory)>,

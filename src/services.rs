@@ -66,7 +66,7 @@ pub struct Caller {
     pub flags: GivenFlags,
     /// The person's own settings.
     pub own_settings: OwnSettings,
-    /// What this person has trusted, and where their own state lies.
+    /// The person's trusted settings files, and the directory of their own state.
     pub trust: Trust,
     /// Hears what happens, and is asked.
     pub person: Arc<dyn Person>,

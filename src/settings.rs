@@ -244,7 +244,8 @@ impl Layers {
         Ok(self)
     }
 
-    /// What the person must confirm before it counts; nothing if the file is trusted.
+    /// Lists the values that the person must confirm before they apply; none if the file is
+    /// trusted.
     pub fn untrusted(&self, trust: &Trust) -> Vec<Untrusted> {
         match &self.file {
             Some((file, layer)) if !trust.holds(&file.path, &file.content) => layer
@@ -296,7 +297,7 @@ impl Layers {
         refuse_tiny_messages(&settings, &origins)
     }
 
-    /// Whether the person said no to the settings file as it is.
+    /// Returns true if the person declined the settings file with its current content.
     pub fn is_declined(&self, trust: &Trust) -> bool {
         let file = self.file.as_ref().map(|(file, _)| file);
         file.is_some_and(|file| trust.is_declined(&file.path, &file.content))

@@ -75,8 +75,8 @@ impl Times {
     }
 }
 
-/// Waits for supervisors that have reported and still have to end: their time counts, and they must not
-/// slow down whoever is next.
+/// Waits until supervisors that have reported also exit: their time counts, and they must not slow
+/// down the next run.
 fn until_all_are_reaped() {
     let is_parent = |task: fs::DirEntry| {
         let children = fs::read_to_string(task.path().join("children"));

@@ -1,8 +1,8 @@
-//! Whether a file in the inbox is a reply to this round.
+//! Decides if a file in the inbox is a reply to this round.
 //!
 //! A person saves the wrong file, the previous reply once more, our own outbox, a reply from
-//! another session's tab. None of these may be executed, and each is told from the others, because
-//! what to do next differs. What another session waits for stays where it is.
+//! another session's tab. None of these may be executed, and they are told apart because the next
+//! step differs. A reply that another session waits for stays where it is.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::protocol::{Event, SessionId};
 use crate::reply::{self, Repair, Reply};
 use crate::session::Session;
 
-/// What becomes of a file in the inbox.
+/// The decision about a file in the inbox.
 #[derive(Debug)]
 pub(super) enum Verdict {
     /// It is a reply to this round.
@@ -41,7 +41,7 @@ pub const ANYWAY: &str = "agent-paste-anyway-";
 /// Why a file is no reply whose bytes are no text.
 const NO_TEXT: &str = "it is not text; save the chat's reply as plain text, such as `reply.txt`";
 
-/// Whether so much of a text is no text that nobody wrote it: bytes of a document or a picture.
+/// Returns true if so many characters are garbage that this is a document or a picture, not text.
 fn is_junk(text: &str, reply: &Reply) -> bool {
     let is_stray = |character: &char| {
         *character == '\u{fffd}'
@@ -54,7 +54,7 @@ fn is_junk(text: &str, reply: &Reply) -> bool {
     stray.saturating_mul(share) > text.chars().count()
 }
 
-/// Whether there is nothing in a reply that could be carried out, or was meant to be.
+/// Returns true if the reply holds no steps, not even malformed or truncated ones.
 fn is_nothing(reply: &Reply) -> bool {
     reply.steps.is_empty() && reply.issues.is_empty() && reply.cut.is_none()
 }
@@ -164,8 +164,8 @@ impl ReplyJudge<'_> {
         Ok(Verdict::Take(Judged { reply, identity }))
     }
 
-    /// Whether the reply to this round lies in the inbox beside another file: then nobody has to be
-    /// asked about that one.
+    /// Returns true if another file in the inbox is the reply to this round, so that there is no
+    /// need to ask about `candidate`.
     fn has_another_reply(&self, candidate: &Candidate) -> bool {
         const MOST_FILES: usize = 100;
         let session = self.session;
@@ -185,7 +185,7 @@ impl ReplyJudge<'_> {
         })
     }
 
-    /// Whether the message of this round is pasted part by part.
+    /// Returns true if the message of this round is pasted in parts.
     fn goes_in_parts(&self) -> bool {
         let session = self.session;
         let mailbox = &self.agent.mailbox;

@@ -20,14 +20,14 @@ const MAX_DIFF: usize = 40_000;
 /// More files than these are not added at once.
 const MAX_FILES: usize = 200;
 
-/// What the person adds to a message.
+/// Files and differences that the person adds to a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AddedContext {
     /// Files to show, in the order in which they were named.
     pub files: Vec<RelPath>,
     /// Files that the person attaches to the chat.
     pub attached: Vec<RelPath>,
-    /// What has changed, in words for the model; empty if nothing was asked for.
+    /// The differences, in words for the model; empty if none were asked for.
     pub difference: String,
 }
 
@@ -43,7 +43,7 @@ impl AddedContext {
         session.notes.extend(self.note());
     }
 
-    /// What the model is told beside the files.
+    /// Writes the note that goes to the model with the added files, if there is anything to say.
     pub fn note(&self) -> Option<String> {
         let names: Vec<String> = self
             .attached
@@ -115,7 +115,7 @@ impl Agent {
         Ok(added)
     }
 
-    /// What git tells has changed since a commit, fenced.
+    /// Runs git for the changes since a commit, and puts them in a code fence.
     fn difference_since(&self, revision: &str) -> Result<String> {
         if revision.starts_with('-') || revision.contains(char::is_whitespace) {
             return Err(Error::usage(format!("`{revision}` is no commit")));

@@ -44,9 +44,9 @@ pub struct Applying<'a> {
     pub authorizer: &'a Authorizer,
     /// Who asks the person.
     pub person: &'a dyn Person,
-    /// What becomes of commands after a failed change.
+    /// The fate of the commands of a reply after one of its changes failed.
     pub on_failure: OnFailure,
-    /// Whether the person wants to stop.
+    /// The person's wish to stop.
     pub interrupt: &'a Interrupt,
     /// Marks temporary files: the same reply, applied again after a kill, replaces those that are
     /// left.
@@ -122,7 +122,7 @@ impl Applying<'_> {
         }
     }
 
-    /// What the reply asked to read and may, as it is now.
+    /// Reads the files that the reply asked for and may see, as they are now.
     pub fn contents(&self, reply: &Reply, results: &[StepResult]) -> Vec<Content> {
         let requests = read_requests(self.workspace, &reply.steps, results);
         compose::gather(&requests, PRINTED, |request| {
@@ -189,7 +189,8 @@ impl StepJournal for NoJournal<'_> {
     }
 }
 
-/// Whether all that a reply asked for was done.
+/// Returns true if the reply was carried out in full: it has steps, all of them succeeded, and none
+/// was malformed or cut off.
 pub fn is_complete(reply: &Reply, results: &[StepResult]) -> bool {
     let malformed = reply.issues.iter().any(|issue| issue.number.is_some());
     let failed = results

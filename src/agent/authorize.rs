@@ -342,7 +342,8 @@ fn is_speech(command: &Command, approval: Approval) -> bool {
     }
 }
 
-/// What each file step would change, if those before it are carried out.
+/// Computes the diff that each file step would make, provided that the steps before it are carried
+/// out.
 fn differences(asking: &Asking<'_>, steps: &[Step]) -> Result<BTreeMap<u32, String>> {
     let limits = asking.limits;
     let rehearsal = Rehearsal::prepare(asking.workspace, steps, limits.max_file_bytes)?;

@@ -41,7 +41,7 @@ use crate::workspace::walk::Walked;
 const FRESH: Duration = Duration::from_secs(10);
 /// How many files are named that checkpoints pass over.
 const NAMED: usize = 50;
-/// What is known of the files of a session at work.
+/// The state of the session's files between rounds.
 #[derive(Debug)]
 pub(super) struct Baseline<'a> {
     agent: &'a Agent,
@@ -57,9 +57,10 @@ pub(super) struct Baseline<'a> {
     told: BTreeSet<PathBuf>,
     /// The files that the round under way changed, as far as they can be named.
     changed: Vec<RelPath>,
-    /// What was covered when everything was last looked at.
+    /// The files that the last checkpoint of the whole workspace covered.
     covered: Option<CoveredBefore>,
-    /// What was covered before the round under way, if everything was looked at.
+    /// The files that the checkpoint before the round under way covered, if it was one of the whole
+    /// workspace.
     covered_before: Option<CoveredBefore>,
     /// The files that a step of it was to change and did not, mostly because somebody else had.
     of_others: BTreeSet<PathBuf>,
@@ -71,14 +72,15 @@ pub(super) struct Baseline<'a> {
     walked: Option<(Instant, Walked)>,
     /// True if the person took rounds back, or put them again, since the last message.
     is_reversed: bool,
-    /// What the person changed, and no message has told yet, as a diff; `None` before that was asked
-    /// for.
+    /// A diff of the person's changes that no message has reported yet; `None` until it is first
+    /// needed.
     by_person: Option<String>,
-    /// What messages showed of files, as long as nothing else is known of them; likewise.
+    /// The texts that messages showed, kept until a checkpoint knows the files; `None` until they
+    /// are first needed.
     glimpses: Option<Glimpses>,
 }
 
-/// Whether a step can make the workspace another.
+/// Returns true if a step can change the workspace.
 fn may_change(step: &Step) -> bool {
     step.command.changes_files() || runs(step)
 }
@@ -213,7 +215,7 @@ impl<'a> Baseline<'a> {
         self.checkpoint_part(whole, &named).unwrap_or(whole)
     }
 
-    /// Whether nothing but the files that the steps name can change in a round.
+    /// Returns true if a round can change only the files that its steps name.
     fn changes_only_what_it_names(&self, steps: &[Step]) -> bool {
         self.agent.manner.check.is_none() && !steps.iter().any(runs)
     }
@@ -274,7 +276,8 @@ impl<'a> Baseline<'a> {
         Ok(())
     }
 
-    /// What a round changed, whoever did; as many files as a session remembers.
+    /// Lists the files that changed during a round, no matter who changed them: without generated
+    /// ones, and no more than a session remembers.
     fn changed_between(&mut self, before: &Snapshot, after: &Snapshot) -> Vec<RelPath> {
         let changes = self
             .store()

@@ -25,14 +25,14 @@ use crate::session::{CheckProgress, CheckReport, CheckedWhen, Printed, Record, S
 /// The number of the check among the steps of a round, which count from 1.
 const NUMBER: u32 = 0;
 
-/// What decides whether the work is good.
+/// The command that decides if the work is good.
 #[derive(Debug, Clone)]
 pub struct Check {
     /// The script.
     pub command: String,
     /// How long it may run.
     pub timeout: Duration,
-    /// Whether the session ends by itself when it passes after a change.
+    /// True if the session ends by itself when the check passes after a change.
     pub ends_session: bool,
 }
 
@@ -50,7 +50,7 @@ impl Check {
     }
 }
 
-/// Whether a session goes on after a check.
+/// The effect of a check on the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Checked {
     /// It does.
@@ -273,7 +273,7 @@ impl CheckRunner<'_, '_> {
             .with_detail(printed.unwrap_or_default())
     }
 
-    /// Whether the last run of the check passed.
+    /// Returns true if the last run of the check passed.
     fn passes(&self) -> bool {
         self.session.check.as_ref().is_some_and(CheckReport::passed)
     }

@@ -1,17 +1,18 @@
-//! What a message brings unasked, because the model would ask for it next.
+//! Context that a message brings unasked, because the model would ask for it next.
 //!
-//! With the first message: the files that matter, whole, as long as they take no more than a share of
-//! what the chat takes, the smallest first. A file matters if the task, the check command or its
-//! failing output names it, and so do the tests and sources that belong to it. Of those that are too
-//! long, the beginning and the lines that the check names; where even that is too much, the name. Of
-//! a changelog only the head, of a long script that only the check names the lines about what the
-//! check asks of it. Then where the names of the task occur, outlines of the files with most of them
-//! that are too long, the definitions of these names, and the other files of a small workspace.
+//! The first message brings the files that matter, whole, smallest first, as long as they take no
+//! more than a share of what the chat accepts. A file matters if the task, the check command or its
+//! failing output names it; so do the tests and sources that belong to it. Of a file that is too
+//! long, the message shows the beginning and the lines that the check names, or only the name if
+//! even that is too much. Of a changelog it shows only the head, and of a long script that only the
+//! check names, the lines about what the check asks of it. Then come the places where names from
+//! the task occur, outlines of the long files with most of them, the definitions of these names,
+//! and the other files of a small workspace.
 //!
-//! With later ones: the current text of a file that was edited wrongly, unless the result of the edit
-//! shows it, and the lines that the output of a failed command or check names. All of it is read
-//! through `workspace`; whether there is room is decided in `compose`. What the project says about
-//! working on it is left to `project`.
+//! Later messages bring the current text of a file that was edited wrongly, unless the result of
+//! the edit shows it, and the lines that the output of a failed command or check names. Everything
+//! is read through `workspace`; `compose` decides if there is room. `project` handles the project's
+//! own instructions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -29,7 +30,8 @@ use crate::session::{Instructions, Session};
 /// The share of what the chat takes that whole files which matter may have, in percent.
 const WHOLE_SHARE: usize = 40;
 
-/// What the first message shows of other files at most, in characters, those that matter included.
+/// Limit on the other files in the first message, in characters; the whole files that matter count
+/// towards it.
 const FIRST: usize = 10_000;
 
 /// Files that matter and do not fit are named up to this number.
@@ -44,17 +46,17 @@ const HUGE: u64 = 200_000;
 /// In a workspace with more files than these, not all tests matter.
 const FEW_FILES: usize = 40;
 
-/// What the lines where names of the task occur may take, in characters.
+/// Limit on the lines where names from the task occur, in characters.
 const OCCURRENCES: usize = 3_000;
 
 /// How many files with names of the task in them are shown whole, if they fit, or in outline.
 const WITH_NAMES: usize = 3;
 
-/// What outlines of files that are too long may take, in characters: each, and all of them.
+/// Limits on the outlines of long files, in characters: on each, and on all of them.
 const OUTLINE: usize = 2_000;
 const OUTLINES: usize = 4_000;
 
-/// What definitions of names of the task may take in files that are too long, in characters.
+/// Limit on the definitions of names from the task in long files, in characters.
 const DEFINITIONS: usize = 5_000;
 
 /// A script that only the check command names is shown in part if it is longer, in bytes.
@@ -63,10 +65,10 @@ const SCRIPT: u64 = 5_000;
 /// The longest prose that comes unasked, in bytes.
 const PROSE: u64 = 3_000;
 
-/// What a later one shows at most, so that it stays short.
+/// Limit on the context of later messages, in characters, so that they stay short.
 const LATER: usize = 2_500;
 
-/// What a file takes beside its contents, in characters.
+/// Characters that a file takes besides its contents.
 const HEADER: usize = 40;
 
 /// How long a README is that is shown of a large workspace, in bytes.
@@ -83,16 +85,16 @@ const AROUND: u32 = 6;
 /// How many places are shown.
 const PLACES: usize = 5;
 
-/// What the first one shows at most of files that the task names and that are too long to be shown
-/// whole, in characters: they are read next in any case.
+/// Limit on the beginnings of long files that the task names, in characters. It is generous,
+/// because the model would read these files next anyway.
 const NAMED: usize = 20_000;
 
-/// What a message brings unasked.
+/// Context that a message brings unasked.
 #[derive(Debug, Default)]
 pub(super) struct Unasked {
     /// The files that the task names, or their first lines.
     pub(super) named: Vec<Content>,
-    /// What else may be of use.
+    /// Other context that may be useful.
     pub(super) other: Vec<Content>,
 }
 
@@ -106,7 +108,7 @@ struct Gathering<'a, 'r> {
     found: Vec<(RelPath, Shown)>,
 }
 
-/// What became of a file that was to be shown.
+/// The outcome of trying to show a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum GatherResult {
     /// It is there.
@@ -148,7 +150,7 @@ impl Gathering<'_, '_> {
         self.found.iter().any(|(known, _)| known == path)
     }
 
-    /// What was found since, as it is shown.
+    /// Takes the files found since the last call, as they are shown.
     fn take(&mut self) -> Vec<(RelPath, Content)> {
         let found = std::mem::take(&mut self.found).into_iter();
         found
@@ -176,7 +178,8 @@ pub(super) struct ContextFinder<'a> {
 }
 
 impl ContextFinder<'_> {
-    /// What this message brings unasked; the mentions are those of the names of the task.
+    /// Collects the unasked context for this message; `mentions` are the places of names from the
+    /// task.
     pub(super) fn unasked(
         &self,
         listing: &Listing,
@@ -298,7 +301,7 @@ impl ContextFinder<'_> {
         too_long
     }
 
-    /// What whole files that matter may take, in characters.
+    /// Returns how many characters the whole files that matter may take.
     fn whole_room(&self) -> usize {
         /// In most texts a token has more of them.
         const CHARACTERS_PER_TOKEN: usize = 3;
@@ -537,7 +540,7 @@ impl ContextFinder<'_> {
         }
     }
 
-    /// What the check printed that fails, as far as the chat has not been told before.
+    /// Returns the output of a failed check, unless the chat has seen it already.
     fn output_of_check(&self) -> Option<&str> {
         let report = self.session.check.as_ref()?;
         let is_told = report.when.is_told() && self.session.instructions == Instructions::Reminder;
@@ -653,7 +656,7 @@ fn occurrences(mentions: &[Mention], shown: &BTreeSet<&RelPath>) -> Option<Conte
     })
 }
 
-/// Whether a file says at the top what the project is and how it is tested, in few words.
+/// Returns true for a short README in the root: it says what the project is and how it is tested.
 fn is_short_readme(file: &Listed) -> bool {
     let path = file.path.as_str();
     let is_readme = |name: &str| name.eq_ignore_ascii_case("readme");

@@ -1,8 +1,8 @@
-//! What prepared steps are about to change, for the events that tell of them.
+//! Differences that prepared steps are about to make, for the events that report them.
 //!
-//! Read before the changes are made, while both versions lie there. It is a courtesy: a file that
-//! cannot be read, is large or is no text is left out, so is all that would take long, and nothing
-//! depends on it.
+//! They are computed before the changes are made, while both versions are on disk. This is a
+//! courtesy on which nothing depends: files that are unreadable, large or not text are left out,
+//! and so is everything that would take long.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// How much time a group of steps gets for it.
 const MAX_TIME: Duration = Duration::from_millis(300);
 
-/// What each step changes, by its number.
+/// The differences that each step makes, by its number.
 pub(super) type Differences = BTreeMap<u32, Vec<ShownDifference>>;
 
 /// The difference between two versions of a file; one that is missing is no file.
@@ -51,7 +51,7 @@ fn between(before: Option<&str>, after: Option<&str>) -> ShownDifference {
     }
 }
 
-/// What these steps change.
+/// Computes the differences that these steps make, as far as time allows.
 pub(super) fn differences(workspace: &Workspace, staged: &[StagedStep]) -> Differences {
     let mut differences = Differences::new();
     let began = Instant::now();

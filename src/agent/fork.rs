@@ -26,7 +26,7 @@ pub struct ForkPoint {
     state: Session,
     secrets: Vault,
     past: Past,
-    /// What the rounds until then changed.
+    /// The changes of the rounds up to that point.
     diff: String,
 }
 

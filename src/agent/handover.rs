@@ -26,7 +26,7 @@ pub struct HandedOver {
     pub sequence: u32,
     /// All of it.
     pub text: String,
-    /// What was left out for lack of room, in words.
+    /// Descriptions of the parts that were left out, for lack of room.
     pub cuts: Vec<String>,
 }
 
@@ -158,7 +158,7 @@ impl Engine<'_> {
         })
     }
 
-    /// What is different now since the first of these that is still known.
+    /// Returns the changes since the first of these snapshots that still exists, as a diff.
     fn changes_since(&mut self, starts: &[Snapshot]) -> Result<String> {
         if starts.is_empty() {
             return Ok(String::new());
@@ -172,7 +172,8 @@ impl Engine<'_> {
 }
 
 impl Agent {
-    /// What differs between the first of these that is still known and a later snapshot.
+    /// Returns the diff from the first of these snapshots that still exists to a later one, without
+    /// generated files.
     pub(super) fn difference(
         &self,
         store: &mut CheckpointStore,

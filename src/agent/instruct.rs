@@ -1,4 +1,4 @@
-//! What the person wants beyond the task, said when they go on with a session.
+//! Further instructions that the person gives when they resume a session.
 
 use super::added::{self, AddedContext};
 use super::{Agent, Ending, Engine, Patience};

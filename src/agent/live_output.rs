@@ -1,4 +1,4 @@
-//! What is told of a step while it is carried out: that it begins, and what it prints.
+//! Events of a step while it runs: its start and its output.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,9 @@
-//! What the project says about working on it: `AGENTS.md` and its like, each once a chat.
+//! The project's own instructions: `AGENTS.md` and the like, each shown once per chat.
 //!
-//! The file of the root and those above what was touched or named, the more specific last; of too
-//! many the most general and the most specific ones, and the others are named. What a message had no
-//! room for comes with the next one, from where it was cut.
+//! That is the file in the root and those in the directories above each touched or named file, the
+//! most specific last. If there are too many, the most general and the most specific are shown and
+//! the others are named. Text that did not fit into a message comes with the next one, from where
+//! it was cut.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -17,7 +18,7 @@ use crate::execute;
 use crate::protocol::{Capped, RelPath, SessionId};
 use crate::session::{Instructions, Session, Store};
 
-/// What a project's instructions may have, in characters for each file.
+/// Limit on the instructions in one file, in characters.
 const PROJECT: usize = 6_000;
 
 /// How many files with instructions are shown.
@@ -47,16 +48,16 @@ struct Told {
 }
 
 impl Told {
-    /// Whether some of it is still to be told.
+    /// Returns true if part of the file has not been shown yet.
     fn is_owed(&self) -> bool {
         self.lines < self.of
     }
 }
 
-/// What the project says, as far as the chat has not seen it.
+/// The project's instructions that the chat has not seen.
 #[derive(Debug, Default)]
 pub(super) struct Project {
-    /// What is to be shown; of a file of which some was shown before, what comes after that.
+    /// The instructions to show; for a file that was shown in part, the rest of it.
     pub(super) contents: Vec<Content>,
     /// For each of them, its name and what was told before.
     before: Vec<(String, Told)>,
@@ -65,7 +66,8 @@ pub(super) struct Project {
 }
 
 impl Project {
-    /// What a chat is to be told that has seen this; one that begins anew has seen nothing.
+    /// Starts with what the chat has seen. A new chat has seen nothing; files that the old one was
+    /// not shown in full stay listed, from their first line.
     fn of(mut told: BTreeMap<String, Told>, instructions: Instructions) -> Self {
         if instructions == Instructions::Full {
             told.retain(|_, told| told.is_owed());

@@ -37,19 +37,19 @@ pub(super) fn keep_listing(
 /// Where the listing is kept that was taken before the first check.
 const BEFORE_CHECK: &str = "listing-before-check.json";
 
-/// What the model asked to read.
+/// The files that the model asked to read.
 #[derive(Debug)]
 pub(super) struct Requested {
     /// As it is shown where there is room for it.
     pub(super) contents: Vec<Content>,
-    /// What the model had seen before.
+    /// The files as the model had seen them before.
     pub(super) seen: SeenFiles,
 }
 
-/// What the messages of this process had in them, as far as the next one must know.
+/// State from earlier messages of this process that the next message needs.
 #[derive(Debug, Default)]
 pub(super) struct Published {
-    /// What the next one shows of files, read when the round was concluded.
+    /// The files that the next message shows, read when the round was concluded.
     requested: Option<Requested>,
     /// The files that the last one listed.
     listing: Option<Listing>,
@@ -67,7 +67,7 @@ impl Published {
 pub(super) struct DraftMessage {
     pub(super) outbox: Outbox,
     pub(super) project: Project,
-    /// What the model has seen when it has read it.
+    /// The files as the model has seen them once it has read the message.
     pub(super) seen: SeenFiles,
 }
 
@@ -199,7 +199,8 @@ impl Publisher<'_, '_> {
         })
     }
 
-    /// What the model has seen when it has read this message, and had seen so much before.
+    /// Returns the files as the model has seen them once it has read this message; `seen` is the
+    /// state before it.
     pub(super) fn seen_in(&self, outbox: &Outbox, mut seen: SeenFiles) -> SeenFiles {
         for sighting in &outbox.shown {
             seen.note_sighting(sighting);
@@ -250,7 +251,7 @@ impl Publisher<'_, '_> {
         }
     }
 
-    /// What the instructions must say.
+    /// Collects the facts that the instructions state.
     pub(super) fn facts(&self) -> Facts {
         let agent = self.agent;
         Facts {
@@ -306,9 +307,10 @@ impl Publisher<'_, '_> {
         Ok(())
     }
 
-    /// The contents read anew.
+    /// Reads the requested files again.
     ///
-    /// What a killed process wrote of the message in parts is removed: the new one may have others.
+    /// Removes the parts that a killed process wrote of the message: the new one may be split
+    /// differently.
     fn requested_after_restart(&mut self) -> Result<Requested> {
         let (id, sequence) = (&self.session.session_id, self.session.sequence_number);
         self.agent.mailbox.remove_parts(id, sequence)?;
@@ -337,10 +339,10 @@ impl Publisher<'_, '_> {
         self.published.requested = Some(self.read_requested());
     }
 
-    /// What the model asked to read, as it is now.
+    /// Reads the files that the model asked for, as they are now.
     ///
-    /// The session counts all of it as seen, because nearly always it is; what the message must cut
-    /// is undone when that is known.
+    /// The session counts all of them as seen, because nearly always they are; that is undone for
+    /// what the message must cut, once that is known.
     fn read_requested(&mut self) -> Requested {
         let seen = self.session.seen.clone();
         let Agent {
@@ -361,9 +363,10 @@ impl Publisher<'_, '_> {
         Requested { contents, seen }
     }
 
-    /// The files of the workspace; none, and a word about it, where it cannot be walked.
+    /// Lists the files of the workspace; if it cannot be walked, reports that and returns an empty
+    /// list.
     ///
-    /// What those have in them that are there to keep secrets is known from now on.
+    /// From now on the redactor knows the contents of the workspace's credential files.
     pub(super) fn listing(&mut self) -> Listing {
         let workspace = &self.agent.workspace;
         let walked = match self.baseline.take_walked() {
@@ -452,7 +455,7 @@ pub fn message_of(posted: &Posted) -> String {
     }
 }
 
-/// What a walk found, with the directories that tools fill by themselves counted, not listed.
+/// Turns the result of a walk into a listing. Directories that tools fill are counted, not listed.
 fn listing_of(walked: Walked, is_repository: bool) -> Listing {
     let mut listing = Listing {
         omitted: u64::from(walked.cut),

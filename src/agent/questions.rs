@@ -14,7 +14,7 @@ use crate::protocol::QuestionKind;
 use crate::session::{Note, Notes, Source};
 use crate::watch::Doorbell;
 
-/// Whether every question has its answer.
+/// The outcome of asking for answers to the model's questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answered {
     /// All that can be had.
@@ -121,7 +121,7 @@ impl Engine<'_> {
     }
 }
 
-/// What the model is told, whatever the person answered with.
+/// Words the person's verdict as an answer for the model.
 fn in_words(verdict: Verdict) -> String {
     match verdict {
         Verdict::Say { text } | Verdict::Edit { script: text } => text,
@@ -150,7 +150,7 @@ fn watch_notes(
     }
 }
 
-/// Whether the person said it.
+/// Returns true if the note is from the person.
 fn is_said(note: &Note) -> bool {
     note.source == Source::Person
 }

@@ -363,10 +363,11 @@ impl Engine<'_> {
         self.conclude(taken, results, Checked::GoesOn)
     }
 
-    /// What became of the steps of a round that was stopped: of those that were begun, or of all if
-    /// nothing can be built on them or the journal has lost records.
+    /// Collects the results of the steps of a stopped round: those that were begun, or all of them if
+    /// one was interrupted or the journal has lost records.
     ///
-    /// What neither changes files nor runs programs is done now: doing it again harms nobody.
+    /// Steps that neither change files nor run programs are carried out now: repeating them does no
+    /// harm.
     fn settle_steps(&mut self, steps: &[Step], recovered: &Recovered) -> Result<Begun> {
         let (agent, sequence) = (self.agent, self.session.sequence_number);
         let folder = agent.store.folder(&self.session.session_id);
@@ -517,17 +518,18 @@ impl Agent {
     }
 }
 
-/// Whether the session file is not what the journal says.
+/// Returns true if the session file differs from the session in the journal.
 ///
-/// One of a later round means that the journal has lost some, and is not asked here. How many rounds there may be
-/// is for the person to say.
+/// A session file of a later round means that the journal has lost some; that case is handled
+/// elsewhere. The round limit is ignored: the person may change it.
 fn is_other_than(recorded: &Session, given: &Session) -> bool {
     let mut recorded = recorded.clone();
     recorded.round_limit = given.round_limit;
     recorded != *given
 }
 
-/// What the notes said that the session has: a process that was killed may have left them.
+/// Lists the texts of the notes that are already part of the session; a killed process may have
+/// left their files behind.
 fn told(session: &Session) -> Vec<String> {
     let answers = session
         .questions
@@ -547,7 +549,7 @@ fn with_results(steps: &[StagedStep], results: &[StepResult]) -> Vec<StagedStep>
     known.collect()
 }
 
-/// What is told of a step that was under way when the program was stopped.
+/// Returns the result for a step that was under way when the program was stopped.
 fn interrupted(step: &Step, printed: Option<String>) -> StepResult {
     let mut message = "interrupted: `agent` was stopped while this was under way, so it may or may not have happened; look before you repeat it".to_owned();
     let printed = printed.filter(|printed| !printed.is_empty());
@@ -558,13 +560,13 @@ fn interrupted(step: &Step, printed: Option<String>) -> StepResult {
     StepResult::new(step, outcome, Duration::ZERO)
 }
 
-/// What is told of a step that the journal does not mention though it may have happened.
+/// Returns the result for a step that the journal does not mention though it may have happened.
 fn unknown(step: &Step) -> StepResult {
     let message = "interrupted: `agent` was stopped and its journal is incomplete, so this may or may not have happened; look before you repeat it";
     StepResult::new(step, Outcome::failed(message), Duration::ZERO)
 }
 
-/// Whether a step can be done twice.
+/// Returns true if a step can be repeated without harm.
 fn is_harmless(command: &Command) -> bool {
     !command.changes_files() && !matches!(command, Command::RunCommand { .. })
 }

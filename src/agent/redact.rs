@@ -33,7 +33,7 @@ use crate::workspace::walk::Walked;
 /// Where the secrets of a session are kept, beside it.
 const SECRETS: &str = "secrets.json";
 
-/// What the placeholders of a session stand for.
+/// Loads the secrets that the placeholders of a session stand for.
 pub fn kept_secrets(store: &Store, id: &SessionId) -> Vault {
     store.aside(id, SECRETS).unwrap_or_default()
 }
@@ -56,7 +56,7 @@ struct KnownSecrets {
     vault: Vault,
     /// Where each stood, by its number.
     places: BTreeMap<usize, BTreeSet<String>>,
-    /// What is known before it stands in a text.
+    /// Secrets from the workspace's files, known before they occur in a text.
     credentials: Credentials,
 }
 

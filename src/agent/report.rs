@@ -1,8 +1,10 @@
-//! What a round left behind that other programs would run, or that leads out of the workspace.
+//! Files that a round left behind and that other programs would run, and links out of the
+//! workspace.
 //!
-//! Told to the person after the round, from its checkpoints: nothing is walked for it. Git's own
-//! hooks are in no checkpoint; those of the repositories that the checkpoints passed by, and of
-//! directories that the round made, are looked at by themselves. Nothing is prevented here.
+//! The person hears of them after the round. They are found in its checkpoints, without another
+//! walk. Checkpoints do not cover git's own hooks, so those of the repositories that were passed
+//! by, and of directories that the round created, are looked up separately. Nothing is prevented
+//! here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -52,7 +54,7 @@ fn hooks_in(directory: &Path) -> Hooks {
     hooks
 }
 
-/// What is worth the person's eye, by kind.
+/// The findings that the person should see, by kind.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Report {
     hooks: Vec<String>,
@@ -114,7 +116,7 @@ fn is_executable(node: Option<Node>) -> bool {
     matches!(node, Some(Node::File { mode, .. }) if mode & 0o111 != 0)
 }
 
-/// Whether the file is one that a hook manager runs.
+/// Returns true for a file that a hook manager runs.
 fn is_hook(path: &Path) -> bool {
     path.parent().is_some_and(|parent| {
         parent.components().any(|part| {
@@ -125,7 +127,7 @@ fn is_hook(path: &Path) -> bool {
     })
 }
 
-/// Whether the file tells an editor, a shell or a build service what to run.
+/// Returns true for a file that tells an editor, a shell or a build service what to run.
 fn is_obeyed(path: &Path) -> bool {
     let is_configuration = |name: &OsStr| {
         let mut names = TOOL_CONFIGURATION.iter().chain(&OTHER_CONFIGURATION);
@@ -136,7 +138,8 @@ fn is_obeyed(path: &Path) -> bool {
     path.iter().any(is_configuration) || WORKFLOWS.iter().any(|name| path.starts_with(name))
 }
 
-/// Whether a link leads out by its words; what it passes on the way is a link of its own.
+/// Returns true if a link's target leads out of the workspace, judging by the path alone. Links on
+/// the way are reported themselves.
 fn leads_out(workspace: &Path, link: &Path, target: &Path) -> bool {
     if target.is_absolute() {
         return !target.starts_with(workspace) || has_parent(target);
@@ -157,7 +160,8 @@ fn has_parent(path: &Path) -> bool {
     path.components().any(|part| part == Component::ParentDir)
 }
 
-/// What the round between two snapshots left that the person should know before they run anything.
+/// Reports what the round between two snapshots left behind that the person should know about
+/// before they run anything.
 ///
 /// `hooks` are those from before the round, where they are known.
 pub(super) fn report(

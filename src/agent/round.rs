@@ -154,7 +154,8 @@ impl<'a> Engine<'a> {
         results.iter().map(finished).collect()
     }
 
-    /// Whether the person is waited for.
+    /// Refuses questions in a run for one reply if nobody is there to answer; otherwise the person's
+    /// own choice applies.
     pub(super) fn input(&self, patience: Patience) -> Input {
         let person = &self.agent.person;
         if patience == Patience::Session || person.is_interactive() {
@@ -168,12 +169,13 @@ impl<'a> Engine<'a> {
         Pending::of(&self.agent.store.folder(&self.session.session_id))
     }
 
-    /// Whether the step is a plan that the person is going to be asked about, which shows it.
+    /// Returns true if the step is a plan that the person will be asked about; the question shows
+    /// it.
     pub(super) fn is_proposal(&self, step: &Step) -> bool {
         self.session.planning.is_open() && plan(step).is_some()
     }
 
-    /// What became of the first steps when this reply came the first time, cut off.
+    /// Returns the results of the first steps if this reply came before, cut off.
     pub(super) fn known_results(&self, reply: &Reply) -> Vec<StepResult> {
         match &self.session.last_cut {
             Some(cut) if continues(&self.session, reply) => {
@@ -221,7 +223,8 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// What the next message has to know of the reply and its results.
+    /// Moves the session to the next round and records what the next message says about the reply
+    /// and its results.
     fn move_on(&mut self, taken: Taken, results: Vec<StepResult>, proposes: bool) {
         let (agent, session) = (self.agent, &mut self.session);
         let reply = taken.reply;
@@ -267,7 +270,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// What this round shows of going in circles; the next message tells it too.
+    /// Finds signs that the model is going in circles; the next message mentions them too.
     fn circles(&mut self, results: &[StepResult], issues: &[Issue]) -> Vec<Circle> {
         let Session {
             circles,
@@ -461,7 +464,7 @@ fn seconds_since(begin: Timestamp) -> u64 {
     u64::try_from(seconds).unwrap_or(0)
 }
 
-/// Whether the reply is the whole of one that was cut off in the round before.
+/// Returns true if this is the complete version of a reply that was cut off in the round before.
 pub(super) fn continues(session: &Session, reply: &Reply) -> bool {
     let Some(cut) = &session.last_cut else {
         return false;
@@ -543,7 +546,7 @@ fn questions(steps: &[Step], results: &[StepResult]) -> Vec<Question> {
         .collect()
 }
 
-/// What the model says to the person, within bounds: it is kept, shown and told again.
+/// Truncates what the model says to the person: it is stored, shown and sent again.
 pub(super) fn bounded(text: &str) -> String {
     const MAX_CHARS: usize = 4_000;
     match text.char_indices().nth(MAX_CHARS) {

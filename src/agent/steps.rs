@@ -67,7 +67,7 @@ pub(super) trait StepJournal {
 pub(super) struct Begun {
     /// The results of the first steps.
     pub(super) results: Vec<StepResult>,
-    /// What is known of the files that they changed.
+    /// The state of the files that they changed.
     pub(super) files: Vec<StagedFile>,
     /// The results of the first steps when this reply came before, cut off.
     pub(super) known: Vec<StepResult>,
@@ -397,7 +397,7 @@ impl<'e> Progress<'_, 'e> {
         }
     }
 
-    /// What the journal has to know of the steps, if they change files.
+    /// Makes the journal's record of the steps, if they change files.
     fn batch(&mut self, staged: &[StagedStep]) -> Option<StagedBatch> {
         let changes: Vec<&StagedChange> = staged.iter().flat_map(|step| &step.changes).collect();
         if changes.is_empty() {

@@ -29,7 +29,7 @@ pub(super) struct Housekeeper<'a> {
     tidied_to: Option<u64>,
 }
 
-/// What there is to tidy.
+/// The tidying that one pass has to do.
 #[derive(Debug)]
 pub(super) struct DueTidying {
     /// True if checkpoints are removed.

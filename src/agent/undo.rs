@@ -1,9 +1,10 @@
-//! Taking rounds back, and putting them again.
+//! Undo and redo of rounds.
 //!
-//! What would change is planned first and shown by the caller; it is carried out only if it is still
-//! the same. A loop that waits for a reply is not disturbed; one that carries a reply out is not
-//! come between. The model is told which files now look how, with the next message. What cannot be
-//! restored is told and remembered: the same wish again completes it.
+//! The changes are planned first and shown by the caller; they are carried out only if the plan is
+//! still the same. A loop that waits for a reply is not disturbed, and one that carries out a reply
+//! is never interrupted by an undo. The next message tells the model which files changed, and how.
+//! Files that cannot be restored are reported and remembered: the same command, given again,
+//! completes the work.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -30,31 +31,33 @@ pub(super) const ROUND: &str = "round-";
 /// How many files the note to the model names.
 const NAMED: usize = 50;
 
-/// What the person wants.
+/// The undo or redo that the person asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
     /// The latest round that changed something is undone.
     UndoLatest,
     /// All rounds after this one are undone.
     UndoTo(u32),
-    /// What the latest undo took back is put again.
+    /// The rounds that the latest undo reverted are reapplied.
     Redo,
 }
 
 /// Rounds to be undone or put again, and what that would change.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reversal {
-    /// What the person wants.
+    /// The undo or redo that the person asked for.
     pub wish: Wish,
     /// The rounds, in the order in which they are gone through.
     pub rounds: Vec<u32>,
-    /// What would change.
+    /// The changes to be made.
     pub plan: RestorePlan,
     /// Later rounds that stay, because there is no checkpoint of them.
     pub uncovered: Vec<u32>,
-    /// The state to which an undo of commands goes back: what that does not have is kept.
+    /// The state that an undo of commands goes back to: files that it removes because they are not
+    /// part of that state are kept aside.
     ///
-    /// What file steps made stands in their reply, and what a redo removes comes back with an undo.
+    /// Nothing is kept for file steps, whose reply has the content, or for a redo, which an undo
+    /// reverts.
     keeps: Option<Snapshot>,
 }
 
@@ -68,7 +71,7 @@ impl Agent {
 
     /// Carries out what was shown, unless it would be something else by now.
     ///
-    /// What could not be restored is among what was skipped; see [`ensure_restored`].
+    /// Files that could not be restored are among the skipped ones; see [`ensure_restored`].
     pub fn carry_out(&self, id: &SessionId, shown: &Reversal, force: Force) -> Result<Restored> {
         let _alone = RoundLock::take(self.store.directory())?;
         let (mut journal, reversal) = self.plan_alone(id, shown.wish)?;
@@ -302,7 +305,7 @@ fn uncovered(round: u32, reached: u32) -> Error {
     }
 }
 
-/// What a person types for it.
+/// Returns the command line for a wish, without `agent`.
 fn verb(wish: Wish) -> String {
     match wish {
         Wish::UndoLatest => "undo".to_owned(),
@@ -345,7 +348,7 @@ pub fn files(steps: &[RestoreStep]) -> Vec<&RestoreStep> {
     steps.iter().filter(|step| !is_directory(step)).collect()
 }
 
-/// What becomes of a file, in words after its name.
+/// Says what happens to a file, as words to put after its name.
 fn effect(step: &RestoreStep) -> &'static str {
     match (&step.now, &step.then) {
         (_, None) => "does not exist any more",
@@ -382,7 +385,7 @@ pub fn ensure_restored(restored: &Restored) -> Result<()> {
         .hint("what could be done is done; mend this, and the same command completes it"))
 }
 
-/// What the model is told.
+/// Writes the note that tells the model what was undone or redone.
 fn note(reversal: &Reversal, restored: &Restored) -> String {
     let rounds = named(&reversal.rounds);
     let mut text = match reversal.wish {

@@ -129,7 +129,7 @@ impl KeptAnswers {
 /// The sessions of a base directory that this person began or took over, in `sessions.json`, the latest
 /// last.
 ///
-/// Whatever else a project brings along as a record of a session was decided by somebody else.
+/// Any other session record in a project was decided by somebody else.
 #[derive(Debug, Clone)]
 pub struct KnownSessions {
     file: PersonFile<Vec<String>>,

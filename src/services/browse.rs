@@ -123,7 +123,7 @@ pub fn own_folders(caller: &Caller, workspace: &Path) -> Result<Vec<RelPath>> {
     Ok(guard::own_paths(&loaded, workspace))
 }
 
-/// What files would take of a message.
+/// The share of a message that added files would take.
 #[derive(Debug)]
 pub struct AddedCost {
     /// Each file with its estimated tokens; nothing for one that is not a text or too large.

@@ -105,9 +105,9 @@ pub struct BoundedWorkspace {
     pub workspace: Workspace,
     /// How much a step may do.
     pub limits: Limits,
-    /// What it may do.
+    /// Decides what a step may do.
     pub authorizer: Authorizer,
-    /// What becomes of commands after a failed change.
+    /// The fate of the commands of a reply after one of its changes failed.
     pub on_failure: OnFailure,
 }
 

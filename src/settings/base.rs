@@ -162,7 +162,7 @@ impl Base {
         Ok(())
     }
 
-    /// What its settings file names as the workspace.
+    /// Returns the workspace that its settings file names, or the default one.
     pub fn workspace(&self) -> PathBuf {
         let file = self.settings_file.as_deref();
         let layer = file

@@ -61,12 +61,12 @@ pub struct Chat {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChatLink {
-    /// What people call the chat.
+    /// The name that people use for the chat.
     pub title: String,
     /// Its page.
     pub page: String,
-    /// What a message is appended to, so that the chat opens with it; only where the vendor has such
-    /// a link.
+    /// The address to which a message is appended so that the chat opens with it; only if the
+    /// vendor has such a link.
     pub with_message: Option<String>,
 }
 

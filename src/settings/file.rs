@@ -70,7 +70,7 @@ impl SettingsFile {
         }))
     }
 
-    /// What it sets; an unknown key or a value that does not fit is an error.
+    /// Reads the settings as a layer; an unknown key or an invalid value is an error.
     pub(super) fn layer(&self) -> Result<Layer> {
         let mut values = Vec::new();
         for (name, json) in &self.agent {

@@ -108,7 +108,7 @@ impl Layers {
         self.flags().any(|layer| layer.sets(key))
     }
 
-    /// What holds without the session.
+    /// Returns the value that applies without the session.
     pub(super) fn value_of(&self, key: &'static Key) -> Value {
         let defaults = Layer::defaults();
         let value = self.values_of(key, &defaults).next_back();

@@ -36,7 +36,6 @@ impl Layer {
         values.find_map(|(set, value)| (set.name == key.name).then_some(value))
     }
 
-    /// Whether it sets this key.
     pub(super) fn sets(&self, key: &Key) -> bool {
         self.values.iter().any(|(set, _)| set.name == key.name)
     }

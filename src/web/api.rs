@@ -722,7 +722,8 @@ pub(super) fn reverse(desk: &PageDesk, id: &str, wanted: &PageReversal) -> Resul
     Ok(json!({ "restored": restored.done.len(), "skipped": restored.skipped.len() }))
 }
 
-/// What it would change, as the page shows it, and the hash with which it is agreed to.
+/// Describes what an undo or redo would change, as the page shows it, with the hash that confirms
+/// it.
 fn preview(planned: &PlannedReversal, verb: &str) -> (Value, String) {
     let lines = reversal_lines(planned);
     let hash = blake3::hash(lines.join("\n").as_bytes());
@@ -744,7 +745,7 @@ fn changed_meanwhile() -> Error {
         .hint("nothing was done; look at it again")
 }
 
-/// What it would change, a line for each file.
+/// Lists what an undo or redo would change, one line per file.
 fn reversal_lines(planned: &PlannedReversal) -> Vec<String> {
     let plan = &planned.reversal.plan;
     let steps = undo::files(&plan.steps).into_iter().map(|step| {

@@ -502,7 +502,7 @@ fn repaired(repair: &Repair) -> PageNode {
     foreign_note("Repaired", &repair.what)
 }
 
-/// What a step changes that nobody is asked about, before something is asked that may depend on it.
+/// Shows a change that needs no approval, ahead of a question that may depend on it.
 fn ahead(number: u32, command: &str, title: &str, shown: &str) -> PageNode {
     let line = [
         PageNode::Text(format!("Step {number}, {command} ")),

@@ -26,7 +26,7 @@ const SECTION: &str = "Agent";
 /// The locks in a directory of sessions.
 const LOCKS: [&str; 2] = ["loop.lock", "round.lock"];
 
-/// What follows the ID of a session in the name of its journal.
+/// The suffix that turns a session's ID into the name of its journal.
 const JOURNAL: &str = ".journal.jsonl";
 
 /// The names seen in a directory that make it one of sessions.
@@ -95,7 +95,7 @@ impl NamedDirectories {
         })
     }
 
-    /// The same directories as seen from this base: `.` and `..` are resolved by name.
+    /// Resolves these directories against `base`; `.` and `..` are resolved by name.
     #[must_use]
     pub fn from_base(&self, base: &Path) -> Self {
         let place = |directory: &Path| resolve_dots(&base.join(directory));

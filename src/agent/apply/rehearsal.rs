@@ -22,7 +22,7 @@ pub struct Rehearsal {
     max_file_bytes: u64,
 }
 
-/// What would be different about one file.
+/// The change that a rehearsal made to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// The file.
@@ -56,7 +56,7 @@ impl Rehearsal {
         text(&self.workspace, path, self.max_file_bytes)
     }
 
-    /// What is different now between the workspace and the copy.
+    /// Compares the touched files of the workspace with those of the copy.
     pub fn differences(&self, workspace: &Workspace) -> Vec<Difference> {
         let compare = |path: &RelPath| Difference {
             path: path.clone(),

@@ -1,10 +1,10 @@
-//! What was changed after a killed process had shown its last sign of life.
+//! Files that changed after the last sign of life of a process that was killed.
 //!
 //! The command that it ran may have changed such a file, or the person while `agent` was down:
-//! nobody knows. So the checkpoint before the round is made anew with these files passed over, and
-//! an undo of the round names them and leaves them as they are, unless the person insists: then they
-//! are restored from the checkpoint as it was. What the journal knows to be a step's own work, by its
-//! hash, is clear whenever it was made.
+//! nobody knows. So the checkpoint before the round is made anew without these files, and an undo
+//! of the round names them and leaves them alone. With `--force` they are restored from the
+//! original checkpoint. A file whose hash the journal records as a step's own work is clear, no
+//! matter when it was written.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -19,11 +19,11 @@ use crate::protocol::{Bounded, Event, Recovery, RelPath, Step};
 use crate::session::{Printed, Record, Recovered, Sync};
 use crate::workspace::survey::FileStat;
 
-/// What is known of a round that was under way.
+/// Evidence that tells the changes of an interrupted round from later ones.
 struct Clear<'a> {
     /// When it showed its last sign of life, in nanoseconds since 1970.
     alive_at: i64,
-    /// What its steps wrote, or meant to write, by the files.
+    /// Hashes of the contents that its steps wrote or were about to write, by file.
     written: HashMap<&'a Path, BTreeSet<&'a str>>,
     /// The directories of the files that its steps name.
     directories: BTreeSet<&'a Path>,
@@ -118,7 +118,8 @@ impl<'a> Clear<'a> {
         }
     }
 
-    /// Whether what stands there is the round's work, or older than its end.
+    /// Returns true if the node is the round's own work, or did not change after the last sign of
+    /// life.
     fn has(&self, path: &Path, node: &Node, stat: &FileStat) -> bool {
         match node {
             Node::Directory { .. } if self.directories.contains(path) => true,

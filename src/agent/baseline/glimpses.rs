@@ -1,4 +1,4 @@
-//! What messages showed of files before any checkpoint knows them.
+//! Texts of files that messages showed before any checkpoint covers them.
 //!
 //! The first checkpoint reads every file, so none is taken before a round changes something, unless
 //! a loop waits anyway. Until then the texts that the model was shown are kept beside the session,
@@ -20,10 +20,10 @@ const GLIMPSES: &str = "glimpses.json";
 /// The largest file that is kept, in bytes.
 const MAX_FILE: u64 = 64 * 1024;
 
-/// What is kept of all files together, in bytes.
+/// Limit on all texts together, in bytes.
 const MAX_ALL: usize = 256 * 1024;
 
-/// What a look at a file tells.
+/// The state of a file when it is read for a comparison.
 #[derive(Debug, PartialEq, Eq)]
 enum Glimpse {
     Text(String),

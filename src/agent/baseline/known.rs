@@ -1,10 +1,10 @@
-//! What is known of the files between rounds, and what somebody else changed since.
+//! The files as last seen between rounds, and the changes that somebody else made since.
 //!
-//! A checkpoint of a round looks only at what the round names, so others stay as they were known.
-//! The listing of each message tells which files differ since the one before; these are looked at
-//! then, and what differs from what was known is the person's work, told to the model as a diff,
-//! once (`untold`). Before anything is known so, what was shown is compared (`glimpses`). What undo
-//! and redo did is told by themselves.
+//! A checkpoint may look only at the files that the round names; the others stay as they were last
+//! seen. Comparing the listing of each message with the one before shows which files differ. Those
+//! are read then, and their changes are attributed to the person and shown to the model as a diff,
+//! once (`untold`). Before there is a checkpoint, the texts that were shown are compared instead
+//! (`glimpses`). Undo and redo report their own changes.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ const KNOWN: &str = "known.json";
 /// Of more files than these nobody wants to read what differs; the next whole checkpoint knows.
 const MAX_FILES: usize = 1_000;
 
-/// What was known of the files after a round.
+/// The files as last seen after a round, as kept beside the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Known {
     /// The last round with a checkpoint of its own.
@@ -43,7 +43,8 @@ impl Baseline<'_> {
         self.known
     }
 
-    /// What an earlier process knew; what it did not come to keep is known from its last round.
+    /// Loads the files as an earlier process last saw them; if it was killed before it wrote them,
+    /// as they were after its last round.
     fn kept_known(&mut self, session: &Session) -> Option<Snapshot> {
         let last = session.checkpoints.back().copied();
         let kept: Option<Known> = self.agent.store.aside(&self.id, KNOWN);

@@ -91,7 +91,8 @@ impl Baseline<'_> {
     }
 }
 
-/// What the checkpoint before a round covered, to tell what the round made from what was there.
+/// The files that the checkpoint before a round covered, to tell what the round created from what
+/// was there.
 #[derive(Debug)]
 pub(super) struct CoveredBefore {
     /// The files and directories, by their numbers in the file system.
@@ -105,7 +106,7 @@ pub(super) struct CoveredBefore {
 const CLOCK_LAG: i64 = 50_000_000;
 
 impl CoveredBefore {
-    /// Whether a file is older than the round, and was not covered by whatever name it had.
+    /// Returns true if a file is older than the round and was not covered under any name.
     ///
     /// A rename keeps the number and the time of birth of a file; what was copied is new.
     fn is_foreign(&self, stat: &FileStat) -> bool {

@@ -1,18 +1,18 @@
-//! What the person changed and no message has told yet, as a diff; on the disk until one has.
+//! The person's changes that no message has reported yet, as a diff; kept on disk until one has.
 
 use super::Baseline;
 
 /// Where it is kept, beside the session.
 const UNTOLD: &str = "untold.json";
 
-/// What is kept at most, in bytes; a message shows far less.
+/// Limit on the diff, in bytes; a message shows far less.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// What stands for the rest.
+/// Stands for the changes beyond the limit.
 const MORE: &str = "[TRUNCATED: later changes are not shown]\n";
 
 impl Baseline<'_> {
-    /// What the person changed, and the model does not know yet.
+    /// Returns the person's changes that the model does not know yet, as a diff.
     pub(in crate::agent) fn by_person(&mut self) -> &str {
         let (agent, id) = (self.agent, &self.id);
         (self.by_person).get_or_insert_with(|| agent.store.aside(id, UNTOLD).unwrap_or_default())

@@ -1,9 +1,9 @@
-//! What the files of the workspace that are there to keep secrets have in them is known before
-//! anything is told: a line of theirs that a command prints does not say where it comes from.
+//! Secrets in the workspace's credential files, learned before any message is made: when a command
+//! prints a line of such a file, the output does not say where the line comes from.
 //!
-//! Nothing of it is kept on the disk, and no placeholder is given away, before it stands in a message.
-//! How many files are read, how much of them, and how many secrets one file teaches, is bounded; one
-//! that is unchanged is read once.
+//! They are not written to disk and get no placeholder until they occur in a message. The number of
+//! files, their size and the number of secrets per file are limited. An unchanged file is read only
+//! once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,10 +24,9 @@ const MAX_ALL: u64 = 2 * 1024 * 1024;
 /// How many secrets all of them teach; there is room for what is learned later.
 const MAX_SECRETS: usize = MAX_KNOWN / 2;
 
-/// What the files teach that are there to keep secrets.
+/// Secrets that were learned from the workspace's files.
 #[derive(Debug, Default)]
 pub(super) struct Credentials {
-    /// What they have in them.
     vault: Vault,
     /// The size and the time of each when it was read.
     read: BTreeMap<RelPath, (u64, i64)>,
@@ -87,7 +86,7 @@ impl Credentials {
         self.vault.spare(plain);
     }
 
-    /// What they have in them.
+    /// Returns the secrets that were learned.
     pub(super) fn vault(&self) -> &Vault {
         &self.vault
     }

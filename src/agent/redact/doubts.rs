@@ -88,7 +88,7 @@ impl Redactor<'_> {
     }
 }
 
-/// What stands for a value in the file of answers, so that the value itself does not.
+/// Hashes a secret, so that the file of answers need not contain its value.
 fn mark(secret: &Secret) -> String {
     let value = secret.lines.join("\n");
     blake3::hash(value.as_bytes()).to_hex().to_string()

@@ -1,7 +1,8 @@
-//! The files that a script or an output names, as far as settings or secrets stand in them.
+//! The files that a script or an output names, if they are of a kind that holds settings or
+//! secrets.
 //!
-//! What a command prints of a file does not say what it is a part of: so the file is read first, as
-//! it would be if the model asked for it.
+//! Output that comes from a file does not say which one, so the file is read first, as if the model
+//! had asked for it.
 
 use std::collections::BTreeSet;
 

@@ -83,7 +83,7 @@ fn refused_name(workspace: &Workspace, command: &Command) -> Option<Outcome> {
     )))
 }
 
-/// Whether a command may have a placeholder in it.
+/// Returns true if a command may contain a placeholder.
 fn mentions(command: &Command) -> bool {
     let has = |text: &String| may_have_placeholders(text);
     match command {
@@ -134,7 +134,7 @@ fn refusal(misplaced: &Misplaced) -> Outcome {
     ))
 }
 
-/// What is needed to put secrets back.
+/// Puts secrets back in place of their placeholders.
 struct Revealing<'a> {
     vault: &'a Vault,
     workspace: &'a Workspace,

@@ -37,10 +37,10 @@ impl<'a> TextPiece<'a> {
     }
 }
 
-/// What is done with each text.
+/// A visitor that is called with each text.
 pub(super) type TextVisitor<'v> = dyn FnMut(TextPiece<'_>) + 'v;
 
-/// What a message is made of, as far as it is words.
+/// All texts that go into a message.
 #[derive(Debug)]
 pub(in crate::agent) struct Told<'a> {
     /// The session, with what the last round told.
@@ -49,7 +49,7 @@ pub(in crate::agent) struct Told<'a> {
     pub(in crate::agent) contents: Vec<&'a mut Vec<Content>>,
     /// Earlier rounds.
     pub(in crate::agent) past: &'a mut [PastRound],
-    /// What else there is.
+    /// Other texts, such as notes and diffs.
     pub(in crate::agent) texts: Vec<&'a mut String>,
 }
 

@@ -1,4 +1,4 @@
-//! What undo removed, kept for a while in the folders of the sessions.
+//! Files that undo removed, kept for a while in the folders of the sessions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ struct KeptFiles {
     directory: PathBuf,
 }
 
-/// Removes what was kept long enough, and the oldest beyond the limit; tells how many undos lost what
-/// was kept of them before its time.
+/// Deletes the files that were kept long enough, and the oldest beyond the limit. Returns how many
+/// undos lost their files early.
 ///
-/// What the latest undo removed stays, however large it is.
+/// The files of the latest undo stay, no matter how large they are.
 pub(super) fn prune(store: &Store, max_bytes: u64, now: SystemTime) -> Result<usize> {
     let mut kept = Vec::new();
     for id in store.ids()? {

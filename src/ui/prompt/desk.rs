@@ -88,7 +88,7 @@ pub(super) struct Desk {
     asked: Vec<Asked>,
     last_key: Option<Instant>,
     last_paste: Option<Instant>,
-    /// Whether the person knows that the line takes no more.
+    /// True once the person has been told that the line is full.
     knows_that_full: bool,
 }
 

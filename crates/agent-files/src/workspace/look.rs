@@ -95,7 +95,7 @@ impl EntryNames {
 /// Lists directories and counts entries against the limit.
 pub(super) struct DirectoryLister<'a> {
     workspace: &'a Workspace,
-    /// What belongs to base directories in the workspace, as far as they were met.
+    /// Records of the base directories in the workspace that the walk has come across so far.
     records: RwLock<Vec<RelPath>>,
     seen: AtomicUsize,
     is_cut: AtomicBool,
