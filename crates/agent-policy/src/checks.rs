@@ -10,6 +10,7 @@ use super::git::Git;
 use super::names::{self, is_in};
 use super::reading::{Invocation, UNKNOWN};
 use super::targets::{KnownDirectories, RemovalReach, is_within, resolve};
+use super::wrappers::is_wrapper;
 
 /// Returns true if a command matches one of these patterns.
 pub(super) fn is_any(patterns: &[&str], command: &Invocation) -> bool {
@@ -243,9 +244,15 @@ fn is_environment_file(directory: Option<&str>, word: &str) -> bool {
     })
 }
 
-/// A program whose name only the running shell knows.
+/// A program whose name only the running shell knows, also in a word for a wrapper that seems to
+/// start nothing: `X='5 reboot'; timeout $X`.
 pub(super) fn is_unknown_program(command: &Invocation, _: &KnownDirectories) -> bool {
-    command.name.contains([UNKNOWN, '*', '?', '{'])
+    let is_hidden = || {
+        let is_unknown = |word: &String| word.contains(UNKNOWN);
+        let starts_none = !command.starts_another && !command.has("-v|-V");
+        starts_none && is_wrapper(&command.name) && command.arguments.iter().any(is_unknown)
+    };
+    command.name.contains([UNKNOWN, '*', '?', '{']) || is_hidden()
 }
 
 fn git(command: &Invocation) -> Option<Git<'_>> {

@@ -6,7 +6,6 @@
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
-use std::rc::Rc;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
 
@@ -197,8 +196,9 @@ impl<'t> BashScript<'_, '_, 't> {
             match redirect.kind() {
                 "heredoc_redirect" => {
                     late_words.extend(self.fields(redirect, "argument"));
-                    let body = child(redirect, "heredoc_body").map_or("", |body| self.source(body));
-                    self.reader.context.input = ScriptInput::Text(Rc::from(body));
+                    let body = child(redirect, "heredoc_body");
+                    let body = body.map_or_else(String::new, |body| self.quoted(body));
+                    self.reader.context.input = ScriptInput::Text(body.into());
                     has_document = true;
                 }
                 "herestring_redirect" => self.here_string(redirect),

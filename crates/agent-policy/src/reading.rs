@@ -143,6 +143,15 @@ impl<'a> ScriptReader<'a> {
         self.script(text, Dialect::Posix);
     }
 
+    /// Reads text that a shell runs at once. A part of it that only the running shell knows may end
+    /// a command and begin another one.
+    fn run_code(&mut self, name: &str, text: &str) {
+        if text.contains(UNKNOWN) {
+            self.record("|", &[name.to_owned()]);
+        }
+        self.bash(text);
+    }
+
     pub(super) fn record(&mut self, name: &str, arguments: &[String]) {
         self.invocations.push(Invocation {
             name: name.to_owned(),
@@ -171,7 +180,8 @@ impl<'a> ScriptReader<'a> {
                 .filter(|_| name == "env")
                 .filter(is_script)
             {
-                self.bash(script.split_once(['S', '=']).map_or("", |(_, rest)| rest));
+                let script = script.split_once(['S', '=']);
+                self.run_code("env", script.map_or("", |(_, script)| script));
             }
             let Some(inner) = inner_command(&words[begins..]) else {
                 let arguments = &words[begins + 1..];
@@ -214,7 +224,7 @@ impl<'a> ScriptReader<'a> {
         match name {
             "cd" | "pushd" | "chdir" | "set-location" | "sl" => self.change_directory(arguments),
             "popd" | "pop-location" => self.context.directory = None,
-            "eval" => self.bash(&arguments.join(" ")),
+            "eval" => self.run_code(name, &arguments.join(" ")),
             "trap" => self.bash(arguments.iter().find(is_operand).map_or("", String::as_str)),
             "alias" => {
                 for (_, script) in arguments.iter().filter_map(|word| word.split_once('=')) {
@@ -266,13 +276,20 @@ impl<'a> ScriptReader<'a> {
     fn follow_shell(&mut self, name: &str, arguments: &[String]) {
         let is_flag =
             |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('c');
-        if let Some(flag) = arguments.iter().position(is_flag) {
-            let mut rest = arguments[flag + 1..].iter();
-            if let Some(script) = rest.find(|word| !word.starts_with('-')) {
-                self.bash(script);
-            }
-        } else if reads_its_input(arguments) {
-            self.follow_input(name);
+        let is_operand = |word: &String| !word.starts_with('-');
+        let flag = arguments.iter().position(is_flag);
+        let options = flag.map_or(0, |flag| flag + 1);
+        let operand = arguments[options..].iter().position(is_operand);
+        // A word before the code or the file may be an option with other code: `X='-c x'; sh $X`.
+        let ends = operand.map_or(arguments.len(), |operand| options + operand + 1);
+        let may_be_code = |word: &String| program_name(word).contains(UNKNOWN);
+        if !is_in("source .", name) && arguments[..ends].iter().any(may_be_code) {
+            self.record("|", &[name.to_owned()]);
+        }
+        match (flag, operand) {
+            (Some(_), Some(operand)) => self.run_code(name, &arguments[options + operand]),
+            (None, _) if reads_its_input(arguments) => self.follow_input(name),
+            _ => {}
         }
     }
 
@@ -282,7 +299,7 @@ impl<'a> ScriptReader<'a> {
             ScriptInput::Nothing => {}
             ScriptInput::Unknown => self.record("|", &[name.to_owned()]),
             ScriptInput::Text(text) => {
-                self.bash(&text);
+                self.run_code(name, &text);
                 // Some shells interpret escapes in `echo`.
                 if text.contains('\\') {
                     self.bash(&grammar::unescaped(&text));
