@@ -202,7 +202,13 @@ impl<'t> BashScript<'_, '_, 't> {
                     has_document = true;
                 }
                 "herestring_redirect" => self.here_string(redirect),
-                "file_redirect" => late_words.extend(self.fields(redirect, "destination").skip(1)),
+                "file_redirect" => {
+                    late_words.extend(self.fields(redirect, "destination").skip(1));
+                    let source = redirect.child_by_field_name("destination");
+                    if let Some(source) = source.filter(|one| self.source(*one).starts_with("<(")) {
+                        self.reader.context.input = self.output(source);
+                    }
+                }
                 _ => {}
             }
         }

@@ -205,19 +205,7 @@ fn quoted(word: &str) -> String {
     if !is_in(KEYWORDS, word) && shell::read(&format!("x {word}")) == alone {
         return word.to_owned();
     }
-    let quoted = |part: &str| {
-        if part.is_empty() {
-            String::new()
-        } else {
-            format!("'{part}'")
-        }
-    };
-    let parts: Vec<String> = word.split('\'').map(quoted).collect();
-    if parts.len() > 1 {
-        parts.join("\"'\"")
-    } else {
-        format!("'{word}'")
-    }
+    format!("'{}'", word.replace('\'', "'\"'\"'"))
 }
 
 #[cfg(test)]
