@@ -15,13 +15,11 @@ use super::reading::{ScriptInput, ScriptReader, UNKNOWN};
 /// The parser gets a text in pieces of this size, so that what it reads ahead can be counted.
 const PIECE: usize = 128;
 
-/// The maximum number of pieces that are read. An ordinary script is read about five times; the
-/// parser would read some hostile ones from each word to the end.
-const MAX_PIECES: usize = 12 * 1024;
+/// The maximum number of pieces that are read. An ordinary script is read about twice; the parser
+/// would read some hostile ones from each word to the end.
+const MAX_PIECES: usize = 2048;
 
-/// The maximum number of times that the parser reports its progress, which is every 100 steps, and
-/// that it does so while it recovers from an error.
-const MAX_REPORTS: usize = 1024;
+/// The maximum number of times that the parser reports its progress while it recovers from an error.
 const MAX_REPORTS_OF_ERRORS: usize = 32;
 
 /// Tokens for which one step of the parser can take time with the square of their number, and the
@@ -29,7 +27,8 @@ const MAX_REPORTS_OF_ERRORS: usize = 32;
 const COSTLY: [&str; 5] = ["|", "${", "$[", ";;", "<<"];
 const MAX_COSTLY: usize = 800;
 
-fn parse(text: &str) -> Option<Tree> {
+/// Parses a script. It costs one report, and one more for every 100 steps of the parser.
+fn parse(text: &str, reports: &mut usize) -> Option<Tree> {
     let mut parser = Parser::new();
     parser
         .set_language(&tree_sitter_bash::LANGUAGE.into())
@@ -49,19 +48,21 @@ fn parse(text: &str) -> Option<Tree> {
             bytes[at - 1] = b'>';
         }
     }
-    let (pieces, mut reports, mut errors) = (Cell::new(0), 0, 0);
+    *reports = reports.checked_sub(1)?;
+    let (pieces, mut errors) = (Cell::new(0), 0);
     let mut read = |at: usize, _: Point| {
         pieces.set(pieces.get() + 1);
         let piece = at..bytes.len().min(at + PIECE);
         bytes.get(piece).unwrap_or_default()
     };
     let mut is_too_much = |state: &ParseState| {
-        reports += 1;
         errors += usize::from(state.has_error());
-        if pieces.get() > MAX_PIECES || reports > MAX_REPORTS || errors > MAX_REPORTS_OF_ERRORS {
-            ControlFlow::Break(())
-        } else {
+        let is_left = *reports > 0 && pieces.get() <= MAX_PIECES && errors <= MAX_REPORTS_OF_ERRORS;
+        *reports = reports.saturating_sub(1);
+        if is_left {
             ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
         }
     };
     let options = ParseOptions::new().progress_callback(&mut is_too_much);
@@ -70,7 +71,7 @@ fn parse(text: &str) -> Option<Tree> {
 
 /// Reads a script and starts its commands.
 pub(super) fn read(text: &str, reader: &mut ScriptReader<'_>) {
-    let Some(tree) = parse(text) else {
+    let Some(tree) = parse(text, &mut reader.reports) else {
         reader.require(false);
         return;
     };
@@ -106,7 +107,8 @@ impl<'t> BashScript<'_, '_, 't> {
         }
         let around = self.reader.context.clone();
         let begins = self.reader.invocations.len();
-        match node.kind() {
+        let kind = node.kind();
+        match kind {
             "redirected_statement" => self.redirected(node),
             "command" => self.command(node),
             "declaration_command" | "unset_command" => {
@@ -120,10 +122,10 @@ impl<'t> BashScript<'_, '_, 't> {
             _ => {}
         }
         if node.child_count() == 0 {
-            self.token(node);
+            self.token(node, kind);
             return self.reader.ascend();
         }
-        let is_pipeline = node.kind() == "pipeline";
+        let is_pipeline = kind == "pipeline";
         let mut previous = None;
         for child in node.children(&mut node.walk()) {
             if is_pipeline && child.is_named() {
@@ -134,7 +136,7 @@ impl<'t> BashScript<'_, '_, 't> {
             }
             self.visit(child);
         }
-        match node.kind() {
+        match kind {
             "function_definition" => self.fork_bomb(node, begins),
             "subshell"
             | "command_substitution"
@@ -150,11 +152,11 @@ impl<'t> BashScript<'_, '_, 't> {
     /// Checks that bash would read a token as the grammar does, which skips an escaped blank, takes
     /// some substitutions and line breaks for text, as in `${x:-`ls`}`, and finds the end of
     /// `$'...'` in its own way.
-    fn token(&mut self, node: Node<'_>) {
+    fn token(&mut self, node: Node<'_>, kind: &str) {
         let source = self.source(node);
         let skipped = self.between(self.read_to, node.start_byte());
         self.read_to = self.read_to.max(node.end_byte());
-        let is_plain = match node.kind() {
+        let is_plain = match kind {
             "raw_string" | "heredoc_body" | "heredoc_content" => true,
             // Its second quote without a backslash is its end.
             "ansi_c_string" => without_escapes(source).split('\'').skip(2).eq([""]),
@@ -163,7 +165,7 @@ impl<'t> BashScript<'_, '_, 't> {
                 before.is_empty() || before.ends_with([' ', '\t', '\n', ';', '&', '|', '(', ')'])
             }
             // A blank may be in it, as in `${x:-a b}`.
-            "word" => !without_escapes(source).contains('\n') && !substitutes(source),
+            "word" => !breaks(source) && !substitutes(source),
             "regex" | "extglob_pattern" => {
                 !source.contains(['\n', ';', '&']) && !substitutes(source)
             }
@@ -171,9 +173,10 @@ impl<'t> BashScript<'_, '_, 't> {
             _ => !node.is_named() || !substitutes(source),
         };
         // It drops the word `-` before a here-document.
-        let skipped = skipped.replace("\\\n", "").replace("\\\r\n", "");
-        self.reader
-            .require(is_plain && matches!(skipped.trim(), "" | "-"));
+        let is_blank = |skipped: &str| matches!(skipped.trim(), "" | "-");
+        let is_skipped =
+            is_blank(skipped) || is_blank(&skipped.replace("\\\n", "").replace("\\\r\n", ""));
+        self.reader.require(is_plain && is_skipped);
     }
 
     /// A function that starts itself twice at once is recorded as a program named `&`.
@@ -257,8 +260,7 @@ impl<'t> BashScript<'_, '_, 't> {
         for argument in node.children(&mut node.walk()) {
             // Bash would end the command there.
             let skipped = self.between(read_to, argument.start_byte());
-            self.reader
-                .require(!without_escapes(skipped).contains('\n'));
+            self.reader.require(!breaks(skipped));
             read_to = argument.end_byte();
             match argument.kind() {
                 "herestring_redirect" => self.here_string(argument),
@@ -276,10 +278,11 @@ impl<'t> BashScript<'_, '_, 't> {
     fn words(&self, node: Node<'_>) -> Vec<String> {
         let mut cursor = node.walk();
         let children = node.children(&mut cursor);
-        let is_word = |child: &Node<'_>| {
-            let is_assigned = child.kind() == "variable_assignment" && node.kind() == "command";
-            let is_redirect = child.kind().ends_with("_redirect");
-            !is_assigned && !is_redirect && !matches!(child.kind(), "subshell" | "comment")
+        let is_command = node.kind() == "command";
+        let is_word = |child: &Node<'_>| match child.kind() {
+            "variable_assignment" => !is_command,
+            "subshell" | "comment" => false,
+            kind => !kind.ends_with("_redirect"),
         };
         children
             .filter(is_word)
@@ -455,10 +458,15 @@ fn without_escapes(text: &str) -> String {
     text.chars().filter(is_plain).collect()
 }
 
+/// Returns true if a text has a line break that is not escaped.
+fn breaks(text: &str) -> bool {
+    text.contains('\n') && without_escapes(text).contains('\n')
+}
+
 /// Returns true if a text has a substitution that is not escaped.
 fn substitutes(text: &str) -> bool {
-    let text = without_escapes(text);
-    text.contains("$(") || text.contains('`')
+    let substitutes = |text: &str| text.contains('`') || text.contains("$(");
+    substitutes(text) && substitutes(&without_escapes(text))
 }
 
 /// The output of `printf`; `None` if its format has more than `%s` between blanks.

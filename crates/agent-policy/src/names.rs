@@ -4,7 +4,8 @@
 
 /// Returns true if a list has this name.
 pub(super) fn is_in(list: &str, name: &str) -> bool {
-    list.split(' ').any(|one| one == name)
+    let mut names = list.as_bytes().split(|byte| *byte == b' ');
+    names.any(|one| one == name.as_bytes())
 }
 
 /// Programs that run bash code from their arguments or their input.

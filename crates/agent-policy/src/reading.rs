@@ -26,6 +26,13 @@ pub(super) const UNKNOWN: char = '\u{10fffd}';
 /// The maximum depth of syntax, in a script and in the scripts within it together.
 const MAX_DEPTH: usize = 250;
 
+/// The maximum number of programs that are listed.
+const MAX_INVOCATIONS: usize = 512;
+
+/// The maximum number of reports of the parser on a script and the scripts within it; see `grammar`.
+/// Enough for some hundred lines.
+const MAX_REPORTS: usize = 100;
+
 /// The maximum length of all scripts within a script together, itself included, in bytes.
 const MAX_WORK: usize = 2 * MAX_BYTES;
 
@@ -88,6 +95,8 @@ pub(super) struct ScriptReader<'a> {
     pub invocations: Vec<Invocation>,
     /// True if the grammar understood all of it so far.
     pub is_complete: bool,
+    /// The reports that the parser may still make.
+    pub reports: usize,
     work: usize,
     depth: usize,
 }
@@ -103,6 +112,7 @@ impl<'a> ScriptReader<'a> {
             },
             invocations: Vec::new(),
             is_complete: true,
+            reports: MAX_REPORTS,
             work: MAX_WORK,
             depth: 0,
         }
@@ -153,6 +163,10 @@ impl<'a> ScriptReader<'a> {
     }
 
     pub(super) fn record(&mut self, name: &str, arguments: &[String]) {
+        self.require(self.invocations.len() < MAX_INVOCATIONS);
+        if self.invocations.len() >= MAX_INVOCATIONS {
+            return;
+        }
         self.invocations.push(Invocation {
             name: name.to_owned(),
             arguments: arguments.to_vec(),
