@@ -20,12 +20,24 @@ const PIECE: usize = 128;
 const MAX_PIECES: usize = 2048;
 
 /// The maximum number of times that the parser reports its progress while it recovers from an error.
-const MAX_REPORTS_OF_ERRORS: usize = 32;
+const MAX_REPORTS_OF_ERRORS: usize = 2;
 
 /// Tokens for which one step of the parser can take time with the square of their number, and the
 /// maximum number of each.
-const COSTLY: [&str; 5] = ["|", "${", "$[", ";;", "<<"];
+const COSTLY: [&str; 6] = ["|", "${", "$[", ";;", "<<", "()"];
 const MAX_COSTLY: usize = 800;
+
+/// The maximum number of brackets that are open, or closed without having been opened, which each
+/// pattern of a `case` does. The parser takes long to recover from more.
+const MAX_OPEN: isize = 250;
+
+fn is_balanced(text: &str, [opens, closes]: [u8; 2]) -> bool {
+    let mut open = 0;
+    text.bytes().all(|byte| {
+        open += isize::from(byte == opens) - isize::from(byte == closes);
+        open.abs() <= MAX_OPEN
+    })
+}
 
 /// Parses a script. It costs one report, and one more for every 100 steps of the parser.
 fn parse(text: &str, reports: &mut usize) -> Option<Tree> {
@@ -34,7 +46,8 @@ fn parse(text: &str, reports: &mut usize) -> Option<Tree> {
         .set_language(&tree_sitter_bash::LANGUAGE.into())
         .ok()?;
     let is_costly = |token: &&str| text.matches(*token).nth(MAX_COSTLY).is_some();
-    if COSTLY.iter().any(is_costly) {
+    let is_plain = is_balanced(text, *b"()") && is_balanced(text, *b"{}");
+    if !is_plain || COSTLY.iter().any(is_costly) {
         return None;
     }
     // The scanner of the grammar looks up characters in a table that has 256 of them and crashes with
