@@ -24,7 +24,7 @@ const MAX_REPORTS_OF_ERRORS: usize = 2;
 
 /// Tokens for which one step of the parser can take time with the square of their number, and the
 /// maximum number of each.
-const COSTLY: [&str; 6] = ["|", "${", "$[", ";;", "<<", "()"];
+const COSTLY: [&str; 5] = ["|", "${", "$[", ";;", "<<"];
 const MAX_COSTLY: usize = 800;
 
 /// The maximum number of brackets that are open, or closed without having been opened, which each

@@ -306,8 +306,8 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     row(Ask, "creating or changing a file named `HEAD`, which makes a directory a git repository",
         "git runs programs that a repository's configuration names, wherever the repository is",
         RuleCheck::Write(|path, _| protected::heads_a_repository(path))),
-    row(Ask, "scripts that cannot be read: syntax that bash or the reader does not understand, nested \
-            too deeply",
+    row(Ask, "scripts that cannot be read: syntax that bash or the reader does not understand, \
+            nested too deeply, or more than some hundred lines of commands",
         "it is unclear what it would do; simplify it",
         RuleCheck::Unreadable),
     row(Deny, "reading or changing the settings and records of `agent` itself",

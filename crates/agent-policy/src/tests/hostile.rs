@@ -107,6 +107,28 @@ fn every_hostile_script_is_judged_in_milliseconds() {
     assert!(slow.is_empty(), "{slow:?}");
 }
 
+/// A budget for hostile scripts must leave room for those that people and models write.
+#[test]
+fn long_scripts_are_read() {
+    let source = "    assert_eq!(first(), second()); // it's `fine`\n".repeat(500);
+    case(
+        &policy(),
+        &format!("mkdir -p src\ncat > src/a.rs <<'EOF'\n{source}EOF\ncargo test"),
+        Decision::Allow,
+    );
+    let line = "if [ -f \"$x\" ]; then\n  sed 's/a/b/' \"$x\" > y || exit 1\nfi\n";
+    case(&policy(), &line.repeat(100), Decision::Allow);
+    case(
+        &policy(),
+        &format!("{}sudo ls", line.repeat(100)),
+        Decision::Deny,
+    );
+    case(&policy(), &line.repeat(500), Decision::Ask);
+    // Each is a script of its own.
+    case(&policy(), &"eval ls\n".repeat(60), Decision::Allow);
+    case(&policy(), &"eval ls\n".repeat(600), Decision::Ask);
+}
+
 /// The scanner of the grammar reads beyond a table after a brace and such a character.
 #[test]
 fn no_character_crashes_the_grammar() {
