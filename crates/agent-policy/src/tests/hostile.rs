@@ -97,8 +97,8 @@ fn every_hostile_script_is_judged_in_milliseconds() {
         let piece = [*one, if one == other { "" } else { other }].concat();
         let script = |length: usize| piece.repeat(length / piece.len());
         let (half, whole) = (script(MAX_BYTES / 2), script(MAX_BYTES));
-        // The first time may have been slow for another reason.
-        if time_to_judge(&whole) > MOST && time_to_judge(&whole) > MOST {
+        // One time may have been slow for another reason.
+        if (0..5).all(|_| time_to_judge(&whole) > MOST) {
             let times = (time_to_judge(&half), time_to_judge(&whole));
             println!("{times:?} {piece:?}");
             slow.push(piece);
