@@ -228,12 +228,12 @@ impl PlannedStep {
                 } else {
                     format!("`{}`: ", ruling.about)
                 };
-                let refused = Outcome::refused(format!("{about}{}", ruling.why));
+                let refused = Outcome::refused(format!("{about}{}", ruling.reason()));
                 decision = PersonDecision::Declined(refused);
             }
             (PersonDecision::Approved { .. }, Decision::Ask, _) => grant = ruling.needs,
             (PersonDecision::NotAsked, Decision::Ask, _) => {
-                decision = PersonDecision::Declined(not_approved(&ruling.why));
+                decision = PersonDecision::Declined(not_approved(&ruling.reason()));
             }
             (_, Decision::Allow, _) => {}
         }

@@ -105,6 +105,7 @@ impl Rule {
             decision,
             rule: format!("{self} ({whose})"),
             why: why.to_owned(),
+            lifted_by: None,
         }
     }
 
