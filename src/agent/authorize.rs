@@ -185,9 +185,8 @@ impl Authorizer {
             network: confinement.is_some_and(|confinement| confinement.network),
             properties: properties
                 .map(|property| SandboxProperty {
-                    name: property.name.clone(),
+                    name: property.name.word().to_owned(),
                     holds: property.holds,
-                    words: property.words.clone(),
                 })
                 .collect(),
         }

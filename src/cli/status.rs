@@ -210,11 +210,15 @@ fn next(standing: &SessionStanding) -> Vec<String> {
     let (is_running, is_taken) = (standing.is_running, standing.is_taken);
     let waiting = standing.reply_in_inbox.as_ref().filter(|_| !is_running);
     let (mut next, names_resume) = if !standing.questions.is_empty() {
-        let decide = "Decide with: agent approve [N|all], or agent decline [N|all] --reason \"...\"";
+        let decide =
+            "Decide with: agent approve [N|all], or agent decline [N|all] --reason \"...\"";
         (vec![decide.to_owned()], false)
     } else if let Some(question) = &standing.model_question {
         let asks = format!("The model asks: {}", escape_line(question));
-        (vec![asks, "Answer with: agent say \"...\"".to_owned()], false)
+        (
+            vec![asks, "Answer with: agent say \"...\"".to_owned()],
+            false,
+        )
     } else if is_taken && is_running {
         let wait = "Wait: the reply is being carried out.";
         (vec![wait.to_owned()], false)

@@ -104,7 +104,8 @@ impl Execution<'_> {
             // What stays is compared once more, which does no harm.
             let _ = crate::fs::remove(file);
         }
-        let told: Vec<String> = told.into_iter().chain(in_cache).collect();
+        let told = told.into_iter().chain(in_cache);
+        let told: Vec<String> = told.map(|report| report.to_string()).collect();
         (!told.is_empty()).then(|| told.join("; "))
     }
 

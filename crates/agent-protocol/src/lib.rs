@@ -22,9 +22,9 @@ pub use command::{
     Command, CommandKind, ContentSource, END_OF_FILE, Edit, Pattern, Replacement, Step,
 };
 pub use event::{
-    ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, Circling, ClipboardNews, EVENT_SCHEMA, Envelope,
-    Event, EventSink, Housekeeping, KeptSecret, OutwardLink, Recovery, SandboxProperty,
-    ShownDifference, UncoveredFile,
+    ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, Circling, ClipboardNews, DisarmedFile, EVENT_SCHEMA,
+    Envelope, Event, EventSink, Housekeeping, KeptSecret, OutwardLink, Recovery, SandboxProperty,
+    SetupNews, ShownDifference, UncoveredFile, WideExtent,
 };
 pub use failure::OnFailure;
 pub use lines::{LineWindow, truncated_lines};

@@ -241,7 +241,8 @@ mod tests {
 
     #[test]
     fn a_line_that_a_search_found_is_read_as_one_of_its_file() {
-        let text = "conf.yml:\n  1: a: b\n  --\n  5: password: Xk29dkfj39dk\nc.rs:1: x\n[TRUNCATED]";
+        let text =
+            "conf.yml:\n  1: a: b\n  --\n  5: password: Xk29dkfj39dk\nc.rs:1: x\n[TRUNCATED]";
         let mut outcome = Outcome::ok("3 matching lines").with_detail(text);
         outcome.excerpts = vec![excerpt("conf.yml", &[9, 5, 4, 5]), excerpt("c.rs", &[8])];
         let (scanner, mut known) = (Scanner::default(), KnownSecrets::default());
@@ -262,7 +263,13 @@ mod tests {
 
     #[test]
     fn a_detail_that_was_shortened_stays_as_long_as_it_is() {
-        for text in ["", "a", "a.rs:1: \u{e4}", "a.rs:1: x\n", "\u{e4}\u{e4}\n  2"] {
+        for text in [
+            "",
+            "a",
+            "a.rs:1: \u{e4}",
+            "a.rs:1: x\n",
+            "\u{e4}\u{e4}\n  2",
+        ] {
             let mut outcome = Outcome::ok("2 matching lines").with_detail(text);
             outcome.excerpts = vec![excerpt("a.rs", &[8, 5]), excerpt("b.rs", &[1])];
             each_excerpt(&mut outcome, "a search", &mut |_| {});

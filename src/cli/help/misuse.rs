@@ -163,7 +163,9 @@ fn conflict(message: &clap::Error, argument: &str) -> String {
 fn with_usage(error: Error, message: &clap::Error) -> Error {
     // clap prints the word before it, too.
     let usage = words(message, ContextKind::Usage).into_iter().next();
-    let usage = usage.as_deref().map(|usage| usage.trim_start_matches("Usage:").trim());
+    let usage = usage
+        .as_deref()
+        .map(|usage| usage.trim_start_matches("Usage:").trim());
     match usage {
         Some(usage) => error.hint(format!("usage: {}", escape_line(usage))),
         None => error,
@@ -207,10 +209,17 @@ mod tests {
             "`agent help new` shows the options and examples"
         );
         let error = told(&["agent", "--color", "pink", "list"]);
-        assert_eq!(error.to_string(), "invalid value `pink` for `--color <WHEN>`");
+        assert_eq!(
+            error.to_string(),
+            "invalid value `pink` for `--color <WHEN>`"
+        );
         assert_eq!(error.hints()[0], "it may be auto, always, never");
         let error = told(&["agent", "new", "--check"]);
-        assert!(error.to_string().starts_with("a value is required for `--check "));
+        assert!(
+            error
+                .to_string()
+                .starts_with("a value is required for `--check ")
+        );
     }
 
     #[test]
@@ -229,7 +238,10 @@ mod tests {
     fn an_argument_cannot_forge_lines_of_ours() {
         let error = told(&["agent", "list", "--x\u{1b}[2J\nhint: y"]);
         let text = format!("{error} {:?}", error.hints());
-        assert!(!text.contains('\u{1b}') && !error.to_string().contains('\n'), "{text}");
+        assert!(
+            !text.contains('\u{1b}') && !error.to_string().contains('\n'),
+            "{text}"
+        );
     }
 
     #[test]
