@@ -103,6 +103,7 @@ impl Rule {
             decision,
             rule: format!("{self} ({whose})"),
             why: why.to_owned(),
+            lifted_by: None,
         }
     }
 

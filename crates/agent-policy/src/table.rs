@@ -20,6 +20,8 @@ pub(super) struct BuiltIn {
     pub rule: &'static str,
     /// The reason, for the person and the model.
     pub why: &'static str,
+    /// The grant under which it is not in force.
+    pub lifted_by: Option<Grant>,
     pub check: RuleCheck,
 }
 
@@ -77,6 +79,7 @@ impl BuiltIn {
             decision: self.decision,
             rule: self.rule.to_owned(),
             why: self.why.to_owned(),
+            lifted_by: self.lifted_by,
         }
     }
 
@@ -107,6 +110,7 @@ const fn row(decision: Decision, rule: Text, why: Text, check: RuleCheck) -> Bui
         holds: Holds::Always,
         rule,
         why,
+        lifted_by: None,
         check,
     }
 }
@@ -126,7 +130,12 @@ impl BuiltIn {
     }
 
     const fn without(self, grant: Grant) -> Self {
-        self.holding(Holds::Without(grant))
+        self.holding(Holds::Without(grant)).lifted_by(grant)
+    }
+
+    const fn lifted_by(mut self, grant: Grant) -> Self {
+        self.lifted_by = Some(grant);
+        self
     }
 }
 
@@ -258,7 +267,7 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         "git would run or obey it; ask the person to change it",
         RuleCheck::Write(|path, _| protected::is_in_closed_git(path))),
     row(Deny, "changing anything in `.git` without the grant `git-write`",
-        "`.git` is read-only; the person can allow it with `--grant git-write`",
+        "`.git` is read-only",
         RuleCheck::Write(|path, _| protected::is_in_git(path))).without(Grant::GitWrite),
     row(Ask, "changing `.vscode`, `.idea`, `.envrc` or `.mcp.json`",
         "editors and tools run commands from these files when the person opens the project",
@@ -274,7 +283,7 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         RuleCheck::Write(|path, _| protected::is_build_service_file(path))),
     row(Ask, "git commands that write to `.git`, such as `git add` and `git commit`, without the grant \
             `git-write`",
-        "`.git` is read-only; the person can allow it with `--grant git-write`",
+        "`.git` is read-only",
         RuleCheck::Programs(checks::WRITES_TO_GIT)).without(Grant::GitWrite),
     row(Ask, "`git push`",
         "it sends commits to others",
@@ -361,7 +370,8 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     row(Allow, "network access in commands", "the person granted it", RuleCheck::Every(&[]))
         .when(|policy| policy.has_sandbox() && policy.grants.contains(&Grant::Network)),
     row(Deny, "network access in commands, without the grant `network`",
-        "the sandbox has no network; the person can allow it with `--grant network`",
+        "the sandbox has no network",
         RuleCheck::Every(&[]))
-        .when(|policy| policy.has_sandbox() && !policy.grants.contains(&Grant::Network)),
+        .when(|policy| policy.has_sandbox() && !policy.grants.contains(&Grant::Network))
+        .lifted_by(Grant::Network),
 ];
