@@ -1,7 +1,7 @@
 //! The server's half of the Model Context Protocol on standard input and output.
 //!
 //! A client writes one JSON-RPC message on each line, and so does the server. Everything that arrives
-//! is bounded and checked here: the length of a line ([`LineReader`]), the form of a message
+//! is bounded and checked here: the length of a line ([`BoundedLines`]), the form of a message
 //! ([`Incoming`]), ids and names. What a message leads to is left to others; nothing here knows what
 //! a tool does.
 
@@ -14,7 +14,7 @@ mod rpc;
 pub use definition::{ToolDefinition, ToolHints, ToolProperty, ToolValue};
 pub use elicit::{ElicitAnswer, ElicitChoice, elicitation};
 pub use handshake::{ClientProfile, ServerProfile, VERSIONS, initialize_result};
-pub use lines::{LineReader, ReadLine};
+pub use lines::{BoundedLines, ReadLine};
 pub use rpc::{
     ErrorCode, Incoming, ProgressToken, RequestId, error_line, notification_line, request_line,
     result_line,

@@ -4,7 +4,7 @@ use std::io::{self, BufRead};
 
 /// Reads lines and never keeps more of one than it may have.
 #[derive(Debug)]
-pub struct LineReader<R> {
+pub struct BoundedLines<R> {
     input: R,
     longest: usize,
 }
@@ -20,7 +20,7 @@ pub enum ReadLine {
     End,
 }
 
-impl<R: BufRead> LineReader<R> {
+impl<R: BufRead> BoundedLines<R> {
     /// Reads from `input` lines of at most `longest` bytes.
     pub fn new(input: R, longest: usize) -> Self {
         Self { input, longest }
@@ -70,7 +70,7 @@ mod tests {
         let text = format!("one\r\n{}\ntwo\nhalf", "x".repeat(100));
         // A buffer that is smaller than the lines.
         let input = io::BufReader::with_capacity(7, text.as_bytes());
-        let mut reader = LineReader::new(input, 10);
+        let mut reader = BoundedLines::new(input, 10);
         let mut lines = Vec::new();
         for _ in 0..4 {
             lines.push(reader.next_line().unwrap());
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_line_of_the_most_bytes_is_read() {
-        let mut reader = LineReader::new(&b"0123456789\n01234567890\n"[..], 10);
+        let mut reader = BoundedLines::new(&b"0123456789\n01234567890\n"[..], 10);
         assert!(matches!(reader.next_line().unwrap(), ReadLine::Line(line) if line.len() == 10));
         assert_eq!(reader.next_line().unwrap(), ReadLine::TooLong);
     }
