@@ -89,9 +89,9 @@ async def well(session, tool, progress=None, **arguments):
 
 
 async def test_a_whole_task_to_done(base):
-    (base.workspace / "greet.py").write_text("def greet():\n    return 'helo'\n")
+    (base.workspace / "greet.sh").write_text("# greets\necho helo\n")
     (base.workspace / "AGENTS.md").write_text("Use single quotes.\n")
-    flags = ["--approval", "auto", "--check", "python3 -c 'import greet; assert greet.greet() == \"hello\"'"]
+    flags = ["--approval", "auto", "--check", "test \"$(sh greet.sh)\" = hello"]
     async with connected(base, *flags) as chat:
         tools = {tool.name: tool for tool in (await chat.list_tools()).tools}
         assert len(tools) == 18, sorted(tools)
@@ -99,23 +99,23 @@ async def test_a_whole_task_to_done(base):
         assert tools["delete_file"].annotations.destructive_hint
         await chat.send_ping()
         text = await well(chat, "begin", task="fix the greeting")
-        assert "greet.py" in text and "Use single quotes." in text, text
-        text = await well(chat, "read_file", path="greet.py", numbered=True)
+        assert "greet.sh" in text and "Use single quotes." in text, text
+        text = await well(chat, "read_file", path="greet.sh", numbered=True)
         assert "helo" in text, text
         text, is_error = await call(chat, "done", summary="nothing to do")
         assert is_error and "check" in text.lower(), text
-        await well(chat, "replace_text", path="greet.py", old_string="helo", new_string="hello")
-        text = await well(chat, "run", command="python3 -c 'import greet; print(greet.greet())'")
+        await well(chat, "replace_text", path="greet.sh", old_string="helo", new_string="hello")
+        text = await well(chat, "run", command="sh greet.sh")
         assert "hello" in text, text
-        text = await well(chat, "search_text", pattern="return")
-        assert "greet.py" in text, text
-        text, is_error = await call(chat, "replace_text", path="greet.py", old_string="nowhere", new_string="x")
+        text = await well(chat, "search_text", pattern="greets")
+        assert "greet.sh" in text, text
+        text, is_error = await call(chat, "replace_text", path="greet.sh", old_string="nowhere", new_string="x")
         assert is_error, text
         text = await well(chat, "done", summary="The greeting is right.")
         assert "[OK]" in text, text
-        text, is_error = await call(chat, "read_file", path="greet.py")
+        text, is_error = await call(chat, "read_file", path="greet.sh")
         assert is_error and "begin" in text or "has ended" in text, text
-    assert "hello" in base.file("greet.py")
+    assert "hello" in base.file("greet.sh")
     [session] = base.sessions()
     state = json.loads(session.read_text())
     assert state["isComplete"] and state["summary"] == "The greeting is right.", state
@@ -124,7 +124,7 @@ async def test_a_whole_task_to_done(base):
     base.agent("export", "-o", str(base.root / "t.md"))
     assert "hello" in base.agent("diff").stdout
     base.agent("undo", "--to", "0", "--yes")
-    assert "helo" in base.file("greet.py")
+    assert "helo" in base.file("greet.sh")
 
 
 async def test_calls_are_one_round_and_are_undone_together(base):
@@ -325,7 +325,6 @@ async def interrupted(base, stop):
     raw.process.wait(timeout=DEADLINE)
     async with connected(base, "--approval", "auto") as chat:
         text = await well(chat, "read_file", path="count")
-        assert "once" in text and "twice" not in text, text
         assert base.file("count") == "once\n"
         await well(chat, "done", summary="done")
     assert len(base.sessions()) == 1
@@ -400,10 +399,10 @@ async def test_resources_and_prompts(base):
     prompts.mkdir(parents=True)
     (prompts / "review.md").write_text("---\ndescription: Find mistakes\n---\nReview {{args}}.\n")
     (base.workspace / "AGENTS.md").write_text("Be brief.\n")
-    (base.workspace / ".env").write_text("API_KEY=sk-live-0123456789abcdefABCDEF0123\n")
+    (base.workspace / ".env").write_text("API_KEY=q7Zr1VbN8sKx3LmT5wYd9PfHc2Gj\n")
     async with connected(base, "--approval", "auto") as chat:
         await well(chat, "begin", task="look around")
-        await well(chat, "write_file", path="a.txt", content="sk-live-0123456789abcdefABCDEF0123\n")
+        await well(chat, "write_file", path="a.txt", content="q7Zr1VbN8sKx3LmT5wYd9PfHc2Gj\n")
         uris = [str(resource.uri) for resource in (await chat.list_resources()).resources]
         texts = {}
         for uri in uris:
@@ -416,10 +415,10 @@ async def test_resources_and_prompts(base):
         prompt = await chat.get_prompt("review", {"args": "src"})
         assert prompt.messages[0].content.text.strip() == "Review src.", prompt
         text = await well(chat, "read_file", path="a.txt")
-        assert "0123456789abcdefABCDEF" not in text, text
+        assert "q7Zr1VbN8s" not in text, text
         await well(chat, "done", summary="looked")
         changes = (await chat.read_resource("agent://changes")).contents[0].text
-        assert "a.txt" in changes and "0123456789abcdefABCDEF" not in changes, changes
+        assert "a.txt" in changes and "q7Zr1VbN8s" not in changes, changes
 
 
 async def test_a_client_of_the_next_revision_falls_back(base):
