@@ -44,7 +44,7 @@ pub use self::accept::{ANYWAY, identity};
 use self::accept::{Judged, ReplyJudge, Verdict};
 pub use self::authorize::Authorizer;
 use self::baseline::Baseline;
-pub use self::calls::{CallAnswer, CallDesk};
+pub use self::calls::{CallAnswer, CallDesk, LeftCalls};
 pub use self::check::Check;
 use self::check::CheckRunner;
 use self::differences::Differences;
@@ -177,6 +177,8 @@ struct Engine<'a> {
     is_under_way: bool,
     /// The steps that a killed process left unfinished, as they were found.
     interrupted: Vec<StepResult>,
+    /// The last call of a round that a killed process left: its answer may not have arrived.
+    last_call: Option<StepResult>,
 }
 
 /// The content of a file before and after the steps of a round, as hashes.
@@ -353,6 +355,7 @@ impl<'a> Engine<'a> {
             left_alone: BTreeSet::new(),
             is_under_way: false,
             interrupted: Vec::new(),
+            last_call: None,
         }
     }
 

@@ -218,6 +218,8 @@ pub fn compose_answer(material: &AnswerMaterial<'_>, veil: &mut Veil<'_>) -> Out
         }
     };
     veil(&mut text);
+    // The result comes first and needs no heading.
+    let text = text.strip_prefix(results::HEADING).unwrap_or(&text);
     let made = Made {
         text: text.trim_start_matches('\n').to_owned(),
         cuts,

@@ -38,6 +38,19 @@ const LONGEST_CALLS: u64 = 8 << 20;
 pub struct CallDesk<'a> {
     engine: Engine<'a>,
     open: Option<OpenRound>,
+    /// The result of the last call.
+    last: Option<StepResult>,
+    /// True if it is kept that its answer may not have arrived.
+    has_kept: bool,
+}
+
+/// What a process before this one left of its calls, a line for each.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LeftCalls {
+    /// The calls that were under way when it was killed.
+    pub interrupted: Vec<String>,
+    /// The last call that was carried out, if its answer may not have arrived.
+    pub unanswered: Option<String>,
 }
 
 /// A round to which calls are added.
@@ -64,6 +77,16 @@ pub struct CallAnswer {
     pub has_ended: bool,
 }
 
+/// Where it is kept that an answer may not have arrived.
+const UNANSWERED: &str = "unanswered.json";
+
+/// Says if a round ends while its last call waits for the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answering {
+    Now,
+    Done,
+}
+
 /// Says if the person's check runs when a round ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RoundCheck {
@@ -81,7 +104,12 @@ impl Agent {
         engine.check_at_start()?;
         // From now on the redactor knows the credentials of the workspace.
         engine.publisher().learn_files();
-        Ok(CallDesk { engine, open: None })
+        Ok(CallDesk {
+            engine,
+            open: None,
+            last: None,
+            has_kept: false,
+        })
     }
 }
 
@@ -101,17 +129,30 @@ impl CallDesk<'_> {
         self.open.is_some()
     }
 
-    /// Takes what a killed process left unfinished, a line for each step, to be told once.
-    pub fn take_interrupted(&mut self) -> Vec<String> {
-        let results = std::mem::take(&mut self.engine.interrupted);
-        let line = |result: StepResult| {
-            let subject = match result.subject.is_empty() {
-                true => String::new(),
-                false => format!(" `{}`", result.subject),
-            };
-            format!("{}{subject}: {}", result.command, result.outcome.message)
+    /// Takes what a process before this one left, to be told once.
+    pub fn take_left(&mut self) -> LeftCalls {
+        let engine = &mut self.engine;
+        let interrupted = std::mem::take(&mut engine.interrupted);
+        let (store, id) = (&engine.agent.store, &engine.session.session_id);
+        let kept: Option<String> = store.aside(id, UNANSWERED);
+        store.drop_aside(id, UNANSWERED);
+        let last = engine.last_call.take();
+        let last = last.filter(|last| !interrupted.contains(last));
+        LeftCalls {
+            unanswered: last.as_ref().map(line).or(kept),
+            interrupted: interrupted.iter().map(line).collect(),
+        }
+    }
+
+    /// Keeps that the answer to the last call may not have arrived, until another call comes.
+    pub fn keep_unanswered(&mut self) -> Result<()> {
+        let Some(last) = &self.last else {
+            return Ok(());
         };
-        results.into_iter().map(line).collect()
+        let (store, id) = (&self.engine.agent.store, &self.engine.session.session_id);
+        store.put_aside(id, UNANSWERED, &line(last))?;
+        self.has_kept = true;
+        Ok(())
     }
 
     /// Tells what a chat must know that begins here.
@@ -128,9 +169,14 @@ impl CallDesk<'_> {
                 has_ended: self.engine.session.is_complete,
             });
         }
+        if std::mem::take(&mut self.has_kept) {
+            // Whoever makes the next call has read the last answer.
+            let (store, id) = (&self.engine.agent.store, &self.engine.session.session_id);
+            store.drop_aside(id, UNANSWERED);
+        }
         let mut step = self.numbered(command);
         if self.open.is_some() && self.must_begin_round(&step)? {
-            self.end(RoundCheck::Waits)?;
+            self.end(RoundCheck::Waits, Answering::Done)?;
             step = self.numbered(step.command);
         }
         let Some(plan) = self.plan(&step)? else {
@@ -148,6 +194,7 @@ impl CallDesk<'_> {
         let open = self.open.as_mut().expect("the call was added to a round");
         open.taken.reply.steps.push(step.clone());
         open.results.push(result.clone());
+        self.last = Some(result.clone());
         let told = self.conclude_if_due(&step, result)?;
         let requests = read_requests(
             &self.engine.agent.workspace,
@@ -171,12 +218,13 @@ impl CallDesk<'_> {
 
     /// Ends the round that is under way, if there is one, with the person's check.
     pub fn end_round(&mut self) -> Result<()> {
-        self.end(if self.engine.agent.interrupt.is_raised() {
+        let check = if self.engine.agent.interrupt.is_raised() {
             RoundCheck::Waits
         } else {
             // Nobody is there to answer a question about it.
             RoundCheck::Runs(Input::Refuse)
-        })
+        };
+        self.end(check, Answering::Done)
     }
 
     /// Ends the round, and writes the message with which a person can go on.
@@ -334,28 +382,28 @@ impl CallDesk<'_> {
         let answered = match step.command {
             Command::Done { .. } => {
                 let input = engine.agent.person.input();
-                self.end(RoundCheck::Runs(input))?;
+                self.end(RoundCheck::Runs(input), Answering::Now)?;
                 // Whether it counts was decided with the round.
                 let last = self.engine.session.last_results.last().cloned();
                 return Ok((last.unwrap_or(result), CallNews::WithCheck));
             }
             Command::AskUser { .. } if is_ok => {
-                self.end(RoundCheck::Waits)?;
+                self.end(RoundCheck::Waits, Answering::Now)?;
                 self.engine.answer_questions(Patience::Session)?
             }
             Command::Plan { .. } if engine.is_proposal(step) => {
-                self.end(RoundCheck::Waits)?;
+                self.end(RoundCheck::Waits, Answering::Now)?;
                 self.engine.decide_plan(Patience::Session)?
             }
             _ => {
                 let notes = engine.agent.store.notes(&engine.session.session_id);
                 if notes.all().is_empty() {
                     if self.is_long() {
-                        self.end(RoundCheck::Waits)?;
+                        self.end(RoundCheck::Waits, Answering::Now)?;
                     }
                     return Ok((result, CallNews::None));
                 }
-                self.end(RoundCheck::Waits)?;
+                self.end(RoundCheck::Waits, Answering::Now)?;
                 Answered::Yes
             }
         };
@@ -377,10 +425,14 @@ impl CallDesk<'_> {
         })
     }
 
-    fn end(&mut self, check: RoundCheck) -> Result<()> {
+    fn end(&mut self, check: RoundCheck, answering: Answering) -> Result<()> {
         let Some(open) = self.open.take() else {
             return Ok(());
         };
+        if answering == Answering::Now {
+            // Once the round is over, the journal tells nobody that its last call waits for an answer.
+            self.keep_unanswered()?;
+        }
         let OpenRound {
             taken,
             before,
@@ -402,4 +454,14 @@ impl CallDesk<'_> {
         drop(alone);
         Ok(())
     }
+}
+
+/// A result in one line.
+fn line(result: &StepResult) -> String {
+    let subject = if result.subject.is_empty() {
+        String::new()
+    } else {
+        format!(" `{}`", result.subject)
+    };
+    format!("{}{subject}: {}", result.command, result.outcome.message)
 }

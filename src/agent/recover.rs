@@ -223,6 +223,9 @@ impl<'a> Engine<'a> {
         };
         let _alone = self.alone()?;
         let results = self.execute(&taken, &plan, begun)?;
+        if taken.arrival == ReplyArrival::Calls {
+            self.last_call = results.last().cloned();
+        }
         // The round ends now, so that it can be undone like any other.
         let progress = self.check_progress(recovered);
         let plan = (recovered.before, self.input(patience), &progress);

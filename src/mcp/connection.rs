@@ -273,7 +273,7 @@ impl RequestDesk {
     /// Takes a message.
     pub(super) fn take(&self, line: &[u8]) {
         match Incoming::read(line) {
-            Incoming::Request { id, method, params } => self.request(id, &method, params),
+            Incoming::Request { id, method, params } => self.request(&id, &method, params),
             Incoming::Notification { method, params } => {
                 if method == "notifications/cancelled"
                     && let Some(id) = params.get("requestId").and_then(RequestId::read)
@@ -298,7 +298,7 @@ impl RequestDesk {
             .send(&error_line(None, code, "the message is too long"));
     }
 
-    fn request(&self, id: RequestId, method: &str, params: Map<String, Value>) {
+    fn request(&self, id: &RequestId, method: &str, params: Map<String, Value>) {
         let is_known = locked(&self.connection.client).is_some();
         let answered = match method {
             "initialize" => Ok(self.initialize(&params)),
@@ -309,7 +309,7 @@ impl RequestDesk {
                 ErrorCode::InvalidRequest,
                 "`initialize` must come first".to_owned(),
             )),
-            "tools/call" => match self.queue(&id, params) {
+            "tools/call" => match self.queue(id, params) {
                 Ok(()) => return,
                 Err(why) => Err(why),
             },
@@ -328,8 +328,8 @@ impl RequestDesk {
             _ => Err(not_found(method)),
         };
         let line = match answered {
-            Ok(result) => result_line(&id, &result),
-            Err((code, why)) => error_line(Some(&id), code, &why),
+            Ok(result) => result_line(id, &result),
+            Err((code, why)) => error_line(Some(id), code, &why),
         };
         self.connection.send(&line);
     }
@@ -422,7 +422,8 @@ pub(super) fn in_words(error: &Error) -> String {
     let mut words = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(next) = cause {
-        words.push_str(&format!(": {next}"));
+        words.push_str(": ");
+        words.push_str(&next.to_string());
         cause = next.source();
     }
     for hint in error.hints() {

@@ -107,9 +107,10 @@ impl ServerEntry {
             .take(40)
             .collect();
         Ok(Self {
-            name: match folder.is_empty() {
-                true => "agent".to_owned(),
-                false => format!("agent-{folder}"),
+            name: if folder.is_empty() {
+                "agent".to_owned()
+            } else {
+                format!("agent-{folder}")
             },
             command: text(program)?,
             arguments: vec!["mcp".to_owned(), "--base".to_owned(), text(base)?],

@@ -12,7 +12,7 @@ use super::catalogue::ToolCall;
 use super::connection::{Connection, QueuedCall, in_words};
 use crate::error::Result;
 use crate::protocol::SessionId;
-use crate::services::run::{self, CallDesk, ContextRequest, HeldSession};
+use crate::services::run::{self, CallDesk, ContextRequest, HeldSession, LeftCalls};
 use crate::services::{Caller, find, open};
 
 /// How often is looked if somebody wants the round to end.
@@ -118,7 +118,7 @@ impl CallWorker {
         let mut news = news(&mut desk, opened.news);
         let (mut call, mut next) = (Some(first), None);
         while let Some(this) = call.take() {
-            match self.carry_out(&mut desk, &held, this, std::mem::take(&mut news)) {
+            match self.carry_out(&mut desk, &held, this, &std::mem::take(&mut news)) {
                 Ok(HasEnded::No) => {}
                 Ok(HasEnded::Yes) => {
                     self.session = CurrentSession::Ended(held.id().clone());
@@ -198,7 +198,7 @@ impl CallWorker {
         desk: &mut CallDesk<'_>,
         held: &HeldSession,
         call: ToolCall,
-        news: String,
+        news: &str,
     ) -> Result<HasEnded> {
         let room = call.room;
         if call.task().is_some() {
@@ -217,6 +217,9 @@ impl CallWorker {
             }
         };
         let answer = desk.call(command, room)?;
+        if self.connection.is_closed() {
+            desk.keep_unanswered()?;
+        }
         let text = format!("{news}{}", answer.text);
         self.connection.answer(&text, answer.is_error);
         Ok(if answer.has_ended {
@@ -237,17 +240,21 @@ enum HasEnded {
 /// What the first answer of a held session tells before its own text: that a session goes on, and what a
 /// process that was killed left unfinished.
 fn news(desk: &mut CallDesk<'_>, opened: Option<String>) -> String {
-    let interrupted = desk.take_interrupted();
-    let mut news = opened.unwrap_or_default();
+    let LeftCalls {
+        interrupted,
+        unanswered,
+    } = desk.take_left();
+    let mut news: Vec<String> = opened.into_iter().filter(|news| !news.is_empty()).collect();
     if !interrupted.is_empty() {
-        if !news.is_empty() {
-            news.push_str("\n\n");
-        }
-        news.push_str("When `agent` was last stopped, this was under way:\n- ");
-        news.push_str(&interrupted.join("\n- "));
+        let lines = interrupted.join("\n- ");
+        news.push(format!(
+            "When `agent` was last stopped, this was under way:\n- {lines}"
+        ));
     }
-    if !news.is_empty() {
-        news.push_str("\n\n");
+    if let Some(line) = unanswered {
+        news.push(format!(
+            "This was carried out, and its result may not have reached you; do not repeat it:\n- {line}"
+        ));
     }
-    news
+    news.iter().map(|news| format!("{news}\n\n")).collect()
 }

@@ -151,7 +151,7 @@ impl RoundLock {
         let locked = match file.try_lock() {
             Err(TryLockError::WouldBlock) => {
                 // A round of calls may be open only because another call could come.
-                let _ = fs::write(directory.join(WANTED), b"");
+                let _ = write_atomic(&directory.join(WANTED), b"", Durability::Atomic);
                 lock_soon(&file)
             }
             other => other,
