@@ -26,6 +26,7 @@ mod handoff;
 mod help;
 mod init;
 mod list;
+mod mcp;
 mod new;
 mod notes;
 mod parse;

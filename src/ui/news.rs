@@ -128,6 +128,9 @@ pub(super) fn asked(kind: QuestionKind, title: &str, shown: &str, rounds: (u32, 
         QuestionKind::MakeWorkspace => {
             format!("`{title}` does not exist. Make it, and work in it?")
         }
+        QuestionKind::ClientEntry => {
+            format!("This would be added to `{title}`:\n\n{}\n\nAdd it?", indented(shown))
+        }
     }
 }
 

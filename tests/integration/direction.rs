@@ -21,6 +21,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             // Files that the person names for what is printed.
             "fs",
             "interrupt",
+            // `agent mcp`
+            "mcp",
             // `agent parse`, which is nothing else.
             "reply",
             "services",
@@ -111,6 +113,11 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "unseen",
             "watch",
         ],
+    ),
+    // Tool calls become the commands that the table of dialects says, and services carry them out.
+    (
+        "mcp",
+        &["approve", "escape", "fs", "interrupt", "reply", "services"],
     ),
     ("mailbox", &["fs", "platform", "watch"]),
     // Whom it asks is a trait, which the terminal implements: neither it nor the engine know `ui`.

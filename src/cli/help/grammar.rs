@@ -45,7 +45,7 @@ struct Purpose {
 static PURPOSES: &[Purpose] = &[
     Purpose {
         title: "Work",
-        verbs: &["new", "resume", "serve", "status", "ask", "end"],
+        verbs: &["new", "resume", "serve", "mcp", "status", "ask", "end"],
     },
     Purpose {
         title: "Exchange",
