@@ -49,8 +49,6 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "number",
             "platform",
             "policy",
-            // The words for its properties.
-            "sandbox",
             "prompts",
             "reply",
             "repositories",
@@ -184,6 +182,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "number",
             "platform",
             "policy",
+            // The words for its properties.
+            "sandbox",
             "unseen",
             "watch",
         ],
