@@ -51,8 +51,6 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "number",
             "platform",
             "policy",
-            // The words for its properties.
-            "sandbox",
             "prompts",
             "reply",
             "repositories",
@@ -191,6 +189,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "number",
             "platform",
             "policy",
+            // The words for its properties.
+            "sandbox",
             "unseen",
             "watch",
         ],
