@@ -261,7 +261,7 @@ fn message_line(message: &MessageStanding) -> String {
     let takes = message.meter.takes.iter();
     let takes = takes.map(|takes| (takes.what.to_owned(), takes.characters));
     format!(
-        "Its message: {}, {} % of what `{}` takes ({})",
+        "Its message: {}, {}% of the limit of `{}` ({})",
         length(message.meter.characters, message.meter.tokens),
         message.percent,
         message.chat,

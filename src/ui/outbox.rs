@@ -231,12 +231,13 @@ fn how_long(event: &Event) -> String {
         return format!("{length}, to {}: {}", escape_line(api), space(takes));
     }
     // Nobody chose this one, so nobody knows what it is.
-    let taken = match chat.as_str() {
-        "generic" => "most chats take".to_owned(),
-        chat => format!("`{}` takes", escape_line(chat)),
+    let limit = match chat.as_str() {
+        "generic" => "a typical limit".to_owned(),
+        chat => format!("the limit of `{}`", escape_line(chat)),
     };
+    let fits = if *percent <= TIGHT { "fits" } else { "tight" };
     format!(
-        "{}, {percent}% of what {taken}: {}",
+        "{}, {fits} ({percent}% of {limit}): {}",
         length(*characters, *tokens),
         space(takes)
     )
