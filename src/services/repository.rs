@@ -137,7 +137,9 @@ mod tests {
         for made in [&own, &linked] {
             create_directory(made).unwrap();
         }
-        let write = |path: &Path, text: &str| fs::write(path, text).unwrap();
+        let write = |path: &Path, text: &str| {
+            write_atomic(path, text.as_bytes(), Durability::Atomic).unwrap();
+        };
         write(
             &linked.join(".git"),
             &format!("gitdir: {}\n", own.display()),

@@ -39,6 +39,7 @@ pub(super) fn is_of_mode(why: &str) -> bool {
 /// run it; of a difference the size is shown. A reason that all of them have is said once.
 pub(super) fn listed(questions: &[Event], columns: Option<usize>) -> String {
     let reasons: Vec<&str> = questions.iter().map(reason).collect();
+    let mode = reasons.iter().find(|why| is_of_mode(why));
     let shared = match reasons.as_slice() {
         [first, others @ ..] if others.iter().all(|why| why == first) => *first,
         _ => "",
@@ -47,8 +48,8 @@ pub(super) fn listed(questions: &[Event], columns: Option<usize>) -> String {
         "\n{BOLD}The model wants to do {}{BOLD:#}",
         count(questions.len(), "thing")
     );
-    if is_of_mode(shared) {
-        let _ = write!(text, "  {DIM}(asked {}){DIM:#}", escape_line(shared));
+    if let Some(mode) = mode {
+        let _ = write!(text, "  {DIM}(asked {}){DIM:#}", escape_line(mode));
     }
     text.push('\n');
     let mut told = shared;
@@ -56,14 +57,22 @@ pub(super) fn listed(questions: &[Event], columns: Option<usize>) -> String {
         text.push_str(&listed_row(question, columns));
         let why = reason(question);
         if why != told && !is_of_mode(why) {
-            let _ = writeln!(text, "            {DIM}why: {}{DIM:#}", escape_line(why));
+            text.push_str(&beneath(&format!("why: {}", escape_line(why)), columns));
         }
         told = why;
     }
     if !shared.is_empty() && !is_of_mode(shared) {
-        let _ = writeln!(text, "  why you are asked: {}", escape_line(shared));
+        let why = format!("  why you are asked: {}\n", escape_line(shared));
+        text.push_str(&columns.map_or(why.clone(), |columns| folded(&why, columns)));
     }
     text
+}
+
+/// Words of ours about the row above.
+fn beneath(words: &str, columns: Option<usize>) -> String {
+    let line = format!("             {words}\n");
+    let line = columns.map_or(line.clone(), |columns| folded(&line, columns));
+    format!("{DIM}{line}{DIM:#}")
 }
 
 fn reason(question: &Event) -> &str {
@@ -119,11 +128,8 @@ fn listed_row(question: &Event, columns: Option<usize>) -> String {
         )
     };
     if !may.is_empty() && may != USUAL {
-        let _ = writeln!(
-            text,
-            "            {DIM}what it may do: {}{DIM:#}",
-            escape_line(may)
-        );
+        let may = format!("what it may do: {}", escape_line(may));
+        text.push_str(&beneath(&may, columns));
     }
     text
 }
@@ -416,7 +422,22 @@ mod tests {
 
     #[test]
     fn several_steps_are_a_list_at_80_columns() {
-        insta::assert_snapshot!(list(80, "it uses the network"));
+        let text = list(80, "it uses the network");
+        let expected = concat!(
+            "\n",
+            "The model wants to do 5 things  (asked because of `--approval ask`)\n",
+            "   2  create  `hello.py`  +2\n",
+            "   3  run     python3 hello.py\n",
+            "   4  run     2 lines\n",
+            "  | set -e\n",
+            "  | python3 hello.py Bob\n",
+            "   5  run     1 line\n",
+            "  | echo a-long-word a-long-word a-long-word a-long-word a-long-word a-long-wor\n",
+            "  … d a-long-word a-long-word a-long-word\n",
+            "   6  run     curl example\n",
+            "             why: it uses the network\n",
+        );
+        assert_eq!(text, expected, "{text}");
     }
 
     #[test]
@@ -427,7 +448,19 @@ mod tests {
             1,
             "said once: {text}"
         );
-        insta::assert_snapshot!(text);
+        let expected = concat!(
+            "\n",
+            "The model wants to do 5 things  (asked because of `--approval ask`)\n",
+            "   2  create  `hello.py`  +2\n",
+            "   3  run     python3 hello.py\n",
+            "   4  run     2 lines\n",
+            "  | set -e\n",
+            "  | python3 hello.py Bob\n",
+            "   5  run     1 line\n",
+            "  | echo a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word\n",
+            "   6  run     curl example\n",
+        );
+        assert_eq!(text, expected, "{text}");
     }
 
     #[test]

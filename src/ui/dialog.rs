@@ -51,6 +51,7 @@ pub(super) struct Dialog {
     /// The prompt that stands on the terminal is still the right one.
     is_prompted: bool,
     last_shown: Option<u32>,
+    last_listed: Vec<usize>,
     editor: Option<String>,
     is_withdrawn: Arc<AtomicBool>,
 }
@@ -105,6 +106,7 @@ impl Dialog {
             answers: Answers::until(interrupt).taking(takes),
             is_prompted: false,
             last_shown: None,
+            last_listed: Vec::new(),
             editor: editor::of_this_person(|name| std::env::var_os(name)),
             is_withdrawn: Arc::default(),
         }
@@ -187,15 +189,32 @@ impl Dialog {
             return;
         };
         if self.is_joint(&open) {
-            let listed: Vec<Event> = (open.iter())
-                .map(|at| self.items[*at].question.event())
-                .collect();
-            self.ui.list_questions(&listed);
+            self.list(&open);
         } else if self.last_shown != Some(self.items[first].question.number) {
             self.show(first);
         }
         let text = self.keys(&open).text();
         self.ui.prompt(&text, &self.answers);
+    }
+
+    /// Lists what waits, unless that is what was listed last.
+    fn list(&mut self, open: &[usize]) {
+        if self.last_listed == open {
+            return;
+        }
+        let briefly = |at: &usize| {
+            let question = &self.items[*at].question;
+            // What the reply changes before is listed above.
+            let why = question.own_reason().to_owned();
+            Question {
+                why,
+                ..question.clone()
+            }
+            .event()
+        };
+        let listed: Vec<Event> = open.iter().map(briefly).collect();
+        self.ui.list_questions(&listed);
+        self.last_listed = open.to_vec();
     }
 
     /// Returns true if one answer counts for all questions that are open.
@@ -209,7 +228,8 @@ impl Dialog {
             [first, ..] if !self.is_joint(open) => single_keys(&self.items[*first], open.len()),
             _ => OfferedKeys::new("")
                 .key("y", "yes to all")
-                .key("n", "no, with a reason")
+                // All keys in one row of 80 columns.
+                .key("n", "no + reason")
                 .key("o", "one by one")
                 .key("d", "show")
                 .key("s", "skip")
@@ -451,12 +471,14 @@ fn single_keys(item: &Item, open: usize) -> OfferedKeys {
     let is_script = item.question.command == "RUN_COMMAND";
     let verb = if is_script { "Run it?" } else { "Do it?" };
     let why = &item.question.why;
-    let mut keys = match approval::is_of_mode(why) {
-        true => OfferedKeys::new(format!("{verb} (asked {why})")),
-        false => OfferedKeys::new(verb),
-    }
-    .key("y", "yes")
-    .key("n", "no, with a reason");
+    let question = if approval::is_of_mode(why) {
+        format!("{verb} (asked {why})")
+    } else {
+        verb.to_owned()
+    };
+    let mut keys = OfferedKeys::new(question)
+        .key("y", "yes")
+        .key("n", "no, with a reason");
     if open > 1 {
         keys = keys.key("all", "yes to all that wait");
     }

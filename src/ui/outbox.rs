@@ -87,7 +87,7 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
                 let path = pastes.first().map(|path| linked(path, view));
                 let path = path.unwrap_or_default();
                 let file = if *becomes_file && *sequence == 1 {
-                    " It makes an attachment of it by itself; that is fine."
+                    "\n     If the chat makes an attachment of it by itself, that is fine."
                 } else {
                     ""
                 };
@@ -99,9 +99,10 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
                 };
                 let action = match way {
                     Way::Clipboard => format!(
-                        "{NEXT}{arrow}1. Paste the clipboard into {chat} chat.{NEXT:#} (or {path})"
+                        "{NEXT}{arrow}1. Paste the clipboard into {chat} chat{NEXT:#}, or this: {path}"
                     ),
-                    _ => format!("{NEXT}{arrow}1. Paste {path} into {chat} chat.{NEXT:#}"),
+                    // The path last: folded, it must not tear the sentence apart.
+                    _ => format!("{NEXT}{arrow}1. Paste this into {chat} chat:{NEXT:#} {path}"),
                 };
                 let _ = writeln!(
                     text,

@@ -111,7 +111,7 @@ fn row(result: &StepResult, differences: &[ShownDifference], columns: usize, loo
     let mut line = words.clone();
     if !facts.is_empty() {
         // Where it fits, the facts of all rows stand below each other.
-        let gap = (room / 2).saturating_sub(columns_of(&words)).max(2);
+        let gap = (room * 2 / 5).saturating_sub(columns_of(&words)).max(2);
         line.push_str(&" ".repeat(gap));
         line.push_str(&facts);
     }
@@ -193,13 +193,19 @@ fn phrase(result: &StepResult, differences: &[ShownDifference]) -> String {
         return format!("{done} {subject}");
     }
     let verb = if is_ok { done } else { to_do };
+    // Many messages begin with the file, which stands before them here.
+    let message = match message.strip_prefix(&format!("`{subject}`: ")) {
+        Some(rest) if !subject.is_empty() => rest.to_owned(),
+        _ => message,
+    };
     let names = !subject.is_empty() && !message.contains(&subject);
-    match (is_ok, names) {
-        (true, true) => format!("{verb} {subject}: {message}"),
+    if names {
+        format!("{verb} {subject}: {message}")
+    } else if is_ok {
         // The message is a sentence of its own.
-        (true, false) => message,
-        (false, true) => format!("{verb} {subject}: {message}"),
-        (false, false) => format!("{verb}: {message}"),
+        message
+    } else {
+        format!("{verb}: {message}")
     }
 }
 
@@ -208,7 +214,13 @@ fn facts(result: &StepResult, differences: &[ShownDifference]) -> String {
     let outcome = &result.outcome;
     let mut facts = counted(differences).trim_start().to_owned();
     let is_run = result.is(CommandKind::RunCommand);
-    if result.millis >= WORTH_TELLING || (is_run && outcome.exit_code.is_some()) {
+    // Without an exit code the message tells how it ended, and when.
+    let is_timed = if is_run {
+        outcome.exit_code.is_some()
+    } else {
+        result.millis >= WORTH_TELLING
+    };
+    if is_timed {
         if !facts.is_empty() {
             facts.push_str("  ");
         }
@@ -229,7 +241,7 @@ fn facts(result: &StepResult, differences: &[ShownDifference]) -> String {
 fn last_line(output: &str) -> (String, usize) {
     let lines = || output.lines().filter(|line| !line.trim().is_empty());
     let last = lines().next_back().unwrap_or_default();
-    let last = escape_line(&last.trim().replace('\t', "    "));
+    let last = escape_line(&overwritten(last).trim().replace('\t', "    "));
     (last, lines().count().saturating_sub(1))
 }
 
@@ -301,7 +313,8 @@ pub fn elapsed(seconds: u64) -> String {
 /// in the message something stands.
 pub fn for_person(message: &str) -> String {
     /// How a clause begins that tells the model what to do.
-    const TO_MODEL: [&str; 13] = [
+    const TO_MODEL: [&str; 14] = [
+        "copy it ",
         "send ",
         "correct it ",
         "fix it",
@@ -316,9 +329,15 @@ pub fn for_person(message: &str) -> String {
         "leave the lines ",
         "DELETE_FILE first",
     ];
+    let contents = message.strip_prefix("the contents of ");
+    if let Some(what) = contents.and_then(|rest| rest.strip_suffix(" are below")) {
+        return format!("read {what}");
+    }
     let message = message
         .replace("not applied, send only these again: ", "not applied: ")
         .replace(" are below", " are read")
+        .replace("the user declined", "you declined")
+        .replace("interrupted by the user", "you interrupted it")
         .replace(
             "; its current lines are read: send the edit again with their numbers",
             "",
@@ -358,10 +377,16 @@ fn folded_lines(more: usize) -> String {
     }
 }
 
+/// A line as a terminal leaves it: progress bars write over themselves.
+fn overwritten(line: &str) -> &str {
+    let written = line.rsplit('\r').find(|part| !part.trim().is_empty());
+    written.unwrap_or_default()
+}
+
 fn detail_line(line: &str) -> String {
     format!(
         "      {DIM}{}{DIM:#}\n",
-        escape_line(&shortened(&line.replace('\t', "    "), 160))
+        escape_line(&shortened(&overwritten(line).replace('\t', "    "), 160))
     )
 }
 
@@ -430,9 +455,10 @@ mod tests {
     fn round(columns: usize, look: Look) -> String {
         let layout = StepLayout::Row { columns, look };
         let edit = difference(1, 1, "@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
-        let traceback: String = (1..=12)
-            .map(|n| format!("  File \"todo.py\", line {n}\n"))
-            .collect();
+        let mut traceback = String::new();
+        for line in 1..=12 {
+            let _ = writeln!(traceback, "  File \"todo.py\", line {line}");
+        }
         let long =
             "python3 todo.py add \"buy milk, bread and a very long list of other things\" && make";
         let steps = [
@@ -474,14 +500,60 @@ mod tests {
     fn a_round_at_80_columns() {
         let text = round(80, Look::Plain);
         assert!(text.lines().all(|line| columns_of(line) <= 80), "{text}");
-        insta::assert_snapshot!(text);
+        let expected = concat!(
+            "  2 ok deleted src/a.txt           -43\n",
+            "  2 ok deleted src/a.txt           +1 -1\n",
+            "      @@ -1,2 +1,2 @@\n",
+            "       one\n",
+            "      -two\n",
+            "      +2\n",
+            "  3 ok ran make all                0.6 s   Ran 62 tests ... OK (+1 line)\n",
+            "  4 ok ran python3 todo.py add \"buy milk, bread and a very long list of other\n",
+            "       things\" && make  0.6 s\n",
+            "       fine\n",
+            "  5 failed ran python3 todo.py done 7  0.6 s   exit 1\n",
+            "      (+4 lines; all of it: agent show --round N)\n",
+            "        File \"todo.py\", line 5\n",
+            "        File \"todo.py\", line 6\n",
+            "        File \"todo.py\", line 7\n",
+            "        File \"todo.py\", line 8\n",
+            "        File \"todo.py\", line 9\n",
+            "        File \"todo.py\", line 10\n",
+            "        File \"todo.py\", line 11\n",
+            "        File \"todo.py\", line 12\n",
+            "  2 refused delete src/a.txt: you declined: keep it\n",
+            "  2 skipped delete src/a.txt: the change in step 1 failed\n",
+        );
+        assert_eq!(text, expected, "{text}");
     }
 
     #[test]
     fn a_round_at_120_columns() {
         let text = round(120, Look::Plain);
         assert!(text.lines().all(|line| columns_of(line) <= 120), "{text}");
-        insta::assert_snapshot!(text);
+        let expected = concat!(
+            "  2 ok deleted src/a.txt                           -43\n",
+            "  2 ok deleted src/a.txt                           +1 -1\n",
+            "      @@ -1,2 +1,2 @@\n",
+            "       one\n",
+            "      -two\n",
+            "      +2\n",
+            "  3 ok ran make all                                0.6 s   Ran 62 tests ... OK (+1 line)\n",
+            "  4 ok ran python3 todo.py add \"buy milk, bread and a very long list of other things\" && make  0.6 s   fine\n",
+            "  5 failed ran python3 todo.py done 7                 0.6 s   exit 1\n",
+            "      (+4 lines; all of it: agent show --round N)\n",
+            "        File \"todo.py\", line 5\n",
+            "        File \"todo.py\", line 6\n",
+            "        File \"todo.py\", line 7\n",
+            "        File \"todo.py\", line 8\n",
+            "        File \"todo.py\", line 9\n",
+            "        File \"todo.py\", line 10\n",
+            "        File \"todo.py\", line 11\n",
+            "        File \"todo.py\", line 12\n",
+            "  2 refused delete src/a.txt: you declined: keep it\n",
+            "  2 skipped delete src/a.txt: the change in step 1 failed\n",
+        );
+        assert_eq!(text, expected, "{text}");
     }
 
     #[test]
@@ -519,6 +591,17 @@ mod tests {
             bare(&step_lines(&ran)),
             "   3. ok RUN_COMMAND: `make`: exit code 0 in 562 ms\n      fine\n"
         );
+    }
+
+    #[test]
+    fn of_a_progress_bar_the_last_state_is_shown() {
+        let failed = run(1, "curl", 6, "\r  0  0\r100  0curl: (6) no host\r\n\r\n");
+        let shown = bare(&step_lines(&failed));
+        assert!(
+            shown.contains("\n      100  0curl: (6) no host\n"),
+            "{shown}"
+        );
+        assert!(!shown.contains("\\r"), "{shown}");
     }
 
     #[test]
@@ -573,10 +656,7 @@ mod tests {
                 "could not run `cd a; send b`; exit code 1",
             ),
             ("send it again", "send it again"),
-            (
-                "the contents of 2 files are below",
-                "the contents of 2 files are read",
-            ),
+            ("the contents of 2 files are below", "read 2 files"),
         ] {
             assert_eq!(for_person(message), expected);
         }
