@@ -164,11 +164,14 @@ mod tests {
             ("once", Verdict::Yes),
             ("a", Verdict::Always),
             ("n not now", no("not now")),
+            ("s", Verdict::Skip),
             ("q", Verdict::Stop),
         ] {
             assert_eq!(network(line), Some(Typed::Verdict(expected)), "{line}");
         }
-        for line in ["s", "all", "e", "skip", "once more"] {
+        // The dialog says why it cannot be edited any more.
+        assert_eq!(network("e"), Some(Typed::Edit));
+        for line in ["all", "o", "once more"] {
             assert_eq!(network(line), None, "{line}");
         }
     }
