@@ -18,6 +18,7 @@ mod outbox;
 mod pause;
 mod plain;
 mod prompt;
+mod setup;
 mod step;
 mod terminal;
 mod trace;

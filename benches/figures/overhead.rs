@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use agent::execute::run::{End, Job, Program, run};
 use agent::sandbox::Confinement;
+use agent::sandbox::platform::ChildTree;
 
 use crate::Outcome;
 use crate::measure::{median, ratio, run_time};
@@ -86,8 +87,10 @@ fn until_all_are_reaped() {
         let tasks = fs::read_dir("/proc/self/task").into_iter().flatten();
         tasks.flatten().any(is_parent)
     };
+    ChildTree::reap_ended();
     while has_children() {
         std::thread::yield_now();
+        ChildTree::reap_ended();
     }
 }
 

@@ -72,7 +72,7 @@ impl Agent {
         let step = check.step(NUMBER);
         let ruling = self.manner.authorizer.policy.rule_on(&step.command);
         if ruling.decision == crate::policy::Decision::Deny {
-            return Some(Outcome::refused(ruling.why));
+            return Some(Outcome::refused(ruling.reason()));
         }
         announce(&*self.person, &step);
         let limits = Limits {
@@ -167,6 +167,16 @@ impl CheckRunner<'_, '_> {
         } else {
             Ok(Checked::GoesOn)
         }
+    }
+
+    /// Leaves the check to a later round: files may have changed since it ran.
+    pub(super) fn postpone(&mut self) -> Checked {
+        if let Some(report) = &mut self.session.check
+            && report.when != CheckedWhen::NotYet
+        {
+            report.when = CheckedWhen::Outdated;
+        }
+        Checked::GoesOn
     }
 
     /// Asks about a check that runs without a sandbox what the model may have written, as about any

@@ -313,6 +313,12 @@ impl Question {
         Self::new(QuestionKind::UseClipboard, 0, title, String::new())
     }
 
+    /// Asks if this entry is added to the configuration of a chat client.
+    pub fn about_client(file: &Path, entry: &str) -> Self {
+        let title = file.display().to_string();
+        Self::new(QuestionKind::ClientEntry, 0, title, entry.to_owned())
+    }
+
     /// Asks if the workspace that was named is made.
     pub fn about_new_workspace(directory: &Path) -> Self {
         let title = directory.display().to_string();

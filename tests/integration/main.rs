@@ -51,6 +51,9 @@ mod job_control;
 /// What a session keeps of how it was begun: its workspace, and what it must not do.
 #[cfg(unix)]
 mod kept;
+/// Calls of chats that can use tools.
+#[cfg(unix)]
+mod mcp;
 /// Commands that miss the network, and the person who gives it.
 #[cfg(target_os = "linux")]
 mod network;

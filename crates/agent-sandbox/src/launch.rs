@@ -174,10 +174,10 @@ impl Launch {
     }
 
     /// After the end: the exit status of the command, if the supervisor has reported it. The
-    /// supervisor is reaped in the background.
+    /// supervisor is reaped later.
     pub fn reported_exit(&mut self, child: &mut ChildTree) -> Option<ChildExit> {
         let exit = status_in(self.read_report())?;
-        child.reap_in_background();
+        child.reap_later();
         Some(exit)
     }
 

@@ -159,9 +159,8 @@ impl NamespaceInit<'_> {
         // The kernel clears this setting on a change of user.
         die_with_supervisor(status.as_fd())?;
         let command = start_command(self.plan, self.words, self.agent)?;
-        end_with_agent(self.agent);
         release_output();
-        reap_until(Pid::from_child(&command), status);
+        reap_until(Pid::from_child(&command), self.agent, status);
         Ok(())
     }
 
@@ -199,36 +198,37 @@ fn die_with_supervisor(status: BorrowedFd<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Ends this process, and everything in its namespace with it, when `agent` ends. The supervisor does
-/// that too, unless somebody has stopped it.
-fn end_with_agent(agent: &UnixStream) {
-    const STACK: usize = 64 * 1024;
-    let Ok(agent) = agent.try_clone() else {
-        return;
-    };
-    let wait = move || {
-        loop {
-            // `agent` sends nothing after the plan, so this is its end.
-            let mut ready = [PollFd::new(&agent, PollFlags::IN)];
-            if poll(&mut ready, None) != Err(rustix::io::Errno::INTR) {
-                linux::exit_at_once(i32::from(NOT_STARTED))
-            }
-        }
-    };
-    // Without another thread, the supervisor is still there.
-    let _ = std::thread::Builder::new().stack_size(STACK).spawn(wait);
-}
-
 /// Reaps every child until the command ends, and passes on its status.
-fn reap_until(command: Pid, mut status: PipeWriter) {
+///
+/// When `agent` ends, this process ends, and everything in its namespace with it. The supervisor does
+/// that too, unless somebody has stopped it.
+fn reap_until(command: Pid, agent: &UnixStream, mut status: PipeWriter) {
+    // Without the signals, the supervisor is still there.
+    let signals = linux::ChildSignals::new().ok();
+    let options = match signals {
+        Some(_) => WaitOptions::NOHANG,
+        None => WaitOptions::empty(),
+    };
     loop {
-        match rustix::process::wait(WaitOptions::empty()) {
-            Ok(Some((process, ended))) if process == command => {
+        match (rustix::process::wait(options), &signals) {
+            (Ok(Some((process, ended))), _) if process == command => {
                 let _ = status.write_all(&ended.as_raw().to_le_bytes());
                 return;
             }
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return,
+            (Ok(None), Some(signals)) => {
+                let mut ready = [
+                    PollFd::new(signals, PollFlags::IN),
+                    PollFd::new(agent, PollFlags::IN),
+                ];
+                let polled = poll(&mut ready, None);
+                // `agent` sends nothing after the plan, so this is its end.
+                if polled.is_ok() && !ready[1].revents().is_empty() {
+                    return;
+                }
+                signals.clear();
+            }
+            (Ok(_) | Err(rustix::io::Errno::INTR), _) => {}
+            (Err(_), _) => return,
         }
     }
 }

@@ -45,7 +45,7 @@ struct Purpose {
 static PURPOSES: &[Purpose] = &[
     Purpose {
         title: "Work",
-        verbs: &["new", "resume", "serve", "status", "ask", "end"],
+        verbs: &["new", "resume", "serve", "mcp", "status", "ask", "end"],
     },
     Purpose {
         title: "Exchange",
@@ -196,6 +196,8 @@ fn value_name(shape: &Shape) -> String {
         Shape::Rules => "COMMANDS".to_owned(),
         Shape::Items => "WORDS".to_owned(),
         Shape::Text => "TEXT".to_owned(),
+        Shape::Temperature => "NUMBER".to_owned(),
+        Shape::Price => "PRICE".to_owned(),
     }
 }
 

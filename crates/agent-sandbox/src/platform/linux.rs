@@ -12,7 +12,7 @@ pub mod notify;
 pub mod seccomp;
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
@@ -94,6 +94,44 @@ fn set_disposition(signal: i32, disposition: libc::sighandler_t) {
     // SAFETY: only the two dispositions without a handler are ever passed.
     unsafe {
         libc::signal(signal, disposition);
+    }
+}
+
+/// Becomes readable when a child of this process has ended.
+#[derive(Debug)]
+pub struct ChildSignals(OwnedFd);
+
+impl ChildSignals {
+    /// Blocks SIGCHLD, so that it is kept for the descriptor. Children that ended before are not
+    /// reported.
+    #[expect(unsafe_code, reason = "rustix has no descriptors for signals")]
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: the set is local and initialised by `sigemptyset`; the new descriptor has no other
+        // owner.
+        unsafe {
+            let mut signals = std::mem::zeroed();
+            libc::sigemptyset(&raw mut signals);
+            libc::sigaddset(&raw mut signals, libc::SIGCHLD);
+            check(
+                libc::sigprocmask(libc::SIG_BLOCK, &raw const signals, std::ptr::null_mut()).into(),
+            )?;
+            let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+            let number = libc::signalfd(-1, &raw const signals, flags);
+            check(number.into())?;
+            Ok(Self(OwnedFd::from_raw_fd(number)))
+        }
+    }
+
+    /// Makes it unreadable until the next child ends.
+    pub fn clear(&self) {
+        let mut signal = [0; size_of::<libc::signalfd_siginfo>()];
+        let _ = rustix::io::read(&self.0, &mut signal);
+    }
+}
+
+impl AsFd for ChildSignals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

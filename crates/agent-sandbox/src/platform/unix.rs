@@ -8,6 +8,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+#[cfg(target_os = "linux")]
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -47,8 +49,18 @@ pub struct UnixChildTree {
     ended: Option<OwnedFd>,
     /// Hung up by a child that has finished its work, before it ends.
     finished: Option<OwnedFd>,
-    /// Somebody else reaps the child.
+    /// [`UnixChildTree::reap_ended`] reaps the child.
     is_left: bool,
+}
+
+/// Children that were killed and are not reaped yet: the kernel needs a while to end a process, and
+/// nobody has to wait for that.
+#[cfg(target_os = "linux")]
+static LEFT: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+
+#[cfg(target_os = "linux")]
+fn left() -> MutexGuard<'static, Vec<Pid>> {
+    LEFT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl UnixChildTree {
@@ -81,14 +93,19 @@ impl UnixChildTree {
         self.finished = Some(finished);
     }
 
+    /// Reaps those children of [`UnixChildTree::reap_later`] that have ended.
+    #[cfg(target_os = "linux")]
+    pub fn reap_ended() {
+        let wait = |child: &Pid| rustix::process::waitpid(Some(*child), WaitOptions::NOHANG);
+        left().retain(|child| matches!(wait(child), Ok(None)));
+    }
+
     /// Lets the child end by itself. Call it after [`UnixChildTree::kill`].
     #[cfg(target_os = "linux")]
-    pub fn reap_in_background(&mut self) {
-        let child = Pid::from_child(&self.child);
-        let reap = move || {
-            let _ = rustix::process::waitpid(Some(child), WaitOptions::empty());
-        };
-        self.is_left = std::thread::Builder::new().spawn(reap).is_ok();
+    pub fn reap_later(&mut self) {
+        Self::reap_ended();
+        left().push(Pid::from_child(&self.child));
+        self.is_left = true;
     }
 
     /// Waits for output, for the end of the output or for the end of the child.
