@@ -153,14 +153,14 @@ fn an_ignored_file_that_a_call_names_after_a_command_comes_back() {
     std::fs::create_dir_all(&workspace).unwrap();
     std::fs::write(workspace.join(".gitignore"), "kept.log\n").unwrap();
     // Too long to be covered as an ignored file that nobody names.
-    let kept = "precious\n".repeat(100_000);
+    let kept = "precious line\n".repeat(20_000);
     std::fs::write(workspace.join("kept.log"), &kept).unwrap();
     let mut client = LineClient::connect(&test.base(), &AUTO);
     client.well("begin", &json!({ "task": "overwrite" }));
     client.well("run", &json!({ "command": "echo made > made.txt" }));
     client.well(
         "write_file",
-        &json!({ "path": "kept.log", "content": "gone\n" }),
+        &json!({ "path": "kept.log", "content": "gone\n".repeat(20_000) }),
     );
     client.well(
         "write_file",
@@ -221,7 +221,8 @@ fn a_call_that_was_not_begun_is_not_carried_out_by_anybody() {
     let test = Test::after(test, &["resume", "--no-input"]).start();
     test.outbox(2);
     test.signal("INT");
-    let workspace = test.wait().base().join("workspace");
+    let finished = test.wait();
+    let workspace = finished.base().join("workspace");
     assert!(workspace.join("a.txt").exists() && !workspace.join("b.txt").exists());
 }
 
