@@ -312,7 +312,8 @@ fn the_demo_says_what_the_readme_shows() {
         .find_map(|line| line.strip_prefix("Workspace: ")?.strip_suffix("/workspace"))
         .expect("the demo names its workspace");
     let mut said = said.lines().map(|line| steady(line, base)).peekable();
-    let mut may_skip = false;
+    // The version comes before the demo.
+    let mut may_skip = true;
     for line in shown.text.lines().skip(1) {
         if line == "..." {
             may_skip = true;

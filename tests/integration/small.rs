@@ -40,7 +40,7 @@ fn an_exported_file_is_not_replaced_in_silence() {
         .code(1)
         .said("--force");
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine\n");
-    Test::after(finished, &["export", "-o", "mine.md", "--force"])
+    let _kept = Test::after(finished, &["export", "-o", "mine.md", "--force"])
         .run()
         .code(0);
     assert!(fs::read_to_string(&file).unwrap().contains("task"));
@@ -105,7 +105,7 @@ fn apply_and_decline_tell_everything_once() {
 }
 
 #[test]
-fn the_last_round_is_announced_and_no_other_follows_it() {
+fn the_last_round_is_announced_and_none_is_counted_above_the_limit() {
     if !has_script() {
         return;
     }
@@ -117,7 +117,7 @@ fn the_last_round_is_announced_and_no_other_follows_it() {
     terminal.expect("The last round");
     terminal.reply(2, "[LIST_FILES]\n{end}\n");
     let shown = terminal.expect_text("Stopped");
-    assert!(!shown.contains("Round 3"), "{shown}");
+    assert!(!shown.contains("of at most"), "{shown}");
     terminal.expect("after 2 rounds");
 }
 
@@ -182,14 +182,14 @@ fn the_better_way_to_copy_is_said_once() {
         )
     };
     terminal.reply(1, &escaped(1));
-    terminal.expect("copy button below the reply");
+    terminal.expect("chat's own copy button");
     wait_for_outbox(&terminal.base(), 2);
     terminal.reply(2, &escaped(2));
     wait_for_outbox(&terminal.base(), 3);
     terminal.reply(3, DONE);
     let (code, shown) = terminal.close();
     assert_eq!(code, Some(0), "{shown}");
-    assert!(!shown.contains("copy button below"), "{shown}");
+    assert!(!shown.contains("own copy button"), "{shown}");
 }
 
 #[test]
