@@ -196,6 +196,7 @@ pub fn question_words(question: &Question) -> String {
     asked(question.kind, &question.title, &question.shown, rounds)
 }
 
+#[expect(clippy::too_many_lines, reason = "an arm for every event")]
 fn sentences(event: &Event, view: &RenderContext) -> String {
     match event {
         Event::Confinement {
