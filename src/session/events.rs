@@ -485,7 +485,7 @@ mod tests {
         assert_eq!(reader.read().len(), 5);
         fs::remove_file(&path).unwrap();
         assert_eq!(log(folder.path()).append(note("b")).seq, 6);
-        fs::write(&path, "").unwrap();
+        write_atomic(&path, b"", Durability::Atomic).unwrap();
         assert_eq!(log(folder.path()).append(note("c")).seq, 7);
         // Whoever followed missed one, and hears that; who asks for what is gone hears it too.
         for read in [
@@ -497,7 +497,7 @@ mod tests {
         }
         let text = fs::read_to_string(&path).unwrap();
         log(folder.path()).append(note("d"));
-        fs::write(&path, text).unwrap();
+        write_atomic(&path, text.as_bytes(), Durability::Atomic).unwrap();
         assert_eq!(log(folder.path()).append(note("e")).seq, 9);
     }
 
@@ -511,7 +511,8 @@ mod tests {
         assert_eq!(reader.read().len(), 5);
         for garbage in ["", "x\u{fffd}", "99999999999999999999"] {
             fs::remove_file(path_in(folder.path())).unwrap();
-            fs::write(lock_in(folder.path()), garbage).unwrap();
+            let lock = lock_in(folder.path());
+            write_atomic(&lock, garbage.as_bytes(), Durability::Atomic).unwrap();
             log(folder.path()).append(note("b"));
             let news = reader.read();
             let events: Vec<_> = news.iter().map(|envelope| &envelope.event).collect();
