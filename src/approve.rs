@@ -42,6 +42,8 @@ pub struct Asked<'a> {
     step: &'a Step,
     shown: String,
     why: String,
+    /// The reason as the model reads it, if nobody can decide.
+    why_undecided: String,
     may: String,
     proposal: Vec<Rule>,
     context: String,
@@ -77,6 +79,7 @@ impl<'a> Asked<'a> {
             step,
             shown,
             why,
+            why_undecided: words::why_undecided(ruling),
             may: words::may(policy, ruling, &step.command),
             proposal,
             context,
@@ -167,7 +170,7 @@ fn decided_before(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Decisions
                 }
                 verdicts.push((asked.step.number, verdict));
             }
-            None => open.push((asked.step.number, asked.why.as_str())),
+            None => open.push((asked.step.number, asked.why_undecided.as_str())),
         }
     }
     keep(desk, &rules);

@@ -76,7 +76,7 @@ pub fn defect() -> ExitCode {
         Kind::Defect,
         "this is a defect of `agent`; nothing of the session is lost",
     )
-    .hint("`agent resume` goes on; please report the lines above");
+    .hint("`agent resume` continues; please report the lines above");
     Ui::new(Volume::Normal, Form::Lines, anstream::ColorChoice::Auto).error(&error);
     Kind::Defect.exit_code().into()
 }
@@ -89,12 +89,13 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     // In a project, the bare program says where things stand.
     let is_bare = arguments.len() == 1 && help::is_at_terminal();
-    let arguments = arguments
+    let arguments: Vec<OsString> = arguments
         .into_iter()
-        .chain(is_bare.then(|| OsString::from("status")));
-    let cli = match Cli::read(arguments) {
+        .chain(is_bare.then(|| OsString::from("status")))
+        .collect();
+    let cli = match Cli::read(&arguments) {
         Ok(cli) => cli,
-        Err(message) => return help::answer(&message, PROGRAM),
+        Err(message) => return help::answer(&message, PROGRAM, &arguments),
     };
     let ui = cli.common.ui();
     match cli.verb.run(&cli.common, &ui, PROGRAM) {
@@ -107,7 +108,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 impl Cli {
-    fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+    fn read(arguments: &[OsString]) -> Result<Self, clap::Error> {
         let mut grammar = (PROGRAM.grammar)();
         let read = |matches: &ArgMatches| {
             Ok(Self {

@@ -53,7 +53,7 @@ use std::sync::Arc;
 use crate::approve::Person;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::protocol::Event;
+use crate::protocol::{Event, SetupNews};
 use crate::settings::{Overrides, OwnSettings, Trust};
 
 /// A call: who wants something done, where, and with which settings.
@@ -92,9 +92,9 @@ impl Caller {
         })
     }
 
-    /// Tells the person something that is no event of a session.
-    fn say(&self, text: impl Into<String>) {
-        self.person.emit(Event::Notice { text: text.into() });
+    /// Tells the person a finding about the call itself.
+    fn tell(&self, news: SetupNews) {
+        self.person.emit(Event::Setup(news));
     }
 }
 

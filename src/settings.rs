@@ -49,7 +49,8 @@ pub use self::paths::{Paths, placed, resolved};
 pub use self::suggestion::{nearest, quoted};
 pub use self::trust::Trust;
 pub use self::typed::{
-    BackendChoice, ChosenProvider, ClipboardUse, Commands, NotifyBy, Reasoning, Secrets, Switch,
+    BackendChoice, ChosenPrice, ChosenProvider, ClipboardUse, Commands, NotifyBy, Reasoning,
+    SamplingTemperature, Secrets, Switch,
 };
 pub use self::value::{Shape, Value};
 
@@ -58,7 +59,7 @@ use self::layer::Layer;
 use crate::error::{Error, Kind, Result};
 use crate::fs::resolve_dots;
 use crate::policy::{Approval, Grant, Network, Rule, Strictness};
-use crate::protocol::{Housekeeping, OnFailure};
+use crate::protocol::{Housekeeping, OnFailure, SetupNews};
 use crate::sandbox::SandboxMode;
 use crate::secrets::Allow;
 
@@ -115,9 +116,9 @@ pub struct Settings {
     pub model: String,
     pub api_url: String,
     pub api_key_command: String,
-    pub api_price: String,
+    pub api_price: ChosenPrice,
     pub api_window: u64,
-    pub temperature: String,
+    pub temperature: SamplingTemperature,
     pub reasoning: Reasoning,
     pub max_cost: u64,
     pub max_tokens: u64,
@@ -178,8 +179,8 @@ pub struct Loaded {
     pub paths: Paths,
     /// Values that were left out, because nobody has trusted the file.
     pub untrusted: Vec<Untrusted>,
-    /// Notices for the person, each with a remedy.
-    pub notices: Vec<String>,
+    /// Notices for the person.
+    pub notices: Vec<SetupNews>,
     /// The rules of the session that hold besides those of the settings, by key.
     pub further_rules: BTreeMap<&'static str, Vec<Rule>>,
     /// Flags that the session was given earlier and that no longer hold, because they permit more.
@@ -343,18 +344,17 @@ impl Layers {
         let paths = Paths::place(&self.base, &settings, |name| {
             origins.get(name).cloned().unwrap_or(Origin::Default)
         })?;
-        let mut notices: Vec<String> = (untrusted.iter())
+        let mut notices: Vec<SetupNews> = (untrusted.iter())
             .map(|item| item.notice(is_declined))
             .collect();
         notices.extend(exposed);
         notices.extend(personal);
-        notices.extend(self.base.passed_over().map(|file| {
-            format!(
-                "`{}` does not count, because `{}` has settings too; delete one of them",
-                file.display(),
-                self.base.directory.display()
-            )
-        }));
+        notices.extend(
+            (self.base.passed_over()).map(|file| SetupNews::SettingsPassedOver {
+                file: file.display().to_string(),
+                directory: self.base.directory.display().to_string(),
+            }),
+        );
         notices.extend(exposed_trust(&paths, trust));
         Ok(Loaded {
             settings,
@@ -385,7 +385,7 @@ impl Layers {
 
     /// Leaves out of the person's own file what permits more than the defaults, where the model works
     /// in a directory that holds this file; says so.
-    fn tighten_exposed_own(&mut self) -> Option<String> {
+    fn tighten_exposed_own(&mut self) -> Option<SetupNews> {
         let workspace = Key::named("WorkspaceDir").map(|key| self.value_of(key))?;
         let workspace = resolve_dots(&self.base.directory.join(workspace.to_string()));
         let layer = self.person.as_mut()?;
@@ -400,12 +400,9 @@ impl Layers {
         };
         let all = layer.values.len();
         layer.values.retain(|(key, value)| !permits(key, value));
-        (layer.values.len() < all).then(|| {
-            format!(
-                "What `{}` permits beyond the defaults does not count here: the workspace `{}` holds that file, so the model may have changed it",
-                file.display(),
-                workspace.display()
-            )
+        (layer.values.len() < all).then(|| SetupNews::OwnSettingsExposed {
+            file: file.display().to_string(),
+            workspace: workspace.display().to_string(),
         })
     }
 
@@ -427,20 +424,17 @@ impl Layers {
     }
 
     /// Leaves out what no file may set; says so.
-    fn leave_out_personal(&mut self) -> Vec<String> {
+    fn leave_out_personal(&mut self) -> Vec<SetupNews> {
         let Some((file, layer)) = &mut self.file else {
             return Vec::new();
         };
         let is_personal = |key: &Key| key.loosens == Loosens::Personal;
         let left_out = layer.values.extract_if(.., |(key, _)| is_personal(key));
         left_out
-            .map(|(key, _)| {
-                format!(
-                    "`{0}` in `{1}` does not count, because no settings file may set it; use `{2}`, or the variable `Agent__{0}`",
-                    key.name,
-                    file.path.display(),
-                    key.flag
-                )
+            .map(|(key, _)| SetupNews::PersonalSetting {
+                setting: key.name.to_owned(),
+                file: file.path.display().to_string(),
+                flag: key.flag.to_owned(),
             })
             .collect()
     }
@@ -455,17 +449,12 @@ impl Layers {
 }
 
 impl Untrusted {
-    fn notice(&self, is_declined: bool) -> String {
-        let why = if is_declined {
-            "you said no to that file; you are asked again when it changes"
-        } else {
-            "you have not trusted that file; run `agent` on a terminal to confirm it"
-        };
-        format!(
-            "`{}` in `{}` does not count, because {why}",
-            self.key,
-            self.file.display()
-        )
+    fn notice(&self, is_declined: bool) -> SetupNews {
+        SetupNews::UntrustedSetting {
+            setting: self.key.to_owned(),
+            file: self.file.display().to_string(),
+            is_declined,
+        }
     }
 
     fn refusal(&self, base: &Base, key: &Key, is_declined: bool) -> Error {
@@ -577,15 +566,11 @@ fn refuse_tiny_messages(
 }
 
 /// In a workspace that holds the memory of trust, a command could trust whatever it likes.
-fn exposed_trust(paths: &Paths, trust: &Trust) -> Option<String> {
+fn exposed_trust(paths: &Paths, trust: &Trust) -> Option<SetupNews> {
     let directory = trust.directory()?;
-    directory.starts_with(&paths.workspace).then(|| {
-        format!(
-            "the workspace `{}` holds `{}`, where `agent` remembers which settings you trust; work \
-             in a smaller directory",
-            paths.workspace.display(),
-            directory.display()
-        )
+    (directory.starts_with(&paths.workspace)).then(|| SetupNews::TrustExposed {
+        directory: directory.display().to_string(),
+        workspace: paths.workspace.display().to_string(),
     })
 }
 

@@ -203,9 +203,8 @@ impl Authorizer {
             network: confinement.is_some_and(|confinement| confinement.network),
             properties: properties
                 .map(|property| SandboxProperty {
-                    name: property.name.clone(),
+                    name: property.name.word().to_owned(),
                     holds: property.holds,
-                    words: property.words.clone(),
                 })
                 .collect(),
         }
@@ -246,12 +245,12 @@ impl PlannedStep {
                 } else {
                     format!("`{}`: ", ruling.about)
                 };
-                let refused = Outcome::refused(format!("{about}{}", ruling.why));
+                let refused = Outcome::refused(format!("{about}{}", ruling.reason()));
                 decision = PersonDecision::Declined(refused);
             }
             (PersonDecision::Approved { .. }, Decision::Ask, _) => grant = ruling.needs,
             (PersonDecision::NotAsked, Decision::Ask, _) => {
-                decision = PersonDecision::Declined(not_approved(&ruling.why));
+                decision = PersonDecision::Declined(not_approved(&ruling.reason()));
             }
             (_, Decision::Allow, _) => {}
         }

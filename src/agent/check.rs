@@ -72,7 +72,7 @@ impl Agent {
         let step = check.step(NUMBER);
         let ruling = self.manner.authorizer.policy.rule_on(&step.command);
         if ruling.decision == crate::policy::Decision::Deny {
-            return Some(Outcome::refused(ruling.why));
+            return Some(Outcome::refused(ruling.reason()));
         }
         announce(&*self.person, &step);
         let limits = Limits {

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::check::Checked;
@@ -23,10 +23,11 @@ use crate::execute::{self, Execution};
 use crate::fs::{Durability, free_name, own_directory, write_atomic};
 use crate::mailbox::{first_call, has_calls, read_calls, shortened};
 use crate::protocol::{
-    Command, Event, Outcome, Recovery, RelPath, SeenFiles, StagedFile, StagedStep, Step, StepResult,
+    Bounded, Command, DisarmedFile, Event, Outcome, Recovery, RelPath, SeenFiles, StagedFile,
+    StagedStep, Step, StepResult,
 };
 use crate::reply::{self, Issue, Reply};
-use crate::repositories::KeptInventory;
+use crate::repositories::{self, DisarmReport, KeptInventory};
 use crate::session::{
     CheckProgress, CheckReport, CheckedWhen, ClaimedReply, MissingRecords, Printed, Record,
     Recovered, RoundLock, Session, Sync,
@@ -44,9 +45,31 @@ impl Agent {
         let Ok(_alone) = RoundLock::take(self.store.directory()) else {
             return;
         };
-        if let Some(told) = KeptInventory::disarm(file) {
-            self.tell(Event::Recovery(Recovery::Disarmed { told }));
+        if let Some(report) = KeptInventory::disarm(file) {
+            self.tell(Event::Recovery(disarmed(&report)));
         }
+    }
+}
+
+/// Tells the person what was disabled, and what could not be looked through.
+pub(super) fn disarmed(report: &DisarmReport) -> Recovery {
+    const MOST: usize = 20;
+    let name = |path: &Path| path.to_string_lossy().into_owned();
+    let names =
+        |paths: &[PathBuf]| Bounded::new(MOST, paths.iter().map(|path| name(path.as_path())));
+    let disabled = report.disarmed.iter().map(|one| DisarmedFile {
+        path: name(&one.path),
+        settings: Bounded::new(MOST, one.settings.iter().cloned()),
+        failure: one.failure.clone(),
+    });
+    Recovery::Disarmed {
+        disabled: Bounded::new(MOST, disabled),
+        suffix: repositories::DISABLED.to_owned(),
+        opened: names(&report.opened),
+        closed: names(&report.closed),
+        is_cut: report.is_cut,
+        is_unknown: report.is_unknown,
+        in_cache: report.in_cache,
     }
 }
 

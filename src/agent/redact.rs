@@ -8,7 +8,6 @@
 
 mod credentials;
 mod doubts;
-mod hits;
 mod named;
 mod reveal;
 mod told;

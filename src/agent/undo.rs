@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::Agent;
+use super::recover::disarmed;
 use crate::checkpoint::{
     CheckpointStore, Conflict, ConflictReason, Force, KeepAside, Node, PartialTurn, Reach, Reason,
     RestorePlan, RestoreStep, Restored, Snapshot, Turn,
@@ -18,7 +19,7 @@ use crate::checkpoint::{
 use crate::error::{Error, Result};
 use crate::escape::escape_line;
 use crate::execute::unseen_by_commands;
-use crate::protocol::{Bounded, Event, Recovery, SessionId};
+use crate::protocol::{Bounded, Event, SessionId};
 use crate::repositories::{Inventory, KeptInventory};
 use crate::session::{Checkpoint, History, Journal, Record, RoundLock, Source, Sync, Way};
 
@@ -162,8 +163,8 @@ impl Agent {
         if let Some(file) = &authorizer.kept_inventory {
             let _ = crate::fs::remove(file);
         }
-        for told in told.into_iter().chain(in_cache) {
-            self.tell(Event::Recovery(Recovery::Disarmed { told }));
+        for report in told.into_iter().chain(in_cache) {
+            self.tell(Event::Recovery(disarmed(&report)));
         }
         restored
     }

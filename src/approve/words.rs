@@ -33,12 +33,23 @@ pub fn script_title(script: &str) -> String {
     format!("`{short}`")
 }
 
-/// Why a step is asked about.
+/// Tells the person why a step is asked about.
 pub(super) fn why(ruling: &Ruling) -> String {
-    // The rule speaks to the model; here the person reads it.
-    let why = (ruling.why).replace("the person can allow it with", "for good you allow it with");
+    let remedy = match ruling.lifted_by {
+        Some(grant) => format!("; for good you allow it with `--grant {}`", grant.word()),
+        None => String::new(),
+    };
+    about(ruling, &format!("{}{remedy}", ruling.why))
+}
+
+/// Tells the model why a step needed a decision that nobody could make.
+pub(super) fn why_undecided(ruling: &Ruling) -> String {
+    about(ruling, &ruling.reason())
+}
+
+fn about(ruling: &Ruling, why: &str) -> String {
     if ruling.about.is_empty() {
-        why
+        why.to_owned()
     } else {
         format!("`{}`: {why}", ruling.about)
     }
@@ -145,6 +156,24 @@ mod tests {
         );
         policy.confinement = CommandConfinement::Missing;
         assert!(may(&policy, &ruling, &command).contains("without a sandbox"));
+    }
+
+    #[test]
+    fn the_grant_that_lifts_a_rule_is_named_to_each_in_their_words() {
+        let mut policy = Policy::new(Path::new("/w"), None);
+        policy.confinement = CommandConfinement::Sandboxed;
+        let ruling = policy.rule_on(&run("git commit -m x"));
+        assert_eq!(
+            why(&ruling),
+            "`git commit -m x`: `.git` is read-only; for good you allow it with `--grant git-write`"
+        );
+        assert_eq!(
+            why_undecided(&ruling),
+            "`git commit -m x`: `.git` is read-only; the person can allow it with `--grant git-write`"
+        );
+        let ruling = policy.rule_on(&run("git push && git commit -m x"));
+        assert_eq!(ruling.needs, Some(Grant::GitWrite));
+        assert_eq!(why(&ruling).contains("--grant"), ruling.lifted_by.is_some());
     }
 
     #[test]

@@ -7,8 +7,8 @@ use clap::Args;
 use super::common::{Common, read_standard_input};
 use crate::error::Result;
 use crate::services::api::dollars;
-use crate::services::ask;
-use crate::ui::{Ui, count, escape_text};
+use crate::services::ask::{self, CompletionEnd};
+use crate::ui::{Ui, count, escape_line, escape_text};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,17 +50,29 @@ impl Ask {
         };
         ui.say(&format!("{api}, ~{}", count(prepared.tokens, "token")));
         let mut has_line_end = true;
-        let (tokens, cost) = prepared.ask(&caller, &mut |text| {
+        let answer = prepared.ask(&caller, &mut |text| {
             has_line_end = text.ends_with('\n');
             ui.piece(text);
         })?;
         if !has_line_end {
             ui.piece("\n");
         }
-        let cost = cost
+        match &answer.end {
+            CompletionEnd::LengthLimit => {
+                ui.say("The answer reached the model's limit and was cut off.");
+            }
+            CompletionEnd::Broken(why) => {
+                ui.say(&format!(
+                    "The answer broke off: {}.",
+                    escape_line(&why.to_string())
+                ));
+            }
+            CompletionEnd::Whole | CompletionEnd::Stopped | CompletionEnd::Refused(_) => {}
+        }
+        let cost = (answer.cost_micros)
             .map(|cost| format!(", {}", dollars(cost)))
             .unwrap_or_default();
-        let tokens = usize::try_from(tokens).unwrap_or(usize::MAX);
+        let tokens = usize::try_from(answer.tokens).unwrap_or(usize::MAX);
         ui.say(&format!("{}{cost}", count(tokens, "token")));
         Ok(ExitCode::SUCCESS)
     }

@@ -147,7 +147,8 @@ struct Ear {
 impl Listener for Ear {
     fn weigh(&self, text: &str) -> Pasted {
         match self.replies.weigh(text) {
-            BroughtText::Reply => Pasted::Reply,
+            // The loop says that it is of another round, or asks.
+            BroughtText::Reply | BroughtText::OtherReply(_) => Pasted::Reply,
             BroughtText::Unmarked => Pasted::Commands,
             BroughtText::OwnMessage => Pasted::Refused(
                 "That is our own message, not the chat's reply: copy the reply and paste that."

@@ -4,6 +4,7 @@
 //! that its form. Topics are made from what the program itself goes by: see `topics`.
 
 mod grammar;
+mod misuse;
 mod topics;
 mod wrap;
 
@@ -122,6 +123,16 @@ fn verb(program: CommandLine, words: &[String]) -> Result<String> {
     let mut all = (program.grammar)();
     all.build();
     let mut found = &mut all;
+    // Who types the word of the documentation as it stands wants to see the commands.
+    let is_placeholder = |word: &String| {
+        let word = word.trim_matches(['<', '>', '[', ']']);
+        word.eq_ignore_ascii_case("command")
+    };
+    let words = if words.len() == 1 && words.iter().all(is_placeholder) {
+        &[]
+    } else {
+        words
+    };
     for (index, word) in words.iter().enumerate() {
         if found.find_subcommand(word).is_none() {
             return Err(unknown(word, found, &words[..index]));
@@ -155,14 +166,17 @@ fn unknown(word: &str, within: &clap::Command, before: &[String]) -> Error {
 }
 
 /// Tells what is wrong with a command line, or prints the help that it asks for.
-pub(super) fn answer(message: &clap::Error, program: CommandLine) -> ExitCode {
+pub(super) fn answer(
+    message: &clap::Error,
+    program: CommandLine,
+    arguments: &[OsString],
+) -> ExitCode {
     let error = match message.kind() {
         ErrorKind::InvalidSubcommand => no_such_verb(message, program),
-        ErrorKind::MissingRequiredArgument => too_little(message),
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => None,
-        _ => misused(message),
+        _ => misuse::explained(message, &(program.grammar)(), arguments),
     };
     if let Some(error) = error {
         Ui::new(Volume::Normal, Form::Lines, anstream::ColorChoice::Auto).error(&error);
@@ -208,92 +222,10 @@ fn unknown_verb(program: CommandLine, word: &str, near: &[String]) -> Error {
     error.hint("`agent help` shows the commands")
 }
 
-/// The verb that a usage is about: `policy check` of `Usage: agent policy check <COMMAND>`.
-fn verb_of_usage(usage: &ContextValue) -> Option<String> {
-    let usage = usage.to_string();
-    let usage = anstream::adapter::strip_str(&usage).to_string();
-    let usage = usage.trim_start_matches("Usage:").trim();
-    let is_verb = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
-    let verbs: Vec<&str> = (usage.split_whitespace().skip(1))
-        .take_while(is_verb)
-        .collect();
-    (!verbs.is_empty()).then(|| verbs.join(" "))
-}
-
-/// A command without what it needs: how it is used, and where its examples are.
-fn too_little(message: &clap::Error) -> Option<Error> {
-    let Some(ContextValue::Strings(missing)) = message.get(ContextKind::InvalidArg) else {
-        return None;
-    };
-    let Some(ContextValue::StyledStr(usage)) = message.get(ContextKind::Usage) else {
-        return None;
-    };
-    let usage = usage.to_string();
-    let usage = usage.trim_start_matches("Usage:").trim();
-    let is_verb = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
-    let verbs: Vec<&str> = (usage.split_whitespace().skip(1))
-        .take_while(is_verb)
-        .collect();
-    let verb = verbs.join(" ");
-    let error = Error::usage(format!("`agent {verb}` needs {}", missing.join(", ")));
-    Some(
-        error
-            .hint(format!("usage: {usage}"))
-            .hint(format!("`agent help {verb}` shows examples")),
-    )
-}
-
-/// Any other slip, as all errors of ours are told: what is wrong, then hints.
-fn misused(message: &clap::Error) -> Option<Error> {
-    let text = message.to_string();
-    let mut lines = text.lines();
-    let what = lines.next()?.strip_prefix("error: ")?;
-    let mut error = Error::usage(escape_line(&what.replace('\'', "`")));
-    for line in lines.map(str::trim) {
-        if let Some(tip) = line.strip_prefix("tip: ") {
-            error = error.hint(escape_line(&tip.replace('\'', "`")));
-        } else if let Some(values) = line.strip_prefix("[possible values: ") {
-            let values = values.trim_end_matches(']');
-            error = error.hint(format!("it may be {}", escape_line(values)));
-        } else if let Some(usage) = line.strip_prefix("Usage: ") {
-            error = error.hint(format!("usage: {}", escape_line(usage)));
-        }
-    }
-    let verb = message.get(ContextKind::Usage).and_then(verb_of_usage);
-    let verb = verb.map_or_else(|| "help".to_owned(), |verb| format!("help {verb}"));
-    Some(error.hint(format!("`agent {verb}` shows the options and examples")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::program::PROGRAM;
     use super::*;
-
-    fn command() -> clap::Command {
-        (PROGRAM.grammar)()
-    }
-
-    #[test]
-    fn a_mistyped_option_is_told_as_all_errors_are() {
-        let told = |arguments: &[&str]| {
-            let message = command().try_get_matches_from(arguments).unwrap_err();
-            misused(&message).unwrap()
-        };
-        let error = told(&["agent", "new", "--chek", "x", "task"]);
-        assert_eq!(error.to_string(), "unexpected argument `--chek` found");
-        assert!(
-            error.hints()[0].contains("`--check`"),
-            "{:?}",
-            error.hints()
-        );
-        let error = told(&["agent", "--color", "pink", "list"]);
-        assert!(error.hints()[0].contains("auto, always, never"));
-        assert!(
-            told(&["agent", "new", "--check"])
-                .to_string()
-                .contains("--check")
-        );
-    }
 
     fn words(words: &[&str]) -> Vec<String> {
         words.iter().map(ToString::to_string).collect()
@@ -324,18 +256,5 @@ mod tests {
         assert!(!error.to_string().contains('\u{1b}'));
         let error = unknown_verb(PROGRAM, "nwe", &[]);
         assert_eq!(error.hints()[0], "did you mean `new`?");
-    }
-
-    #[test]
-    fn a_command_without_what_it_needs_is_told_how_it_is_used() {
-        let told = |arguments: &[&str]| {
-            let message = command().try_get_matches_from(arguments).unwrap_err();
-            too_little(&message).unwrap()
-        };
-        let error = told(&["agent", "new"]);
-        assert_eq!(error.to_string(), "`agent new` needs <TASK>...");
-        assert_eq!(error.hints()[1], "`agent help new` shows examples");
-        let error = told(&["agent", "policy", "check"]);
-        assert_eq!(error.hints()[1], "`agent help policy check` shows examples");
     }
 }

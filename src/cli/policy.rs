@@ -77,7 +77,7 @@ fn show(rules: &RulesInForce, common: &Common, ui: &Ui) {
                 "{:8} {}\n         {}",
                 row.decision.word(),
                 escape_line(&row.rule),
-                row.why
+                row.reason()
             ));
         }
     }
@@ -122,7 +122,7 @@ fn explain(rulings: Vec<Ruling>, common: &Common, ui: &Ui) {
         ui.line(&format!(
             "{}{about}: {}\n         rule: {}",
             ruling.decision.word(),
-            ruling.why,
+            ruling.reason(),
             escape_line(&ruling.rule)
         ));
     }

@@ -140,7 +140,7 @@ fn in_short(standing: &SessionStanding) -> String {
     if standing.notes > 0 {
         let _ = writeln!(
             text,
-            "The message after it tells the model {}",
+            "The next message but one tells the model {}",
             count(standing.notes, "note")
         );
     }
@@ -207,33 +207,36 @@ fn tally(results: &[StepResult]) -> String {
 /// The next actions of the person, a line each.
 fn next(standing: &SessionStanding) -> Vec<String> {
     let id = &standing.session.session_id;
-    let mut next = Vec::new();
     let (is_running, is_taken) = (standing.is_running, standing.is_taken);
-    if !standing.questions.is_empty() {
-        next.push(
-            "Decide with: agent approve [N|all], or agent decline [N|all] --reason \"...\""
-                .to_owned(),
-        );
+    let waiting = standing.reply_in_inbox.as_ref().filter(|_| !is_running);
+    let (mut next, names_resume) = if !standing.questions.is_empty() {
+        let decide =
+            "Decide with: agent approve [N|all], or agent decline [N|all] --reason \"...\"";
+        (vec![decide.to_owned()], false)
     } else if let Some(question) = &standing.model_question {
-        next.push(format!("The model asks: {}", escape_line(question)));
-        next.push("Answer with: agent say \"...\"".to_owned());
+        let asks = format!("The model asks: {}", escape_line(question));
+        (
+            vec![asks, "Answer with: agent say \"...\"".to_owned()],
+            false,
+        )
     } else if is_taken && is_running {
-        next.push("Wait: the reply is being carried out.".to_owned());
+        let wait = "Wait: the reply is being carried out.";
+        (vec![wait.to_owned()], false)
     } else if is_taken {
-        next.push(format!(
+        let resume = format!(
             "Nothing is to be pasted: `agent resume {id}` carries the reply out to its end."
-        ));
-    } else if let Some(name) = standing.reply_in_inbox.as_ref().filter(|_| !is_running) {
+        );
+        (vec![resume], true)
+    } else if let Some(name) = waiting {
         let name = escape_line(name);
-        next.push(format!(
-            "A reply is waiting in the inbox, `{name}`: `agent resume {id}` takes it."
-        ));
+        let resume =
+            format!("A reply is waiting in the inbox, `{name}`: `agent resume {id}` takes it.");
+        (vec![resume], true)
     } else {
         let inbox = standing.files.mailbox.inbox();
-        next.extend(paste(standing.posted(), inbox));
-    }
-    let is_told = next.iter().any(|line| line.contains("agent resume"));
-    if !is_running && !is_told {
+        (paste(standing.posted(), inbox), false)
+    };
+    if !is_running && !names_resume {
         next.push(format!(
             "`agent` is not running: `agent resume {id}` continues."
         ));
@@ -260,11 +263,14 @@ struct Report<'a> {
 fn message_line(message: &MessageStanding) -> String {
     let takes = message.meter.takes.iter();
     let takes = takes.map(|takes| (takes.what.to_owned(), takes.characters));
+    let limit = match message.chat {
+        "generic" => "a typical limit".to_owned(),
+        chat => format!("the limit of `{chat}`"),
+    };
     format!(
-        "Its message: {}, {} % of what `{}` takes ({})",
+        "Its message: {}, {}% of {limit} ({})",
         length(message.meter.characters, message.meter.tokens),
         message.percent,
-        message.chat,
         space(&takes.collect())
     )
 }

@@ -19,6 +19,8 @@ const ATTEMPTS: usize = 4;
 pub(super) struct Promises {
     session: Session,
     contents: Vec<Content>,
+    /// What each step said, by its number, before anything was left out.
+    promised: BTreeMap<u32, String>,
     attempts: usize,
 }
 
@@ -37,6 +39,9 @@ impl Promises {
         let mut promises = Self {
             session: session.clone(),
             contents: contents.to_vec(),
+            promised: (session.last_results.iter())
+                .map(|result| (result.number, result.outcome.message.clone()))
+                .collect(),
             attempts: 0,
         };
         promises.amend();
@@ -82,14 +87,15 @@ impl Promises {
         }
         for result in &mut self.session.last_results {
             if let Some(kept) = steps.get(&result.number) {
-                kept.amend(result);
+                let promised = self.promised.get(&result.number);
+                kept.amend(result, promised.map_or("", String::as_str));
             }
         }
     }
 }
 
 impl Kept<'_> {
-    fn amend(&self, result: &mut StepResult) {
+    fn amend(&self, result: &mut StepResult, promised: &str) {
         let outcome = &mut result.outcome;
         if let ([refusal], 1) = (self.refusals.as_slice(), self.all) {
             *outcome = Outcome::failed(*refusal);
@@ -103,20 +109,12 @@ impl Kept<'_> {
                 result.subject
             ));
         } else if self.unread > 0 {
-            let promised = without_word(&outcome.message);
-            outcome.message = format!("{promised}{WORD}{} of {}", self.unread, self.all);
+            outcome.message = format!(
+                "{promised}; but there was no room for {} of {}",
+                self.unread, self.all
+            );
         }
     }
-}
-
-/// The words before the number of files that are not shown.
-const WORD: &str = "; but there was no room for ";
-
-/// A message without what was said before about room.
-fn without_word(message: &str) -> &str {
-    message
-        .rsplit_once(WORD)
-        .map_or(message, |(before, _)| before)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::run::{self, End, FailedPart, Job, Program, Ran};
 use super::{Execution, Unshared, Watch};
-use crate::protocol::Outcome;
+use crate::protocol::{Outcome, UnfinishedRun};
 use crate::repositories::{self, Inventory, KeptInventory};
 use crate::sandbox::{self, Confinement};
 
@@ -43,11 +43,18 @@ impl Execution<'_> {
         } else {
             Outcome::ok(message)
         };
-        let code = match ran.end {
-            End::Exited(code) => Some(code),
-            _ => None,
+        let (exit_code, unfinished) = match ran.end {
+            End::Exited(code) => (Some(code), None),
+            End::Signalled(signal) => (None, Some(UnfinishedRun::Signalled(signal))),
+            End::TimedOut => (None, Some(UnfinishedRun::TimedOut)),
+            End::Interrupted => (None, Some(UnfinishedRun::Interrupted)),
+            End::NotStarted(_) => (None, Some(UnfinishedRun::NotStarted)),
         };
-        outcome.with_exit_code(code).with_detail(ran.output)
+        Outcome {
+            exit_code,
+            unfinished,
+            ..outcome.with_detail(ran.output)
+        }
     }
 
     /// The confinement of a command, and the repositories of the workspace before it.
@@ -97,7 +104,8 @@ impl Execution<'_> {
             // What stays is compared once more, which does no harm.
             let _ = crate::fs::remove(file);
         }
-        let told: Vec<String> = told.into_iter().chain(in_cache).collect();
+        let told = told.into_iter().chain(in_cache);
+        let told: Vec<String> = told.map(|report| report.to_string()).collect();
         (!told.is_empty()).then(|| told.join("; "))
     }
 

@@ -232,10 +232,7 @@ impl Execution<'_> {
         let lines = text.lines().count();
         let shown = place.surroundings(lines);
         self.ledger.show(path, shown.clone(), lines);
-        let excerpts = vec![Excerpt {
-            path: path.clone(),
-            lines: shown.len(),
-        }];
+        let excerpts = vec![Excerpt::of_lines(path.clone(), shown.len())];
         let (next, excerpts) = match place {
             LineTarget::Range(start, end) if shown.end < lines.min(end as usize) => {
                 let next = format!(

@@ -74,10 +74,8 @@ impl Execution<'_> {
             };
             let detail = detail.trim_end();
             if !detail.is_empty() {
-                excerpts.extend(trouble.path.clone().map(|path| Excerpt {
-                    path,
-                    lines: detail.lines().count(),
-                }));
+                let path = trouble.path.clone();
+                excerpts.extend(path.map(|path| Excerpt::of_lines(path, detail.lines().count())));
                 details.push(detail.to_owned());
             }
         }

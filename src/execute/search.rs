@@ -24,7 +24,7 @@ pub use self::cover::{Hidden, Hide};
 use super::select::{Place, Scope};
 use super::skipped::Skipped;
 use super::{Execution, count};
-use crate::protocol::{Capped, Outcome, RelPath, Selection};
+use crate::protocol::{Capped, Excerpt, Outcome, RelPath, Selection};
 use crate::workspace::text::TextFile;
 use crate::workspace::tour::{Batch, Visitor};
 
@@ -274,7 +274,9 @@ impl Search<'_> {
         }
         message.push_str(but);
         message.push_str(&self.skipped.words(last.as_ref()));
-        let mut text = listing(&hits, self.context);
+        let HitListing {
+            mut text, excerpts, ..
+        } = listing(&hits, self.context);
         if is_cut {
             let _ = write!(
                 text,
@@ -283,11 +285,14 @@ impl Search<'_> {
             );
         }
         text.truncate(text.trim_end_matches('\n').len());
-        Outcome::ok(message).with_detail(Capped {
+        let detail = Capped {
             text,
             // How many more there are is not known; there is one at least.
             omitted: u64::from(is_cut),
-        })
+        };
+        Outcome::ok(message)
+            .with_detail(detail)
+            .with_excerpts(excerpts)
     }
 }
 
@@ -331,8 +336,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn listing(hits: &BTreeMap<Position, Hit>, context: usize) -> String {
-    let mut text = String::new();
+fn listing(hits: &BTreeMap<Position, Hit>, context: usize) -> HitListing {
+    let mut listed = HitListing::default();
     let mut hits = hits.iter().peekable();
     while let Some(((path, _), _)) = hits.peek() {
         let path = path.clone();
@@ -343,34 +348,61 @@ fn listing(hits: &BTreeMap<Position, Hit>, context: usize) -> String {
         match &group[..] {
             // In one line it is shorter.
             [(line, hit)] if hit.before.is_empty() && hit.after.is_empty() => {
-                let _ = writeln!(text, "{path}:{line}: {}", hit.text);
+                listed.line(&format!("{path}:{line}: "), &hit.text);
             }
             _ => {
-                let _ = writeln!(text, "{path}:");
-                write_group(&mut text, &group, context);
+                listed.line(&format!("{path}:"), "");
+                listed.group(&group, context);
             }
         }
+        listed.end_file(path);
     }
-    text
+    listed
 }
 
-/// The lines of one file.
-fn write_group(text: &mut String, group: &[(u64, &Hit)], context: usize) {
-    let mut last: Option<u64> = None;
-    for (line, hit) in group {
-        let first = hit.before.first().map_or(*line, |(number, _)| *number);
-        let is_gap = last.is_some_and(|last| last != first.saturating_sub(1));
-        if context > 0 && is_gap {
-            text.push_str("  --\n");
+/// The lines that were found, as they are shown, and which of them are of which file.
+#[derive(Debug, Default)]
+struct HitListing {
+    text: String,
+    excerpts: Vec<Excerpt>,
+    /// The heads of the lines since the last file ended.
+    heads: Vec<usize>,
+}
+
+impl HitListing {
+    fn line(&mut self, head: &str, content: &str) {
+        self.heads.push(head.len());
+        let _ = writeln!(self.text, "{head}{content}");
+    }
+
+    /// The lines of one file.
+    fn group(&mut self, group: &[(u64, &Hit)], context: usize) {
+        let mut last: Option<u64> = None;
+        for (line, hit) in group {
+            let first = hit.before.first().map_or(*line, |(number, _)| *number);
+            let is_gap = last.is_some_and(|last| last != first.saturating_sub(1));
+            if context > 0 && is_gap {
+                self.line("  --", "");
+            }
+            for (number, before) in &hit.before {
+                self.line(&format!("  {number}- "), before);
+            }
+            self.line(&format!("  {line}: "), &hit.text);
+            for (number, after) in &hit.after {
+                self.line(&format!("  {number}- "), after);
+            }
+            last = Some(hit.after.last().map_or(*line, |(number, _)| *number));
         }
-        for (number, before) in &hit.before {
-            let _ = writeln!(text, "  {number}- {before}");
-        }
-        let _ = writeln!(text, "  {line}: {}", hit.text);
-        for (number, after) in &hit.after {
-            let _ = writeln!(text, "  {number}- {after}");
-        }
-        last = Some(hit.after.last().map_or(*line, |(number, _)| *number));
+    }
+
+    /// The lines since the last file are of this one.
+    fn end_file(&mut self, path: RelPath) {
+        let heads = std::mem::take(&mut self.heads);
+        self.excerpts.push(Excerpt {
+            path,
+            lines: heads.len(),
+            heads,
+        });
     }
 }
 

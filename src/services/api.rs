@@ -62,15 +62,7 @@ pub fn chosen(settings: &Settings) -> Result<Option<ApiChoice>> {
     let client = ApiClient::new(endpoint);
     let model = model(settings, provider, &client)?;
     let facts = provider.model(&model);
-    let price = match settings.api_price.trim() {
-        "" => facts.and_then(|facts| facts.price),
-        text => Some(TokenPrice::parse(text).ok_or_else(|| {
-            Error::usage(format!(
-                "`ApiPrice` must be like `2/10` or `2/10/0.2`, not `{text}`"
-            ))
-            .hint("dollars for a million tokens that are sent, received, and taken from the cache")
-        })?),
-    };
+    let price = (settings.api_price.0).or_else(|| facts.and_then(|facts| facts.price));
     let window = match settings.api_window {
         0 => facts.map(|facts| facts.window),
         own => Some(own),
@@ -82,7 +74,7 @@ pub fn chosen(settings: &Settings) -> Result<Option<ApiChoice>> {
             model,
             // Only where the wire demands a limit is one sent.
             max_output: max_output.filter(|_| provider.wire == crate::api::Wire::Messages),
-            temperature: temperature(&settings.temperature)?,
+            temperature: settings.temperature.0,
             reasoning: reasoning(settings.reasoning),
         },
         key,
@@ -101,19 +93,6 @@ fn refused(provider: &Provider, error: &ApiError) -> Error {
             provider.key_variable, provider.name
         )),
         _ => told.hint(error.kind.advice()),
-    }
-}
-
-fn temperature(text: &str) -> Result<Option<f64>> {
-    if text.trim().is_empty() {
-        return Ok(None);
-    }
-    let number = text.trim().parse().ok();
-    match number.filter(|number| (0.0..=2.0).contains(number)) {
-        Some(number) => Ok(Some(number)),
-        None => Err(Error::usage(format!(
-            "`Temperature` must be a number from 0 to 2, not `{text}`"
-        ))),
     }
 }
 
@@ -277,7 +256,7 @@ impl ApiDesk for SessionDesk {
         let spent = self.store.usage(&self.session).unwrap_or_default();
         let stopped = |what: String, flag: &str| {
             Error::new(Kind::RoundLimit, what).hint(format!(
-                "`agent resume {} {flag} N` goes on with another limit",
+                "`agent resume {} {flag} N` continues with another limit",
                 self.session
             ))
         };
@@ -705,12 +684,5 @@ mod tests {
                 .text
                 .replace("- round 1: done", "- round 1: changed src/a.rs and 2 more")
         );
-    }
-
-    #[test]
-    fn a_temperature_is_a_number_up_to_two() {
-        assert_eq!(temperature("").unwrap(), None);
-        assert_eq!(temperature(" 0.7 ").unwrap(), Some(0.7));
-        assert!(temperature("hot").is_err() && temperature("3").is_err());
     }
 }

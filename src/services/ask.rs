@@ -8,12 +8,13 @@ use super::open::{self, FirstRun};
 use super::{Caller, guard};
 use crate::agent::added::find_files;
 use crate::agent::credentials;
-use crate::api::{ChatTurn, CompletionEnd, RequestProgress, StopSignal};
+pub use crate::api::CompletionEnd;
+use crate::api::{ChatTurn, RequestProgress, StopSignal};
 use crate::compose::{estimated_tokens, fenced};
 use crate::courier::api::ApiPlan;
 use crate::error::{Error, Result};
-use crate::protocol::RelPath;
 use crate::protocol::generated::unread;
+use crate::protocol::{ApiNews, Event, RelPath};
 use crate::secrets::{Scanner, TextSource, Vault};
 use crate::settings::{Origin, Secrets, Settings};
 use crate::workspace::Workspace;
@@ -183,15 +184,25 @@ impl QuestionRedactor {
     }
 }
 
+/// How an answer ended, and what it took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedAnswer {
+    /// Its end; not a refusal, which is an error.
+    pub end: CompletionEnd,
+    /// The tokens of question and answer.
+    pub tokens: u64,
+    /// The cost in millionths of a dollar, if a price is known.
+    pub cost_micros: Option<u64>,
+}
+
 impl PreparedQuestion {
     /// Whom the question goes to, if it is an API.
     pub fn api(&self) -> Option<String> {
         self.api.as_ref().map(|api| api.plan.name())
     }
 
-    /// Asks the API, and tells the answer as it comes; Ctrl-C stops it. Returns the tokens and the
-    /// cost in millionths of a dollar.
-    pub fn ask(&self, caller: &Caller, tell: &mut dyn FnMut(&str)) -> Result<(u64, Option<u64>)> {
+    /// Asks the API, and tells the answer as it comes; Ctrl-C stops it.
+    pub fn ask(&self, caller: &Caller, tell: &mut dyn FnMut(&str)) -> Result<AskedAnswer> {
         let choice = self
             .api
             .as_ref()
@@ -203,28 +214,30 @@ impl PreparedQuestion {
         let request = choice.plan.request(vec![ChatTurn::user(&self.message)]);
         let answer = client.complete(&request, &stop, &mut |progress| match progress {
             RequestProgress::Text(text) => tell(text),
-            RequestProgress::Waiting { wait, why, .. } => {
-                caller.say(format!(
-                    "{why}; the next try is in {} s.",
-                    wait.as_secs() + 1
-                ));
-            }
+            RequestProgress::Waiting {
+                wait,
+                tried,
+                tries,
+                why,
+            } => caller.person.emit(Event::Api(ApiNews::Retrying {
+                why: why.to_string(),
+                millis: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+                tried,
+                tries,
+            })),
             RequestProgress::Sending { .. } | RequestProgress::Reasoning(_) => {}
         });
         let answer = answer.map_err(|error| choice.plan.explained(&error))?;
-        match &answer.end {
-            CompletionEnd::Whole | CompletionEnd::Stopped => {}
-            CompletionEnd::LengthLimit => {
-                caller.say("The answer reached the model's limit and was cut off.");
-            }
-            CompletionEnd::Broken(why) => caller.say(format!("The answer broke off: {why}.")),
-            CompletionEnd::Refused(words) => {
-                return Err(Error::mendable(format!("the model refused: {words}")));
-            }
+        if let CompletionEnd::Refused(words) = &answer.end {
+            return Err(Error::mendable(format!("the model refused: {words}")));
         }
         let usage = answer.usage;
         let price = choice.price.as_ref();
         let cost = (usage.billed_micros).or_else(|| price.map(|price| price.cost_micros(&usage)));
-        Ok((usage.total(), cost))
+        Ok(AskedAnswer {
+            end: answer.end,
+            tokens: usage.total(),
+            cost_micros: cost,
+        })
     }
 }

@@ -12,6 +12,7 @@ use super::{Caller, GivenFlags};
 use crate::error::{Error, Result};
 use crate::escape::escape_line;
 use crate::policy::Approval;
+use crate::protocol::SetupNews;
 use crate::session::{Choices, Session};
 use crate::settings::{self, Base, KEYS, Key, Loaded, Loosens, Overrides, Trust};
 
@@ -204,10 +205,9 @@ fn with_known_api(
     if !has_kept || trust.holds(&asked_here(sessions), kept.as_bytes()) {
         return choices;
     }
-    caller.say(format!(
-        "Session {} was carried by an API, and it is not known that you chose it: say `--api` again if you want it.",
-        session.session_id
-    ));
+    caller.tell(SetupNews::ApiNotKnown {
+        id: session.session_id.clone(),
+    });
     let mut known = Choices::default();
     for (name, value) in choices.iter() {
         if !is_of_api(name) || !is_kept(name) {
@@ -262,7 +262,7 @@ fn ensure_given(
         "say it again if you want it to run: `--check {}`",
         settings::quoted(Path::new(check))
     ))
-    .hint("`--check \"\"` goes on without a check"))
+    .hint("`--check \"\"` continues without a check"))
 }
 
 /// Where the session works, if that is not where the settings of now would have it.
@@ -281,11 +281,11 @@ fn workspace_of(
     }
     let id = &session.session_id;
     if is_flagged(caller) {
-        caller.say(format!(
-            "Session {id} worked in `{}`; `--workspace` has it work in `{}`.",
-            escape_line(&place.display().to_string()),
-            escape_line(&now.paths.workspace.display().to_string())
-        ));
+        caller.tell(SetupNews::WorkspaceChanged {
+            id: id.clone(),
+            from: place.display().to_string(),
+            to: now.paths.workspace.display().to_string(),
+        });
         return Ok(None);
     }
     let is_inside = place.starts_with(settings::placed(&base.directory, "."));

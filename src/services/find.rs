@@ -2,7 +2,7 @@
 
 use crate::approve::Person;
 use crate::error::{Error, Result};
-use crate::protocol::Event;
+use crate::protocol::{Event, SetupNews};
 pub use crate::session::Session;
 use crate::session::{LoopLock, Store};
 
@@ -17,9 +17,12 @@ pub fn find(store: &Store, person: &dyn Person, id: Option<&str>) -> Result<Sess
         (None, Some(id)) => id,
         (None, None) => return store.latest_unfinished(),
     };
-    let (session, word) = store.load_or_rebuild(&id)?;
-    if let Some(text) = word {
-        person.emit(Event::Notice { text });
+    let (session, trouble) = store.load_or_rebuild(&id)?;
+    if let Some(trouble) = trouble {
+        person.emit(Event::Setup(SetupNews::SessionRebuilt {
+            id,
+            cause: trouble.to_string(),
+        }));
     }
     Ok(session)
 }

@@ -368,7 +368,7 @@ fn strength(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::Property;
+    use crate::sandbox::{Property, PropertyName};
 
     fn remembered(device: Option<u64>, wanted: Option<Backend>) -> Tested {
         Tested {
@@ -381,9 +381,8 @@ mod tests {
             strength: Strength {
                 backend: Some(Backend::Bubblewrap),
                 properties: vec![Property {
-                    name: "remembered".to_owned(),
+                    name: PropertyName::Network,
                     holds: true,
-                    words: String::new(),
                 }],
                 reasons: Vec::new(),
             },
@@ -400,7 +399,7 @@ mod tests {
         write_atomic(&file, &json, Durability::Atomic).unwrap();
         let trust = Trust::kept_in(state.path());
         let strength = strength(&trust, Testing::Remembered, workspace.path(), None);
-        assert_eq!(strength.holds("remembered"), is_used);
+        assert_eq!(strength.holds(PropertyName::Network), is_used);
         assert_eq!(
             std::fs::read(&file).unwrap(),
             json,

@@ -18,9 +18,7 @@ pub struct InitializedProject {
 /// Makes `.agent/` in a project and touches nothing else.
 pub fn init(caller: &Caller, project: &Path) -> Result<InitializedProject> {
     let project: PathBuf = caller.here.join(project).components().collect();
-    if let Some(warning) = open::warning(&project) {
-        caller.say(warning);
-    }
+    open::warn_of_extent(caller, &project);
     let mut given = Vec::new();
     for (flag, text) in &caller.flags.given {
         if let Some(key) = Key::with_flag(flag) {

@@ -9,6 +9,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::Caller;
 use crate::agent::Agent;
+use crate::protocol::SetupNews;
 use crate::secrets;
 use crate::session::Session;
 
@@ -27,7 +28,10 @@ pub(super) fn start(caller: &Caller, agent: &Agent, session: &Session) {
     let file = match options.open(&path) {
         Ok(file) => file,
         Err(cause) => {
-            caller.say(format!("No log is written: `{}`: {cause}", path.display()));
+            caller.tell(SetupNews::NoLog {
+                file: path.display().to_string(),
+                cause: cause.to_string(),
+            });
             return;
         }
     };

@@ -19,7 +19,7 @@ use crate::interrupt::Interrupt;
 use crate::mailbox::Mailbox;
 use crate::platform::programs;
 use crate::policy::Approval;
-use crate::protocol::{Event, OnFailure};
+use crate::protocol::{Event, OnFailure, SetupNews, WideExtent};
 use crate::secrets::Scanner;
 use crate::session::{Choices, Store};
 use crate::settings::{
@@ -39,25 +39,30 @@ pub enum FirstRun {
     Look,
 }
 
-/// Returns a warning if the directory is the root of the file system, the person's home, or a
-/// parent of it.
-pub fn warning(directory: &Path) -> Option<String> {
+/// Tells if the directory is the root of the file system, the person's home, or a parent of it.
+pub fn wide_extent(directory: &Path) -> Option<WideExtent> {
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     let directory = real(directory)?;
     let home = std::env::home_dir().and_then(|home| real(&home));
-    let what = if directory.parent().is_none() {
-        "the root of the file system"
+    if directory.parent().is_none() {
+        Some(WideExtent::Root)
     } else if home.as_ref() == Some(&directory) {
-        "your home directory"
+        Some(WideExtent::Home)
     } else if home.is_some_and(|home| home.starts_with(&directory)) {
-        "a directory that has your home in it"
+        Some(WideExtent::AboveHome)
     } else {
-        return None;
-    };
-    Some(format!(
-        "Warning: `{}` is {what}. The model can read and change everything in it; work in the directory of one project instead.",
-        directory.display()
-    ))
+        None
+    }
+}
+
+/// Warns the person of a workspace that is much more than a project.
+pub(super) fn warn_of_extent(caller: &Caller, directory: &Path) {
+    if let Some(extent) = wide_extent(directory) {
+        caller.tell(SetupNews::WideWorkspace {
+            directory: directory.display().to_string(),
+            extent,
+        });
+    }
 }
 
 /// Sessions and messages, for whoever only looks.
@@ -224,7 +229,7 @@ pub(super) fn another(caller: &Caller, directory: &Path, agent: &Agent) -> Resul
         .hint("unset `Agent__WorkspaceDir`, or fork with `--in-place`"));
     }
     for notice in &loaded.notices {
-        caller.say(notice);
+        caller.tell(notice.clone());
     }
     let interrupt = agent.interrupt.clone();
     let mut fork = assemble(
@@ -453,18 +458,35 @@ pub(super) fn has_base(caller: &Caller) -> Result<bool> {
     Ok(matches!(found, Found::Base(_)))
 }
 
+/// The settings of a new session where there is no base directory yet, so that they can be checked
+/// before one is made; nothing where there is one.
+pub(super) fn unmade(caller: &Caller) -> Result<Option<Settings>> {
+    let found = Base::find(&caller.here, caller.base.as_deref(), &caller.trust)?;
+    if is_made(&found) {
+        return Ok(None);
+    }
+    let flags = caller.flags.overrides(&caller.here);
+    let layers = unmade_layers(caller, &flags)?;
+    Ok(Some(layers.settle(&caller.trust)?.settings))
+}
+
+fn is_made(found: &Found) -> bool {
+    matches!(found, Found::Base(base) if base.settings_file.is_some())
+}
+
+fn unmade_layers(caller: &Caller, flags: &Overrides) -> Result<settings::Layers> {
+    let nowhere = Base {
+        directory: caller.here.clone(),
+        settings_file: None,
+    };
+    settings::read(&nowhere, settings::process_environment(), flags)?.over(&caller.own_settings)
+}
+
 /// The base directory for a new session; made, if there is none, after every option was found sound.
 fn decided_base(caller: &Caller, found: Found, flags: &Overrides) -> Result<Base> {
     let trust = &caller.trust;
-    let is_made = matches!(&found, Found::Base(base) if base.settings_file.is_some());
-    if !is_made {
-        let nowhere = Base {
-            directory: caller.here.clone(),
-            settings_file: None,
-        };
-        settings::read(&nowhere, settings::process_environment(), flags)?
-            .over(&caller.own_settings)?
-            .ensure_sound()?;
+    if !is_made(&found) {
+        unmade_layers(caller, flags)?.ensure_sound()?;
     }
     let named = workspace::named(caller);
     if let Some(directory) = &named {
@@ -517,10 +539,9 @@ fn base_from_below(caller: &Caller, base: Base) -> Result<Base> {
         };
     }
     if !is_within {
-        caller.say(format!(
-            "Working with the base directory `{}`, above this folder.",
-            base.directory.display()
-        ));
+        caller.tell(SetupNews::BaseAbove {
+            directory: base.directory.display().to_string(),
+        });
     }
     Ok(base)
 }
@@ -541,9 +562,7 @@ fn is_project(directory: &Path, is_within: bool) -> bool {
 
 /// Asks whether to work on the project in place or in a folder of its own.
 fn decide(caller: &Caller, directory: &Path) -> Result<Base> {
-    if let Some(warning) = warning(directory) {
-        caller.say(warning);
-    }
+    warn_of_extent(caller, directory);
     let root = repository::root_of(directory).filter(|root| root != directory);
     let question = Question::about_place(directory, root.as_deref());
     let choices: &[&str] = match &root {
@@ -590,7 +609,9 @@ fn choice<'a>(
                 if let Some(choice) = chosen {
                     return Ok(Some(choice));
                 }
-                caller.say(format!("Please answer {}.", choices.join(" or ")));
+                caller.tell(SetupNews::AnswerUnknown {
+                    answers: choices.iter().map(ToString::to_string).collect(),
+                });
             }
             Answer::Interrupted => return Err(Error::new(Kind::Interrupted, "interrupted")),
             Answer::Nobody | Answer::Elsewhere => return Ok(None),

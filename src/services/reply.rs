@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::fs::{Durability, write_atomic};
 pub use crate::mailbox::MAX_REPLY;
 use crate::mailbox::{self, Mailbox, Reading};
-use crate::protocol::SessionId;
+use crate::protocol::{EndMark, SessionId};
 use crate::reply;
 use crate::session::LoopLock;
 
@@ -23,10 +23,12 @@ pub enum RoundNumber {
 }
 
 /// A text that the person brings, as it looks to a session that waits for a reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BroughtText {
-    /// A reply, to this round or another one.
+    /// The reply to this round.
     Reply,
+    /// A reply to another round or session, by this mark.
+    OtherReply(EndMark),
     /// Commands without the mark that says that they are all.
     Unmarked,
     /// Our own message.
@@ -52,26 +54,40 @@ impl ReplyDesk {
 
     /// Tells what a text is.
     pub fn weigh(&self, text: &str) -> BroughtText {
-        let mark = Message::latest(&self.mailbox, &self.session).map(|message| message.mark);
-        let is_marked = |mark: &_| courier::is_marked_before_prose(text, mark);
-        let sight = match &mark {
-            Some(mark) if is_marked(mark) => Sight::Reply,
-            Some(mark) => courier::look(text, mark),
-            None => Sight::Nothing,
-        };
-        match sight {
-            Sight::Reply => BroughtText::Reply,
-            Sight::Unmarked => BroughtText::Unmarked,
-            Sight::Nothing if reply::is_outbox(text) => BroughtText::OwnMessage,
-            // One of another round: the loop says so, or asks.
-            Sight::Nothing if reply::end_mark(text).is_some() => BroughtText::Reply,
-            Sight::Nothing => BroughtText::Other,
+        match Message::latest(&self.mailbox, &self.session) {
+            Some(message) => weigh(text, &message.mark),
+            None => weigh_without_round(text),
         }
     }
 
     /// Puts a reply into the inbox.
     pub fn put(&self, text: &str) -> Result<PathBuf> {
         put(&self.mailbox, text.as_bytes(), RoundNumber::MustMatch)
+    }
+}
+
+/// Tells what a text is that a person brings while a round waits for its reply.
+pub fn weigh(text: &str, expected: &EndMark) -> BroughtText {
+    if courier::is_marked_before_prose(text, expected) {
+        return BroughtText::Reply;
+    }
+    match courier::look(text, expected) {
+        Sight::Reply => BroughtText::Reply,
+        Sight::Unmarked => BroughtText::Unmarked,
+        Sight::Nothing => match weigh_without_round(text) {
+            BroughtText::OtherReply(mark) if mark == *expected => BroughtText::Reply,
+            brought => brought,
+        },
+    }
+}
+
+fn weigh_without_round(text: &str) -> BroughtText {
+    if reply::is_outbox(text) {
+        return BroughtText::OwnMessage;
+    }
+    match reply::end_mark(text) {
+        Some(mark) => BroughtText::OtherReply(mark),
+        None => BroughtText::Other,
     }
 }
 
@@ -116,4 +132,34 @@ pub(super) fn put(mailbox: &Mailbox, bytes: &[u8], number: RoundNumber) -> Resul
     let path = mailbox.inbox().join(format!("{start}{}.txt", &unique[..8]));
     write_atomic(&path, bytes, Durability::Durable)?;
     Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(session: &str, sequence: u32) -> EndMark {
+        EndMark {
+            session: SessionId::parse(session).unwrap(),
+            sequence,
+        }
+    }
+
+    #[test]
+    fn a_text_is_told_by_its_end_mark_and_its_commands() {
+        let now = mark("ab12cd34", 3);
+        let case = |text: &str, expected: BroughtText| {
+            assert_eq!(weigh(text, &now), expected, "{text}");
+        };
+        let commands = "[RUN_COMMAND]\nls\n[/RUN_COMMAND]\n";
+        case(&format!("{commands}{now}\n"), BroughtText::Reply);
+        let chatty = format!("{commands}{now}\nTell me how it goes.\n");
+        case(&chatty, BroughtText::Reply);
+        for other in [mark("ab12cd34", 2), mark("00000000", 3)] {
+            let text = format!("{commands}{other}\n");
+            case(&text, BroughtText::OtherReply(other));
+        }
+        case(commands, BroughtText::Unmarked);
+        case("a note", BroughtText::Other);
+    }
 }

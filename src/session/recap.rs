@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::{CommandKind, Issue, Status, StepResult, quoted};
+use crate::protocol::{CommandKind, Issue, Status, StepResult, UnfinishedRun, quoted};
 
 /// How many rounds are remembered.
 const ROUNDS: usize = 40;
@@ -126,10 +126,17 @@ impl RoundRecap {
 
 /// A command and how it ended: `` `make test` (exit code 2) ``.
 fn command(result: &StepResult) -> String {
-    let message = &result.outcome.message;
-    let end = message.split(" in ").next().unwrap_or(message);
-    let end = end.split(" after ").next().unwrap_or(end);
-    format!("`{}` ({})", beginning(&result.subject), beginning(end))
+    let outcome = &result.outcome;
+    let end = match (outcome.exit_code, outcome.unfinished) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(UnfinishedRun::Signalled(signal))) => format!("killed by signal {signal}"),
+        (None, Some(UnfinishedRun::TimedOut)) => "timed out".to_owned(),
+        (None, Some(UnfinishedRun::Interrupted)) => "interrupted by the user".to_owned(),
+        (None, Some(UnfinishedRun::NotStarted)) => "could not be started".to_owned(),
+        // A result of an earlier version, or of a command that a kill interrupted.
+        (None, None) => beginning(&outcome.message),
+    };
+    format!("`{}` ({end})", beginning(&result.subject))
 }
 
 /// The target of a step that only looks.
@@ -216,7 +223,7 @@ mod tests {
             result(
                 "RUN_COMMAND",
                 "make",
-                Outcome::failed("exit code 2 in 0.1 s"),
+                Outcome::failed("exit code 2 in 0.1 s").with_exit_code(Some(2)),
             ),
             result("EDIT_FILE", "a.rs", Outcome::failed("no match")),
             result("RUN_COMMAND", "rm x", Outcome::refused("not allowed")),
@@ -228,6 +235,35 @@ mod tests {
         assert_eq!(
             recap.failures.first,
             ["EDIT_FILE `a.rs` failed", "RUN_COMMAND `rm x` refused"]
+        );
+    }
+
+    #[test]
+    fn a_command_is_told_with_how_it_ended() {
+        let told = |outcome: Outcome| {
+            let results = [result("RUN_COMMAND", "make in after", outcome)];
+            RoundRecap::of(1, [], &results, &[]).commands.first[0].clone()
+        };
+        let message = "x in y after z";
+        let unfinished = |end| Outcome {
+            unfinished: Some(end),
+            ..Outcome::failed(message)
+        };
+        assert_eq!(
+            told(Outcome::ok(message).with_exit_code(Some(0))),
+            "`make in after` (exit code 0)"
+        );
+        assert_eq!(
+            told(unfinished(UnfinishedRun::TimedOut)),
+            "`make in after` (timed out)"
+        );
+        assert_eq!(
+            told(unfinished(UnfinishedRun::Signalled(9))),
+            "`make in after` (killed by signal 9)"
+        );
+        assert_eq!(
+            told(Outcome::failed(message)),
+            "`make in after` (x in y after z)"
         );
     }
 

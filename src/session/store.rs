@@ -104,7 +104,7 @@ impl Store {
     /// Reads a session; where its own file is lost or damaged, from its journal, and says so.
     ///
     /// A file of a newer version is neither read nor overwritten.
-    pub fn load_or_rebuild(&self, id: &SessionId) -> Result<(Session, Option<String>)> {
+    pub fn load_or_rebuild(&self, id: &SessionId) -> Result<(Session, Option<Error>)> {
         let trouble = match self.read(id) {
             Ok(session) => return Ok((session, None)),
             Err(Unloadable::Newer) => return Err(Error::newer(&self.file(id))),
@@ -118,12 +118,7 @@ impl Store {
             return Err(trouble);
         };
         self.save(&session)?;
-        Ok((
-            session,
-            Some(format!(
-                "Session {id} was rebuilt from the journal: {trouble}"
-            )),
-        ))
+        Ok((session, Some(trouble)))
     }
 
     /// Reads a session.
@@ -233,7 +228,7 @@ impl Store {
         }
         let error = Error::mendable("there is no unfinished session here")
             .hint("`agent new \"<task>\"` begins one; `agent list` shows those that have ended");
-        let further = "`agent resume latest \"<what to do next>\"` goes on with the latest one";
+        let further = "`agent resume latest \"<what to do next>\"` continues the latest one";
         Err(if has_ended {
             error.hint(further)
         } else {

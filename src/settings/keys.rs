@@ -303,7 +303,8 @@ pub static KEYS: &[Key] = &[
         "--api-key-command",
         "A command that prints the API key, such as `pass show openai`; empty to take the key from the provider's variable.",
     ),
-    text(
+    shaped(
+        Shape::Price,
         "ApiPrice",
         "--api-price",
         "US dollars for a million tokens, as `INPUT/OUTPUT` or `INPUT/OUTPUT/CACHED`; empty for the price that is known of the model, if one is.",
@@ -315,7 +316,8 @@ pub static KEYS: &[Key] = &[
         0..=100_000_000,
         "Tokens that the model reads and writes together; 0 for what is known of the model.",
     ),
-    text(
+    shaped(
+        Shape::Temperature,
         "Temperature",
         "--temperature",
         "The temperature of sampling, from 0 to 2; empty for the model's own.",
@@ -464,13 +466,18 @@ const fn loosening(
     }
 }
 
-/// One line of text that permits nothing.
-const fn text(name: &'static str, flag: &'static str, meaning: &'static str) -> Key {
+/// A value that may be empty and is, by default.
+const fn shaped(
+    shape: Shape,
+    name: &'static str,
+    flag: &'static str,
+    meaning: &'static str,
+) -> Key {
     Key {
         name,
         flag,
         default: Value::Text(Cow::Borrowed("")),
-        shape: Shape::Text,
+        shape,
         meaning,
         loosens: Loosens::Never,
     }
@@ -579,6 +586,8 @@ impl Key {
             | Shape::Paths
             | Shape::Rules
             | Shape::Items
+            | Shape::Temperature
+            | Shape::Price
             | Shape::Text => self.shape.to_string(),
         }
     }

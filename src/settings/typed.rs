@@ -3,13 +3,15 @@
 //! Each value has a word, by which flags, the environment and files name it; the table `KEYS` takes its
 //! words and their order from here. A list is one text in the layers, and comes out as its items.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::chat::Chat;
 use super::value::PATH_SEPARATOR;
-use crate::api::Provider;
+use crate::api::{Provider, TokenPrice};
 use crate::policy::{Grant, Rule, RuleProblem};
 use crate::protocol::words;
 use crate::sandbox::Backend;
@@ -207,6 +209,87 @@ impl<'de> Deserialize<'de> for ChosenProvider {
         }
     }
 }
+
+/// The temperature of sampling, from 0 to 2; none for the model's own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SamplingTemperature(pub Option<f64>);
+
+impl FromStr for SamplingTemperature {
+    type Err = Misfit;
+
+    fn from_str(text: &str) -> Result<Self, Misfit> {
+        if text.trim().is_empty() {
+            return Ok(Self(None));
+        }
+        let number = text.trim().parse().ok();
+        match number.filter(|number| (0.0..=2.0).contains(number)) {
+            Some(number) => Ok(Self(Some(number))),
+            None => Err(Misfit),
+        }
+    }
+}
+
+impl fmt::Display for SamplingTemperature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(number) => write!(f, "{number}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The price of tokens that the person gave; none for the one that is known of the model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChosenPrice(pub Option<TokenPrice>);
+
+impl FromStr for ChosenPrice {
+    type Err = Misfit;
+
+    fn from_str(text: &str) -> Result<Self, Misfit> {
+        if text.trim().is_empty() {
+            return Ok(Self(None));
+        }
+        let price = TokenPrice::parse(text).ok_or(Misfit)?;
+        Ok(Self(Some(price)))
+    }
+}
+
+impl fmt::Display for ChosenPrice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(price) = &self.0 else {
+            return Ok(());
+        };
+        write!(f, "{}/{}", price.input, price.output)?;
+        match price.cached {
+            Some(cached) => write!(f, "/{cached}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A text is no value of its type; its shape says what would be one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the value does not fit its setting")]
+pub struct Misfit;
+
+macro_rules! as_text {
+    ($($type:ty),+) => {$(
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+                out.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(from)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    )+};
+}
+
+as_text!(SamplingTemperature, ChosenPrice);
 
 /// A chat by its name.
 pub(super) mod chat {

@@ -6,11 +6,12 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 use serde::Serialize;
 
 use super::suggestion::{nearest, shown};
-use super::typed::rules_in;
+use super::typed::{ChosenPrice, SamplingTemperature, rules_in};
 use crate::policy::Rule;
 
 /// The longest path that is accepted, in bytes; the limit of Linux.
@@ -38,6 +39,10 @@ pub enum Shape {
     Items,
     /// One line of text.
     Text,
+    /// A temperature of sampling, or nothing.
+    Temperature,
+    /// The price of a million tokens, or nothing.
+    Price,
 }
 
 /// The value of a setting.
@@ -89,6 +94,8 @@ impl Shape {
             Shape::Text => {
                 read_line(text).ok_or_else(|| self.misfit(&format!("`{}`", shown(text))))
             }
+            Shape::Temperature => self.read_as::<SamplingTemperature>(text),
+            Shape::Price => self.read_as::<ChosenPrice>(text),
             Shape::Items => {
                 read_items(text).ok_or_else(|| self.misfit(&format!("`{}`", shown(text))))
             }
@@ -117,6 +124,14 @@ impl Shape {
                 self.read_list(items, PATH_SEPARATOR)
             }
             (_, other) => Err(self.misfit(&described(other))),
+        }
+    }
+
+    /// Reads a value of a type, in the form in which the type writes it.
+    fn read_as<T: FromStr + fmt::Display>(&self, text: &str) -> Result<Value, String> {
+        match text.parse::<T>() {
+            Ok(value) => Ok(Value::Text(Cow::Owned(value.to_string()))),
+            Err(_) => Err(self.misfit(&format!("`{}`", shown(text)))),
         }
     }
 
@@ -214,6 +229,8 @@ impl fmt::Display for Shape {
             Self::Rules => f.write_str("beginnings of commands, separated by commas"),
             Self::Items => f.write_str("any words, separated by spaces"),
             Self::Text => f.write_str("a line of text"),
+            Self::Temperature => f.write_str("a number from 0 to 2, or nothing"),
+            Self::Price => f.write_str("dollars like `2/10` or `2/10/0.2`, or nothing"),
             Self::Paths => write!(f, "absolute paths, separated by `{PATH_SEPARATOR}`"),
             Self::Number(range) => write!(
                 f,
@@ -280,6 +297,24 @@ mod tests {
         text("MaxRounds", " 7 ", Ok("7"));
         text("Commands", "OFF", Ok("off"));
         text("OnFailure", "Skip-Commands", Ok("skip-commands"));
+    }
+
+    #[test]
+    fn temperatures_and_prices_are_read_where_they_are_given() {
+        text("Temperature", " 0.70 ", Ok("0.7"));
+        text("Temperature", "", Ok(""));
+        let temperature = "must be a number from 0 to 2, or nothing, not";
+        for wrong in ["hot", "3", "-1", "NaN"] {
+            text(
+                "Temperature",
+                wrong,
+                Err(&format!("{temperature} `{wrong}`")),
+            );
+        }
+        text("ApiPrice", "2 / 10/0.20", Ok("2/10/0.2"));
+        text("ApiPrice", "", Ok(""));
+        let price = "must be dollars like `2/10` or `2/10/0.2`, or nothing, not `2`";
+        text("ApiPrice", "2", Err(price));
     }
 
     #[test]

@@ -7,9 +7,10 @@ use super::{Volume, escape_line, escape_text};
 use crate::approve::Question;
 use crate::number::count;
 use crate::protocol::{
-    AcceptedLines, ApiNews, Bounded, Circling, ClipboardNews, Event, Housekeeping, KeptSecret,
-    OutwardLink, QuestionKind, Recovery, SandboxProperty, UncoveredFile,
+    AcceptedLines, ApiNews, Bounded, Circling, ClipboardNews, DisarmedFile, Event, Housekeeping,
+    KeptSecret, OutwardLink, QuestionKind, Recovery, SandboxProperty, UncoveredFile,
 };
+use crate::sandbox::PropertyName;
 
 /// How many files of a kind are named.
 const NAMED: usize = 5;
@@ -31,7 +32,50 @@ pub(super) fn volume(event: &Event) -> Volume {
         | Event::Api(ApiNews::Sending { .. } | ApiNews::Text { .. } | ApiNews::Reasoning { .. }) => {
             Volume::Verbose
         }
-        _ => Volume::Normal,
+        Event::Session { .. }
+        | Event::Confinement { .. }
+        | Event::RepositoryHidden { .. }
+        | Event::PlanMode
+        | Event::ChatMemory { .. }
+        | Event::SecretsKept { .. }
+        | Event::Clipboard(_)
+        | Event::Api(_)
+        | Event::Inbox { .. }
+        | Event::LeftInInbox { .. }
+        | Event::Reply { .. }
+        | Event::Repaired { .. }
+        | Event::Prose { .. }
+        | Event::Issue { .. }
+        | Event::Cut { .. }
+        | Event::NoCommands
+        | Event::Running { .. }
+        | Event::Output { .. }
+        | Event::Check { .. }
+        | Event::Step { .. }
+        | Event::Plan { .. }
+        | Event::Message { .. }
+        | Event::Waiting { .. }
+        | Event::Decided { .. }
+        | Event::BadDecision { .. }
+        | Event::RuleKept { .. }
+        | Event::Circles { .. }
+        | Event::Note { .. }
+        | Event::NoteUnsent { .. }
+        | Event::LeftBehind { .. }
+        | Event::NotCovered { .. }
+        | Event::NoCheckpoint { .. }
+        | Event::Reversed { .. }
+        | Event::Housekeeping(_)
+        | Event::Recovery(_)
+        | Event::Unlistable { .. }
+        | Event::Setup(_)
+        | Event::Committed { .. }
+        | Event::NotCommitted { .. }
+        | Event::Notice { .. }
+        | Event::Ended { .. }
+        | Event::Reset
+        | Event::Omitted { .. }
+        | Event::Unknown => Volume::Normal,
     }
 }
 
@@ -155,6 +199,7 @@ pub fn question_words(question: &Question) -> String {
     asked(question.kind, &question.title, &question.shown, rounds)
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of events and their words")]
 fn sentences(event: &Event, view: &RenderContext) -> String {
     match event {
         Event::Confinement {
@@ -225,6 +270,13 @@ fn sentences(event: &Event, view: &RenderContext) -> String {
             "The workspace could not be listed: {}",
             escape_text(problem)
         ),
+        Event::Setup(news) => super::setup::words(news),
+        Event::Committed { commit, subject } => format!(
+            "Committed {}: {} (no hooks were run)",
+            escape_line(commit),
+            escape_line(subject)
+        ),
+        Event::NotCommitted { cause } => format!("Not committed: {}", escape_text(cause)),
         Event::Notice { text } => escape_text(text),
         Event::Ended { id } => format!("\nSession {id} was ended by you."),
         Event::Reset => {
@@ -234,7 +286,30 @@ fn sentences(event: &Event, view: &RenderContext) -> String {
             "  (an event `{}` of {bytes} bytes was too long to be kept)",
             escape_line(name)
         ),
-        _ => String::new(),
+        // These have forms of their own, see `plain` and the page's view.
+        Event::Session { .. }
+        | Event::Outbox { .. }
+        | Event::Rejected { .. }
+        | Event::Reply { .. }
+        | Event::Repaired { .. }
+        | Event::Prose { .. }
+        | Event::Issue { .. }
+        | Event::Cut { .. }
+        | Event::Running { .. }
+        | Event::Output { .. }
+        | Event::Check { .. }
+        | Event::Step { .. }
+        | Event::Plan { .. }
+        | Event::Message { .. }
+        | Event::Question { .. }
+        | Event::Approval { .. }
+        | Event::Ahead { .. }
+        | Event::Decided { .. }
+        | Event::Trouble { .. }
+        | Event::Done { .. }
+        | Event::RoundLimit { .. }
+        | Event::Interrupted { .. }
+        | Event::Unknown => String::new(),
     }
 }
 
@@ -281,7 +356,11 @@ fn confinement(
         escape_line(backend)
     );
     for property in properties {
-        let words = escape_line(&property.words);
+        let words = match property.name.parse::<PropertyName>() {
+            Ok(name) => name.sentence(property.holds).to_owned(),
+            // A property of a later version.
+            Err(_) => escape_line(&property.name),
+        };
         if !property.holds {
             let _ = write!(text, "\n  does not hold: {words}");
         } else if view.is_verbose {
@@ -552,11 +631,61 @@ fn recovery(news: &Recovery) -> String {
             kept,
             problem,
         } => file_changed(path, kept.as_deref(), problem.as_deref()),
-        Recovery::Disarmed { told } => {
-            format!("What a command left behind was looked through: {}.", escape_text(told))
+        Recovery::Disarmed {
+            disabled,
+            suffix,
+            opened,
+            closed,
+            is_cut,
+            is_unknown,
+            in_cache,
+        } => {
+            let told = [
+                disarmed(disabled, suffix),
+                directories("it had closed", opened, "opened, to look for repositories"),
+                directories("nobody can look into", closed, "or knows what git would run there"),
+                is_cut.then(|| "the workspace is too large to be looked through for repositories, so nobody knows what git would run in all of them".to_owned()),
+                is_unknown.then(|| "nobody knows what it made git run: look at new repositories before you use git in them".to_owned()),
+            ];
+            let told: Vec<String> = told.into_iter().flatten().collect();
+            let place = if *in_cache {
+                " in the cache of commands, to which a link leads,"
+            } else {
+                ""
+            };
+            format!("What a command left behind{place} was looked through: {}.", told.join("; "))
         }
         Recovery::Unclear { files } => unclear(files),
     }
+}
+
+/// What git would have run or obeyed, and is disabled now.
+fn disarmed(disabled: &Bounded<DisarmedFile>, suffix: &str) -> Option<String> {
+    let file = |file: &DisarmedFile| {
+        let settings = named(&file.settings, |setting| {
+            format!("`{}`", escape_line(setting))
+        });
+        let settings = match settings.as_str() {
+            "" => String::new(),
+            settings => format!("{settings} in "),
+        };
+        let failure = file.failure.as_deref().map_or_else(String::new, |failure| {
+            format!(" (still in force: {})", escape_line(failure))
+        });
+        format!("{settings}`{}`{failure}", escape_line(&file.path))
+    };
+    (!disabled.is_empty()).then(|| {
+        format!(
+            "git would have run or obeyed this, so it was disabled (the originals are beside it as `*{}`): {}",
+            escape_line(suffix),
+            named(disabled, file)
+        )
+    })
+}
+
+fn directories(before: &str, paths: &Bounded<String>, after: &str) -> Option<String> {
+    let quoted = |path: &String| format!("`{}`", escape_line(path));
+    (!paths.is_empty()).then(|| format!("{before} {}, {after}", named(paths, quoted)))
 }
 
 fn file_changed(path: &str, kept: Option<&str>, problem: Option<&str>) -> String {
@@ -619,6 +748,57 @@ mod tests {
         let text = told(&Event::Recovery(Recovery::Unclear { files }));
         assert_eq!(text.lines().count(), 2, "{text}");
         assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
+
+    #[test]
+    fn what_was_disabled_is_told_with_its_settings() {
+        let file = DisarmedFile {
+            path: "a/.git/config".to_owned(),
+            settings: Bounded::new(9, ["core.fsmonitor".to_owned(), "x\u{1b}[2J\ny".to_owned()]),
+            failure: Some("no room".to_owned()),
+        };
+        let text = told(&Event::Recovery(Recovery::Disarmed {
+            disabled: Bounded::new(9, [file]),
+            suffix: ".disabled".to_owned(),
+            opened: Bounded::default(),
+            closed: Bounded::new(9, ["b".to_owned()]),
+            is_cut: false,
+            is_unknown: false,
+            in_cache: true,
+        }));
+        assert!(text.contains("in the cache of commands"), "{text}");
+        assert!(text.contains("`core.fsmonitor`, `x"), "{text}");
+        assert!(
+            text.contains(" in `a/.git/config` (still in force: no room)"),
+            "{text}"
+        );
+        assert!(text.contains("nobody can look into `b`"), "{text}");
+        assert!(
+            !text.contains('\u{1b}') && text.lines().count() == 1,
+            "{text:?}"
+        );
+    }
+
+    #[test]
+    fn properties_of_the_sandbox_are_told_in_words_of_the_front_end() {
+        let property = |name: &str, holds| SandboxProperty {
+            name: name.to_owned(),
+            holds,
+        };
+        let text = told(&Event::Confinement {
+            commands: true,
+            backend: Some("x".to_owned()),
+            network: false,
+            properties: vec![
+                property("network", false),
+                property("later", false),
+                property("home", true),
+            ],
+        });
+        assert_eq!(
+            text,
+            "Commands run in a sandbox (x), without the network.\n  does not hold: commands can use the network\n  does not hold: later\n"
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::protocol::{Event, Issue};
 
 /// The fields whose texts are our own, or names of files.
-const OURS: [&str; 24] = [
+const OURS: [&str; 30] = [
     "attachment",
     "base",
     "changed",
@@ -17,8 +17,12 @@ const OURS: [&str; 24] = [
     "command",
     "cuts",
     "decision",
+    "directory",
     "event",
+    "extent",
     "files",
+    "flag",
+    "from",
     "hint",
     "id",
     "inbox",
@@ -30,7 +34,9 @@ const OURS: [&str; 24] = [
     "name",
     "pastes",
     "path",
+    "setting",
     "status",
+    "to",
     "what",
     "why",
     "workspace",

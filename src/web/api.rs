@@ -21,7 +21,7 @@ use crate::reply;
 use crate::services::browse::{self, BrowsedEntry, BrowsedPath};
 use crate::services::diff::{ChangeKind, ChangedRound, DiffStat};
 use crate::services::notes::WhichNotes;
-use crate::services::reply::RoundNumber;
+use crate::services::reply::{BroughtText, RoundNumber};
 use crate::services::undo::PlannedReversal;
 use crate::services::{self, open, status};
 use crate::session::{EventReader, LoopLock, Session, Source, Summary};
@@ -553,33 +553,29 @@ pub(super) fn put_reply(desk: &Arc<PageDesk>, id: &str, pasted: &PastedReply) ->
     }
     let bytes = pasted.text.as_bytes();
     let (text, read) = reply::read(bytes);
-    if reply::is_outbox(&text) {
-        return Err(Error::mendable("this is our own message, not the reply")
-            .hint("send it to the chat, and copy what the chat answers"));
-    }
     let expected = session.end_mark();
-    let (is_marked, doubt) = match &read.end {
-        Some(end) if *end == expected => (true, String::new()),
-        Some(end) if end.session != expected.session => (
-            false,
-            format!("This reply answers another session, {}.", end.session),
+    let brought = services::reply::weigh(&text, &expected);
+    let doubt = match &brought {
+        BroughtText::OwnMessage => {
+            return Err(Error::mendable("this is our own message, not the reply")
+                .hint("send it to the chat, and copy what the chat answers"));
+        }
+        BroughtText::Reply => String::new(),
+        BroughtText::OtherReply(end) if end.session != expected.session => {
+            format!("This reply answers another session, {}.", end.session)
+        }
+        BroughtText::OtherReply(end) => format!(
+            "This reply answers round {}, and this is round {}.",
+            end.sequence, expected.sequence
         ),
-        Some(end) => (
-            false,
-            format!(
-                "This reply answers round {}, and this is round {}.",
-                end.sequence, expected.sequence
-            ),
-        ),
-        None => (
-            false,
-            "This text does not have the end mark of the round. Is it the whole reply?".to_owned(),
-        ),
+        BroughtText::Unmarked | BroughtText::Other => {
+            "This text does not have the end mark of the round. Is it the whole reply?".to_owned()
+        }
     };
-    let is_taken = is_marked || pasted.is_sure;
+    let is_taken = brought == BroughtText::Reply || pasted.is_sure;
     if is_taken {
-        let number = match &read.end {
-            Some(end) if *end != expected => RoundNumber::Anyway,
+        let number = match &brought {
+            BroughtText::OtherReply(_) => RoundNumber::Anyway,
             _ => RoundNumber::MustMatch,
         };
         services::reply::deliver(&desk.caller().0, bytes, number)?;

@@ -10,10 +10,12 @@ use super::desk::{PageDesk, session_id};
 use super::node::PageNode;
 use super::settings;
 use crate::error::{Error, Result};
+use crate::protocol::{Event, SetupNews};
 use crate::services::run::{self, ContextRequest};
 use crate::services::{self, GivenFlags, open, prompts};
 use crate::session::LoopLock;
 use crate::settings::{Base, Chat, Found, Key, Loaded, Shape};
+use crate::ui::sentence;
 
 /// The choices for a new session.
 pub(super) fn offer(desk: &PageDesk) -> Result<Value> {
@@ -23,7 +25,12 @@ pub(super) fn offer(desk: &PageDesk) -> Result<Value> {
         return Ok(json!({
             "needsPlace": true,
             "directory": directory.display().to_string(),
-            "warning": open::warning(directory),
+            "warning": open::wide_extent(directory).map(|extent| {
+                sentence(&Event::Setup(SetupNews::WideWorkspace {
+                    directory: directory.display().to_string(),
+                    extent,
+                }))
+            }),
         }));
     }
     let (_, loaded) = services::settings::settings(&caller)?;

@@ -16,6 +16,7 @@ use crate::protocol::{Event, EventSink, SessionId};
 use crate::services::{Caller, GivenFlags, open};
 use crate::session::Session;
 use crate::settings::{OwnSettings, Trust};
+use crate::ui::sentence;
 
 /// How many pages may follow a session at a time.
 const MAX_STREAMS: usize = 24;
@@ -119,8 +120,11 @@ impl EventSink for PagePerson {
     fn emit(&self, event: Event) {
         // What belongs to a session comes to the page from its event file.
         let text = match event {
-            Event::Notice { text } => text,
             Event::Trouble { message, .. } => message,
+            Event::Setup(_)
+            | Event::Committed { .. }
+            | Event::NotCommitted { .. }
+            | Event::Notice { .. } => sentence(&event),
             _ => return,
         };
         let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);

@@ -74,6 +74,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "execute",
             "fs",
             "interrupt",
+            "line_diff",
             "mailbox",
             "policy",
             "reply",
@@ -120,7 +121,15 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     // Whom it asks is a trait, which the terminal implements: neither it nor the engine know `ui`.
     (
         "approve",
-        &["fs", "interrupt", "json", "platform", "policy", "watch"],
+        &[
+            "fs",
+            "interrupt",
+            "json",
+            "line_diff",
+            "platform",
+            "policy",
+            "watch",
+        ],
     ),
     (
         "execute",
@@ -176,9 +185,12 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "fs",
             "interrupt",
             "json",
+            "line_diff",
             "number",
             "platform",
             "policy",
+            // The words for its properties.
+            "sandbox",
             "unseen",
             "watch",
         ],
@@ -187,7 +199,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("interrupt", &[]),
     ("json", &["unseen"]),
     ("number", &[]),
-    ("platform", &[]),
+    ("platform", &["platform"]),
 ];
 
 pub fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
@@ -230,23 +242,65 @@ fn what_stands_below_a_test_module_is_read_too() {
     assert_eq!(without_tests(source), "use a;\nuse b;\nuse d;\n");
 }
 
-/// The modules that a source names as `crate::module`, tests aside.
+/// The crates, each with the module of the root package that it is; none for those whose modules stand
+/// for themselves there.
+const CRATES: &[(&str, Option<&str>)] = &[
+    ("crate", None),
+    ("agent_api", Some("api")),
+    ("agent_edit", Some("edit")),
+    ("agent_files", None),
+    ("agent_policy", Some("policy")),
+    ("agent_protocol", Some("protocol")),
+    ("agent_redact", Some("secrets")),
+    ("agent_reply", Some("reply")),
+    ("agent_sandbox", Some("sandbox")),
+];
+
+/// The modules that a source names as `crate::module` or by the crate that they are in, tests aside.
 fn named(source: &str) -> Vec<String> {
     let code = without_tests(source);
     let lines = code
         .lines()
         .filter(|line| !line.trim_start().starts_with("//"));
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut modules = Vec::new();
     for line in lines {
-        for part in line.split("crate::").skip(1) {
-            modules.push(
-                part.chars()
-                    .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
-                    .collect(),
-            );
+        for (package, module) in CRATES {
+            for (at, _) in line.match_indices(package) {
+                let after = &line[at + package.len()..];
+                let is_within = line[..at].ends_with(is_word) || after.starts_with(is_word);
+                // `pub(crate)` is no path.
+                if is_within || (*package == "crate" && !after.starts_with("::")) {
+                    continue;
+                }
+                let below = after.strip_prefix("::").unwrap_or(package);
+                let below: String = below.chars().take_while(|c| is_word(*c)).collect();
+                modules.push(match (module, below.as_str()) {
+                    (Some(_), "repositories" | "platform") | (None, _) => below,
+                    (Some(module), _) => (*module).to_owned(),
+                });
+            }
         }
     }
     modules
+}
+
+#[test]
+fn a_module_is_found_by_the_name_of_its_crate_too() {
+    let source = "use agent_files::line_diff::LineDiff;\nuse agent_sandbox::repositories::X;\n\
+        use agent_sandbox::Strength;\npub(crate) fn f() { agent_reply::parse(); crate::ui::g(); }\n\
+        use agent_files as hidden;\n// agent_api::x\n";
+    assert_eq!(
+        named(source),
+        [
+            "line_diff",
+            "repositories",
+            "sandbox",
+            "ui",
+            "reply",
+            "agent_files"
+        ]
+    );
 }
 
 #[test]

@@ -7,8 +7,8 @@ use std::process::Stdio;
 
 use agent::protocol::{
     ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, ClipboardNews, Command, EVENT_SCHEMA, Event,
-    Housekeeping, Issue, Outcome, QuestionKind, Recovery, RelPath, Repair, SessionId, Step,
-    StepResult,
+    Housekeeping, Issue, Outcome, QuestionKind, Recovery, RelPath, Repair, SessionId, SetupNews,
+    Step, StepResult, WideExtent,
 };
 use serde_json::Value;
 
@@ -46,6 +46,11 @@ fn sessions() -> Vec<Event> {
         Event::PlanMode,
         Event::Note { text: text() },
         Event::NoteUnsent { text: text() },
+        Event::Committed {
+            commit: text(),
+            subject: text(),
+        },
+        Event::NotCommitted { cause: text() },
         Event::Notice { text: text() },
         Event::Trouble {
             message: text(),
@@ -339,14 +344,60 @@ fn by_what() -> Vec<Event> {
             kept: None,
             problem: None,
         },
-        Recovery::Disarmed { told: text() },
+        Recovery::Disarmed {
+            disabled: Bounded::default(),
+            suffix: text(),
+            opened: nothing(),
+            closed: nothing(),
+            is_cut: false,
+            is_unknown: false,
+            in_cache: false,
+        },
         Recovery::Unclear { files: nothing() },
     ];
     let api = by_api().into_iter().map(Event::Api);
     let clipboard = clipboard.into_iter().map(Event::Clipboard).chain(api);
     let housekeeping = housekeeping.into_iter().map(Event::Housekeeping);
     let recovery = recovery.into_iter().map(Event::Recovery);
-    clipboard.chain(housekeeping).chain(recovery).collect()
+    let setup = setup().into_iter().map(Event::Setup);
+    (clipboard.chain(housekeeping).chain(recovery))
+        .chain(setup)
+        .collect()
+}
+
+fn setup() -> Vec<SetupNews> {
+    vec![
+        SetupNews::WideWorkspace {
+            directory: text(),
+            extent: WideExtent::Root,
+        },
+        SetupNews::WorkspaceChanged {
+            id: id(),
+            from: text(),
+            to: text(),
+        },
+        SetupNews::NoLog {
+            file: text(),
+            cause: text(),
+        },
+        SetupNews::UntrustedSetting {
+            setting: text(),
+            file: text(),
+            is_declined: false,
+        },
+        SetupNews::PersonalSetting {
+            setting: text(),
+            file: text(),
+            flag: text(),
+        },
+        SetupNews::OwnSettingsExposed {
+            file: text(),
+            workspace: text(),
+        },
+        SetupNews::AnswerUnknown {
+            answers: Vec::new(),
+        },
+    ]
 }
 
 fn page() -> String {
@@ -516,7 +567,7 @@ fn a_follower_sees_words_and_how_to_decide() {
     let shown = follower.wait_with_output().unwrap();
     let said = String::from_utf8(shown.stderr).unwrap();
     for words in [
-        "into your chat.",
+        "into your chat:",
         "Decide with `agent approve 1`",
         "approved 1. RUN_COMMAND",
         "Done after 2 rounds",

@@ -19,7 +19,7 @@ fn holds(backend: Backend, names: &[&str]) {
         return;
     };
     for property in properties {
-        let is_promised = names.contains(&property.name.as_str());
+        let is_promised = names.contains(&property.name.word());
         assert!(property.holds || !is_promised, "{property:?}");
     }
 }

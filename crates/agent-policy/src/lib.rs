@@ -36,11 +36,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use agent_protocol::{Command, RelPath, words};
-pub use programs::{FoundProgram, ProgramLookup};
-pub use protected::RecordsLookup;
+pub use programs::{FoundProgram, MachineLookup, ProgramLookup, RecordsLookup};
 pub use reading::Dialect;
 pub use rules::{Rule, RuleProblem};
-pub use shell::{MAX_BYTES, Opacity, Script, read as read_script};
+pub use shell::{MAX_BYTES, Opacity, read as read_script};
 use table::BuiltIn;
 pub use targets::KnownDirectories;
 
@@ -82,6 +81,27 @@ pub struct Ruling {
     /// The grant that the step needs, which the person gives with a yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Grant>,
+    /// The grant under which this rule is not in force.
+    #[serde(default, rename = "liftedBy", skip_serializing_if = "Option::is_none")]
+    pub lifted_by: Option<Grant>,
+}
+
+impl Ruling {
+    /// The reason and the grant that would lift the rule, in words for the model.
+    pub fn reason(&self) -> String {
+        reason(&self.why, self.lifted_by)
+    }
+}
+
+/// A reason with the grant that would lift its rule.
+fn reason(why: &str, lifted_by: Option<Grant>) -> String {
+    match lifted_by {
+        Some(grant) => format!(
+            "{why}; the person can allow it with `--grant {}`",
+            grant.word()
+        ),
+        None => why.to_owned(),
+    }
 }
 
 words! {
@@ -221,9 +241,17 @@ pub struct RuleRow {
     pub rule: String,
     /// The reason.
     pub why: String,
+    /// The grant under which the rule is not in force.
+    #[serde(rename = "liftedBy", skip_serializing_if = "Option::is_none")]
+    pub lifted_by: Option<Grant>,
 }
 
 impl RuleRow {
+    /// The reason and the grant that would lift the rule, in words.
+    pub fn reason(&self) -> String {
+        reason(&self.why, self.lifted_by)
+    }
+
     /// The ruling of this rule about a command or a path.
     fn ruling(self, about: &str, needs: Option<Grant>) -> Ruling {
         Ruling {
@@ -232,6 +260,7 @@ impl RuleRow {
             why: self.why,
             about: about.to_owned(),
             needs,
+            lifted_by: self.lifted_by,
         }
     }
 }
@@ -262,7 +291,8 @@ impl Policy {
 
     /// Returns true if a path belongs to `agent`, in this base directory or in another one.
     fn is_of_a_base(&self, path: &RelPath) -> bool {
-        protected::is_in_any(path, &self.own_paths) || self.records.hold(path)
+        protected::is_in_any(path, &self.own_paths)
+            || protected::is_in_any(path, &self.records.find(path))
     }
 
     /// Decides about a step.

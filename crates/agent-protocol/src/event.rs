@@ -226,6 +226,12 @@ pub enum Event {
         causes: Vec<String>,
         hints: Vec<String>,
     },
+    /// A finding about the call itself: its settings, folders and flags.
+    Setup(SetupNews),
+    /// What passed the check was committed.
+    Committed { commit: String, subject: String },
+    /// What passed the check could not be committed.
+    NotCommitted { cause: String },
     /// A word of the front end, about something that is no event of the session.
     Notice { text: String },
     /// The session ended.
@@ -264,6 +270,15 @@ pub struct Bounded<T> {
     pub more: usize,
 }
 
+impl<T> Default for Bounded<T> {
+    fn default() -> Self {
+        Self {
+            first: Vec::new(),
+            more: 0,
+        }
+    }
+}
+
 impl<T> Bounded<T> {
     /// Keeps at most so many.
     pub fn new(most: usize, all: impl IntoIterator<Item = T>) -> Self {
@@ -286,7 +301,86 @@ impl<T> Bounded<T> {
 pub struct SandboxProperty {
     pub name: String,
     pub holds: bool,
-    pub words: String,
+}
+
+/// A finding about the settings, folders and flags of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "what",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+#[expect(missing_docs, reason = "the fields are the documented JSON events")]
+pub enum SetupNews {
+    /// The directory is much more than a project.
+    WideWorkspace {
+        directory: String,
+        extent: WideExtent,
+    },
+    /// The base directory is above the current folder.
+    BaseAbove { directory: String },
+    /// The session was not begun by this person in this directory: what was decided in it does not
+    /// count.
+    SessionTakenOver { id: SessionId },
+    /// An API carried the session, and it is not known that this person chose it.
+    ApiNotKnown { id: SessionId },
+    /// A flag has the session work in another directory than before.
+    WorkspaceChanged {
+        id: SessionId,
+        from: String,
+        to: String,
+    },
+    /// The session file could not be used and was made anew from the journal.
+    SessionRebuilt { id: SessionId, cause: String },
+    /// No log is written.
+    NoLog { file: String, cause: String },
+    /// A value that permits more does not count, because nobody trusted its file.
+    UntrustedSetting {
+        setting: String,
+        file: String,
+        is_declined: bool,
+    },
+    /// A value does not count, because no settings file may set it.
+    PersonalSetting {
+        setting: String,
+        file: String,
+        flag: String,
+    },
+    /// What the person's own settings permit does not count, because the model could have changed
+    /// them.
+    OwnSettingsExposed { file: String, workspace: String },
+    /// A settings file does not count, because there is another one beside it.
+    SettingsPassedOver { file: String, directory: String },
+    /// The workspace holds the directory in which is remembered what the person trusts.
+    TrustExposed {
+        directory: String,
+        workspace: String,
+    },
+    /// The answer was none of those that there are.
+    AnswerUnknown { answers: Vec<String> },
+}
+
+/// How much a directory has in it that is much more than a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum WideExtent {
+    /// The whole file system.
+    Root,
+    /// The person's home.
+    Home,
+    /// The person's home and more.
+    AboveHome,
+}
+
+/// A file that was disabled, or settings in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the documented JSON events")]
+pub struct DisarmedFile {
+    pub path: String,
+    /// The disabled settings; empty if the whole file was disabled.
+    pub settings: Bounded<String>,
+    /// Why it is still in force, if it is.
+    pub failure: Option<String>,
 }
 
 /// Secrets of one kind that stand in the same places.
@@ -437,7 +531,28 @@ pub enum Recovery {
         problem: Option<String>,
     },
     /// Settings and files that a command made git run or obey were disabled.
-    Disarmed { told: String },
+    Disarmed {
+        #[serde(default)]
+        disabled: Bounded<DisarmedFile>,
+        /// The originals are beside the files, under their names with this at the end.
+        #[serde(default)]
+        suffix: String,
+        /// Directories that the command had closed and that were opened.
+        #[serde(default)]
+        opened: Bounded<String>,
+        /// Directories that nobody can look into.
+        #[serde(default)]
+        closed: Bounded<String>,
+        /// True if the workspace is too large to be looked through.
+        #[serde(default)]
+        is_cut: bool,
+        /// True if nobody knows how it was before the command.
+        #[serde(default)]
+        is_unknown: bool,
+        /// True if this is about the cache of commands, to which a link leads.
+        #[serde(default)]
+        in_cache: bool,
+    },
     /// Files that changed around the time of the kill; undo leaves them as they are.
     Unclear { files: Bounded<String> },
 }
@@ -574,6 +689,10 @@ mod tests {
         case(Event::PlanMode);
         case(Event::Recovery(Recovery::JournalTorn { bytes: 3 }));
         case(Event::Recovery(Recovery::ReplyUnderWay));
+        case(Event::Setup(SetupNews::WideWorkspace {
+            directory: "/".to_owned(),
+            extent: WideExtent::Root,
+        }));
         case(Event::Housekeeping(Housekeeping::OverLimit {
             megabytes: 2,
             limit_megabytes: 1,
@@ -612,6 +731,18 @@ mod tests {
             is_waiting: true,
             carried_by: None,
         });
+    }
+
+    #[test]
+    fn events_that_had_words_in_them_are_still_read() {
+        let json = r#"{"seq":1,"at":"2026-01-01T00:00:00Z","session":"ab12cd34","event":"recovery","what":"disarmed","told":"x"}"#;
+        let read: Envelope = serde_json::from_str(json).unwrap();
+        assert!(matches!(
+            read.event,
+            Event::Recovery(Recovery::Disarmed { .. })
+        ));
+        let json = r#"{"name":"home","holds":true,"words":"x"}"#;
+        assert!(serde_json::from_str::<SandboxProperty>(json).unwrap().holds);
     }
 
     #[test]

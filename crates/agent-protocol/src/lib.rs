@@ -22,14 +22,14 @@ pub use command::{
     Command, CommandKind, ContentSource, END_OF_FILE, Edit, Pattern, Replacement, Step,
 };
 pub use event::{
-    ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, Circling, ClipboardNews, EVENT_SCHEMA, Envelope,
-    Event, EventSink, Housekeeping, KeptSecret, OutwardLink, Recovery, SandboxProperty,
-    ShownDifference, UncoveredFile,
+    ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, Circling, ClipboardNews, DisarmedFile, EVENT_SCHEMA,
+    Envelope, Event, EventSink, Housekeeping, KeptSecret, OutwardLink, Recovery, SandboxProperty,
+    SetupNews, ShownDifference, UncoveredFile, WideExtent,
 };
 pub use failure::OnFailure;
 pub use lines::{LineWindow, truncated_lines};
 
-pub use outcome::{Capped, Excerpt, Level, Outcome, Status, StepResult};
+pub use outcome::{Capped, Excerpt, Level, Outcome, Status, StepResult, UnfinishedRun};
 pub use patch::{FileChange, Hunk, HunkLine};
 pub use path::{PathProblem, RelPath, quoted};
 pub use question::{AcceptedLines, QuestionKind, QuestionLife, is_no, is_yes};

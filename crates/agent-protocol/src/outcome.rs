@@ -89,6 +89,23 @@ pub struct Outcome {
     /// The exit code of a command that ended by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
+    /// Why a command has no exit code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<UnfinishedRun>,
+}
+
+/// The end of a command that did not end by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum UnfinishedRun {
+    /// By a signal that was not ours.
+    Signalled(i32),
+    /// Its time was up.
+    TimedOut,
+    /// The person interrupted it.
+    Interrupted,
+    /// It did not begin.
+    NotStarted,
 }
 
 impl Outcome {
@@ -102,6 +119,7 @@ impl Outcome {
             level: None,
             changed: Vec::new(),
             exit_code: None,
+            unfinished: None,
         }
     }
 
@@ -168,6 +186,21 @@ pub struct Excerpt {
     pub path: RelPath,
     /// The number of lines.
     pub lines: usize,
+    /// How many bytes at the beginning of each line are ours and not the file's, as `12: ` is; no
+    /// numbers if all of it may quote the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heads: Vec<usize>,
+}
+
+impl Excerpt {
+    /// The next lines, which may quote this file as a whole.
+    pub fn of_lines(path: RelPath, lines: usize) -> Self {
+        Self {
+            path,
+            lines,
+            heads: Vec::new(),
+        }
+    }
 }
 
 /// The outcome of one step of a reply.

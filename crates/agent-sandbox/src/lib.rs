@@ -82,7 +82,7 @@ pub use probe::{boot_id, probe, try_out};
 use reserve::Reserved;
 #[cfg(target_os = "linux")]
 pub use reserve::sweep;
-pub use strength::{Property, Strength};
+pub use strength::{Property, PropertyName, Strength};
 
 pub use agent_protocol::obeyed::{TOOL_CONFIGURATION as PROTECTED, WORKFLOWS};
 

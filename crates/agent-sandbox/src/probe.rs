@@ -13,95 +13,53 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{Backend, CommandUser, Confinement, Launch, Property, Strength, strength};
+use super::{Backend, CommandUser, Confinement, Launch, Property, PropertyName, Strength};
 use crate::platform::{ChildEvent, ChildSession, ChildTree};
 
-const FILES: (&str, &str, &str, &str) = (
-    "files",
-    "files outside of the workspace cannot be changed",
-    "commands can change files outside of the workspace",
+const FILES: (PropertyName, &str) = (
+    PropertyName::Files,
     "echo x >> ../../outside || chmod 711 ../../outside || chmod 666 /dev/full",
 );
 
-const USER: (&str, &str, &str, &str) = (
-    strength::USER,
-    "commands do not run as root",
-    "commands run as root, though without its privileges",
+const USER: (PropertyName, &str) = (
+    PropertyName::User,
     "while read -r inside outside count; do [ \"$outside\" = 0 ] && exit 0; done < /proc/self/uid_map; exit 1",
 );
 
-/// Each property: its name, the words if it holds and if not, and the script that must fail inside.
-const TRIALS: [(&str, &str, &str, &str); 11] = [
-    (
-        "home",
-        "your home directory is hidden, except installed tools",
-        "commands can read your home directory",
-        "cat ~/secret",
-    ),
+/// Each property: its name, and the script that must fail inside.
+const TRIALS: [(PropertyName, &str); 11] = [
+    (PropertyName::Home, "cat ~/secret"),
     FILES,
+    (PropertyName::Repository, "touch .git/x"),
     (
-        "repository",
-        "`.git`, editor settings and our own state cannot be changed",
-        "commands can change `.git` and editor settings",
-        "touch .git/x",
-    ),
-    (
-        "network",
-        "the network cannot be reached",
-        "commands can use the network",
+        PropertyName::Network,
         "bash -c ': <> /dev/tcp/127.0.0.1/PORT'",
     ),
+    (PropertyName::Processes, "test -e /proc/AGENT/status"),
+    (PropertyName::Signals, "kill -0 AGENT"),
     (
-        "processes",
-        "other processes cannot be seen",
-        "commands can see other processes",
-        "test -e /proc/AGENT/status",
-    ),
-    (
-        "signals",
-        "other processes cannot be stopped or ended",
-        "commands can signal other processes",
-        "kill -0 AGENT",
-    ),
-    (
-        "privileges",
-        "commands have no privileges and cannot get any",
-        "commands may get privileges",
+        PropertyName::Privileges,
         "! grep -Eq 'NoNewPrivs:.1' /proc/self/status || grep -Eq 'CapEff:.*[1-9a-f]' /proc/self/status",
     ),
     (
-        "calls",
-        "dangerous system calls are refused",
-        "system calls are not filtered",
+        PropertyName::Calls,
         "! grep -Eq 'Seccomp:.2' /proc/self/status",
     ),
     (
-        "kernel",
-        "the kernel's settings cannot be changed",
-        "commands can change settings of the kernel",
+        PropertyName::Kernel,
         "exec 3>> /proc/sys/kernel/core_pattern",
     ),
     USER,
     (
-        "limits",
-        "processes, memory, file size and open files are limited",
-        "the number of processes is not limited",
+        PropertyName::Limits,
         "i=0; while [ $i -lt 40 ]; do sleep 9 & i=$((i+1)); done",
     ),
 ];
 
 /// Only for root: other users cannot read such files anyway.
-const SYSTEM: (&str, &str, &str, &str) = (
-    "system",
-    "files in /etc that only root may read are hidden",
-    "commands can read files in /etc that only root may read",
+const SYSTEM: (PropertyName, &str) = (
+    PropertyName::System,
     "find /etc -xdev -type f -user 0 ! -perm -004 2>/dev/null | while read -r file; do head -c 1 \"$file\"; done | grep -q .",
-);
-
-const SURVIVAL: (&str, &str, &str) = (
-    "survival",
-    "no process outlives its command",
-    "processes can outlive their command",
 );
 
 /// Time limit of a test, on a busy machine.
@@ -152,7 +110,7 @@ pub fn try_out(
     let properties = try_with(&confinement, &place, port)?;
     let runs_as_root = !properties
         .iter()
-        .any(|property| property.name == USER.0 && property.holds);
+        .any(|property| property.name == PropertyName::User && property.holds);
     if !runs_as_root {
         return Ok(properties);
     }
@@ -174,38 +132,35 @@ fn try_with(
     let mut answers = tried.output.lines();
     let mut properties: Vec<Property> = trials
         .iter()
-        .map(|(name, good, bad, _)| property(name, good, bad, answers.next() == Some("held")))
+        .map(|(name, _)| Property {
+            name: *name,
+            holds: answers.next() == Some("held"),
+        })
         .collect();
     if properties.iter().all(|property| !property.holds) {
         return Err(format!("nothing held: {}", tried.output.trim()));
     }
     for property in &mut properties {
-        if property.name == FILES.0 {
+        match property.name {
             // Inside, the file may be another one of the same name: only the file outside counts.
-            *property = self::property(FILES.0, FILES.1, FILES.2, place.is_unchanged());
-        } else if property.name == USER.0 && !is_root {
+            PropertyName::Files => property.holds = place.is_unchanged(),
             // A user namespace nested in the person's own looks like root's from inside.
-            *property = self::property(USER.0, USER.1, USER.2, true);
+            PropertyName::User if !is_root => property.holds = true,
+            _ => {}
         }
     }
-    let (name, good, bad) = SURVIVAL;
-    properties.push(property(name, good, bad, tried.nobody_is_left));
+    properties.push(Property {
+        name: PropertyName::Survival,
+        holds: tried.nobody_is_left,
+    });
     Ok(properties)
 }
 
-fn property(name: &str, good: &str, bad: &str, holds: bool) -> Property {
-    Property {
-        name: name.to_owned(),
-        holds,
-        words: if holds { good } else { bad }.to_owned(),
-    }
-}
-
 /// Prints `held` or `failed` for each test, and leaves a process behind.
-fn script(trials: &[(&str, &str, &str, &str)], port: u16) -> String {
+fn script(trials: &[(PropertyName, &str)], port: u16) -> String {
     let agent = std::process::id().to_string();
     let mut script = String::from("(setsid sleep 60 &)\n");
-    for (_, _, _, attack) in trials {
+    for (_, attack) in trials {
         let attack = attack
             .replace("PORT", &port.to_string())
             .replace("AGENT", &agent);

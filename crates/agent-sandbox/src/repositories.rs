@@ -207,6 +207,52 @@ impl fmt::Display for Disarmed {
     }
 }
 
+/// Everything that was disabled, and what could not be looked through.
+///
+/// Displayed in words for the model.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DisarmReport {
+    /// What was disabled.
+    pub disarmed: Vec<Disarmed>,
+    /// Directories that the command had closed and that were opened, to look into them.
+    pub opened: Vec<PathBuf>,
+    /// Directories that nobody can look into.
+    pub closed: Vec<PathBuf>,
+    /// True if the workspace is too large to be looked through.
+    pub is_cut: bool,
+    /// True if nobody knows how it was before the command, so that nothing could be compared.
+    pub is_unknown: bool,
+    /// True if all of this is in the cache of commands, to which a link in the workspace leads.
+    pub in_cache: bool,
+}
+
+impl fmt::Display for DisarmReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.in_cache {
+            f.write_str("in the cache of commands, to which a link leads: ")?;
+        }
+        let told = [
+            in_words(&self.disarmed),
+            (!self.opened.is_empty()).then(|| {
+                let opened = named(&self.opened);
+                format!("the command had closed {opened}: opened, to look for repositories")
+            }),
+            (!self.closed.is_empty()).then(|| {
+                let closed = named(&self.closed);
+                format!("nobody can look into {closed}, or knows what git would run there")
+            }),
+            self.is_cut.then(|| {
+                "the workspace is too large to be looked through for repositories, so nobody knows what git would run in all of them".to_owned()
+            }),
+            self.is_unknown.then(|| {
+                "nobody knows what the command made git run: look at new repositories before you use git in them".to_owned()
+            }),
+        ];
+        let told: Vec<String> = told.into_iter().flatten().collect();
+        f.write_str(&told.join("; "))
+    }
+}
+
 /// The paths that git obeys outside the repository, because its configuration says so.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConfiguredPaths {
@@ -451,21 +497,25 @@ impl Inventory {
         }
     }
 
-    /// Disables everything new since `before`. Returns a message about it and about what was not
-    /// searched.
-    pub fn disarm_and_tell(&mut self, before: &Self, workspace: &Path) -> Option<String> {
-        let told = in_words(&self.disarm(before, workspace));
-        // One message must not hide the other.
-        let told: Vec<String> = told.into_iter().chain(self.unknown(before)).collect();
-        (!told.is_empty()).then(|| told.join("; "))
+    /// Disables everything new since `before`. Reports it, and what was not searched; nothing if
+    /// there is neither.
+    pub fn disarm_and_tell(&mut self, before: &Self, workspace: &Path) -> Option<DisarmReport> {
+        let report = DisarmReport {
+            disarmed: self.disarm(before, workspace),
+            opened: self.opened.iter().cloned().collect(),
+            closed: self.closed.difference(&before.closed).cloned().collect(),
+            is_cut: self.is_cut,
+            ..DisarmReport::default()
+        };
+        (report != DisarmReport::default()).then_some(report)
     }
 
-    /// Disables everything in the commands' cache, if a link in the workspace leads there. Returns a
-    /// message about it.
+    /// Disables everything in the commands' cache, if a link in the workspace leads there. Reports
+    /// it.
     ///
     /// Nothing in the cache is the person's, so nothing needs to be compared. Without a link nobody
     /// works there, and it may be too large to search after each command.
-    pub fn disarm_cache(&self, cache: &Path) -> Option<String> {
+    pub fn disarm_cache(&self, cache: &Path) -> Option<DisarmReport> {
         let cache = cache.canonicalize().ok()?;
         let leads_there =
             |target: &PathBuf| target.starts_with(&cache) || cache.starts_with(target);
@@ -481,32 +531,10 @@ impl Inventory {
             is_cut: false,
             ..now.clone()
         };
-        let told = now.disarm_and_tell(&nothing, &cache)?;
-        Some(format!(
-            "in the cache of commands, to which a link leads: {told}"
-        ))
-    }
-
-    /// A message about directories that had to be opened, and the reasons why there may be new
-    /// repositories that were not searched.
-    fn unknown(&self, before: &Self) -> Option<String> {
-        let closed: Vec<&PathBuf> = self.closed.difference(&before.closed).collect();
-        let opened: Vec<&PathBuf> = self.opened.iter().collect();
-        let reasons = [
-            (!opened.is_empty()).then(|| {
-                let opened = named(&opened);
-                format!("the command had closed {opened}: opened, to look for repositories")
-            }),
-            (!closed.is_empty()).then(|| {
-                let closed = named(&closed);
-                format!("nobody can look into {closed}, or knows what git would run there")
-            }),
-            self.is_cut.then(|| {
-                "the workspace is too large to be looked through for repositories, so nobody knows what git would run in all of them".to_owned()
-            }),
-        ];
-        let reasons: Vec<String> = reasons.into_iter().flatten().collect();
-        (!reasons.is_empty()).then(|| reasons.join("; "))
+        Some(DisarmReport {
+            in_cache: true,
+            ..now.disarm_and_tell(&nothing, &cache)?
+        })
     }
 
     /// Disables everything new since `before`, and returns the list.
@@ -1120,8 +1148,8 @@ pub fn set_aside_in_words(files: &[PathBuf], workspace: &Path) -> Option<String>
     in_words(&disarmed)
 }
 
-fn named(paths: &[&PathBuf]) -> String {
-    let quoted = |path: &&PathBuf| format!("`{}`", path.to_string_lossy().escape_debug());
+fn named(paths: &[PathBuf]) -> String {
+    let quoted = |path: &PathBuf| format!("`{}`", path.to_string_lossy().escape_debug());
     let paths: Vec<String> = paths.iter().map(quoted).collect();
     first_few(&paths, ", ")
 }

@@ -7,11 +7,10 @@
 use std::collections::BTreeSet;
 
 use super::super::Agent;
-use super::hits::each_hit;
 use super::named::named;
 use super::{KnownSecrets, Redactor, text_of};
 use crate::compose::Content;
-use crate::protocol::{CommandKind, Excerpt, Outcome, RelPath, StepResult};
+use crate::protocol::{CommandKind, Outcome, RelPath, StepResult};
 use crate::secrets::{Scanner, TextSource};
 use crate::session::{PastRound, Session};
 
@@ -87,7 +86,8 @@ impl Told<'_> {
         let session = &*self.session;
         let (mut shown, mut printed) = (BTreeSet::new(), BTreeSet::new());
         for result in &session.last_results {
-            let excerpts = result.outcome.excerpts.iter();
+            // What a search found was compared with the whole files when it was found.
+            let excerpts = (result.outcome.excerpts.iter()).filter(|one| one.heads.is_empty());
             shown.extend(about(result));
             shown.extend(excerpts.map(|excerpt| excerpt.path.clone()));
             if result.is(CommandKind::RunCommand) || result.is(CommandKind::GitDiff) {
@@ -168,15 +168,12 @@ fn each_piece(result: &mut StepResult, visit: &mut TextVisitor<'_>) {
         Some(path) => TextSource::File(path.as_str()),
         None => TextSource::Text,
     };
-    let is_search = result.is(CommandKind::SearchText);
     let outcome = &mut result.outcome;
     visit(TextPiece::new(&mut outcome.message, source, &place));
-    if !outcome.excerpts.is_empty() {
-        each_excerpt(outcome, &place, visit);
-    } else if is_search {
-        each_hit(&mut outcome.detail.text, &place, visit);
-    } else {
+    if outcome.excerpts.is_empty() {
         visit(TextPiece::new(&mut outcome.detail.text, source, &place));
+    } else {
+        each_excerpt(outcome, &place, visit);
     }
     visit(TextPiece::new(
         &mut result.subject,
@@ -185,23 +182,33 @@ fn each_piece(result: &mut StepResult, visit: &mut TextVisitor<'_>) {
     ));
 }
 
-/// Visits a detail with lines of several files, each as a part of its own.
+/// Visits a detail with lines of several files, each file as a part of its own.
 fn each_excerpt(outcome: &mut Outcome, place: &str, visit: &mut TextVisitor<'_>) {
-    let mut lines = outcome.detail.text.split_inclusive('\n');
-    let mut whole = String::new();
-    for Excerpt { path, lines: count } in &outcome.excerpts {
-        let mut text: String = lines.by_ref().take(*count).collect();
-        visit(TextPiece::new(
-            &mut text,
-            TextSource::File(path.as_str()),
-            place,
-        ));
-        whole.push_str(&text);
+    let mut lines = outcome.detail.text.split('\n');
+    let mut visited: Vec<String> = Vec::new();
+    for excerpt in &outcome.excerpts {
+        let heads = excerpt.heads.iter().copied().chain(std::iter::repeat(0));
+        let parted = lines.by_ref().zip(heads).take(excerpt.lines);
+        // A text that was shortened since may not have all of a head.
+        let parted = parted.map(|(line, head)| line.split_at_checked(head).unwrap_or((line, "")));
+        let (heads, contents): (Vec<&str>, Vec<&str>) = parted.unzip();
+        if heads.is_empty() {
+            break;
+        }
+        let mut text = contents.join("\n");
+        let source = TextSource::File(excerpt.path.as_str());
+        visit(TextPiece::new(&mut text, source, place));
+        // A placeholder may stand for several lines; the first of them keeps its head.
+        let joined = heads.iter().zip(text.split('\n'));
+        visited.extend(joined.map(|(head, content)| format!("{head}{content}")));
     }
-    let mut rest: String = lines.collect();
-    visit(TextPiece::new(&mut rest, TextSource::Text, place));
-    whole.push_str(&rest);
-    outcome.detail.text = whole;
+    let rest: Vec<&str> = lines.collect();
+    if !rest.is_empty() {
+        let mut rest = rest.join("\n");
+        visit(TextPiece::new(&mut rest, TextSource::Text, place));
+        visited.push(rest);
+    }
+    outcome.detail.text = visited.join("\n");
 }
 
 /// The file whose lines the result of a step shows.
@@ -217,4 +224,56 @@ fn about(result: &StepResult) -> Option<RelPath> {
     );
     let path = RelPath::parse(&result.subject).ok();
     path.filter(|_| is_about_a_file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Excerpt;
+
+    fn excerpt(path: &str, heads: &[usize]) -> Excerpt {
+        Excerpt {
+            path: RelPath::parse(path).unwrap(),
+            lines: heads.len(),
+            heads: heads.to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_line_that_a_search_found_is_read_as_one_of_its_file() {
+        let text =
+            "conf.yml:\n  1: a: b\n  --\n  5: password: Xk29dkfj39dk\nc.rs:1: x\n[TRUNCATED]";
+        let mut outcome = Outcome::ok("3 matching lines").with_detail(text);
+        outcome.excerpts = vec![excerpt("conf.yml", &[9, 5, 4, 5]), excerpt("c.rs", &[8])];
+        let (scanner, mut known) = (Scanner::default(), KnownSecrets::default());
+        let mut visited = Vec::new();
+        each_excerpt(&mut outcome, "a search", &mut |piece| {
+            visited.push(piece.text.clone());
+            known.text(&scanner, piece.text, piece.source, piece.place);
+        });
+        assert_eq!(
+            visited,
+            ["\na: b\n\npassword: Xk29dkfj39dk", "x", "[TRUNCATED]"]
+        );
+        assert_eq!(
+            outcome.detail.text,
+            "conf.yml:\n  1: a: b\n  --\n  5: password: [SECRET-1 password]\nc.rs:1: x\n[TRUNCATED]"
+        );
+    }
+
+    #[test]
+    fn a_detail_that_was_shortened_stays_as_long_as_it_is() {
+        for text in [
+            "",
+            "a",
+            "a.rs:1: \u{e4}",
+            "a.rs:1: x\n",
+            "\u{e4}\u{e4}\n  2",
+        ] {
+            let mut outcome = Outcome::ok("2 matching lines").with_detail(text);
+            outcome.excerpts = vec![excerpt("a.rs", &[8, 5]), excerpt("b.rs", &[1])];
+            each_excerpt(&mut outcome, "a search", &mut |_| {});
+            assert_eq!(outcome.detail.text, text);
+        }
+    }
 }

@@ -196,6 +196,8 @@ fn value_name(shape: &Shape) -> String {
         Shape::Rules => "COMMANDS".to_owned(),
         Shape::Items => "WORDS".to_owned(),
         Shape::Text => "TEXT".to_owned(),
+        Shape::Temperature => "NUMBER".to_owned(),
+        Shape::Price => "PRICE".to_owned(),
     }
 }
 

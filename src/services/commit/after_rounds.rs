@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::git::GitRepository;
-use super::{CommitHooks, OwnChanges, plan};
+use super::{CommitHooks, MadeCommit, OwnChanges, plan};
 use crate::approve::{Answer, Attending, Input, Pending, Person, Question};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -56,27 +56,28 @@ impl CommittingPerson {
             Event::Outbox { .. } | Event::Done { .. }
                 if self.has_passed.swap(false, Ordering::SeqCst) =>
             {
-                let text = match self.commit() {
-                    Ok(Some(told)) => told,
+                let told = match self.commit() {
+                    Ok(Some(made)) => Event::Committed {
+                        commit: made.id,
+                        subject: made.subject,
+                    },
                     Ok(None) => return,
-                    Err(error) => format!("Not committed: {error}"),
+                    Err(error) => Event::NotCommitted {
+                        cause: error.to_string(),
+                    },
                 };
-                self.inner.emit(Event::Notice { text });
+                self.inner.emit(told);
             }
             _ => {}
         }
     }
 
-    fn commit(&self) -> Result<Option<String>> {
+    fn commit(&self) -> Result<Option<MadeCommit>> {
         let planned = plan(&self.caller, None, OwnChanges::LeftOut)?;
         if planned.files.is_empty() {
             return Ok(None);
         }
-        let made = planned.carry_out(&planned.message, CommitHooks::Off)?;
-        Ok(Some(format!(
-            "Committed {}: {} (no hooks were run)",
-            made.id, made.subject
-        )))
+        (planned.carry_out(&planned.message, CommitHooks::Off)).map(Some)
     }
 }
 

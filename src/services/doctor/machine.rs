@@ -109,7 +109,7 @@ fn confinement(wanted: &WantedSandbox, strength: &Strength) -> Vec<Finding> {
         reasons()
     ))];
     findings.extend(strength.properties.iter().map(|property| {
-        let what = format!("  {}", property.words);
+        let what = format!("  {}", property.name.sentence(property.holds));
         if property.holds {
             Finding::ok(what)
         } else {
@@ -195,15 +195,14 @@ fn clipboard(terminal: &dyn TerminalLine) -> Finding {
 mod tests {
     use super::super::Health;
     use super::*;
-    use crate::sandbox::Property;
+    use crate::sandbox::{Property, PropertyName};
 
     fn strength(backend: Option<sandbox::Backend>, holds: bool) -> Strength {
         Strength {
             backend,
             properties: vec![Property {
-                name: "network".to_owned(),
+                name: PropertyName::Network,
                 holds,
-                words: "the network".to_owned(),
             }],
             reasons: vec!["no user namespaces".to_owned()],
         }

@@ -6,6 +6,7 @@ use super::super::open;
 use super::Finding;
 use crate::error::Error;
 use crate::platform;
+use crate::protocol::WideExtent;
 use crate::settings::{Base, Loaded, Origin, Trust};
 
 /// Less room than this, and a round may fail.
@@ -66,10 +67,20 @@ fn in_force(loaded: &Loaded) -> Vec<Finding> {
             "read it; then run `agent new` on a terminal and confirm it, or give the option yourself",
         )
     }));
-    let warning = open::warning(&loaded.paths.workspace);
-    findings.extend(warning.map(|warning| {
-        let what = warning.trim_start_matches("Warning: ");
-        Finding::warning(what, "run `agent init` in the folder of one project")
+    let workspace = &loaded.paths.workspace;
+    findings.extend(open::wide_extent(workspace).map(|extent| {
+        let is = match extent {
+            WideExtent::Root => "the root of the file system",
+            WideExtent::Home => "your home directory",
+            WideExtent::AboveHome => "a directory that has your home in it",
+        };
+        Finding::warning(
+            format!(
+                "the workspace `{}` is {is}: the model can read and change everything in it",
+                workspace.display()
+            ),
+            "run `agent init` in the folder of one project",
+        )
     }));
     findings
 }

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use super::super::find::{self, FindSession};
 use super::super::{Caller, choices, known};
-use super::{FirstRun, assemble, settings, warning, wishes};
+use super::{FirstRun, assemble, settings, warn_of_extent, wishes};
 use crate::agent::Agent;
 use crate::courier::Wishes;
 use crate::error::{Error, Result};
+use crate::protocol::SetupNews;
 use crate::session::{Choices, LoopLock, Session, Store};
 use crate::settings::{Paths, Settings};
 
@@ -57,10 +58,7 @@ pub(in super::super) fn held_session(
     let agent = &opened.agent;
     let (known, id) = (&agent.manner.authorizer.known_sessions, &session.session_id);
     if known::take_over(known, &agent.base, &agent.store, id)? {
-        caller.say(format!(
-            "Session {id} was not begun by you in this directory: what was decided in it does not \
-             count, and is asked again."
-        ));
+        caller.tell(SetupNews::SessionTakenOver { id: id.clone() });
     }
     let lock = lock.expect("a session is found after the lock is taken");
     Ok((opened, session, lock))
@@ -87,7 +85,7 @@ fn opened(
 ) -> Result<(OpenedBase, Option<Session>)> {
     let (base, loaded) = settings(caller, first_run)?;
     for notice in &loaded.notices {
-        caller.say(notice);
+        caller.tell(notice.clone());
     }
     let store = Store::open(loaded.paths.sessions.clone())?;
     let session = find(&store)?;
@@ -98,9 +96,7 @@ fn opened(
         }
         None => (choices::chosen(&caller.flags, &Choices::default()), loaded),
     };
-    if let Some(warning) = warning(&loaded.paths.workspace) {
-        caller.say(warning);
-    }
+    warn_of_extent(caller, &loaded.paths.workspace);
     if first_run == FirstRun::Refuse {
         is_in_place(&loaded.paths)?;
     }

@@ -1,6 +1,7 @@
 //! Tests of finding and making a base directory.
 
 use super::*;
+use crate::protocol::SetupNews;
 use crate::settings::{Overrides, load};
 
 struct Place {
@@ -72,7 +73,10 @@ fn a_file_beside_dot_agent_does_not_count_and_that_is_told() {
         place.finds("", ".agent");
         let flags = Overrides::default();
         let loaded = load(&base, std::iter::empty(), &flags, &place.trust).unwrap();
-        assert!(loaded.notices[0].contains("does not count"));
+        assert!(matches!(
+            &loaded.notices[..],
+            [SetupNews::SettingsPassedOver { .. }]
+        ));
     }
     place.write("appsettings.json", r#"{"Logging": {}}"#);
     let loaded = load(

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Inventory, find};
+use super::{DisarmReport, Inventory, find};
 use agent_files::error::{Error, Result};
 use agent_files::fs::{Durability, own_directory, write_atomic};
 
@@ -43,20 +43,20 @@ impl KeptInventory {
         write_atomic(file, &json, Durability::Atomic)
     }
 
-    /// Disables changes of a command that were never compared, and returns a message about them.
+    /// Disables changes of a command that were never compared, and reports them.
     ///
     /// Call it while no command runs.
-    pub fn disarm(file: &Path) -> Option<String> {
+    pub fn disarm(file: &Path) -> Option<DisarmReport> {
         let json = std::fs::read(file).ok()?;
         let told = match serde_json::from_slice::<Self>(&json) {
             Ok(kept) => {
                 let mut now = Inventory::take_after(&kept.before, &kept.workspace, &kept.left_out);
                 now.disarm_and_tell(&kept.before, &kept.workspace)
             }
-            Err(_) => Some(
-                "nobody knows what the command made git run: look at new repositories before you use git in them"
-                    .to_owned(),
-            ),
+            Err(_) => Some(DisarmReport {
+                is_unknown: true,
+                ..DisarmReport::default()
+            }),
         };
         // If the file stays, this is repeated, which is harmless.
         let _ = agent_files::fs::remove(file);

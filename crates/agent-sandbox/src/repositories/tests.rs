@@ -272,12 +272,16 @@ fn what_a_command_closes_is_disarmed_all_the_same() {
     assert_eq!(disarmed.len(), 4, "{disarmed:?}");
     assert_eq!(place.text("a/.git/config"), "");
     if !rustix::process::geteuid().is_root() {
-        let told = now.unknown(&before).unwrap();
+        let again = now.clone();
+        let report = now.disarm_and_tell(&again, &place.root()).unwrap();
+        let told = report.to_string();
         for path in ["a`", "b/c`", "b/d`"] {
             assert!(told.contains(path), "{told}");
         }
     }
-    assert_eq!(place.look().unknown(&before), None);
+    let mut now = place.look();
+    let again = now.clone();
+    assert_eq!(now.disarm_and_tell(&again, &place.root()), None);
 }
 
 #[test]
@@ -400,7 +404,9 @@ fn what_is_disabled_does_not_hide_what_was_not_looked_at() {
     place.git("a/.git", "[core]fsmonitor=x");
     let mut now = place.look();
     now.is_cut = true;
-    let told = now.disarm_and_tell(&before, &place.root()).unwrap();
+    let report = now.disarm_and_tell(&before, &place.root()).unwrap();
+    assert_eq!((report.disarmed.len(), report.is_cut), (1, true));
+    let told = report.to_string();
     assert!(
         told.contains("core.fsmonitor") && told.contains("too large"),
         "{told}"
@@ -569,18 +575,15 @@ fn what_is_kept_is_read_again() {
         .keep(&file)
         .unwrap();
     place.git("b/.git", "[core]fsmonitor=x");
-    let told = KeptInventory::disarm(&file).unwrap();
+    let told = KeptInventory::disarm(&file).unwrap().to_string();
     assert!(
         told.contains("`core.fsmonitor` in `b/.git/config`"),
         "{told}"
     );
     assert_eq!(KeptInventory::disarm(&file), None);
     place.file("kept.json", "{");
-    assert!(
-        KeptInventory::disarm(&file)
-            .unwrap()
-            .contains("nobody knows")
-    );
+    let report = KeptInventory::disarm(&file).unwrap();
+    assert!(report.is_unknown && report.to_string().contains("nobody knows"));
 }
 
 #[test]
