@@ -209,6 +209,14 @@ fn next(session: &Session) -> String {
             "You had ended the task; {is_there}. Do what the user asks for now. When it is finished and tested, send [DONE] with a short summary."
         );
     }
+    if let Some(cut) = &session.last_cut
+        && !cut.cut.is_in_command()
+    {
+        return format!(
+            "Your last reply broke off on its way, in line {} of it. The commands that came are done, see the results. Send what was to come after them; nothing that is done already. If that was all and the task is finished, send [DONE].",
+            cut.cut.line
+        );
+    }
     if let Some(cut) = &session.last_cut {
         // A bare diff does not show where it ends: asked for once more it would come the same again.
         let closed = if cut.cut.what.starts_with("APPLY_PATCH") {
