@@ -475,6 +475,7 @@ mod tests {
                 runs_commands: true,
                 has_repository: true,
                 conceals_secrets: true,
+                carrier: super::super::MessageCarrier::Person,
             },
             max_list_items: 200,
             carriage: Carriage {
