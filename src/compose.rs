@@ -94,6 +94,17 @@ pub struct Facts {
     pub has_repository: bool,
     /// True if secrets are kept from the chat.
     pub conceals_secrets: bool,
+    /// Who takes messages to the model.
+    pub carrier: MessageCarrier,
+}
+
+/// Who takes messages to the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageCarrier {
+    /// The person, by copying and pasting.
+    Person,
+    /// An API.
+    Api,
 }
 
 /// The material of the answer to one call.

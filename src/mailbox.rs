@@ -142,6 +142,15 @@ pub fn answered_by_api(name: &str) -> Option<(SessionId, u32)> {
     Some((SessionId::parse(id).ok()?, sequence.parse().ok()?))
 }
 
+/// Returns true if an API gave the reply of this name, in the inbox or after it was claimed.
+pub fn is_by_api(name: &str) -> bool {
+    let claimed = name
+        .split_once('_')
+        .and_then(|(_, rest)| rest.split_once('_'));
+    answered_by_api(name).is_some()
+        || claimed.is_some_and(|(_, name)| answered_by_api(name).is_some())
+}
+
 const API: &str = "api-";
 
 /// `ab12cd34_seq0001`: how the names of a round's files begin.

@@ -12,7 +12,7 @@ use crate::approve::{self, Question};
 use crate::error::Result;
 use crate::mailbox::{self, Candidate, Reading};
 use crate::protocol::{Event, SessionId};
-use crate::reply::{self, Repair, Reply};
+use crate::reply::{self, Repair, Reply, TruncatedReply};
 use crate::session::Session;
 
 /// The decision about a file in the inbox.
@@ -52,6 +52,21 @@ fn is_junk(text: &str, reply: &Reply) -> bool {
     // Of a reply that has commands a part may have been damaged on its way.
     let share = if is_nothing(reply) { 20 } else { 4 };
     stray.saturating_mul(share) > text.chars().count()
+}
+
+/// Reads a reply of this name.
+///
+/// A whole one of an API has the mark of its round, which the courier sets; one without it broke off,
+/// even if all that came can be read.
+pub(super) fn read_reply_in(workspace: &Path, name: &str, bytes: &[u8]) -> (String, Reply) {
+    let (text, mut reply) = reply::read_in(workspace, bytes);
+    let is_broken = mailbox::is_by_api(name) && reply::end_mark(&text).is_none();
+    if is_broken && reply.cut.is_none() && !text.trim().is_empty() {
+        let lines = text.trim_end().lines().count();
+        let line = u32::try_from(lines).unwrap_or(u32::MAX);
+        reply.cut = Some(TruncatedReply::in_text(line));
+    }
+    (text, reply)
 }
 
 /// Returns true if the reply holds no steps, not even malformed or truncated ones.
@@ -113,7 +128,7 @@ impl ReplyJudge<'_> {
             Reading::NotText => return Ok(Verdict::Reject(NO_TEXT.to_owned())),
             Reading::Gone => return Ok(Verdict::Gone),
         };
-        let (text, reply) = reply::read_in(self.agent.workspace.path(), &bytes);
+        let (text, reply) = read_reply_in(self.agent.workspace.path(), &candidate.name, &bytes);
         if text.trim().is_empty() {
             return Ok(Verdict::Reject("it holds no text".to_owned()));
         }
@@ -260,6 +275,26 @@ mod tests {
             b"[CREATE_FILE path=\"a\"]\nGr\xfc\xdfe\n[/CREATE_FILE]\n"
         ));
         assert!(!is_junk(b"One stray \x07 in a sentence.\n"));
+    }
+
+    #[test]
+    fn a_reply_of_an_api_without_its_mark_broke_off() {
+        let cut = |name: &str, text: &str| {
+            let (_, reply) = read_reply_in(Path::new("/w"), name, text.as_bytes());
+            reply.cut
+        };
+        let half = "Sure.\n\n[DONE]\nfinished half of the";
+        let whole = "[DONE]\nall\n[/DONE]\n[END ab12cd34#1]\n";
+        for name in [
+            "api-ab12cd34_seq0001-5f3a.txt",
+            "ab12cd34_seq0001_api-ab12cd34_seq0001-5f3a.txt",
+        ] {
+            assert_eq!(cut(name, half), Some(TruncatedReply::in_text(4)), "{name}");
+            assert_eq!(cut(name, whole), None, "{name}");
+        }
+        for name in ["reply.txt", "ab12cd34_seq0001_reply.txt"] {
+            assert_eq!(cut(name, half), None, "{name}");
+        }
     }
 
     #[test]

@@ -9,7 +9,8 @@ use super::project::Project;
 use super::redact::{self, Redactor, Told};
 use super::{Agent, Manner, Patience, text_of};
 use crate::compose::{
-    self, AnswerMaterial, Carriage, Content, Facts, Form, Listed, Listing, Material, Outbox, parts,
+    self, AnswerMaterial, Carriage, Content, Facts, Form, Listed, Listing, Material,
+    MessageCarrier, Outbox, parts,
 };
 use crate::error::Result;
 use crate::execute;
@@ -371,6 +372,10 @@ impl Publisher<'_, '_> {
             runs_commands: agent.manner.authorizer.runs_commands(),
             has_repository: agent.workspace.is_repository(),
             conceals_secrets: self.redactor.has_secrets(),
+            carrier: match agent.manner.carried_by {
+                Some(_) => MessageCarrier::Api,
+                None => MessageCarrier::Person,
+            },
         }
     }
 

@@ -8,11 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::{Engine, Patience};
-use crate::approve::{self, Pending, Person as _, Question, Verdict};
+use crate::approve::{self, Input, Pending, Person as _, Question, Verdict};
 use crate::error::Result;
 use crate::protocol::QuestionKind;
 use crate::session::{Note, Notes, Source};
 use crate::watch::Doorbell;
+
+/// The answer where there is none.
+const NO_ANSWER: &str = "the user gave no answer; decide yourself";
 
 /// The outcome of asking for answers to the model's questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +28,19 @@ pub(super) enum Answered {
 
 impl Engine<'_> {
     /// Gets the answers: from whoever is asked here, or from elsewhere.
+    ///
+    /// Where nobody is to be asked, the model is told so, unless somebody has said something already.
     pub(super) fn answer_questions(&mut self, patience: Patience) -> Result<Answered> {
+        if self.agent.person.input() == Input::Refuse && patience == Patience::Session {
+            self.answer_by_what_was_said()?;
+            let round = self.session.sequence_number;
+            while let Some(open) = self.session.open_question() {
+                let question = Question::of_model(round, &open.question);
+                self.answer(Verdict::Skip)?;
+                self.pending().take_back(&question)?;
+            }
+            return Ok(Answered::Yes);
+        }
         let round = self.session.sequence_number;
         while let Some(open) = self.session.open_question() {
             let question = Question::of_model(round, &open.question);
@@ -128,7 +143,7 @@ fn in_words(verdict: Verdict) -> String {
         Verdict::No { reason: Some(why) } => format!("no: {why}"),
         Verdict::Yes | Verdict::AllOfThisRound | Verdict::Always => "yes".to_owned(),
         Verdict::No { reason: None } => "no".to_owned(),
-        Verdict::Skip | Verdict::Stop => "the user gave no answer; decide yourself".to_owned(),
+        Verdict::Skip | Verdict::Stop => NO_ANSWER.to_owned(),
     }
 }
 

@@ -15,6 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::accept::read_reply_in;
 use super::check::Checked;
 use super::steps::Begun;
 use super::{Agent, Engine, Patience, ReplyArrival, Taken, file_name, identity};
@@ -26,7 +27,7 @@ use crate::protocol::{
     Bounded, Command, DisarmedFile, Event, Outcome, Recovery, RelPath, SeenFiles, StagedFile,
     StagedStep, Step, StepResult,
 };
-use crate::reply::{self, Issue, Reply};
+use crate::reply::{Issue, Reply};
 use crate::repositories::{self, DisarmReport, KeptInventory};
 use crate::session::{
     CheckProgress, CheckReport, CheckedWhen, ClaimedReply, MissingRecords, Printed, Record,
@@ -624,7 +625,7 @@ fn reread(agent: &Agent, file: PathBuf) -> Result<Taken> {
             arrival: ReplyArrival::Calls,
         });
     }
-    let (text, reply) = reply::read_in(agent.workspace.path(), &bytes);
+    let (text, reply) = read_reply_in(agent.workspace.path(), &name, &bytes);
     Ok(Taken {
         name,
         reply,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::common::{Common, read_standard_input};
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::services::api::dollars;
 use crate::services::ask::{self, CompletionEnd};
 use crate::ui::{Ui, count, escape_line, escape_text};
@@ -57,24 +57,28 @@ impl Ask {
         if !has_line_end {
             ui.piece("\n");
         }
-        match &answer.end {
+        // Half an answer is not what a script asked for.
+        let code = match &answer.end {
             CompletionEnd::LengthLimit => {
                 ui.say("The answer reached the model's limit and was cut off.");
+                ExitCode::FAILURE
             }
             CompletionEnd::Broken(why) => {
                 ui.say(&format!(
                     "The answer broke off: {}.",
                     escape_line(&why.to_string())
                 ));
+                ExitCode::FAILURE
             }
-            CompletionEnd::Whole | CompletionEnd::Stopped | CompletionEnd::Refused(_) => {}
-        }
+            CompletionEnd::Stopped => Kind::Interrupted.exit_code().into(),
+            CompletionEnd::Whole | CompletionEnd::Refused(_) => ExitCode::SUCCESS,
+        };
         let cost = (answer.cost_micros)
             .map(|cost| format!(", {}", dollars(cost)))
             .unwrap_or_default();
         let tokens = usize::try_from(answer.tokens).unwrap_or(usize::MAX);
         ui.say(&format!("{}{cost}", count(tokens, "token")));
-        Ok(ExitCode::SUCCESS)
+        Ok(code)
     }
 }
 

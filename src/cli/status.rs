@@ -232,6 +232,8 @@ fn next(standing: &SessionStanding) -> Vec<String> {
         let resume =
             format!("A reply is waiting in the inbox, `{name}`: `agent resume {id}` takes it.");
         (vec![resume], true)
+    } else if let Some(api) = &standing.files.api {
+        (ask_api(standing, &escape_line(api)), true)
     } else {
         let inbox = standing.files.mailbox.inbox();
         (paste(standing.posted(), inbox), false)
@@ -243,6 +245,21 @@ fn next(standing: &SessionStanding) -> Vec<String> {
     }
     next.extend(others_line(&standing.others));
     next
+}
+
+/// The next actions where an API carries the messages.
+fn ask_api(standing: &SessionStanding, api: &str) -> Vec<String> {
+    let id = &standing.session.session_id;
+    if standing.is_running {
+        return vec![format!("Wait: `{api}` is asked for the reply.")];
+    }
+    let mut lines = vec![format!("`agent resume {id}` asks `{api}` for the reply.")];
+    let why = standing.api_stop.as_deref();
+    lines.extend(why.map(|why| format!("It stopped because {}.", escape_line(why))));
+    lines.push(format!(
+        "`agent resume {id} --api off` goes on by pasting instead."
+    ));
+    lines
 }
 
 pub(super) fn files_changed(count: Count) -> String {

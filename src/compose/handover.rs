@@ -339,8 +339,13 @@ fn open(session: &Session) -> String {
         }
     }
     if let Some(cut) = &session.last_cut {
+        let missing = if cut.cut.is_in_command() {
+            "that command and what was to come after it"
+        } else {
+            "what was to come after it"
+        };
         lines.push(format!(
-            "- The last reply was cut off in {} (line {} of it): that command and what was to come after it was not carried out.",
+            "- The last reply was cut off in {} (line {} of it): {missing} was not carried out.",
             cut.cut.what, cut.cut.line
         ));
     }
@@ -470,6 +475,7 @@ mod tests {
                 runs_commands: true,
                 has_repository: true,
                 conceals_secrets: true,
+                carrier: super::super::MessageCarrier::Person,
             },
             max_list_items: 200,
             carriage: Carriage {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Facts, chars};
+use super::{Facts, MessageCarrier, chars};
 use crate::protocol::{CommandKind, Status, StepResult};
 use crate::session::{CheckReport, CheckedWhen, Instructions, Session, title};
 
@@ -37,6 +37,11 @@ const SHORT_COMMAND: usize = 60;
 /// A sentence for sessions in which the person has switched commands off.
 const NO_COMMANDS: &str = "RUN_COMMAND is switched off in this session: work with files only, and tell the user in a MESSAGE what to run.";
 
+/// The cost of a message that a person carries, as the instructions tell it.
+const BY_PERSON: &str = "Each message costs the user a copy and a paste";
+/// The cost of one that an API carries.
+const BY_API: &str = "Each message costs time and tokens";
+
 /// A sentence for plan mode.
 const PLAN_MODE: &str = "PLAN MODE is on: only READ_FILE, LIST_FILES, SEARCH_TEXT, OUTLINE{git}, MESSAGE, ASK_USER and PLAN are carried out; what changes files or runs programs is refused. When you have seen enough, send one [PLAN] with the steps of the work in their order, the files they touch and how you will test it. The user approves it or says what to change; only then the work begins.";
 
@@ -70,11 +75,16 @@ pub(super) fn text(session: &Session, facts: Facts) -> String {
     if session.instructions == Instructions::Full && !session.environment.is_empty() {
         lines.push(&session.environment);
     }
+    let cost = match facts.carrier {
+        MessageCarrier::Person => BY_PERSON,
+        MessageCarrier::Api => BY_API,
+    };
     let only_if = |is_so: bool, text: &'static str| if is_so { text } else { "" };
     lines
         .join("\n")
         .replace("{git}", only_if(facts.has_repository, GIT))
         .replace("{secrets}", only_if(facts.conceals_secrets, SECRETS))
+        .replace(BY_PERSON, cost)
         .replace("{id}", session.session_id.as_str())
         .replace("{sequence}", &session.sequence_number.to_string())
         .replace("{timeout}", &facts.command_timeout.as_secs().to_string())
@@ -207,6 +217,14 @@ fn next(session: &Session) -> String {
         };
         return format!(
             "You had ended the task; {is_there}. Do what the user asks for now. When it is finished and tested, send [DONE] with a short summary."
+        );
+    }
+    if let Some(cut) = &session.last_cut
+        && !cut.cut.is_in_command()
+    {
+        return format!(
+            "Your last reply broke off on its way, in line {} of it. The commands that came are done, see the results. Send what was to come after them; nothing that is done already. If that was all and the task is finished, send [DONE].",
+            cut.cut.line
         );
     }
     if let Some(cut) = &session.last_cut {

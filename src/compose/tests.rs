@@ -11,6 +11,7 @@ const FACTS: Facts = Facts {
     runs_commands: true,
     has_repository: true,
     conceals_secrets: true,
+    carrier: MessageCarrier::Person,
 };
 
 /// An outbox in which nothing is secret.
@@ -105,6 +106,22 @@ fn only_what_there_is_is_spoken_of() {
         );
         assert!(!without.contains('{'), "{without}");
     }
+}
+
+#[test]
+fn a_model_that_is_asked_by_an_api_hears_nothing_of_copies_and_pastes() {
+    let (session, listing) = (session("ab12cd34"), listing(&["a.rs"]));
+    let mut material = material(&session, &listing, &[]);
+    let is_told = |material: &Material<'_>| {
+        let text = compose(material).text;
+        [
+            text.contains("a copy and a paste"),
+            text.contains("costs time and tokens"),
+        ]
+    };
+    assert_eq!(is_told(&material), [true, false]);
+    material.facts.carrier = MessageCarrier::Api;
+    assert_eq!(is_told(&material), [false, true]);
 }
 
 #[test]

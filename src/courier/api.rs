@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use super::Message;
 use crate::api::{
     ApiClient, ApiError, ApiErrorKind, ChatTurn, Completion, CompletionEnd, ModelRequest,
-    ReasoningEffort, RequestProgress, StopSignal,
+    ReasoningEffort, ReplyTiming, RequestProgress, StopSignal, TokenUsage,
 };
 use crate::approve::{Asker, Question, Verdict};
 use crate::error::{Error, Result};
@@ -71,8 +71,9 @@ pub trait ApiDesk: Debug + Send {
     /// Refuses a request that a limit of the person does not permit.
     fn ensure_affordable(&self) -> Result<()>;
 
-    /// Books an answer; returns the cost of it, and what the session took so far.
-    fn book(&self, round: u32, answer: &Completion) -> Result<BookedAnswer>;
+    /// Books the tokens of an answer, or of half of one; returns the cost of it, and what the session
+    /// took so far.
+    fn book(&self, round: u32, usage: TokenUsage, timing: ReplyTiming) -> Result<BookedAnswer>;
 }
 
 /// The costs of an answer, and of the session so far.
@@ -358,12 +359,23 @@ impl ApiThread {
             turns: dialogue.turns.len(),
             tokens: dialogue.tokens,
         });
-        match self.request(dialogue.turns) {
+        let answer = self.request(dialogue.turns);
+        if let Err(error) = &answer
+            && !error.spent.is_empty()
+        {
+            (self.desk).book(round, error.spent, ReplyTiming::default())?;
+        }
+        match answer {
             Ok(answer) => self.take(message, answer),
-            // Both the first try and the shorter one may be too long for a tiny window.
+            // Both the first try and the shorter one may be too long for a tiny window, and a first
+            // message has nothing before it that could be left out.
             Err(error)
                 if error.kind == ApiErrorKind::ContextTooLong
-                    && length == DialogueLength::Window =>
+                    && length == DialogueLength::Window
+                    && (self.desk)
+                        .conversation(round, DialogueLength::Half)?
+                        .tokens
+                        < dialogue.tokens =>
             {
                 Ok(CarriedRound::Again(DialogueLength::Half))
             }
@@ -396,7 +408,7 @@ impl ApiThread {
     /// Books an answer and puts it into the inbox.
     fn take(&self, message: &Message, answer: Completion) -> Result<CarriedRound> {
         let round = message.mark.sequence;
-        let booked = self.desk.book(round, &answer)?;
+        let booked = (self.desk).book(round, answer.usage, answer.timing)?;
         self.tell(ApiNews::Answered(told(&answer, booked)));
         // The person may have brought another reply meanwhile.
         let is_current = Message::latest(&self.mailbox, &self.session).as_ref() == Some(message);

@@ -9,14 +9,15 @@ use wait_timeout::ChildExt as _;
 
 use crate::agent::message_of;
 use crate::api::{
-    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, Completion, ReasoningEffort,
-    ServedModel, StopSignal, TokenPrice,
+    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, ReasoningEffort, ReplyTiming,
+    ServedModel, StopSignal, TokenPrice, TokenUsage,
 };
 pub use crate::api::{Provider, dollars};
 use crate::compose::{self, estimated_tokens};
 use crate::courier::api::{ApiDesk, ApiPlan, BookedAnswer, Dialogue, DialogueLength};
 use crate::error::{Error, Kind, Result};
 use crate::mailbox::{self, Mailbox, Reading};
+use crate::number::grouped;
 use crate::platform::programs;
 use crate::protocol::SessionId;
 use crate::reply;
@@ -202,6 +203,14 @@ fn key(provider: &Provider, command: &str) -> Result<Option<ApiKey>> {
     }
 }
 
+/// The keys in the variables of all providers, for texts that must not have one in them. No command
+/// is run for one: it may ask the person for something.
+pub(super) fn keys_in_environment() -> Vec<ApiKey> {
+    let variables = Provider::all().iter().map(|one| one.key_variable.as_str());
+    let values = variables.filter_map(|name| std::env::var(name).ok());
+    values.filter_map(|value| ApiKey::new(&value)).collect()
+}
+
 /// One session, as an API courier sees it.
 #[derive(Debug)]
 pub struct SessionDesk {
@@ -262,8 +271,11 @@ impl ApiDesk for SessionDesk {
         };
         let (limit, total) = (self.choice.max_tokens, spent.usage.total());
         if limit > 0 && total >= limit {
-            let what =
-                format!("the session has used {total} tokens, of {limit} that `MaxTokens` permits");
+            let what = format!(
+                "the session has used {} tokens, of {} that `MaxTokens` permits",
+                grouped(total),
+                grouped(limit)
+            );
             return Err(stopped(what, "--max-tokens"));
         }
         let limit = self.choice.max_cost.saturating_mul(CENT);
@@ -291,8 +303,7 @@ impl ApiDesk for SessionDesk {
         }
     }
 
-    fn book(&self, round: u32, answer: &Completion) -> Result<BookedAnswer> {
-        let usage = answer.usage;
+    fn book(&self, round: u32, usage: TokenUsage, timing: ReplyTiming) -> Result<BookedAnswer> {
         let price = self.choice.price.as_ref();
         let cost_micros = usage
             .billed_micros
@@ -305,8 +316,8 @@ impl ApiDesk for SessionDesk {
             model: self.choice.plan.model.clone(),
             usage,
             cost_micros,
-            first_millis: millis(answer.timing.to_first),
-            millis: millis(answer.timing.total),
+            first_millis: millis(timing.to_first),
+            millis: millis(timing.total),
         };
         self.store.book_usage(&self.session, &record)?;
         let totals = self.store.usage(&self.session).unwrap_or_default();
@@ -545,7 +556,7 @@ pub fn test(choice: &ApiChoice) -> Vec<ApiFinding> {
     }
     findings.push(try_answer(&client, &choice.plan));
     findings.push(ApiFinding::fine(match window {
-        Some(window) => format!("the model's window has {window} tokens"),
+        Some(window) => format!("the model's window has {} tokens", grouped(window)),
         None => "the model's window is not known: a conversation that is too long is shortened when the server says so, or with `--api-window`".to_owned(),
     }));
     findings.push(ApiFinding::fine(match &choice.price {

@@ -79,7 +79,7 @@ pub(super) fn chosen(flags: &GivenFlags, kept: &Choices) -> Choices {
 fn decides_how_much(key: &Key) -> bool {
     let has_order = !matches!(
         key.loosens,
-        Loosens::Never | Loosens::Outside | Loosens::Personal
+        Loosens::Never | Loosens::Outside | Loosens::Counts | Loosens::Personal
     );
     has_order && ![CHECK, API].contains(&key.name) && !OF_THE_API.contains(&key.name)
 }
@@ -317,6 +317,7 @@ pub fn recall_files(files: &mut SessionFiles, caller: &Caller, session: &Session
         let settings = layers.settle(&caller.trust)?.settings;
         files.chat = settings.chat;
         files.carriage = open::carriage(&settings);
+        files.api = open::api_named(&settings);
         files.check = settings.check_command;
     }
     if let Some(kept) = session.workspace.as_deref().filter(|_| !is_flagged(caller)) {

@@ -84,6 +84,8 @@ pub struct SessionFiles {
     pub carriage: Carriage,
     /// The check command; empty without one.
     pub check: String,
+    /// The API that carries messages, and its model, if one does.
+    pub api: Option<String>,
 }
 
 /// Opens sessions and messages, and nothing that runs.
@@ -93,12 +95,23 @@ pub fn files(caller: &Caller) -> Result<SessionFiles> {
         base,
         chat: loaded.settings.chat,
         carriage: carriage(&loaded.settings),
+        api: api_named(&loaded.settings),
         check: loaded.settings.check_command,
         store: Store::open(loaded.paths.sessions)?,
         known: KnownSessions::kept_in(caller.trust.directory()),
         mailbox: Mailbox::open(loaded.paths.outbox, loaded.paths.inbox)?,
         workspace: loaded.paths.workspace,
     })
+}
+
+/// The API that these settings name, and its model, for people.
+pub(super) fn api_named(settings: &Settings) -> Option<String> {
+    let provider = settings.api.0?;
+    Some(
+        format!("{} {}", provider.name, settings.model)
+            .trim_end()
+            .to_owned(),
+    )
 }
 
 /// The workspace and the bounds that hold in it.

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 
 use super::diff::{self, WhichRounds};
 use super::open::{self, SessionFiles};
-use super::{Caller, find};
+use super::{Caller, api, find};
 use crate::agent::{PROJECT_NAMES, credentials, kept_secrets};
+use crate::api::ApiKey;
 use crate::error::{Error, Result};
 use crate::protocol::RelPath;
 use crate::secrets::{Scanner, TextSource, Vault};
@@ -40,6 +41,8 @@ pub(super) struct OutwardRedactor {
     vault: RefCell<Vault>,
     credentials: Vault,
     scanner: Scanner,
+    /// The keys of APIs that this process can see.
+    keys: Vec<ApiKey>,
 }
 
 impl OutwardRedactor {
@@ -54,13 +57,16 @@ impl OutwardRedactor {
             vault,
             credentials,
             scanner,
+            keys: api::keys_in_environment(),
         }
     }
 
     pub(super) fn redact(&self, text: &str) -> String {
+        let scrub = |text: String, key: &ApiKey| key.scrub(text);
+        let text = self.keys.iter().fold(text.to_owned(), scrub);
         let mut vault = self.vault.borrow_mut();
-        vault.foresee(&self.credentials, text);
-        vault.redact(&self.scanner, text, TextSource::Text).text
+        vault.foresee(&self.credentials, &text);
+        vault.redact(&self.scanner, &text, TextSource::Text).text
     }
 }
 

@@ -95,6 +95,10 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
         None => api::chosen(&opened.settings)?,
     };
     let api = carried_by(&mut opened, api);
+    let task = match api.as_ref().and_then(|api| api.key.as_ref()) {
+        Some(key) => key.scrub(task.to_owned()),
+        None => task.to_owned(),
+    };
     let agent = &opened.agent;
     let longest = agent.manner.carriage.limit.characters / 2;
     if task.chars().count() > longest {
@@ -106,7 +110,7 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
     let lock = LoopLock::take(agent.store.directory())?;
     let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
     let rounds = agent.manner.max_rounds;
-    let mut session = Session::new(id, task.to_owned(), rounds, crate::session::now());
+    let mut session = Session::new(id, task, rounds, crate::session::now());
     session.choices.clone_from(&agent.manner.choices);
     session.permissions.clone_from(&agent.manner.permissions);
     session.workspace = agent.workspace_from_base();
@@ -360,11 +364,17 @@ impl HeldSession {
 
     /// Carries the session on until it ends, its rounds are used up or the person stops it.
     pub fn run(&self) -> Result<Ending> {
+        let store = &self.opened.agent.store;
+        status::forget_api_stop(store, self.id());
         let api = self.start_api();
         let ending = self.opened.agent.run(self.session.clone());
         match (api.and_then(ApiCourier::finish), ending) {
             // The courier stopped the loop, and this is why.
-            (Some(failure), Ok(Ending::Interrupted)) => Err(failure),
+            (Some(failure), Ok(Ending::Interrupted)) => {
+                // Only `agent status` misses it where it cannot be kept.
+                let _ = status::keep_api_stop(store, self.id(), &failure);
+                Err(failure)
+            }
             (_, ending) => ending,
         }
     }

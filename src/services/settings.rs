@@ -7,7 +7,7 @@ use super::open::{self, FirstRun};
 pub use crate::compose::{FileLimit, Limit, TooLong, example_instructions};
 use crate::error::{Error, Result};
 pub use crate::settings::Key;
-use crate::settings::{self, Base, FILE_NAME, Found, KEYS, Loaded};
+use crate::settings::{self, Base, FILE_NAME, Found, KEYS, Loaded, Loosens};
 
 /// Whose settings are changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +78,16 @@ pub fn set(
         })
     };
     let value = value.map(read).transpose()?;
+    if scope == SettingsScope::Here && key.loosens == Loosens::Personal && value.is_some() {
+        return Err(Error::usage(format!(
+            "`{}` counts from no project's file: it decides where your key goes, or what runs outside of the sandbox",
+            key.name
+        ))
+        .hint(format!(
+            "without `--here` it holds for all your projects; for one session there is `{}`",
+            key.flag
+        )));
+    }
     match scope {
         SettingsScope::Person => {
             caller.own_settings.set(key, value.as_ref())?;

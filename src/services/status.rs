@@ -10,13 +10,16 @@ use super::{Caller, choices, decide, find, open};
 use crate::agent::message_of;
 use crate::approve::Question;
 use crate::compose::{Meter, measure};
-use crate::error::Result;
+use crate::error::{Error, Result};
 pub use crate::mailbox::Posted;
 use crate::mailbox::{self, Reading};
-use crate::protocol::{Outcome, Status};
+use crate::protocol::{Outcome, SessionId, Status};
 use crate::reply;
 pub use crate::session::Count;
 use crate::session::{CheckReport, LoopLock, Session, Source, State, Store, Summary, UsageTotals};
+
+/// Why the API ended the last run, beside the session.
+const API_STOP: &str = "api-stop.json";
 
 /// How many files of the inbox are looked into.
 const MAX_FILES: usize = 100;
@@ -46,6 +49,8 @@ pub struct SessionStanding {
     pub check: Option<CheckStanding>,
     /// The tokens and costs of APIs, if it used one.
     pub usage: Option<UsageTotals>,
+    /// Why the API did not answer the round, if that ended the last run.
+    pub api_stop: Option<String>,
     /// Other sessions that are not finished.
     pub others: Vec<Summary>,
 }
@@ -97,6 +102,16 @@ pub struct CheckStanding {
     pub is_outdated: bool,
 }
 
+/// Remembers why the API ended a run, until the next one.
+pub(super) fn keep_api_stop(store: &Store, id: &SessionId, why: &Error) -> Result<()> {
+    store.put_aside(id, API_STOP, &why.to_string())
+}
+
+/// Forgets why the API ended the last run.
+pub(super) fn forget_api_stop(store: &Store, id: &SessionId) {
+    store.drop_aside(id, API_STOP);
+}
+
 /// Tells where the session that is meant stands.
 pub fn status(caller: &Caller, id: Option<&str>) -> Result<SessionStanding> {
     let mut files = open::files(caller)?;
@@ -120,6 +135,7 @@ pub fn status(caller: &Caller, id: Option<&str>) -> Result<SessionStanding> {
         notes: files.store.notes(&id).all().len(),
         check: check(&files.store, &files.check, &session),
         usage: files.store.usage(&id),
+        api_stop: files.store.aside(&id, API_STOP),
         others: others(&files.store, &session),
         session,
         files,

@@ -16,6 +16,7 @@ use super::Store;
 use crate::api::{TokenUsage, dollars};
 use crate::error::{Error, Result};
 use crate::fs::own_directory;
+use crate::number::grouped;
 use crate::protocol::SessionId;
 
 /// One answer of an API.
@@ -30,7 +31,7 @@ pub struct UsageRecord {
     pub provider: String,
     /// By which model.
     pub model: String,
-    /// Tokens, as the server counted them.
+    /// Tokens, as the server counted them, or estimated where an answer broke off.
     #[serde(flatten)]
     pub usage: TokenUsage,
     /// The cost in millionths of a dollar, if a price is known.
@@ -75,13 +76,16 @@ impl UsageTotals {
 
 impl fmt::Display for UsageTotals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} tokens sent", self.usage.input)?;
+        write!(f, "{} tokens sent", grouped(self.usage.input))?;
         if self.usage.cached > 0 {
-            write!(f, " ({} from the cache)", self.usage.cached)?;
+            write!(f, " ({} from the cache)", grouped(self.usage.cached))?;
         }
-        write!(f, ", {} received", self.usage.output)?;
+        write!(f, ", {} received", grouped(self.usage.output))?;
         if self.usage.reasoning > 0 {
-            write!(f, " ({} to think)", self.usage.reasoning)?;
+            write!(f, " ({} to think)", grouped(self.usage.reasoning))?;
+        }
+        if self.usage.is_estimated {
+            f.write_str(", partly estimated")?;
         }
         match self.cost_micros {
             Some(cost) => write!(f, ", {}", dollars(cost)),
@@ -152,6 +156,17 @@ mod tests {
             first_millis: 5,
             millis: 50,
         }
+    }
+
+    #[test]
+    fn totals_read_well_and_say_what_is_estimated() {
+        let mut half = record(1, None);
+        half.usage.input = 2_000_000;
+        half.usage.is_estimated = true;
+        assert_eq!(
+            UsageTotals::of(&[record(1, None), half]).to_string(),
+            "2,000,100 tokens sent, 20 received, partly estimated"
+        );
     }
 
     #[test]

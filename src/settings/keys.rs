@@ -303,19 +303,22 @@ pub static KEYS: &[Key] = &[
         "--api-key-command",
         "A command that prints the API key, such as `pass show openai`; empty to take the key from the provider's variable.",
     ),
-    shaped(
-        Shape::Price,
-        "ApiPrice",
-        "--api-price",
-        "US dollars for a million tokens, as `INPUT/OUTPUT` or `INPUT/OUTPUT/CACHED`; empty for the price that is known of the model, if one is.",
-    ),
-    number(
-        "ApiWindow",
-        "--api-window",
-        0,
-        0..=100_000_000,
-        "Tokens that the model reads and writes together; 0 for what is known of the model.",
-    ),
+    Key {
+        name: "ApiPrice",
+        flag: "--api-price",
+        default: Value::Text(Cow::Borrowed("")),
+        shape: Shape::Price,
+        meaning: "US dollars for a million tokens, as `INPUT/OUTPUT` or `INPUT/OUTPUT/CACHED`; empty for the price that is known of the model, if one is.",
+        loosens: Loosens::Counts,
+    },
+    Key {
+        name: "ApiWindow",
+        flag: "--api-window",
+        default: Value::Number(0),
+        shape: Shape::Number(0..=100_000_000),
+        meaning: "Tokens that the model reads and writes together; 0 for what is known of the model.",
+        loosens: Loosens::Counts,
+    },
     shaped(
         Shape::Temperature,
         "Temperature",
@@ -603,8 +606,8 @@ impl Key {
             .collect();
         let trust = match self.loosens {
             Loosens::Outside => "; outside of the base directory with [trust](#trust)".to_owned(),
-            Loosens::Filled => "; with [trust](#trust)".to_owned(),
-            Loosens::Personal => "; never from a file".to_owned(),
+            Loosens::Filled | Loosens::Counts => "; with [trust](#trust)".to_owned(),
+            Loosens::Personal => "; never from a project's file".to_owned(),
             Loosens::Later if !looser.is_empty() => {
                 format!("; {} with [trust](#trust)", looser.join(" and "))
             }

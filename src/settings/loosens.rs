@@ -19,7 +19,10 @@ pub enum Loosens {
     Later,
     /// Every value but the empty one does: it lists what is permitted, or what is run.
     Filled,
-    /// A file cannot set it at all, trusted or not: it decides where a key goes, or runs a program
+    /// Every value but the default does, because limits are counted by it; none is stricter than
+    /// another.
+    Counts,
+    /// A project's file cannot set it at all, trusted or not: it decides where a key goes, or runs a program
     /// outside of the sandbox.
     Personal,
     /// No value does: it lists what is refused or asked about, and such lists add up.
@@ -33,7 +36,7 @@ impl Key {
     pub fn can_loosen(&self) -> bool {
         match self.loosens {
             Loosens::Never | Loosens::Adds | Loosens::Limit | Loosens::Personal => false,
-            Loosens::Outside | Loosens::Filled => true,
+            Loosens::Outside | Loosens::Filled | Loosens::Counts => true,
             Loosens::Later => !self.looser_words().is_empty(),
         }
     }
@@ -55,7 +58,7 @@ impl Key {
             | Loosens::Adds
             | Loosens::Limit
             | Loosens::Personal => false,
-            Loosens::Filled => *value != self.default,
+            Loosens::Filled | Loosens::Counts => *value != self.default,
             Loosens::Later => self.rank(value) > self.rank(&self.default),
         }
     }
@@ -79,6 +82,7 @@ impl Key {
                 let limit = |number: u64| if number == 0 { u64::MAX } else { number };
                 limit(*one) <= limit(*other)
             }
+            (Loosens::Counts, ..) => one == other,
             (Loosens::Never | Loosens::Outside | Loosens::Limit | Loosens::Personal, ..) => false,
         }
     }
@@ -205,8 +209,25 @@ mod tests {
             ("Clipboard", "out"),
             ("Notify", "bell"),
             ("Notify", "desktop"),
+            ("ApiPrice", "0/0/0"),
+            ("ApiWindow", "1000000"),
         ] {
             assert!(needs(name, value), "{name} {value}");
+        }
+    }
+
+    #[test]
+    fn no_price_and_no_window_is_stricter_than_another() {
+        for (name, own, others) in [
+            ("ApiPrice", "2/10", ["", "0/0/0", "3/20"]),
+            ("ApiWindow", "8000", ["0", "4000", "100000"]),
+        ] {
+            let key = Key::named(name).unwrap();
+            let own = read(key, own);
+            assert!(key.is_as_strict(&own, &own));
+            for other in others {
+                assert!(!key.is_as_strict(&read(key, other), &own), "{name} {other}");
+            }
         }
     }
 

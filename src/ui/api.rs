@@ -84,9 +84,11 @@ fn answered(answer: &ApiAnswer) -> String {
         if answer.reasoning > 0 {
             let _ = write!(text, " ({} to think)", grouped(answer.reasoning));
         }
-        text.push_str("; ");
+        text.push_str("; the first");
+    } else {
+        text.push_str("The first words came");
     }
-    let _ = write!(text, "the first after {} s", seconds(answer.first_millis));
+    let _ = write!(text, " after {} s", seconds(answer.first_millis));
     if let Some(speed) = answer.tokens_in_ten_seconds {
         let _ = write!(text, ", {}.{} tokens a second", speed / 10, speed % 10);
     }
@@ -137,6 +139,12 @@ mod tests {
         assert_eq!(
             answered(&answer),
             "  The answer broke off: the connection broke. 12,345 tokens sent (12,000 from the cache), 678 received (500 to think); the first after 1.2 s, 87.6 tokens a second; 20,000 tokens in all"
+        );
+        (answer.input, answer.output) = (0, 0);
+        answer.tokens_in_ten_seconds = None;
+        assert_eq!(
+            answered(&answer),
+            "  The answer broke off: the connection broke. The first words came after 1.2 s; 20,000 tokens in all"
         );
     }
 }

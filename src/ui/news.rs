@@ -18,6 +18,11 @@ const NAMED: usize = 5;
 /// The least volume at which an event is told.
 pub(super) fn volume(event: &Event) -> Volume {
     match event {
+        // Nothing is to be pasted.
+        Event::Outbox {
+            carried_by: Some(_),
+            ..
+        } => Volume::Normal,
         Event::Outbox { .. }
         | Event::Question { .. }
         | Event::Approval { .. }

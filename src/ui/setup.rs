@@ -77,7 +77,7 @@ fn settings(news: &SetupNews) -> String {
             file,
             flag,
         } => format!(
-            "`{setting}` in `{}` does not count, because no settings file may set it; use `{flag}`, or the variable `Agent__{setting}`",
+            "`{setting}` in `{}` does not count, because no settings file of a project may set it; use `{flag}`, or the variable `Agent__{setting}`",
             escape_line(file)
         ),
         SetupNews::OwnSettingsExposed { file, workspace } => format!(

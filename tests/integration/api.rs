@@ -274,7 +274,7 @@ fn a_session_runs_to_done_without_a_person() {
         let told = agent(&base).args(verb).output().unwrap();
         let told = String::from_utf8_lossy(&told.stdout).into_owned();
         assert!(
-            told.contains("3000 tokens sent (2700 from the cache), 150 received (60 to think)"),
+            told.contains("3,000 tokens sent (2,700 from the cache), 150 received (60 to think)"),
             "{told}"
         );
     }
@@ -459,20 +459,13 @@ fn passing_errors_are_tried_again_and_others_say_what_to_do() {
         &["redirects", "evil.test", "not followed"],
     );
     // A conversation that is too long is shortened once; then it is said.
-    case(
-        vec![
-            Answer::Status("400 Bad", "", body("maximum context length exceeded")),
-            done(),
-        ],
-        0,
-        &[],
-    );
     let too_long = || Answer::Status("413 Long", "", body("prompt is too long"));
-    case(
-        vec![too_long(), too_long(), done()],
-        1,
-        &["too long for the model (413)", "agent handoff"],
-    );
+    let long = || create("a.txt", &"a long line of words\n".repeat(500));
+    case(vec![long(), too_long(), done()], 0, &["sent as a summary"]);
+    let said = ["too long for the model (413)", "agent handoff"];
+    case(vec![long(), too_long(), too_long(), done()], 1, &said);
+    // A first message has nothing before it that could be left out.
+    case(vec![too_long(), done()], 1, &said);
     let missing = Test::new(&["new", "--no-input", "--api", "openai", "x"])
         .run()
         .code(1);
@@ -506,6 +499,148 @@ fn a_stream_that_breaks_is_a_cut_reply() {
         .said("cut off")
         .workspace("b.txt", "two\n");
     assert_eq!(finished.outboxes(), 3);
+}
+
+#[test]
+fn a_stream_that_breaks_ends_no_session() {
+    for half in ["[DONE]\nfinished half of the", "I will look at the"] {
+        let server = ModelServer::start(vec![Answer::Broken(half.to_owned()), done()]);
+        let finished = by_api(Test::new(&["new", "--no-input", "x"]), &server).run();
+        finished.code(0).said("cut off").said("all done");
+        let requests = server.requests();
+        assert_eq!(requests.len(), 2, "{half}");
+        let told = requests[1].body["messages"][2]["content"].to_string();
+        assert!(
+            told.contains("Your last reply broke off on its way"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn an_answer_that_broke_off_counts_towards_the_limits() {
+    let half = || Answer::Broken("I will look at the".to_owned());
+    for (flags, limit) in [
+        (&["--max-tokens", "100"][..], "`MaxTokens`"),
+        (
+            &["--max-cost", "1", "--api-price", "1000/1000"],
+            "`MaxCost`",
+        ),
+    ] {
+        let server = ModelServer::start(vec![half(), done()]);
+        let test = Test::new(&[&["new", "--no-input"], flags, &["x"]].concat());
+        let finished = by_api(test, &server).run().code(3).said(limit);
+        assert_eq!(server.requests().len(), 1);
+        let status = agent(&finished.base()).arg("status").output().unwrap();
+        let status = String::from_utf8_lossy(&status.stdout).into_owned();
+        assert!(status.contains("partly estimated"), "{status}");
+    }
+}
+
+#[test]
+fn a_question_that_nobody_answers_is_left_to_the_model() {
+    let ask = reply("[ASK_USER]\nTabs or spaces?\n[/ASK_USER]");
+    let server = ModelServer::start(vec![ask, done()]);
+    let finished = by_api(Test::new(&["new", "--no-input", "x"]), &server).run();
+    let finished = finished.code(0);
+    let told = server.requests()[1].body["messages"][2]["content"].to_string();
+    assert!(
+        told.contains("the user gave no answer; decide yourself"),
+        "{told}"
+    );
+    let session = finished.session();
+    assert_eq!(session["isComplete"], json!(true), "{session}");
+}
+
+#[test]
+fn a_project_that_is_not_trusted_cannot_count_costs_away() {
+    let server = ModelServer::start(vec![create("a.txt", "1"), create("b.txt", "2"), done()]);
+    let file = json!({"Agent": {"ApiPrice": "0/0/0", "ApiWindow": 50_000_000}});
+    let flags = ["new", "--base", ".", "--no-input", "--max-cost", "2", "x"];
+    let test = Test::new(&flags).file("appsettings.json", file.to_string());
+    let own = test.base().with_file_name("config");
+    std::fs::create_dir_all(own.join("agent")).unwrap();
+    let price = json!({"ApiPrice": "10/20"}).to_string();
+    std::fs::write(own.join("agent/settings.json"), price).unwrap();
+    let test = by_api(test, &server).environment("XDG_CONFIG_HOME", own.to_str().unwrap());
+    let finished = test.run().code(3).said("`MaxCost`");
+    finished.said("`ApiPrice` in").said("`ApiWindow` in");
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn a_key_that_the_model_or_the_task_names_is_nowhere() {
+    let said = format!("[MESSAGE]\nyour key is {KEY}\n[/MESSAGE]\n[DONE]\nit is {KEY}\n[/DONE]");
+    let server = ModelServer::start(vec![reply(&said)]);
+    let task = format!("use {KEY}");
+    let test = Test::new(&["new", "--no-input", "--verbose", "--secrets", "off", &task]);
+    let finished = has_no_key(by_api(test, &server).run().code(0));
+    let finished = finished.said("it is <API key>");
+    for verb in ["status", "export", "list", "show"] {
+        let told = agent(&finished.base()).args([verb, "--json"]).output();
+        let told = String::from_utf8_lossy(&told.unwrap().stdout).into_owned();
+        assert!(!told.contains(KEY), "{verb}: {told}");
+    }
+}
+
+#[test]
+fn a_key_beside_a_changed_line_is_in_no_export() {
+    let edit = "[EDIT_FILE path=\"notes.txt\"]\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n[/EDIT_FILE]";
+    let server = ModelServer::start(vec![reply(edit), done()]);
+    let test = Test::new(&["new", "--base", ".", "--no-input", "--secrets", "off", "x"]);
+    let test = test.file("workspace/notes.txt", format!("the key: {KEY}\nold\n"));
+    let finished = by_api(test, &server).run().code(0);
+    let changed = format!("the key: {KEY}\nnew\n");
+    let finished = finished.workspace("notes.txt", &changed);
+    for format in ["md", "html", "json"] {
+        let mut export = agent(&finished.base());
+        let export = export.args(["export", "latest", "--format", format]);
+        let told = export.env("AGENT_API_KEY", KEY).output().unwrap();
+        assert!(told.status.success(), "{told:?}");
+        let told = String::from_utf8_lossy(&told.stdout).into_owned();
+        assert!(told.contains("API key") && !told.contains(KEY), "{told}");
+    }
+}
+
+#[test]
+fn the_status_of_a_session_that_an_api_carries_names_it_and_why_it_stopped() {
+    let refused = Answer::Status("401 No", "", body("wrong key"));
+    let server = ModelServer::start(vec![refused]);
+    let flags = ["new", "--no-input", "--quiet", "x"];
+    let finished = by_api(Test::new(&flags), &server).run().code(1);
+    // Nothing is to be pasted, so there is nothing to tell quietly but the error.
+    assert!(!finished.stdout.contains("Round 1") && !finished.stderr.contains("Round 1"));
+    let status = by_api(Test::after(finished, &["status"]), &server).run();
+    let told = status.code(0).stdout;
+    let (_, next) = told.split_once("What to do now").unwrap();
+    assert!(next.trim_start().starts_with("`agent resume "), "{next}");
+    for words in [
+        "asks `custom one`",
+        "does not accept the key (401)",
+        "--api off",
+    ] {
+        assert!(next.contains(words), "{next}");
+    }
+    assert!(!next.contains("Paste"), "{next}");
+}
+
+#[test]
+fn half_an_answer_to_a_question_is_a_failure() {
+    let server = ModelServer::start(vec![Answer::Broken(format!("In {KEY} `a"))]);
+    let test = Test::new(&["ask", "where?"]).file("appsettings.json", "{}");
+    let finished = has_no_key(by_api(test, &server).run().code(1).said("broke off"));
+    assert_eq!(finished.stdout, "In <API key> `a\n");
+}
+
+#[test]
+fn where_the_key_goes_is_set_in_no_project() {
+    let test = Test::new(&["config", "set", "ApiUrl", "https://x.test/v1", "--here"]);
+    let test = test.file("appsettings.json", "{\"Agent\": {}}");
+    let finished = test.run().code(2).said("counts from no project's file");
+    let file = std::fs::read_to_string(finished.base().join("appsettings.json")).unwrap();
+    assert!(!file.contains("x.test"), "{file}");
+    let test = Test::after(finished, &["config", "set", "Temperature", "9"]);
+    test.run().code(2).said("from 0 to 2");
 }
 
 #[test]
@@ -600,7 +735,7 @@ fn a_project_cannot_set_where_the_key_goes_or_what_runs() {
     let finished = finished
         .said("`ApiUrl` in")
         .said("`ApiKeyCommand` in")
-        .said("no settings file may set it");
+        .said("no settings file of a project may set it");
     assert_eq!((evil.requests().len(), server.requests().len()), (0, 1));
     // Not even the API itself without trust: the message waits to be pasted.
     let test = Test::after(finished, &["new", "--base", ".", "--no-wait", "x"]);

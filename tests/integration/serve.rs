@@ -705,7 +705,7 @@ fn an_api_carries_a_session_of_the_page_and_its_costs_are_shown() {
     let session = server.get(&format!("/api/sessions/{id}"));
     let usage = session.json()["usage"].as_str().unwrap().to_owned();
     assert!(
-        usage.contains("2000 tokens sent") && usage.contains("$0.022"),
+        usage.contains("2,000 tokens sent") && usage.contains("$0.022"),
         "{usage}"
     );
     let rounds = session.json()["rounds"].to_string();

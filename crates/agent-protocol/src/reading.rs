@@ -44,8 +44,25 @@ pub struct Repair {
 pub struct TruncatedReply {
     /// The line of the reply, from 1, on which the unfinished command begins.
     pub line: u32,
-    /// The unfinished command, as in `CREATE_FILE src/main.rs`.
+    /// The unfinished command, as in `CREATE_FILE src/main.rs`; `its text` if none was.
     pub what: String,
+}
+
+impl TruncatedReply {
+    const TEXT: &'static str = "its text";
+
+    /// A reply that broke off outside of its commands, on this line.
+    pub fn in_text(line: u32) -> Self {
+        Self {
+            line,
+            what: Self::TEXT.to_owned(),
+        }
+    }
+
+    /// Returns true if a command is unfinished.
+    pub fn is_in_command(&self) -> bool {
+        self.what != Self::TEXT
+    }
 }
 
 impl Repair {
