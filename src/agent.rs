@@ -9,6 +9,7 @@ pub mod added;
 pub mod apply;
 mod authorize;
 mod baseline;
+mod calls;
 mod check;
 mod context;
 mod differences;
@@ -43,10 +44,12 @@ pub use self::accept::{ANYWAY, identity};
 use self::accept::{Judged, ReplyJudge, Verdict};
 pub use self::authorize::Authorizer;
 use self::baseline::Baseline;
+pub use self::calls::{CallAnswer, CallDesk, LeftCalls};
 pub use self::check::Check;
 use self::check::CheckRunner;
 use self::differences::Differences;
 pub use self::live_output::announce;
+pub use self::project::PROJECT_NAMES;
 pub use self::publish::message_of;
 use self::publish::{DraftMessage, Published, Publisher, keep_listing};
 use self::questions::Answered;
@@ -172,6 +175,10 @@ struct Engine<'a> {
     /// True while a round has begun and is not concluded. Nothing is saved meanwhile, because the
     /// journal would then forget what was done.
     is_under_way: bool,
+    /// The steps that a killed process left unfinished, as they were found.
+    interrupted: Vec<StepResult>,
+    /// The last call of a round that a killed process left: its answer may not have arrived.
+    last_call: Option<StepResult>,
 }
 
 /// The content of a file before and after the steps of a round, as hashes.
@@ -317,6 +324,16 @@ struct Taken {
     reply: Reply,
     identity: String,
     file: PathBuf,
+    arrival: ReplyArrival,
+}
+
+/// How the steps of a reply arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReplyArrival {
+    /// All at once: what fails concerns what comes after it.
+    Whole,
+    /// One by one, each answered before the next came.
+    Calls,
 }
 
 impl<'a> Engine<'a> {
@@ -337,6 +354,8 @@ impl<'a> Engine<'a> {
             written: BTreeMap::new(),
             left_alone: BTreeSet::new(),
             is_under_way: false,
+            interrupted: Vec::new(),
+            last_call: None,
         }
     }
 
@@ -403,6 +422,7 @@ impl<'a> Engine<'a> {
                     reply,
                     identity,
                     file,
+                    arrival: ReplyArrival::Whole,
                 }))
             }
             Verdict::Reject(why) => {

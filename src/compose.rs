@@ -96,6 +96,19 @@ pub struct Facts {
     pub conceals_secrets: bool,
 }
 
+/// The material of the answer to one call.
+#[derive(Debug)]
+pub struct AnswerMaterial<'a> {
+    /// The session, with nothing but the call's own result, and words of the person that are new.
+    pub session: &'a Session,
+    /// The contents that the call asked for.
+    pub contents: &'a [Content],
+    /// True if the check was run because of the call.
+    pub tells_check: bool,
+    /// The most characters.
+    pub room: usize,
+}
+
 /// The text of an outbox and how it came to its size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outbox {
@@ -146,14 +159,35 @@ pub type Veil<'a> = dyn FnMut(&mut String) + 'a;
 /// The material has been through the veil already: the text goes through it once more before it is
 /// measured and split, for what only the whole tells.
 pub fn compose(material: &Material<'_>, veil: &mut Veil<'_>) -> Outbox {
+    compose_in(MessageFrame::Whole, material, veil)
+}
+
+/// Writes what a chat must know that begins or goes on by calls: a message without its instructions and
+/// its prompt.
+pub fn compose_overview(material: &Material<'_>, veil: &mut Veil<'_>) -> Outbox {
+    compose_in(MessageFrame::ContextOnly, material, veil)
+}
+
+/// The text around the context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MessageFrame {
+    Whole,
+    ContextOnly,
+}
+
+fn compose_in(frame: MessageFrame, material: &Material<'_>, veil: &mut Veil<'_>) -> Outbox {
     let mut promises = Promises::new(material.session, material.contents);
     let made = loop {
         let made = {
-            let draft = Draft::of(&Material {
+            let mut draft = Draft::of(&Material {
                 session: promises.session(),
                 contents: promises.contents(),
                 ..*material
             });
+            if frame == MessageFrame::ContextOnly {
+                draft.head.clear();
+                draft.prompt.clear();
+            }
             (material.carriage).fitted(veil, |room| draft.fit(room))
         };
         if !promises.are_broken_by(&made.cuts) {
@@ -161,6 +195,45 @@ pub fn compose(material: &Material<'_>, veil: &mut Veil<'_>) -> Outbox {
         }
     };
     outbox(made, material.session, material.carriage, veil)
+}
+
+/// Writes the answer to one call: what the next message would say of it.
+pub fn compose_answer(material: &AnswerMaterial<'_>, veil: &mut Veil<'_>) -> Outbox {
+    let mut promises = Promises::new(material.session, material.contents);
+    let (mut text, cuts) = loop {
+        let (text, cuts) = {
+            let session = promises.session();
+            let mut sections: Vec<Box<dyn Section + '_>> = vec![
+                Box::new(results::Results::new(session)),
+                Box::new(contents::requested(promises.contents())),
+                Box::new(words::section(session)),
+            ];
+            if material.tells_check {
+                sections.push(Box::new(check::section(session)));
+            }
+            filling::fill(&sections, material.room)
+        };
+        if !promises.are_broken_by(&cuts) {
+            break (text, cuts);
+        }
+    };
+    veil(&mut text);
+    // The result comes first and needs no heading.
+    let text = text.strip_prefix(results::HEADING).unwrap_or(&text);
+    let made = Made {
+        text: text.trim_start_matches('\n').to_owned(),
+        cuts,
+        pastes: 1,
+    };
+    Outbox {
+        form: Form::Whole,
+        ..outbox(
+            made,
+            material.session,
+            Carriage::of_answer(material.room),
+            veil,
+        )
+    }
 }
 
 /// A message as it goes out.

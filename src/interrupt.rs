@@ -70,6 +70,11 @@ impl Interrupt {
         self.flag.load(Ordering::SeqCst)
     }
 
+    /// Takes back that it was raised: what it stopped is over, and the process goes on.
+    pub fn reset(&self) {
+        self.flag.store(false, Ordering::SeqCst);
+    }
+
     /// The flag, for work that looks at it now and then.
     pub fn flag(&self) -> &AtomicBool {
         &self.flag

@@ -42,6 +42,7 @@ pub mod courier;
 pub mod prompts;
 pub mod settings;
 
+pub mod mcp;
 pub mod ui;
 pub mod web;
 

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::fs::own_directory;
 use crate::protocol::SessionId;
 
+mod calls;
 mod claim;
 mod entry;
 mod inbox;
@@ -21,6 +22,7 @@ mod read;
 mod settle;
 mod sighting;
 
+pub use calls::{CallSafety, CallsFile, first_call, has_calls, read_calls};
 pub use inbox::Inbox;
 pub use name::shortened;
 pub use outbox::Posted;

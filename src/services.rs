@@ -31,6 +31,7 @@ pub mod list;
 mod log;
 pub mod notes;
 pub mod open;
+pub mod outward;
 pub mod policy;
 pub mod prompts;
 pub mod remove;

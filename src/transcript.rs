@@ -15,10 +15,10 @@ use serde::Serialize;
 
 use crate::checkpoint::{CheckpointStore, DiffLimits};
 use crate::error::Result;
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Mailbox, has_calls, read_calls};
 use crate::protocol::Issue;
 use crate::protocol::{Command, SessionId, Status, Step, StepResult};
-use crate::reply;
+use crate::reply::{self, Reply};
 use crate::session::{Checkpoint, Further, Past, PastRound, Question, Session, Store, UsageTotals};
 use crate::unseen::is_unseen;
 
@@ -230,10 +230,24 @@ impl Transcript {
     }
 }
 
+/// Reads a reply that came as a whole, or call by call.
+fn read(name: &str, bytes: &[u8]) -> (String, Reply) {
+    if !has_calls(name) {
+        return reply::read(bytes);
+    }
+    let steps = read_calls(bytes);
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let reply = Reply {
+        steps,
+        ..Reply::default()
+    };
+    (text, reply)
+}
+
 impl Round {
     fn gather(round: &PastRound, past: &Past, mailbox: &Mailbox, id: &SessionId) -> Self {
         let reply = (round.file.as_ref()).and_then(|file| mailbox.processed_reply(file));
-        let parsed = reply.as_ref().map(|(_, bytes)| reply::read(bytes));
+        let parsed = reply.as_ref().map(|(name, bytes)| read(name, bytes));
         let (text, parsed) = parsed.unzip();
         let (prose, steps) = parsed.map(|reply| (reply.prose, reply.steps)).unzip();
         Self {

@@ -4,6 +4,7 @@
 pub mod api;
 pub mod dialects;
 pub mod git_config;
+pub mod mcp;
 pub mod parse;
 pub mod patch;
 pub mod policy;
@@ -29,6 +30,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("text", text::check),
     ("git_config", git_config::check),
     ("api", api::check),
+    ("mcp", mcp::check),
 ];
 
 #[cfg(test)]

@@ -111,9 +111,7 @@ impl Authorizer {
         reply: &[Step],
         done: usize,
     ) -> Result<Option<StepPlan>> {
-        let mut policy = self.policy.clone();
-        policy.approval = asking.approval;
-        policy.person.always = self.kept_rules.load(asking.base)?;
+        let policy = self.policy_now(asking.base, asking.approval)?;
         let steps = &reply[done..];
         let rulings: Vec<Ruling> = (steps.iter())
             .map(|step| policy.rule_on(&step.command))
@@ -156,6 +154,26 @@ impl Authorizer {
             policy,
             has_spoken,
         }))
+    }
+
+    /// The rules as they are now, with those that the person gave by answering "always".
+    fn policy_now(&self, base: &Path, approval: Approval) -> Result<Policy> {
+        let mut policy = self.policy.clone();
+        policy.approval = approval;
+        policy.person.always = self.kept_rules.load(base)?;
+        Ok(policy)
+    }
+
+    /// Returns true if only the person can decide about a command.
+    pub(super) fn leaves_to_person(
+        &self,
+        base: &Path,
+        approval: Approval,
+        step: &Step,
+    ) -> Result<bool> {
+        let ruling = self.policy_now(base, approval)?.rule_on(&step.command);
+        let is_possible = self.runs_commands() || !runs(step);
+        Ok(is_possible && ruling.decision == Decision::Ask)
     }
 
     /// The confinement of one command, with what was granted for it.

@@ -80,8 +80,17 @@ pub(super) struct Baseline<'a> {
     glimpses: Option<Glimpses>,
 }
 
+/// The checkpoint before a round to which another call is added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FurtherCall {
+    /// This one covers the call too.
+    Covered(Before),
+    /// The call must begin another round.
+    NewRound,
+}
+
 /// Returns true if a step can change the workspace.
-fn may_change(step: &Step) -> bool {
+pub(super) fn may_change(step: &Step) -> bool {
     step.command.changes_files() || runs(step)
 }
 
@@ -147,6 +156,56 @@ impl<'a> Baseline<'a> {
         self.hooks = Some(hooks_of(workspace, &self.repositories));
         self.learn(session, before.snapshot);
         Some(before)
+    }
+
+    /// Looks after the checkpoint before a round to which another call is added; `named` are the files
+    /// that its calls name already.
+    ///
+    /// A round of file steps covers each file from the first call that names it. One that runs programs
+    /// covers everything from its beginning, but for files that are ignored: a call that names one
+    /// begins a round of its own.
+    pub(super) fn before_further(
+        &mut self,
+        before: Before,
+        named: &BTreeSet<RelPath>,
+        step: &Step,
+    ) -> FurtherCall {
+        if !may_change(step) {
+            return FurtherCall::Covered(before);
+        }
+        if runs(step) {
+            return match before.reach {
+                Reach::Whole => FurtherCall::Covered(before),
+                Reach::Named => FurtherCall::NewRound,
+            };
+        }
+        let mut new = named_by(std::slice::from_ref(step));
+        new.retain(|path| !named.contains(path));
+        if new.is_empty() {
+            return FurtherCall::Covered(before);
+        }
+        let part = self.checkpoint_part(before.snapshot, &new);
+        match (before.reach, part) {
+            (Reach::Named, Some(snapshot)) => FurtherCall::Covered(Before { snapshot, ..before }),
+            (Reach::Whole, Some(part)) if !self.has_appeared(&before.snapshot, &part) => {
+                FurtherCall::Covered(before)
+            }
+            _ => FurtherCall::NewRound,
+        }
+    }
+
+    /// Returns true if a file is there that was not, or was not covered.
+    fn has_appeared(&mut self, before: &Snapshot, part: &Snapshot) -> bool {
+        let changes = self.store().and_then(|store| store.changes(before, part));
+        let is_known = |kind: &ChangeKind| {
+            matches!(
+                kind,
+                ChangeKind::Modified | ChangeKind::Mode | ChangeKind::Deleted
+            )
+        };
+        changes.map_or(true, |changes| {
+            changes.iter().any(|change| !is_known(&change.kind))
+        })
     }
 
     fn look_before(&mut self, session: &Session, steps: &[Step]) -> Option<Before> {

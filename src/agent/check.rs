@@ -169,6 +169,16 @@ impl CheckRunner<'_, '_> {
         }
     }
 
+    /// Leaves the check to a later round: files may have changed since it ran.
+    pub(super) fn postpone(&mut self) -> Checked {
+        if let Some(report) = &mut self.session.check
+            && report.when != CheckedWhen::NotYet
+        {
+            report.when = CheckedWhen::Outdated;
+        }
+        Checked::GoesOn
+    }
+
     /// Asks about a check that runs without a sandbox what the model may have written, as about any
     /// other command; returns the outcome if the person does not allow it.
     fn refusal(&self, steps: &[Step], input: Input) -> Result<Option<Outcome>> {

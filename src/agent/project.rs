@@ -28,7 +28,7 @@ const PROJECT_FILES: usize = 5;
 const PROJECT_NAMED: usize = 10;
 
 /// The names of such files; the first that is there counts.
-pub(super) const PROJECT_NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules"];
+pub const PROJECT_NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursorrules"];
 
 /// Where is kept which instructions of the project the chat has seen.
 const SHOWN: &str = "project.json";

@@ -9,13 +9,13 @@ use super::project::Project;
 use super::redact::{self, Redactor, Told};
 use super::{Agent, Manner, Patience, text_of};
 use crate::compose::{
-    self, Carriage, Content, Facts, Form, Listed, Listing, Material, Outbox, parts,
+    self, AnswerMaterial, Carriage, Content, Facts, Form, Listed, Listing, Material, Outbox, parts,
 };
 use crate::error::Result;
 use crate::execute;
 use crate::mailbox::Posted;
 use crate::protocol::generated::GeneratedDirectories;
-use crate::protocol::{Event, KnownExtent, RelPath, SeenFiles, SessionId, StepResult};
+use crate::protocol::{Event, KnownExtent, ReadRequest, RelPath, SeenFiles, SessionId, StepResult};
 use crate::session::{Session, Store};
 use crate::workspace::walk::Walked;
 
@@ -69,6 +69,37 @@ pub(super) struct DraftMessage {
     pub(super) project: Project,
     /// The files as the model has seen them once it has read the message.
     pub(super) seen: SeenFiles,
+}
+
+/// The reader of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MessageForm {
+    /// A chat that a person pastes it into.
+    Message,
+    /// A chat that makes calls, and takes so many characters.
+    Overview { room: usize },
+}
+
+/// The parts of the answer to one call.
+#[derive(Debug)]
+pub(super) struct CallTold {
+    pub(super) result: StepResult,
+    /// The files that the call asked for.
+    pub(super) requests: Vec<ReadRequest>,
+    /// The most characters of the answer.
+    pub(super) room: usize,
+    pub(super) news: CallNews,
+}
+
+/// The news that an answer tells beside the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallNews {
+    /// None: the round goes on.
+    None,
+    /// Answers and notes of the person.
+    Words,
+    /// These, and how the check ended.
+    WithCheck,
 }
 
 /// Makes the messages of a session.
@@ -151,6 +182,16 @@ impl Publisher<'_, '_> {
         listing: &Listing,
         shown_before: Option<&Listing>,
     ) -> Result<DraftMessage> {
+        self.gathered(listing, shown_before, MessageForm::Message)
+    }
+
+    /// Gathers what a message tells, and composes it.
+    fn gathered(
+        &mut self,
+        listing: &Listing,
+        shown_before: Option<&Listing>,
+        form: MessageForm,
+    ) -> Result<DraftMessage> {
         let Requested { mut contents, seen } = match self.published.requested.take() {
             Some(requested) => requested,
             None => self.requested_after_restart()?,
@@ -177,7 +218,11 @@ impl Publisher<'_, '_> {
         };
         self.redactor.redact(&mut told);
         self.redactor.settle_doubts(&mut told)?;
-        let outbox = self.compose(Material {
+        let carriage = match form {
+            MessageForm::Message => self.carriage(),
+            MessageForm::Overview { room } => Carriage::of_answer(room),
+        };
+        let material = Material {
             session: &session,
             listing,
             shown_before,
@@ -189,14 +234,80 @@ impl Publisher<'_, '_> {
             mentions: &mentions,
             facts: self.facts(),
             max_list_items: self.agent.limits.max_list_items as usize,
-            carriage: self.carriage(),
-        });
+            carriage,
+        };
+        let outbox = match form {
+            MessageForm::Message => self.compose(material),
+            MessageForm::Overview { .. } => {
+                (self.redactor).compose(|veil| compose::compose_overview(&material, veil))
+            }
+        };
         let seen = self.seen_in(&outbox, seen);
         Ok(DraftMessage {
             outbox,
             project,
             seen,
         })
+    }
+
+    /// Tells what the model must know when it begins or goes on by calls, as a message without our
+    /// protocol.
+    pub(super) fn overview(&mut self, room: usize) -> Result<String> {
+        let listing = self.listing();
+        // A message that waits in `outbox/` stays as it is: it is for a chat that has read nothing yet.
+        self.published.requested = Some(self.read_again());
+        let form = MessageForm::Overview { room };
+        let DraftMessage { outbox, seen, .. } = self.gathered(&listing, None, form)?;
+        self.redactor.keep()?;
+        self.redactor.tell();
+        self.session.seen = seen;
+        Ok(outbox.text)
+    }
+
+    /// The answer to one call: its result, the files that it asked for, and the news.
+    pub(super) fn answer(&mut self, told: CallTold) -> Result<String> {
+        let CallTold {
+            result,
+            requests,
+            room,
+            news,
+        } = told;
+        let kept = std::mem::replace(&mut self.session.read_file_requests, requests);
+        let Requested { mut contents, seen } = self.read_requested(room);
+        let mut session = self.session.clone();
+        self.session.read_file_requests = kept;
+        session.last_results = vec![result];
+        session.last_issues.clear();
+        session.last_repairs.clear();
+        if news == CallNews::None {
+            session.questions.clear();
+            session.notes.clear();
+            session.plan = None;
+            session.plan_news = None;
+        }
+        let mut told = Told {
+            session: &mut session,
+            contents: vec![&mut contents],
+            past: &mut [],
+            texts: Vec::new(),
+        };
+        self.redactor.redact(&mut told);
+        let material = AnswerMaterial {
+            session: &session,
+            contents: &contents,
+            tells_check: news == CallNews::WithCheck,
+            room,
+        };
+        let outbox = (self.redactor).compose(|veil| compose::compose_answer(&material, veil));
+        self.redactor.keep()?;
+        self.redactor.tell();
+        self.session.seen = self.seen_in(&outbox, seen);
+        Ok(outbox.text)
+    }
+
+    /// Learns the contents of credential files anew, after a program may have written some.
+    pub(super) fn learn_files(&mut self) {
+        self.listing();
     }
 
     /// Returns the files as the model has seen them once it has read this message; `seen` is the
@@ -320,7 +431,7 @@ impl Publisher<'_, '_> {
     /// The contents for a message that takes the place of another: what that one showed of them
     /// does not count.
     pub(super) fn read_again(&mut self) -> Requested {
-        let mut requested = self.read_requested();
+        let mut requested = self.read_requested(self.most_characters());
         for request in &self.session.read_file_requests {
             requested.seen.doubt(&request.path);
         }
@@ -336,23 +447,26 @@ impl Publisher<'_, '_> {
 
     /// Reads what the model asked for, for the next message.
     pub(super) fn read_for_next(&mut self) {
-        self.published.requested = Some(self.read_requested());
+        self.published.requested = Some(self.read_requested(self.most_characters()));
+    }
+
+    fn most_characters(&self) -> usize {
+        self.agent.manner.carriage.most_characters()
     }
 
     /// Reads the files that the model asked for, as they are now.
     ///
     /// The session counts all of them as seen, because nearly always they are; that is undone for
     /// what the message must cut, once that is known.
-    fn read_requested(&mut self) -> Requested {
+    fn read_requested(&mut self, room: usize) -> Requested {
         let seen = self.session.seen.clone();
         let Agent {
             workspace, limits, ..
         } = self.agent;
         let requests = self.session.read_file_requests.clone();
-        let (agent, redactor) = (self.agent, &mut *self.redactor);
+        let redactor = &mut *self.redactor;
         let mut veil = |path: &RelPath, text| redactor.file(path, text);
         let noted = &mut self.session.seen;
-        let room = agent.manner.carriage.most_characters();
         let contents = compose::gather(&requests, room, |request| {
             let shown = execute::read_file(workspace, request, limits, &mut veil);
             if let Some(sighting) = &shown.sighting {

@@ -17,11 +17,11 @@ use std::time::Duration;
 
 use super::check::Checked;
 use super::steps::Begun;
-use super::{Agent, Engine, Patience, Taken, file_name, identity};
+use super::{Agent, Engine, Patience, ReplyArrival, Taken, file_name, identity};
 use crate::error::{Error, Result};
 use crate::execute::{self, Execution};
 use crate::fs::{Durability, free_name, own_directory, write_atomic};
-use crate::mailbox::shortened;
+use crate::mailbox::{first_call, has_calls, read_calls, shortened};
 use crate::protocol::{
     Bounded, Command, DisarmedFile, Event, Outcome, Recovery, RelPath, SeenFiles, StagedFile,
     StagedStep, Step, StepResult,
@@ -219,16 +219,21 @@ impl<'a> Engine<'a> {
             let Some(file) = self.agent.mailbox.claimed(id, sequence) else {
                 return Ok(());
             };
+            if has_calls(&file_name(&file)) {
+                // A call that was not begun: nobody waits for it, and whoever made it makes it again.
+                return crate::fs::remove(&file);
+            }
             self.agent.tell(Event::Recovery(Recovery::ReplyTaken));
             let taken = reread(self.agent, file)?;
             self.remove_staged(&taken.reply.steps, recovered);
             return self.step(taken, patience);
         };
         self.agent.tell(Event::Recovery(Recovery::ReplyUnderWay));
-        let Some(taken) = self.same_reply(claimed)? else {
+        let Some(mut taken) = self.same_reply(claimed)? else {
             let _alone = self.alone()?;
             return self.conclude_without_reply(claimed, recovered);
         };
+        taken.leave_out_unbegun(recovered);
         let steps = &taken.reply.steps;
         let begun = {
             let _alone = self.alone()?;
@@ -241,6 +246,9 @@ impl<'a> Engine<'a> {
         };
         let _alone = self.alone()?;
         let results = self.execute(&taken, &plan, begun)?;
+        if taken.arrival == ReplyArrival::Calls {
+            self.last_call = results.last().cloned();
+        }
         // The round ends now, so that it can be undone like any other.
         let progress = self.check_progress(recovered);
         let plan = (recovered.before, self.input(patience), &progress);
@@ -305,9 +313,10 @@ impl Engine<'_> {
         let Some(claimed) = &recovered.claimed else {
             return Ok(());
         };
-        let Some(taken) = self.same_reply(claimed)? else {
+        let Some(mut taken) = self.same_reply(claimed)? else {
             return self.conclude_without_reply(claimed, recovered);
         };
+        taken.leave_out_unbegun(recovered);
         let steps = &taken.reply.steps;
         let mut results = self.settle_steps(steps, recovered)?.results;
         for step in &steps[results.len()..] {
@@ -382,6 +391,7 @@ impl Engine<'_> {
             },
             identity: identity.clone(),
             file: self.agent.mailbox.processed().join(file),
+            arrival: ReplyArrival::Whole,
         };
         self.conclude(taken, results, Checked::GoesOn)
     }
@@ -415,9 +425,12 @@ impl Engine<'_> {
                 StepResult::new(step, execution.step(step), Duration::ZERO)
             } else if is_begun {
                 is_stopped = true;
-                interrupted(step, Printed::left(&folder, sequence, step.number))
+                let result = interrupted(step, Printed::left(&folder, sequence, step.number));
+                self.interrupted.push(result.clone());
+                result
             } else if is_unknown {
                 is_stopped = true;
+                self.interrupted.push(unknown(step));
                 unknown(step)
             } else if is_stopped {
                 let outcome = Outcome::skipped(
@@ -596,13 +609,43 @@ fn is_harmless(command: &Command) -> bool {
 
 fn reread(agent: &Agent, file: PathBuf) -> Result<Taken> {
     let bytes = fs::read(&file).map_err(|cause| Error::file("read", &file, cause))?;
+    let name = file_name(&file);
+    if has_calls(&name) {
+        let steps = read_calls(&bytes);
+        return Ok(Taken {
+            name,
+            reply: Reply {
+                steps,
+                ..Reply::default()
+            },
+            // It grew after the journal named it.
+            identity: identity(first_call(&String::from_utf8_lossy(&bytes))),
+            file,
+            arrival: ReplyArrival::Calls,
+        });
+    }
     let (text, reply) = reply::read_in(agent.workspace.path(), &bytes);
     Ok(Taken {
-        name: file_name(&file),
+        name,
         reply,
         identity: identity(&text),
         file,
+        arrival: ReplyArrival::Whole,
     })
+}
+
+impl Taken {
+    /// Forgets calls that were written down and not begun: whoever made them makes them again. Steps of
+    /// a reply that came as a whole are carried out instead, and so is told everything that a journal
+    /// with gaps does not mention.
+    fn leave_out_unbegun(&mut self, recovered: &Recovered) {
+        if self.arrival == ReplyArrival::Calls && recovered.missing.is_none() {
+            let finished = recovered.finished.iter().map(|result| result.number);
+            let begun = recovered.started.iter().copied().chain(finished).max();
+            let begun = begun.unwrap_or_default();
+            self.reply.steps.retain(|step| step.number <= begun);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::check::Checked;
 use super::differences::differences;
 use super::live_output::announce;
 use super::steps::{Begun, StepJournal, StepRunner};
-use super::{Engine, Patience, Taken, Written};
+use super::{Engine, Patience, ReplyArrival, Taken, Written};
 use crate::approve::{Input, Pending, Person as _};
 use crate::error::{Error, Result};
 use crate::execute::{self, Hide};
@@ -105,7 +105,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    fn runner<'h>(&self, hide: Option<&'h Hide<'h>>) -> StepRunner<'h>
+    pub(super) fn runner<'h>(&self, hide: Option<&'h Hide<'h>>) -> StepRunner<'h>
     where
         'a: 'h,
     {
@@ -195,7 +195,7 @@ impl<'a> Engine<'a> {
     ) -> Result<()> {
         let changed = self.baseline.take_changed();
         let proposes = taken.reply.steps.iter().any(|step| self.is_proposal(step));
-        let done = settle_done(&taken.reply, &mut results, proposes);
+        let done = settle_done(&taken, &mut results, proposes);
         let done = self.checks().done_by_check(done, &mut results);
         self.say_unfinished(&taken.reply, &results);
         let in_chat = self.tokens_of_round(&taken.file);
@@ -237,7 +237,9 @@ impl<'a> Engine<'a> {
                 .map(|step| step_identity(&step.command))
                 .collect(),
         });
-        session.lacks_end = reply.end.is_none() && reply.cut.is_none() && !reply.steps.is_empty();
+        let is_whole = taken.arrival == ReplyArrival::Whole;
+        session.lacks_end =
+            is_whole && reply.end.is_none() && reply.cut.is_none() && !reply.steps.is_empty();
         session.sequence_number += 1;
         session.remember_reply(taken.identity);
         session.read_file_requests = read_requests(&agent.workspace, &reply.steps, &results);
@@ -480,7 +482,8 @@ pub(super) fn continues(session: &Session, reply: &Reply) -> bool {
 }
 
 /// Decides about `[DONE]`: its summary if the session ends with this reply.
-fn settle_done(reply: &Reply, results: &mut [StepResult], proposes: bool) -> Option<String> {
+fn settle_done(taken: &Taken, results: &mut [StepResult], proposes: bool) -> Option<String> {
+    let reply = &taken.reply;
     let (at, summary) =
         reply
             .steps
@@ -490,12 +493,16 @@ fn settle_done(reply: &Reply, results: &mut [StepResult], proposes: bool) -> Opt
                 Command::Done { summary } => Some((at, bounded(summary))),
                 _ => None,
             })?;
-    let failed = results
+    // Of calls the model knew each result before it made the next one.
+    let concerned = match taken.arrival {
+        ReplyArrival::Whole => 0,
+        ReplyArrival::Calls => at,
+    };
+    let failed = results[concerned..]
         .iter()
         .find(|result| result.outcome.status != Status::Ok);
     let malformed = reply.issues.iter().find_map(|issue| issue.number);
-    let asks = reply
-        .steps
+    let asks = reply.steps[concerned..]
         .iter()
         .any(|step| matches!(step.command, Command::AskUser { .. }));
     let trouble = if let Some(result) = failed {

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::earlier::CHANGES_BEFORE;
 use super::{Verdict, words};
 use crate::policy::Approval;
 use crate::protocol::{Event, QuestionKind};
@@ -68,6 +69,16 @@ impl Question {
             self.number.to_string()
         } else {
             self.name.clone()
+        }
+    }
+
+    /// The reason without the files that the reply changes first, where these are shown beside it.
+    pub fn own_reason(&self) -> &str {
+        let has_context = self.context.as_ref().is_some_and(|text| !text.is_empty());
+        let clause = format!("; {CHANGES_BEFORE}");
+        match self.why.rfind(&clause).filter(|_| has_context) {
+            Some(at) => &self.why[..at],
+            None => &self.why,
         }
     }
 
@@ -300,6 +311,12 @@ impl Question {
     pub fn about_using_clipboard() -> Self {
         let title = "the clipboard".to_owned();
         Self::new(QuestionKind::UseClipboard, 0, title, String::new())
+    }
+
+    /// Asks if this entry is added to the configuration of a chat client.
+    pub fn about_client(file: &Path, entry: &str) -> Self {
+        let title = file.display().to_string();
+        Self::new(QuestionKind::ClientEntry, 0, title, entry.to_owned())
     }
 
     /// Asks if the workspace that was named is made.

@@ -123,14 +123,18 @@ impl Common {
             Color::Always => anstream::ColorChoice::Always,
             Color::Never => anstream::ColorChoice::Never,
         };
-        let input = if self.no_input {
+        Ui::new(volume, form, color)
+            .at(&self.terminal)
+            .with_input(self.input())
+    }
+
+    /// Says if the person is waited for.
+    pub(super) fn input(&self) -> Input {
+        if self.no_input {
             Input::Refuse
         } else {
             Input::Wait
-        };
-        Ui::new(volume, form, color)
-            .at(&self.terminal)
-            .with_input(input)
+        }
     }
 }
 

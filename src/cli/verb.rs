@@ -8,8 +8,8 @@ use super::common::Common;
 use super::slash::CommandLine;
 use super::{
     add, api, apply, approve, ask, check, commit, completions, config, copy, demo, diff, doctor,
-    end, export, fork, handoff, help, init, list, new, notes, parse, paste, plan, policy, prompts,
-    rename, resume, rm, say, serve, show, status, step, undo,
+    end, export, fork, handoff, help, init, list, mcp, new, notes, parse, paste, plan, policy,
+    prompts, rename, resume, rm, say, serve, show, status, step, undo,
 };
 use crate::error::Result;
 use crate::ui::Ui;
@@ -49,6 +49,7 @@ pub(super) enum Verb {
     Policy(policy::PolicyArgs),
     Prompts(prompts::Prompts),
     Serve(serve::Serve),
+    Mcp(mcp::Mcp),
     Init(init::Init),
     Demo(demo::Demo),
     Doctor(doctor::Doctor),
@@ -97,6 +98,7 @@ impl Verb {
             Self::Man(verb) => verb.run(ui, program),
             Self::Help(verb) => verb.run(ui, program),
             Self::Serve(verb) => verb.run(common, ui),
+            Self::Mcp(verb) => verb.run(common, ui),
             Self::Init(verb) => verb.run(common, ui),
             Self::Demo(_) => demo::run(ui),
         }

@@ -81,6 +81,19 @@ pub(super) struct Made {
 }
 
 impl Carriage {
+    /// An answer of at most so many characters, which goes to the chat without a person.
+    pub fn of_answer(characters: usize) -> Self {
+        Self {
+            limit: Limit {
+                characters,
+                tokens: usize::MAX,
+            },
+            left_tokens: usize::MAX,
+            too_long: TooLong::Parts,
+            max_parts: 1,
+        }
+    }
+
     /// The limit that applies to a message: that of its file, or of a paste.
     pub fn limit_of(self, file: Option<&std::path::Path>) -> Limit {
         match self.too_long {

@@ -11,7 +11,7 @@ use crate::excerpt::excerpt;
 use crate::protocol::{CommandKind, Issue, Status, StepResult};
 use crate::session::Session;
 
-const HEADING: &str = "\n## Previous Command Results\n";
+pub(super) const HEADING: &str = "\n## Previous Command Results\n";
 
 /// The least that is worth telling of a result, in characters: its number, its status and its
 /// command.

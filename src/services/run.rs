@@ -15,6 +15,7 @@ use super::status::CheckStanding;
 use super::{Caller, find, log, reply, status};
 pub use crate::agent::Ending;
 use crate::agent::{Agent, added::AddedContext};
+pub use crate::agent::{CallAnswer, CallDesk, LeftCalls};
 use crate::approve::{Answer, Question};
 use crate::courier::api::ApiCourier;
 use crate::courier::{Couriers, Message, TerminalLine};
@@ -22,7 +23,7 @@ use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Arrival, Candidate, Inbox, Posted};
 use crate::protocol::{RelPath, SessionId};
-use crate::session::{LoopLock, Session, Summary};
+use crate::session::{LoopLock, RoundLock, Session, Summary};
 use crate::settings::ClipboardUse;
 
 /// The most characters of a further instruction.
@@ -83,9 +84,17 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
             .hint("say what the model should do: agent new \"add a test for the parser\""));
     }
     context.ensure_possible(caller)?;
+    // Before a base directory is made: a key that is missing is no reason for one.
+    let early = match open::unmade(caller)? {
+        Some(settings) => Some(api::chosen(&settings)?),
+        None => None,
+    };
     let mut opened = open::new_session(caller)?;
-    // Before there is a session: a key that is missing is no reason for one.
-    let api = carried_by_api(&mut opened)?;
+    let api = match early {
+        Some(choice) => choice,
+        None => api::chosen(&opened.settings)?,
+    };
+    let api = carried_by(&mut opened, api);
     let agent = &opened.agent;
     let longest = agent.manner.carriage.limit.characters / 2;
     if task.chars().count() > longest {
@@ -157,6 +166,14 @@ pub fn for_one_reply(caller: &Caller, id: Option<&str>) -> Result<HeldSession> {
     Ok(held)
 }
 
+/// Continues a session that has not ended with calls: see [`HeldSession::take_calls`].
+pub fn for_calls(caller: &Caller, id: Option<&str>) -> Result<HeldSession> {
+    let mut held = HeldSession::open(caller, find::find_open, id)?;
+    held.allow_more_rounds();
+    held.tell_resumed(caller)?;
+    Ok(held)
+}
+
 /// Ends a session because the person says so; the files stay as they are. Returns false if it had
 /// ended already.
 pub fn end(caller: &Caller, id: Option<&str>) -> Result<(SessionId, bool)> {
@@ -199,15 +216,45 @@ impl HeldSession {
 
     fn go_on(mut self, caller: &Caller) -> Result<Self> {
         self.api = carried_by_api(&mut self.opened)?;
+        self.allow_more_rounds();
+        self.tell_resumed(caller)?;
+        Ok(self)
+    }
+
+    fn allow_more_rounds(&mut self) {
         if self.session.is_at_limit() {
             let rounds = self.session.sequence_number.saturating_sub(1);
             self.session.round_limit = rounds.saturating_add(self.opened.agent.manner.max_rounds);
         }
+    }
+
+    fn tell_resumed(&self, caller: &Caller) -> Result<()> {
+        let agent = &self.opened.agent;
         self.lock
-            .works_on(self.opened.agent.store.directory(), Some(self.id()))?;
-        log::start(caller, &self.opened.agent, &self.session);
-        self.opened.agent.tell_session(&self.session, true);
-        Ok(self)
+            .works_on(agent.store.directory(), Some(self.id()))?;
+        log::start(caller, agent, &self.session);
+        agent.tell_session(&self.session, true);
+        Ok(())
+    }
+
+    /// Takes calls in place of replies.
+    pub fn take_calls(&self) -> Result<CallDesk<'_>> {
+        self.opened.agent.take_calls(self.session.clone())
+    }
+
+    /// Returns true if somebody waits for the round to end, and forgets it.
+    pub fn is_round_wanted(&self) -> bool {
+        RoundLock::take_wish(self.opened.agent.store.directory())
+    }
+
+    /// The task.
+    pub fn task(&self) -> &str {
+        &self.session.task
+    }
+
+    /// The directory that the model works in.
+    pub fn workspace(&self) -> &Path {
+        self.opened.agent.workspace.path()
     }
 
     /// The session.
@@ -356,13 +403,17 @@ impl HeldSession {
 /// The API that the settings name, made known to whoever writes messages.
 fn carried_by_api(opened: &mut OpenedBase) -> Result<Option<ApiChoice>> {
     let choice = api::chosen(&opened.settings)?;
+    Ok(carried_by(opened, choice))
+}
+
+fn carried_by(opened: &mut OpenedBase, choice: Option<ApiChoice>) -> Option<ApiChoice> {
     if let Some(choice) = &choice {
         let agent = &mut opened.agent;
         agent.manner.carried_by = Some(choice.plan.name());
         agent.manner.api_key.clone_from(&choice.key);
         agent.person.hide(choice.key.clone());
     }
-    Ok(choice)
+    choice
 }
 
 /// The oldest reply that lies in the inbox.

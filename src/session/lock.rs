@@ -120,6 +120,9 @@ fn read_holder(directory: &Path) -> Option<Holder> {
     serde_json::from_slice(&fs::read(directory.join("loop.json")).ok()?).ok()
 }
 
+/// The file that says that somebody waits for the round to end.
+const WANTED: &str = "round.wanted";
+
 /// Held while a round is executed, while rounds are undone, and while a journal is appended to.
 ///
 /// An undo works beside a loop that waits for a reply; so it does not need the lock of the loop, but
@@ -145,7 +148,15 @@ impl RoundLock {
     /// Takes it, or says that a round is under way.
     pub fn take(directory: &Path) -> Result<Self> {
         let (path, file) = Self::open(directory)?;
-        match lock_soon(&file) {
+        let locked = match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                // A round of calls may be open only because another call could come.
+                let _ = write_atomic(&directory.join(WANTED), b"", Durability::Atomic);
+                lock_soon(&file)
+            }
+            other => other,
+        };
+        match locked {
             Err(TryLockError::WouldBlock) => {
                 Err(Error::mendable("a reply is being carried out right now")
                     .hint("try again when it is done; `agent status` shows where it stands"))
@@ -155,6 +166,11 @@ impl RoundLock {
             }
             _ => Ok(Self { _file: file }),
         }
+    }
+
+    /// Returns true if somebody was refused since this was last asked: they want the round to end.
+    pub fn take_wish(directory: &Path) -> bool {
+        fs::remove_file(directory.join(WANTED)).is_ok()
     }
 
     fn open(directory: &Path) -> Result<(PathBuf, File)> {

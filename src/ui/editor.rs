@@ -8,7 +8,7 @@ use std::path::Path;
 use super::terminal::Terminal;
 use crate::error::{Error, Result};
 use crate::platform::programs;
-use crate::policy::{Script, read_script};
+use crate::policy::read_script;
 
 /// A text to be edited.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +57,7 @@ pub fn open_file(terminal: &Terminal, editor: &str, path: &Path) -> Result<()> {
 fn run(terminal: &Terminal, editor: &str, what: &str, path: &Path) -> Result<()> {
     let failed = || Error::mendable(format!("could not edit {what} with `{editor}`"));
     let words = match read_script(editor) {
-        Script::Plain(mut commands) if commands.len() == 1 => commands.remove(0),
+        Ok(mut commands) if commands.len() == 1 => commands.remove(0),
         _ => return Err(failed().hint("set `VISUAL` to a program and its options")),
     };
     let (program, arguments) = words.split_first().ok_or_else(failed)?;

@@ -128,6 +128,9 @@ pub(super) fn asked(kind: QuestionKind, title: &str, shown: &str, rounds: (u32, 
         QuestionKind::MakeWorkspace => {
             format!("`{title}` does not exist. Make it, and work in it?")
         }
+        QuestionKind::ClientEntry => {
+            format!("This would be added to `{title}`:\n\n{}\n\nAdd it?", indented(shown))
+        }
     }
 }
 
@@ -196,7 +199,7 @@ pub fn question_words(question: &Question) -> String {
     asked(question.kind, &question.title, &question.shown, rounds)
 }
 
-#[expect(clippy::too_many_lines, reason = "an arm for every event")]
+#[expect(clippy::too_many_lines, reason = "a table of events and their words")]
 fn sentences(event: &Event, view: &RenderContext) -> String {
     match event {
         Event::Confinement {

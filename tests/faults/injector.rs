@@ -207,7 +207,19 @@ pub fn run(
     way: Way<'_>,
     attend: impl FnOnce(&Running) + Send,
 ) -> Ran {
+    run_fed(place, arguments, Stdio::null(), way, attend)
+}
+
+/// Runs the program to its end with this as its standard input, while `attend` does what it does.
+pub fn run_fed(
+    place: &Place,
+    arguments: &[&str],
+    input: Stdio,
+    way: Way<'_>,
+    attend: impl FnOnce(&Running) + Send,
+) -> Ran {
     let mut command = place.command(env!("CARGO_BIN_EXE_agent"));
+    command.stdin(input);
     let talk = |name: &str| File::create(place.root.join(name)).unwrap();
     command
         .args(arguments)

@@ -24,6 +24,8 @@
     reason = "a test that cannot go on panics, and saves files as people's tools do"
 )]
 
+/// Calls of a chat that can use tools.
+mod calls;
 /// A journal that lost its end.
 mod cut;
 /// Calls of the program that do something by themselves.
@@ -181,7 +183,7 @@ fn points<'a>(trials: &'a [Trial], wanted: &str) -> Vec<Point<'a>> {
             })
         });
         let possible: Vec<Point<'_>> = possible.collect();
-        let is_session = ["steps", "loop", "check", "api", "recovery"].contains(&story);
+        let is_session = ["steps", "loop", "check", "api", "recovery", "mcp"].contains(&story);
         let sample = match wanted {
             "all" => possible.len(),
             "" if is_session => SAMPLE,

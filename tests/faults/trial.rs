@@ -1,5 +1,6 @@
 use std::sync::{Arc, OnceLock};
 
+use crate::calls;
 use crate::errand::{self, Errand};
 use crate::injector::{Boundary, Effect, Fault, Torn, Way};
 use crate::person::{Course, Person};
@@ -63,6 +64,7 @@ pub fn all() -> Vec<Trial> {
         let check = scope.spawn(|| conversation("check", Course::Check).0);
         let api = scope.spawn(|| conversation("api", Course::Api).0);
         let errands = scope.spawn(errands);
+        let calls = scope.spawn(calls);
         let (mut waiting, undisturbed) = conversation("loop", Course::Loop);
         waiting.extend(decisions(&undisturbed));
         let mut trials = steps.join().unwrap();
@@ -71,6 +73,7 @@ pub fn all() -> Vec<Trial> {
         trials.append(&mut api.join().unwrap());
         trials.append(&mut large.join().unwrap());
         trials.append(&mut errands.join().unwrap());
+        trials.push(calls.join().unwrap());
         trials
     })
 }
@@ -199,6 +202,26 @@ fn decisions(undisturbed: &Undisturbed) -> Vec<Trial> {
         decision("approve", &["approve", "all"]),
         decision("decline", &["decline", "all", "--reason", "no"]),
     ]
+}
+
+/// Calls of a client that makes each of them until it is answered.
+fn calls() -> Trial {
+    let two_rounds = Person::begin(Course::Steps).play_two_rounds();
+    let undisturbed = calls::play(&two_rounds, Way::Counting);
+    assert_eq!(undisturbed.troubles, [""; 0], "{}", undisturbed.said);
+    Trial {
+        story: "mcp",
+        label: "mcp".to_owned(),
+        boundaries: undisturbed.boundaries,
+        play: Box::new(move |fault| {
+            let outcome = calls::play(&two_rounds, Way::Disturbed(fault));
+            Verdict {
+                found: outcome.troubles,
+                said: outcome.said,
+                was_hit: outcome.was_hit,
+            }
+        }),
+    }
 }
 
 fn errands() -> Vec<Trial> {

@@ -51,6 +51,9 @@ mod job_control;
 /// What a session keeps of how it was begun: its workspace, and what it must not do.
 #[cfg(unix)]
 mod kept;
+/// Calls of chats that can use tools.
+#[cfg(unix)]
+mod mcp;
 /// Commands that miss the network, and the person who gives it.
 #[cfg(target_os = "linux")]
 mod network;
@@ -91,6 +94,9 @@ mod size;
 /// What a person does by mistake at the terminal.
 #[cfg(target_os = "linux")]
 mod slips;
+/// Small things of the first hour, and the screens at several widths.
+#[cfg(target_os = "linux")]
+mod small;
 /// One reply at a time, for scripts and editors.
 mod step;
 /// Sessions on a real terminal: questions, decisions, Ctrl-C, colour.

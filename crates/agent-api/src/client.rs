@@ -17,7 +17,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Body, Proxy};
 
 use crate::error::{ApiError, ApiErrorKind};
-use crate::key::ApiKey;
+use crate::key::{ApiKey, KeyFilter};
 use crate::provider::{KeyHeader, Provider};
 use crate::request::ModelRequest;
 use crate::retry::{RetryPolicy, retry_after};
@@ -236,7 +236,7 @@ pub struct ReplyTiming {
 }
 
 impl ReplyTiming {
-    /// Tokens a second after the first piece, in tenths; `None` if it came in one piece.
+    /// Tokens a second after the first piece, in tenths; `None` if all came at once.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -245,7 +245,7 @@ impl ReplyTiming {
     )]
     pub fn tenths_per_second(&self, tokens: u64) -> Option<u64> {
         let streaming = self.total.saturating_sub(self.to_first).as_secs_f64();
-        (streaming > 0.05 && tokens > 0).then(|| (tokens as f64 * 10.0 / streaming) as u64)
+        (streaming >= 0.1 && tokens > 0).then(|| (tokens as f64 * 10.0 / streaming) as u64)
     }
 }
 
@@ -310,17 +310,27 @@ impl ApiClient {
             .encode(request, self.endpoint.provider);
         let body = body.to_string();
         let mut tries = 1;
+        // The tokens of tries that broke off before any text came.
+        let mut spent = TokenUsage::default();
         loop {
             told(RequestProgress::Sending { number: tries });
-            let mut answer = ArrivingAnswer::new(self.endpoint.provider.wire);
-            let error = match self.try_once(&body, stop, told, &mut answer) {
-                Ok(()) => return answer.complete(tries),
-                Err(error) => self.scrubbed(error, stop),
+            let mut answer = ArrivingAnswer::new(&self.endpoint);
+            let outcome = self.try_once(&body, stop, told, &mut answer);
+            let error = outcome.err().map(|error| self.scrubbed(error, stop));
+            answer.flush(told);
+            answer.refusal = self.endpoint.scrub(std::mem::take(&mut answer.refusal));
+            let Some(mut error) = error else {
+                return answer.complete(tries, spent);
             };
+            if answer.is_begun() || error.kind == ApiErrorKind::Stopped {
+                answer.usage = answer.usage.at_least(body.chars().count(), answer.received);
+            }
             if !answer.text.is_empty() {
                 answer.broken = Some(error);
-                return answer.complete(tries);
+                return answer.complete(tries, spent);
             }
+            spent.add(&answer.usage);
+            error.spent = spent;
             let wait = (error.kind.is_passing())
                 .then(|| self.retries.wait_after(tries, error.retry_after, random()))
                 .flatten();
@@ -332,7 +342,10 @@ impl ApiClient {
                 why: &error,
             });
             if !stop.wait(wait) {
-                return Err(ApiError::new(ApiErrorKind::Stopped, ""));
+                return Err(ApiError {
+                    spent,
+                    ..ApiError::new(ApiErrorKind::Stopped, "")
+                });
             }
             tries += 1;
         }
@@ -363,7 +376,7 @@ impl ApiClient {
             });
         let response = request
             .send(body)
-            .map_err(|error| transport_error(&error))?;
+            .map_err(|error| self.transport_error(&error))?;
         let mut response = accepted(response)?;
         if is_json(response.headers()) {
             return answer.read_whole(&text_of(&mut response, LONGEST_BODY)?, told);
@@ -385,19 +398,46 @@ impl ApiClient {
             });
         let found = request
             .call()
-            .map_err(|error| transport_error(&error))
+            .map_err(|error| self.transport_error(&error))
             .and_then(accepted)
-            .and_then(|mut response| text_of(&mut response, LONGEST_BODY));
+            .and_then(|mut response| text_of(&mut response, LONGEST_BODY))
+            .and_then(|text| {
+                if is_web_page(text.as_bytes()) {
+                    return Err(ApiError::new(ApiErrorKind::WebPage, ""));
+                }
+                Ok(text)
+            });
         let text = found.map_err(|error| self.scrubbed(error, stop))?;
         Ok(served_models(&text))
     }
 
-    fn connect(&self, stop: &StopSignal) -> ureq::Agent {
+    /// The proxy that requests go through, if they do.
+    fn proxy(&self) -> Option<Proxy> {
         let proxy = match &self.proxy {
             ProxyChoice::Only(proxy) => Some(proxy.clone()),
             ProxyChoice::Environment if self.endpoint.is_loopback() => None,
             ProxyChoice::Environment => Proxy::try_from_env(),
         };
+        let url: Option<Uri> = self.endpoint.base.parse().ok();
+        proxy.filter(|proxy| !url.is_some_and(|url| proxy.is_no_proxy(&url)))
+    }
+
+    /// The error for a request that failed before an answer began; a proxy that is not there is named,
+    /// since the server may be fine.
+    fn transport_error(&self, error: &ureq::Error) -> ApiError {
+        let told = transport_error(error);
+        match self.proxy() {
+            Some(proxy) if is_without_connection(error) => {
+                // Only the host: a user name and a password may stand beside it.
+                let words = format!("`{}:{}`: {}", proxy.host(), proxy.port(), told.message);
+                ApiError::new(ApiErrorKind::ProxyUnreachable, words)
+            }
+            _ => told,
+        }
+    }
+
+    fn connect(&self, stop: &StopSignal) -> ureq::Agent {
+        let proxy = self.proxy();
         let tls = TlsConfig::builder().root_certs(self.roots.clone()).build();
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
@@ -479,6 +519,11 @@ fn served_models(text: &str) -> Vec<ServedModel> {
 /// An answer that is being read.
 struct ArrivingAnswer {
     wire: Wire,
+    /// Keep the key out of text and reasoning, however their pieces are cut.
+    text_filter: Option<KeyFilter>,
+    reasoning_filter: Option<KeyFilter>,
+    /// Characters of text and reasoning that came.
+    received: usize,
     text: String,
     refusal: String,
     has_reasoned: bool,
@@ -491,9 +536,13 @@ struct ArrivingAnswer {
 }
 
 impl ArrivingAnswer {
-    fn new(wire: Wire) -> Self {
+    fn new(endpoint: &ApiEndpoint) -> Self {
+        let filter = || endpoint.key.clone().map(KeyFilter::new);
         Self {
-            wire,
+            wire: endpoint.provider.wire,
+            text_filter: filter(),
+            reasoning_filter: filter(),
+            received: 0,
             text: String::new(),
             refusal: String::new(),
             has_reasoned: false,
@@ -506,6 +555,32 @@ impl ArrivingAnswer {
         }
     }
 
+    /// Returns true if the server has begun to answer.
+    fn is_begun(&self) -> bool {
+        self.received > 0 || !self.usage.is_empty()
+    }
+
+    /// Tells what the filters hold back, when nothing more comes.
+    fn flush(&mut self, told: &mut dyn FnMut(RequestProgress<'_>)) {
+        self.flush_reasoning(told);
+        let rest = self.text_filter.as_mut().map(KeyFilter::break_off);
+        self.push_text(&rest.unwrap_or_default(), told);
+    }
+
+    fn flush_reasoning(&mut self, told: &mut dyn FnMut(RequestProgress<'_>)) {
+        let rest = self.reasoning_filter.as_mut().map(KeyFilter::break_off);
+        if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
+            told(RequestProgress::Reasoning(&rest));
+        }
+    }
+
+    fn push_text(&mut self, text: &str, told: &mut dyn FnMut(RequestProgress<'_>)) {
+        if !text.is_empty() {
+            self.text.push_str(text);
+            told(RequestProgress::Text(text));
+        }
+    }
+
     fn read_stream(
         &mut self,
         reader: &mut dyn Read,
@@ -513,6 +588,7 @@ impl ArrivingAnswer {
     ) -> Result<(), ApiError> {
         let mut events = SseReader::default();
         let mut piece = vec![0; PIECE];
+        let mut is_first = true;
         while !self.has_ended {
             let read = match reader.read(&mut piece) {
                 Ok(read) => read,
@@ -532,6 +608,9 @@ impl ArrivingAnswer {
                 }
                 break;
             }
+            if std::mem::take(&mut is_first) && is_web_page(&piece[..read]) {
+                return Err(ApiError::new(ApiErrorKind::WebPage, ""));
+            }
             for event in events.push(&piece[..read])? {
                 self.take_event(&event, told)?;
             }
@@ -548,6 +627,9 @@ impl ArrivingAnswer {
         body: &str,
         told: &mut dyn FnMut(RequestProgress<'_>),
     ) -> Result<(), ApiError> {
+        if is_web_page(body.as_bytes()) {
+            return Err(ApiError::new(ApiErrorKind::WebPage, ""));
+        }
         for delta in self.wire.decode_body(body)? {
             self.take(delta, told)?;
         }
@@ -576,13 +658,27 @@ impl ArrivingAnswer {
                     return Err(ApiError::new(ApiErrorKind::TooLong, ""));
                 }
                 self.first.get_or_insert_with(Instant::now);
-                self.text.push_str(&text);
-                told(RequestProgress::Text(&text));
+                self.received += text.chars().count();
+                self.flush_reasoning(told);
+                match &mut self.text_filter {
+                    Some(filter) => {
+                        let passed = filter.push(&text);
+                        self.push_text(&passed, told);
+                    }
+                    None => self.push_text(&text, told),
+                }
             }
             StreamDelta::Reasoning(text) => {
                 self.first.get_or_insert_with(Instant::now);
                 self.has_reasoned = true;
-                told(RequestProgress::Reasoning(&text));
+                self.received += text.chars().count();
+                let passed = match &mut self.reasoning_filter {
+                    Some(filter) => filter.push(&text),
+                    None => text,
+                };
+                if !passed.is_empty() {
+                    told(RequestProgress::Reasoning(&passed));
+                }
             }
             StreamDelta::Refusal(text) => {
                 if self.refusal.len() + text.len() <= LONGEST_ANSWER {
@@ -597,7 +693,9 @@ impl ArrivingAnswer {
         Ok(())
     }
 
-    fn complete(self, tries: u32) -> Result<Completion, ApiError> {
+    fn complete(self, tries: u32, spent: TokenUsage) -> Result<Completion, ApiError> {
+        let mut usage = self.usage;
+        usage.add(&spent);
         let end = match (self.broken, self.finish) {
             (Some(why), _) if why.kind == ApiErrorKind::Stopped => CompletionEnd::Stopped,
             (Some(why), _) => CompletionEnd::Broken(why),
@@ -615,12 +713,15 @@ impl ArrivingAnswer {
                 (_, true) => "the model only reasoned",
                 (_, false) => "",
             };
-            return Err(ApiError::new(ApiErrorKind::Empty, words));
+            return Err(ApiError {
+                spent: usage,
+                ..ApiError::new(ApiErrorKind::Empty, words)
+            });
         }
         Ok(Completion {
             text: self.text,
             end,
-            usage: self.usage,
+            usage,
             timing: ReplyTiming {
                 to_first: self
                     .first
@@ -636,6 +737,9 @@ impl ArrivingAnswer {
 fn accepted(mut response: Response<Body>) -> Result<Response<Body>, ApiError> {
     let status = response.status().as_u16();
     if response.status().is_success() {
+        if has_type(response.headers(), "text/html") {
+            return Err(ApiError::new(ApiErrorKind::WebPage, ""));
+        }
         return Ok(response);
     }
     let wait = asked_wait(response.headers());
@@ -673,10 +777,19 @@ fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
+    has_type(headers, "application/json")
+}
+
+fn has_type(headers: &HeaderMap, name: &str) -> bool {
     let kind = headers
         .get("content-type")
         .and_then(|value| value.to_str().ok());
-    kind.is_some_and(|kind| kind.trim_start().starts_with("application/json"))
+    kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with(name))
+}
+
+/// Returns true if a body begins as HTML does, and neither JSON nor a stream of events.
+fn is_web_page(body: &[u8]) -> bool {
+    body.trim_ascii_start().starts_with(b"<")
 }
 
 fn text_of(response: &mut Response<Body>, limit: u64) -> Result<String, ApiError> {
@@ -715,8 +828,32 @@ fn broken(error: &ureq::Error) -> ApiError {
     ApiError::new(kind, words_of(error))
 }
 
+/// Returns true if there was no connection at all.
+fn is_without_connection(error: &ureq::Error) -> bool {
+    match error {
+        ureq::Error::HostNotFound
+        | ureq::Error::ConnectionFailed
+        | ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => true,
+        ureq::Error::Io(cause) => matches!(
+            cause.kind(),
+            std::io::ErrorKind::ConnectionRefused
+                | std::io::ErrorKind::HostUnreachable
+                | std::io::ErrorKind::NetworkUnreachable
+        ),
+        _ => false,
+    }
+}
+
 fn words_of(error: &ureq::Error) -> String {
     match error {
+        ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
+            format!("no connection within {} s", CONNECT_LIMIT.as_secs())
+        }
+        // The kind says it in words.
+        ureq::Error::Timeout(_) => String::new(),
+        ureq::Error::Io(cause) if cause.kind() == std::io::ErrorKind::UnexpectedEof => {
+            "the server closed it".to_owned()
+        }
         ureq::Error::Io(cause) => cause.to_string(),
         error => error.to_string(),
     }
@@ -816,6 +953,10 @@ mod tests {
             total: Duration::from_secs(5),
         };
         assert_eq!(timing.tenths_per_second(100), Some(500));
-        assert_eq!(ReplyTiming::default().tenths_per_second(100), None);
+        let at_once = ReplyTiming {
+            to_first: Duration::from_millis(400),
+            total: Duration::from_millis(480),
+        };
+        assert_eq!(at_once.tenths_per_second(100), None);
     }
 }

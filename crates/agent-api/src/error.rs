@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::usage::TokenUsage;
 use crate::wire::{ServerComplaint, WireProblem};
 
 /// The longest part of a server's sentence that is kept.
@@ -19,6 +20,8 @@ pub struct ApiError {
     pub message: String,
     /// How long the server asks to wait.
     pub retry_after: Option<Duration>,
+    /// Tokens of answers that had begun, or were stopped; the provider may bill them.
+    pub spent: TokenUsage,
 }
 
 /// The kinds of errors, by what a person can do about them.
@@ -34,6 +37,8 @@ pub enum ApiErrorKind {
     Tls,
     /// The proxy refused.
     Proxy,
+    /// No connection to the proxy.
+    ProxyUnreachable,
     /// Nothing came for too long.
     Idle,
     /// The connection broke in the middle of the answer.
@@ -48,6 +53,8 @@ pub enum ApiErrorKind {
     ModelNotFound,
     /// 404: there is no such address.
     WrongAddress,
+    /// A web page where an answer should be.
+    WebPage,
     /// 400 or 413: the conversation is longer than the model's window.
     ContextTooLong,
     /// 400 and other refusals of the request.
@@ -76,6 +83,7 @@ impl ApiErrorKind {
         matches!(
             self,
             Self::Unreachable
+                | Self::ProxyUnreachable
                 | Self::Broken
                 | Self::RateLimited
                 | Self::Overloaded
@@ -87,7 +95,7 @@ impl ApiErrorKind {
     pub fn advice(self) -> &'static str {
         match self {
             Self::KeyMissing => {
-                "set the variable, or let a command print the key: `agent config ApiKeyCommand \"pass show api-key\"`"
+                "set the variable, or let a command print the key: `agent config set ApiKeyCommand \"pass show api-key\"`"
             }
             Self::BadUrl => "set `ApiUrl` to an address such as `https://host/v1`",
             Self::Unreachable => {
@@ -96,7 +104,9 @@ impl ApiErrorKind {
             Self::Tls => {
                 "if your company inspects TLS, install its CA certificate in the system, or name its file in the variable SSL_CERT_FILE"
             }
-            Self::Proxy => "check the variables HTTPS_PROXY, ALL_PROXY and NO_PROXY",
+            Self::Proxy | Self::ProxyUnreachable => {
+                "check the variables HTTPS_PROXY, ALL_PROXY and NO_PROXY"
+            }
             Self::Idle => "the server may be stuck; `agent resume` asks again",
             Self::Broken => "`agent resume` asks again",
             Self::Unauthorized => {
@@ -107,7 +117,9 @@ impl ApiErrorKind {
                 "check in the provider's console what this key may use, and from where"
             }
             Self::ModelNotFound => "name a model that the server has with `--model`",
-            Self::WrongAddress => "check `ApiUrl`: most servers want a path such as `/v1` in it",
+            Self::WrongAddress | Self::WebPage => {
+                "check `ApiUrl`: most servers want a path such as `/v1` in it"
+            }
             Self::ContextTooLong => {
                 "`agent handoff` starts a new conversation from the session's memory; `MaxOutboxTokens` makes messages shorter"
             }
@@ -115,10 +127,10 @@ impl ApiErrorKind {
                 "the server's words above say what it does not accept; `Temperature` and `Reasoning` are sent only if you set them"
             }
             Self::RateLimited => {
-                "wait a while, or raise the limit at the provider; `agent resume` goes on"
+                "wait a while, or raise the limit at the provider; `agent resume` continues"
             }
             Self::Overloaded => {
-                "the server is too busy, or still loads the model; `agent resume` goes on"
+                "the server is too busy, or still loads the model; `agent resume` continues"
             }
             Self::ServerFailed => "the server has a problem of its own; `agent resume` asks again",
             Self::Redirected => {
@@ -129,7 +141,7 @@ impl ApiErrorKind {
             }
             Self::TooLong => "ask for smaller steps; a reply may have 16 MiB",
             Self::Empty => "`agent resume` asks again; with a reasoning model, lower `Reasoning`",
-            Self::Stopped => "`agent resume` goes on",
+            Self::Stopped => "`agent resume` continues",
         }
     }
 
@@ -140,6 +152,7 @@ impl ApiErrorKind {
             Self::Unreachable => "the server cannot be reached",
             Self::Tls => "the connection is not secure",
             Self::Proxy => "the proxy refused the connection",
+            Self::ProxyUnreachable => "the proxy cannot be reached",
             Self::Idle => "the server sent nothing for too long",
             Self::Broken => "the connection broke",
             Self::Unauthorized => "the server does not accept the key",
@@ -147,6 +160,7 @@ impl ApiErrorKind {
             Self::Forbidden => "the server forbids this",
             Self::ModelNotFound => "the server does not have this model",
             Self::WrongAddress => "there is no API at this address",
+            Self::WebPage => "this address gives a web page, not an API",
             Self::ContextTooLong => "the conversation is too long for the model",
             Self::BadRequest => "the server refuses the request",
             Self::RateLimited => "too many requests",
@@ -169,6 +183,7 @@ impl ApiError {
             status: None,
             message: one_line(message.as_ref()),
             retry_after: None,
+            spent: TokenUsage::default(),
         }
     }
 

@@ -80,6 +80,16 @@ impl KeyFilter {
     pub fn finish(self) -> String {
         self.held
     }
+
+    /// Returns the rest where a text broke off or pauses: most of a key is as good as the key.
+    pub(crate) fn break_off(&mut self) -> String {
+        let held = mem::take(&mut self.held);
+        if held.len() * 2 > self.key.expose().len() {
+            PLACEHOLDER.to_owned()
+        } else {
+            held
+        }
+    }
 }
 
 impl fmt::Debug for ApiKey {
@@ -130,6 +140,17 @@ mod tests {
             passed.push_str(&filter.finish());
             assert_eq!(passed, expected, "pieces of {size}");
         }
+    }
+
+    #[test]
+    fn most_of_a_key_at_a_break_is_not_passed_on() {
+        let key = ApiKey::new("sk-secret-123").unwrap();
+        let broken = |text: &str| {
+            let mut filter = KeyFilter::new(key.clone());
+            filter.push(text) + &filter.break_off()
+        };
+        assert_eq!(broken("it is sk-secret-12"), "it is <API key>");
+        assert_eq!(broken("it is sk-s"), "it is sk-s");
     }
 
     #[test]

@@ -22,9 +22,32 @@ pub struct TokenUsage {
     /// The cost in millionths of a dollar, if the server tells it itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub billed_micros: Option<u64>,
+    /// True if some of it is estimated, because an answer broke off before the server counted it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub is_estimated: bool,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// Characters of a token, about.
+const TOKEN: usize = 4;
+
 impl TokenUsage {
+    /// The counts of an answer that broke off: at least what its lengths in characters come to, since
+    /// most servers count at the end.
+    pub(crate) fn at_least(mut self, sent: usize, received: usize) -> Self {
+        let tokens = |characters: usize| characters.div_ceil(TOKEN) as u64;
+        if self.input == 0 {
+            self.input = tokens(sent);
+        }
+        self.output = self.output.max(tokens(received));
+        self.is_estimated = true;
+        self
+    }
+
     /// Sent and received together.
     pub fn total(&self) -> u64 {
         self.input.saturating_add(self.output)
@@ -52,6 +75,7 @@ impl TokenUsage {
         self.cache_written = self.cache_written.saturating_add(other.cache_written);
         self.output = self.output.saturating_add(other.output);
         self.reasoning = self.reasoning.saturating_add(other.reasoning);
+        self.is_estimated |= other.is_estimated;
         self.billed_micros = match (self.billed_micros, other.billed_micros) {
             (None, None) => None,
             (one, two) => Some(one.unwrap_or(0).saturating_add(two.unwrap_or(0))),

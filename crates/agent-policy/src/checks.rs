@@ -10,6 +10,7 @@ use super::git::Git;
 use super::names::{self, is_in};
 use super::reading::{Invocation, UNKNOWN};
 use super::targets::{KnownDirectories, RemovalReach, is_within, resolve};
+use super::wrappers::is_wrapper;
 
 /// Returns true if a command matches one of these patterns.
 pub(super) fn is_any(patterns: &[&str], command: &Invocation) -> bool {
@@ -50,7 +51,8 @@ impl Invocation {
     }
 
     fn is_word(&self, word: &str, argument: &str) -> bool {
-        let option = argument.split('=').next().unwrap_or(argument);
+        // PowerShell has `-Verb:RunAs`.
+        let (option, value) = argument.split_once(['=', ':']).unwrap_or((argument, ""));
         match word.as_bytes() {
             // Programs accept every prefix of a long name that is not ambiguous.
             [b'-', b'-', ..] => option.len() > 3 && word.starts_with(option),
@@ -69,7 +71,9 @@ impl Invocation {
                 let mut flags = argument.split('/').skip(1);
                 argument.starts_with('/') && flags.any(|f| f.as_bytes().eq_ignore_ascii_case(rest))
             }
-            _ => word.eq_ignore_ascii_case(argument),
+            _ => [argument, value]
+                .iter()
+                .any(|given| word.eq_ignore_ascii_case(given)),
         }
     }
 
@@ -96,7 +100,8 @@ pub(super) const REMOVES_TREES_ON_WINDOWS: &[&str] = &[
 
 /// Returns true if the command removes whole trees.
 fn removes_trees(command: &Invocation) -> bool {
-    is_any(&["rm -r|-R|--recursive"], command) || is_any(REMOVES_TREES_ON_WINDOWS, command)
+    is_any(&["rm -r|-R|--recursive", "rimraf"], command)
+        || is_any(REMOVES_TREES_ON_WINDOWS, command)
 }
 
 /// Returns true if a command removes or changes the trees of paths with such a reach.
@@ -105,7 +110,21 @@ fn reaches(command: &Invocation, places: &KnownDirectories, reach: &[RemovalReac
         _ if removes_trees(command) => command.operands(),
         // The first operand is the mode, or the owner.
         "chmod" | "chown" | "chgrp" if command.has("-R|--recursive") => {
-            command.operands().into_iter().skip(1).collect()
+            let mode = usize::from(!command.has("--reference"));
+            command.operands().into_iter().skip(mode).collect()
+        }
+        "rsync"
+            if command
+                .arguments
+                .iter()
+                .any(|word| word.starts_with("--del")) =>
+        {
+            command
+                .operands()
+                .into_iter()
+                .next_back()
+                .into_iter()
+                .collect()
         }
         "find" if command.arguments.iter().any(|word| removes_found(word)) => find_starts(command),
         _ => Vec::new(),
@@ -159,7 +178,7 @@ pub(super) fn reaches_the_unknown(command: &Invocation, places: &KnownDirectorie
         }
 }
 
-/// `find` that deletes, starting at such a directory or, without a filter, at the workspace.
+/// `find` and `rsync` that delete, in such a directory or, without a filter, in the workspace.
 pub(super) fn finds_and_removes_everything(
     command: &Invocation,
     places: &KnownDirectories,
@@ -168,7 +187,7 @@ pub(super) fn finds_and_removes_everything(
         .arguments
         .iter()
         .any(|word| is_in(FIND_FILTERS, word));
-    command.name == "find"
+    is_in("find rsync", &command.name)
         && (reaches(command, places, &[RemovalReach::Everything])
             || !is_filtered && reaches(command, places, &[RemovalReach::Workspace]))
 }
@@ -192,7 +211,7 @@ pub(super) fn writes_to_a_device(command: &Invocation, _: &KnownDirectories) -> 
             .any(is_device),
         ">" | "tee" | "shred" | "truncate" | "sponge" => words.any(is_device),
         // Copying from a device only reads it.
-        "cp" | "mv" | "install" => words.next_back().is_some_and(is_device),
+        "cp" | "mv" | "install" => command.operands().pop().is_some_and(is_device),
         _ => false,
     }
 }
@@ -202,6 +221,9 @@ const HARMLESS_DEVICES: &str =
 
 fn is_device(path: &str) -> bool {
     let path = resolve(None, path).unwrap_or_default();
+    if path == "/proc/sysrq-trigger" {
+        return true;
+    }
     let name = path
         .strip_prefix("/dev/")
         .and_then(|name| name.split('/').next());
@@ -243,9 +265,15 @@ fn is_environment_file(directory: Option<&str>, word: &str) -> bool {
     })
 }
 
-/// A program whose name only the running shell knows.
+/// A program whose name only the running shell knows, also in a word for a wrapper that seems to
+/// start nothing: `X='5 reboot'; timeout $X`.
 pub(super) fn is_unknown_program(command: &Invocation, _: &KnownDirectories) -> bool {
-    command.name.contains([UNKNOWN, '*', '?', '{'])
+    let is_hidden = || {
+        let is_unknown = |word: &String| word.contains(UNKNOWN);
+        let starts_none = !command.starts_another && !command.has("-v|-V");
+        starts_none && is_wrapper(&command.name) && command.arguments.iter().any(is_unknown)
+    };
+    command.name.contains([UNKNOWN, '*', '?', '{']) || is_hidden()
 }
 
 fn git(command: &Invocation) -> Option<Git<'_>> {

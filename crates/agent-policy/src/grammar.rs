@@ -6,7 +6,6 @@
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
-use std::rc::Rc;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
 
@@ -16,27 +15,39 @@ use super::reading::{ScriptInput, ScriptReader, UNKNOWN};
 /// The parser gets a text in pieces of this size, so that what it reads ahead can be counted.
 const PIECE: usize = 128;
 
-/// The maximum number of pieces that are read. An ordinary script is read about five times; the
-/// parser would read some hostile ones from each word to the end.
-const MAX_PIECES: usize = 12 * 1024;
+/// The maximum number of pieces that are read. An ordinary script is read about twice; the parser
+/// would read some hostile ones from each word to the end.
+const MAX_PIECES: usize = 2048;
 
-/// The maximum number of times that the parser reports its progress, which is every 100 steps, and
-/// that it does so while it recovers from an error.
-const MAX_REPORTS: usize = 1024;
-const MAX_REPORTS_OF_ERRORS: usize = 32;
+/// The maximum number of times that the parser reports its progress while it recovers from an error.
+const MAX_REPORTS_OF_ERRORS: usize = 2;
 
 /// Tokens for which one step of the parser can take time with the square of their number, and the
 /// maximum number of each.
 const COSTLY: [&str; 5] = ["|", "${", "$[", ";;", "<<"];
 const MAX_COSTLY: usize = 800;
 
-fn parse(text: &str) -> Option<Tree> {
+/// The maximum number of brackets that are open, or closed without having been opened, which each
+/// pattern of a `case` does. The parser takes long to recover from more.
+const MAX_OPEN: isize = 250;
+
+fn is_balanced(text: &str, [opens, closes]: [u8; 2]) -> bool {
+    let mut open = 0;
+    text.bytes().all(|byte| {
+        open += isize::from(byte == opens) - isize::from(byte == closes);
+        open.abs() <= MAX_OPEN
+    })
+}
+
+/// Parses a script. It costs one report, and one more for every 100 steps of the parser.
+fn parse(text: &str, reports: &mut usize) -> Option<Tree> {
     let mut parser = Parser::new();
     parser
         .set_language(&tree_sitter_bash::LANGUAGE.into())
         .ok()?;
     let is_costly = |token: &&str| text.matches(*token).nth(MAX_COSTLY).is_some();
-    if COSTLY.iter().any(is_costly) {
+    let is_plain = is_balanced(text, *b"()") && is_balanced(text, *b"{}");
+    if !is_plain || COSTLY.iter().any(is_costly) {
         return None;
     }
     // The scanner of the grammar looks up characters in a table that has 256 of them and crashes with
@@ -50,19 +61,21 @@ fn parse(text: &str) -> Option<Tree> {
             bytes[at - 1] = b'>';
         }
     }
-    let (pieces, mut reports, mut errors) = (Cell::new(0), 0, 0);
+    *reports = reports.checked_sub(1)?;
+    let (pieces, mut errors) = (Cell::new(0), 0);
     let mut read = |at: usize, _: Point| {
         pieces.set(pieces.get() + 1);
         let piece = at..bytes.len().min(at + PIECE);
         bytes.get(piece).unwrap_or_default()
     };
     let mut is_too_much = |state: &ParseState| {
-        reports += 1;
         errors += usize::from(state.has_error());
-        if pieces.get() > MAX_PIECES || reports > MAX_REPORTS || errors > MAX_REPORTS_OF_ERRORS {
-            ControlFlow::Break(())
-        } else {
+        let is_left = *reports > 0 && pieces.get() <= MAX_PIECES && errors <= MAX_REPORTS_OF_ERRORS;
+        *reports = reports.saturating_sub(1);
+        if is_left {
             ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
         }
     };
     let options = ParseOptions::new().progress_callback(&mut is_too_much);
@@ -71,7 +84,7 @@ fn parse(text: &str) -> Option<Tree> {
 
 /// Reads a script and starts its commands.
 pub(super) fn read(text: &str, reader: &mut ScriptReader<'_>) {
-    let Some(tree) = parse(text) else {
+    let Some(tree) = parse(text, &mut reader.reports) else {
         reader.require(false);
         return;
     };
@@ -107,7 +120,8 @@ impl<'t> BashScript<'_, '_, 't> {
         }
         let around = self.reader.context.clone();
         let begins = self.reader.invocations.len();
-        match node.kind() {
+        let kind = node.kind();
+        match kind {
             "redirected_statement" => self.redirected(node),
             "command" => self.command(node),
             "declaration_command" | "unset_command" => {
@@ -121,10 +135,10 @@ impl<'t> BashScript<'_, '_, 't> {
             _ => {}
         }
         if node.child_count() == 0 {
-            self.token(node);
+            self.token(node, kind);
             return self.reader.ascend();
         }
-        let is_pipeline = node.kind() == "pipeline";
+        let is_pipeline = kind == "pipeline";
         let mut previous = None;
         for child in node.children(&mut node.walk()) {
             if is_pipeline && child.is_named() {
@@ -135,7 +149,7 @@ impl<'t> BashScript<'_, '_, 't> {
             }
             self.visit(child);
         }
-        match node.kind() {
+        match kind {
             "function_definition" => self.fork_bomb(node, begins),
             "subshell"
             | "command_substitution"
@@ -151,11 +165,11 @@ impl<'t> BashScript<'_, '_, 't> {
     /// Checks that bash would read a token as the grammar does, which skips an escaped blank, takes
     /// some substitutions and line breaks for text, as in `${x:-`ls`}`, and finds the end of
     /// `$'...'` in its own way.
-    fn token(&mut self, node: Node<'_>) {
+    fn token(&mut self, node: Node<'_>, kind: &str) {
         let source = self.source(node);
         let skipped = self.between(self.read_to, node.start_byte());
         self.read_to = self.read_to.max(node.end_byte());
-        let is_plain = match node.kind() {
+        let is_plain = match kind {
             "raw_string" | "heredoc_body" | "heredoc_content" => true,
             // Its second quote without a backslash is its end.
             "ansi_c_string" => without_escapes(source).split('\'').skip(2).eq([""]),
@@ -164,7 +178,7 @@ impl<'t> BashScript<'_, '_, 't> {
                 before.is_empty() || before.ends_with([' ', '\t', '\n', ';', '&', '|', '(', ')'])
             }
             // A blank may be in it, as in `${x:-a b}`.
-            "word" => !without_escapes(source).contains('\n') && !substitutes(source),
+            "word" => !breaks(source) && !substitutes(source),
             "regex" | "extglob_pattern" => {
                 !source.contains(['\n', ';', '&']) && !substitutes(source)
             }
@@ -172,9 +186,10 @@ impl<'t> BashScript<'_, '_, 't> {
             _ => !node.is_named() || !substitutes(source),
         };
         // It drops the word `-` before a here-document.
-        let skipped = skipped.replace("\\\n", "").replace("\\\r\n", "");
-        self.reader
-            .require(is_plain && matches!(skipped.trim(), "" | "-"));
+        let is_blank = |skipped: &str| matches!(skipped.trim(), "" | "-");
+        let is_skipped =
+            is_blank(skipped) || is_blank(&skipped.replace("\\\n", "").replace("\\\r\n", ""));
+        self.reader.require(is_plain && is_skipped);
     }
 
     /// A function that starts itself twice at once is recorded as a program named `&`.
@@ -197,12 +212,19 @@ impl<'t> BashScript<'_, '_, 't> {
             match redirect.kind() {
                 "heredoc_redirect" => {
                     late_words.extend(self.fields(redirect, "argument"));
-                    let body = child(redirect, "heredoc_body").map_or("", |body| self.source(body));
-                    self.reader.context.input = ScriptInput::Text(Rc::from(body));
+                    let body = child(redirect, "heredoc_body");
+                    let body = body.map_or_else(String::new, |body| self.quoted(body));
+                    self.reader.context.input = ScriptInput::Text(body.into());
                     has_document = true;
                 }
                 "herestring_redirect" => self.here_string(redirect),
-                "file_redirect" => late_words.extend(self.fields(redirect, "destination").skip(1)),
+                "file_redirect" => {
+                    late_words.extend(self.fields(redirect, "destination").skip(1));
+                    let source = redirect.child_by_field_name("destination");
+                    if let Some(source) = source.filter(|one| self.source(*one).starts_with("<(")) {
+                        self.reader.context.input = self.output(source);
+                    }
+                }
                 _ => {}
             }
         }
@@ -251,8 +273,7 @@ impl<'t> BashScript<'_, '_, 't> {
         for argument in node.children(&mut node.walk()) {
             // Bash would end the command there.
             let skipped = self.between(read_to, argument.start_byte());
-            self.reader
-                .require(!without_escapes(skipped).contains('\n'));
+            self.reader.require(!breaks(skipped));
             read_to = argument.end_byte();
             match argument.kind() {
                 "herestring_redirect" => self.here_string(argument),
@@ -270,10 +291,11 @@ impl<'t> BashScript<'_, '_, 't> {
     fn words(&self, node: Node<'_>) -> Vec<String> {
         let mut cursor = node.walk();
         let children = node.children(&mut cursor);
-        let is_word = |child: &Node<'_>| {
-            let is_assigned = child.kind() == "variable_assignment" && node.kind() == "command";
-            let is_redirect = child.kind().ends_with("_redirect");
-            !is_assigned && !is_redirect && !matches!(child.kind(), "subshell" | "comment")
+        let is_command = node.kind() == "command";
+        let is_word = |child: &Node<'_>| match child.kind() {
+            "variable_assignment" => !is_command,
+            "subshell" | "comment" => false,
+            kind => !kind.ends_with("_redirect"),
         };
         children
             .filter(is_word)
@@ -449,10 +471,15 @@ fn without_escapes(text: &str) -> String {
     text.chars().filter(is_plain).collect()
 }
 
+/// Returns true if a text has a line break that is not escaped.
+fn breaks(text: &str) -> bool {
+    text.contains('\n') && without_escapes(text).contains('\n')
+}
+
 /// Returns true if a text has a substitution that is not escaped.
 fn substitutes(text: &str) -> bool {
-    let text = without_escapes(text);
-    text.contains("$(") || text.contains('`')
+    let substitutes = |text: &str| text.contains('`') || text.contains("$(");
+    substitutes(text) && substitutes(&without_escapes(text))
 }
 
 /// The output of `printf`; `None` if its format has more than `%s` between blanks.

@@ -7,8 +7,8 @@ use super::shell::Opacity;
 use super::table::{BUILT_IN, BuiltIn, RuleCheck, StepKind};
 use super::targets::PathEnd;
 use super::{
-    CommandConfinement, Decision, Dialect, Grant, PERSON, Policy, Rule, Ruling, Script, checks,
-    propose, shell,
+    CommandConfinement, Decision, Dialect, Grant, PERSON, Policy, Rule, Ruling, checks, propose,
+    shell,
 };
 use agent_protocol::{Command, FileChange, RelPath, Selection};
 
@@ -107,7 +107,7 @@ impl Policy {
             .rows_in_force()
             .filter(|row| !self.is_lifted(row, covered));
         rulings.extend(matching.filter_map(|row| Some(row.ruling(&self.matched(row, &reader)?))));
-        let is_opaque = matches!(shell::read(script), Script::Opaque(_));
+        let is_opaque = shell::read(script).is_err();
         for (rules, decision, source) in self.written() {
             let is_loose = is_opaque && decision == Decision::Deny;
             // Allow rules are left to `covering`.
@@ -191,10 +191,7 @@ impl Policy {
         if self.dialect != Dialect::Posix {
             return Err(None);
         }
-        let commands = match shell::read(script) {
-            Script::Plain(commands) => commands,
-            Script::Opaque(opacity) => return Err(Some(opacity)),
-        };
+        let commands = shell::read(script).map_err(Some)?;
         // Wherever the script may be by now: `cd` can fail.
         let mut directories = vec![self.places.workspace().to_owned()];
         let (mut is_elsewhere, mut paths) = (false, 0);

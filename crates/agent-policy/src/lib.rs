@@ -36,11 +36,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use agent_protocol::{Command, RelPath, words};
-pub use programs::{FoundProgram, ProgramLookup};
-pub use protected::RecordsLookup;
+pub use programs::{FoundProgram, MachineLookup, ProgramLookup, RecordsLookup};
 pub use reading::Dialect;
 pub use rules::{Rule, RuleProblem};
-pub use shell::{MAX_BYTES, Opacity, Script, read as read_script};
+pub use shell::{MAX_BYTES, Opacity, read as read_script};
 use table::BuiltIn;
 pub use targets::KnownDirectories;
 
@@ -292,7 +291,8 @@ impl Policy {
 
     /// Returns true if a path belongs to `agent`, in this base directory or in another one.
     fn is_of_a_base(&self, path: &RelPath) -> bool {
-        protected::is_in_any(path, &self.own_paths) || self.records.hold(path)
+        protected::is_in_any(path, &self.own_paths)
+            || protected::is_in_any(path, &self.records.find(path))
     }
 
     /// Decides about a step.

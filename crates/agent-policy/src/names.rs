@@ -4,7 +4,8 @@
 
 /// Returns true if a list has this name.
 pub(super) fn is_in(list: &str, name: &str) -> bool {
-    list.split(' ').any(|one| one == name)
+    let mut names = list.as_bytes().split(|byte| *byte == b' ');
+    names.any(|one| one == name.as_bytes())
 }
 
 /// Programs that run bash code from their arguments or their input.
@@ -27,8 +28,8 @@ pub(super) fn runs_code(name: &str) -> bool {
 }
 
 /// Programs that take scripts as arguments.
-pub(super) const RUN_STRINGS: &str =
-    "script tmux screen xterm hyperfine concurrently nodemon entr nix-shell nix";
+pub(super) const RUN_STRINGS: &str = "script tmux screen xterm hyperfine concurrently nodemon entr nix-shell nix \
+    complete mapfile readarray rsync tar";
 
 const TELLING: &str =
     "rm sudo doas pkexec run0 runuser sudoedit gsudo mkfs mke2fs wipefs blkdiscard";
@@ -60,7 +61,7 @@ pub(super) const CHECKERS: &str = "pytest unittest compileall mypy pyright ruff 
 /// Other everyday programs that start none of their arguments, or only talk about programs.
 const START_NO_ARGUMENT: &str = "less more ln join chown chgrp install yq cargo rustc rustup npm \
     pnpm yarn bun pip pip3 pytest make cmake ninja go gcc g++ cc clang mvn gradle gradlew gh curl wget zip unzip gzip kill export read local declare unset set \
-    kubectl helm yum pacman ansible expr let git man whereis hash command nawk docker podman apt \
+    kubectl helm yum pacman ansible expr let git man whereis command nawk docker podman apt \
     apt-get brew apk dnf rm pkill killall pgrep apropos whatis tldr";
 
 /// Returns true if a program starts none of its arguments.

@@ -20,25 +20,22 @@ use super::wrappers::{commands_within, is_wrapper, without_wrappers};
 use super::{Policy, protected};
 use agent_protocol::RelPath;
 
-/// Programs, also with a subcommand, and their risky options: whole words, options with one dash,
-/// which may stand in a cluster or have their value joined to them, and long options, of which every
-/// prefix counts.
+/// Programs, or their subcommands as in `git-merge`, and their risky options: whole words, options
+/// with one dash, which may stand in a cluster or have their value joined to them, and long options,
+/// of which every prefix counts.
 #[rustfmt::skip]
 static RISKY: &[(&str, &str)] = &[
     ("find", "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from"),
-    ("fd", "-x -X --exec --exec-batch"),
-    ("fdfind", "-x -X --exec --exec-batch"),
+    ("fd fdfind", "-x -X --exec --exec-batch"),
     ("rg", "--pre --hostname-bin"),
-    ("ag", "--pager"),
+    ("ag bat", "--pager"),
     ("ack", "--pager --output --ackrc"),
-    ("bat", "--pager"),
     ("less", "-o -O -k --log-file --LOG-FILE --lesskey-file --lesskey-src --lesskey-content"),
     ("man", "-P -H --pager --html"),
     ("file", "-C -f --compile --files-from"),
     ("tree", "-o -R --output --fromfile"),
     ("sort", "-o --output --compress-program --files0-from"),
-    ("wc", "--files0-from"),
-    ("du", "--files0-from"),
+    ("wc du", "--files0-from"),
     ("shuf", "-o --output"),
     ("split", "--filter"),
     ("install", "--strip-program"),
@@ -56,8 +53,8 @@ static RISKY: &[(&str, &str)] = &[
         --directory-prefix --input-file --execute --config --post-file --post-data --body-file \
         --body-data --use-askpass --save-cookies --warc-file"),
     ("go", "-exec -toolexec -vettool --exec --toolexec --vettool"),
-    ("go env", "-w -u"),
-    ("make", "-E --eval"), ("gmake", "-E --eval"),
+    ("go-env", "-w -u"),
+    ("make gmake", "-E --eval"),
     ("cmake", "-E -P"),
     ("cargo", "-Z --config"),
     ("npm", "--script-shell --node-options"),
@@ -65,61 +62,46 @@ static RISKY: &[(&str, &str)] = &[
     ("java", "-javaagent -agentlib -agentpath -XX"),
     ("sqlite3", "-init -cmd -A --init --cmd"),
     ("psql", "-f -o -L --file --output --log-file"),
-    ("mysql", "--init-command --pager --tee"), ("mariadb", "--init-command --pager --tee"),
+    ("mysql mariadb", "--init-command --pager --tee"),
     ("gdb", "-ex -iex -x -ix -p --ex --iex --eval-command --init-eval-command --command \
         --init-command --pid"),
     ("lldb", "-o -O -s -S -k -K -p --one-line --source --attach-pid"),
     ("gh", "alias extension ext auth config secret ssh-key"),
     ("printf", "-v"),
-    ("test", "-v -R"),
+    ("test [", "-v -R"),
+    ("wait", "-p"),
     ("git", "-O -x run foreach --output --open-files-in-pager --no-index --exec --extcmd \
         --ext-diff --textconv --filters --upload-pack --receive-pack --template --config \
         --separate-git-dir --sendmail-cmd --tree-filter --repo --remote --strategy --unsafe-paths \
         --edit-description --output-directory --pathspec-from-file"),
-    ("git clone", "-u -c"), ("git archive", "-o"), ("git format-patch", "-o"),
-    ("git bugreport", "-o"), ("git diagnose", "-o"), ("git merge", "-s"), ("git pull", "-s"),
-    ("git rebase", "-s"), ("git difftool", "-t"), ("git mergetool", "-t"),
+    ("git-clone", "-u -c"),
+    ("git-archive git-format-patch git-bugreport git-diagnose", "-o"),
+    ("git-merge git-pull git-rebase", "-s"),
+    ("git-difftool git-mergetool", "-t"),
 ];
 
-/// Programs and the options with which they follow every link that they meet in a directory. Only a
-/// sandbox keeps them from what is behind these links.
+/// Programs that reach files which no word names, and the options with which they do so, or `unless`
+/// and those with which they do not: they follow every link in a directory, or write what is in an
+/// archive, a patch or a directory. Only a sandbox keeps them from protected files.
 #[rustfmt::skip]
-static FOLLOWING: &[(&str, &str)] = &[
-    ("grep", "-R --dereference-recursive"),
-    ("egrep", "-R --dereference-recursive"),
-    ("fgrep", "-R --dereference-recursive"),
-    ("rg", "-L --follow"),
+static REACH_UNNAMED: &[(&str, &str)] = &[
+    ("grep egrep fgrep", "-R --dereference-recursive"),
+    ("rg fd fdfind", "-L --follow"),
     ("ag", "-f --follow"),
     ("ack", "--follow"),
-    ("fd", "-L --follow"),
-    ("fdfind", "-L --follow"),
     ("find", "-L -follow"),
-    ("ls", "-L --dereference"),
+    ("ls du", "-L --dereference"),
     ("tree", "-l"),
-    ("du", "-L --dereference"),
+    ("diff", "unless --no-dereference"),
     ("diff", "-r --recursive"),
-    ("cp", "-L --dereference"),
-    ("chmod", "-L"),
-    ("chown", "-L"),
-    ("chgrp", "-L"),
-    ("tar", "-h --dereference"),
+    ("cp", "-L -r -R -a --dereference --recursive --archive"),
+    ("chmod chown chgrp", "-L"),
+    ("tar", "-h -x --dereference --extract --get"),
     ("zip", "-r -R --recurse-paths --recurse-patterns"),
     ("rsync", "-L -k --copy-links --copy-dirlinks --copy-unsafe-links --keep-dirlinks"),
+    ("patch unzip cpio pax bsdtar 7z 7za 7zz rsync", "unless --dry-run -l"),
+    ("git-apply git-am", "unless --check --stat"),
 ];
-
-/// Programs that follow every link that they meet, unless they are told not to.
-const FOLLOW_LINKS: &str = "diff";
-
-/// Programs and the options with which they write files that no word names: those in an archive, a
-/// patch or a directory. Only a sandbox keeps them from protected files.
-#[rustfmt::skip]
-static WRITE_UNNAMED: &[(&str, &str)] = &[
-    ("tar", "-x --extract --get"),
-    ("cp", "-r -R -a --recursive --archive"),
-];
-
-/// Programs that always do.
-const WRITERS_OF_UNNAMED: &str = "patch unzip cpio pax bsdtar 7z 7za 7zz rsync";
 
 /// Programs that translate and link. Each takes arguments from a file, with `@file`.
 const COMPILERS: &str = "gcc g++ cc c++ cpp clang clang++ clang-cpp clang-cl gfortran gccgo gdc \
@@ -188,14 +170,12 @@ pub(super) fn takes_unseen_arguments(command: &[String]) -> bool {
 /// argument. No allow rule matches it, because none says anything about the rest of the script.
 pub(super) fn changes_the_shell(command: &[String]) -> bool {
     let inner = without_wrappers(command);
-    let sets = |option: &str| inner.iter().skip(1).any(|word| word.starts_with(option));
-    match inner.first().map_or("", String::as_str) {
-        "printf" => sets("-v") || inner.iter().skip(1).any(|word| stores_count(word)),
-        // Array indices are evaluated, with all substitutions in them.
-        "test" | "[" => sets("-v") || sets("-R"),
-        "wait" => sets("-p"),
-        name => is_in(names::CHANGE_THE_SHELL, name),
-    }
+    let name = inner.first().map_or("", String::as_str);
+    // Of `test` too: array indices are evaluated, with all substitutions in them.
+    let sets = || {
+        has_option(RISKY, inner, &inner[1..]) || inner[1..].iter().any(|word| stores_count(word))
+    };
+    is_in(names::CHANGE_THE_SHELL, name) || is_in("printf test [ wait", name) && sets()
 }
 
 /// Returns true if a format of `printf` has a conversion `%n`, which sets a variable.
@@ -219,18 +199,6 @@ fn added_words(name: &str, command: &[String], named: usize) -> Vec<String> {
         options.insert(0, '-');
     }
     added
-}
-
-/// Returns true if a program writes files, or reads them through links, that no word names.
-fn has_unnamed_targets(name: &str, command: &[String], added: &[String]) -> bool {
-    let is_given = |options: &str| added.iter().any(|word| is_in(options, word));
-    let first = command.get(1).map_or("", String::as_str);
-    let is_always = is_in(FOLLOW_LINKS, name) && !is_given("--no-dereference")
-        || is_in(WRITERS_OF_UNNAMED, name) && !is_given("--dry-run -l")
-        || name == "git" && is_in("apply am", first) && !is_given("--check --stat");
-    !added.is_empty() && is_always
-        || has_option(FOLLOWING, name, added)
-        || has_option(WRITE_UNNAMED, name, added)
 }
 
 /// Returns true if a word is a command of a database's client, or SQL that runs a program or reads
@@ -264,7 +232,7 @@ pub(super) fn goes_beyond(
     }
     let name = name_of(inner);
     let added = added_words(name, inner, named - begins);
-    if !policy.has_sandbox() && has_unnamed_targets(name, inner, &added) {
+    if !policy.has_sandbox() && has_option(REACH_UNNAMED, inner, &added) {
         return true;
     }
     let code = CodeReading::of(name, inner).map_or_else(Vec::new, |reading| reading.code);
@@ -279,10 +247,8 @@ pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
     let name = name_of(inner);
     let named = named.saturating_sub(command.len() - inner.len());
     let added = &added_words(name, inner, named);
-    let first = inner.get(1).map_or("", String::as_str);
-    has_risky_option(name, added)
+    has_option(RISKY, inner, added)
         || added.iter().any(|word| redirects_compiler(name, word))
-        || has_risky_option(&format!("{name} {first}"), added)
         || CodeReading::of(name, inner).is_some_and(|reading| reading.does_more(inner, named))
         || match name {
             "git" => redirects_git(inner, named),
@@ -294,13 +260,18 @@ pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
         }
 }
 
-fn has_risky_option(program: &str, words: &[String]) -> bool {
-    has_option(RISKY, program, words)
-}
-
-fn has_option(table: &[(&str, &str)], program: &str, words: &[String]) -> bool {
-    let mut rows = table.iter().filter(|(name, _)| *name == program);
-    rows.any(|(_, options)| words.iter().any(|word| is_risky(options, word)))
+/// Returns true if these words of a command have an option that the table lists for its program.
+fn has_option(table: &[(&str, &str)], command: &[String], words: &[String]) -> bool {
+    let name = name_of(command);
+    let git = Git::of(command.get(1..).unwrap_or_default()).filter(|_| name == "git");
+    let first = command.get(1).map_or("", String::as_str);
+    let subcommand = format!("{name}-{}", git.map_or(first, |git| git.subcommand));
+    let is_meant = |programs: &str| is_in(programs, name) || is_in(programs, &subcommand);
+    let mut rows = table.iter().filter(|(programs, _)| is_meant(programs));
+    rows.any(|(_, options)| match options.strip_prefix("unless ") {
+        Some(others) => !words.is_empty() && !words.iter().any(|word| is_in(others, word)),
+        None => words.iter().any(|word| is_risky(options, word)),
+    })
 }
 
 fn is_risky(options: &str, word: &str) -> bool {
@@ -330,7 +301,6 @@ fn redirects_git(command: &[String], named: usize) -> bool {
     let is_option = |word: &&String| word.starts_with('-');
     // An `ext::` address runs a program.
     added.iter().any(|word| word.contains("::"))
-        || has_risky_option(&format!("git {}", git.subcommand), added)
         || match git.subcommand {
             "push" | "fetch" | "pull" | "ls-remote" => {
                 // The remote is the first word, or anywhere among options and their values.

@@ -1,4 +1,4 @@
-//! Finds the program that a word of a script starts.
+//! Finds the program that a word of a script starts, and other things on the machine.
 //!
 //! A name in a rule means the program that the name leads to outside of everything that commands
 //! may write: a `git` in the workspace is not `git`.
@@ -6,6 +6,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use agent_protocol::RelPath;
 
 use super::Policy;
 use super::names::{BUILTINS, is_in};
@@ -19,27 +21,42 @@ pub struct FoundProgram {
     pub real: PathBuf,
 }
 
+/// Finds something on the machine, with a function that the caller provides.
+pub struct MachineLookup<Q: ?Sized, A>(Arc<dyn Fn(&Q) -> A + Send + Sync>);
+
 /// Finds programs as the shell of a command would: a name in `PATH`, a path as it is.
-#[derive(Clone)]
-pub struct ProgramLookup(Arc<Find>);
+pub type ProgramLookup = MachineLookup<str, Option<FoundProgram>>;
 
-type Find = dyn Fn(&str) -> Option<FoundProgram> + Send + Sync;
+/// Finds the records and settings of other base directories at or above a path.
+pub type RecordsLookup = MachineLookup<RelPath, Vec<RelPath>>;
 
-impl ProgramLookup {
-    /// Finds programs with this function.
-    pub fn new(find: impl Fn(&str) -> Option<FoundProgram> + Send + Sync + 'static) -> Self {
+impl<Q: ?Sized, A> MachineLookup<Q, A> {
+    /// Finds it with this function.
+    pub fn new(find: impl Fn(&Q) -> A + Send + Sync + 'static) -> Self {
         Self(Arc::new(find))
     }
 
-    /// Finds nothing, so that no allow rule for a program matches.
-    pub fn nothing() -> Self {
-        Self::new(|_| None)
+    pub(super) fn find(&self, question: &Q) -> A {
+        (self.0)(question)
     }
 }
 
-impl fmt::Debug for ProgramLookup {
+impl<Q: ?Sized, A: Default> MachineLookup<Q, A> {
+    /// Finds nothing: no program, so that no allow rule for one matches, and no records.
+    pub fn nothing() -> Self {
+        Self::new(|_| A::default())
+    }
+}
+
+impl<Q: ?Sized, A> Clone for MachineLookup<Q, A> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<Q: ?Sized, A> fmt::Debug for MachineLookup<Q, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Lookup")
+        f.write_str("MachineLookup")
     }
 }
 
@@ -57,7 +74,7 @@ impl Policy {
         if rule.rsplit('/').next() != word.rsplit('/').next() {
             return false;
         }
-        let (Some(meant), Some(started)) = ((self.lookup.0)(rule), (self.lookup.0)(word)) else {
+        let (Some(meant), Some(started)) = (self.lookup.find(rule), self.lookup.find(word)) else {
             return false;
         };
         let is_trusted = |path: &Path| path.has_root() && !self.places.is_writable(path);

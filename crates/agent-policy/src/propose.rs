@@ -4,7 +4,7 @@ use super::names::{self, is_in};
 use super::options::{self, name_of};
 use super::programs::is_relative;
 use super::rules::{Rule, RuleExtent};
-use super::shell::{self, Script};
+use super::shell;
 use super::wrappers::{commands_within, without_wrappers};
 use super::{Decision, PersonRules, Policy};
 
@@ -17,7 +17,7 @@ impl Policy {
     /// Empty if no rule can: the script is opaque, refused, or asked about by a rule that no allow
     /// rule overrides.
     pub fn propose(&self, script: &str) -> Vec<Rule> {
-        let Script::Plain(commands) = shell::read(script) else {
+        let Ok(commands) = shell::read(script) else {
             return Vec::new();
         };
         // If similar commands must not be allowed, this exact one must not be allowed either.
@@ -162,7 +162,7 @@ mod tests {
 
     #[track_caller]
     fn proposal(script: &str, expected: Option<&str>) {
-        let Script::Plain(commands) = shell::read(script) else {
+        let Ok(commands) = shell::read(script) else {
             return assert_eq!(expected, None, "{script}");
         };
         let commands = commands.iter().filter(|command| !is_neutral(command));

@@ -5,8 +5,6 @@
 //! Links are left to `workspace`, writing by commands to the sandbox.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::sync::Arc;
 
 use agent_protocol::RelPath;
 use agent_protocol::obeyed::{
@@ -18,35 +16,6 @@ use super::names::is_in;
 /// The entries of a git directory that the grant `git-write` opens.
 const GIT_OPEN: &str =
     "objects refs logs index head packed-refs orig_head fetch_head commit_editmsg";
-
-/// Finds the records and settings of other base directories at or above a path.
-#[derive(Clone)]
-pub struct RecordsLookup(Arc<FindRecords>);
-
-type FindRecords = dyn Fn(&RelPath) -> Vec<RelPath> + Send + Sync;
-
-impl RecordsLookup {
-    /// Finds them with this function.
-    pub fn new(find: impl Fn(&RelPath) -> Vec<RelPath> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(find))
-    }
-
-    /// Finds nothing, as in a workspace without other base directories.
-    pub fn nothing() -> Self {
-        Self::new(|_| Vec::new())
-    }
-
-    /// Returns true if the path belongs to another base directory.
-    pub(super) fn hold(&self, path: &RelPath) -> bool {
-        is_in_any(path, &(self.0)(path))
-    }
-}
-
-impl fmt::Debug for RecordsLookup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RecordsLookup")
-    }
-}
 
 /// Returns true if the path is a git directory or in one.
 pub(super) fn is_in_git(path: &RelPath) -> bool {

@@ -26,6 +26,13 @@ pub(super) const UNKNOWN: char = '\u{10fffd}';
 /// The maximum depth of syntax, in a script and in the scripts within it together.
 const MAX_DEPTH: usize = 250;
 
+/// The maximum number of programs that are listed.
+const MAX_INVOCATIONS: usize = 512;
+
+/// The maximum number of reports of the parser on a script and the scripts within it; see `grammar`.
+/// Enough for some hundred lines.
+const MAX_REPORTS: usize = 100;
+
 /// The maximum length of all scripts within a script together, itself included, in bytes.
 const MAX_WORK: usize = 2 * MAX_BYTES;
 
@@ -88,6 +95,8 @@ pub(super) struct ScriptReader<'a> {
     pub invocations: Vec<Invocation>,
     /// True if the grammar understood all of it so far.
     pub is_complete: bool,
+    /// The reports that the parser may still make.
+    pub reports: usize,
     work: usize,
     depth: usize,
 }
@@ -103,6 +112,7 @@ impl<'a> ScriptReader<'a> {
             },
             invocations: Vec::new(),
             is_complete: true,
+            reports: MAX_REPORTS,
             work: MAX_WORK,
             depth: 0,
         }
@@ -143,7 +153,20 @@ impl<'a> ScriptReader<'a> {
         self.script(text, Dialect::Posix);
     }
 
+    /// Reads text that a shell runs at once. A part of it that only the running shell knows may end
+    /// a command and begin another one.
+    fn run_code(&mut self, name: &str, text: &str) {
+        if text.contains(UNKNOWN) {
+            self.record("|", &[name.to_owned()]);
+        }
+        self.bash(text);
+    }
+
     pub(super) fn record(&mut self, name: &str, arguments: &[String]) {
+        self.require(self.invocations.len() < MAX_INVOCATIONS);
+        if self.invocations.len() >= MAX_INVOCATIONS {
+            return;
+        }
         self.invocations.push(Invocation {
             name: name.to_owned(),
             arguments: arguments.to_vec(),
@@ -164,14 +187,8 @@ impl<'a> ScriptReader<'a> {
                 return self.bash(&words[begins..].join(" "));
             }
             let name = program_name(first);
-            // `env -S'rm -rf /'` has a command in an option.
-            let is_script = |word: &&String| word.starts_with('-') && word.contains(' ');
-            for script in words[begins + 1..]
-                .iter()
-                .filter(|_| name == "env")
-                .filter(is_script)
-            {
-                self.bash(script.split_once(['S', '=']).map_or("", |(_, rest)| rest));
+            if name == "env" {
+                self.follow_split(&words[begins + 1..]);
             }
             let Some(inner) = inner_command(&words[begins..]) else {
                 let arguments = &words[begins + 1..];
@@ -199,6 +216,22 @@ impl<'a> ScriptReader<'a> {
         self.require(false);
     }
 
+    /// `env -S'rm -rf /'` and `env --split-string=rm -rf /` have a command in an option.
+    fn follow_split(&mut self, arguments: &[String]) {
+        let split = |word: &String| match word.strip_prefix("--s") {
+            Some(_) => Some(word.split_once('=')?.1.to_owned()),
+            None if word.starts_with('-') => Some(word.split_once('S')?.1.to_owned()),
+            None => None,
+        };
+        let mut found = arguments.iter().enumerate();
+        let found = found.find_map(|(at, word)| Some((at, split(word)?)));
+        if let Some((at, script)) = found.filter(|(_, script)| !script.is_empty()) {
+            let words = std::iter::once(&script).chain(&arguments[at + 1..]);
+            let words: Vec<&str> = words.map(String::as_str).collect();
+            self.run_code("env", &words.join(" "));
+        }
+    }
+
     /// The words that `xargs` reads.
     fn words_of_input(&self) -> Vec<String> {
         match &self.context.input {
@@ -214,7 +247,7 @@ impl<'a> ScriptReader<'a> {
         match name {
             "cd" | "pushd" | "chdir" | "set-location" | "sl" => self.change_directory(arguments),
             "popd" | "pop-location" => self.context.directory = None,
-            "eval" => self.bash(&arguments.join(" ")),
+            "eval" => self.run_code(name, &arguments.join(" ")),
             "trap" => self.bash(arguments.iter().find(is_operand).map_or("", String::as_str)),
             "alias" => {
                 for (_, script) in arguments.iter().filter_map(|word| word.split_once('=')) {
@@ -222,26 +255,37 @@ impl<'a> ScriptReader<'a> {
                 }
             }
             "iex" | "invoke-expression" => self.script(&arguments.join(" "), Dialect::PowerShell),
-            "ssh" | "at" => {
+            "set-alias" | "new-alias" | "sal" | "nal" => {
+                self.start(arguments.last().into_iter().cloned().collect());
+            }
+            "ssh" | "at" | "batch" => {
                 if matches!(self.context.input, ScriptInput::Text(_)) {
                     self.follow_input(name);
                 }
             }
             "find" => self.follow_find(arguments),
             "git" => self.follow_git(arguments),
-            _ if is_in(names::WINDOWS_SHELLS, name) => self.follow_windows(arguments),
+            _ if is_in(names::WINDOWS_SHELLS, name) => self.follow_windows(name, arguments),
             _ if is_in(names::SHELLS, name) => self.follow_shell(name, arguments),
             _ if names::is_interpreter(name) => {
-                // Code in its language is not read.
-                if reads_its_input(arguments) && matches!(self.context.input, ScriptInput::Unknown)
+                // Code in its language is not read, and nobody could read this.
+                let is_hidden = |pair: &[String]| {
+                    is_in("-c -e -E -r --eval", &pair[0]) && pair[1] == UNKNOWN.to_string()
+                };
+                if arguments.windows(2).any(is_hidden) {
+                    self.record("|", &[name.to_owned()]);
+                } else if reads_its_input(arguments)
+                    && matches!(self.context.input, ScriptInput::Unknown)
                 {
                     self.follow_input(name);
                 }
             }
             _ => {
                 if is_in(names::RUN_STRINGS, name) {
-                    for script in arguments.iter().filter(|word| word.contains(' ')) {
-                        self.bash(script);
+                    for word in arguments.iter().filter(|word| word.contains(' ')) {
+                        // `--to-command='a b'`
+                        let value = word.rsplit_once('=').filter(|_| word.starts_with('-'));
+                        self.bash(value.map_or(word, |(_, script)| script));
                     }
                 }
                 if !names::starts_no_argument(name) {
@@ -266,13 +310,20 @@ impl<'a> ScriptReader<'a> {
     fn follow_shell(&mut self, name: &str, arguments: &[String]) {
         let is_flag =
             |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('c');
-        if let Some(flag) = arguments.iter().position(is_flag) {
-            let mut rest = arguments[flag + 1..].iter();
-            if let Some(script) = rest.find(|word| !word.starts_with('-')) {
-                self.bash(script);
-            }
-        } else if reads_its_input(arguments) {
-            self.follow_input(name);
+        let is_operand = |word: &String| !word.starts_with('-');
+        let flag = arguments.iter().position(is_flag);
+        let options = flag.map_or(0, |flag| flag + 1);
+        let operand = arguments[options..].iter().position(is_operand);
+        // A word before the code or the file may be an option with other code: `X='-c x'; sh $X`.
+        let ends = operand.map_or(arguments.len(), |operand| options + operand + 1);
+        let may_be_code = |word: &String| program_name(word).contains(UNKNOWN);
+        if !is_in("source .", name) && arguments[..ends].iter().any(may_be_code) {
+            self.record("|", &[name.to_owned()]);
+        }
+        match (flag, operand) {
+            (Some(_), Some(operand)) => self.run_code(name, &arguments[options + operand]),
+            (None, _) if reads_its_input(arguments) => self.follow_input(name),
+            _ => {}
         }
     }
 
@@ -282,7 +333,7 @@ impl<'a> ScriptReader<'a> {
             ScriptInput::Nothing => {}
             ScriptInput::Unknown => self.record("|", &[name.to_owned()]),
             ScriptInput::Text(text) => {
-                self.bash(&text);
+                self.run_code(name, &text);
                 // Some shells interpret escapes in `echo`.
                 if text.contains('\\') {
                     self.bash(&grammar::unescaped(&text));
@@ -293,24 +344,35 @@ impl<'a> ScriptReader<'a> {
 
     /// `cmd /c` and `powershell -Command` take all words that follow for the script. An encoded one
     /// is as good as `iex` of unknown text.
-    fn follow_windows(&mut self, arguments: &[String]) {
-        let flags: Vec<String> = arguments
-            .iter()
-            .map(|word| word.to_ascii_lowercase())
-            .collect();
+    fn follow_windows(&mut self, name: &str, arguments: &[String]) {
+        let is_option = |word: &&String| word.starts_with(['-', '/']);
+        let options = arguments.iter().take_while(is_option).count();
+        // PowerShell takes `/enc` for `-enc`, `cmd` takes `/crd` for `/c rd`.
+        let flags = arguments.iter().enumerate().map(|(at, word)| {
+            let flag = word.to_ascii_lowercase();
+            match flag
+                .strip_prefix('/')
+                .filter(|_| at < options && name != "cmd")
+            {
+                Some(letters) => format!("-{letters}"),
+                None => flag,
+            }
+        });
+        let flags: Vec<String> = flags.collect();
         let is_encoded = |flag: &String| flag.starts_with("-e") && !flag.starts_with("-ex");
         if flags.iter().any(is_encoded) {
             return self.start(vec!["iex".to_owned(), UNKNOWN.to_string()]);
         }
         let runs = |flag: &String| {
-            is_in("/c /k", flag) || flag.len() > 1 && "-command".starts_with(flag.as_str())
+            let is_joined = flag.starts_with("/c") || flag.starts_with("/k");
+            is_joined && name == "cmd" || flag.len() > 1 && "-command".starts_with(flag.as_str())
         };
-        let options = flags
-            .iter()
-            .take_while(|flag| flag.starts_with(['-', '/']))
-            .count();
-        let begins = flags.iter().position(runs).map_or(options, |flag| flag + 1);
-        self.script(&arguments[begins..].join(" "), Dialect::PowerShell);
+        let script = match flags.iter().position(runs) {
+            Some(at) if name == "cmd" => arguments[at..].join(" ").split_off(2),
+            Some(at) => arguments[at + 1..].join(" "),
+            None => arguments[options..].join(" "),
+        };
+        self.script(&script, Dialect::PowerShell);
     }
 
     /// Follows `-exec`; the start of the search is checked with `find` itself.

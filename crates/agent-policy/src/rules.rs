@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::names::is_in;
 use super::options;
 use super::reading::Invocation;
-use super::shell::{self, KEYWORDS, Opacity, Script};
+use super::shell::{self, KEYWORDS, Opacity};
 use super::{Decision, Policy, RuleRow};
 
 /// Commands that begin with these words, or that are exactly these words.
@@ -57,13 +57,11 @@ impl Rule {
             Some(rest) => (rest, RuleExtent::Whole),
             None => (text, RuleExtent::Beginning),
         };
-        match shell::read(text) {
-            Script::Opaque(opacity) => Err(RuleProblem::Opaque(opacity)),
-            Script::Plain(mut commands) => match (commands.pop(), commands.is_empty()) {
-                (None, _) => Err(RuleProblem::Empty),
-                (Some(words), true) => Ok(Self { words, extent }),
-                (Some(_), false) => Err(RuleProblem::Several),
-            },
+        let mut commands = shell::read(text).map_err(RuleProblem::Opaque)?;
+        match (commands.pop(), commands.is_empty()) {
+            (None, _) => Err(RuleProblem::Empty),
+            (Some(words), true) => Ok(Self { words, extent }),
+            (Some(_), false) => Err(RuleProblem::Several),
         }
     }
 
@@ -202,23 +200,11 @@ impl From<Rule> for String {
 
 fn quoted(word: &str) -> String {
     // After another word a keyword is an ordinary word; at the start of a rule it must be quoted.
-    let alone = Script::Plain(vec![vec!["x".to_owned(), word.to_owned()]]);
+    let alone = Ok(vec![vec!["x".to_owned(), word.to_owned()]]);
     if !is_in(KEYWORDS, word) && shell::read(&format!("x {word}")) == alone {
         return word.to_owned();
     }
-    let quoted = |part: &str| {
-        if part.is_empty() {
-            String::new()
-        } else {
-            format!("'{part}'")
-        }
-    };
-    let parts: Vec<String> = word.split('\'').map(quoted).collect();
-    if parts.len() > 1 {
-        parts.join("\"'\"")
-    } else {
-        format!("'{word}'")
-    }
+    format!("'{}'", word.replace('\'', "'\"'\"'"))
 }
 
 #[cfg(test)]

@@ -21,15 +21,6 @@ use agent_protocol::unseen::is_unseen;
 /// The maximum length of a script that is examined, in bytes.
 pub const MAX_BYTES: usize = 32 * 1024;
 
-/// A script, either understood completely or opaque.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Script {
-    /// The simple commands, in order, each with its words after quote removal.
-    Plain(Vec<Vec<String>>),
-    /// Not understood completely, for this reason.
-    Opaque(Opacity),
-}
-
 /// The first thing in a script that makes it opaque, in words that follow "it" or a sentence.
 pub type Opacity = &'static str;
 
@@ -44,20 +35,14 @@ const SYNTAX: Opacity = "a command is missing beside `&&`, `||`, `;` or `|`";
 pub(super) const KEYWORDS: &str =
     "! if then elif else fi for while until do done case esac time coproc select function";
 
-/// Parses a script.
-pub fn read(script: &str) -> Script {
-    match plain_commands(script) {
-        Ok(commands) => Script::Plain(commands),
-        Err(opacity) => Script::Opaque(opacity),
-    }
-}
-
 /// Returns true if a character is invisible, changes the direction of text or controls a terminal.
 pub(super) fn is_invisible(character: char) -> bool {
     character.is_control() && !matches!(character, '\n' | '\t') || is_unseen(character)
 }
 
-fn plain_commands(script: &str) -> Result<Vec<Vec<String>>, Opacity> {
+/// The simple commands of a script that is understood completely, each with its words after quote
+/// removal.
+pub fn read(script: &str) -> Result<Vec<Vec<String>>, Opacity> {
     if script.len() > MAX_BYTES {
         return Err("it is longer than 32 KiB");
     }
@@ -167,12 +152,12 @@ mod tests {
             .iter()
             .map(|words| words.iter().map(ToString::to_string).collect())
             .collect();
-        assert_eq!(read(script), Script::Plain(expected), "{script:?}");
+        assert_eq!(read(script), Ok(expected), "{script:?}");
     }
 
     #[track_caller]
     fn opaque(script: &str, expected: Opacity) {
-        assert_eq!(read(script), Script::Opaque(expected), "{script:?}");
+        assert_eq!(read(script), Err(expected), "{script:?}");
     }
 
     #[test]
@@ -295,7 +280,7 @@ mod tests {
             let mut scripts = Vec::new();
             let mut expected = Vec::new();
             for script in samples(pattern, 2000) {
-                let Script::Plain(mut commands) = read(&script) else {
+                let Ok(mut commands) = read(&script) else {
                     continue;
                 };
                 // Only names that are not paths, jobs or builtins of bash reach the handler.
@@ -331,7 +316,7 @@ mod tests {
             let plain: Vec<(String, Vec<String>)> = samples(pattern, 600)
                 .into_iter()
                 .filter_map(|script| match read(&format!("x {script}")) {
-                    Script::Plain(commands) if commands.len() == 1 => {
+                    Ok(commands) if commands.len() == 1 => {
                         let words = commands[0][1..].to_vec();
                         Some((script, words))
                     }

@@ -9,6 +9,7 @@ use super::{
     Approval, CommandConfinement, Decision, Grant, KnownDirectories, Policy, RuleRow, Ruling,
     Strictness, checks, protected, shell,
 };
+use Decision::{Allow, Ask, Deny};
 use agent_protocol::RelPath;
 
 /// One rule.
@@ -114,26 +115,14 @@ const fn row(decision: Decision, rule: Text, why: Text, check: RuleCheck) -> Bui
     }
 }
 
-const fn refuse(rule: Text, why: Text, check: RuleCheck) -> BuiltIn {
-    row(Decision::Deny, rule, why, check)
-}
-
-const fn refuse_strictly(rule: Text, why: Text, check: RuleCheck) -> BuiltIn {
-    refuse(rule, why, check).holding(Holds::Strict)
-}
-
-const fn ask(rule: Text, why: Text, check: RuleCheck) -> BuiltIn {
-    row(Decision::Ask, rule, why, check)
-}
-
-const fn allow(rule: Text, why: Text, check: RuleCheck) -> BuiltIn {
-    row(Decision::Allow, rule, why, check)
-}
-
 impl BuiltIn {
     const fn holding(mut self, holds: Holds) -> Self {
         self.holds = holds;
         self
+    }
+
+    const fn strict(self) -> Self {
+        self.holding(Holds::Strict)
     }
 
     const fn when(self, is_so: fn(&Policy) -> bool) -> Self {
@@ -162,13 +151,16 @@ const WIPES_DISKS: &[&str] = &[
 #[rustfmt::skip]
 const SHUTS_DOWN: &[&str] = &[
     "shutdown", "reboot", "halt", "poweroff", "telinit", "stop-computer", "restart-computer",
-    "init 0|6", "systemctl poweroff|reboot|halt|kexec|suspend|hibernate|rescue|emergency",
+    "init 0|6", "kexec",
+    "systemctl poweroff.target|reboot.target|halt.target|kexec.target|rescue.target",
+    "systemctl poweroff|reboot|halt|kexec|suspend|hibernate|rescue|emergency",
     "loginctl poweroff|reboot|halt|suspend|hibernate",
 ];
 
 #[rustfmt::skip]
 const OTHER_USERS: &[&str] = &[
     "sudo", "su", "doas", "pkexec", "run0", "runuser", "sudoedit", "runas", "gsudo", "machinectl",
+    "gosu", "su-exec",
     "start-process runas", "saps runas", "start runas",
 ];
 
@@ -176,7 +168,8 @@ const OTHER_USERS: &[&str] = &[
 const FETCHES: &[&str] = &[
     "curl", "wget", "wget2", "aria2c", "axel", "xh", "http", "https", "lynx", "w3m", "lwp-request",
     "lwp-download", "ftp", "lftp", "invoke-webrequest", "iwr", "invoke-restmethod", "irm",
-    "start-bitstransfer", "bitsadmin", "certutil -urlcache",
+    "start-bitstransfer", "bitsadmin", "certutil -urlcache|/urlcache",
+    "new-object net.webclient|system.net.webclient",
 ];
 
 #[rustfmt::skip]
@@ -184,7 +177,9 @@ const ADMINISTERS_USERS: &[&str] = &[
     "useradd", "usermod", "userdel", "adduser", "deluser", "addgroup", "delgroup", "groupadd",
     "groupmod", "groupdel", "passwd", "chpasswd", "gpasswd", "chsh", "chage", "visudo", "vipw",
     "newusers", "sysadminctl", "dscl", "new-localuser", "set-localuser", "remove-localuser",
-    "add-localgroupmember", "net user|localgroup|accounts", "net1 user|localgroup|accounts",
+    "add-localgroupmember", "remove-localgroupmember", "new-localgroup", "remove-localgroup",
+    "enable-localuser", "disable-localuser", "rename-localuser",
+    "net user|group|localgroup|accounts", "net1 user|group|localgroup|accounts",
 ];
 
 #[rustfmt::skip]
@@ -204,177 +199,177 @@ const EVERY_COMMAND: RuleCheck = RuleCheck::Every(&[StepKind::Command]);
 /// Every rule, the refusals first, those on every step of a kind last.
 #[rustfmt::skip]
 pub(super) static BUILT_IN: &[BuiltIn] = &[
-    refuse("scripts of more than 32 KiB",
+    row(Deny, "scripts of more than 32 KiB",
         "the script is too long to check; write it to a file with CREATE_FILE and run that",
         RuleCheck::Text(|script| script.len() > shell::MAX_BYTES)),
-    refuse("scripts with NUL or other control characters",
+    row(Deny, "scripts with NUL or other control characters",
         "a control character can hide what a script does; write it as an escape such as `\\x1b`",
         RuleCheck::Text(checks::has_control_characters)),
-    refuse("scripts with characters that change the direction of text",
+    row(Deny, "scripts with characters that change the direction of text",
         "such a character makes a script look different from what it does; leave it out",
         RuleCheck::Text(checks::has_bidirectional_characters)),
-    refuse("fork bombs",
+    row(Deny, "fork bombs",
         "it starts copies of itself until the machine hangs",
         RuleCheck::Programs(&["&"])),
-    refuse("`rm -r` of `/`, a system directory, a home directory, the workspace itself or a \
+    row(Deny, "`rm -r` of `/`, a system directory, a home directory, the workspace itself or a \
             directory above it",
         "it would remove everything; name the files or directories to remove",
         RuleCheck::Command(checks::removes_everything)),
-    refuse("`find` with `-delete` or `rm` over `/`, a home directory, all of the workspace or a \
+    row(Deny, "`find` with `-delete` or `rm`, and `rsync --delete`, over `/`, a home directory, all of the workspace or a \
             directory above it",
         "it would remove everything; start at a directory in the workspace and name the files to \
             remove",
         RuleCheck::Command(checks::finds_and_removes_everything)),
-    refuse("`chmod -R`, `chown -R` and `chgrp -R` of `/`, a system directory, a home directory or \
+    row(Deny, "`chmod -R`, `chown -R` and `chgrp -R` of `/`, a system directory, a home directory or \
             a directory above the workspace",
         "it would change far more than the workspace",
         RuleCheck::Command(checks::changes_modes_of_everything)),
-    refuse("`mkfs`, `mkswap`, `wipefs`, `fdisk` and similar",
+    row(Deny, "`mkfs`, `mkswap`, `wipefs`, `fdisk` and similar",
         "it would wipe a disk",
         RuleCheck::Programs(WIPES_DISKS)),
-    refuse("writing to a device, as with `dd of=/dev/...`",
+    row(Deny, "writing to a device, as with `dd of=/dev/...`",
         "it would overwrite a disk or another device",
         RuleCheck::Command(checks::writes_to_a_device)),
-    refuse("`shutdown`, `reboot`, `halt`, `poweroff`",
+    row(Deny, "`shutdown`, `reboot`, `halt`, `poweroff`",
         "commands must not switch the machine off",
         RuleCheck::Programs(SHUTS_DOWN)),
-    refuse("`sudo`, `su`, `doas`, `Start-Process -Verb RunAs` and similar",
+    row(Deny, "`sudo`, `su`, `doas`, `Start-Process -Verb RunAs` and similar",
         "commands must not run as another user; ask the person to run this",
         RuleCheck::Programs(OTHER_USERS)),
-    refuse_strictly("every `rm -rf`",
+    row(Deny, "every `rm -rf`",
         "the strict policy is on; remove files with DELETE_FILE or `rm` without `-f`",
-        RuleCheck::Programs(&["rm -r|-R|--recursive -f|--force"])),
-    refuse_strictly("`del /s`, `rd /s`, `Remove-Item -Recurse`",
+        RuleCheck::Programs(&["rm -r|-R|--recursive -f|--force"])).strict(),
+    row(Deny, "`del /s`, `rd /s`, `Remove-Item -Recurse`",
         "the strict policy is on; remove files one by one",
-        RuleCheck::Programs(checks::REMOVES_TREES_ON_WINDOWS)),
-    refuse_strictly("`format`, `diskpart`",
+        RuleCheck::Programs(checks::REMOVES_TREES_ON_WINDOWS)).strict(),
+    row(Deny, "`format`, `diskpart`",
         "the strict policy is on",
-        RuleCheck::Programs(&["format", "format.com", "diskpart"])),
-    refuse_strictly("`curl`, `wget`, `Invoke-WebRequest`",
+        RuleCheck::Programs(&["format", "format.com", "diskpart"])).strict(),
+    row(Deny, "`curl`, `wget`, `Invoke-WebRequest`",
         "the strict policy is on; ask the person to download what you need",
-        RuleCheck::Programs(FETCHES)),
-    refuse_strictly("`Invoke-Expression`, `Set-ExecutionPolicy`, `reg` and encoded commands of \
+        RuleCheck::Programs(FETCHES)).strict(),
+    row(Deny, "`Invoke-Expression`, `Set-ExecutionPolicy`, `reg` and encoded commands of \
             PowerShell",
         "the strict policy is on; write the command out",
-        RuleCheck::Programs(&["iex", "invoke-expression", "set-executionpolicy", "reg", "regedit"])),
-    refuse_strictly("reading the environment: `env`, `printenv`, `set`, `export -p`, \
+        RuleCheck::Programs(&["iex", "invoke-expression", "set-executionpolicy", "reg", "regedit"])).strict(),
+    row(Deny, "reading the environment: `env`, `printenv`, `set`, `export -p`, \
             `/proc/*/environ`, `Env:`",
         "the strict policy is on; ask the person for the value you need",
-        RuleCheck::Command(checks::reads_the_environment)),
-    refuse_strictly("user administration: `useradd`, `passwd`, `net user` and similar",
+        RuleCheck::Command(checks::reads_the_environment)).strict(),
+    row(Deny, "user administration: `useradd`, `passwd`, `net user` and similar",
         "the strict policy is on",
-        RuleCheck::Programs(ADMINISTERS_USERS)),
-    refuse("reading or changing anything under `.agent`",
+        RuleCheck::Programs(ADMINISTERS_USERS)).strict(),
+    row(Deny, "reading or changing anything under `.agent`",
         "`agent` keeps its own records there; they are hidden",
         RuleCheck::Touch(|text, _| protected::names_our_state(text))),
-    refuse("changing hooks, configuration or anything else in `.git` that the grant `git-write` \
+    row(Deny, "changing hooks, configuration or anything else in `.git` that the grant `git-write` \
             does not open",
         "git would run or obey it; ask the person to change it",
         RuleCheck::Write(|path, _| protected::is_in_closed_git(path))),
-    refuse("changing anything in `.git` without the grant `git-write`",
+    row(Deny, "changing anything in `.git` without the grant `git-write`",
         "`.git` is read-only",
         RuleCheck::Write(|path, _| protected::is_in_git(path))).without(Grant::GitWrite),
-    ask("changing `.vscode`, `.idea`, `.envrc` or `.mcp.json`",
+    row(Ask, "changing `.vscode`, `.idea`, `.envrc` or `.mcp.json`",
         "editors and tools run commands from these files when the person opens the project",
         RuleCheck::Write(|path, _| protected::is_tool_configuration(path))),
-    ask("changing `.claude`, `.cursor`, `.codex`, `.gemini`, `.devcontainer`, `.zed`, \
+    row(Ask, "changing `.claude`, `.cursor`, `.codex`, `.gemini`, `.devcontainer`, `.zed`, \
             `*.code-workspace`, `.nvim.lua`, `.gitmodules`, `.pre-commit-config.yaml`, shell start \
             files and similar",
         "other tools of the person run or obey these files",
         RuleCheck::Write(|path, _| protected::is_other_configuration(path))),
-    ask("changing workflow files of build services, such as `.github/workflows` and \
+    row(Ask, "changing workflow files of build services, such as `.github/workflows` and \
             `.gitlab-ci.yml`",
         "the build service runs these files with the project's secrets",
         RuleCheck::Write(|path, _| protected::is_build_service_file(path))),
-    ask("git commands that write to `.git`, such as `git add` and `git commit`, without the grant \
+    row(Ask, "git commands that write to `.git`, such as `git add` and `git commit`, without the grant \
             `git-write`",
         "`.git` is read-only",
         RuleCheck::Programs(checks::WRITES_TO_GIT)).without(Grant::GitWrite),
-    ask("`git push`",
+    row(Ask, "`git push`",
         "it sends commits to others",
         RuleCheck::Programs(&["git push|send-pack|send-email", "git subtree|lfs push"])),
-    ask("discarding work: `git clean -f`, `git reset --hard`, `git checkout .`, `git branch -D`, \
+    row(Ask, "discarding work: `git clean -f`, `git reset --hard`, `git checkout .`, `git branch -D`, \
             `git stash drop`, `rm -r .git`",
         "discarded work may be lost for good",
         RuleCheck::Command(checks::discards_work)),
-    ask("publishing: `cargo publish`, `npm publish`, `twine upload`, `docker push`, `gh release` \
+    row(Ask, "publishing: `cargo publish`, `npm publish`, `twine upload`, `docker push`, `gh release` \
             and similar",
         "publishing cannot be undone",
         RuleCheck::Programs(PUBLISHES)),
-    ask("`rm -r` outside the workspace and the temporary directories",
+    row(Ask, "`rm -r` outside the workspace and the temporary directories",
         "it would remove files that do not belong to the workspace",
         RuleCheck::Command(checks::removes_outside)),
-    ask("`rm -r`, `find -delete`, `chmod -R` or `dd` of a path that only the shell knows, as in \
+    row(Ask, "`rm -r`, `find -delete`, `chmod -R` or `dd` of a path that only the shell knows, as in \
             `rm -r \"$x\"`, and `rm $x /`, which may have `-r`",
         "the path or the option may be anything, or empty; write it out",
         RuleCheck::Command(checks::reaches_the_unknown)),
-    ask("programs whose name only the shell knows, as in `$x --flag`",
+    row(Ask, "programs whose name only the shell knows, as in `$x --flag` and `timeout $x`",
         "it may be any program; write its name out",
         RuleCheck::Command(checks::is_unknown_program)),
-    ask("piping the output of a program into a shell or an interpreter, as in `curl ... | sh`",
-        "it may run anything; save the output to a file, read it and run that",
+    row(Ask, "code that only the shell knows, as in `curl ... | sh`, `bash $x` and `eval \"ls $x\"`",
+        "it may run anything; write the code out, or save it to a file, read it and run that",
         RuleCheck::Programs(&["|"])),
-    ask("git commands that do not come with git, and `git -c alias...`",
+    row(Ask, "git commands that do not come with git, and `git -c alias...`",
         "an alias can run any program; write the command out",
         RuleCheck::Command(checks::is_unknown_to_git)),
-    ask("creating or changing a file named `HEAD`, which makes a directory a git repository",
+    row(Ask, "creating or changing a file named `HEAD`, which makes a directory a git repository",
         "git runs programs that a repository's configuration names, wherever the repository is",
         RuleCheck::Write(|path, _| protected::heads_a_repository(path))),
-    ask("scripts that cannot be read: syntax that bash or the reader does not understand, nested \
-            too deeply",
+    row(Ask, "scripts that cannot be read: syntax that bash or the reader does not understand, \
+            nested too deeply, or more than some hundred lines of commands",
         "it is unclear what it would do; simplify it",
         RuleCheck::Unreadable),
-    refuse("reading or changing the settings and records of `agent` itself",
+    row(Deny, "reading or changing the settings and records of `agent` itself",
         "it belongs to `agent` itself and is hidden",
         RuleCheck::Touch(|text, policy| {
             RelPath::parse(text).is_ok_and(|path| policy.is_of_a_base(&path))
         })),
-    ask("changing the person's own git configuration, and files that its `core.hooksPath`, \
+    row(Ask, "changing the person's own git configuration, and files that its `core.hooksPath`, \
             `include.path` or `core.attributesFile`, or those of the repository, name",
         "git runs or obeys it the next time the person uses git",
         RuleCheck::Write(|path, policy| protected::is_in_any(path, &policy.obeyed_by_git))),
-    ask("changing files that dotfiles in the home directory are links to",
+    row(Ask, "changing files that dotfiles in the home directory are links to",
         "a dotfile in the person's home directory is a link to it, so a program obeys it",
         RuleCheck::Write(|path, policy| protected::is_in_any(path, &policy.linked_from_home))),
-    refuse("in plan mode, every change and every command",
+    row(Deny, "in plan mode, every change and every command",
         "plan mode is on, so only steps that read are executed; send a PLAN and wait for the \
             person to approve it",
         RuleCheck::Every(&[StepKind::Change, StepKind::Command]))
         .when(|policy| policy.approval == Approval::Plan),
-    ask("with `--approval ask`, every file change", "because of `--approval ask`", EVERY_CHANGE)
+    row(Ask, "with `--approval ask`, every file change", "because of `--approval ask`", EVERY_CHANGE)
         .when(|policy| policy.approval == Approval::Ask),
-    ask("with `--approval ask`, every command", "because of `--approval ask`", EVERY_COMMAND)
+    row(Ask, "with `--approval ask`, every command", "because of `--approval ask`", EVERY_COMMAND)
         .when(|policy| policy.approval == Approval::Ask),
-    ask("with `--approval edits`, every command", "because of `--approval edits`", EVERY_COMMAND)
+    row(Ask, "with `--approval edits`, every command", "because of `--approval edits`", EVERY_COMMAND)
         .when(|policy| policy.approval == Approval::Edits),
-    refuse("every command, since a sandbox is required and this machine has none",
+    row(Deny, "every command, since a sandbox is required and this machine has none",
         "the settings require a sandbox and this machine has none; `agent doctor` says what is \
             missing",
         EVERY_COMMAND).when(|policy| policy.confinement == CommandConfinement::Required),
-    ask("every command, one by one, since this machine has no sandbox",
+    row(Ask, "every command, one by one, since this machine has no sandbox",
         "it would run without a sandbox, with all of the person's rights",
         EVERY_COMMAND).when(|policy| policy.confinement == CommandConfinement::Missing),
-    ask("every command, one by one, since this sandbox cannot hide the records of `agent` in the \
+    row(Ask, "every command, one by one, since this sandbox cannot hide the records of `agent` in the \
             workspace",
         "the sandbox of this machine cannot keep commands away from the records of `agent` in the \
             workspace, which include approvals",
         EVERY_COMMAND).when(|policy| policy.confinement == CommandConfinement::RecordsExposed),
-    ask("every command, since the sandbox is switched off",
+    row(Ask, "every command, since the sandbox is switched off",
         "it would run without a sandbox, with all of the person's rights",
         EVERY_COMMAND).when(|policy| policy.confinement == CommandConfinement::SwitchedOff),
-    allow("commands in the sandbox", "the sandbox confines it to the workspace", EVERY_COMMAND)
+    row(Allow, "commands in the sandbox", "the sandbox confines it to the workspace", EVERY_COMMAND)
         .when(|policy| {
             policy.approval == Approval::Auto && policy.confinement == CommandConfinement::Sandboxed
         }),
-    allow("changing files in the workspace",
+    row(Allow, "changing files in the workspace",
         "it stays in the workspace and can be undone",
         EVERY_CHANGE).when(|policy| matches!(policy.approval, Approval::Auto | Approval::Edits)),
-    allow("reading, listing, searching, plans, messages and questions",
+    row(Allow, "reading, listing, searching, plans, messages and questions",
         "it changes nothing",
         RuleCheck::Every(&[StepKind::Reading])),
-    allow("network access in commands", "the person granted it", RuleCheck::Every(&[]))
+    row(Allow, "network access in commands", "the person granted it", RuleCheck::Every(&[]))
         .when(|policy| policy.has_sandbox() && policy.grants.contains(&Grant::Network)),
-    refuse("network access in commands, without the grant `network`",
+    row(Deny, "network access in commands, without the grant `network`",
         "the sandbox has no network",
         RuleCheck::Every(&[]))
         .when(|policy| policy.has_sandbox() && !policy.grants.contains(&Grant::Network))

@@ -4,12 +4,11 @@
 //! and the result is compared with the workspace and the home directory. That takes only the text.
 //! For allow rules, links are followed as well, through a function that the caller provides.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use agent_protocol::RelPath;
 
+use super::programs::MachineLookup;
 use super::reading::UNKNOWN;
 
 /// The directories that the rules mention: the workspace, the home directory, writable ones.
@@ -23,19 +22,11 @@ pub struct KnownDirectories {
 }
 
 /// Follows the links in paths.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 struct FollowedLinks {
-    follow: Arc<Follow>,
+    follow: MachineLookup<Path, Option<PathBuf>>,
     /// The workspace without links.
     workspace: String,
-}
-
-type Follow = dyn Fn(&Path) -> Option<PathBuf> + Send + Sync;
-
-impl fmt::Debug for FollowedLinks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FollowedLinks")
-    }
 }
 
 /// Where a path leads, with all links followed.
@@ -91,7 +82,7 @@ impl KnownDirectories {
     ) -> Self {
         let workspace = follow(Path::new(&self.workspace));
         let workspace = workspace.map_or_else(|| self.workspace.clone(), |path| tidy(&path));
-        let follow = Arc::new(follow);
+        let follow = MachineLookup::new(follow);
         self.links = Some(FollowedLinks { follow, workspace });
         self
     }
@@ -107,12 +98,7 @@ impl KnownDirectories {
     /// Returns true if a command could have put a program at this path.
     pub(super) fn is_writable(&self, path: &Path) -> bool {
         let text = tidy(path);
-        is_within(&text, &self.workspace)
-            || is_temporary(&text)
-            || self
-                .writable
-                .iter()
-                .any(|directory| path.starts_with(directory))
+        self.is_ours(&text) || is_temporary(&text)
     }
 
     /// Returns true if a path is in the workspace or in a directory besides it that the person
@@ -144,7 +130,7 @@ impl KnownDirectories {
             return PathEnd::Inside(None);
         };
         // With its `..`: behind a link they lead elsewhere than the text says.
-        let Some(real) = (links.follow)(&Path::new(directory).join(word)) else {
+        let Some(real) = links.follow.find(&Path::new(directory).join(word)) else {
             return PathEnd::Outside;
         };
         let real = tidy(&real);

@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod bash;
+mod disguises;
 mod files;
 mod hostile;
 mod literal;

@@ -124,11 +124,8 @@ pub(super) fn program_name(word: &str) -> String {
     if known.unwrap_or(word).contains(UNKNOWN) {
         return UNKNOWN.to_string();
     }
-    let name = word
-        .rsplit(['/', '\\'])
-        .next()
-        .unwrap_or(word)
-        .to_lowercase();
-    name.strip_suffix(".exe")
-        .map_or(name.clone(), str::to_owned)
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+    let mut name = name.to_lowercase();
+    name.truncate(name.strip_suffix(".exe").map_or(name.len(), str::len));
+    name
 }

@@ -52,6 +52,8 @@ pub enum QuestionKind {
     UseClipboard,
     /// A commit of what the session changed.
     Commit,
+    /// An entry in the configuration of a chat client.
+    ClientEntry,
 }
 
 /// How long a question is kept as a file.
@@ -120,6 +122,7 @@ impl QuestionKind {
             Self::Task => Some("task"),
             Self::UseClipboard => Some("use-clipboard"),
             Self::Commit => Some("commit"),
+            Self::ClientEntry => Some("client-entry"),
         }
     }
 
@@ -145,7 +148,8 @@ impl QuestionKind {
             | Self::OtherBase
             | Self::Task
             | Self::UseClipboard
-            | Self::Commit => QuestionLife::NotKept,
+            | Self::Commit
+            | Self::ClientEntry => QuestionLife::NotKept,
         }
     }
 
@@ -173,7 +177,8 @@ impl QuestionKind {
             | Self::Remove
             | Self::Trust
             | Self::Template
-            | Self::MakeWorkspace => AcceptedLines::YesOrNo,
+            | Self::MakeWorkspace
+            | Self::ClientEntry => AcceptedLines::YesOrNo,
         }
     }
 }

@@ -77,7 +77,8 @@ pub(super) fn at(text: &str, word: Range<usize>, source: TextSource<'_>) -> Opti
     let words = text.get(name.clone())?;
     let content = text.get(range.clone())?;
     let setting = setting(text, &name, &range, source);
-    if content.len() < SHORTEST_ANYWHERE && setting == Setting::None {
+    let is_of_list = form == ValueForm::Bare && text[range.end..].starts_with([',', '}']);
+    if setting == Setting::None && (content.len() < SHORTEST_ANYWHERE || is_of_list) {
         return None;
     }
     let rule = telling(words)?;
@@ -295,7 +296,7 @@ fn value(text: &str, name: Range<usize>) -> Option<(Range<usize>, ValueForm)> {
     let closed = name.end + spaces(bytes, name.end, b"\"'`]\\");
     if next == Some(&b'>') {
         let is_tag = bytes[..name.start].ends_with(b"<");
-        return is_tag.then(|| between_tags(bytes, name.end + 1))?;
+        return is_tag.then(|| between_tags(text, name.end + 1))?;
     }
     assigned(text, closed)
         .or_else(|| beside(text, name.end))
@@ -321,21 +322,35 @@ fn assigned(text: &str, start: usize) -> Option<(Range<usize>, ValueForm)> {
         _ => return None,
     };
     let start = behind + spaces(bytes, behind, b"");
-    quoted(text, start).or_else(|| {
-        // A typed assignment is code, and strings in code are quoted.
-        let is_value = |range: &Range<usize>| !is_typed && !is_path(&text[range.clone()]);
-        let range = bare(text, start).filter(is_value)?;
-        Some((range, ValueForm::Bare))
-    })
+    quoted(text, start)
+        .or_else(|| below(text, start))
+        .or_else(|| {
+            // A typed assignment is code, and strings in code are quoted.
+            let is_value = |range: &Range<usize>| !is_typed && !is_path(&text[range.clone()]);
+            let range = bare(text, start).filter(is_value)?;
+            Some((range, ValueForm::Bare))
+        })
 }
 
 /// The position after the `=` that follows a type: ` &'static str = `.
 fn typed(text: &str, start: usize) -> Option<usize> {
     // There is a space between a type and its `=`; `Password: a=b` and base64 have none.
     static TYPE: LazyLock<Regex> =
-        LazyLock::new(|| compile(r"\A[A-Za-z0-9 &'_:<>]{0,23} (=)(?:[^=]|\z)"));
+        LazyLock::new(|| compile(r"\A[A-Za-z0-9 &'_:<>\[\]|.]{0,23} (=)(?:[^=]|\z)"));
     let sign = TYPE.captures(text.get(start..)?)?.get(1)?;
     Some(start + sign.end())
+}
+
+/// The value on the line below: a quoted string, or a block of YAML.
+fn below(text: &str, start: usize) -> Option<(Range<usize>, ValueForm)> {
+    static BREAK: LazyLock<Regex> =
+        LazyLock::new(|| compile(r"\A(\(|[|>][+-]?)?[ \t]{0,8}\r?\n[ \t]{0,40}"));
+    let found = BREAK.captures(text.get(start..)?)?;
+    let start = start + found[0].len();
+    match found.get(1).map_or("", |mark| mark.as_str()) {
+        "" | "(" => quoted(text, start),
+        _ => Some((bare(text, start)?, ValueForm::Bare)),
+    }
 }
 
 /// `name: PASSWORD` and `value: x`, on one line or two; `key="Password" value="x"`.
@@ -371,14 +386,16 @@ fn spaces(bytes: &[u8], start: usize, others: &[u8]) -> usize {
         .count()
 }
 
-/// `x</password>`.
-fn between_tags(bytes: &[u8], start: usize) -> Option<(Range<usize>, ValueForm)> {
-    let rest = bytes[start..].iter().take(LONGEST_BARE + 1);
-    let length = rest
-        .take_while(|byte| **byte != b'<' && !byte.is_ascii_whitespace())
-        .count();
-    let is_closed = bytes[start + length..].starts_with(b"</");
-    is_closed.then(|| (start..start + length, ValueForm::Own))
+/// `x</password>`, also on a line of its own or as `<![CDATA[x]]>`.
+fn between_tags(text: &str, start: usize) -> Option<(Range<usize>, ValueForm)> {
+    static CONTENT: LazyLock<Regex> = LazyLock::new(|| {
+        compile(r"\A\s{0,40}(?:<!\[CDATA\[)?([^<\s]{1,200}?)(?:\]\]>)?\s{0,40}</")
+    });
+    let content = CONTENT.captures(text.get(start..)?)?.get(1)?;
+    Some((
+        start + content.start()..start + content.end(),
+        ValueForm::Own,
+    ))
 }
 
 /// Returns true if a value is a path of identifiers: `self.tokens.first2`.
@@ -392,7 +409,18 @@ fn is_path(value: &str) -> bool {
 fn quoted(text: &str, start: usize) -> Option<(Range<usize>, ValueForm)> {
     let bytes = text.as_bytes();
     // Python and C++ have a letter before the quote, Rust a `b`.
-    let start = start + usize::from(bytes.get(start).is_some_and(|byte| b"bruf@".contains(byte)));
+    let start = start
+        + usize::from(
+            bytes
+                .get(start)
+                .is_some_and(|byte| b"bruf@$".contains(byte)),
+        );
+    let is_tripled = |mark: &&[u8]| {
+        bytes
+            .get(start..)
+            .is_some_and(|rest| rest.starts_with(mark))
+    };
+    let start = start + 2 * usize::from([&b"\"\"\""[..], b"'''"].iter().any(is_tripled));
     // Within a string, quotes are escaped with backslashes.
     let slashes = bytes.get(start..)?.iter().take(4);
     let slashes = slashes.take_while(|byte| **byte == b'\\').count();
@@ -425,7 +453,7 @@ fn bare(text: &str, start: usize) -> Option<Range<usize>> {
     let length = next_parameter(&text[start..start + length]).unwrap_or(length);
     let ends = rest
         .get(length)
-        .is_none_or(|byte| byte.is_ascii_whitespace() || b"\"';&<\\".contains(byte));
+        .is_none_or(|byte| byte.is_ascii_whitespace() || b"\"';&<\\,}".contains(byte));
     (ends && length > 0).then(|| start..start + length)
 }
 

@@ -80,6 +80,125 @@ fn nearly_all_values_of_all_forms_are_kept_back() {
     );
 }
 
+/// Paths and texts: `%` stands for a random value, `#` for a key in hexadecimal, `%%` for something
+/// else.
+#[rustfmt::skip] // A table, one form a line.
+const ODD_NOTATIONS: &[(&str, &str)] = &[
+    ("a.sql", "ALTER ROLE app WITH LOGIN PASSWORD '%';"),
+    ("a.sql", "alter user 'app'@'%%' identified by '%';"),
+    (
+        "a.sql",
+        "CREATE USER app\n  WITH ENCRYPTED PASSWORD\n  '%';",
+    ),
+    ("a.sql", "CREATE LOGIN app WITH PASSWORD = N'%';"),
+    ("a.sql", "GRANT ALL ON *.* TO 'a'@'h' IDENTIFIED BY \"%\";"),
+    ("a.sh", "mysqldump -h db -uroot -p% app > x.sql"),
+    ("a.sh", "mysql -u root -p'%' app"),
+    ("a.sh", "MYSQL_PWD=% mysql -u root app"),
+    ("a.http", "Cookie: a=b; sessionid=%; c=d"),
+    ("a.http", "Set-Cookie: sid=%; Path=/; HttpOnly"),
+    ("a.py", "headers = {'Cookie': 'session=%'}"),
+    ("a.js", "headers.set(\"cookie\", \"session=%\")"),
+    ("a.js", "const privateKey = '0x#'"),
+    ("a.ts", "private_key: \"#\","),
+    ("a.go", "privateKey := \"0x#\""),
+    ("config/credentials/production.key", "%abcdef123456\n"),
+    (
+        "k.yml",
+        "apiVersion: v1\nkind: Secret\nstringData:\n  a: %\n",
+    ),
+    (
+        "k.yml",
+        "apiVersion: v1\nstringData:\n  a: \"%\"\nkind: \"Secret\"\n",
+    ),
+    (
+        "k.yml",
+        "kind: List\nitems:\n- kind: Secret\n  data:\n    a: %\n",
+    ),
+    ("k.json", "{\"kind\": \"Secret\", \"data\": {\"a\": \"%\"}}"),
+    (".htpasswd", "bob:{SHA}%A9bQx7z=\n"),
+    ("a.txt", "root:$6$salt$%Zk9.Q/x2:19000:0:99999:7:::\n"),
+    (
+        "a.txt",
+        "https://hooks.slack.com/services/T0123ABCD/B0123ABCD/%abcd",
+    ),
+    (
+        "a.txt",
+        "curl 'https://maps.googleapis.com/x?address=a&key=%%'",
+    ),
+    ("a.cs", "\"Server=db;Database=x;User Id=sa;Password=%;\""),
+    ("a.cs", "\"Data Source=db;Pwd=%;Uid=sa\""),
+    (
+        "web.config",
+        "<add name=\"x\" connectionString=\"Server=a;Password=%;Database=b\"/>",
+    ),
+    ("settings.py", "SECRET_KEY = \"django-insecure-%&%(x^\""),
+    (
+        "settings.py",
+        "SECRET_KEY = os.environ.get('SECRET_KEY', '%')",
+    ),
+    ("a.yml", "db:\n  user: app\n  password: '%'\n"),
+    ("a.yml", "db:\n  user: app\n  password: >-\n    %\n"),
+    ("a.yml", "db:\n  user: app\n  password: |\n    %\n"),
+    (".env", "KEY=\"first\n%\nlast\"\n"),
+    (".env", "export   API_TOKEN = '%'\n"),
+    ("a.toml", "[db]\npassword = '''%'''\n"),
+    ("a.toml", "password = \"\"\"%\"\"\"\n"),
+    ("a.ini", "[db]\npassword:%\n"),
+    ("a.xml", "<password><![CDATA[%]]></password>"),
+    ("a.xml", "<password>\n  %\n</password>"),
+    ("a.json", "{\"password\":\n  \"%\"}"),
+    ("a.py", "password = (\n    '%'\n)"),
+    ("a.py", "PASSWORD: Final[str] = '%'"),
+    ("a.java", "props.put(\"password\", \"%\");"),
+    ("a.php", "define('DB_PASSWORD', '%');"),
+    ("a.sh", "curl -u user:% https://x"),
+    ("a.sh", "curl --header 'Authorization: Basic dXNlcjpw%'"),
+    ("a.sh", "sshpass -p % ssh host"),
+    ("a.sh", "export TOKEN=$'%'"),
+    ("Dockerfile", "ENV A=b DB_PASSWORD=%\n"),
+    ("a.ps1", "$env:API_KEY = \"%\""),
+    ("a.ps1", "ConvertTo-SecureString '%' -AsPlainText"),
+    ("a.bat", "set API_TOKEN=%\n"),
+    (".netrc", "machine x\n  login y\n  password %\n"),
+    (".pgpass", "h:5432:d:u:%\n"),
+];
+
+/// Secrets of which the value must not be shown, in notations that slipped out before.
+#[test]
+fn secrets_in_odd_notations_are_kept_back() {
+    let token = random(5, ALPHANUMERIC, 20);
+    let hex = random(6, HEX, 64);
+    let mut missed = Vec::new();
+    for (path, form) in ODD_NOTATIONS {
+        let text = form
+            .replace("%%", "\u{1}")
+            .replace('%', &token)
+            .replace('#', &hex);
+        let text = text.replace('\u{1}', "AIzaSyB");
+        let sample = Sample {
+            name: form,
+            path,
+            text: text.replace("AIzaSyB", &random(7, ALPHANUMERIC, 30)),
+            secret: vec![if form.contains('#') {
+                hex.clone()
+            } else {
+                token.clone()
+            }],
+        };
+        for (way, shown) in shown(&sample) {
+            if sample.secret.iter().any(|value| shown.contains(value)) {
+                missed.push(format!("{path} {way}: {form:?}"));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+    // Without its file this could be code.
+    let list = format!("db: {{user: app, password: {token}}}\n");
+    let read = Vault::default().redact(&Scanner::default(), &list, TextSource::File("a.yml"));
+    assert!(!read.text.contains(&token), "{}", read.text);
+}
+
 fn key(seed: u64, label: &str, lines: usize) -> String {
     let body = (0..lines).map(|line| random(seed + line as u64, BASE64, 64) + "\n");
     let body: String = body.collect();

@@ -48,6 +48,7 @@ mod workspace_root;
 mod xml;
 
 pub use decode::decode;
+pub use tools::{ParameterKind, ToolParameter, ToolSpec, command_of_call, tool_specs};
 
 /// All that a reply says.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -4,10 +4,11 @@
 //! is never guessed: the nearest name is told to the model, with what arrived.
 
 use std::borrow::Cow;
+use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use agent_protocol::{Command, Edit, Issue, Pattern, RelPath, Replacement, Selection};
+use agent_protocol::{Command, CommandKind, Edit, Issue, Pattern, RelPath, Replacement, Selection};
 
 use super::candidate::{BlockTrouble, CandidateItem};
 use super::tags::Name;
@@ -17,6 +18,71 @@ use table::Tool;
 
 mod call;
 mod table;
+
+/// A tool as a chat is told of it: one for each command of the protocol.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// The command that a call of it becomes.
+    pub command: CommandKind,
+    /// A sentence or two about what it does.
+    pub purpose: &'static str,
+    /// Its parameters, required ones first.
+    pub parameters: &'static [ToolParameter],
+}
+
+/// A parameter of a tool.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolParameter {
+    /// Its name.
+    pub name: &'static str,
+    /// The type of its value.
+    pub kind: ParameterKind,
+    /// True if no call goes without it.
+    pub is_required: bool,
+    /// A few words about it.
+    pub note: &'static str,
+}
+
+/// The type of a parameter's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParameterKind {
+    /// Text of any length.
+    Text,
+    /// A whole number, 0 or more.
+    Number,
+    /// True or false.
+    Flag,
+}
+
+/// Every tool that a chat can be told of, from the table that reads the calls of all dialects.
+pub fn tool_specs() -> impl Iterator<Item = ToolSpec> {
+    table::TOOLS.iter().filter_map(|tool| match tool.kind {
+        ToolKind::Command(name) => Some(ToolSpec {
+            name: tool.name(),
+            command: name.as_str().parse().ok()?,
+            purpose: tool.purpose,
+            parameters: tool.parameters,
+        }),
+        ToolKind::Editor | ToolKind::Unavailable => None,
+    })
+}
+
+/// The command that a tool call is, where an absolute path that lies in the workspace is that path;
+/// or the reason why it is none, with a hint how to write it.
+pub fn command_of_call(
+    workspace: &Path,
+    tool: &str,
+    parameters: Map<String, Value>,
+) -> Result<Command, String> {
+    let call = Call::certain(tool, parameters);
+    match workspace_root::with_root(workspace, || item(&call)) {
+        CandidateItem::Command(command) => Ok(command),
+        CandidateItem::Problem(trouble) if trouble.hint.is_empty() => Err(trouble.message),
+        CandidateItem::Problem(trouble) => Err(format!("{}; {}", trouble.message, trouble.hint)),
+    }
+}
 
 /// The purpose of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use crate::settings::{GROUPS, Shape};
 
 /// The verbs of which the help shows every setting.
 const USE_SETTINGS: &[&str] = &[
-    "new", "resume", "step", "apply", "ask", "check", "fork", "config", "api", "policy",
+    "new", "resume", "mcp", "step", "apply", "ask", "check", "fork", "config", "api", "policy",
 ];
 
 /// The settings that `-h` of a verb shows.
@@ -45,7 +45,7 @@ struct Purpose {
 static PURPOSES: &[Purpose] = &[
     Purpose {
         title: "Work",
-        verbs: &["new", "resume", "serve", "status", "ask", "end"],
+        verbs: &["new", "resume", "serve", "mcp", "status", "ask", "end"],
     },
     Purpose {
         title: "Exchange",

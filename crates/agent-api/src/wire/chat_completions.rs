@@ -112,6 +112,7 @@ fn usage(json: &Value) -> Option<StreamDelta> {
         output: number(usage, "/completion_tokens"),
         reasoning: number(usage, "/completion_tokens_details/reasoning_tokens"),
         billed_micros: cost.map(|dollars| (dollars * 1e6).round() as u64),
+        is_estimated: false,
     }))
 }
 

@@ -121,6 +121,7 @@ fn usage(usage: Option<&Value>) -> Option<StreamDelta> {
         output: number(usage, "/output_tokens"),
         reasoning: number(usage, "/output_tokens_details/thinking_tokens"),
         billed_micros: None,
+        is_estimated: false,
     }))
 }
 

@@ -91,6 +91,7 @@ fn read_end(response: &Value, deltas: &mut Vec<StreamDelta>) {
             output: number(usage, "/output_tokens"),
             reasoning: number(usage, "/output_tokens_details/reasoning_tokens"),
             billed_micros: None,
+            is_estimated: false,
         }));
     }
     if string(response, "/status") == "failed" {

@@ -158,6 +158,102 @@ fn a_stream_broken_at_every_byte_loses_nothing_and_repeats_nothing() {
     }
 }
 
+/// An event of chat completions with this piece in this field.
+fn piece(field: &str, text: &str) -> String {
+    let json = serde_json::json!({"choices": [{"delta": {field: text}}]});
+    format!("data: {json}\n\n")
+}
+
+#[test]
+fn a_key_that_the_model_writes_is_passed_on_in_no_piece() {
+    for size in [1, 5, KEY.len() - 1, KEY.len()] {
+        let said = format!("it is {KEY}, or {KEY}");
+        let characters: Vec<char> = said.chars().collect();
+        let pieces = |field: &str| -> Vec<String> {
+            let chunks = characters.chunks(size);
+            chunks
+                .map(|chunk| piece(field, &chunk.iter().collect::<String>()))
+                .collect()
+        };
+        let end = hello("llamacpp").split_off(2);
+        let stream = [pieces("reasoning_content"), pieces("content"), end].concat();
+        let server = Server::start(vec![Act::Stream(stream)]);
+        let (mut text, mut reasoning) = (String::new(), String::new());
+        let client = client("llamacpp", &server.url());
+        let answer =
+            client.complete(
+                &request(),
+                &StopSignal::default(),
+                &mut |progress| match progress {
+                    RequestProgress::Text(piece) => text.push_str(piece),
+                    RequestProgress::Reasoning(piece) => reasoning.push_str(piece),
+                    RequestProgress::Sending { .. } | RequestProgress::Waiting { .. } => {}
+                },
+            );
+        let expected = "it is <API key>, or <API key>";
+        assert_eq!(
+            [&text, &reasoning],
+            [expected, expected],
+            "pieces of {size}"
+        );
+        assert_eq!(answer.unwrap().text, expected);
+    }
+    // Most of a key at a break is as good as the key.
+    let stream = vec![piece(
+        "content",
+        &format!("it is {}", &KEY[..KEY.len() - 1]),
+    )];
+    let server = Server::start(vec![Act::Stream(stream)]);
+    let told = ask(&client("llamacpp", &server.url()));
+    assert_eq!(told.text, "it is <API key>");
+    assert_eq!(told.answer.unwrap().text, "it is <API key>");
+}
+
+#[test]
+fn a_web_page_is_named_at_once() {
+    let page = |kind: &str| {
+        let body = "\n<!doctype html><title>Welcome</title>";
+        let length = body.len();
+        let head = format!("HTTP/1.1 200 OK\r\n{kind}content-length: {length}\r\n\r\n");
+        Act::Say((head + body).into_bytes())
+    };
+    for kind in ["content-type: text/html; charset=utf-8\r\n", ""] {
+        let server = Server::start(vec![page(kind), page(kind)]);
+        let client = client("llamacpp", &server.url());
+        let told = ask(&client);
+        let error = told.answer.unwrap_err();
+        assert_eq!((error.kind, told.waits.len()), (ApiErrorKind::WebPage, 0));
+        let error = client.models(&StopSignal::default()).unwrap_err();
+        assert_eq!(error.kind, ApiErrorKind::WebPage);
+    }
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_counted_by_its_length() {
+    let broken = || {
+        Act::Stream(vec![
+            piece("reasoning_content", &"thought ".repeat(10)),
+            piece("content", &"word ".repeat(20)),
+        ])
+    };
+    let server = Server::start(vec![broken()]);
+    let usage = ask(&client("llamacpp", &server.url()))
+        .answer
+        .unwrap()
+        .usage;
+    assert!(usage.is_estimated && usage.input > 10, "{usage:?}");
+    assert_eq!(usage.output, 45);
+    // Tries that only reasoned are counted with the answer that came in the end.
+    let reasoned = Act::Stream(vec![piece("reasoning_content", &"thought ".repeat(10))]);
+    let server = Server::start(vec![reasoned, Act::Stream(hello("llamacpp"))]);
+    let usage = ask(&client("llamacpp", &server.url()))
+        .answer
+        .unwrap()
+        .usage;
+    assert!(usage.is_estimated && usage.input > 10, "{usage:?}");
+    assert_eq!(usage.output, 22);
+}
+
 #[test]
 fn passing_errors_are_tried_again_and_told() {
     let quick = "retry-after: 0\r\n";
@@ -246,7 +342,7 @@ fn lasting_errors_are_not_tried_again() {
         r#"{"error":{"code":"context_length_exceeded"}}"#,
         ApiErrorKind::ContextTooLong,
     );
-    case("200 OK", "<html>", ApiErrorKind::Malformed);
+    case("200 OK", "<html>", ApiErrorKind::WebPage);
     case("200 OK", r#"{"hello":1}"#, ApiErrorKind::Malformed);
 }
 
@@ -432,6 +528,18 @@ fn requests_go_through_a_proxy() {
         .with_proxy(&format!("http://{}", refusing.address))
         .unwrap();
     assert_eq!(ask(&refused).answer.unwrap_err().kind, ApiErrorKind::Proxy);
+
+    // Nothing listens where a server was.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let gone = listener.local_addr().unwrap();
+    drop(listener);
+    let dead = client("llamacpp", "http://model.local/v1")
+        .with_proxy(&format!("http://me:password@{gone}"))
+        .unwrap();
+    let error = ask(&dead).answer.unwrap_err();
+    assert_eq!(error.kind, ApiErrorKind::ProxyUnreachable);
+    let named = format!("the proxy cannot be reached: `{gone}`: ");
+    assert!(error.to_string().starts_with(&named), "{error}");
 }
 
 /// A server with TLS and a certificate for `localhost`, and the certificate of its own CA.

@@ -77,6 +77,58 @@ fn hostile_scripts_are_judged_quickly() {
     assert!(used.as_secs() < 60, "{used:?}");
 }
 
+/// Every piece alone and every two together, repeated up to the longest script: `cargo test -p
+/// agent-policy --profile quick -- --ignored --nocapture`.
+#[test]
+#[ignore = "measures an optimised build for a minute"]
+fn every_hostile_script_is_judged_in_milliseconds() {
+    const MOST: std::time::Duration = std::time::Duration::from_millis(10);
+    let policy = policy();
+    let time_to_judge = |script: &str| {
+        let begun = time_used();
+        policy.rule_on(&run(script));
+        time_used().saturating_sub(begun)
+    };
+    let mut slow = Vec::new();
+    for (one, other) in PIECES
+        .iter()
+        .flat_map(|one| PIECES.iter().map(move |other| (one, other)))
+    {
+        let piece = [*one, if one == other { "" } else { other }].concat();
+        let script = |length: usize| piece.repeat(length / piece.len());
+        let (half, whole) = (script(MAX_BYTES / 2), script(MAX_BYTES));
+        // One time may have been slow for another reason.
+        if (0..5).all(|_| time_to_judge(&whole) > MOST) {
+            let times = (time_to_judge(&half), time_to_judge(&whole));
+            println!("{times:?} {piece:?}");
+            slow.push(piece);
+        }
+    }
+    assert!(slow.is_empty(), "{slow:?}");
+}
+
+/// A budget for hostile scripts must leave room for those that people and models write.
+#[test]
+fn long_scripts_are_read() {
+    let source = "    assert_eq!(first(), second()); // it's `fine`\n".repeat(500);
+    case(
+        &policy(),
+        &format!("mkdir -p src\ncat > src/a.rs <<'EOF'\n{source}EOF\ncargo test"),
+        Decision::Allow,
+    );
+    let line = "if [ -f \"$x\" ]; then\n  sed 's/a/b/' \"$x\" > y || exit 1\nfi\n";
+    case(&policy(), &line.repeat(100), Decision::Allow);
+    case(
+        &policy(),
+        &format!("{}sudo ls", line.repeat(100)),
+        Decision::Deny,
+    );
+    case(&policy(), &line.repeat(500), Decision::Ask);
+    // Each is a script of its own.
+    case(&policy(), &"eval ls\n".repeat(60), Decision::Allow);
+    case(&policy(), &"eval ls\n".repeat(600), Decision::Ask);
+}
+
 /// The scanner of the grammar reads beyond a table after a brace and such a character.
 #[test]
 fn no_character_crashes_the_grammar() {

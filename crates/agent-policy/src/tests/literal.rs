@@ -240,7 +240,6 @@ fn operands_that_only_the_shell_knows_are_asked_about() {
             "find . -name \"$x\"",
             "find build -name \"$x\" -delete",
             "\"$venv\"/bin/python x.py",
-            "bash -c \"echo $x\"",
             "git show HEAD@{1}",
             "mkdir -p src/{a,b}",
             "cat > x.md <<EOF\n$x uses \\`ls\\` and \\$(ls)\nEOF",
@@ -259,4 +258,65 @@ fn operands_that_only_the_shell_knows_are_asked_about() {
             "cat <<EOF\n$x as of `date`\nEOF",
         ],
     );
+}
+
+/// What stands in a variable may be an option, or end one command and begin another.
+#[test]
+fn code_that_only_the_shell_knows_is_asked_about() {
+    cases(
+        &policy(),
+        Decision::Ask,
+        &[
+            "X='-c reboot'; bash $X",
+            "X='-c reboot'; sh -e $X",
+            "X='-c reboot'; zsh $X x.sh",
+            "X='-c reboot'; env dash $X",
+            "X='-c reboot'; nice ksh \"$@\"",
+            "A=-c; B=reboot; bash \"$A\" \"$B\"",
+            "X='-c reboot'; bash $X -c ls",
+            "X='; reboot'; bash -c \"echo $X\"",
+            "X='; reboot'; eval \"echo $X\"",
+            "X='; reboot'; eval echo $X",
+            "X='; reboot'; sh <<< \"echo $X\"",
+            "X='; reboot'; sh <<EOF\necho $X\nEOF",
+            "X='; reboot'; cat <<EOF | sh\necho $X\nEOF",
+            "X='; reboot'; bash <(echo \"echo $X\")",
+            "X='echo reboot'; bash <<EOF\n$($X)\nEOF",
+            "X='; reboot'; ssh host <<EOF\nls $X\nEOF",
+            "ls | xargs -I{} sh -c 'echo {}'",
+            "X='5 reboot'; timeout $X",
+            "X='reboot'; env -S\"$X\"",
+            "X='reboot'; env --split-string=\"$X now\"",
+            "X='-n1 reboot'; xargs $X < list",
+            "X=reboot; xargs $X < list",
+            "X=reboot; nohup $X",
+            "X='-n 1 reboot'; nice $X",
+        ],
+    );
+    cases(
+        &policy(),
+        Decision::Allow,
+        &[
+            "bash run.sh \"$x\"",
+            "bash -x run.sh $x",
+            "bash -c 'echo \"$1\"' _ \"$x\"",
+            "bash -c 'echo $x'",
+            "bash \"$dir/run.sh\" \"$x\"",
+            "bash \"$(pwd)/run.sh\"",
+            "bash -euo pipefail run.sh",
+            "sh <<'EOF'\necho $x\nEOF",
+            "bash <<EOF\necho \\$x \\`date\\`\nEOF",
+            "source \"$x\"",
+            ". \"$venv/bin/activate\"",
+            "trap \"rm -f $tmp\" EXIT",
+            "command -v \"$tool\"",
+            "timeout \"$seconds\" cargo test",
+            "nice -n \"$n\" make",
+            "env X=\"$x\" cargo test",
+            "find . -name '*.sh' -exec bash -n {} +",
+            "eval 'echo $x'",
+        ],
+    );
+    case(&policy(), "X=ls; bash -c \"sudo $X\"", Decision::Deny);
+    case(&policy(), "sh <<EOF\necho $x\nsudo ls\nEOF", Decision::Deny);
 }

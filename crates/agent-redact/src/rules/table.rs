@@ -256,7 +256,7 @@ pub(in super::super) static RULES: &[SecretRule] = &[
     place("password", &["db_password", "auth_key", "auth_salt", "logged_in_", "nonce_"], r#"(?:DB_PASSWORD|(?:SECURE_)?AUTH_(?:KEY|SALT)|LOGGED_IN_(?:KEY|SALT)|NONCE_(?:KEY|SALT))['"]\s*,\s*['"]([^'"\n]{4,100})['"]"#).check(CHOSEN),
     place("key", &["validationkey", "decryptionkey"], r#"(?i:(?:validation|decryption)key)\s*=\s*["']([0-9A-Fa-f]{32,160})"#).check(TOKEN),
     place("key", &["\x22d\x22"], r#""d"\s*:\s*"([A-Za-z0-9_-]{40,700})""#).check(DIGIT),
-    place("key", &["private", "priv_key", "privkey", "secret_key", "secretkey", "signing", "deployer"], r#"(?i)(?:priv(?:ate)?[_-]?key|secret[_-]?key|signing[_-]?key|deployer[_-]?key|private|deployer)[a-z_\d]{0,16}["'`\]]{0,2}\s{0,3}(?::\s?[a-z &']{1,16}\s)?[=:,(]\s{0,3}\[?\s?["'`]?((?:0x)?[0-9a-f]{64})"#).check(TOKEN),
+    place("key", &["private", "priv_key", "privkey", "secret_key", "secretkey", "signing", "deployer"], r#"(?i)(?:priv(?:ate)?[_-]?key|secret[_-]?key|signing[_-]?key|deployer[_-]?key|private|deployer)[a-z_\d]{0,16}["'`\]]{0,2}\s{0,3}(?::\s?[a-z &']{1,16}\s)?(?::?=|[:,(])\s{0,3}\[?\s?["'`]?((?:0x)?[0-9a-f]{64})"#).check(TOKEN),
     place("key", &["privatekey", "presharedkey"], r"(?i:privatekey|presharedkey)\s*=\s*([A-Za-z0-9+/]{43}=)").check(TOKEN),
     place("key", &["secret_key"], r#"(?i:secret_key)["'\]]{0,2}\s{0,3}[=:]\s{0,3}r?["']([a-zA-Z0-9!@#$%^&*(\-_=+)~.,:;?/<>|\[\]{}]{40,80})["']"#).check(looks(3.8, Look::Digit, SAMPLE)),
     place("private-key", &["client-key-data"], r"client-key-data\x22?:\s{0,4}\x22?([A-Za-z0-9+/=]{40,20000})").reach(20_100).check(TOKEN),

@@ -5,7 +5,9 @@
 //! Codex, Copilot, Gemini CLI, `OpenHands`, aider, Continue or of an MCP server for files. The table
 //! in `docs/protocol.md` says the same in words.
 
+use super::ParameterKind::{self, Flag, Number, Text};
 use super::ToolKind::{self, Command, Editor, Unavailable};
+use super::ToolParameter;
 use crate::tags::Name;
 
 /// A tool: what it is for us, the names it goes by, and how a call of it is written.
@@ -14,6 +16,26 @@ pub(super) struct Tool {
     /// The first is ours.
     pub(super) names: &'static str,
     pub(super) example: &'static str,
+    /// A sentence about it, for a chat that is told which tools there are.
+    pub(super) purpose: &'static str,
+    /// The parameters that such a chat is told of, the ones it must give first.
+    pub(super) parameters: &'static [ToolParameter],
+}
+
+const fn required(name: &'static str, kind: ParameterKind, note: &'static str) -> ToolParameter {
+    ToolParameter {
+        name,
+        kind,
+        is_required: true,
+        note,
+    }
+}
+
+const fn optional(name: &'static str, kind: ParameterKind, note: &'static str) -> ToolParameter {
+    ToolParameter {
+        is_required: false,
+        ..required(name, kind, note)
+    }
 }
 
 pub(super) const TOOLS: &[Tool] = &[
@@ -23,6 +45,17 @@ pub(super) const TOOLS: &[Tool] = &[
             read_file view_file read view open_file read_files cat_file get_file_contents \
             read_text_file read_many_files show_file fs_read file_read",
         example: r#"{"tool": "read_file", "path": "..."}"#,
+        purpose: "Show files, with line numbers if `numbered` is true. Paths are relative to the workspace.",
+        parameters: &[
+            required(
+                "path",
+                Text,
+                "A path or a pattern such as src/*.rs; several on lines of their own",
+            ),
+            optional("start_line", Number, "The first line to show, from 1"),
+            optional("end_line", Number, "The last line to show"),
+            optional("numbered", Flag, "Put the line number before each line"),
+        ],
     },
     Tool {
         kind: Command(Name::CreateFile),
@@ -30,11 +63,26 @@ pub(super) const TOOLS: &[Tool] = &[
             write_file create_file write create write_to_file save_file new_file \
             create_new_file create_or_update_file add_file fs_write file_write",
         example: r#"{"tool": "write_file", "path": "...", "content": "..."}"#,
+        purpose: "Create a file or overwrite it with new content, making its directories.",
+        parameters: &[
+            required("path", Text, "The file"),
+            required("content", Text, "All of its content"),
+        ],
     },
     Tool {
         kind: Command(Name::InsertText),
         names: "insert_text insert insert_content insert_lines insert_at_line",
         example: r#"{"tool": "insert_text", "path": "...", "line": 0, "text": "..."}"#,
+        purpose: "Insert lines into a file.",
+        parameters: &[
+            required("path", Text, "The file"),
+            required(
+                "line",
+                Number,
+                "Insert after this line; 0 is the top of the file",
+            ),
+            required("text", Text, "The lines"),
+        ],
     },
     Tool {
         kind: Command(Name::EditFile),
@@ -44,21 +92,44 @@ pub(super) const TOOLS: &[Tool] = &[
             multi_replace_string_in_file string_replace edit_existing_file find_and_replace \
             update_file modify_file change_file file_edit",
         example: r#"{"tool": "replaceText", "path": "...", "oldString": "...", "newString": "..."}"#,
+        purpose: "Change a file: replace `old_string`, which must occur exactly once, with `new_string`; or replace the lines `start_line` to `end_line` with `text`.",
+        parameters: &[
+            required("path", Text, "The file"),
+            optional(
+                "old_string",
+                Text,
+                "The text to replace, exactly as it stands in the file",
+            ),
+            optional("new_string", Text, "The text that replaces it"),
+            optional("replace_all", Flag, "Replace every occurrence"),
+            optional("start_line", Number, "The first line to replace, from 1"),
+            optional("end_line", Number, "The last line to replace"),
+            optional("text", Text, "The new lines; empty deletes them"),
+        ],
     },
     Tool {
         kind: Command(Name::ApplyPatch),
         names: "apply_patch apply_diff patch patch_file apply_unified_diff",
         example: r#"{"tool": "apply_patch", "patch": "..."}"#,
+        purpose: "Apply a unified diff to any number of files: all of it or nothing.",
+        parameters: &[required("patch", Text, "The diff")],
     },
     Tool {
         kind: Command(Name::DeleteFile),
         names: "delete_file remove_file",
         example: r#"{"tool": "delete_file", "path": "..."}"#,
+        purpose: "Delete a file.",
+        parameters: &[required("path", Text, "The file")],
     },
     Tool {
         kind: Command(Name::MoveFile),
         names: "move_file rename_file",
         example: r#"{"tool": "move_file", "from": "...", "to": "..."}"#,
+        purpose: "Rename a file, never onto an existing one.",
+        parameters: &[
+            required("from", Text, "The file"),
+            required("to", Text, "Its new path"),
+        ],
     },
     Tool {
         kind: Command(Name::ListFiles),
@@ -66,6 +137,15 @@ pub(super) const TOOLS: &[Tool] = &[
             list_files list_dir list_directory ls glob glob_files file_search glob_file_search \
             find_files directory_tree",
         example: r#"{"tool": "listFiles", "path": "..."}"#,
+        purpose: "List the files below a directory.",
+        parameters: &[
+            optional(
+                "path",
+                Text,
+                "The directory; by default the whole workspace",
+            ),
+            optional("glob", Text, "List only files that match, such as *.rs"),
+        ],
     },
     Tool {
         kind: Command(Name::SearchText),
@@ -73,11 +153,30 @@ pub(super) const TOOLS: &[Tool] = &[
             search_text grep grep_search search_files search_file_content ripgrep text_search \
             find_in_files",
         example: r#"{"tool": "searchText", "pattern": "..."}"#,
+        purpose: "Search the text of files.",
+        parameters: &[
+            required(
+                "pattern",
+                Text,
+                "The text to find, or a regular expression if `regex` is true",
+            ),
+            optional("path", Text, "Search only below this path"),
+            optional("glob", Text, "Search only files that match, such as *.rs"),
+            optional("regex", Flag, "The pattern is a regular expression"),
+            optional("case_sensitive", Flag, "Tell upper from lower case"),
+            optional("context", Number, "Lines to show around each match"),
+        ],
     },
     Tool {
         kind: Command(Name::Outline),
         names: "outline list_code_definition_names",
         example: r#"{"tool": "outline", "path": "..."}"#,
+        purpose: "List the symbols of source files with their lines.",
+        parameters: &[optional(
+            "path",
+            Text,
+            "A file or a directory; by default the whole workspace",
+        )],
     },
     Tool {
         kind: Command(Name::RunCommand),
@@ -86,41 +185,64 @@ pub(super) const TOOLS: &[Tool] = &[
             run_terminal_cmd run_terminal_command run_in_terminal terminal exec_command \
             local_shell local_shell_call container_exec execute_shell sh bash_command",
         example: r#"{"tool": "run", "command": "..."}"#,
+        purpose: "Run a shell script in the workspace, inside the sandbox of the user. It has no terminal and no input.",
+        parameters: &[
+            required("command", Text, "The script"),
+            optional("timeout", Number, "Seconds after which it is stopped"),
+        ],
     },
     Tool {
         kind: Command(Name::GitStatus),
         names: "git_status",
         example: r#"{"tool": "git_status"}"#,
+        purpose: "Show git status.",
+        parameters: &[optional("path", Text, "Only this path")],
     },
     Tool {
         kind: Command(Name::GitDiff),
         names: "git_diff",
         example: r#"{"tool": "git_diff"}"#,
+        purpose: "Show git diff of the uncommitted changes.",
+        parameters: &[optional("path", Text, "Only this path")],
     },
     Tool {
         kind: Command(Name::Plan),
         names: "plan",
         example: r#"{"tool": "plan", "text": "..."}"#,
+        purpose: "Tell the user the plan for the task. The user may have to approve it before anything is changed.",
+        parameters: &[required("text", Text, "The plan")],
     },
     Tool {
         kind: Command(Name::Message),
         names: "message send_message say notify_user",
         example: r#"{"tool": "message", "text": "..."}"#,
+        purpose: "Tell the user something that needs no answer.",
+        parameters: &[required("text", Text, "The message")],
     },
     Tool {
         kind: Command(Name::AskUser),
         names: "ask_user ask_followup_question ask_question ask_user_question",
         example: r#"{"tool": "ask_user", "question": "..."}"#,
+        purpose: "Ask the user a question and wait for the answer.",
+        parameters: &[required("question", Text, "The question")],
     },
     Tool {
         kind: Command(Name::Done),
         names: "done final_output attempt_completion finish task_complete submit complete_task",
         example: r#"{"tool": "done", "summary": "..."}"#,
+        purpose: "End the task. The check command of the user decides if it counts; if it fails, fix the work and call this again.",
+        parameters: &[optional(
+            "summary",
+            Text,
+            "Two or three sentences about the work",
+        )],
     },
     Tool {
         kind: Editor,
         names: "str_replace_editor str_replace_based_edit_tool str_replace_edit_tool text_editor",
         example: r#"{"tool": "replaceText", "path": "...", "oldString": "...", "newString": "..."}"#,
+        purpose: "",
+        parameters: &[],
     },
     Tool {
         kind: Unavailable,
@@ -130,6 +252,8 @@ pub(super) const TOOLS: &[Tool] = &[
             write_todos task codebase_search notebook_edit save_memory insert_edit_into_file \
             think computer kill_shell bash_output exit_plan_mode fetch_instructions",
         example: "",
+        purpose: "",
+        parameters: &[],
     },
 ];
 
@@ -210,6 +334,42 @@ mod tests {
         };
         let rows: String = TOOLS.iter().map(row).collect();
         format!("| command | names of tools |\n|---|---|\n{rows}")
+    }
+
+    #[test]
+    fn a_call_as_the_table_describes_it_is_that_command() {
+        use serde_json::{Map, Value, json};
+        let patch = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
+        let specs: Vec<_> = crate::tool_specs().collect();
+        assert_eq!(specs.len(), 17);
+        for spec in specs {
+            let value = |name: &str, kind| match (name, kind) {
+                ("patch", _) => json!(patch),
+                (_, ParameterKind::Text) => json!("a"),
+                (_, ParameterKind::Number) => json!(3),
+                (_, ParameterKind::Flag) => json!(true),
+            };
+            let call = |is_given: &dyn Fn(&crate::ToolParameter) -> bool| -> Map<String, Value> {
+                let given = spec.parameters.iter().filter(|one| is_given(one));
+                let given = given.map(|one| (one.name.to_owned(), value(one.name, one.kind)));
+                given.collect()
+            };
+            let mut least = call(&|one| one.is_required);
+            if spec.name == "replace_text" {
+                least = call(&|one| matches!(one.name, "path" | "start_line" | "text"));
+            }
+            let workspace = std::path::Path::new("/workspace");
+            for parameters in [least, call(&|_| true)] {
+                let shown = format!("{} {parameters:?}", spec.name);
+                let command = crate::command_of_call(workspace, spec.name, parameters);
+                let command = command.unwrap_or_else(|why| panic!("{shown}: {why}"));
+                assert_eq!(command.kind(), spec.command, "{shown}");
+            }
+            if spec.parameters.iter().any(|one| one.is_required) {
+                let nothing = crate::command_of_call(workspace, spec.name, Map::new());
+                assert!(nothing.is_err(), "{nothing:?}");
+            }
+        }
     }
 
     #[test]
