@@ -388,10 +388,14 @@ mod tests {
         first.append(note("one"));
         first.append(note("two"));
         let before = fs::read(&path).unwrap();
+        let lock = lock_in(folder.path());
+        let number = fs::read(&lock).unwrap();
         first.append(note("three"));
         let after = fs::read(&path).unwrap();
         for cut in before.len()..=after.len() {
             write_atomic(&path, &after[..cut], Durability::Atomic).unwrap();
+            // The number is kept after the line.
+            write_atomic(&lock, &number, Durability::Atomic).unwrap();
             let mut reader = EventReader::starting_at(folder.path(), 1);
             let seen = reader.read().len();
             let next = log(folder.path()).append(note("next"));
