@@ -76,7 +76,7 @@ pub fn defect() -> ExitCode {
         Kind::Defect,
         "this is a defect of `agent`; nothing of the session is lost",
     )
-    .hint("`agent resume` goes on; please report the lines above");
+    .hint("`agent resume` continues; please report the lines above");
     Ui::new(Volume::Normal, Form::Lines, anstream::ColorChoice::Auto).error(&error);
     Kind::Defect.exit_code().into()
 }

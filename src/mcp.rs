@@ -31,8 +31,8 @@ use crate::approve::Input;
 use crate::error::{Error, Result};
 use crate::services::Caller;
 
-/// The most bytes of a message: as much as a reply may have, and JSON makes it longer.
-const LONGEST_LINE: usize = 32 << 20;
+/// The most bytes of a message: as much as a reply may have.
+const LONGEST_LINE: usize = 16 << 20;
 
 /// How long a round stays open without a call.
 const IDLE: Duration = Duration::from_mins(1);

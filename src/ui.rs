@@ -250,6 +250,12 @@ impl Ui {
         }
     }
 
+    /// Lists steps that wait for one answer: scripts whole, differences by their size.
+    fn list_questions(&self, questions: &[Event]) {
+        let columns = io::stderr().is_terminal().then(|| live::size().0);
+        self.talk(&approval::listed(questions, columns));
+    }
+
     /// Shows the steps before a question, and the questions, with nothing folded.
     fn show_whole(&self, questions: &[Event]) {
         let ahead = self
@@ -574,6 +580,15 @@ impl Person for Ui {
     }
 
     fn hear(&self, envelope: &Envelope) {
+        // The dialog that follows shows it, and several as a list.
+        let is_for_dialog = matches!(
+            &envelope.event,
+            Event::Approval { kind, .. } if kind.is_step()
+        );
+        if is_for_dialog && self.is_interactive() {
+            tracing::debug!(event = %trace::trace(&envelope.event));
+            return;
+        }
         self.show(envelope);
     }
 

@@ -187,25 +187,16 @@ impl<'a> Baseline<'a> {
         let part = self.checkpoint_part(before.snapshot, &new);
         match (before.reach, part) {
             (Reach::Named, Some(snapshot)) => FurtherCall::Covered(Before { snapshot, ..before }),
-            (Reach::Whole, Some(part)) if !self.has_appeared(&before.snapshot, &part) => {
+            (Reach::Whole, Some(part)) if self.covers(&before.snapshot, &part) => {
                 FurtherCall::Covered(before)
             }
             _ => FurtherCall::NewRound,
         }
     }
 
-    /// Returns true if a file is there that was not, or was not covered.
-    fn has_appeared(&mut self, before: &Snapshot, part: &Snapshot) -> bool {
-        let changes = self.store().and_then(|store| store.changes(before, part));
-        let is_known = |kind: &ChangeKind| {
-            matches!(
-                kind,
-                ChangeKind::Modified | ChangeKind::Mode | ChangeKind::Deleted
-            )
-        };
-        changes.map_or(true, |changes| {
-            changes.iter().any(|change| !is_known(&change.kind))
-        })
+    fn covers(&mut self, before: &Snapshot, part: &Snapshot) -> bool {
+        let covered = self.store().and_then(|store| store.covers(before, part));
+        covered.unwrap_or(false)
     }
 
     fn look_before(&mut self, session: &Session, steps: &[Step]) -> Option<Before> {

@@ -15,13 +15,13 @@ use super::publish::{CallNews, CallTold};
 use super::questions::Answered;
 use super::round::read_requests;
 use super::steps::Begun;
-use super::{Agent, Engine, Patience, ReplyArrival, Taken, file_name, identity};
+use super::{Agent, Engine, Patience, ReplyArrival, Taken, file_name, identity, text_of};
 use crate::approve::{Input, Person as _};
 use crate::checkpoint::Before;
 use crate::error::{Error, Result};
 use crate::execute::Limits;
 use crate::mailbox::{CallSafety, CallsFile};
-use crate::protocol::{Command, RelPath, Status, Step, StepResult};
+use crate::protocol::{Command, Event, RelPath, Status, Step, StepResult};
 use crate::reply::Reply;
 use crate::session::{CheckProgress, Record, RoundLock, Session};
 
@@ -322,7 +322,12 @@ impl CallDesk<'_> {
                 file: file.path.clone(),
                 arrival: ReplyArrival::Calls,
             };
-            engine.tell_reply(&taken);
+            engine.agent.tell(Event::Reply {
+                name: taken.name.clone(),
+                file: text_of(&taken.file),
+                sequence,
+                commands: 1,
+            });
             engine.begin_round(&taken, None);
             self.open = Some(OpenRound {
                 taken,

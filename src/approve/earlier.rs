@@ -8,6 +8,9 @@ use std::fmt::Write as _;
 
 use crate::protocol::Step;
 
+/// How the sentence about them begins.
+pub(super) const CHANGES_BEFORE: &str = "before it runs, this reply changes";
+
 /// How many files are named.
 const MAX_NAMED: usize = 5;
 
@@ -54,7 +57,7 @@ impl EarlierChanges {
     /// The changes in words, if there are any.
     pub(super) fn words(&self) -> Option<String> {
         let (first, rest) = self.named.split_first()?;
-        let mut words = format!("before it runs, this reply changes `{first}`");
+        let mut words = format!("{CHANGES_BEFORE} `{first}`");
         for path in rest {
             let _ = write!(words, ", `{path}`");
         }

@@ -160,7 +160,13 @@ impl Pending {
         if self.decided(&key).is_some() {
             return Ok(false);
         }
-        // What lies there is no decision, so nobody was first.
+        // What lies there is no decision, so nobody was first; but two may have found that at once.
+        let lock = self.open_lock("decisions")?;
+        // Without locks on this file system, the later one counts.
+        let _ = lock.lock();
+        if self.decided(&key).is_some() {
+            return Ok(false);
+        }
         write_atomic(&path, json.as_bytes(), Durability::Synced)?;
         Ok(true)
     }
@@ -421,6 +427,24 @@ mod tests {
         assert!(pending.is_unreadable("1"));
         assert!(pending.decide(&question(1, "ls"), &Verdict::Skip).unwrap());
         assert_eq!(pending.decided("1"), Some(Verdict::Skip));
+    }
+
+    /// Many decide at once, where a file lies that is no decision.
+    #[test]
+    fn only_one_is_first_also_where_no_decision_lies() {
+        let (_directory, pending) = pending();
+        pending.put(&question(1, "ls")).unwrap();
+        for _ in 0..20 {
+            let bad = br#"{"decision": "yes", "about": "0000"}"#;
+            write_atomic(&pending.decision("1"), bad, Durability::Atomic).unwrap();
+            let first: usize = std::thread::scope(|scope| {
+                let decide = || pending.decide(&question(1, "ls"), &Verdict::Skip).unwrap();
+                let deciding: Vec<_> = (0..4).map(|_| scope.spawn(decide)).collect();
+                let decided = deciding.into_iter().map(|one| one.join().unwrap());
+                decided.filter(|is_first| *is_first).count()
+            });
+            assert_eq!(first, 1);
+        }
     }
 
     /// A person decided on what they saw, while another question took its place.

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::earlier::CHANGES_BEFORE;
 use super::{Verdict, words};
 use crate::policy::Approval;
 use crate::protocol::{Event, QuestionKind};
@@ -68,6 +69,16 @@ impl Question {
             self.number.to_string()
         } else {
             self.name.clone()
+        }
+    }
+
+    /// The reason without the files that the reply changes first, where these are shown beside it.
+    pub fn own_reason(&self) -> &str {
+        let has_context = self.context.as_ref().is_some_and(|text| !text.is_empty());
+        let clause = format!("; {CHANGES_BEFORE}");
+        match self.why.rfind(&clause).filter(|_| has_context) {
+            Some(at) => &self.why[..at],
+            None => &self.why,
         }
     }
 

@@ -123,6 +123,16 @@ fn verb(program: CommandLine, words: &[String]) -> Result<String> {
     let mut all = (program.grammar)();
     all.build();
     let mut found = &mut all;
+    // Who types the word of the documentation as it stands wants to see the commands.
+    let is_placeholder = |word: &String| {
+        let word = word.trim_matches(['<', '>', '[', ']']);
+        word.eq_ignore_ascii_case("command")
+    };
+    let words = if words.len() == 1 && words.iter().all(is_placeholder) {
+        &[]
+    } else {
+        words
+    };
     for (index, word) in words.iter().enumerate() {
         if found.find_subcommand(word).is_none() {
             return Err(unknown(word, found, &words[..index]));

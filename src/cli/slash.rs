@@ -153,7 +153,12 @@ pub(super) fn recognise_line(program: CommandLine, line: &str) -> Recognised<'_>
         .map(|verb| verb.get_name().to_owned())
         .collect();
     let Some(rest) = after_program(line, &verbs) else {
-        return recognise(program.words, line);
+        let name = line.strip_prefix('/').unwrap_or_default();
+        let name = name.split_whitespace().next().unwrap_or_default();
+        return match recognise(program.words, line) {
+            Recognised::Unclear(_) if verbs.iter().any(|verb| verb == name) => elsewhere(name),
+            recognised => recognised,
+        };
     };
     let (verb, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     // `agent paste --edit` is `/paste --edit` as well as `/edit`.
@@ -161,10 +166,15 @@ pub(super) fn recognise_line(program: CommandLine, line: &str) -> Recognised<'_>
     match program.words.iter().find(is_meant) {
         Some(word) => Recognised::Command(word, rest.trim()),
         None if verb == "help" => recognise(program.words, "/help"),
-        None => Recognised::Unclear(format!(
-            "`agent {verb}` runs in another terminal. Here: `/help` shows the commands. Begin with a space to send the line as a note."
-        )),
+        None => elsewhere(verb),
     }
+}
+
+/// The answer to a command that this prompt does not have.
+fn elsewhere<'a>(verb: &str) -> Recognised<'a> {
+    Recognised::Unclear(format!(
+        "`agent {verb}` runs in another terminal. Here: `/help` shows the commands. Begin with a space to send the line as a note."
+    ))
 }
 
 /// Recognises a line: a command may be shortened as long as it is clear.

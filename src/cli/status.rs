@@ -140,7 +140,7 @@ fn in_short(standing: &SessionStanding) -> String {
     if standing.notes > 0 {
         let _ = writeln!(
             text,
-            "The message after it tells the model {}",
+            "The next message but one tells the model {}",
             count(standing.notes, "note")
         );
     }
@@ -280,11 +280,14 @@ struct Report<'a> {
 fn message_line(message: &MessageStanding) -> String {
     let takes = message.meter.takes.iter();
     let takes = takes.map(|takes| (takes.what.to_owned(), takes.characters));
+    let limit = match message.chat {
+        "generic" => "a typical limit".to_owned(),
+        chat => format!("the limit of `{chat}`"),
+    };
     format!(
-        "Its message: {}, {} % of what `{}` takes ({})",
+        "Its message: {}, {}% of {limit} ({})",
         length(message.meter.characters, message.meter.tokens),
         message.percent,
-        message.chat,
         space(&takes.collect())
     )
 }

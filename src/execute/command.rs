@@ -45,7 +45,10 @@ impl Execution<'_> {
         };
         let (exit_code, unfinished) = match ran.end {
             End::Exited(code) => (Some(code), None),
-            End::Signalled(signal) => (None, Some(UnfinishedRun::Signalled(signal))),
+            End::Signalled(signal) => {
+                let signal = u8::try_from(signal).unwrap_or_default();
+                (None, Some(UnfinishedRun::Signalled(signal)))
+            }
             End::TimedOut => (None, Some(UnfinishedRun::TimedOut)),
             End::Interrupted => (None, Some(UnfinishedRun::Interrupted)),
             End::NotStarted(_) => (None, Some(UnfinishedRun::NotStarted)),

@@ -274,7 +274,7 @@ impl Search<'_> {
         }
         message.push_str(but);
         message.push_str(&self.skipped.words(last.as_ref()));
-        let Listed {
+        let HitListing {
             mut text, excerpts, ..
         } = listing(&hits, self.context);
         if is_cut {
@@ -336,8 +336,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn listing(hits: &BTreeMap<Position, Hit>, context: usize) -> Listed {
-    let mut listed = Listed::default();
+fn listing(hits: &BTreeMap<Position, Hit>, context: usize) -> HitListing {
+    let mut listed = HitListing::default();
     let mut hits = hits.iter().peekable();
     while let Some(((path, _), _)) = hits.peek() {
         let path = path.clone();
@@ -362,14 +362,14 @@ fn listing(hits: &BTreeMap<Position, Hit>, context: usize) -> Listed {
 
 /// The lines that were found, as they are shown, and which of them are of which file.
 #[derive(Debug, Default)]
-struct Listed {
+struct HitListing {
     text: String,
     excerpts: Vec<Excerpt>,
     /// The heads of the lines since the last file ended.
     heads: Vec<usize>,
 }
 
-impl Listed {
+impl HitListing {
     fn line(&mut self, head: &str, content: &str) {
         self.heads.push(head.len());
         let _ = writeln!(self.text, "{head}{content}");

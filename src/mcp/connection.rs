@@ -23,8 +23,8 @@ use crate::escape::escape_line;
 use crate::interrupt::Interrupt;
 use crate::services::Caller;
 
-/// How many calls may wait; more are refused.
-pub(super) const MAX_QUEUED: usize = 64;
+/// How many calls may wait, each as long as a message may be; more are refused.
+pub(super) const MAX_QUEUED: usize = 16;
 
 /// How often the client hears of progress at most.
 const BETWEEN_PROGRESS: Duration = Duration::from_millis(500);

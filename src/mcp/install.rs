@@ -212,6 +212,10 @@ mod tests {
         ServerEntry::new(Path::new("/bin/agent"), Path::new("/home/me/my app/.agent")).unwrap()
     }
 
+    fn write(file: &Path, text: &str) {
+        write_atomic(file, text.as_bytes(), Durability::Atomic).unwrap();
+    }
+
     #[test]
     fn what_others_wrote_stays_and_the_file_as_it_was_is_kept() {
         let directory = tempfile::tempdir().unwrap();
@@ -222,7 +226,7 @@ mod tests {
         assert_eq!(first.carry_out().unwrap(), None);
         assert_eq!(plan(client, &file, &entry()).unwrap(), None);
         let others = r#"{"theme": "dark", "mcpServers": {"other": {"command": "x"}}}"#;
-        std::fs::write(&file, others).unwrap();
+        write(&file, others);
         let second = plan(client, &file, &entry()).unwrap().unwrap();
         let backup = second.carry_out().unwrap().unwrap();
         assert_eq!(std::fs::read_to_string(backup).unwrap(), others);
@@ -235,7 +239,7 @@ mod tests {
             json!(["mcp", "--base", "/home/me/my app/.agent"])
         );
         // What was changed after it was shown is not overwritten.
-        std::fs::write(&file, "{}").unwrap();
+        write(&file, "{}");
         assert!(second.carry_out().is_err());
     }
 
@@ -243,10 +247,10 @@ mod tests {
     fn a_configuration_with_comments_is_left_alone() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("settings.json");
-        std::fs::write(&file, "// mine\n{}").unwrap();
+        write(&file, "// mine\n{}");
         let error = plan(KnownClient::Zed, &file, &entry()).unwrap_err();
         assert!(error.to_string().contains("no plain JSON"), "{error}");
-        std::fs::write(&file, r#"{"context_servers": []}"#).unwrap();
+        write(&file, r#"{"context_servers": []}"#);
         assert!(plan(KnownClient::Zed, &file, &entry()).is_err());
     }
 }

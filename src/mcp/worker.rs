@@ -256,5 +256,7 @@ fn news(desk: &mut CallDesk<'_>, opened: Option<String>) -> String {
             "This was carried out, and its result may not have reached you; do not repeat it:\n- {line}"
         ));
     }
-    news.iter().map(|news| format!("{news}\n\n")).collect()
+    // Each of them ends with an empty line.
+    news.push(String::new());
+    news.join("\n\n")
 }

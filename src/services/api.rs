@@ -265,7 +265,7 @@ impl ApiDesk for SessionDesk {
         let spent = self.store.usage(&self.session).unwrap_or_default();
         let stopped = |what: String, flag: &str| {
             Error::new(Kind::RoundLimit, what).hint(format!(
-                "`agent resume {} {flag} N` goes on with another limit",
+                "`agent resume {} {flag} N` continues with another limit",
                 self.session
             ))
         };

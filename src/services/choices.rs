@@ -262,7 +262,7 @@ fn ensure_given(
         "say it again if you want it to run: `--check {}`",
         settings::quoted(Path::new(check))
     ))
-    .hint("`--check \"\"` goes on without a check"))
+    .hint("`--check \"\"` continues without a check"))
 }
 
 /// Where the session works, if that is not where the settings of now would have it.

@@ -471,18 +471,35 @@ pub(super) fn has_base(caller: &Caller) -> Result<bool> {
     Ok(matches!(found, Found::Base(_)))
 }
 
+/// The settings of a new session where there is no base directory yet, so that they can be checked
+/// before one is made; nothing where there is one.
+pub(super) fn unmade(caller: &Caller) -> Result<Option<Settings>> {
+    let found = Base::find(&caller.here, caller.base.as_deref(), &caller.trust)?;
+    if is_made(&found) {
+        return Ok(None);
+    }
+    let flags = caller.flags.overrides(&caller.here);
+    let layers = unmade_layers(caller, &flags)?;
+    Ok(Some(layers.settle(&caller.trust)?.settings))
+}
+
+fn is_made(found: &Found) -> bool {
+    matches!(found, Found::Base(base) if base.settings_file.is_some())
+}
+
+fn unmade_layers(caller: &Caller, flags: &Overrides) -> Result<settings::Layers> {
+    let nowhere = Base {
+        directory: caller.here.clone(),
+        settings_file: None,
+    };
+    settings::read(&nowhere, settings::process_environment(), flags)?.over(&caller.own_settings)
+}
+
 /// The base directory for a new session; made, if there is none, after every option was found sound.
 fn decided_base(caller: &Caller, found: Found, flags: &Overrides) -> Result<Base> {
     let trust = &caller.trust;
-    let is_made = matches!(&found, Found::Base(base) if base.settings_file.is_some());
-    if !is_made {
-        let nowhere = Base {
-            directory: caller.here.clone(),
-            settings_file: None,
-        };
-        settings::read(&nowhere, settings::process_environment(), flags)?
-            .over(&caller.own_settings)?
-            .ensure_sound()?;
+    if !is_made(&found) {
+        unmade_layers(caller, flags)?.ensure_sound()?;
     }
     let named = workspace::named(caller);
     if let Some(directory) = &named {

@@ -17,16 +17,49 @@ pub(super) fn root_of(directory: &Path) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-/// Has git ignore these files and folders of a directory, for this person only: they are added to
-/// `.git/info/exclude`, which is no part of the project.
+fn is_plain(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+/// The directory that all worktrees of a repository share: `.git`, or for a linked worktree the
+/// `.git` of the repository that it was made from.
 ///
-/// Does nothing where that file is not the repository's own, as in a worktree.
+/// Nothing where `.git` is a file that another directory does not know as its own: one that came
+/// with a project can name any directory.
+fn common_directory(root: &Path) -> Option<PathBuf> {
+    let git = root.join(".git");
+    if is_plain(&git) {
+        return Some(git);
+    }
+    let named = |file: &Path| -> Option<PathBuf> {
+        let found = file.symlink_metadata().ok()?;
+        if !found.is_file() || found.len() > 4096 {
+            return None;
+        }
+        let text = fs::read_to_string(file).ok()?;
+        let path = text.trim_end_matches(['\n', '\r']);
+        let path = path.strip_prefix("gitdir: ").unwrap_or(path);
+        file.parent()?.join(path).canonicalize().ok()
+    };
+    let own = named(&git)?;
+    let known = named(&own.join("gitdir"))?;
+    if known != git.canonicalize().ok()? {
+        return None;
+    }
+    let common = named(&own.join("commondir"))?;
+    (own.parent() == Some(&common.join("worktrees"))).then_some(common)
+}
+
+/// Has git ignore these files and folders of a directory, for this person only: they are added to
+/// `info/exclude` in the repository, which is no part of the project and which all its worktrees
+/// read.
+///
+/// Does nothing where there is no such file of the repository's own, as in a submodule.
 pub(super) fn exclude(root: &Path, directory: &Path, names: &[&str]) -> Result<()> {
-    let is_plain = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
-    let (git, info) = (root.join(".git"), root.join(".git/info"));
-    let (Ok(within), true) = (directory.strip_prefix(root), is_plain(&git)) else {
+    let (Ok(within), Some(git)) = (directory.strip_prefix(root), common_directory(root)) else {
         return Ok(());
     };
+    let info = git.join("info");
     if info.symlink_metadata().is_ok() && !is_plain(&info) {
         return Ok(());
     }
@@ -93,6 +126,35 @@ mod tests {
         }
         let text = fs::read_to_string(&file).unwrap();
         assert_eq!(text, "*.o\n/outbox/\n/a\\ \\[b\\]/outbox/\n");
+    }
+
+    #[test]
+    fn a_linked_worktree_ignores_where_git_reads_it_and_no_other_directory_is_written_to() {
+        let directory = tempfile::tempdir().unwrap();
+        let base = directory.path().canonicalize().unwrap();
+        let (main, linked) = (base.join("main"), base.join("linked"));
+        let own = main.join(".git/worktrees/linked");
+        for made in [&own, &linked] {
+            create_directory(made).unwrap();
+        }
+        let write = |path: &Path, text: &str| {
+            write_atomic(path, text.as_bytes(), Durability::Atomic).unwrap();
+        };
+        write(
+            &linked.join(".git"),
+            &format!("gitdir: {}\n", own.display()),
+        );
+        write(&own.join("commondir"), "../..\n");
+        // A project can bring such a file; the repository that it names does not know it.
+        exclude(&linked, &linked, &["outbox/"]).unwrap();
+        write(&own.join("gitdir"), "/elsewhere/.git\n");
+        exclude(&linked, &linked, &["outbox/"]).unwrap();
+        let file = main.join(".git/info/exclude");
+        assert!(!file.exists());
+        let back = format!("{}\n", linked.join(".git").display());
+        write(&own.join("gitdir"), &back);
+        exclude(&linked, &linked, &["outbox/"]).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "/outbox/\n");
     }
 
     #[cfg(unix)]

@@ -84,9 +84,17 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
             .hint("say what the model should do: agent new \"add a test for the parser\""));
     }
     context.ensure_possible(caller)?;
+    // Before a base directory is made: a key that is missing is no reason for one.
+    let early = match open::unmade(caller)? {
+        Some(settings) => Some(api::chosen(&settings)?),
+        None => None,
+    };
     let mut opened = open::new_session(caller)?;
-    // Before there is a session: a key that is missing is no reason for one.
-    let api = carried_by_api(&mut opened)?;
+    let api = match early {
+        Some(choice) => choice,
+        None => api::chosen(&opened.settings)?,
+    };
+    let api = carried_by(&mut opened, api);
     let task = match api.as_ref().and_then(|api| api.key.as_ref()) {
         Some(key) => key.scrub(task.to_owned()),
         None => task.to_owned(),
@@ -405,13 +413,17 @@ impl HeldSession {
 /// The API that the settings name, made known to whoever writes messages.
 fn carried_by_api(opened: &mut OpenedBase) -> Result<Option<ApiChoice>> {
     let choice = api::chosen(&opened.settings)?;
+    Ok(carried_by(opened, choice))
+}
+
+fn carried_by(opened: &mut OpenedBase, choice: Option<ApiChoice>) -> Option<ApiChoice> {
     if let Some(choice) = &choice {
         let agent = &mut opened.agent;
         agent.manner.carried_by = Some(choice.plan.name());
         agent.manner.api_key.clone_from(&choice.key);
         agent.person.hide(choice.key.clone());
     }
-    Ok(choice)
+    choice
 }
 
 /// The oldest reply that lies in the inbox.

@@ -4,7 +4,8 @@
 //! (`events.lock`) makes the numbers unique, because events are told inside and outside of the round
 //! lock. Nothing depends on the file, so it is not synced, and what cannot be written is only not
 //! kept. It is bounded: the oldest events go, and the numbers go on. A line that a kill cut off is
-//! removed by the next append.
+//! removed by the next append. The lock file has the last number, so that none is given twice after
+//! the events themselves were cut or deleted.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -27,6 +28,10 @@ const KEPT: usize = 1024 * 1024;
 const MAX_LINE: usize = 256 * 1024;
 /// The longest text in a line that was too long.
 const MAX_TEXT: usize = 8 * 1024;
+/// The digits of a number in the lock file, so that each overwrites the one before it.
+const NUMBER_WIDTH: usize = 20;
+/// Greater numbers than this are not believed.
+const MAX_NUMBER: u64 = 1 << 53;
 /// How much of the end of the file is read first to find the last number.
 const TAIL: u64 = 16 * 1024;
 
@@ -89,7 +94,7 @@ impl EventLog {
             return Err(io::ErrorKind::NotFound.into());
         }
         own_directory(&self.folder).map_err(io::Error::other)?;
-        let _lock = self.lock()?;
+        let mut lock = self.lock()?;
         let path = path_in(&self.folder);
         let mut options = OpenOptions::new();
         options.create(true).read(true).append(true);
@@ -99,22 +104,24 @@ impl EventLog {
         if end.is_torn {
             file.set_len(end.length)?;
         }
-        envelope.seq = end.seq.max(self.last) + 1;
+        envelope.seq = end.seq.max(self.last).max(kept_number(&mut lock)) + 1;
         let line = line_of(envelope)?;
         if end.length + line.len() as u64 > MAX_FILE {
-            return trim(&path, &mut file, &line);
+            trim(&path, &mut file, &line)?;
+        } else {
+            file.write_all(line.as_bytes()).inspect_err(|_| {
+                let _ = file.set_len(end.length);
+            })?;
         }
-        file.write_all(line.as_bytes()).inspect_err(|_| {
-            let _ = file.set_len(end.length);
-        })
+        keep_number(&mut lock, envelope.seq)
     }
 
     /// Keeps others from appending; where there are no locks, only one program at a time is safe.
     fn lock(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true);
+        options.create(true).truncate(false).read(true).write(true);
         crate::platform::ours(&mut options);
-        let file = options.open(self.folder.join("events.lock"))?;
+        let file = options.open(lock_in(&self.folder))?;
         match lock_soon(&file) {
             Err(fs::TryLockError::Error(cause)) if cause.kind() == io::ErrorKind::Unsupported => {}
             other => other?,
@@ -125,6 +132,24 @@ impl EventLog {
 
 fn path_in(folder: &Path) -> PathBuf {
     folder.join("events.jsonl")
+}
+
+fn lock_in(folder: &Path) -> PathBuf {
+    folder.join("events.lock")
+}
+
+/// The last number that was given, as the lock file has it; 0 if that is not known.
+fn kept_number(lock: &mut File) -> u64 {
+    let mut text = String::new();
+    let read = lock.take(NUMBER_WIDTH as u64).read_to_string(&mut text);
+    let number = read.ok().and_then(|_| text.trim().parse().ok());
+    // No session has so many; what was written there by hand must not end the counting.
+    number.filter(|number| *number < MAX_NUMBER).unwrap_or(0)
+}
+
+fn keep_number(lock: &mut File, number: u64) -> io::Result<()> {
+    lock.seek(SeekFrom::Start(0))?;
+    lock.write_all(format!("{number:0NUMBER_WIDTH$}").as_bytes())
 }
 
 /// Where the whole lines of the file end, and the number of the last one.
@@ -277,9 +302,9 @@ impl EventReader {
             .filter_map(|line| serde_json::from_slice(line).ok())
             .collect();
         let mut news = Vec::new();
-        // A file that was lost and begun anew counts from 1 again.
+        // Where the lock file was lost too, numbers begin at 1 again.
         if is_other
-            && let [begin, .., end] = all.as_slice()
+            && let (Some(begin), Some(end)) = (all.first(), all.last())
             && end.seq + 1 < self.next
         {
             self.next = begin.seq;
@@ -363,10 +388,14 @@ mod tests {
         first.append(note("one"));
         first.append(note("two"));
         let before = fs::read(&path).unwrap();
+        let lock = lock_in(folder.path());
+        let number = fs::read(&lock).unwrap();
         first.append(note("three"));
         let after = fs::read(&path).unwrap();
         for cut in before.len()..=after.len() {
             write_atomic(&path, &after[..cut], Durability::Atomic).unwrap();
+            // The number is kept after the line.
+            write_atomic(&lock, &number, Durability::Atomic).unwrap();
             let mut reader = EventReader::starting_at(folder.path(), 1);
             let seen = reader.read().len();
             let next = log(folder.path()).append(note("next"));
@@ -450,20 +479,52 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_lost_begins_anew_and_readers_are_told() {
+    fn numbers_go_on_after_the_file_was_lost_or_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = path_in(folder.path());
+        for _ in 0..5 {
+            log(folder.path()).append(note("a"));
+        }
+        let mut reader = EventReader::starting_at(folder.path(), 1);
+        assert_eq!(reader.read().len(), 5);
+        fs::remove_file(&path).unwrap();
+        assert_eq!(log(folder.path()).append(note("b")).seq, 6);
+        write_atomic(&path, b"", Durability::Atomic).unwrap();
+        assert_eq!(log(folder.path()).append(note("c")).seq, 7);
+        // Whoever followed missed one, and hears that; who asks for what is gone hears it too.
+        for read in [
+            reader.read(),
+            EventReader::starting_at(folder.path(), 2).read(),
+        ] {
+            let events: Vec<_> = read.iter().map(|envelope| &envelope.event).collect();
+            assert_eq!(events, [&Event::Reset, &note("c")]);
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        log(folder.path()).append(note("d"));
+        write_atomic(&path, text.as_bytes(), Durability::Atomic).unwrap();
+        assert_eq!(log(folder.path()).append(note("e")).seq, 9);
+    }
+
+    #[test]
+    fn where_the_number_is_lost_too_they_begin_anew_and_readers_are_told() {
         let folder = tempfile::tempdir().unwrap();
         let mut reader = EventReader::starting_at(folder.path(), 1);
-        let mut log_before = log(folder.path());
         for _ in 0..5 {
-            log_before.append(note("a"));
+            log(folder.path()).append(note("a"));
         }
         assert_eq!(reader.read().len(), 5);
-        fs::remove_file(path_in(folder.path())).unwrap();
-        let mut log = log(folder.path());
-        log.append(note("b"));
-        log.append(note("c"));
-        let news = reader.read();
-        assert_eq!(news.len(), 3, "{news:?}");
-        assert_eq!(news[0].event, Event::Reset);
+        for garbage in ["", "x\u{fffd}", "99999999999999999999"] {
+            fs::remove_file(path_in(folder.path())).unwrap();
+            let lock = lock_in(folder.path());
+            write_atomic(&lock, garbage.as_bytes(), Durability::Atomic).unwrap();
+            log(folder.path()).append(note("b"));
+            let news = reader.read();
+            let events: Vec<_> = news.iter().map(|envelope| &envelope.event).collect();
+            assert_eq!(events, [&Event::Reset, &note("b")], "{garbage}");
+            for _ in 0..3 {
+                log(folder.path()).append(note("c"));
+            }
+            assert_eq!(reader.read().len(), 3);
+        }
     }
 }

@@ -228,7 +228,7 @@ impl Store {
         }
         let error = Error::mendable("there is no unfinished session here")
             .hint("`agent new \"<task>\"` begins one; `agent list` shows those that have ended");
-        let further = "`agent resume latest \"<what to do next>\"` goes on with the latest one";
+        let further = "`agent resume latest \"<what to do next>\"` continues the latest one";
         Err(if has_ended {
             error.hint(further)
         } else {

@@ -153,7 +153,7 @@ impl Base {
                 ))
                 .hint("read it, and delete it if it is not yours")
                 .hint(format!(
-                    "`--base {}` goes on there; `--base {}` uses this one all the same",
+                    "`--base {}` continues there; `--base {}` uses this one anyway",
                     quoted(&other.directory),
                     quoted(&self.directory)
                 )));

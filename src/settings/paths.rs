@@ -98,7 +98,7 @@ impl Paths {
         for (name, place) in &named[1..] {
             if self.workspace.starts_with(place) {
                 return Err(Error::mendable(format!(
-                    "`WorkspaceDir` lies inside of `{name}`, `{}`",
+                    "`WorkspaceDir` is inside `{name}`, `{}`",
                     place.display()
                 ))
                 .hint("keep what the model works on apart from the records of `agent`"));

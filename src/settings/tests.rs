@@ -395,7 +395,7 @@ fn settings_that_contradict_each_other_are_refused() {
     );
     refused(
         r#"{"WorkspaceDir": "sessions/work"}"#,
-        "`WorkspaceDir` lies inside of `SessionsDir`, `sessions`",
+        "`WorkspaceDir` is inside `SessionsDir`, `sessions`",
     );
     refused(
         r#"{"CommandTimeoutSeconds": 900}"#,

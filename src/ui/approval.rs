@@ -4,15 +4,16 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-use super::wrap::{cut, folded};
+use super::wrap::{columns_of, cut, folded};
 use super::{diff, escape_line, escape_text, news};
 use crate::number::count;
-use crate::protocol::{Event, QuestionKind};
+use crate::protocol::{CommandKind, Event, QuestionKind};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const GREEN: Style = AnsiColor::Green.on_default();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
+const RED: Style = AnsiColor::Red.on_default();
 
 /// How much of a difference is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,12 +24,129 @@ pub(super) enum DiffExtent {
     Folded,
 }
 
+/// The permissions of a command where nothing is unusual, which need no words.
+const USUAL: &str = "in the sandbox: change files in the workspace";
+
 /// Longer differences are folded on a terminal.
 const MAX_LINES: usize = 30;
 
 /// Returns true for a reason that holds for a whole round, which the dialog says once.
 pub(super) fn is_of_mode(why: &str) -> bool {
     why.starts_with("because of `--approval") && !why.contains(';')
+}
+
+/// Several steps that wait for one answer, a row each. A script is shown whole, because an answer may
+/// run it; of a difference the size is shown. A reason that all of them have is said once.
+pub(super) fn listed(questions: &[Event], columns: Option<usize>) -> String {
+    let reasons: Vec<&str> = questions.iter().map(reason).collect();
+    let mode = reasons.iter().find(|why| is_of_mode(why));
+    let shared = match reasons.as_slice() {
+        [first, others @ ..] if others.iter().all(|why| why == first) => *first,
+        _ => "",
+    };
+    let mut text = format!(
+        "\n{BOLD}The model wants to do {}{BOLD:#}",
+        count(questions.len(), "thing")
+    );
+    if let Some(mode) = mode {
+        let _ = write!(text, "  {DIM}(asked {}){DIM:#}", escape_line(mode));
+    }
+    text.push('\n');
+    let mut told = shared;
+    for question in questions {
+        text.push_str(&listed_row(question, columns));
+        let why = reason(question);
+        if why != told && !is_of_mode(why) {
+            text.push_str(&beneath(&format!("why: {}", escape_line(why)), columns));
+        }
+        told = why;
+    }
+    if !shared.is_empty() && !is_of_mode(shared) {
+        let why = format!("  why you are asked: {}\n", escape_line(shared));
+        text.push_str(&columns.map_or(why.clone(), |columns| folded(&why, columns)));
+    }
+    text
+}
+
+/// Words of ours about the row above.
+fn beneath(words: &str, columns: Option<usize>) -> String {
+    let line = format!("             {words}\n");
+    let line = columns.map_or(line.clone(), |columns| folded(&line, columns));
+    format!("{DIM}{line}{DIM:#}")
+}
+
+fn reason(question: &Event) -> &str {
+    match question {
+        Event::Approval { why, .. } => why,
+        _ => "",
+    }
+}
+
+/// `  2  create  hello.py  +8`, or a script.
+fn listed_row(question: &Event, columns: Option<usize>) -> String {
+    let Event::Approval {
+        number,
+        command,
+        title,
+        shown,
+        may,
+        ..
+    } = question
+    else {
+        return String::new();
+    };
+    let verb = match command.parse() {
+        Ok(CommandKind::RunCommand) => "run",
+        Ok(CommandKind::CreateFile) => "create",
+        Ok(CommandKind::DeleteFile) => "delete",
+        Ok(CommandKind::MoveFile) => "move",
+        Ok(CommandKind::ApplyPatch) => "patch",
+        Ok(CommandKind::EditFile | CommandKind::InsertText) => "edit",
+        _ => command.as_str(),
+    };
+    let head = format!("  {BOLD}{number:>2}{BOLD:#}  {:<7} ", escape_line(verb));
+    if command != CommandKind::RunCommand.word() {
+        let (added, removed) = sizes(shown);
+        let mut text = format!("{head}{}", escape_line(title));
+        if added > 0 || removed == 0 {
+            let _ = write!(text, "  {GREEN}+{added}{GREEN:#}");
+        }
+        if removed > 0 {
+            let _ = write!(text, "  {RED}-{removed}{RED:#}");
+        }
+        return text + "\n";
+    }
+    let script = escape_text(shown.trim_end());
+    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(15));
+    let mut text = if script.lines().count() == 1 && columns_of(&script) <= room {
+        format!("{head}{script}\n")
+    } else {
+        let size = count(script.lines().count(), "line");
+        format!(
+            "{head}{size}\n{}",
+            lines(&script, columns, DiffExtent::Whole)
+        )
+    };
+    if !may.is_empty() && may != USUAL {
+        let may = format!("what it may do: {}", escape_line(may));
+        text.push_str(&beneath(&may, columns));
+    }
+    text
+}
+
+/// How many lines a unified diff adds and removes.
+fn sizes(diff: &str) -> (usize, usize) {
+    let mut is_header = true;
+    let (mut added, mut removed) = (0, 0);
+    for line in diff.lines() {
+        is_header = line.starts_with("diff ") || (is_header && !line.starts_with("@@"));
+        match line.as_bytes().first() {
+            Some(b'+') if !is_header => added += 1,
+            Some(b'-') if !is_header => removed += 1,
+            _ => {}
+        }
+    }
+    (added, removed)
 }
 
 /// The difference that a file step will make before the next thing that is asked about.
@@ -134,7 +252,7 @@ pub(super) fn asked(
     if !is_interactive || !is_of_mode(why) {
         let _ = writeln!(words, "  why you are asked: {}", escape_line(why));
     }
-    let is_usual = may == "in the sandbox: change files in the workspace";
+    let is_usual = may == USUAL;
     let is_said = !is_script && is_of_mode(why);
     if !may.is_empty() && !(is_interactive && (is_usual || is_said)) {
         let _ = writeln!(words, "  what it may do: {}", escape_line(may));
@@ -251,6 +369,110 @@ mod tests {
         };
         let text = asked(&event, columns, true, DiffExtent::Folded);
         anstream::adapter::strip_str(&text).to_string()
+    }
+
+    fn waiting(number: u32, command: &str, title: &str, shown: &str, why: &str) -> Event {
+        Event::Approval {
+            kind: QuestionKind::Step,
+            key: number.to_string(),
+            number,
+            round: 2,
+            command: command.to_owned(),
+            title: title.to_owned(),
+            shown: shown.to_owned(),
+            why: why.to_owned(),
+            may: USUAL.to_owned(),
+            proposal: None,
+            hash: String::new(),
+        }
+    }
+
+    fn list(columns: usize, network: &str) -> String {
+        let mode = "because of `--approval ask`";
+        let new = "--- /dev/null\n+++ b/hello.py\n@@ -0,0 +1,2 @@\n+one\n+two\n";
+        let long = format!("echo {}\n", "a-long-word ".repeat(9));
+        let questions = [
+            waiting(2, "CREATE_FILE", "`hello.py`", new, mode),
+            waiting(
+                3,
+                "RUN_COMMAND",
+                "`python3 hello.py`",
+                "python3 hello.py\n",
+                mode,
+            ),
+            waiting(
+                4,
+                "RUN_COMMAND",
+                "`set -e ...`",
+                "set -e\npython3 hello.py Bob\n",
+                mode,
+            ),
+            waiting(5, "RUN_COMMAND", "`echo ...`", &long, mode),
+            waiting(
+                6,
+                "RUN_COMMAND",
+                "`curl example`",
+                "curl example\n",
+                network,
+            ),
+        ];
+        let text = listed(&questions, Some(columns));
+        anstream::adapter::strip_str(&text).to_string()
+    }
+
+    #[test]
+    fn several_steps_are_a_list_at_80_columns() {
+        let text = list(80, "it uses the network");
+        let expected = concat!(
+            "\n",
+            "The model wants to do 5 things  (asked because of `--approval ask`)\n",
+            "   2  create  `hello.py`  +2\n",
+            "   3  run     python3 hello.py\n",
+            "   4  run     2 lines\n",
+            "  | set -e\n",
+            "  | python3 hello.py Bob\n",
+            "   5  run     1 line\n",
+            "  | echo a-long-word a-long-word a-long-word a-long-word a-long-word a-long-wor\n",
+            "  … d a-long-word a-long-word a-long-word\n",
+            "   6  run     curl example\n",
+            "             why: it uses the network\n",
+        );
+        assert_eq!(text, expected, "{text}");
+    }
+
+    #[test]
+    fn several_steps_are_a_list_at_120_columns() {
+        let text = list(120, "because of `--approval ask`");
+        assert_eq!(
+            text.matches("--approval ask").count(),
+            1,
+            "said once: {text}"
+        );
+        let expected = concat!(
+            "\n",
+            "The model wants to do 5 things  (asked because of `--approval ask`)\n",
+            "   2  create  `hello.py`  +2\n",
+            "   3  run     python3 hello.py\n",
+            "   4  run     2 lines\n",
+            "  | set -e\n",
+            "  | python3 hello.py Bob\n",
+            "   5  run     1 line\n",
+            "  | echo a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word\n",
+            "   6  run     curl example\n",
+        );
+        assert_eq!(text, expected, "{text}");
+    }
+
+    #[test]
+    fn nothing_of_a_list_reaches_the_terminal_raw() {
+        let hostile = "a\rb\x1b[2J\u{202e}c\n  7  create  x";
+        for command in ["RUN_COMMAND", "CREATE_FILE"] {
+            let question = waiting(1, command, hostile, hostile, hostile);
+            let text = listed(&[question.clone(), question], Some(80));
+            let text = anstream::adapter::strip_str(&text).to_string();
+            assert!(!text.contains(['\r', '\x1b', '\u{202e}']), "{text:?}");
+            assert!(!text.contains("\n  7  create"), "{text}");
+        }
     }
 
     #[test]

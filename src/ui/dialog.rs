@@ -6,7 +6,6 @@
 mod answer;
 mod watcher;
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -52,6 +51,7 @@ pub(super) struct Dialog {
     /// The prompt that stands on the terminal is still the right one.
     is_prompted: bool,
     last_shown: Option<u32>,
+    last_listed: Vec<usize>,
     editor: Option<String>,
     is_withdrawn: Arc<AtomicBool>,
 }
@@ -106,6 +106,7 @@ impl Dialog {
             answers: Answers::until(interrupt).taking(takes),
             is_prompted: false,
             last_shown: None,
+            last_listed: Vec::new(),
             editor: editor::of_this_person(|name| std::env::var_os(name)),
             is_withdrawn: Arc::default(),
         }
@@ -116,8 +117,12 @@ impl Dialog {
         let bell = Doorbell::on(self.pending.directory()?);
         let _watcher = Watcher::start(bell, self.answers.sender());
         self.collect()?;
-        // The engine has just told of these, in their order.
-        self.last_shown = self.open().last().map(|at| self.items[*at].question.number);
+        self.last_shown = match self.open().as_slice() {
+            // A step alone, and several, are shown here.
+            [first, ..] if self.items[*first].question.kind == QuestionKind::Step => None,
+            // The engine has just told of these, in their order.
+            open => open.last().map(|at| self.items[*at].question.number),
+        };
         while !self.is_over() {
             if self.interrupt.is_raised() {
                 return Ok(());
@@ -180,35 +185,56 @@ impl Dialog {
         }
         self.is_prompted = true;
         let open = self.open();
-        let text = match open.as_slice() {
-            [] => return,
-            [_, _, ..] if self.manner == Manner::Together => self.joint_prompt(&open),
-            [first, ..] => {
-                let first = *first;
-                if self.last_shown != Some(self.items[first].question.number) {
-                    self.show(first);
-                }
-                single_prompt(&self.items[first], open.len())
-            }
+        let Some(&first) = open.first() else {
+            return;
         };
+        if self.is_joint(&open) {
+            self.list(&open);
+        } else if self.last_shown != Some(self.items[first].question.number) {
+            self.show(first);
+        }
+        let text = self.keys(&open).text();
         self.ui.prompt(&text, &self.answers);
     }
 
-    fn joint_prompt(&self, open: &[usize]) -> String {
-        let questions = || open.iter().map(|at| &self.items[*at].question);
-        let mut text = format!(
-            "\n{} steps wait for your decision{}:\n",
-            open.len(),
-            because(questions())
-        );
-        for question in questions() {
-            let title = question.title.replace('\n', " ");
-            let _ = writeln!(text, "  {}. {} {title}", question.number, question.command);
+    /// Lists what waits, unless that is what was listed last.
+    fn list(&mut self, open: &[usize]) {
+        if self.last_listed == open {
+            return;
         }
-        text.push_str(
-            "[y] yes to all  [n] no + reason  [o] one by one  [d] show  [s] skip  [q] stop",
-        );
-        text
+        let briefly = |at: &usize| {
+            let question = &self.items[*at].question;
+            // What the reply changes before is listed above.
+            let why = question.own_reason().to_owned();
+            Question {
+                why,
+                ..question.clone()
+            }
+            .event()
+        };
+        let listed: Vec<Event> = open.iter().map(briefly).collect();
+        self.ui.list_questions(&listed);
+        self.last_listed = open.to_vec();
+    }
+
+    /// Returns true if one answer counts for all questions that are open.
+    fn is_joint(&self, open: &[usize]) -> bool {
+        open.len() > 1 && self.manner == Manner::Together
+    }
+
+    /// The answers that are offered now.
+    fn keys(&self, open: &[usize]) -> OfferedKeys {
+        match open {
+            [first, ..] if !self.is_joint(open) => single_keys(&self.items[*first], open.len()),
+            _ => OfferedKeys::new("")
+                .key("y", "yes to all")
+                // All keys in one row of 80 columns.
+                .key("n", "no + reason")
+                .key("o", "one by one")
+                .key("d", "show")
+                .key("s", "skip")
+                .key("q", "stop"),
+        }
     }
 
     /// Acts on a typed line.
@@ -290,8 +316,8 @@ impl Dialog {
     }
 
     fn complain(&self) {
-        self.ui
-            .say("Please answer with one of the keys in brackets; nothing is decided yet.");
+        let keys = self.keys(&self.open()).names();
+        self.ui.say(&format!("Please answer {keys}."));
     }
 
     fn may_be_always(&self, at: usize) -> bool {
@@ -338,6 +364,11 @@ impl Dialog {
     fn edit(&mut self, at: usize) {
         let question = &self.items[at].question;
         let is_plan = question.kind == QuestionKind::Plan;
+        if question.kind == QuestionKind::Network {
+            let told = "It has run already, so it can only run again as it is; say `n` and leave a note for a change.";
+            self.ui.say(told);
+            return;
+        }
         if question.command != "RUN_COMMAND" && !is_plan {
             self.ui
                 .say("Only scripts can be edited; say `n` and why to have a change made.");
@@ -365,57 +396,99 @@ impl Dialog {
     }
 }
 
-/// The reason that all these questions have, if it is that of the mode; it is said once.
-fn because<'q>(questions: impl Iterator<Item = &'q Question>) -> String {
-    let mut reasons: Vec<&str> = questions
-        .map(|question| question.why.as_str())
-        .filter(|why| approval::is_of_mode(why))
-        .collect();
-    reasons.dedup();
-    match reasons.first() {
-        Some(why) => format!(", {why}"),
-        None => String::new(),
+/// A question with the keys that answer it.
+#[derive(Debug)]
+struct OfferedKeys {
+    question: String,
+    keys: Vec<(&'static str, String)>,
+}
+
+impl OfferedKeys {
+    fn new(question: impl Into<String>) -> Self {
+        Self {
+            question: question.into(),
+            keys: Vec::new(),
+        }
+    }
+
+    fn key(mut self, key: &'static str, words: impl Into<String>) -> Self {
+        self.keys.push((key, words.into()));
+        self
+    }
+
+    /// The question as the prompt puts it: `[y] yes  [n] no`.
+    fn text(&self) -> String {
+        let keys = self.keys.iter();
+        let keys: Vec<String> = keys
+            .map(|(key, words)| format!("[{key}] {words}"))
+            .collect();
+        let keys = keys.join("  ");
+        match self.question.as_str() {
+            "" => keys,
+            question if keys.is_empty() => question.to_owned(),
+            question => format!("{question}\n{keys}"),
+        }
+    }
+
+    /// `y, n or q`.
+    fn names(&self) -> String {
+        let names: Vec<&str> = self.keys.iter().map(|(key, _)| *key).collect();
+        match names.as_slice() {
+            [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+            _ => "the question".to_owned(),
+        }
     }
 }
 
-fn single_prompt(item: &Item, open: usize) -> String {
+fn single_keys(item: &Item, open: usize) -> OfferedKeys {
     match item.question.kind {
-        _ if item.question.command.is_empty() => return news::inquiry(&item.question),
+        _ if item.question.command.is_empty() => {
+            return OfferedKeys::new(news::inquiry(&item.question));
+        }
         QuestionKind::Network => {
-            return "Run it again with the network?\n[y] yes, once  [a] always in this session  [n] no  [q] stop".to_owned();
+            return OfferedKeys::new("Run it again with the network?")
+                .key("y", "yes, once")
+                .key("n", "no")
+                .key("a", "always in this session")
+                .key("s", "skip")
+                .key("q", "stop");
         }
         QuestionKind::Secrets => {
-            return "Send them as they are?\n[y] yes  [n] no, keep them back  [q] stop".to_owned();
+            return OfferedKeys::new("Send them as they are?")
+                .key("y", "yes")
+                .key("n", "no, keep them back")
+                .key("q", "stop");
         }
         QuestionKind::Plan => {
-            return "Approve the plan?\n[y] yes  [n] no, say what to change  [e] edit  [q] stop"
-                .to_owned();
+            return OfferedKeys::new("Approve the plan?")
+                .key("y", "yes")
+                .key("n", "no, say what to change")
+                .key("e", "edit")
+                .key("q", "stop");
         }
         _ => {}
     }
-    let mut keys = vec!["[y] yes".to_owned(), "[n] no, with a reason".to_owned()];
+    let is_script = item.question.command == "RUN_COMMAND";
+    let verb = if is_script { "Run it?" } else { "Do it?" };
+    let why = &item.question.why;
+    let question = if approval::is_of_mode(why) {
+        format!("{verb} (asked {why})")
+    } else {
+        verb.to_owned()
+    };
+    let mut keys = OfferedKeys::new(question)
+        .key("y", "yes")
+        .key("n", "no, with a reason");
     if open > 1 {
-        keys.push("[all] yes to all that wait".to_owned());
+        keys = keys.key("all", "yes to all that wait");
     }
     if let Some(proposal) = item.question.proposal.as_ref().filter(|_| !item.is_edited) {
-        keys.push(format!("[a] always ({proposal})"));
+        keys = keys.key("a", format!("always ({proposal})"));
     }
-    if item.question.command == "RUN_COMMAND" {
-        keys.push("[e] edit".to_owned());
+    if is_script {
+        keys = keys.key("e", "edit");
     }
-    keys.push("[d] show all".to_owned());
-    keys.push("[s] skip".to_owned());
-    keys.push("[q] stop".to_owned());
-    let verb = match item.question.command.as_str() {
-        "RUN_COMMAND" => "Run it",
-        _ => "Do it",
-    };
-    let why = because(std::iter::once(&item.question));
-    format!(
-        "{verb}?{}\n{}",
-        why.replacen(", ", " Asked ", 1),
-        keys.join("  ")
-    )
+    keys.key("d", "show all").key("s", "skip").key("q", "stop")
 }
 
 #[cfg(test)]

@@ -204,6 +204,7 @@ pub fn question_words(question: &Question) -> String {
     asked(question.kind, &question.title, &question.shown, rounds)
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of events and their words")]
 fn sentences(event: &Event, view: &RenderContext) -> String {
     match event {
         Event::Confinement {

@@ -87,7 +87,7 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
                 let path = pastes.first().map(|path| linked(path, view));
                 let path = path.unwrap_or_default();
                 let file = if *becomes_file && *sequence == 1 {
-                    " It makes an attachment of it by itself; that is fine."
+                    "\n     If the chat makes an attachment of it by itself, that is fine."
                 } else {
                     ""
                 };
@@ -99,9 +99,10 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
                 };
                 let action = match way {
                     Way::Clipboard => format!(
-                        "{NEXT}{arrow}1. Paste the clipboard into {chat} chat.{NEXT:#} (or {path})"
+                        "{NEXT}{arrow}1. Paste the clipboard into {chat} chat{NEXT:#}, or this: {path}"
                     ),
-                    _ => format!("{NEXT}{arrow}1. Paste {path} into {chat} chat.{NEXT:#}"),
+                    // The path last: folded, it must not tear the sentence apart.
+                    _ => format!("{NEXT}{arrow}1. Paste this into {chat} chat:{NEXT:#} {path}"),
                 };
                 let _ = writeln!(
                     text,
@@ -231,12 +232,13 @@ fn how_long(event: &Event) -> String {
         return format!("{length}, to {}: {}", escape_line(api), space(takes));
     }
     // Nobody chose this one, so nobody knows what it is.
-    let taken = match chat.as_str() {
-        "generic" => "most chats take".to_owned(),
-        chat => format!("`{}` takes", escape_line(chat)),
+    let limit = match chat.as_str() {
+        "generic" => "a typical limit".to_owned(),
+        chat => format!("the limit of `{}`", escape_line(chat)),
     };
+    let fits = if *percent <= TIGHT { "fits" } else { "tight" };
     format!(
-        "{}, {percent}% of what {taken}: {}",
+        "{}, {fits} ({percent}% of {limit}): {}",
         length(*characters, *tokens),
         space(takes)
     )

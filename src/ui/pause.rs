@@ -20,7 +20,16 @@ impl Ui {
 
     /// Waits so long, or until a key is pressed; not at all where there is no terminal.
     pub fn pause(&self, longest: Duration, interrupt: &Interrupt) {
-        if !self.can_pause() || enable_raw_mode().is_err() {
+        if !self.can_pause() {
+            return;
+        }
+        // Others print meanwhile, and none of their lines may begin where the one above ends.
+        let mut is_raw = false;
+        self.terminal.rows.beside(|| {
+            is_raw = enable_raw_mode().is_ok();
+            crate::platform::keep_line_breaks();
+        });
+        if !is_raw {
             return;
         }
         let until = Instant::now() + longest;

@@ -7,7 +7,7 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 
 use super::approval::DiffExtent;
-use super::step::{FAILURE_LINES, elapsed, step, tail};
+use super::step::{FAILURE_LINES, StepLayout, elapsed, for_person, step, tail};
 use super::wrap::fold;
 use super::{approval, escape_line, escape_text, live, markdown, news, outbox};
 use crate::error::{Error, Kind};
@@ -66,14 +66,15 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
             workspace,
             resumed,
             ..
-        } => session(id.as_str(), task, Path::new(workspace), *resumed),
+        } => session(id.as_str(), task, workspace, *resumed),
         Event::Outbox { .. } => outbox::ready(event, view),
         Event::Reply {
             name,
             commands,
             file,
+            sequence,
             ..
-        } => reply(name, *commands, file, view),
+        } => reply(name, *sequence, *commands, file, view),
         Event::Repaired { repair } => repaired(repair),
         Event::Prose { text } => prose(text, look),
         Event::Issue { issue } => told(issue),
@@ -87,9 +88,11 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
             result,
             differences,
         } => {
-            // A pipe gets the lines that it always got.
-            let is_terminal = columns_of_talk().is_some();
-            step(result, if is_terminal { differences } else { &[] }, look)
+            let layout = match columns_of_talk() {
+                Some(columns) => StepLayout::Row { columns, look },
+                None => StepLayout::Line,
+            };
+            step(result, differences, layout)
         }
         Event::Plan { text } => block("Plan", text, look),
         Event::Message { text } => block("The model says", text, look),
@@ -131,14 +134,20 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
     }
 }
 
-fn reply(name: &str, commands: usize, file: &str, view: &RenderContext) -> String {
+fn reply(name: &str, round: u32, commands: usize, file: &str, view: &RenderContext) -> String {
     // A name that was made up here tells nobody anything.
     let named = if is_made_up(name) {
         String::new()
     } else {
         format!(" `{}`", escape_line(name))
     };
-    let mut text = format!("\nReply{named}: {}\n", count(commands, "command"));
+    let mut text = match columns_of_talk() {
+        Some(_) => format!(
+            "\n{BOLD}Reply {round}{BOLD:#}{named}: {}\n",
+            count(commands, "step")
+        ),
+        None => format!("\nReply{named}: {}\n", count(commands, "command")),
+    };
     if view.is_verbose {
         let _ = writeln!(text, "{DIM}  kept as {}{DIM:#}", escape_line(file));
     }
@@ -166,7 +175,7 @@ fn told(issue: &Issue) -> String {
     format!(
         "  {YELLOW}{what}{YELLOW:#} (line {}): {command}{}\n",
         issue.line,
-        escape_line(&issue.message)
+        escape_line(&for_person(&issue.message))
     )
 }
 
@@ -269,13 +278,17 @@ pub(super) fn question(question: &str) -> String {
     format!("{}\n{CYAN}>{CYAN:#} ", escape_text(question.trim_end()))
 }
 
-fn session(id: &str, task: &str, workspace: &Path, resumed: bool) -> String {
+fn session(id: &str, task: &str, workspace: &str, resumed: bool) -> String {
+    let workspace = match columns_of_talk() {
+        Some(_) => shown_home(workspace),
+        None => shown(workspace),
+    };
     let verb = if resumed { "Resuming" } else { "Started" };
     let task = task.trim().lines().next().unwrap_or_default();
     format!(
         "{verb} {BOLD}{id}{BOLD:#}: {}\nWorkspace: {}\n",
         escape_line(&clipped(task, 100)),
-        shown(workspace)
+        workspace
     )
 }
 
@@ -397,7 +410,7 @@ fn done(event: &Event, look: Look) -> String {
     );
     let _ = writeln!(
         text,
-        "\n  {}: {}",
+        "\n  {BOLD}{}{BOLD:#}: {}",
         shown_home(workspace),
         named_files(files, *changed)
     );
@@ -423,7 +436,10 @@ fn named_files(files: &[String], changed: usize) -> String {
 pub fn what_next(has_changes: bool, id: &str) -> String {
     let mut text = String::new();
     if has_changes {
-        let _ = writeln!(text, "  review  {CYAN}agent diff{CYAN:#}");
+        let _ = writeln!(
+            text,
+            "  review  {CYAN}agent diff{CYAN:#} {DIM}(the whole session){DIM:#}"
+        );
     }
     let _ = writeln!(
         text,

@@ -2,10 +2,14 @@
 
 use std::fmt::Write as _;
 
+use anstyle::Style;
+
 use super::diff;
 use super::plain::{self, DIM, GREEN, Look, RED, Sign, YELLOW};
+use super::wrap::{columns_of, fold};
 use super::{escape_line, shortened};
-use crate::protocol::{ShownDifference, Status, StepResult};
+use crate::number::count;
+use crate::protocol::{CommandKind, Level, ShownDifference, Status, StepResult};
 
 /// How many lines of a failed step's detail are shown.
 pub(super) const FAILURE_LINES: usize = 8;
@@ -13,75 +17,240 @@ pub(super) const FAILURE_LINES: usize = 8;
 const OUTPUT_LINES: usize = 3;
 /// How many lines of a difference are shown without being asked for.
 const DIFFERENCE_LINES: usize = 12;
+/// The room in columns beside a step for the end of its output; a shorter rest of the row stays empty.
+const SHORT_OUTPUT: usize = 24;
 /// From which time on it is told.
 const WORTH_TELLING: u64 = 100;
 
-/// A step and what became of it, as the loop tells it.
-pub fn step_lines(result: &StepResult) -> String {
-    step(result, &[], Look::Plain)
+/// How a step is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StepLayout {
+    /// One line with the names of the protocol, which scripts may look for.
+    Line,
+    /// A row of plain words for the terminal, in so many columns.
+    Row {
+        /// Width of the terminal.
+        columns: usize,
+        /// Signs and colours, or words.
+        look: Look,
+    },
 }
 
-pub(super) fn step(result: &StepResult, differences: &[ShownDifference], look: Look) -> String {
-    let outcome = &result.outcome;
+/// A step and what became of it, as the loop tells it.
+pub fn step_lines(result: &StepResult) -> String {
+    step(result, &[], StepLayout::Line)
+}
+
+pub(super) fn step(
+    result: &StepResult,
+    differences: &[ShownDifference],
+    layout: StepLayout,
+) -> String {
     // These have been told in full already, or will be.
     let is_told = matches!(
         result.command.as_str(),
         "PLAN" | "MESSAGE" | "ASK_USER" | "DONE"
     );
-    if is_told && outcome.status == Status::Ok {
+    if is_told && result.outcome.status == Status::Ok {
         return String::new();
     }
-    let (style, word, sign) = match outcome.status {
-        Status::Ok => (GREEN, "ok", plain::sign(look, Sign::Good)),
-        Status::Failed => (RED, "failed", plain::sign(look, Sign::Bad)),
-        Status::Refused => (YELLOW, "refused", ""),
-        Status::Skipped => (DIM, "skipped", plain::sign(look, Sign::Skipped)),
-    };
-    // A sign says it where the terminal has one.
-    let word = match sign.trim() {
-        "" => word,
-        sign => sign,
-    };
-    let message = escape_line(&for_person(&outcome.message));
+    match layout {
+        StepLayout::Line => line(result),
+        StepLayout::Row { columns, look } => row(result, differences, columns, look),
+    }
+}
+
+fn line(result: &StepResult) -> String {
+    let outcome = &result.outcome;
+    let (style, word) = status_word(outcome.status);
     let mut text = format!(
-        "  {:>2}. {style}{word}{style:#} {}: {}{message}{}{}\n",
+        "  {:>2}. {style}{word}{style:#} {}: {}{}{}\n",
         result.number,
         escape_line(&result.command),
-        subject(result, look, message.chars().count()),
-        counted(differences),
+        subject(result),
+        escape_line(&for_person(&outcome.message)),
         time(result),
     );
     text.push_str(&match (outcome.status, result.command.as_str()) {
         (Status::Failed, "RUN_COMMAND") => tail(&outcome.detail.text, FAILURE_LINES),
-        // Why it failed stands first, then what the model needs to mend it.
+        // Why it failed stands first, then what the model needs to fix it.
         (Status::Failed, _) => head(&outcome.detail.text, FAILURE_LINES),
         (Status::Ok, "RUN_COMMAND") => tail(&outcome.detail.text, OUTPUT_LINES),
         _ => String::new(),
     });
-    if let (Status::Ok, Look::Rich { columns }) = (outcome.status, look) {
-        text.push_str(&short_difference(differences, columns));
+    text
+}
+
+fn status_word(status: Status) -> (Style, &'static str) {
+    match status {
+        Status::Ok => (GREEN, "ok"),
+        Status::Failed => (RED, "failed"),
+        Status::Refused => (YELLOW, "refused"),
+        Status::Skipped => (DIM, "skipped"),
+    }
+}
+
+/// `  1 ✓ created todo.py            +43`, and below it what a person wants to see at once.
+fn row(result: &StepResult, differences: &[ShownDifference], columns: usize, look: Look) -> String {
+    let outcome = &result.outcome;
+    let (style, word) = status_word(outcome.status);
+    let sign = match outcome.status {
+        Status::Ok => plain::sign(look, Sign::Good),
+        Status::Failed => plain::sign(look, Sign::Bad),
+        Status::Refused => "",
+        Status::Skipped => plain::sign(look, Sign::Skipped),
+    };
+    let sign = match sign.trim() {
+        "" => word,
+        sign => sign,
+    };
+    let indent = 5 + columns_of(sign);
+    let room = columns.saturating_sub(indent + 1).max(20);
+    let words = phrase(result, differences);
+    let facts = facts(result, differences);
+    let mut line = words.clone();
+    if !facts.is_empty() {
+        // Where it fits, the facts of all rows stand below each other.
+        let gap = (room * 2 / 5).saturating_sub(columns_of(&words)).max(2);
+        line.push_str(&" ".repeat(gap));
+        line.push_str(&facts);
+    }
+    let is_run = result.is(CommandKind::RunCommand);
+    let output = match (outcome.status, is_run) {
+        (Status::Ok, true) => Some(last_line(&outcome.detail.text)),
+        _ => None,
+    };
+    let mut below = String::new();
+    if let Some((last, more)) = output.filter(|(last, _)| !last.is_empty()) {
+        let more = match more {
+            0 => String::new(),
+            more => format!(" (+{})", count(more, "line")),
+        };
+        let used = columns_of(&line) + 3 + more.len();
+        let beside = room.saturating_sub(used);
+        if beside >= columns_of(&last).min(SHORT_OUTPUT) {
+            let _ = write!(line, "   {DIM}{}{more}{DIM:#}", shortened(&last, beside));
+        } else {
+            let last = shortened(&last, room.saturating_sub(more.len()));
+            let _ = writeln!(below, "{:indent$}{DIM}{last}{more}{DIM:#}", "");
+        }
+    }
+    let mut text = String::new();
+    for (number, piece) in fold(&line, room).iter().enumerate() {
+        let _ = match number {
+            0 => writeln!(
+                text,
+                " {DIM}{:>2}{DIM:#} {style}{sign}{style:#} {piece}",
+                result.number
+            ),
+            _ => writeln!(text, "{:indent$}{piece}", ""),
+        };
+    }
+    text.push_str(&below);
+    match (outcome.status, is_run) {
+        (Status::Failed, true) => text.push_str(&tail(&outcome.detail.text, FAILURE_LINES)),
+        (Status::Failed, false) => text.push_str(&head(&outcome.detail.text, FAILURE_LINES)),
+        (Status::Ok, false) => text.push_str(&short_difference(differences, columns)),
+        _ => {}
     }
     text
 }
 
-/// The script or search pattern of a step; on a terminal no more than fits beside its message.
-fn subject(result: &StepResult, look: Look, message: usize) -> String {
-    if !matches!(result.command.as_str(), "RUN_COMMAND" | "SEARCH_TEXT") {
-        return String::new();
-    }
+/// Says in words what was done, or what was to be done and why it was not.
+fn phrase(result: &StepResult, differences: &[ShownDifference]) -> String {
+    let message = escape_line(&for_person(&result.outcome.message));
     let subject = escape_line(&result.subject);
-    let subject = match look {
-        Look::Plain => subject,
-        // What does not fit the line is folded, up to a few lines.
-        Look::Rich { columns } => shortened(
-            &subject,
-            columns
-                .saturating_mul(3)
-                .saturating_sub(message + 33)
-                .max(20),
-        ),
+    let is_ok = result.outcome.status == Status::Ok;
+    let is_edit = differences.iter().all(|one| one.is_edit);
+    let (done, to_do) = match result.kind() {
+        Some(CommandKind::RunCommand) => ("ran", "run"),
+        Some(CommandKind::CreateFile) if is_edit => ("rewrote", "create"),
+        Some(CommandKind::CreateFile) => ("created", "create"),
+        Some(CommandKind::EditFile | CommandKind::InsertText) => ("edited", "edit"),
+        Some(CommandKind::ApplyPatch) => ("patched", "apply the patch"),
+        Some(CommandKind::DeleteFile) => ("deleted", "delete"),
+        Some(CommandKind::MoveFile) => ("moved", "move"),
+        Some(CommandKind::ReadFile) => ("read", "read"),
+        Some(CommandKind::ListFiles) => ("listed", "list files"),
+        Some(CommandKind::SearchText) => ("searched", "search"),
+        Some(CommandKind::Outline) => ("outlined", "outline"),
+        Some(CommandKind::GitStatus) => ("git status", "git status"),
+        Some(CommandKind::GitDiff) => ("git diff", "git diff"),
+        Some(CommandKind::Done) => ("done", "done"),
+        _ => (result.command.as_str(), result.command.as_str()),
     };
-    format!("`{subject}`: ")
+    let is_run = result.is(CommandKind::RunCommand);
+    // Of these the words and the counts beside them say all that the message does.
+    let is_plain = matches!(
+        result.kind(),
+        Some(CommandKind::CreateFile | CommandKind::DeleteFile | CommandKind::MoveFile)
+    ) || result.is(CommandKind::EditFile)
+        && result.outcome.level == Some(Level::Exact);
+    if is_run && result.outcome.exit_code.is_some() {
+        return format!("{done} {subject}");
+    }
+    if is_ok && is_plain && !differences.is_empty() {
+        return format!("{done} {subject}");
+    }
+    let verb = if is_ok { done } else { to_do };
+    // Many messages begin with the file, which stands before them here.
+    let message = match message.strip_prefix(&format!("`{subject}`: ")) {
+        Some(rest) if !subject.is_empty() => rest.to_owned(),
+        _ => message,
+    };
+    let names = !subject.is_empty() && !message.contains(&subject);
+    if names {
+        format!("{verb} {subject}: {message}")
+    } else if is_ok {
+        // The message is a sentence of its own.
+        message
+    } else {
+        format!("{verb}: {message}")
+    }
+}
+
+/// `+12 -3`, or how long a command took and its exit code.
+fn facts(result: &StepResult, differences: &[ShownDifference]) -> String {
+    let outcome = &result.outcome;
+    let mut facts = counted(differences).trim_start().to_owned();
+    let is_run = result.is(CommandKind::RunCommand);
+    // Without an exit code the message tells how it ended, and when.
+    let is_timed = if is_run {
+        outcome.exit_code.is_some()
+    } else {
+        result.millis >= WORTH_TELLING
+    };
+    if is_timed {
+        if !facts.is_empty() {
+            facts.push_str("  ");
+        }
+        let tenths = result.millis.div_ceil(100);
+        let _ = write!(facts, "{DIM}{}.{} s{DIM:#}", tenths / 10, tenths % 10);
+    }
+    if let Some(code) = outcome.exit_code.filter(|code| *code != 0) {
+        let _ = write!(facts, "   exit {code}");
+    }
+    // A command can fail without a bad exit code; then the message says why.
+    if is_run && outcome.status == Status::Failed && outcome.exit_code == Some(0) {
+        let _ = write!(facts, "   {}", escape_line(&for_person(&outcome.message)));
+    }
+    facts
+}
+
+/// The last line of an output that has something in it, and how many more lines there are.
+fn last_line(output: &str) -> (String, usize) {
+    let lines = || output.lines().filter(|line| !line.trim().is_empty());
+    let last = lines().next_back().unwrap_or_default();
+    let last = escape_line(&overwritten(last).trim().replace('\t', "    "));
+    (last, lines().count().saturating_sub(1))
+}
+
+/// The script or search pattern of a step.
+fn subject(result: &StepResult) -> String {
+    match result.command.as_str() {
+        "RUN_COMMAND" | "SEARCH_TEXT" => format!("`{}`: ", escape_line(&result.subject)),
+        _ => String::new(),
+    }
 }
 
 /// ` +12 -3`, over all files of the step.
@@ -143,40 +312,92 @@ pub fn elapsed(seconds: u64) -> String {
 /// A message about a step without what only the model can follow: what it is to do next, and where
 /// in the message something stands.
 pub fn for_person(message: &str) -> String {
-    message
+    /// How a clause begins that tells the model what to do.
+    const TO_MODEL: [&str; 14] = [
+        "copy it ",
+        "send ",
+        "correct it ",
+        "fix it",
+        "make it pass",
+        "name ",
+        "look ",
+        "read ",
+        "quote ",
+        "add lines ",
+        "ask again",
+        "ask the ",
+        "leave the lines ",
+        "DELETE_FILE first",
+    ];
+    let contents = message.strip_prefix("the contents of ");
+    if let Some(what) = contents.and_then(|rest| rest.strip_suffix(" are below")) {
+        return format!("read {what}");
+    }
+    let message = message
         .replace("not applied, send only these again: ", "not applied: ")
         .replace(" are below", " are read")
+        .replace("the user declined", "you declined")
+        .replace("interrupted by the user", "you interrupted it")
         .replace(
             "; its current lines are read: send the edit again with their numbers",
             "",
-        )
-        .replace("; correct it and send this command again", "")
+        );
+    let mut kept = String::with_capacity(message.len());
+    for clause in message.split("; ") {
+        // Between backticks stands what others wrote.
+        let is_quoted = kept.matches('`').count() % 2 == 1;
+        let is_to_model = TO_MODEL.iter().any(|start| clause.starts_with(start));
+        if is_to_model && !is_quoted && !kept.is_empty() {
+            continue;
+        }
+        if !kept.is_empty() {
+            kept.push_str("; ");
+        }
+        kept.push_str(clause);
+    }
+    kept
 }
 
 /// The first lines of a text, indented beneath their step.
 fn head(text: &str, lines: usize) -> String {
-    let mut all = text.lines();
-    let mut head: String = all.by_ref().take(lines).map(detail_line).collect();
-    if all.next().is_some() {
-        let _ = writeln!(head, "      {DIM}...{DIM:#}");
-    }
+    let all = text.lines().count();
+    let mut head: String = text.lines().take(lines).map(detail_line).collect();
+    head.push_str(&folded_lines(all.saturating_sub(lines)));
     head
+}
+
+/// Says how many lines are not shown, and where they are.
+fn folded_lines(more: usize) -> String {
+    match more {
+        0 => String::new(),
+        more => format!(
+            "      {DIM}(+{}; all of it: agent show --round N){DIM:#}\n",
+            count(more, "line")
+        ),
+    }
+}
+
+/// A line as a terminal leaves it: progress bars write over themselves.
+fn overwritten(line: &str) -> &str {
+    let written = line.rsplit('\r').find(|part| !part.trim().is_empty());
+    written.unwrap_or_default()
 }
 
 fn detail_line(line: &str) -> String {
     format!(
         "      {DIM}{}{DIM:#}\n",
-        escape_line(&shortened(&line.replace('\t', "    "), 160))
+        escape_line(&shortened(&overwritten(line).replace('\t', "    "), 160))
     )
 }
 
 /// The last lines of a text, indented beneath their step.
 pub(super) fn tail(text: &str, lines: usize) -> String {
     let all: Vec<&str> = text.lines().collect();
-    let mut tail = String::new();
-    if lines > 0 && all.len() > lines {
-        let _ = writeln!(tail, "      {DIM}...{DIM:#}");
-    }
+    let more = match lines {
+        0 => 0,
+        lines => all.len().saturating_sub(lines),
+    };
+    let mut tail = folded_lines(more);
     let last = &all[all.len().saturating_sub(lines)..];
     tail.extend(last.iter().map(|line| detail_line(line)));
     tail
@@ -189,90 +410,256 @@ mod tests {
     use super::*;
     use crate::protocol::{Command, Outcome, RelPath, Step};
 
-    fn shown(differences: &[ShownDifference], look: Look) -> String {
+    fn result(number: u32, command: Command, outcome: Outcome, millis: u64) -> StepResult {
         let step = Step {
-            number: 2,
+            number,
             line: 1,
-            command: Command::DeleteFile {
+            command,
+        };
+        StepResult::new(&step, outcome, Duration::from_millis(millis))
+    }
+
+    fn run(number: u32, script: &str, code: i32, output: &str) -> StepResult {
+        let command = Command::RunCommand {
+            script: script.to_owned(),
+            timeout: None,
+        };
+        let message = format!("exit code {code} in 562 ms");
+        let outcome = match code {
+            0 => Outcome::ok(message),
+            _ => Outcome::failed(message),
+        };
+        let outcome = outcome.with_exit_code(Some(code)).with_detail(output);
+        result(number, command, outcome, 562)
+    }
+
+    fn deleted(outcome: Outcome) -> StepResult {
+        let path = RelPath::parse("src/a.txt").unwrap();
+        result(2, Command::DeleteFile { path }, outcome, 12)
+    }
+
+    fn difference(added: usize, removed: usize, hunks: &str) -> ShownDifference {
+        ShownDifference {
+            added,
+            removed,
+            is_edit: !hunks.is_empty(),
+            hunks: hunks.to_owned(),
+        }
+    }
+
+    fn bare(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    /// The steps of a round as a terminal of this width shows them, with signs or with words.
+    fn round(columns: usize, look: Look) -> String {
+        let layout = StepLayout::Row { columns, look };
+        let edit = difference(1, 1, "@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
+        let mut traceback = String::new();
+        for line in 1..=12 {
+            let _ = writeln!(traceback, "  File \"todo.py\", line {line}");
+        }
+        let long =
+            "python3 todo.py add \"buy milk, bread and a very long list of other things\" && make";
+        let steps = [
+            step(
+                &deleted(Outcome::ok("deleted src/a.txt")),
+                &[difference(0, 43, "")],
+                layout,
+            ),
+            step(&deleted(Outcome::ok("deleted src/a.txt")), &[edit], layout),
+            step(
+                &run(3, "make all", 0, "one\n\nRan 62 tests ... OK\n"),
+                &[],
+                layout,
+            ),
+            step(&run(4, long, 0, "fine\n"), &[], layout),
+            step(
+                &run(5, "python3 todo.py done 7", 1, &traceback),
+                &[],
+                layout,
+            ),
+            step(
+                &deleted(Outcome::refused("the user declined: keep it")),
+                &[],
+                layout,
+            ),
+            step(
+                &deleted(Outcome::skipped("the change in step 1 failed")),
+                &[],
+                layout,
+            ),
+        ];
+        // Where the terminal of the tests has signs, they stand for words.
+        bare(&steps.concat())
+            .replace('✓', "ok")
+            .replace('✗', "failed")
+    }
+
+    #[test]
+    fn a_round_at_80_columns() {
+        let text = round(80, Look::Plain);
+        assert!(text.lines().all(|line| columns_of(line) <= 80), "{text}");
+        let expected = concat!(
+            "  2 ok deleted src/a.txt           -43\n",
+            "  2 ok deleted src/a.txt           +1 -1\n",
+            "      @@ -1,2 +1,2 @@\n",
+            "       one\n",
+            "      -two\n",
+            "      +2\n",
+            "  3 ok ran make all                0.6 s   Ran 62 tests ... OK (+1 line)\n",
+            "  4 ok ran python3 todo.py add \"buy milk, bread and a very long list of other\n",
+            "       things\" && make  0.6 s\n",
+            "       fine\n",
+            "  5 failed ran python3 todo.py done 7  0.6 s   exit 1\n",
+            "      (+4 lines; all of it: agent show --round N)\n",
+            "        File \"todo.py\", line 5\n",
+            "        File \"todo.py\", line 6\n",
+            "        File \"todo.py\", line 7\n",
+            "        File \"todo.py\", line 8\n",
+            "        File \"todo.py\", line 9\n",
+            "        File \"todo.py\", line 10\n",
+            "        File \"todo.py\", line 11\n",
+            "        File \"todo.py\", line 12\n",
+            "  2 refused delete src/a.txt: you declined: keep it\n",
+            "  2 skipped delete src/a.txt: the change in step 1 failed\n",
+        );
+        assert_eq!(text, expected, "{text}");
+    }
+
+    #[test]
+    fn a_round_at_120_columns() {
+        let text = round(120, Look::Plain);
+        assert!(text.lines().all(|line| columns_of(line) <= 120), "{text}");
+        let expected = concat!(
+            "  2 ok deleted src/a.txt                           -43\n",
+            "  2 ok deleted src/a.txt                           +1 -1\n",
+            "      @@ -1,2 +1,2 @@\n",
+            "       one\n",
+            "      -two\n",
+            "      +2\n",
+            "  3 ok ran make all                                0.6 s   Ran 62 tests ... OK (+1 line)\n",
+            "  4 ok ran python3 todo.py add \"buy milk, bread and a very long list of other things\" && make  0.6 s   fine\n",
+            "  5 failed ran python3 todo.py done 7                 0.6 s   exit 1\n",
+            "      (+4 lines; all of it: agent show --round N)\n",
+            "        File \"todo.py\", line 5\n",
+            "        File \"todo.py\", line 6\n",
+            "        File \"todo.py\", line 7\n",
+            "        File \"todo.py\", line 8\n",
+            "        File \"todo.py\", line 9\n",
+            "        File \"todo.py\", line 10\n",
+            "        File \"todo.py\", line 11\n",
+            "        File \"todo.py\", line 12\n",
+            "  2 refused delete src/a.txt: you declined: keep it\n",
+            "  2 skipped delete src/a.txt: the change in step 1 failed\n",
+        );
+        assert_eq!(text, expected, "{text}");
+    }
+
+    #[test]
+    fn without_colour_the_same_words_are_there() {
+        let layout = |look| StepLayout::Row { columns: 80, look };
+        let failed = run(1, "make", 2, "");
+        let plain = step(&failed, &[], layout(Look::Plain));
+        let rich = step(&failed, &[], layout(Look::Rich { columns: 80 }));
+        assert!(bare(&plain).starts_with("  1 failed ran make"), "{plain}");
+        assert_eq!(
+            bare(&rich)
+                .replace('✗', "failed")
+                .split_whitespace()
+                .collect::<Vec<_>>(),
+            bare(&plain).split_whitespace().collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn a_pipe_gets_the_names_of_the_protocol() {
+        let made = result(
+            2,
+            Command::DeleteFile {
                 path: RelPath::parse("a.txt").unwrap(),
             },
-        };
-        let result = StepResult::new(
-            &step,
             Outcome::ok("edited a.txt"),
-            Duration::from_millis(1_250),
-        );
-        // Where the terminal has signs, they stand for words.
-        let text = super::step(&result, differences, look).replace('✓', "ok");
-        anstream::adapter::strip_str(&text).to_string()
-    }
-
-    #[test]
-    fn a_step_tells_what_where_how_much_and_how_long() {
-        let edit = ShownDifference {
-            added: 2,
-            removed: 1,
-            is_edit: true,
-            hunks: "@@ -1,2 +1,3 @@\n one\n-two\n+2\n+3\n".to_owned(),
-        };
-        assert_eq!(
-            shown(&[edit], Look::Rich { columns: 80 }),
-            "   2. ok DELETE_FILE: edited a.txt +2 -1 1.2 s\n      @@ -1,2 +1,3 @@\n       one\n      -two\n      +2\n      +3\n"
+            1_250,
         );
         assert_eq!(
-            shown(&[], Look::Plain),
+            bare(&step_lines(&made)),
             "   2. ok DELETE_FILE: edited a.txt 1.2 s\n"
         );
+        let ran = run(3, "make", 0, "fine\n");
+        assert_eq!(
+            bare(&step_lines(&ran)),
+            "   3. ok RUN_COMMAND: `make`: exit code 0 in 562 ms\n      fine\n"
+        );
     }
 
     #[test]
-    fn a_long_difference_and_a_new_file_are_only_counted() {
-        let long = ShownDifference {
-            added: 50,
-            removed: 0,
-            is_edit: true,
-            hunks: "+x\n".repeat(20),
+    fn of_a_progress_bar_the_last_state_is_shown() {
+        let failed = run(1, "curl", 6, "\r  0  0\r100  0curl: (6) no host\r\n\r\n");
+        let shown = bare(&step_lines(&failed));
+        assert!(
+            shown.contains("\n      100  0curl: (6) no host\n"),
+            "{shown}"
+        );
+        assert!(!shown.contains("\\r"), "{shown}");
+    }
+
+    #[test]
+    fn a_long_difference_is_only_counted() {
+        let long = difference(50, 0, &"+x\n".repeat(20));
+        let layout = StepLayout::Row {
+            columns: 80,
+            look: Look::Plain,
         };
-        let new = ShownDifference {
-            added: 1,
-            removed: 0,
-            is_edit: false,
-            hunks: String::new(),
-        };
-        let shown = shown(&[long, new], Look::Rich { columns: 80 });
-        assert_eq!(shown, "   2. ok DELETE_FILE: edited a.txt +51 1.2 s\n");
+        let shown = bare(&step(
+            &deleted(Outcome::ok("deleted src/a.txt")),
+            &[long],
+            layout,
+        ));
+        assert_eq!(shown.lines().count(), 1, "{shown}");
+        assert!(shown.contains("+50"), "{shown}");
     }
 
     #[test]
     fn of_a_failed_edit_the_reason_is_shown_and_of_a_command_the_end() {
-        let edit = Command::DeleteFile {
-            path: RelPath::parse("a.txt").unwrap(),
-        };
-        let run = Command::RunCommand {
-            script: "make".to_owned(),
-            timeout: None,
-        };
-        let shown = |command: Command| {
-            let step = Step {
-                number: 1,
-                line: 1,
-                command,
-            };
-            let lines: Vec<String> = (1..=20).map(|number| format!("line {number}")).collect();
-            let outcome = Outcome::failed(
-                "1 of 2 blocks applied to a; not applied, send only these again: block 2",
-            )
-            .with_detail(lines.join("\n"));
-            let result = StepResult::new(&step, outcome, Duration::ZERO);
-            anstream::adapter::strip_str(&super::step(&result, &[], Look::Plain)).to_string()
-        };
-        let shown_edit = shown(edit);
+        let lines: Vec<String> = (1..=20).map(|number| format!("line {number}")).collect();
+        let outcome = Outcome::failed(
+            "1 of 2 blocks applied to a; not applied, send only these again: block 2",
+        )
+        .with_detail(lines.join("\n"));
+        let shown_edit = bare(&step_lines(&deleted(outcome)));
         assert!(
             shown_edit.contains("applied to a; not applied: block 2\n      line 1\n"),
             "{shown_edit}"
         );
-        assert!(shown_edit.ends_with("line 8\n      ...\n"), "{shown_edit}");
-        assert!(shown(run).ends_with("line 20\n"));
+        assert!(
+            shown_edit.ends_with("line 8\n      (+12 lines; all of it: agent show --round N)\n"),
+            "{shown_edit}"
+        );
+        let shown_run = bare(&step_lines(&run(1, "make", 2, &lines.join("\n"))));
+        assert!(shown_run.ends_with("line 20\n"), "{shown_run}");
+    }
+
+    #[test]
+    fn what_the_model_is_to_do_is_not_said_to_the_person() {
+        for (message, expected) in [
+            (
+                "step 1 failed; fix it, or, if nothing needs fixing, send a reply with only [DONE]",
+                "step 1 failed",
+            ),
+            (
+                "`a` is too long; send it in parts; nothing was changed",
+                "`a` is too long; nothing was changed",
+            ),
+            (
+                "could not run `cd a; send b`; exit code 1",
+                "could not run `cd a; send b`; exit code 1",
+            ),
+            ("send it again", "send it again"),
+            ("the contents of 2 files are below", "read 2 files"),
+        ] {
+            assert_eq!(for_person(message), expected);
+        }
     }
 
     #[test]

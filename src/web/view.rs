@@ -10,7 +10,8 @@ use super::markdown;
 use super::node::{PageNode, diff};
 use crate::number::count;
 use crate::protocol::{
-    ApiNews, Envelope, Event, Issue, Outcome, Repair, ShownDifference, Status, StepResult,
+    ApiAnswerEnd, ApiNews, Envelope, Event, Issue, Outcome, Repair, ShownDifference, Status,
+    StepResult,
 };
 use crate::transcript::{Round, middle_out, name_of};
 use crate::ui::{elapsed, for_person, sentence};
@@ -63,16 +64,48 @@ pub(super) struct PageItem {
     is_thought: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<MessageSize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<PageRequest>,
+}
+
+/// How far a request to an API has come, for the card.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PageRequest {
+    phase: RequestPhase,
+    /// Why it is sent again.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    why: String,
+    /// The wait before it is sent again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    millis: Option<u64>,
+}
+
+/// The stages of a request to an API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum RequestPhase {
+    Asking,
+    Thinking,
+    Answering,
+    Retrying,
+    /// The whole answer is there and becomes the reply.
+    Whole,
+    /// It ended without a whole answer: the person decides, or carries the round.
+    Over,
 }
 
 /// How long a message is, for the meter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MessageSize {
     characters: usize,
     tokens: usize,
     percent: usize,
     becomes_file: bool,
+    /// The API that carries it in place of the person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    carried_by: Option<String>,
 }
 
 /// A finished round as the page gets it.
@@ -131,6 +164,7 @@ pub(super) fn event(envelope: &Envelope) -> PageItem {
         text: None,
         is_thought: false,
         size: None,
+        request: None,
     };
     match &envelope.event {
         Event::Outbox { .. } | Event::Reply { .. } => letter(&mut item, &envelope.event),
@@ -193,6 +227,7 @@ fn letter(item: &mut PageItem, event: &Event) {
             percent,
             becomes_file,
             cuts,
+            carried_by,
             ..
         } => {
             item.kind = ItemKind::Outbox;
@@ -202,6 +237,7 @@ fn letter(item: &mut PageItem, event: &Event) {
                 tokens: *tokens,
                 percent: *percent,
                 becomes_file: *becomes_file,
+                carried_by: carried_by.clone(),
             });
             let ready = format!("Message {sequence} is ready, ~{tokens} tokens");
             item.nodes.push(note(ready));
@@ -224,6 +260,7 @@ fn letter(item: &mut PageItem, event: &Event) {
 /// end.
 fn request(item: &mut PageItem, news: &ApiNews) {
     item.number = Some(REQUEST);
+    item.request = page_request(news);
     match news {
         ApiNews::Sending {
             provider, model, ..
@@ -252,6 +289,25 @@ fn request(item: &mut PageItem, news: &ApiNews) {
             item.nodes = other_nodes(&Event::Api(news.clone()));
         }
     }
+}
+
+fn page_request(news: &ApiNews) -> Option<PageRequest> {
+    let phase = match news {
+        ApiNews::Sending { .. } => RequestPhase::Asking,
+        ApiNews::Reasoning { .. } => RequestPhase::Thinking,
+        ApiNews::Text { .. } => RequestPhase::Answering,
+        ApiNews::Retrying { .. } => RequestPhase::Retrying,
+        ApiNews::Answered(answer) if answer.end == ApiAnswerEnd::Whole => RequestPhase::Whole,
+        ApiNews::Answered(_) | ApiNews::Refused { .. } | ApiNews::Stopped { .. } => {
+            RequestPhase::Over
+        }
+        ApiNews::Shortened { .. } | ApiNews::Overtaken => return None,
+    };
+    let (why, millis) = match news {
+        ApiNews::Retrying { why, millis, .. } => (crate::escape::escape_text(why), Some(*millis)),
+        _ => (String::new(), None),
+    };
+    Some(PageRequest { phase, why, millis })
 }
 
 fn changes_standing(event: &Event) -> bool {

@@ -180,6 +180,58 @@ test('a loop in a terminal is shown and steered', async (t) => {
   await page.getByRole('heading', { name: /^Done/ }).waitFor();
 });
 
+test('while an API carries a round the card says how far it is, and copying is not the first thing', async (t) => {
+  const { base } = place();
+  // The answer comes in pieces, as the test lets it; before the second one the server is busy once.
+  const held = [];
+  let asked = 0;
+  const model = http.createServer((request, response) => {
+    request.resume().on('end', () => {
+      asked += 1;
+      if (asked === 2) { response.writeHead(503, { 'retry-after': '2' }).end('{"error":{"message":"busy"}}'); return; }
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      held.push({
+        piece: (delta) => response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`),
+        end: () => response.end(`data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`),
+      });
+    });
+  });
+  await new Promise((resolve) => { model.listen(0, '127.0.0.1', resolve); });
+  t.after(() => { model.closeAllConnections(); model.close(); });
+  const asking = async (count) => { while (held.length < count) await new Promise((resolve) => { setTimeout(resolve, 20); }); return held[count - 1]; };
+  const url = `http://127.0.0.1:${model.address().port}/v1`;
+  const { link } = await serve(t, base, '--api', 'custom', '--api-url', url, '--model', 'tiny');
+  const page = await open(t, link);
+  await page.goto(new URL('/#/new', page.url()).href);
+  await page.getByLabel('Task', { exact: true }).fill('say hello');
+  await page.getByRole('button', { name: 'Start' }).click();
+  await page.getByRole('heading', { name: 'Round 1: custom tiny answers' }).waitFor();
+  const id = /#\/s\/([0-9a-f]{8})/.exec(page.url())[1];
+  const first = await asking(1);
+  await page.getByText(/^Sent; no answer yet, \d+ s$/).waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Copy message' }).isVisible(), false);
+  assert.equal(await page.locator('.now button.primary').count(), 0);
+  await accessible(page, 'carried by an API');
+  await picture(page, 'api');
+  first.piece({ content: '[CREATE_FILE path="hello.txt"]\nhello\n' });
+  await page.getByText(/^Answering: \d+ characters, \d+ s$/).waitFor();
+  await page.reload();
+  await page.getByRole('heading', { name: 'Round 1: custom tiny answers' }).waitFor();
+  await page.getByText('Carry this round yourself').click();
+  await page.getByRole('button', { name: 'Copy message' }).click();
+  await page.getByText('✓ Copied').waitFor();
+  first.piece({ content: `[/CREATE_FILE]${mark(id, 1)}` });
+  first.end();
+  // The second request is refused at first.
+  await page.getByRole('heading', { name: 'Round 2: custom tiny answers' }).waitFor();
+  await page.getByText(/again in [12] s$/).waitFor();
+  const second = await asking(2);
+  second.piece({ content: `[DONE]\nhello is there\n[/DONE]${mark(id, 2)}` });
+  second.end();
+  await page.getByRole('heading', { name: /^Done/ }).waitFor();
+  assert.equal(fs.readFileSync(path.join(base, 'workspace/hello.txt'), 'utf8'), 'hello\n');
+});
+
 test('output comes while a command runs, and the check has the last word', async (t) => {
   const { base } = place();
   const { link } = await serve(t, base, '--check', 'test -f ok.txt');

@@ -168,7 +168,7 @@ test('a new session says what its files cost and what a template says', async (t
   await page.getByRole('heading', { name: 'New session' }).waitFor();
   await page.locator('summary', { hasText: 'More' }).click();
   await page.getByLabel(/Show these files/).fill('a.txt');
-  await page.getByText(/Together ~\d+ tokens, \d+ % of what chatgpt-free takes/).waitFor();
+  await page.getByText(/Together ~\d+ tokens, \d+% of the limit of chatgpt-free/).waitFor();
   await page.getByLabel(/Show these files/).fill('../../etc/passwd');
   await page.getByText('there is no file').or(page.getByText('not in the workspace')).first().waitFor();
   await page.getByLabel(/Show these files/).fill('a.txt');
@@ -386,7 +386,7 @@ test('settings of the person are changed, and nothing is loosened', async (t) =>
   await picture(page, 'settings');
   await fitsPhone(page, 'settings');
   await begin(page, 'Be strict');
-  await page.getByText(/of what claude takes/).waitFor();
+  await page.getByText(/of the limit of claude/).waitFor();
   const id = /#\/s\/([0-9a-f]{8})/.exec(page.url())[1];
   await paste(page, write('a.txt', 'x') + mark(id, 1));
   await page.getByRole('heading', { name: 'Step 1: may the model do this?' }).waitFor();

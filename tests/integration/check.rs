@@ -282,7 +282,7 @@ fn a_check_and_a_chat_given_by_flag_hold_until_a_flag_says_otherwise() {
     let status = Test::after(refused, &["status"]).run().code(0);
     for text in [
         "The check `test -f good` fails (exit code 1",
-        "of what `copilot` takes",
+        "of the limit of `copilot`",
     ] {
         assert!(status.stdout.contains(text), "{}", status.stdout);
     }

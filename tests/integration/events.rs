@@ -567,7 +567,7 @@ fn a_follower_sees_words_and_how_to_decide() {
     let shown = follower.wait_with_output().unwrap();
     let said = String::from_utf8(shown.stderr).unwrap();
     for words in [
-        "into your chat.",
+        "into your chat:",
         "Decide with `agent approve 1`",
         "approved 1. RUN_COMMAND",
         "Done after 2 rounds",

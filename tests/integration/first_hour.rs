@@ -109,6 +109,12 @@ fn a_wrong_option_leaves_nothing_behind() {
         ("--max-rounds many", 2),
         ("--command-timeout 3000", 1),
         ("--add nowhere.py", 2),
+        ("--api nonsense", 2),
+        // No key, no model, no server: before there is a folder, and before anything is asked.
+        ("--api openai", 1),
+        ("--api custom --api-url http://127.0.0.1:9/v1", 1),
+        ("--api custom --model m --api-url nonsense", 1),
+        ("--api ollama --model m --temperature hot", 2),
     ] {
         let arguments = format!("new {options} task; echo code $?");
         let mut terminal = Terminal::open(Test::new(&[]), &arguments, &[]);
@@ -165,6 +171,26 @@ fn a_repository_ignores_what_is_ours_and_its_root_is_offered() {
     terminal.type_in("2\n");
     terminal.expect("your message is");
     let status = git(&terminal.base(), &["status", "--porcelain", "-uall"]);
+    assert_eq!(status, "?? mine.txt\n");
+    drop(terminal);
+
+    // A linked worktree has a file in place of `.git`, and its list of ignored files elsewhere.
+    let test = Test::new(&[]);
+    let main = test.base().with_file_name("main");
+    fs::create_dir(&main).unwrap();
+    git(&main, &["init", "--quiet"]);
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@b.c"];
+    let commit = ["commit", "--quiet", "--allow-empty", "-m", "begin"];
+    git(&main, &[&identity[..], &commit].concat());
+    git(&main, &["worktree", "add", "--quiet", "../base/linked"]);
+    fs::write(test.base().join("linked/mine.txt"), "mine\n").unwrap();
+    let arguments = format!("--version; cd linked; '{}' new --no-wait task", program());
+    let mut terminal = Terminal::open(test, &arguments, &[]);
+    terminal.expect("[1/2]");
+    terminal.type_in("2\n");
+    terminal.expect("your message is");
+    let linked = terminal.base().join("linked");
+    let status = git(&linked, &["status", "--porcelain", "-uall"]);
     assert_eq!(status, "?? mine.txt\n");
     drop(terminal);
 

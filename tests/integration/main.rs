@@ -94,6 +94,9 @@ mod size;
 /// What a person does by mistake at the terminal.
 #[cfg(target_os = "linux")]
 mod slips;
+/// Small things of the first hour, and the screens at several widths.
+#[cfg(target_os = "linux")]
+mod small;
 /// One reply at a time, for scripts and editors.
 mod step;
 /// Sessions on a real terminal: questions, decisions, Ctrl-C, colour.

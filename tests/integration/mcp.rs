@@ -130,14 +130,14 @@ fn calls_of_a_chat_are_a_session_that_can_be_undone() {
         "write_file",
         &json!({ "path": "a.txt", "content": "one\n" }),
     );
-    let text = client.well("read_file", &json!({ "path": "a.txt" }));
-    assert!(text.contains("one"), "{text}");
-    let (text, is_error) = client.call("read_file", &json!({ "path": "../appsettings.json" }));
-    assert!(is_error, "{text}");
+    let answer = client.well("read_file", &json!({ "path": "a.txt" }));
+    assert!(answer.contains("one"), "{answer}");
+    let (answer, is_error) = client.call("read_file", &json!({ "path": "../appsettings.json" }));
+    assert!(is_error, "{answer}");
     let edit = json!({ "path": "a.txt", "old_string": "one", "new_string": "two" });
     client.well("replace_text", &edit);
-    let text = client.well("done", &json!({ "summary": "written" }));
-    assert!(text.contains("[OK] DONE"), "{text}");
+    let answer = client.well("done", &json!({ "summary": "written" }));
+    assert!(answer.contains("[OK] DONE"), "{answer}");
     client.leave();
     let session = test.session();
     assert_eq!(session["isComplete"], true);
@@ -153,28 +153,25 @@ fn an_ignored_file_that_a_call_names_after_a_command_comes_back() {
     std::fs::create_dir_all(&workspace).unwrap();
     std::fs::write(workspace.join(".gitignore"), "kept.log\n").unwrap();
     // Too long to be covered as an ignored file that nobody names.
-    let kept = "precious\n".repeat(100_000);
+    let kept = "precious line\n".repeat(20_000);
     std::fs::write(workspace.join("kept.log"), &kept).unwrap();
     let mut client = LineClient::connect(&test.base(), &AUTO);
     client.well("begin", &json!({ "task": "overwrite" }));
     client.well("run", &json!({ "command": "echo made > made.txt" }));
     client.well(
         "write_file",
-        &json!({ "path": "kept.log", "content": "gone\n" }),
+        &json!({ "path": "kept.log", "content": "gone\n".repeat(20_000) }),
     );
     client.well(
         "write_file",
         &json!({ "path": "made.txt", "content": "changed\n" }),
     );
     client.leave();
-    let undone = Test::after(test, &["undo", "--to", "0", "--yes"])
-        .run()
-        .code(0);
-    let workspace = undone.base().join("workspace");
-    assert_eq!(
-        std::fs::read_to_string(workspace.join("kept.log")).unwrap(),
-        kept
-    );
+    // The call that named it began a round of its own.
+    let undone = Test::after(test, &["undo", "--yes"]).run().code(0);
+    let is_back = std::fs::read_to_string(workspace.join("kept.log")).unwrap() == kept;
+    assert!(is_back, "{}", undone.stderr);
+    let _kept = Test::after(undone, &["undo", "--yes"]).run().code(0);
     assert!(!workspace.join("made.txt").exists());
 }
 
@@ -189,14 +186,14 @@ fn a_command_that_was_under_way_is_named_and_not_run_again() {
     wait_for(&count);
     client.kill();
     let mut client = LineClient::connect(&test.base(), &AUTO);
-    let text = client.well("read_file", &json!({ "path": "count" }));
+    let answer = client.well("read_file", &json!({ "path": "count" }));
     assert!(
-        text.contains("under way") && text.contains("RUN_COMMAND"),
-        "{text}"
+        answer.contains("under way") && answer.contains("RUN_COMMAND"),
+        "{answer}"
     );
     assert_eq!(std::fs::read_to_string(&count).unwrap(), "once\n");
-    let text = client.well("read_file", &json!({ "path": "count" }));
-    assert!(!text.contains("under way"), "it is told once: {text}");
+    let answer = client.well("read_file", &json!({ "path": "count" }));
+    assert!(!answer.contains("under way"), "it is told once: {answer}");
     client.leave();
 }
 
@@ -214,14 +211,15 @@ fn a_call_that_was_not_begun_is_not_carried_out_by_anybody() {
         .next()
         .unwrap()
         .unwrap();
-    let mut text = std::fs::read_to_string(calls.path()).unwrap();
-    let second = text.replace("\"number\":1", "\"number\":2");
-    text.push_str(&second.replace("a.txt", "b.txt"));
-    std::fs::write(calls.path(), text).unwrap();
+    let mut lines = std::fs::read_to_string(calls.path()).unwrap();
+    let second = lines.replace("\"number\":1", "\"number\":2");
+    lines.push_str(&second.replace("a.txt", "b.txt"));
+    std::fs::write(calls.path(), lines).unwrap();
     let test = Test::after(test, &["resume", "--no-input"]).start();
     test.outbox(2);
     test.signal("INT");
-    let workspace = test.wait().base().join("workspace");
+    let finished = test.wait();
+    let workspace = finished.base().join("workspace");
     assert!(workspace.join("a.txt").exists() && !workspace.join("b.txt").exists());
 }
 

@@ -85,7 +85,7 @@ fn the_letter_a_approves_nothing_where_there_is_no_rule_for_it() {
     terminal.expect("[s] skip");
     for answer in ["a\r", "all\r", "always\r"] {
         terminal.type_in(answer);
-        terminal.expect("Please answer with one of the keys");
+        terminal.expect("Please answer y, n, o, d, s or q.");
         terminal.expect("[s] skip");
         terminal.expect("? ");
     }

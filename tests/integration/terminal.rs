@@ -365,7 +365,8 @@ fn what_the_model_says_and_does_is_rendered_where_there_is_colour() {
     terminal.reply(1, reply);
     terminal.expect("• ");
     terminal.expect("\u{1b}[1mbold\u{1b}[0m word");
-    terminal.expect("created a.txt (2 lines) \u{1b}[32m+2\u{1b}[0m");
+    terminal.expect("created a.txt");
+    terminal.expect("\u{1b}[32m+2\u{1b}[0m");
     terminal.expect("\u{1b}[31m-two");
     terminal.expect("\u{1b}[32m+2");
     terminal.reply(2, DONE);
@@ -377,7 +378,7 @@ fn what_the_model_says_and_does_is_rendered_where_there_is_colour() {
     terminal.reply(1, reply);
     terminal.expect("# Title");
     terminal.expect("- a **bold** word");
-    terminal.expect("(2 lines) +2");
+    terminal.expect("ok created a.txt");
     terminal.reply(2, DONE);
     let (code, shown) = terminal.close();
     assert_eq!(code, Some(0), "{shown}");
@@ -397,7 +398,7 @@ fn a_command_that_takes_its_time_tells_how_it_goes() {
     terminal.expect("running 1 s: ");
     terminal.expect("| first");
     std::fs::write(terminal.base().join("workspace/seen"), "").unwrap();
-    terminal.expect("exit code 0");
+    terminal.expect("ran echo first");
     terminal.reply(2, DONE);
     let (code, shown) = terminal.close();
     assert_eq!(code, Some(0), "{shown}");

@@ -127,10 +127,10 @@ impl ApiErrorKind {
                 "the server's words above say what it does not accept; `Temperature` and `Reasoning` are sent only if you set them"
             }
             Self::RateLimited => {
-                "wait a while, or raise the limit at the provider; `agent resume` goes on"
+                "wait a while, or raise the limit at the provider; `agent resume` continues"
             }
             Self::Overloaded => {
-                "the server is too busy, or still loads the model; `agent resume` goes on"
+                "the server is too busy, or still loads the model; `agent resume` continues"
             }
             Self::ServerFailed => "the server has a problem of its own; `agent resume` asks again",
             Self::Redirected => {
@@ -141,7 +141,7 @@ impl ApiErrorKind {
             }
             Self::TooLong => "ask for smaller steps; a reply may have 16 MiB",
             Self::Empty => "`agent resume` asks again; with a reasoning model, lower `Reasoning`",
-            Self::Stopped => "`agent resume` goes on",
+            Self::Stopped => "`agent resume` continues",
         }
     }
 

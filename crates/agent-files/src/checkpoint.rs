@@ -347,6 +347,15 @@ impl CheckpointStore {
         self.changes_locked(from, to)
     }
 
+    /// Returns true if the earlier snapshot covers every path in which the later one differs from it.
+    pub fn covers(&mut self, earlier: &Snapshot, later: &Snapshot) -> Result<bool> {
+        let _shared = self.lock_shared()?;
+        self.objects.refresh()?;
+        let differences = changes::differences(&self.objects, earlier.0, later.0)?;
+        let is_covered = |node: Node| node.passed_over().is_none();
+        Ok((differences.iter()).all(|difference| difference.before.is_some_and(is_covered)))
+    }
+
     /// The changes between two snapshots as a unified diff.
     pub fn diff(&mut self, from: &Snapshot, to: &Snapshot, limits: &DiffLimits) -> Result<String> {
         let _shared = self.lock_shared()?;

@@ -100,9 +100,9 @@ mod tests {
     ];
 
     #[track_caller]
-    fn case(result: &Value, choices: &[ElicitChoice], expected: ElicitAnswer) {
+    fn case(result: &Value, choices: &[ElicitChoice], expected: &ElicitAnswer) {
         assert_eq!(
-            ElicitAnswer::read(Some(result), choices),
+            &ElicitAnswer::read(Some(result), choices),
             expected,
             "{result}"
         );
@@ -122,30 +122,30 @@ mod tests {
         case(
             &accept(json!({ "decision": "yes" })),
             &CHOICES,
-            chosen("yes", None),
+            &chosen("yes", None),
         );
         let no = accept(json!({ "decision": "no", "text": "use make" }));
-        case(&no, &CHOICES, chosen("no", Some("use make")));
+        case(&no, &CHOICES, &chosen("no", Some("use make")));
         case(
             &accept(json!({ "decision": "all" })),
             &CHOICES,
-            ElicitAnswer::Nobody,
+            &ElicitAnswer::Nobody,
         );
-        case(&accept(json!({})), &CHOICES, ElicitAnswer::Nobody);
+        case(&accept(json!({})), &CHOICES, &ElicitAnswer::Nobody);
         case(
             &json!({ "action": "decline" }),
             &CHOICES,
-            ElicitAnswer::Declined,
+            &ElicitAnswer::Declined,
         );
         case(
             &json!({ "action": "cancel" }),
             &CHOICES,
-            ElicitAnswer::Nobody,
+            &ElicitAnswer::Nobody,
         );
         case(
             &accept(json!({ "text": "tabs" })),
             &[],
-            chosen("", Some("tabs")),
+            &chosen("", Some("tabs")),
         );
         assert_eq!(ElicitAnswer::read(None, &CHOICES), ElicitAnswer::Nobody);
     }

@@ -99,7 +99,7 @@ pub struct Outcome {
 #[serde(rename_all = "camelCase")]
 pub enum UnfinishedRun {
     /// By a signal that was not ours.
-    Signalled(i32),
+    Signalled(u8),
     /// Its time was up.
     TimedOut,
     /// The person interrupted it.

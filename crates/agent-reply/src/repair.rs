@@ -51,7 +51,7 @@ pub(super) enum RepairedLines {
 /// A repair: the new text and what was done, or nothing.
 type Mended = Option<(String, Done)>;
 
-const REPAIRS: [fn(&str) -> Mended; 11] = [
+const REPAIRS: [fn(&str) -> Mended; 12] = [
     line_ends::repair,
     spaces::remove_padding,
     spaces::remove_invisible,
@@ -62,6 +62,7 @@ const REPAIRS: [fn(&str) -> Mended; 11] = [
     spaces::restore_spaces,
     escapes::repair_entities,
     escapes::repair_backslashes,
+    escapes::repair_half_escaped_tags,
     wrapped::join_tags,
     paste::repair,
 ];

@@ -15,7 +15,7 @@ use crate::settings::{GROUPS, Shape};
 
 /// The verbs of which the help shows every setting.
 const USE_SETTINGS: &[&str] = &[
-    "new", "resume", "step", "apply", "ask", "check", "fork", "config", "api", "policy",
+    "new", "resume", "mcp", "step", "apply", "ask", "check", "fork", "config", "api", "policy",
 ];
 
 /// The settings that `-h` of a verb shows.

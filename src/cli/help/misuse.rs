@@ -49,13 +49,14 @@ fn verb_of(grammar: &clap::Command, arguments: &[OsString]) -> String {
 
 /// Returns true if the word after an option is its value.
 fn takes_next_word(option: &str, commands: [&clap::Command; 2]) -> bool {
-    let is_named = |argument: &&clap::Arg| match option.strip_prefix("--") {
-        Some(long) => argument.get_long() == Some(long),
-        None => {
-            let mut letters = option.chars().skip(1);
-            (letters.next(), letters.next()) == (argument.get_short(), None)
-                && argument.get_short().is_some()
-        }
+    let long = option.strip_prefix("--");
+    let mut letters = option.chars().skip(1);
+    let short = letters
+        .next()
+        .filter(|_| long.is_none() && letters.next().is_none());
+    let is_named = |argument: &&clap::Arg| {
+        (long.is_some() && argument.get_long() == long)
+            || (short.is_some() && argument.get_short() == short)
     };
     let mut all = commands.iter().flat_map(|command| command.get_arguments());
     let argument = all.find(is_named);

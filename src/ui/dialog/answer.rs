@@ -33,8 +33,11 @@ pub(super) fn read(kind: QuestionKind, line: &str) -> Option<Typed> {
         }
         (_, line) => decision(line).filter(|typed| match typed {
             Typed::Verdict(verdict) => takes(kind, verdict),
-            Typed::Edit => matches!(kind, QuestionKind::Step | QuestionKind::Plan),
-            Typed::OneByOne | Typed::Show => kind == QuestionKind::Step,
+            Typed::Edit => {
+                kind.is_step() || kind == QuestionKind::Plan || kind == QuestionKind::Network
+            }
+            Typed::Show => kind.is_step() || kind == QuestionKind::Network,
+            Typed::OneByOne => kind.is_step(),
         }),
     }
 }
@@ -59,6 +62,7 @@ fn short(kind: QuestionKind, line: &str) -> Verdict {
 fn takes(kind: QuestionKind, verdict: &Verdict) -> bool {
     match kind {
         QuestionKind::Step => true,
+        QuestionKind::Network => !matches!(verdict, Verdict::AllOfThisRound),
         _ => {
             matches!(verdict, Verdict::Yes | Verdict::No { .. } | Verdict::Stop)
         }
@@ -160,11 +164,14 @@ mod tests {
             ("once", Verdict::Yes),
             ("a", Verdict::Always),
             ("n not now", no("not now")),
+            ("s", Verdict::Skip),
             ("q", Verdict::Stop),
         ] {
             assert_eq!(network(line), Some(Typed::Verdict(expected)), "{line}");
         }
-        for line in ["s", "all", "e", "skip", "once more"] {
+        // The dialog says why it cannot be edited any more.
+        assert_eq!(network("e"), Some(Typed::Edit));
+        for line in ["all", "o", "once more"] {
             assert_eq!(network(line), None, "{line}");
         }
     }

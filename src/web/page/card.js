@@ -17,6 +17,7 @@ export class Card {
   }
 
   close() {
+    clearInterval(this.clock);
     this.small?.close();
   }
 
@@ -35,6 +36,7 @@ export class Card {
     const isNews = this.state !== undefined && (state !== this.state || state === 'ask' || state === 'carry');
     this.shown = key;
     this.state = state;
+    clearInterval(this.clock);
     this.mark = isTurn ? '● ' : state === 'done' ? '✓ ' : '';
     const active = this.element.ownerDocument.activeElement;
     const held = this.element.contains(active) && active.matches('textarea') && { label: active.ariaLabel, text: active.value };
@@ -64,32 +66,69 @@ export class Card {
     if (session.modelQuestion && !session.loop) return ['answer', this.answer];
     if (!session.loop) return ['stopped', this.stopped];
     if (session.isTaken || !session.message) return ['working', this.working];
+    const { sizes, request } = this.view;
+    if (sizes?.round === session.message.round && sizes.carriedBy && request?.phase !== 'over') return ['carried', this.carried];
     return ['carry', this.carry];
   }
 
   // The states.
 
   carry(session) {
-    const { message } = session;
     this.loadParts(session);
+    return [el('h2', {}, `Round ${session.message.round}: your turn`), this.turns(session)];
+  }
+
+  /** An API carries the round: how far it is, and a way to stop it. Copying is still there, folded. */
+  carried(session) {
+    const { sizes } = this.view;
+    const isHere = session.loop?.isHere && session.loop.session === session.id;
+    this.told = el('p', { class: 'progress' });
+    this.clock = setInterval(() => this.progress(), 1000);
+    this.progress();
+    return [
+      el('h2', {}, `Round ${session.message.round}: ${sizes.carriedBy} answers`),
+      this.told,
+      isHere && el('p', {}, button('Stop', () => this.view.act('stop'), { key: 'r' })),
+      el('details', {}, el('summary', {}, 'Carry this round yourself'), this.turns(session)),
+    ];
+  }
+
+  /** Says how far the request has come; a clock and each piece of the answer call it. */
+  progress() {
+    if (this.state !== 'carried' || !this.told) return;
+    const { request } = this.view;
+    const seconds = (time) => Math.max(0, Math.round(time / 1000));
+    const waited = request ? `, ${seconds(Date.now() - request.since)} s` : '';
+    const words = {
+      asking: () => `Sent; no answer yet${waited}`,
+      thinking: () => `Thinking${waited}`,
+      answering: () => `Answering: ${request.characters.toLocaleString('en')} characters${waited}`,
+      retrying: () => `${request.why}; again in ${seconds(request.at + request.millis - Date.now())} s`,
+      whole: () => 'The answer is whole; its steps come next.',
+    }[request?.phase];
+    const text = words ? words() : 'The message is being sent.';
+    if (this.told.textContent !== text) this.told.textContent = text;
+  }
+
+  /** Copy the message, bring the reply. */
+  turns(session) {
+    const { message } = session;
+    const isFirst = this.state === 'carry';
     const copies = [];
     for (let part = 1; part <= message.parts; part += 1) {
       const label = message.parts === 1 ? 'Copy message' : `Copy part ${part} of ${message.parts}`;
-      copies.push(button(label, () => this.copy(part), { class: part === 1 ? 'primary' : '', key: part === 1 ? 'c' : undefined }));
+      copies.push(button(label, () => this.copy(part), { class: part === 1 && isFirst ? 'primary' : '', key: part === 1 && isFirst ? 'c' : undefined }));
     }
     const { sizes } = this.view;
-    const takes = session.chat === 'generic' ? 'most chats take' : `${session.chat} takes`;
-    const size = sizes?.round === message.round ? `~${sizes.tokens} tokens, ${sizes.percent} % of what ${takes}` : '';
+    const limit = session.chat === 'generic' ? 'a typical limit' : `the limit of ${session.chat}`;
+    const size = sizes?.round === message.round ? `~${sizes.tokens} tokens, ${sizes.percent}% of ${limit}` : '';
     this.box = el('textarea', { id: 'reply', rows: '2', placeholder: 'or paste it here', 'aria-label': 'The reply' });
-    return [
-      el('h2', {}, `Round ${message.round}: your turn`),
-      el('ol', { class: 'turn' },
+    return el('ol', { class: 'turn' },
         el('li', {}, copies, ' and paste it into your chat. ', el('span', { class: 'note' }, size), this.openChat(message),
           message.attachment && el('p', { class: 'note' }, 'Attach the file ', el('code', {}, message.attachment))),
-        el('li', {}, 'Copy the chat’s reply, then ', button('Paste reply', () => this.pasteFromClipboard(), { class: 'primary', key: 'Ctrl+V' }),
+        el('li', {}, 'Copy the chat’s reply, then ', button('Paste reply', () => this.pasteFromClipboard(), { class: isFirst ? 'primary' : '', key: 'Ctrl+V' }),
           ' or press Ctrl+V anywhere on this page. A file can be dropped here.',
-          el('div', { class: 'row' }, this.box, button('Use it', () => this.submit(this.box.value))))),
-    ];
+          el('div', { class: 'row' }, this.box, button('Use it', () => this.submit(this.box.value)))));
   }
 
   /** Links that open the chat, with the message where there is an official way and it is short enough. */

@@ -138,12 +138,14 @@ class SessionView {
   take(item, isOld = false) {
     const wasAtBottom = this.isAtBottom();
     const nodes = (item.nodes ?? []).map(build);
+    if (item.request) this.followRequest(item);
     switch (item.kind) {
       case 'reset':
         if (!isOld) this.reload();
         return;
       case 'outbox':
         this.sizes = { round: item.number, ...item.size };
+        this.request = null;
       // falls through
       case 'reply':
         this.currentSection(item.number).append(...nodes);
@@ -165,7 +167,18 @@ class SessionView {
     }
     if (isOld) return;
     if (item.kind !== 'output' && item.kind !== 'item') this.refresh();
+    if (item.request) this.card.progress();
     if (wasAtBottom) this.toBottom();
+  }
+
+  /** How far the request to an API has come, for the card. */
+  followRequest({ request, at, text }) {
+    const begins = request.phase === 'asking';
+    const before = begins ? null : this.request;
+    this.request = {
+      ...request, at: Date.parse(at), since: before?.since ?? Date.parse(at),
+      characters: (before?.characters ?? 0) + (request.phase === 'answering' ? text.length : 0),
+    };
   }
 
   /** The round under way; a message with another number begins another one. */

@@ -72,6 +72,41 @@ pub(super) fn repair_backslashes(text: &str) -> Mended {
     Some((mended, done))
 }
 
+/// Removes the backslash before the tags of a text in which every tag arrived as `\[NAME ...]`.
+///
+/// Some pages escape only the first bracket. A file about this protocol can have such lines too: so
+/// one tag without a backslash shows that none was put there on the way.
+pub(super) fn repair_half_escaped_tags(text: &str) -> Mended {
+    memmem::find(text.as_bytes(), b"\\[")?;
+    let mut changed = Vec::new();
+    for (number, line) in text.split('\n').enumerate() {
+        let line = trim_end(trim_start(line));
+        if line.starts_with('[') && super::is_structural(line) {
+            return None;
+        }
+        let tag = line.strip_prefix('\\').unwrap_or_default();
+        let is_half = tag.starts_with('[') && tag.ends_with(']') && !tag.ends_with("\\]");
+        if is_half && super::is_structural(tag) {
+            changed.push(number);
+        }
+    }
+    let is_changed = |number: &usize| changed.contains(number);
+    let lines = text.split('\n').enumerate().map(|(number, line)| {
+        if is_changed(&number) {
+            line.replacen('\\', "", 1)
+        } else {
+            line.to_owned()
+        }
+    });
+    let mended = lines.collect::<Vec<_>>().join("\n");
+    let done = Done {
+        what: "removed backslashes before Markdown characters",
+        count: changed.len(),
+        changed: RepairedLines::Nothing,
+    };
+    (!changed.is_empty()).then_some((mended, done))
+}
+
 /// The divider of a SEARCH/REPLACE block that arrived as `\=======`.
 fn divider(line: &str) -> Option<&str> {
     let marks = trim_end(line).strip_prefix('\\')?;

@@ -119,6 +119,18 @@ fn backslashes() {
 }
 
 #[test]
+fn a_backslash_before_the_first_bracket_only() {
+    let half =
+        "Here:\n\\[CREATE_FILE path=\"a.py\"]\nx = [1]\n\\[/CREATE_FILE]\n\\[END ab12cd34#1]\n";
+    case(half, &[create("a.py", "x = [1]\n")]);
+    assert!(parse(half).end.is_some());
+    // A file about the protocol keeps its own.
+    let file = "[CREATE_FILE path=\"a.md\"]\n\\[CREATE_FILE path=\"b\"]\n\\[/CREATE_FILE]\n[/CREATE_FILE]\n";
+    let kept = "\\[CREATE_FILE path=\"b\"]\n\\[/CREATE_FILE]\n";
+    case(file, &[create("a.md", kept)]);
+}
+
+#[test]
 fn curly_quotes_in_tags_only() {
     let text = "[CREATE_FILE path=\u{201c}a.md\u{201d}]\n\u{201c}quoted\u{201d}\n[/CREATE_FILE]";
     case(text, &[create("a.md", "\u{201c}quoted\u{201d}\n")]);
