@@ -145,7 +145,10 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "workspace",
         ],
     ),
-    ("session", &["api", "checkpoint", "fs", "json", "platform"]),
+    (
+        "session",
+        &["api", "checkpoint", "fs", "json", "number", "platform"],
+    ),
     ("compose", &["excerpt", "number", "session"]),
     (
         "transcript",

@@ -710,7 +710,7 @@ fn an_api_carries_a_session_of_the_page_and_its_costs_are_shown() {
     );
     let rounds = session.json()["rounds"].to_string();
     assert_eq!(
-        rounds.matches("By an API: 1000 tokens").count(),
+        rounds.matches("By an API: 1,000 tokens").count(),
         2,
         "{rounds}"
     );
