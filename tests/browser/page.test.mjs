@@ -47,7 +47,7 @@ test('a session from new to done: copy, paste, approve, decline, answer, undo, r
   await page.getByRole('button', { name: 'Decline', exact: true }).click();
   await turn(page, 2);
   assert.equal(fs.readFileSync(path.join(base, 'workspace/greet.sh'), 'utf8'), 'echo "hello, $1"\n');
-  await page.getByText('the user declined: use bash').first().waitFor();
+  await page.getByText('you declined: use bash').first().waitFor();
 
   await page.reload();
   await turn(page, 2);
