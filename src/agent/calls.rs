@@ -44,7 +44,7 @@ pub struct CallDesk<'a> {
     has_kept: bool,
 }
 
-/// What a process before this one left of its calls, a line for each.
+/// The calls that an earlier process left behind, a line for each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LeftCalls {
     /// The calls that were under way when it was killed.

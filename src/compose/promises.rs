@@ -19,7 +19,7 @@ const ATTEMPTS: usize = 4;
 pub(super) struct Promises {
     session: Session,
     contents: Vec<Content>,
-    /// What each step said, by its number, before anything was left out.
+    /// The message of each step, by its number, before anything was left out.
     promised: BTreeMap<u32, String>,
     attempts: usize,
 }

@@ -197,17 +197,17 @@ mod tests {
 
     #[test]
     fn a_call_is_the_command_that_it_names() {
-        let read = json!({ "path": "/work/a.txt", "max_characters": 9 });
+        let read = json!({ "path": "/project/a.txt", "max_characters": 9 });
         let read = call("read_file", &read).unwrap().unwrap();
         assert_eq!(read.room, LEAST_CHARACTERS);
-        let command = read.command(Path::new("/work")).unwrap();
+        let command = read.command(Path::new("/project")).unwrap();
         assert_eq!(command.kind(), CommandKind::ReadFile);
         assert!(call("rm_rf", &json!({})).is_none());
         assert!(call("read_file", &json!({})).unwrap().is_err());
         let outside = call("read_file", &json!({ "path": "../x" }))
             .unwrap()
             .unwrap();
-        assert!(outside.command(Path::new("/work")).is_err());
+        assert!(outside.command(Path::new("/project")).is_err());
         let begin = call("begin", &json!({ "task": "add tests" })).unwrap();
         assert_eq!(begin.unwrap().task(), Some("add tests"));
     }

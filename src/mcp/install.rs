@@ -1,6 +1,6 @@
 //! The entry for `agent mcp` in the configuration of a client.
 //!
-//! What would be added is worked out first and shown; it is written only after the person said yes, as a
+//! The new entry is worked out first and shown; it is written only after the person said yes, as a
 //! whole or not at all, and the file as it was stays beside it. A file that is no plain JSON (Zed allows
 //! comments) is left to the person.
 

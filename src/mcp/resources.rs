@@ -1,4 +1,4 @@
-//! What a client can read without a call: the task, the files, the latest changes, the project's rules;
+//! Resources, which a client reads without a call: the task, the files, the latest changes, the project's rules;
 //! and the person's templates as prompts.
 //!
 //! Secrets are replaced in all of it, as in messages. A template of the project is offered only once the

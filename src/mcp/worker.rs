@@ -237,8 +237,8 @@ enum HasEnded {
     No,
 }
 
-/// What the first answer of a held session tells before its own text: that a session goes on, and what a
-/// process that was killed left unfinished.
+/// The words before the first answer of a held session: that a session continues, and which calls a
+/// killed process left unfinished.
 fn news(desk: &mut CallDesk<'_>, opened: Option<String>) -> String {
     let LeftCalls {
         interrupted,

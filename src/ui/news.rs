@@ -664,7 +664,7 @@ fn recovery(news: &Recovery) -> String {
     }
 }
 
-/// What git would have run or obeyed, and is disabled now.
+/// Names the settings and files that git would have run or obeyed, and that are disabled now.
 fn disarmed(disabled: &Bounded<DisarmedFile>, suffix: &str) -> Option<String> {
     let file = |file: &DisarmedFile| {
         let settings = named(&file.settings, |setting| {

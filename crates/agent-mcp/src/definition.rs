@@ -9,7 +9,7 @@ pub struct ToolDefinition {
     pub name: String,
     /// Its name for people.
     pub title: String,
-    /// What it does, for the model.
+    /// Tells the model when to use it.
     pub description: String,
     /// Its parameters.
     pub properties: Vec<ToolProperty>,

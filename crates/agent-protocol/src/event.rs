@@ -228,9 +228,9 @@ pub enum Event {
     },
     /// A finding about the call itself: its settings, folders and flags.
     Setup(SetupNews),
-    /// What passed the check was committed.
+    /// A round that passed the check was committed.
     Committed { commit: String, subject: String },
-    /// What passed the check could not be committed.
+    /// A round that passed the check could not be committed.
     NotCommitted { cause: String },
     /// A word of the front end, about something that is no event of the session.
     Notice { text: String },
@@ -346,7 +346,7 @@ pub enum SetupNews {
         file: String,
         flag: String,
     },
-    /// What the person's own settings permit does not count, because the model could have changed
+    /// The person's own settings are not applied, because the model could have changed
     /// them.
     OwnSettingsExposed { file: String, workspace: String },
     /// A settings file does not count, because there is another one beside it.

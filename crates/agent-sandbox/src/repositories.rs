@@ -212,7 +212,7 @@ impl fmt::Display for Disarmed {
 /// Displayed in words for the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DisarmReport {
-    /// What was disabled.
+    /// The setting or file that was disabled.
     pub disarmed: Vec<Disarmed>,
     /// Directories that the command had closed and that were opened, to look into them.
     pub opened: Vec<PathBuf>,

@@ -260,7 +260,7 @@ fn operands_that_only_the_shell_knows_are_asked_about() {
     );
 }
 
-/// What stands in a variable may be an option, or end one command and begin another.
+/// The value of a variable may be an option, or end one command and begin another.
 #[test]
 fn code_that_only_the_shell_knows_is_asked_about() {
     cases(
