@@ -196,6 +196,7 @@ pub fn decide(
     let mut told = Told::default();
     let mut verdicts = decided(pending, questions)?;
     told.tell(person, pending, questions, &verdicts);
+    restore(pending, questions, &verdicts)?;
     let mut attending = None;
     if !is_over(&verdicts) {
         for (question, _) in open(questions, &verdicts) {
@@ -210,6 +211,7 @@ pub fn decide(
         bell.wait();
         verdicts = decided(pending, questions)?;
         told.tell(person, pending, questions, &verdicts);
+        restore(pending, questions, &verdicts)?;
     }
     drop(attending);
     let verdicts = verdicts.into_iter();
@@ -218,6 +220,12 @@ pub fn decide(
             .map(|verdict| verdict.unwrap_or(Verdict::Skip))
             .collect(),
     ))
+}
+
+/// Puts what is still asked anew where another question lies in its place: nobody must decide about
+/// what they were not shown.
+fn restore(pending: &Pending, questions: &[Question], verdicts: &[Option<Verdict>]) -> Result<()> {
+    open(questions, verdicts).try_for_each(|(question, _)| pending.restore(question))
 }
 
 /// Puts questions of a session that go with this process.
@@ -250,7 +258,7 @@ pub fn decided(pending: &Pending, questions: &[Question]) -> Result<Vec<Option<V
     loop {
         let verdicts: Vec<Option<Verdict>> = questions
             .iter()
-            .map(|question| pending.decided(&question.key()))
+            .map(|question| pending.decision_on(question))
             .collect();
         let mut is_new = false;
         for (open, _) in open(questions, &verdicts) {
@@ -320,7 +328,7 @@ impl Told {
                     }
                 }
                 None => {
-                    if pending.is_unreadable(&key) && self.unreadable.insert(key.clone()) {
+                    if pending.is_unfit(question) && self.unreadable.insert(key.clone()) {
                         let number = question.number;
                         person.emit(Event::BadDecision { key, number });
                     }

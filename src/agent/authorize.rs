@@ -137,6 +137,14 @@ impl Authorizer {
             return Ok(None);
         };
         let planned = (steps.iter().zip(rulings).zip(revealed)).map(|((step, ruling), revealed)| {
+            let decision = decisions.on(step.number);
+            let ruling = match revised(step, &decision) {
+                // What is refused stays refused, whoever wrote the script.
+                Cow::Owned(theirs) => Some(policy.rule_on(&theirs.command))
+                    .filter(|theirs| theirs.decision == Decision::Deny)
+                    .unwrap_or(ruling),
+                Cow::Borrowed(_) => ruling,
+            };
             let refusal = if is_possible(step) {
                 // Where nobody is asked, an earlier step may still make it possible.
                 (revealed.err()).filter(|_| ruling.decision == Decision::Ask)
@@ -145,7 +153,7 @@ impl Authorizer {
                     "the user has switched commands off; work with files only, and say what to run in a MESSAGE",
                 ))
             };
-            PlannedStep::new(step, ruling, decisions.on(step.number), refusal)
+            PlannedStep::new(step, ruling, decision, refusal)
         });
         Ok(Some(StepPlan {
             steps: planned.collect(),
@@ -264,21 +272,26 @@ impl PlannedStep {
 
     /// The step as it is carried out: with the person's script, if they changed it.
     pub(super) fn revised<'s>(&self, step: &'s Step) -> Cow<'s, Step> {
-        match (&step.command, &self.decision) {
-            (
-                Command::RunCommand { timeout, .. },
-                PersonDecision::Approved {
-                    script: Some(script),
-                },
-            ) => Cow::Owned(Step {
-                command: Command::RunCommand {
-                    script: script.clone(),
-                    timeout: *timeout,
-                },
-                ..step.clone()
-            }),
-            _ => Cow::Borrowed(step),
-        }
+        revised(step, &self.decision)
+    }
+}
+
+/// The step with the person's script, if this decision has one.
+fn revised<'s>(step: &'s Step, decision: &PersonDecision) -> Cow<'s, Step> {
+    match (&step.command, decision) {
+        (
+            Command::RunCommand { timeout, .. },
+            PersonDecision::Approved {
+                script: Some(script),
+            },
+        ) => Cow::Owned(Step {
+            command: Command::RunCommand {
+                script: script.clone(),
+                timeout: *timeout,
+            },
+            ..step.clone()
+        }),
+        _ => Cow::Borrowed(step),
     }
 }
 

@@ -60,7 +60,7 @@ impl Engine<'_> {
         let pending = self.pending();
         pending.put(&question)?;
         if patience == Patience::OneReply && !person.is_interactive() {
-            if let Some(verdict) = pending.decided(&question.key()) {
+            if let Some(verdict) = pending.decision_on(&question) {
                 return self.settle_plan(verdict);
             }
             let kind = QuestionKind::Plan;

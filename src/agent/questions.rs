@@ -68,8 +68,7 @@ impl Engine<'_> {
             && let Some(open) = self.session.open_question()
         {
             let question = Question::of_model(round, &open.question);
-            let is_asked = pending.all().contains(&question);
-            let decided = is_asked.then(|| pending.decided(&question.key())).flatten();
+            let decided = pending.decision_on(&question);
             let said = || notes.all().into_iter().find(is_said);
             let said = || said().map(|note| Verdict::Say { text: note.text });
             let Some(verdict) = decided.or_else(said) else {
@@ -89,7 +88,7 @@ impl Engine<'_> {
         let Some(question) = asked.find(|question| question.kind == QuestionKind::Model) else {
             return Ok(());
         };
-        if let Some(verdict) = pending.decided(&question.key()) {
+        if let Some(verdict) = pending.decision_on(&question) {
             let answer = in_words(verdict);
             let notes = self.agent.store.notes(&self.session.session_id);
             // A process that was killed here may have noted it.
@@ -139,11 +138,8 @@ impl Engine<'_> {
 /// Words the person's verdict as an answer for the model.
 fn in_words(verdict: Verdict) -> String {
     match verdict {
-        Verdict::Say { text } | Verdict::Edit { script: text } => text,
-        Verdict::No { reason: Some(why) } => format!("no: {why}"),
-        Verdict::Yes | Verdict::AllOfThisRound | Verdict::Always => "yes".to_owned(),
-        Verdict::No { reason: None } => "no".to_owned(),
-        Verdict::Skip | Verdict::Stop => NO_ANSWER.to_owned(),
+        Verdict::Say { text } => text,
+        _ => NO_ANSWER.to_owned(),
     }
 }
 

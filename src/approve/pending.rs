@@ -66,7 +66,7 @@ impl Pending {
             // Another version put it in other words, and what was decided holds. The decision goes
             // first: a kill between the two leaves one that the next call brings together.
             Some(before) if before.decides_like(question) => {
-                if let Some(verdict) = self.decided(&question.key()) {
+                if let Some(verdict) = self.decision_on(&before) {
                     let path = self.decision(&question.key());
                     let json = decision_json(&path, question, &verdict)?;
                     write_atomic(&path, json.as_bytes(), Durability::Synced)?;
@@ -145,26 +145,32 @@ impl Pending {
     /// The questions that nobody has decided yet.
     pub fn open_questions(&self) -> Vec<Question> {
         let mut questions = self.all();
-        questions.retain(|question| self.decided(&question.key()).is_none());
+        questions.retain(|question| self.decision_on(question).is_none());
         questions
     }
 
-    /// Decides a question that the person saw; tells whether this was the first decision on it.
+    /// Decides a question that the person saw; tells whether this was the first decision on it, and
+    /// came before the question was taken back.
     pub fn decide(&self, question: &Question, verdict: &Verdict) -> Result<bool> {
-        let key = question.key();
-        let path = self.directory()?.join(format!("{key}.decision.json"));
+        Ok(self.write_first(question, verdict)? && self.is_in_time(question))
+    }
+
+    fn write_first(&self, question: &Question, verdict: &Verdict) -> Result<bool> {
+        let path = self
+            .directory()?
+            .join(format!("{}.decision.json", question.key()));
         let json = decision_json(&path, question, verdict)?;
         if write_new(&path, json.as_bytes())? {
             return Ok(true);
         }
-        if self.decided(&key).is_some() {
+        if self.decision_on(question).is_some() {
             return Ok(false);
         }
         // What lies there is no decision, so nobody was first; but two may have found that at once.
         let lock = self.open_lock("decisions")?;
         // Without locks on this file system, the later one counts.
         let _ = lock.lock();
-        if self.decided(&key).is_some() {
+        if self.decision_on(question).is_some() {
             return Ok(false);
         }
         write_atomic(&path, json.as_bytes(), Durability::Synced)?;
@@ -178,48 +184,62 @@ impl Pending {
         self.decide(&put, verdict)
     }
 
-    /// The decision about a question, if there is one that can be read and is about no other.
-    pub fn decided(&self, key: &str) -> Option<Verdict> {
-        let KeptDecision { verdict, about } = read(&self.decision(key), MAX_DECISION)?;
-        let Some(about) = about else {
-            return Some(verdict);
-        };
-        let put = read::<Question>(&self.question(key), MAX_QUESTION)?;
-        (put.identity() == about).then_some(verdict)
+    /// The decision on this very question, if it was put and decided: one that answers it, and that is
+    /// about no other.
+    pub fn decision_on(&self, question: &Question) -> Option<Verdict> {
+        let key = question.key();
+        let KeptDecision { verdict, about } = read(&self.decision(&key), MAX_DECISION)?;
+        // What lies there may be another question by now, or have been changed by others.
+        let put = self.put_like(question)?;
+        let is_about_it = about.is_none_or(|about| about == put.identity());
+        (is_about_it && question.is_answered_by(&verdict)).then_some(verdict)
     }
 
-    /// Returns false if a decision came after the question was taken back, so that nobody reads it; it is
-    /// removed then. With one that was read, both go, the question first.
-    pub fn was_read(&self, question: &Question) -> bool {
+    /// The question that lies there, if a decision on it is one on this one.
+    fn put_like(&self, question: &Question) -> Option<Question> {
+        let put = read::<Question>(&self.question(&question.key()), MAX_QUESTION)?;
+        put.decides_like(question).then_some(put)
+    }
+
+    /// Returns false if our decision came after the question was taken back, so that nobody reads it;
+    /// it is removed then. With one that was read, both go, the question first.
+    fn is_in_time(&self, question: &Question) -> bool {
         const TRIES: u32 = 20;
         const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
         let key = question.key();
         for _ in 0..TRIES {
-            let is_put = self.question(&key).exists();
-            if is_put || !self.decision(&key).exists() {
+            if self.put_like(question).is_some() || !self.decision(&key).exists() {
                 return true;
+            }
+            // Another question took its place.
+            if self.question(&key).exists() {
+                break;
             }
             // Whoever takes both away is between the two, or nobody is.
             std::thread::sleep(PAUSE);
         }
-        let _ = remove(&self.decision(&key));
+        let kept = read::<KeptDecision>(&self.decision(&key), MAX_DECISION);
+        if kept.is_some_and(|kept| kept.about == Some(question.identity())) {
+            let _ = remove(&self.decision(&key));
+        }
         false
     }
 
-    /// The decision about this very question, if it was put and decided before.
-    pub fn decision_on(&self, question: &Question) -> Option<Verdict> {
-        let put = read::<Question>(&self.question(&question.key()), MAX_QUESTION);
-        put.filter(|put| put.decides_like(question))
-            .and_then(|put| self.decided(&put.key()))
+    /// Puts a question anew if what lies there is another one by now.
+    pub(super) fn restore(&self, question: &Question) -> Result<()> {
+        match self.put_like(question) {
+            Some(_) => Ok(()),
+            None => self.put(question),
+        }
     }
 
-    /// Returns true if the decision file exists and cannot be read as a decision.
+    /// Returns true if the decision file exists and is no decision on this question.
     ///
     /// An empty one may be about to be written.
-    pub fn is_unreadable(&self, key: &str) -> bool {
-        let is_there =
-            fs::metadata(self.decision(key)).is_ok_and(|found| found.len() > 0 || !found.is_file());
-        is_there && self.decided(key).is_none()
+    pub fn is_unfit(&self, question: &Question) -> bool {
+        let is_there = fs::metadata(self.decision(&question.key()))
+            .is_ok_and(|found| found.len() > 0 || !found.is_file());
+        is_there && self.decision_on(question).is_none()
     }
 
     /// Forgets a question and what was decided about it.
@@ -366,7 +386,7 @@ mod tests {
         assert_eq!(pending.open_questions().len(), 1);
         assert!(pending.decide(&question(1, "ls"), &no("first")).unwrap());
         assert!(!pending.decide(&question(1, "ls"), &Verdict::Yes).unwrap());
-        assert_eq!(pending.decided("1"), Some(no("first")));
+        assert_eq!(pending.decision_on(&question(1, "ls")), Some(no("first")));
         assert!(pending.open_questions().is_empty());
     }
 
@@ -398,9 +418,10 @@ mod tests {
         pending.put(&question(1, "ls")).unwrap();
         pending.decide(&question(1, "ls"), &Verdict::Yes).unwrap();
         pending.put(&question(1, "ls")).unwrap();
-        assert_eq!(pending.decided("1"), Some(Verdict::Yes));
-        pending.put(&question(1, "rm -r .")).unwrap();
-        assert_eq!(pending.decided("1"), None);
+        assert_eq!(pending.decision_on(&question(1, "ls")), Some(Verdict::Yes));
+        let other = question(1, "rm -r .");
+        pending.put(&other).unwrap();
+        assert_eq!(pending.decision_on(&other), None);
     }
 
     #[test]
@@ -413,7 +434,7 @@ mod tests {
         pending.put(&earlier).unwrap();
         pending.decide_put(1, &Verdict::Yes).unwrap();
         pending.put(&question(1, "ls")).unwrap();
-        assert_eq!(pending.decided("1"), Some(Verdict::Yes));
+        assert_eq!(pending.decision_on(&question(1, "ls")), Some(Verdict::Yes));
         assert!(!pending.decide(&question(1, "ls"), &Verdict::Skip).unwrap());
     }
 
@@ -423,10 +444,10 @@ mod tests {
         pending.put(&question(1, "ls")).unwrap();
         let path = pending.decision("1");
         write_atomic(&path, b"{\"decision\": \"ye", Durability::Atomic).unwrap();
-        assert_eq!(pending.decided("1"), None);
-        assert!(pending.is_unreadable("1"));
+        assert_eq!(pending.decision_on(&question(1, "ls")), None);
+        assert!(pending.is_unfit(&question(1, "ls")));
         assert!(pending.decide(&question(1, "ls"), &Verdict::Skip).unwrap());
-        assert_eq!(pending.decided("1"), Some(Verdict::Skip));
+        assert_eq!(pending.decision_on(&question(1, "ls")), Some(Verdict::Skip));
     }
 
     /// Many decide at once, where a file lies that is no decision.
@@ -454,15 +475,15 @@ mod tests {
         let (shown, other) = (question(1, "ls"), question(1, "rm -r ."));
         pending.put(&shown).unwrap();
         pending.put(&other).unwrap();
-        pending.decide(&shown, &Verdict::Yes).unwrap();
-        assert_eq!(pending.decided("1"), None);
+        assert!(!pending.decide(&shown, &Verdict::Yes).unwrap());
+        assert!(!pending.decision("1").exists());
         assert_eq!(pending.decision_on(&other), None);
         assert!(pending.decide(&other, &Verdict::Skip).unwrap());
-        assert_eq!(pending.decided("1"), Some(Verdict::Skip));
+        assert_eq!(pending.decision_on(&other), Some(Verdict::Skip));
         // One that the person wrote by hand is about what lies beside it.
         let by_hand = b"{\"decision\": \"yes\"}";
         write_atomic(&pending.decision("1"), by_hand, Durability::Atomic).unwrap();
-        assert_eq!(pending.decided("1"), Some(Verdict::Yes));
+        assert_eq!(pending.decision_on(&other), Some(Verdict::Yes));
     }
 
     #[test]
@@ -478,7 +499,7 @@ mod tests {
         assert_eq!(pending.open_questions().len(), 2);
         assert!(pending.decide(&second.question, &Verdict::Yes).unwrap());
         assert!(!pending.decide(&second.question, &no("late")).unwrap());
-        assert_eq!(pending.decided("undo"), None);
+        assert_eq!(pending.decision_on(&first.question), None);
         pending.clear().unwrap();
         assert_eq!(
             pending.all().len(),
@@ -509,7 +530,7 @@ mod tests {
         )
         .unwrap();
         let again = pending.pose(undo()).unwrap();
-        assert_eq!(pending.decided(&again.question.key()), None);
+        assert_eq!(pending.decision_on(&again.question), None);
     }
 
     #[cfg(unix)]
@@ -520,9 +541,71 @@ mod tests {
         pending.put(&question(1, "ls")).unwrap();
         let mode = Mode::RUSR | Mode::WUSR;
         mknodat(CWD, pending.decision("1"), FileType::Fifo, mode, 0).unwrap();
-        assert_eq!(pending.decided("1"), None);
-        assert!(pending.is_unreadable("1"));
+        assert_eq!(pending.decision_on(&question(1, "ls")), None);
+        assert!(pending.is_unfit(&question(1, "ls")));
         assert!(pending.decide(&question(1, "ls"), &Verdict::Yes).unwrap());
-        assert_eq!(pending.decided("1"), Some(Verdict::Yes));
+        assert_eq!(pending.decision_on(&question(1, "ls")), Some(Verdict::Yes));
+    }
+
+    #[test]
+    fn a_decision_that_comes_after_the_question_was_taken_back_is_told_so() {
+        let (_directory, pending) = pending();
+        let asked = question(1, "ls");
+        pending.put(&asked).unwrap();
+        pending.take_back(&asked).unwrap();
+        assert!(!pending.decide(&asked, &Verdict::Yes).unwrap());
+        assert!(!pending.decision("1").exists());
+    }
+
+    /// Somebody changed what `agent status` and the page show.
+    #[test]
+    fn a_decision_on_a_question_that_was_changed_counts_for_nothing() {
+        let (_directory, pending) = pending();
+        let asked = question(1, "ls -la");
+        pending.put(&asked).unwrap();
+        let changed = question(1, "echo harmless");
+        let json = serde_json::to_vec(&changed).unwrap();
+        write_atomic(&pending.question("1"), &json, Durability::Atomic).unwrap();
+        assert!(pending.decide(&changed, &Verdict::Yes).unwrap());
+        assert_eq!(pending.decision_on(&asked), None);
+        assert!(pending.is_unfit(&asked));
+        pending.restore(&asked).unwrap();
+        assert_eq!(pending.open_questions(), [asked.clone()]);
+        assert!(pending.decide(&asked, &Verdict::Skip).unwrap());
+    }
+
+    #[test]
+    fn a_decision_that_does_not_fit_the_question_counts_for_nothing() {
+        let (_directory, pending) = pending();
+        let file = Question {
+            command: "CREATE_FILE".to_owned(),
+            ..question(1, "+x")
+        };
+        let model = Question::of_model(1, "Which colour?");
+        let undo = Question::about_undo("round 2", "change a.txt");
+        let edit = r#"{"decision": "edit", "script": "touch x"}"#;
+        let nothing = r#"{"decision": "edit", "script": " "}"#;
+        for (question, decision, counts) in [
+            (&file, edit, false),
+            (&file, r#"{"decision": "say", "text": "x"}"#, false),
+            (&file, r#"{"decision": "always"}"#, false),
+            (&question(1, "ls"), nothing, false),
+            (&question(1, "ls"), edit, true),
+            (&model, r#"{"decision": "stop"}"#, false),
+            (&model, r#"{"decision": "yes"}"#, false),
+            (&model, r#"{"decision": "say", "text": "blue"}"#, true),
+            (&undo, r#"{"decision": "all"}"#, false),
+        ] {
+            pending.put(question).unwrap();
+            let path = pending.decision(&question.key());
+            write_atomic(&path, decision.as_bytes(), Durability::Atomic).unwrap();
+            assert_eq!(
+                pending.decision_on(question).is_some(),
+                counts,
+                "{decision}"
+            );
+            assert_eq!(pending.is_unfit(question), !counts, "{decision}");
+            pending.take_back(question).unwrap();
+        }
     }
 }

@@ -106,6 +106,28 @@ impl Question {
             && *name == other.name
     }
 
+    /// Returns true if this decision means something for this kind of question.
+    pub fn is_answered_by(&self, verdict: &Verdict) -> bool {
+        let is_about_model = self.kind == QuestionKind::Model;
+        match verdict {
+            Verdict::Say { text } => is_about_model && !text.trim().is_empty(),
+            Verdict::Edit { script } => self.can_be_edited() && !script.trim().is_empty(),
+            Verdict::Always => self.proposal.is_some(),
+            Verdict::Skip => true,
+            Verdict::AllOfThisRound => self.name.is_empty(),
+            Verdict::Yes | Verdict::No { .. } | Verdict::Stop => !is_about_model,
+        }
+    }
+
+    /// Returns true if the person may put a text of their own in the place of what is shown.
+    pub fn can_be_edited(&self) -> bool {
+        match self.kind {
+            QuestionKind::Plan => true,
+            QuestionKind::Step => self.command == "RUN_COMMAND",
+            _ => false,
+        }
+    }
+
     /// The hash of what is shown and decided; the reason is left out here too.
     pub fn identity(&self) -> String {
         let mut told = self.clone();

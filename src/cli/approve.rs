@@ -89,10 +89,15 @@ impl Approve {
 impl Decline {
     /// The questions that are named first, and the reason that follows.
     fn understood(&self) -> (Vec<WhichQuestion>, Option<String>) {
-        let is_name = |word: &str| QuestionKind::NAMES.contains(&word);
-        let is_which = |word: &&String| {
-            *word == "all" || word.parse::<u32>().is_ok() || is_name(word.as_str())
+        // Where two processes ask the same, the second question is `undo-2`.
+        let is_number = |text: &str| text.parse::<u32>().is_ok();
+        let is_kind = |word: &str| QuestionKind::NAMES.contains(&word);
+        let is_name = |word: &str| {
+            let numbered = word.rsplit_once('-');
+            is_kind(word) || numbered.is_some_and(|(kind, of)| is_kind(kind) && is_number(of))
         };
+        let is_which =
+            |word: &&String| *word == "all" || is_number(word.as_str()) || is_name(word.as_str());
         let count = self.words.iter().take_while(is_which).count();
         let (named, reason) = self.words.split_at(count);
         let named = named.iter().filter_map(|word| which(word).ok()).collect();
@@ -152,6 +157,11 @@ mod tests {
         );
         assert_eq!(decline(&["all"]), ("[All]".to_owned(), None));
         assert_eq!(decline(&["undo"]).0, r#"[Key("undo")]"#);
+        assert_eq!(
+            decline(&["undo-2", "not now"]),
+            (r#"[Key("undo-2")]"#.to_owned(), why("not now"))
+        );
+        assert_eq!(decline(&["step-2"]), ("[]".to_owned(), why("step-2")));
         assert_eq!(decline(&["use cargo"]), ("[]".to_owned(), why("use cargo")));
     }
 }

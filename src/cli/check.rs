@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::common::Common;
 use crate::error::{Kind, Result};
-use crate::protocol::{Capped, Event, Status};
-use crate::services::check::{self, CheckRun};
+use crate::protocol::{Capped, Status};
+use crate::services::check;
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
@@ -22,18 +22,14 @@ pub(super) struct Check {}
 
 impl Check {
     pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let CheckRun { command, outcome } = check::run(&common.acting_caller(ui)?)?;
-        let mut told = outcome.clone();
+        let mut run = check::run(&common.acting_caller(ui)?)?;
         if !common.json {
-            ui.text(&outcome.detail.text);
+            ui.text(&run.outcome.detail.text);
             // It is there in full already.
-            told.detail = Capped::default();
+            run.outcome.detail = Capped::default();
         }
-        ui.tell(&Event::Check {
-            command,
-            outcome: told,
-        });
-        Ok(match outcome.status {
+        ui.tell(&run.event());
+        Ok(match run.outcome.status {
             Status::Ok => ExitCode::SUCCESS,
             _ => Kind::NotApplied.exit_code().into(),
         })

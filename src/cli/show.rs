@@ -97,12 +97,15 @@ fn follow(
     // Nobody is asked here: how to decide elsewhere is told instead.
     let ui = ui.clone().with_input(Input::Refuse);
     let mut show = |envelope: &Envelope| ui.show(envelope);
-    Ok(
-        match follow::follow(caller, files, session, from, &mut show) {
-            FollowEnd::Ended => ExitCode::SUCCESS,
-            FollowEnd::Interrupted => Kind::Interrupted.exit_code().into(),
-        },
-    )
+    let is_heard = || !crate::platform::is_output_closed();
+    match follow::follow(caller, files, session, from, &is_heard, &mut show) {
+        FollowEnd::Ended | FollowEnd::Unheard => Ok(ExitCode::SUCCESS),
+        FollowEnd::Interrupted => Ok(Kind::Interrupted.exit_code().into()),
+        FollowEnd::Removed => {
+            let id = &session.session_id;
+            Err(Error::mendable(format!("session {id} was removed")))
+        }
+    }
 }
 
 /// All rounds in short.

@@ -210,9 +210,16 @@ fn next(standing: &SessionStanding) -> Vec<String> {
     let (is_running, is_taken) = (standing.is_running, standing.is_taken);
     let waiting = standing.reply_in_inbox.as_ref().filter(|_| !is_running);
     let (mut next, names_resume) = if !standing.questions.is_empty() {
-        let decide =
-            "Decide with: agent approve [N|all], or agent decline [N|all] --reason \"...\"";
-        (vec![decide.to_owned()], false)
+        // `all` means steps; another question has a name.
+        let mut questions = standing.questions.iter();
+        let which = match questions.find(|question| !question.name.is_empty()) {
+            Some(named) if standing.questions.len() == 1 => named.key(),
+            _ => "[N|all]".to_owned(),
+        };
+        let decide = format!(
+            "Decide with: agent approve {which}, or agent decline {which} --reason \"...\""
+        );
+        (vec![decide], false)
     } else if let Some(question) = &standing.model_question {
         let asks = format!("The model asks: {}", escape_line(question));
         (

@@ -92,10 +92,9 @@ impl Person for ClientPerson {
         questions: &[Question],
         _: &Interrupt,
     ) -> Option<Attending> {
-        let question = questions.iter().find(|question| {
-            let key = question.key();
-            pending.decided(&key).is_none()
-        })?;
+        let question = questions
+            .iter()
+            .find(|question| pending.decision_on(question).is_none())?;
         let (stop, stopped) = mpsc::channel::<()>();
         let (connection, waits_for) = (Arc::clone(&self.connection), waiting(question));
         let reminding = thread::spawn(move || {

@@ -41,6 +41,20 @@ fn has_more_input() -> bool {
     is_ready && watched[0].revents().contains(PollFlags::IN)
 }
 
+/// Returns true if standard output is a pipe that nobody reads any more.
+pub fn is_output_closed() -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let stdout = rustix::stdio::stdout();
+        let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
+        let is_ready = poll(&mut watched, Some(&Timespec::default())).is_ok_and(|ready| ready > 0);
+        is_ready && watched[0].revents().contains(PollFlags::ERR)
+    }
+    #[cfg(not(unix))]
+    false
+}
+
 /// Lets a terminal in raw mode still begin each line at its left edge, where the system knows how:
 /// whatever is printed by accident then stays readable.
 pub fn keep_line_breaks() {

@@ -2,7 +2,7 @@
 
 use super::{Caller, open};
 use crate::error::{Error, Result};
-use crate::protocol::Outcome;
+use crate::protocol::{Event, Outcome};
 
 /// The result of running the check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,15 +13,32 @@ pub struct CheckRun {
     pub outcome: Outcome,
 }
 
+impl CheckRun {
+    /// The event that tells of it.
+    pub fn event(&self) -> Event {
+        Event::Check {
+            command: self.command.clone(),
+            outcome: self.outcome.clone(),
+        }
+    }
+}
+
 /// Runs the check of the latest unfinished session, or that of the settings where there is none.
 pub fn run(caller: &Caller) -> Result<CheckRun> {
-    let agent = open::agent(caller)?;
+    let (agent, session) = open::agent(caller)?;
     let outcome = agent.check([], &mut |_| {});
     match (&agent.manner.check, outcome) {
-        (Some(check), Some(outcome)) => Ok(CheckRun {
-            command: check.command.clone(),
-            outcome,
-        }),
+        (Some(check), Some(outcome)) => {
+            let run = CheckRun {
+                command: check.command.clone(),
+                outcome,
+            };
+            // Whoever follows the session sees it too.
+            if let Some(session) = session {
+                agent.store.events(&session.session_id).append(run.event());
+            }
+            Ok(run)
+        }
         _ => Err(Error::mendable("no check command is set")
             .hint("`--check \"make test\"` names one, or `CheckCommand` in `appsettings.json`")),
     }

@@ -34,11 +34,8 @@ pub fn decide(
     if *verdict == Verdict::Always {
         ensure_rules_exist(&chosen)?;
     }
-    let pending = Pending::of(&files.store.folder(id));
     for question in &chosen {
-        if !pending.decide(question, verdict)? {
-            return Err(decided_already(question));
-        }
+        decide_one(files, id, question, verdict)?;
     }
     Ok(chosen)
 }
@@ -51,51 +48,38 @@ pub fn decide_shown(
     (key, hash): (&str, &str),
     verdict: &Verdict,
 ) -> Result<Question> {
-    let pending = Pending::of(&files.store.folder(id));
-    let gone = || {
+    let mut open = Pending::of(&files.store.folder(id))
+        .open_questions()
+        .into_iter();
+    let question = open.find(|question| question.key() == key && question.identity() == hash);
+    let question = question.ok_or_else(|| {
         Error::mendable("this question is no longer open, or it has changed")
             .hint("nothing was decided; look at the question that is open now")
-    };
-    let mut open = pending.open_questions().into_iter();
-    let question = open.find(|question| question.key() == key && question.identity() == hash);
-    let question = question.ok_or_else(gone)?;
+    })?;
     known::take_over(&files.known, &files.base.directory, &files.store, id)?;
-    ensure_fits(&question, verdict)?;
-    if !pending.decide(&question, verdict)? {
-        return Err(decided_already(&question));
-    }
-    if !pending.was_read(&question) {
-        return Err(gone());
-    }
+    decide_one(files, id, &question, verdict)?;
     Ok(question)
 }
 
-/// Refuses a decision that means nothing for this question.
-fn ensure_fits(question: &Question, verdict: &Verdict) -> Result<()> {
-    let fits = match verdict {
-        Verdict::Say { text } => question.kind == QuestionKind::Model && !text.trim().is_empty(),
-        Verdict::Edit { script } => {
-            question.kind == QuestionKind::Step
-                && question.command == "RUN_COMMAND"
-                && !script.trim().is_empty()
-        }
-        Verdict::Always => {
-            ensure_rules_exist(std::slice::from_ref(question))?;
-            true
-        }
-        Verdict::AllOfThisRound => question.kind == QuestionKind::Step,
-        Verdict::Yes | Verdict::No { .. } | Verdict::Skip | Verdict::Stop => {
-            question.kind != QuestionKind::Model
-        }
-    };
-    if fits {
-        Ok(())
-    } else {
-        Err(Error::usage(format!(
-            "`{}` is no answer to this question",
-            verdict.word()
-        )))
+fn decide_one(
+    files: &SessionFiles,
+    id: &SessionId,
+    question: &Question,
+    verdict: &Verdict,
+) -> Result<()> {
+    if !question.is_answered_by(verdict) {
+        let word = verdict.word();
+        let no_answer = Error::usage(format!("`{word}` is no answer to this question"));
+        return Err(no_answer);
     }
+    if Pending::of(&files.store.folder(id)).decide(question, verdict)? {
+        return Ok(());
+    }
+    let what = named(&question.key());
+    Err(
+        Error::mendable(format!("{what} has been decided already, or asked anew"))
+            .hint("the first decision counts; `agent status` shows where the session stands"),
+    )
 }
 
 fn chosen(which: &[WhichQuestion], open: Vec<Question>, id: &SessionId) -> Result<Vec<Question>> {
@@ -118,16 +102,20 @@ fn chosen(which: &[WhichQuestion], open: Vec<Question>, id: &SessionId) -> Resul
         return Ok(open.into_iter().filter(is_meant).collect());
     }
     if which.is_empty() || means_all {
-        let what = if of_steps == open.len() {
-            "steps"
-        } else {
-            "questions"
+        let what = match (of_steps == open.len(), open.len()) {
+            (true, count) => format!("{count} steps wait"),
+            (false, 1) => "1 question waits".to_owned(),
+            (false, count) => format!("{count} questions wait"),
         };
-        return Err(Error::mendable(format!(
-            "{} {what} wait for your decision: {waiting}",
-            open.len()
-        ))
-        .hint("name one, or say `all`; `agent status` shows them"));
+        // `all` means steps.
+        let how = match of_steps {
+            0 => "name one",
+            _ => "name one, or say `all`",
+        };
+        return Err(
+            Error::mendable(format!("{what} for your decision: {waiting}"))
+                .hint(format!("{how}; `agent status` shows them")),
+        );
     }
     let has = |key: &str| open.iter().any(|question| question.key() == key);
     let missing = which.iter().find_map(|which| match which {
@@ -163,10 +151,4 @@ fn named(key: &str) -> String {
         Ok(number) => format!("step {number}"),
         Err(_) => format!("`{key}`"),
     }
-}
-
-fn decided_already(question: &Question) -> Error {
-    let what = named(&question.key());
-    Error::mendable(format!("{what} has been decided already"))
-        .hint("the first decision counts; `agent status` shows where the session stands")
 }

@@ -18,17 +18,24 @@ pub enum FollowEnd {
     Ended,
     /// The caller was interrupted.
     Interrupted,
+    /// Nobody reads what is told any more.
+    Unheard,
+    /// The session was removed.
+    Removed,
 }
 
-/// Tells every event from this number on, or from the latest message on, until the session ends.
+/// Tells every event from this number on, or from the latest message on, until the session ends or
+/// nobody hears it.
 pub fn follow(
     caller: &Caller,
     files: &SessionFiles,
     session: &Session,
     from: Option<u64>,
+    is_heard: &dyn Fn() -> bool,
     tell: &mut dyn FnMut(&Envelope),
 ) -> FollowEnd {
     let folder = files.store.folder(&session.session_id);
+    let had_folder = folder.exists();
     let bell = Doorbell::on(&folder);
     let waker = bell.waker();
     caller.interrupt.on_raise(move || waker.wake());
@@ -54,6 +61,12 @@ pub fn follow(
         }
         if caller.interrupt.is_raised() {
             return FollowEnd::Interrupted;
+        }
+        if !is_heard() {
+            return FollowEnd::Unheard;
+        }
+        if had_folder && !folder.exists() {
+            return FollowEnd::Removed;
         }
         bell.wait_for(LOOK_EVERY);
         news = reader.read();

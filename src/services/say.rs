@@ -32,18 +32,24 @@ pub fn say(files: &SessionFiles, session: &mut Session, text: &str) -> Result<Sa
     let question = asked.next();
     if let Some(question) = &question {
         let verdict = Verdict::Say { text: text.clone() };
-        let is_first = pending.decide(question, &verdict)?;
-        // Answered and taken back in between, it is not read any more.
-        if is_first && pending.all().contains(question) {
+        if pending.decide(question, &verdict)? {
             let question = question.shown.clone();
             return Ok(SaidOutcome::Answer { question });
         }
     }
-    let is_late = question.is_some();
+    // Who was first may have been heard before we looked.
+    let was_open = session.open_question().is_some();
+    let is_late = question.is_some() || was_open && is_answered(files, session);
     let notes = files.store.notes(&session.session_id);
     notes.add(Source::Person, &text)?;
     (files.store.events(&session.session_id)).append(Event::Note { text });
     let open = session.open_question().filter(|_| !is_late);
     let open = open.map(|question| question.question.clone());
     Ok(SaidOutcome::Note { open, is_late })
+}
+
+/// Returns true if no question of the model is open any more in the session as it is saved now.
+fn is_answered(files: &SessionFiles, session: &Session) -> bool {
+    let now = files.store.load(&session.session_id);
+    now.is_ok_and(|mut now| now.open_question().is_none())
 }

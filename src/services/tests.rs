@@ -140,7 +140,7 @@ fn the_first_answer_to_the_model_counts_and_the_second_becomes_a_note() {
     assert_eq!(say("blue"), answer);
     assert_eq!(say("red"), note(true));
     let text = "blue".to_owned();
-    let decided = scene.pending().decided(&question.key());
+    let decided = scene.pending().decision_on(&question);
     assert_eq!(decided, Some(Verdict::Say { text }));
     let notes = files.store.notes(&session.session_id).all();
     let notes: Vec<&str> = notes.iter().map(|note| note.text.as_str()).collect();

@@ -143,13 +143,19 @@ fn kept_number(lock: &mut File) -> u64 {
     let mut text = String::new();
     let read = lock.take(NUMBER_WIDTH as u64).read_to_string(&mut text);
     let number = read.ok().and_then(|_| text.trim().parse().ok());
-    // No session has so many; what was written there by hand must not end the counting.
     number.filter(|number| *number < MAX_NUMBER).unwrap_or(0)
 }
 
 fn keep_number(lock: &mut File, number: u64) -> io::Result<()> {
     lock.seek(SeekFrom::Start(0))?;
     lock.write_all(format!("{number:0NUMBER_WIDTH$}").as_bytes())
+}
+
+/// The number in a line, unless it is one that no session has: what was written there by hand must not
+/// end the counting.
+fn number_of(line: &[u8]) -> Option<u64> {
+    let EventNumber { seq } = serde_json::from_slice(line).ok()?;
+    (seq < MAX_NUMBER).then_some(seq)
 }
 
 /// Where the whole lines of the file end, and the number of the last one.
@@ -172,11 +178,11 @@ impl EventsEnd {
             let whole = whole.map_or(0, |at| at + 1);
             let seq = bytes[..whole]
                 .rsplit(|byte| *byte == b'\n')
-                .find_map(|line| serde_json::from_slice::<EventNumber>(line).ok());
+                .find_map(number_of);
             if seq.is_some() || start == 0 {
                 return Ok(Self {
                     length: start + whole as u64,
-                    seq: seq.map_or(0, |number| number.seq),
+                    seq: seq.unwrap_or(0),
                     is_torn: whole < bytes.len(),
                 });
             }
@@ -283,8 +289,7 @@ impl EventReader {
         file.by_ref()
             .take(2 * MAX_LINE as u64)
             .read_until(b'\n', &mut line)?;
-        let first = serde_json::from_slice::<EventNumber>(&line).ok();
-        let first = first.map(|number| number.seq);
+        let first = number_of(&line);
         let size = file.get_ref().metadata()?.len();
         let is_other = first != self.first || size < self.offset;
         if is_other {
@@ -299,7 +304,8 @@ impl EventReader {
         self.offset += bytes.len() as u64;
         let lines = bytes.split(|byte| *byte == b'\n');
         let all: Vec<Envelope> = lines
-            .filter_map(|line| serde_json::from_slice(line).ok())
+            .filter_map(|line| serde_json::from_slice::<Envelope>(line).ok())
+            .filter(|envelope| envelope.seq < MAX_NUMBER)
             .collect();
         let mut news = Vec::new();
         // Where the lock file was lost too, numbers begin at 1 again.
@@ -526,5 +532,22 @@ mod tests {
             }
             assert_eq!(reader.read().len(), 3);
         }
+    }
+
+    #[test]
+    fn a_number_that_no_session_has_ends_no_counting() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = log(folder.path());
+        let mut envelope = log.append(note("one"));
+        for seq in [u64::MAX, u64::MAX - 1, MAX_NUMBER] {
+            envelope.seq = seq;
+            let path = path_in(folder.path());
+            let mut text = fs::read_to_string(&path).unwrap();
+            text.push_str(&line_of(&envelope).unwrap());
+            write_atomic(&path, text.as_bytes(), Durability::Atomic).unwrap();
+        }
+        assert_eq!(log.append(note("two")).seq, 2);
+        assert_eq!(numbers(folder.path(), 1), [1, 2]);
+        assert!(numbers(folder.path(), u64::MAX).len() < 4);
     }
 }

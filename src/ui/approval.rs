@@ -317,9 +317,12 @@ pub(super) fn decided(event: &Event) -> String {
     else {
         return String::new();
     };
-    // Of a question that one line answers, what comes of it tells enough.
+    // Of a question that one line answers, what comes of it tells enough; of the model's, the answer.
     if command.is_empty() {
-        return String::new();
+        let answer = reason.as_ref().filter(|_| decision == "say");
+        return answer.map_or_else(String::new, |answer| {
+            format!("  {GREEN}answered{GREEN:#}: {}\n", escape_line(answer))
+        });
     }
     let style = match decision.as_str() {
         "yes" | "all" | "always" | "edit" | "once" | "session" => GREEN,

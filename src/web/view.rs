@@ -358,6 +358,18 @@ fn other_nodes(event: &Event) -> Vec<PageNode> {
             reason,
             ..
         } if !command.is_empty() => decided(*number, title, decision, reason.as_deref()),
+        Event::Decided {
+            reason: Some(answer),
+            decision,
+            ..
+        } if decision == "say" => PageNode::element(
+            "p",
+            "note",
+            [
+                PageNode::Text("You answered: ".to_owned()),
+                PageNode::spoken(answer),
+            ],
+        ),
         Event::Rejected { name, why, .. } => PageNode::element(
             "p",
             "note warning",

@@ -136,3 +136,44 @@ fn what_was_decided_before_counts_where_nobody_can_be_asked() {
     let has = |name: &str| finished.base().join("workspace").join(name).exists();
     assert!(has("a.txt") && !has("b.txt") && !has("c.txt"));
 }
+
+/// A loop that asks about this script, with the path of the question.
+fn asking(script: &str) -> (crate::harness::Running, PathBuf) {
+    let reply = format!("[RUN_COMMAND]\n{script}\n[/RUN_COMMAND]\n{{end}}\n");
+    let running = Test::new(&["new", "--ask", script, "task"])
+        .reply(&reply)
+        .start();
+    let id = running.outbox(1).lines().nth(1).unwrap()["Session: ".len()..].to_owned();
+    let question = running.base().join(format!("sessions/{id}/pending/1.json"));
+    wait_until("the question is there", || question.exists());
+    (running, question)
+}
+
+#[test]
+fn a_script_that_the_person_wrote_is_bound_by_the_rules_too() {
+    let (running, question) = asking("ls");
+    let draft = question.with_file_name("draft");
+    let edit = serde_json::json!({"decision": "edit", "script": "rm -rf / --no-preserve-root"});
+    fs::write(&draft, edit.to_string()).unwrap();
+    fs::rename(&draft, question.with_file_name("1.decision.json")).unwrap();
+    let outbox = running.outbox(2);
+    assert!(outbox.contains("1. [REFUSED] RUN_COMMAND"), "{outbox}");
+    running.kill();
+}
+
+#[test]
+fn a_question_that_somebody_changed_is_put_anew_before_a_decision_counts() {
+    let (running, path) = asking("ls -la");
+    let asked = fs::read_to_string(&path).unwrap();
+    let draft = path.with_file_name("draft");
+    fs::write(&draft, asked.replace("ls -la", "echo harmless")).unwrap();
+    fs::rename(&draft, &path).unwrap();
+    wait_until("the question is as it was", || {
+        fs::read_to_string(&path).is_ok_and(|now| now == asked)
+    });
+    let approved = agent(&running.base()).args(["approve", "1"]).output();
+    assert!(approved.unwrap().status.success());
+    let outbox = running.outbox(2);
+    assert!(outbox.contains("1. [OK] RUN_COMMAND"), "{outbox}");
+    running.kill();
+}

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 use agent::protocol::{
     ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, ClipboardNews, Command, EVENT_SCHEMA, Event,
@@ -574,4 +576,88 @@ fn a_follower_sees_words_and_how_to_decide() {
     ] {
         assert!(said.contains(words), "`{words}` is missing: {said}");
     }
+}
+
+/// Waits for the process to end by itself.
+fn has_ended(child: &mut std::process::Child) {
+    for _ in 0..600 {
+        if child.try_wait().unwrap().is_some() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let _ = child.kill();
+    panic!("the follower did not end");
+}
+
+#[test]
+fn a_follower_ends_when_nobody_reads_it_and_when_the_session_is_removed() {
+    let running = Test::new(&["new", "task"]).start();
+    running.outbox(1);
+    let finished = running.kill();
+    let base = finished.base();
+    let follow = || {
+        let mut follower = agent(&base);
+        follower.args(["show", "--follow", "--from", "1", "--json"]);
+        follower.stdin(Stdio::null()).spawn().unwrap()
+    };
+    let mut unheard = follow();
+    let mut left = follow();
+    // It has begun when it has told something.
+    let mut first = String::new();
+    let mut reader = BufReader::new(unheard.stdout.take().unwrap());
+    reader.read_line(&mut first).unwrap();
+    assert!(first.contains("\"seq\":1"), "{first}");
+    drop(reader);
+    has_ended(&mut unheard);
+    let mut reader = BufReader::new(left.stdout.take().unwrap());
+    reader.read_line(&mut first).unwrap();
+    let removed = agent(&base)
+        .args(["rm", "latest", "--yes"])
+        .output()
+        .unwrap();
+    assert!(removed.status.success(), "{removed:?}");
+    has_ended(&mut left);
+    assert_eq!(left.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn a_check_between_two_rounds_is_told_to_followers() {
+    let running = Test::new(&["new", "--check", "true", "task"]).start();
+    running.outbox(1);
+    let finished = running.kill();
+    let finished = Test::after(finished, &["check"]).run().code(0);
+    let kept = lines(&fs::read_to_string(event_file(&finished.base())).unwrap());
+    let last = kept.last().unwrap();
+    assert_eq!(last["event"], "check", "{kept:?}");
+    assert_eq!(last["command"], "true");
+}
+
+#[test]
+fn a_follower_sees_the_answer_to_the_models_question() {
+    let running = Test::new(&["new", "task"]).start();
+    let base = running.base();
+    let reply = |name: &str, text: &str, round: u32| {
+        let text = text.replace("{end}", &mark_of(&base, round));
+        save_reply(&base.join("inbox").join(name), Save::Write, text.as_bytes());
+    };
+    reply(
+        "one.md",
+        "[ASK_USER]\nWhich colour?\n[/ASK_USER]\n{end}\n",
+        1,
+    );
+    wait_until("the question", || {
+        let kept = fs::read_to_string(event_file(&base)).unwrap();
+        kept.contains("\"event\":\"question\"")
+    });
+    let said = agent(&base).args(["say", "deep blue"]).output().unwrap();
+    assert!(said.status.success());
+    reply("two.md", DONE, 2);
+    let finished = running.wait().code(0);
+    let shown = agent(&finished.base())
+        .args(["show", "--follow", "--from", "1"])
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(shown.stderr).unwrap();
+    assert!(shown.contains("answered: deep blue"), "{shown}");
 }

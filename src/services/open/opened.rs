@@ -65,9 +65,10 @@ pub(in super::super) fn held_session(
 }
 
 /// Opens what the latest unfinished session needs, or what the settings say where there is none.
-pub fn agent(caller: &Caller) -> Result<Agent> {
+pub fn agent(caller: &Caller) -> Result<(Agent, Option<Session>)> {
     let find = |store: &Store| Ok(find::find(store, &*caller.person, None).ok());
-    Ok(opened(caller, FirstRun::Refuse, find)?.0.agent)
+    let (base, session) = opened(caller, FirstRun::Refuse, find)?;
+    Ok((base.agent, session))
 }
 
 fn found(
