@@ -301,8 +301,7 @@ impl Round {
         }
         for result in &mut self.results {
             clean(&mut result.subject);
-            clean(&mut result.outcome.message);
-            clean(&mut result.outcome.detail.text);
+            result.outcome.texts_mut().into_iter().for_each(clean);
         }
         for issue in &mut self.issues {
             clean(&mut issue.message);

@@ -42,7 +42,7 @@ pub use self::outbox::{length, space};
 use self::plain::{Look, RenderContext};
 pub use self::plain::{heading, quoted, shown, what_next};
 pub use self::prompt::{Entry, History, LentTerminal, LineKind, Listener, Pasted, Prompt};
-pub use self::step::{elapsed, for_person, step_lines};
+pub use self::step::{elapsed, step_lines};
 pub use self::terminal::Terminal;
 pub use self::unread::Unread;
 pub use self::width::shortened;

@@ -136,17 +136,19 @@ impl Authorizer {
         let Some(decisions) = approve::ask(&desk, asking.round, &asked)? else {
             return Ok(None);
         };
-        let planned = (steps.iter().zip(rulings).zip(revealed)).map(|((step, ruling), revealed)| {
-            let refusal = if is_possible(step) {
-                // Where nobody is asked, an earlier step may still make it possible.
-                (revealed.err()).filter(|_| ruling.decision == Decision::Ask)
-            } else {
-                Some(Outcome::refused(
-                    "the user has switched commands off; work with files only, and say what to run in a MESSAGE",
-                ))
-            };
-            PlannedStep::new(step, ruling, decisions.on(step.number), refusal)
-        });
+        let planned =
+            (steps.iter().zip(rulings).zip(revealed)).map(|((step, ruling), revealed)| {
+                let refusal = if is_possible(step) {
+                    // Where nobody is asked, an earlier step may still make it possible.
+                    (revealed.err()).filter(|_| ruling.decision == Decision::Ask)
+                } else {
+                    Some(
+                        Outcome::refused("the user has switched commands off")
+                            .with_hint("work with files only, and say what to run in a MESSAGE"),
+                    )
+                };
+                PlannedStep::new(step, ruling, decisions.on(step.number), refusal)
+            });
         Ok(Some(StepPlan {
             steps: planned.collect(),
             round: asking.round,
@@ -246,11 +248,12 @@ impl PlannedStep {
                     format!("`{}`: ", ruling.about)
                 };
                 let refused = Outcome::refused(format!("{about}{}", ruling.reason()));
-                decision = PersonDecision::Declined(refused);
+                decision = PersonDecision::Declined(refused.with_hint(&ruling.hint));
             }
             (PersonDecision::Approved { .. }, Decision::Ask, _) => grant = ruling.needs,
             (PersonDecision::NotAsked, Decision::Ask, _) => {
-                decision = PersonDecision::Declined(not_approved(&ruling.reason()));
+                let refused = not_approved(&ruling.reason()).with_hint(&ruling.hint);
+                decision = PersonDecision::Declined(refused);
             }
             (_, Decision::Allow, _) => {}
         }

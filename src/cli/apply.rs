@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::common::Common;
 use super::step;
 use crate::error::{Kind, Result};
-use crate::protocol::{Event, Level, Status, Step, StepResult};
+use crate::protocol::{Event, Level, PersonAct, Status, Step, StepResult};
 use crate::reply::{Issue, Repair, Reply, TruncatedReply};
 use crate::services::apply::{self, AppliedReply, ApplyMode, announce};
 use crate::ui::Ui;
@@ -45,6 +45,10 @@ struct Row<'a> {
     path: Option<&'a str>,
     status: Status,
     message: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    hint: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_person: Option<PersonAct>,
     #[serde(skip_serializing_if = "str::is_empty")]
     detail: &'a str,
     #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
@@ -142,6 +146,8 @@ impl Teller<'_> {
                 path: step.command.path().map(crate::protocol::RelPath::as_str),
                 status: result.outcome.status,
                 message: &result.outcome.message,
+                hint: &result.outcome.hint,
+                by_person: result.outcome.by_person,
                 detail: &result.outcome.detail.text,
                 level: result.outcome.level,
             });

@@ -258,7 +258,7 @@ fn whole(session: &Session, round: &Round) -> String {
             outcome.status.label(),
             escape_line(&result.command),
             subject(&result.subject),
-            escape_line(&outcome.message)
+            escape_line(&outcome.line("you"))
         );
         for line in outcome.detail.text.lines() {
             let _ = writeln!(text, "    {}", escape_text(line));

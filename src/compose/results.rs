@@ -54,7 +54,7 @@ impl Results {
                 remarks,
                 "- Line {}: {command}{}",
                 issue.line,
-                sentence(issue)
+                issue.line_for_model()
             );
         }
         for repair in &session.last_repairs {
@@ -200,7 +200,7 @@ impl Block {
                 result.number,
                 outcome.status.label(),
                 result.command,
-                outcome.message
+                outcome.line_for_model()
             ),
             detail: outcome.detail.text.clone(),
         }
@@ -215,7 +215,7 @@ impl Block {
                 "{}. [FAILED] {command}: not understood (line {} of your reply): {}",
                 issue.number?,
                 issue.line,
-                sentence(issue)
+                issue.line_for_model()
             ),
             detail: String::new(),
         })
@@ -259,15 +259,6 @@ impl Block {
             cuts.cut_result("some", self.number);
         }
     }
-}
-
-fn sentence(issue: &Issue) -> String {
-    let end = if issue.hint.is_empty() {
-        String::new()
-    } else {
-        format!("; {}", issue.hint)
-    };
-    format!("{}{end}", issue.message)
 }
 
 #[cfg(test)]

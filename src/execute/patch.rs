@@ -12,7 +12,7 @@ mod worked_out;
 
 use super::replace::{note, tally};
 use super::{Execution, capped, count};
-use crate::protocol::{Excerpt, FileChange, Level, Outcome};
+use crate::protocol::{Excerpt, FileChange, Level, Outcome, with_hint};
 use operation::stage_all;
 use plan::{Plan, Trouble};
 
@@ -58,7 +58,7 @@ impl Execution<'_> {
         let [first, rest @ ..] = troubles else {
             return Outcome::failed("nothing was changed");
         };
-        let hint = match &first.missing {
+        let suggestion = match &first.missing {
             Some(path) => self.walks.suggestion(path),
             None => String::new(),
         };
@@ -68,10 +68,11 @@ impl Execution<'_> {
         };
         let (mut details, mut excerpts) = (Vec::new(), Vec::new());
         for (position, trouble) in troubles.iter().enumerate() {
-            let detail = match position {
-                0 => trouble.detail.clone(),
-                _ => format!("{}\n{}", trouble.message, trouble.detail),
-            };
+            let mut detail = trouble.detail.clone();
+            if position > 0 {
+                let line = with_hint(trouble.message.clone(), &trouble.hint);
+                detail = format!("{line}\n{detail}");
+            }
             let detail = detail.trim_end();
             if !detail.is_empty() {
                 let path = trouble.path.clone();
@@ -80,9 +81,10 @@ impl Execution<'_> {
             }
         }
         Outcome::failed(format!(
-            "nothing was changed: {}{hint}{more}",
+            "nothing was changed: {}{suggestion}{more}",
             first.message
         ))
+        .with_hint(&first.hint)
         .with_detail(capped(&details.join("\n"), self.limits.max_output))
         .with_excerpts(excerpts)
     }

@@ -273,7 +273,6 @@ impl Search<'_> {
             let _ = write!(message, "; `context` is at most {MAX_CONTEXT}");
         }
         message.push_str(but);
-        message.push_str(&self.skipped.words(last.as_ref()));
         let HitListing {
             mut text, excerpts, ..
         } = listing(&hits, self.context);
@@ -290,9 +289,10 @@ impl Search<'_> {
             // How many more there are is not known; there is one at least.
             omitted: u64::from(is_cut),
         };
-        Outcome::ok(message)
+        let outcome = Outcome::ok(message)
             .with_detail(detail)
-            .with_excerpts(excerpts)
+            .with_excerpts(excerpts);
+        self.skipped.add_to(outcome, last.as_ref())
     }
 }
 

@@ -30,8 +30,8 @@ pub(super) struct Scope {
 /// Every file that is meant.
 pub(super) struct Meant {
     pub(super) walked: Walked,
-    /// A note about what was skipped, and how to look there.
-    pub(super) but_skipped: String,
+    /// The files and directories that were passed by.
+    pub(super) skipped: Skipped,
 }
 
 /// Files beneath a directory, or one file.
@@ -209,7 +209,7 @@ impl Scope {
         }
         Ok(Meant {
             walked: all,
-            but_skipped: skipped.words(None),
+            skipped,
         })
     }
 
@@ -403,10 +403,7 @@ mod tests {
                 .map(|found| found.path.as_str())
                 .collect();
             assert_eq!(paths, expected, "{selection:?}");
-            let words = meant.but_skipped;
-            let words = words.strip_prefix("; left out as generated: ");
-            let words = words.and_then(|words| words.split_once("; name one"));
-            assert_eq!(words.map_or("", |words| words.0), skipped, "{selection:?}");
+            assert_eq!(meant.skipped.words(None), skipped, "{selection:?}");
         };
         let modules = "`web/node_modules`";
         let both = format!("`.venv`, {modules}");

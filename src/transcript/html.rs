@@ -129,7 +129,7 @@ fn write_result(page: &mut String, result: &StepResult) {
         page,
         "<li class=\"{class}\"><b>{class}</b> {}{subject}: {}",
         escape(&result.command),
-        escape(&outcome.message)
+        escape(&outcome.line("the user"))
     );
     if !outcome.detail.text.trim().is_empty() {
         let open = if outcome.status == Status::Failed {

@@ -102,7 +102,7 @@ fn write_result(text: &mut String, result: &StepResult) {
         "- **{}** {}{subject}: {}",
         outcome.status.label().to_lowercase(),
         result.command,
-        line(&outcome.message)
+        line(&outcome.line("the user"))
     );
     let is_shown = outcome.status == Status::Failed || result.command == "RUN_COMMAND";
     if is_shown && !outcome.detail.text.trim().is_empty() {

@@ -68,7 +68,7 @@ fn line(result: &StepResult) -> String {
         result.number,
         escape_line(&result.command),
         subject(result),
-        escape_line(&for_person(&outcome.message)),
+        escape_line(&outcome.line("you")),
         time(result),
     );
     text.push_str(&match (outcome.status, result.command.as_str()) {
@@ -158,7 +158,7 @@ fn row(result: &StepResult, differences: &[ShownDifference], columns: usize, loo
 
 /// Says in words what was done, or what was to be done and why it was not.
 fn phrase(result: &StepResult, differences: &[ShownDifference]) -> String {
-    let message = escape_line(&for_person(&result.outcome.message));
+    let message = escape_line(&result.outcome.line("you"));
     let subject = escape_line(&result.subject);
     let is_ok = result.outcome.status == Status::Ok;
     let is_edit = differences.iter().all(|one| one.is_edit);
@@ -232,7 +232,7 @@ fn facts(result: &StepResult, differences: &[ShownDifference]) -> String {
     }
     // A command can fail without a bad exit code; then the message says why.
     if is_run && outcome.status == Status::Failed && outcome.exit_code == Some(0) {
-        let _ = write!(facts, "   {}", escape_line(&for_person(&outcome.message)));
+        let _ = write!(facts, "   {}", escape_line(&outcome.line("you")));
     }
     facts
 }
@@ -309,55 +309,6 @@ pub fn elapsed(seconds: u64) -> String {
     }
 }
 
-/// A message about a step without what only the model can follow: what it is to do next, and where
-/// in the message something stands.
-pub fn for_person(message: &str) -> String {
-    /// How a clause begins that tells the model what to do.
-    const TO_MODEL: [&str; 14] = [
-        "copy it ",
-        "send ",
-        "correct it ",
-        "fix it",
-        "make it pass",
-        "name ",
-        "look ",
-        "read ",
-        "quote ",
-        "add lines ",
-        "ask again",
-        "ask the ",
-        "leave the lines ",
-        "DELETE_FILE first",
-    ];
-    let contents = message.strip_prefix("the contents of ");
-    if let Some(what) = contents.and_then(|rest| rest.strip_suffix(" are below")) {
-        return format!("read {what}");
-    }
-    let message = message
-        .replace("not applied, send only these again: ", "not applied: ")
-        .replace(" are below", " are read")
-        .replace("the user declined", "you declined")
-        .replace("interrupted by the user", "you interrupted it")
-        .replace(
-            "; its current lines are read: send the edit again with their numbers",
-            "",
-        );
-    let mut kept = String::with_capacity(message.len());
-    for clause in message.split("; ") {
-        // Between backticks stands what others wrote.
-        let is_quoted = kept.matches('`').count() % 2 == 1;
-        let is_to_model = TO_MODEL.iter().any(|start| clause.starts_with(start));
-        if is_to_model && !is_quoted && !kept.is_empty() {
-            continue;
-        }
-        if !kept.is_empty() {
-            kept.push_str("; ");
-        }
-        kept.push_str(clause);
-    }
-    kept
-}
-
 /// The first lines of a text, indented beneath their step.
 fn head(text: &str, lines: usize) -> String {
     let all = text.lines().count();
@@ -408,7 +359,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::protocol::{Command, Outcome, RelPath, Step};
+    use crate::protocol::{Command, Outcome, PersonAct, RelPath, Step};
 
     fn result(number: u32, command: Command, outcome: Outcome, millis: u64) -> StepResult {
         let step = Step {
@@ -461,6 +412,10 @@ mod tests {
         }
         let long =
             "python3 todo.py add \"buy milk, bread and a very long list of other things\" && make";
+        let declined = Outcome {
+            message: "declined: keep it".to_owned(),
+            ..Outcome::by_person(PersonAct::Declined)
+        };
         let steps = [
             step(
                 &deleted(Outcome::ok("deleted src/a.txt")),
@@ -479,11 +434,7 @@ mod tests {
                 &[],
                 layout,
             ),
-            step(
-                &deleted(Outcome::refused("the user declined: keep it")),
-                &[],
-                layout,
-            ),
+            step(&deleted(declined), &[], layout),
             step(
                 &deleted(Outcome::skipped("the change in step 1 failed")),
                 &[],
@@ -623,10 +574,9 @@ mod tests {
     #[test]
     fn of_a_failed_edit_the_reason_is_shown_and_of_a_command_the_end() {
         let lines: Vec<String> = (1..=20).map(|number| format!("line {number}")).collect();
-        let outcome = Outcome::failed(
-            "1 of 2 blocks applied to a; not applied, send only these again: block 2",
-        )
-        .with_detail(lines.join("\n"));
+        let outcome = Outcome::failed("1 of 2 blocks applied to a; not applied: block 2")
+            .with_hint("send only these again")
+            .with_detail(lines.join("\n"));
         let shown_edit = bare(&step_lines(&deleted(outcome)));
         assert!(
             shown_edit.contains("applied to a; not applied: block 2\n      line 1\n"),
@@ -638,28 +588,6 @@ mod tests {
         );
         let shown_run = bare(&step_lines(&run(1, "make", 2, &lines.join("\n"))));
         assert!(shown_run.ends_with("line 20\n"), "{shown_run}");
-    }
-
-    #[test]
-    fn what_the_model_is_to_do_is_not_said_to_the_person() {
-        for (message, expected) in [
-            (
-                "step 1 failed; fix it, or, if nothing needs fixing, send a reply with only [DONE]",
-                "step 1 failed",
-            ),
-            (
-                "`a` is too long; send it in parts; nothing was changed",
-                "`a` is too long; nothing was changed",
-            ),
-            (
-                "could not run `cd a; send b`; exit code 1",
-                "could not run `cd a; send b`; exit code 1",
-            ),
-            ("send it again", "send it again"),
-            ("the contents of 2 files are below", "read 2 files"),
-        ] {
-            assert_eq!(for_person(message), expected);
-        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::protocol::{
     StepResult,
 };
 use crate::transcript::{Round, middle_out, name_of};
-use crate::ui::{elapsed, for_person, sentence};
+use crate::ui::{elapsed, sentence};
 
 /// The longest text of the model that is shown without being asked for, in characters.
 const MAX_SAID: usize = 30_000;
@@ -476,7 +476,7 @@ fn step(result: &StepResult, differences: &[ShownDifference]) -> PageNode {
         line.push(PageNode::code(&result.subject));
         line.push(PageNode::Text(" ".to_owned()));
     }
-    line.push(PageNode::sentence(&for_person(&outcome.message)));
+    line.push(PageNode::sentence(&outcome.line("you")));
     if !differences.is_empty() {
         let added: usize = differences.iter().map(|one| one.added).sum();
         let removed: usize = differences.iter().map(|one| one.removed).sum();
@@ -500,7 +500,7 @@ fn check(command: &str, outcome: &Outcome) -> PageNode {
         PageNode::Text(" Your check ".to_owned()),
         PageNode::code(command),
         PageNode::Text(": ".to_owned()),
-        PageNode::sentence(&for_person(&outcome.message)),
+        PageNode::sentence(&outcome.line("you")),
     ];
     let mut children = vec![PageNode::element("p", "line", line)];
     children.extend(output(outcome));

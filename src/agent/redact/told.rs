@@ -150,8 +150,7 @@ impl Told<'_> {
 fn each_word(round: &mut PastRound, clean: &mut dyn FnMut(&mut String)) {
     for result in &mut round.results {
         clean(&mut result.subject);
-        clean(&mut result.outcome.message);
-        clean(&mut result.outcome.detail.text);
+        result.outcome.texts_mut().into_iter().for_each(&mut *clean);
     }
     for question in &mut round.questions {
         clean(&mut question.question);
@@ -170,6 +169,7 @@ fn each_piece(result: &mut StepResult, visit: &mut TextVisitor<'_>) {
     };
     let outcome = &mut result.outcome;
     visit(TextPiece::new(&mut outcome.message, source, &place));
+    visit(TextPiece::new(&mut outcome.hint, source, &place));
     if outcome.excerpts.is_empty() {
         visit(TextPiece::new(&mut outcome.detail.text, source, &place));
     } else {

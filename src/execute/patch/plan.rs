@@ -28,7 +28,9 @@ const MAX_TROUBLES: usize = 20;
 pub(super) struct Trouble {
     /// One line, with the path.
     pub(super) message: String,
-    /// Advice for sending it again.
+    /// Advice for the model: how to send it so that it is applied.
+    pub(super) hint: String,
+    /// Lines of the file that help to send it again.
     pub(super) detail: String,
     /// The file that was expected and is not there.
     pub(super) missing: Option<RelPath>,
@@ -40,6 +42,7 @@ impl Trouble {
     fn new(message: String) -> Self {
         Self {
             message,
+            hint: String::new(),
             detail: String::new(),
             missing: None,
             path: None,
@@ -52,6 +55,7 @@ impl Trouble {
 
     fn refused(path: &RelPath, refusal: Refusal) -> Self {
         Self {
+            hint: refusal.hint,
             detail: refusal.detail,
             ..Self::new(format!("`{path}`: {}", refusal.message))
         }
@@ -60,9 +64,10 @@ impl Trouble {
     /// A refusal that may have to do with what the model could not know.
     fn stale(path: &RelPath, refusal: Refusal) -> Self {
         Self {
+            hint: refusal.hint,
             detail: refusal.detail,
             ..Self::new(format!(
-                "`{path}` may not be as you last saw it, so that line numbers say little: {}",
+                "`{path}` may not be as it was last shown, so that line numbers say little: {}",
                 refusal.message
             ))
         }
@@ -236,8 +241,8 @@ impl<'a, 'b> Plan<'a, 'b> {
     ) -> Result<(), Trouble> {
         let draft = self.draft(path)?;
         let old = draft.content.as_deref().map(Vec::as_slice);
-        let new = overwritten(path, old, text)
-            .map_err(|reason| Trouble::new(format!("`{path}`: {reason}")))?;
+        let new =
+            overwritten(path, old, text).map_err(|refusal| Trouble::refused(path, refusal))?;
         draft.known = Known::written(&new.content, new.lines);
         draft.counted = Counted::Reply;
         let verb = match new.before {
@@ -360,9 +365,10 @@ impl<'a, 'b> Plan<'a, 'b> {
         };
         self.bytes += content.as_ref().map_or(0, |content| content.len());
         if self.bytes > MAX_BYTES {
-            return Err(Trouble::new(
-                "the files of this patch are too large together; send it in parts".to_owned(),
-            ));
+            return Err(Trouble {
+                hint: "send it in parts".to_owned(),
+                ..Trouble::new("the files of this patch are too large together".to_owned())
+            });
         }
         let known = self
             .ledger
