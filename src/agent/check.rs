@@ -333,7 +333,7 @@ impl CheckRunner<'_, '_> {
         {
             return true;
         }
-        let has_run = tried.any(|result| result.is(CommandKind::RunCommand));
+        let has_run = tried.any(StepResult::is_run);
         has_run && before.is_none_or(|before| self.baseline.checkpoint() != Some(before.snapshot))
     }
 

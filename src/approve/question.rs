@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::earlier::CHANGES_BEFORE;
 use super::{Verdict, words};
 use crate::policy::Approval;
-use crate::protocol::{Event, QuestionKind};
+use crate::protocol::{CommandKind, Event, QuestionKind};
 
 /// A question, as it lies in `pending/<key>.json` if it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +70,11 @@ impl Question {
         } else {
             self.name.clone()
         }
+    }
+
+    /// Returns true if it is about a script, before it runs.
+    pub fn is_about_script(&self) -> bool {
+        self.kind == QuestionKind::Step && self.command == CommandKind::RunCommand.word()
     }
 
     /// The reason without the files that the reply changes first, where these are shown beside it.

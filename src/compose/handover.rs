@@ -294,7 +294,7 @@ fn failures(past: &Past, session: &Session) -> String {
     for round in &past.rounds {
         let tried = |result: &&StepResult| {
             let status = result.outcome.status;
-            result.is(CommandKind::RunCommand) && matches!(status, Status::Ok | Status::Failed)
+            result.is_run() && matches!(status, Status::Ok | Status::Failed)
         };
         for result in round.results.iter().filter(tried) {
             last.insert(&result.subject, (round.number, result));
@@ -357,7 +357,7 @@ fn open(session: &Session) -> String {
         ));
     }
     let undone = (session.last_results.iter()).filter(|one| one.outcome.status != Status::Ok);
-    for result in undone.filter(|result| !result.is(CommandKind::RunCommand)) {
+    for result in undone.filter(|result| !result.is_run()) {
         lines.push(format!(
             "- Step {} of the last reply did not work: {} {}",
             result.number, result.command, result.subject

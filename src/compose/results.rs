@@ -8,7 +8,7 @@ use super::content::fenced;
 use super::cuts::Cuts;
 use super::{Section, chars};
 use crate::excerpt::excerpt;
-use crate::protocol::{CommandKind, Issue, Status, StepResult};
+use crate::protocol::{Issue, Status, StepResult};
 use crate::session::Session;
 
 pub(super) const HEADING: &str = "\n## Previous Command Results\n";
@@ -181,11 +181,7 @@ impl Block {
     fn of_result(result: &StepResult) -> Self {
         let outcome = &result.outcome;
         let subject = match outcome.status {
-            Status::Ok | Status::Failed
-                if !result.is(CommandKind::RunCommand) && !result.is(CommandKind::SearchText) =>
-            {
-                String::new()
-            }
+            Status::Ok | Status::Failed if !result.has_text_subject() => String::new(),
             _ if result.subject.is_empty() => String::new(),
             _ => format!("`{}`: ", result.subject),
         };

@@ -74,11 +74,7 @@ pub fn decide_shown(
 fn ensure_fits(question: &Question, verdict: &Verdict) -> Result<()> {
     let fits = match verdict {
         Verdict::Say { text } => question.kind == QuestionKind::Model && !text.trim().is_empty(),
-        Verdict::Edit { script } => {
-            question.kind == QuestionKind::Step
-                && question.command == "RUN_COMMAND"
-                && !script.trim().is_empty()
-        }
+        Verdict::Edit { script } => question.is_about_script() && !script.trim().is_empty(),
         Verdict::Always => {
             ensure_rules_exist(std::slice::from_ref(question))?;
             true

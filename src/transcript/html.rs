@@ -81,8 +81,8 @@ fn write_round(page: &mut String, round: &Round) {
         page.push_str("<p class=\"meta\">No reply yet</p>\n");
     }
     page.push_str(&bubble("model", "The model", &round.prose));
-    for said in round.said.iter().filter(|said| said.command != "DONE") {
-        page.push_str(&bubble("model", super::name_of(said.command), &said.text));
+    for said in round.said_before_end() {
+        page.push_str(&bubble("model", said.heading(), &said.text));
     }
     if !round.results.is_empty() || !round.issues.is_empty() {
         page.push_str("<ul class=\"steps\">\n");

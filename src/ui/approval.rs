@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
+use super::step::verbs;
 use super::wrap::{columns_of, cut, folded};
 use super::{diff, escape_line, escape_text, news};
 use crate::number::count;
@@ -95,15 +96,7 @@ fn listed_row(question: &Event, columns: Option<usize>) -> String {
     else {
         return String::new();
     };
-    let verb = match command.parse() {
-        Ok(CommandKind::RunCommand) => "run",
-        Ok(CommandKind::CreateFile) => "create",
-        Ok(CommandKind::DeleteFile) => "delete",
-        Ok(CommandKind::MoveFile) => "move",
-        Ok(CommandKind::ApplyPatch) => "patch",
-        Ok(CommandKind::EditFile | CommandKind::InsertText) => "edit",
-        _ => command.as_str(),
-    };
+    let (_, verb) = verbs(command);
     let head = format!("  {BOLD}{number:>2}{BOLD:#}  {:<7} ", escape_line(verb));
     if command != CommandKind::RunCommand.word() {
         let (added, removed) = sizes(shown);
@@ -220,7 +213,7 @@ pub(super) fn asked(
     if command.is_empty() {
         return asked_elsewhere(*kind, key, title, shown, (*number, *round), is_interactive);
     }
-    let is_script = command == "RUN_COMMAND";
+    let is_script = command == CommandKind::RunCommand.word();
     let size = if is_script {
         format!(
             " ({}, {})",
@@ -240,7 +233,7 @@ pub(super) fn asked(
         escape_line(title)
     ));
     // What a command runs is never folded.
-    let (body, extent) = if is_script || command == "PLAN" {
+    let (body, extent) = if is_script || *kind == QuestionKind::Plan {
         (escape_text(shown), DiffExtent::Whole)
     } else if is_interactive {
         (diff::colored(shown), extent)

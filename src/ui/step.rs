@@ -47,11 +47,7 @@ pub(super) fn step(
     layout: StepLayout,
 ) -> String {
     // These have been told in full already, or will be.
-    let is_told = matches!(
-        result.command.as_str(),
-        "PLAN" | "MESSAGE" | "ASK_USER" | "DONE"
-    );
-    if is_told && result.outcome.status == Status::Ok {
+    if result.is_shown_speech() {
         return String::new();
     }
     match layout {
@@ -71,11 +67,11 @@ fn line(result: &StepResult) -> String {
         escape_line(&outcome.line("you")),
         time(result),
     );
-    text.push_str(&match (outcome.status, result.command.as_str()) {
-        (Status::Failed, "RUN_COMMAND") => tail(&outcome.detail.text, FAILURE_LINES),
+    text.push_str(&match (outcome.status, result.is_run()) {
+        (Status::Failed, true) => tail(&outcome.detail.text, FAILURE_LINES),
         // Why it failed stands first, then what the model needs to fix it.
-        (Status::Failed, _) => head(&outcome.detail.text, FAILURE_LINES),
-        (Status::Ok, "RUN_COMMAND") => tail(&outcome.detail.text, OUTPUT_LINES),
+        (Status::Failed, false) => head(&outcome.detail.text, FAILURE_LINES),
+        (Status::Ok, true) => tail(&outcome.detail.text, OUTPUT_LINES),
         _ => String::new(),
     });
     text
@@ -115,7 +111,7 @@ fn row(result: &StepResult, differences: &[ShownDifference], columns: usize, loo
         line.push_str(&" ".repeat(gap));
         line.push_str(&facts);
     }
-    let is_run = result.is(CommandKind::RunCommand);
+    let is_run = result.is_run();
     let output = match (outcome.status, is_run) {
         (Status::Ok, true) => Some(last_line(&outcome.detail.text)),
         _ => None,
@@ -162,31 +158,17 @@ fn phrase(result: &StepResult, differences: &[ShownDifference]) -> String {
     let subject = escape_line(&result.subject);
     let is_ok = result.outcome.status == Status::Ok;
     let is_edit = differences.iter().all(|one| one.is_edit);
-    let (done, to_do) = match result.kind() {
-        Some(CommandKind::RunCommand) => ("ran", "run"),
-        Some(CommandKind::CreateFile) if is_edit => ("rewrote", "create"),
-        Some(CommandKind::CreateFile) => ("created", "create"),
-        Some(CommandKind::EditFile | CommandKind::InsertText) => ("edited", "edit"),
-        Some(CommandKind::ApplyPatch) => ("patched", "apply the patch"),
-        Some(CommandKind::DeleteFile) => ("deleted", "delete"),
-        Some(CommandKind::MoveFile) => ("moved", "move"),
-        Some(CommandKind::ReadFile) => ("read", "read"),
-        Some(CommandKind::ListFiles) => ("listed", "list files"),
-        Some(CommandKind::SearchText) => ("searched", "search"),
-        Some(CommandKind::Outline) => ("outlined", "outline"),
-        Some(CommandKind::GitStatus) => ("git status", "git status"),
-        Some(CommandKind::GitDiff) => ("git diff", "git diff"),
-        Some(CommandKind::Done) => ("done", "done"),
-        _ => (result.command.as_str(), result.command.as_str()),
-    };
-    let is_run = result.is(CommandKind::RunCommand);
+    let (mut done, to_do) = verbs(&result.command);
+    if is_edit && result.is(CommandKind::CreateFile) {
+        done = "rewrote";
+    }
     // Of these the words and the counts beside them say all that the message does.
     let is_plain = matches!(
         result.kind(),
         Some(CommandKind::CreateFile | CommandKind::DeleteFile | CommandKind::MoveFile)
     ) || result.is(CommandKind::EditFile)
         && result.outcome.level == Some(Level::Exact);
-    if is_run && result.outcome.exit_code.is_some() {
+    if result.is_run() && result.outcome.exit_code.is_some() {
         return format!("{done} {subject}");
     }
     if is_ok && is_plain && !differences.is_empty() {
@@ -209,11 +191,34 @@ fn phrase(result: &StepResult, differences: &[ShownDifference]) -> String {
     }
 }
 
+/// The verbs for a command: when it is done, and before. One of a newer version is named.
+pub(super) fn verbs(command: &str) -> (&str, &str) {
+    let Ok(kind) = command.parse() else {
+        return (command, command);
+    };
+    match kind {
+        CommandKind::RunCommand => ("ran", "run"),
+        CommandKind::CreateFile => ("created", "create"),
+        CommandKind::EditFile | CommandKind::InsertText => ("edited", "edit"),
+        CommandKind::ApplyPatch => ("patched", "patch"),
+        CommandKind::DeleteFile => ("deleted", "delete"),
+        CommandKind::MoveFile => ("moved", "move"),
+        CommandKind::ReadFile => ("read", "read"),
+        CommandKind::ListFiles => ("listed", "list files"),
+        CommandKind::SearchText => ("searched", "search"),
+        CommandKind::Outline => ("outlined", "outline"),
+        CommandKind::GitStatus => ("git status", "git status"),
+        CommandKind::GitDiff => ("git diff", "git diff"),
+        CommandKind::Done => ("done", "done"),
+        CommandKind::Plan | CommandKind::Message | CommandKind::AskUser => (command, command),
+    }
+}
+
 /// `+12 -3`, or how long a command took and its exit code.
 fn facts(result: &StepResult, differences: &[ShownDifference]) -> String {
     let outcome = &result.outcome;
     let mut facts = counted(differences).trim_start().to_owned();
-    let is_run = result.is(CommandKind::RunCommand);
+    let is_run = result.is_run();
     // Without an exit code the message tells how it ended, and when.
     let is_timed = if is_run {
         outcome.exit_code.is_some()
@@ -247,9 +252,10 @@ fn last_line(output: &str) -> (String, usize) {
 
 /// The script or search pattern of a step.
 fn subject(result: &StepResult) -> String {
-    match result.command.as_str() {
-        "RUN_COMMAND" | "SEARCH_TEXT" => format!("`{}`: ", escape_line(&result.subject)),
-        _ => String::new(),
+    if result.has_text_subject() {
+        format!("`{}`: ", escape_line(&result.subject))
+    } else {
+        String::new()
     }
 }
 
@@ -272,7 +278,7 @@ fn counted(differences: &[ShownDifference]) -> String {
 
 /// How long it took, if that is worth telling; a command tells it itself.
 fn time(result: &StepResult) -> String {
-    if result.millis < WORTH_TELLING || result.command == "RUN_COMMAND" {
+    if result.millis < WORTH_TELLING || result.is_run() {
         return String::new();
     }
     let tenths = result.millis / 100;

@@ -13,7 +13,7 @@ use crate::protocol::{
     ApiAnswerEnd, ApiNews, Envelope, Event, Issue, Outcome, Repair, ShownDifference, Status,
     StepResult,
 };
-use crate::transcript::{Round, middle_out, name_of};
+use crate::transcript::{Round, middle_out};
 use crate::ui::{elapsed, sentence};
 
 /// The longest text of the model that is shown without being asked for, in characters.
@@ -131,15 +131,15 @@ pub(super) fn round(round: &Round) -> PageRound {
     if !round.prose.trim().is_empty() {
         nodes.push(said(&round.prose));
     }
-    for said in round.said.iter().filter(|said| said.command != "DONE") {
-        nodes.push(speech(name_of(said.command), &said.text));
+    for said in round.said_before_end() {
+        nodes.push(speech(said.heading(), &said.text));
     }
     nodes.extend(round.done().map(|result| step(result, &[])));
     nodes.extend(round.issues.iter().map(issue));
     nodes.extend(round.answers().map(|text| own_words("Your answer", text)));
     nodes.extend(round.notes.iter().map(|text| own_words("Your note", text)));
-    for said in round.said.iter().filter(|said| said.command == "DONE") {
-        nodes.push(speech("Done", &said.text));
+    for said in round.said.iter().filter(|said| said.is_end()) {
+        nodes.push(speech(said.heading(), &said.text));
     }
     nodes.extend(round.usage.map(|usage| note(format!("By an API: {usage}"))));
     PageRound {
@@ -184,11 +184,7 @@ pub(super) fn event(envelope: &Envelope) -> PageItem {
         } => {
             item.kind = ItemKind::Step;
             item.number = Some(result.number);
-            let is_told = matches!(
-                result.command.as_str(),
-                "PLAN" | "MESSAGE" | "ASK_USER" | "DONE"
-            );
-            if !is_told || result.outcome.status != Status::Ok {
+            if !result.is_shown_speech() {
                 item.nodes.push(step(result, differences));
             }
         }
@@ -472,7 +468,7 @@ fn step(result: &StepResult, differences: &[ShownDifference]) -> PageNode {
         PageNode::labelled("span", "word", word),
         PageNode::Text(" ".to_owned()),
     ];
-    if matches!(result.command.as_str(), "RUN_COMMAND" | "SEARCH_TEXT") {
+    if result.has_text_subject() {
         line.push(PageNode::code(&result.subject));
         line.push(PageNode::Text(" ".to_owned()));
     }

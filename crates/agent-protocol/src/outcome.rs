@@ -324,6 +324,21 @@ impl StepResult {
         self.command.parse().ok()
     }
 
+    /// Returns true for words of the model that were shown to the person, with nothing to add.
+    pub fn is_shown_speech(&self) -> bool {
+        self.outcome.status == Status::Ok && self.kind().is_some_and(CommandKind::is_speech)
+    }
+
+    /// Returns true for a command that runs a script.
+    pub fn is_run(&self) -> bool {
+        self.is(CommandKind::RunCommand)
+    }
+
+    /// Returns true if the subject is a text and no file: a message does not name it.
+    pub fn has_text_subject(&self) -> bool {
+        self.is_run() || self.is(CommandKind::SearchText)
+    }
+
     /// Returns true for a command of this kind.
     pub fn is(&self, kind: CommandKind) -> bool {
         self.command == kind.word()

@@ -90,7 +90,7 @@ impl Told<'_> {
             let excerpts = (result.outcome.excerpts.iter()).filter(|one| one.heads.is_empty());
             shown.extend(about(result));
             shown.extend(excerpts.map(|excerpt| excerpt.path.clone()));
-            if result.is(CommandKind::RunCommand) || result.is(CommandKind::GitDiff) {
+            if result.is_run() || result.is(CommandKind::GitDiff) {
                 printed.extend(named(&result.subject));
                 printed.extend(named(&result.outcome.detail.text));
             }
