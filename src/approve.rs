@@ -193,7 +193,7 @@ pub fn decide(
     let bell = Doorbell::on(pending.directory()?);
     let waker = bell.waker();
     interrupt.on_raise(move || waker.wake());
-    let mut told = Told::default();
+    let mut told = ToldDecisions::default();
     let mut verdicts = decided(pending, questions)?;
     told.tell(person, pending, questions, &verdicts);
     let mut attending = None;
@@ -297,12 +297,12 @@ fn is_covered(one: &Question, questions: &[Question], verdicts: &[Option<Verdict
 
 /// The questions whose decisions were told, good ones and bad ones.
 #[derive(Debug, Default)]
-struct Told {
+struct ToldDecisions {
     decided: BTreeSet<String>,
     unreadable: BTreeSet<String>,
 }
 
-impl Told {
+impl ToldDecisions {
     /// Tells what is new.
     fn tell(
         &mut self,

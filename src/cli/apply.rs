@@ -38,7 +38,7 @@ pub(super) struct Apply {
 
 /// A step as a script sees it.
 #[derive(Debug, Serialize)]
-struct Row<'a> {
+struct AppliedStep<'a> {
     step: u32,
     command: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,7 +58,7 @@ struct Row<'a> {
 /// The last line for a script.
 #[derive(Debug, Serialize)]
 struct Rest<'a> {
-    summary: Summary,
+    summary: AppliedSummary,
     repairs: &'a [Repair],
     issues: &'a [Issue],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,7 +66,7 @@ struct Rest<'a> {
 }
 
 #[derive(Debug, Default, Serialize)]
-struct Summary {
+struct AppliedSummary {
     ok: usize,
     failed: usize,
     refused: usize,
@@ -140,7 +140,7 @@ impl Teller<'_> {
             return;
         };
         if self.json {
-            self.ui.data(&Row {
+            self.ui.data(&AppliedStep {
                 step: result.number,
                 command: &result.command,
                 path: step.command.path().map(crate::protocol::RelPath::as_str),
@@ -170,7 +170,7 @@ impl Teller<'_> {
 
     fn end(&self, reply: &Reply, applied: &AppliedReply) {
         if self.json {
-            let mut summary = Summary::default();
+            let mut summary = AppliedSummary::default();
             for result in &applied.results {
                 match result.outcome.status {
                     Status::Ok => summary.ok += 1,

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use self::language::Language;
-use self::symbols::{Symbol, Trouble, symbols};
+use self::symbols::{OutlineTrouble, Symbol, symbols};
 use super::select::{Meant, Scope};
 use super::{Execution, count};
 use crate::protocol::{Capped, Outcome, RelPath, Selection};
@@ -112,8 +112,8 @@ fn outline_one(workspace: &Workspace, path: &RelPath, end: Instant) -> Outlined 
                 symbols: found.symbols,
             }
         }
-        Err(Trouble::TooSlow) => only(format!("{path} ({lines}; not parsed in time)")),
-        Err(Trouble::NoParser) => only(format!("{path} ({lines}; could not be parsed)")),
+        Err(OutlineTrouble::TooSlow) => only(format!("{path} ({lines}; not parsed in time)")),
+        Err(OutlineTrouble::NoParser) => only(format!("{path} ({lines}; could not be parsed)")),
     }
 }
 

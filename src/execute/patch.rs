@@ -14,7 +14,7 @@ use super::replace::{note, tally};
 use super::{Execution, capped, count};
 use crate::protocol::{Excerpt, FileChange, Level, Outcome, with_hint};
 use operation::stage_all;
-use plan::{Plan, Trouble};
+use plan::{PatchTrouble, Plan};
 
 impl Execution<'_> {
     /// Changes any number of files, all of them or none.
@@ -54,7 +54,7 @@ impl Execution<'_> {
             .with_changed(paths)
     }
 
-    fn refuse_patch(&self, troubles: &[Trouble]) -> Outcome {
+    fn refuse_patch(&self, troubles: &[PatchTrouble]) -> Outcome {
         let [first, rest @ ..] = troubles else {
             return Outcome::failed("nothing was changed");
         };

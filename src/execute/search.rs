@@ -21,7 +21,7 @@ use grep_searcher::{
 };
 
 pub use self::cover::{Hidden, Hide};
-use super::select::{Place, Scope};
+use super::select::{Scope, ScopePlace};
 use super::skipped::Skipped;
 use super::{Execution, count};
 use crate::protocol::{Capped, Excerpt, Outcome, RelPath, Selection};
@@ -300,7 +300,7 @@ impl Search<'_> {
 struct Visit<'a> {
     search: &'a Search<'a>,
     scope: &'a Scope,
-    place: &'a Place,
+    place: &'a ScopePlace,
 }
 
 impl Visitor for Visit<'_> {

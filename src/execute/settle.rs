@@ -19,7 +19,7 @@ use crate::protocol::{
     Outcome, RelPath, StagedBatch, StagedChange, StagedFile, StagedStep, StepResult,
 };
 use crate::workspace::{FileProblem, MadeDirectories, Workspace};
-use found::{Found, Lies};
+use found::{FoundBatch, Lies};
 use progress::made;
 
 /// Keeps a content that was meant for a file, and tells where.
@@ -57,7 +57,7 @@ impl Obstacle {
 /// Brings a batch to its end.
 pub fn settle(workspace: &Workspace, batch: &StagedBatch, keep: Keep<'_>) -> Settled {
     let changes: Vec<&StagedChange> = batch.steps.iter().flat_map(|step| &step.changes).collect();
-    let found = Found::look(workspace, &changes);
+    let found = FoundBatch::look(workspace, &changes);
     let mut made = made(&found, &batch.steps).into_iter();
     let mut results = Vec::with_capacity(batch.steps.len());
     let mut unsettled = BTreeSet::new();
@@ -111,7 +111,7 @@ fn told(step: &StagedStep, obstacles: &[Obstacle], unsettled: &BTreeSet<&RelPath
 /// Makes a change now if it is not made; tells what stands in the way.
 fn bring_to_its_end(
     workspace: &Workspace,
-    found: &Found<'_>,
+    found: &FoundBatch<'_>,
     change: &StagedChange,
     is_made: bool,
     keep: Keep<'_>,
@@ -142,7 +142,7 @@ fn bring_to_its_end(
 /// Keeps what was meant for a file that somebody else changed.
 fn conflict(
     workspace: &Workspace,
-    found: &Found<'_>,
+    found: &FoundBatch<'_>,
     change: &StagedChange,
     path: &RelPath,
     keep: Keep<'_>,

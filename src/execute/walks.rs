@@ -29,12 +29,12 @@ pub(super) struct Walk {
 }
 
 /// Where a walk began, and into which generated directories it went.
-type Way = (Option<RelPath>, BTreeSet<String>);
+type WalkKey = (Option<RelPath>, BTreeSet<String>);
 
 /// The walks that were made and still hold.
 pub(super) struct Walks<'a> {
     pub(super) workspace: &'a Workspace,
-    kept: RefCell<Vec<(Way, Rc<Walk>)>>,
+    kept: RefCell<Vec<(WalkKey, Rc<Walk>)>>,
     suggested: Cell<usize>,
 }
 

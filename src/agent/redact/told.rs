@@ -41,7 +41,7 @@ pub(super) type TextVisitor<'v> = dyn FnMut(TextPiece<'_>) + 'v;
 
 /// All texts that go into a message.
 #[derive(Debug)]
-pub(in crate::agent) struct Told<'a> {
+pub(in crate::agent) struct MessageTexts<'a> {
     /// The session, with what the last round told.
     pub(in crate::agent) session: &'a mut Session,
     /// The contents of files.
@@ -54,7 +54,7 @@ pub(in crate::agent) struct Told<'a> {
 
 impl Redactor<'_> {
     /// Puts placeholders in the place of all secrets of what is told.
-    pub(in crate::agent) fn redact(&mut self, told: &mut Told<'_>) {
+    pub(in crate::agent) fn redact(&mut self, told: &mut MessageTexts<'_>) {
         let agent = self.agent;
         let Some(scanner) = &agent.manner.secrets else {
             return;
@@ -78,7 +78,7 @@ impl Redactor<'_> {
     }
 }
 
-impl Told<'_> {
+impl MessageTexts<'_> {
     /// Learns what the files have in them of which lines are told, each file once.
     ///
     /// A line of a private key does not tell by itself what it is, nor does one of a file of settings.
