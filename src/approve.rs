@@ -373,18 +373,31 @@ pub(crate) mod tests {
     }
 
     /// Nobody: hears events and answers nothing.
-    #[derive(Debug, Default)]
-    pub(crate) struct Absent(pub(crate) std::sync::Mutex<Vec<Event>>);
+    #[derive(Debug)]
+    pub(crate) struct Absent {
+        pub(crate) heard: std::sync::Mutex<Vec<Event>>,
+        input: Input,
+    }
+
+    impl Absent {
+        /// Nobody, who is waited for or not.
+        pub(crate) fn with(input: Input) -> Self {
+            Self {
+                heard: std::sync::Mutex::default(),
+                input,
+            }
+        }
+    }
 
     impl EventSink for Absent {
         fn emit(&self, event: Event) {
-            self.0.lock().unwrap().push(event);
+            self.heard.lock().unwrap().push(event);
         }
     }
 
     impl Person for Absent {
         fn input(&self) -> Input {
-            Input::Wait
+            self.input
         }
 
         fn is_interactive(&self) -> bool {
@@ -466,7 +479,7 @@ pub(crate) mod tests {
             }
         }
         decide(&pending);
-        let (person, interrupt) = (Absent::default(), Interrupt::default());
+        let (person, interrupt) = (Absent::with(Input::Wait), Interrupt::default());
         let desk = Desk {
             person: &person,
             interrupt: &interrupt,

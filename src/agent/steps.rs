@@ -507,6 +507,7 @@ mod tests {
     use super::*;
     use crate::agent::apply::Rehearsal;
     use crate::agent::authorize::tests::{authorizer, numbered, plan_steps, run};
+    use crate::approve::Input;
     use crate::approve::tests::Absent;
     use crate::policy::{Approval, CommandConfinement, FoundProgram, Policy, ProgramLookup, Rule};
     use crate::protocol::{Event, RelPath};
@@ -585,7 +586,7 @@ mod tests {
                 workspace: Workspace::open(directory.path()).unwrap(),
                 limits: Limits::default(),
                 authorizer: authorizer(policy),
-                person: Absent::default(),
+                person: Absent::with(Input::Wait),
                 interrupt: Interrupt::default(),
                 directory,
             }
@@ -682,7 +683,7 @@ mod tests {
         let listed = &results[1].outcome.detail.text;
         assert!(listed.contains("b.txt"), "{listed}");
         assert_eq!(results[3].outcome.detail.text.trim(), "a\nb");
-        let events = bench.person.0.lock().unwrap();
+        let events = bench.person.heard.lock().unwrap();
         let printed = (events.iter()).any(|event| matches!(event, Event::Output { .. }));
         assert!(printed, "{events:?}");
     }

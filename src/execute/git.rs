@@ -43,7 +43,9 @@ const HARDENED: &[&str] = &[
 /// The message if there is no repository.
 const NO_REPOSITORY: &str = "the workspace is not a git repository";
 
-const ENVIRONMENT: &[(&str, &str)] = &[
+/// Variables of a git that reads no settings of the person and the machine, fetches nothing and asks
+/// nobody.
+pub const GIT_ISOLATION: [(&str, &str); 7] = [
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_SYSTEM", "/dev/null"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
@@ -52,9 +54,9 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     // A partial clone would fetch what is missing, by a program that its settings name.
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_ALLOW_PROTOCOL", "none"),
-    ("GIT_PAGER", "cat"),
-    ("LC_ALL", "C.UTF-8"),
 ];
+/// Variables for the form of what it prints.
+const FORM: [(&str, &str); 2] = [("GIT_PAGER", "cat"), ("LC_ALL", "C.UTF-8")];
 
 /// The message if the settings could hide a program.
 const UNCLEAR: &str = "the repository's settings are too long or not plain text, so that programs which they name could run here without a sandbox; the user can run git by hand";
@@ -128,7 +130,11 @@ impl Execution<'_> {
         let timeout = self.limits.command_timeout;
         let settings = unconfined.settings.iter();
         let settings = settings.map(|(name, value)| (name.as_str(), value.as_str()));
-        let environment: Vec<_> = ENVIRONMENT.iter().copied().chain(settings).collect();
+        let environment: Vec<_> = GIT_ISOLATION
+            .into_iter()
+            .chain(FORM)
+            .chain(settings)
+            .collect();
         let ran = self.run(Program::Exec(&words), &environment, timeout);
         match ran.end {
             End::Exited(0) => Ok(ran.output),
@@ -210,7 +216,7 @@ impl Execution<'_> {
         let ran = run::run(Job {
             program: Program::Exec(&words),
             directory: self.workspace.path(),
-            environment: ENVIRONMENT,
+            environment: &[&GIT_ISOLATION[..], &FORM].concat(),
             timeout,
             max_output: MAX_CHARS,
             cancelled: watch.map_or(&never, |watch| watch.cancelled),

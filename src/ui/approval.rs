@@ -414,9 +414,8 @@ mod tests {
     }
 
     #[test]
-    fn several_steps_are_a_list_at_80_columns() {
-        let text = list(80, "it uses the network");
-        let expected = concat!(
+    fn several_steps_are_a_list_at_80_and_at_120_columns() {
+        const BEGINNING: &str = concat!(
             "\n",
             "The model wants to do 5 things  (asked because of `--approval ask`)\n",
             "   2  create  `hello.py`  +2\n",
@@ -425,35 +424,24 @@ mod tests {
             "  | set -e\n",
             "  | python3 hello.py Bob\n",
             "   5  run     1 line\n",
+        );
+        let narrow = [
+            BEGINNING,
             "  | echo a-long-word a-long-word a-long-word a-long-word a-long-word a-long-wor\n",
             "  … d a-long-word a-long-word a-long-word\n",
             "   6  run     curl example\n",
             "             why: it uses the network\n",
-        );
-        assert_eq!(text, expected, "{text}");
-    }
-
-    #[test]
-    fn several_steps_are_a_list_at_120_columns() {
-        let text = list(120, "because of `--approval ask`");
-        assert_eq!(
-            text.matches("--approval ask").count(),
-            1,
-            "said once: {text}"
-        );
-        let expected = concat!(
-            "\n",
-            "The model wants to do 5 things  (asked because of `--approval ask`)\n",
-            "   2  create  `hello.py`  +2\n",
-            "   3  run     python3 hello.py\n",
-            "   4  run     2 lines\n",
-            "  | set -e\n",
-            "  | python3 hello.py Bob\n",
-            "   5  run     1 line\n",
+        ];
+        let text = list(80, "it uses the network");
+        assert_eq!(text, narrow.concat(), "{text}");
+        // A reason that all of them have is said once.
+        let wide = [
+            BEGINNING,
             "  | echo a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word\n",
             "   6  run     curl example\n",
-        );
-        assert_eq!(text, expected, "{text}");
+        ];
+        let text = list(120, "because of `--approval ask`");
+        assert_eq!(text, wide.concat(), "{text}");
     }
 
     #[test]

@@ -454,63 +454,54 @@ mod tests {
     }
 
     #[test]
-    fn a_round_at_80_columns() {
-        let text = round(80, Look::Plain);
-        assert!(text.lines().all(|line| columns_of(line) <= 80), "{text}");
-        let expected = concat!(
-            "  2 ok deleted src/a.txt           -43\n",
-            "  2 ok deleted src/a.txt           +1 -1\n",
+    fn a_round_at_80_and_at_120_columns() {
+        const EDIT: &str = concat!(
             "      @@ -1,2 +1,2 @@\n",
             "       one\n",
             "      -two\n",
             "      +2\n",
+        );
+        const REST: &str = concat!(
+            "      (+4 lines; all of it: agent show --round N)\n",
+            "        File \"todo.py\", line 5\n",
+            "        File \"todo.py\", line 6\n",
+            "        File \"todo.py\", line 7\n",
+            "        File \"todo.py\", line 8\n",
+            "        File \"todo.py\", line 9\n",
+            "        File \"todo.py\", line 10\n",
+            "        File \"todo.py\", line 11\n",
+            "        File \"todo.py\", line 12\n",
+            "  2 refused delete src/a.txt: you declined: keep it\n",
+            "  2 skipped delete src/a.txt: the change in step 1 failed\n",
+        );
+        let narrow = [
+            "  2 ok deleted src/a.txt           -43\n",
+            "  2 ok deleted src/a.txt           +1 -1\n",
+            EDIT,
             "  3 ok ran make all                0.6 s   Ran 62 tests ... OK (+1 line)\n",
             "  4 ok ran python3 todo.py add \"buy milk, bread and a very long list of other\n",
             "       things\" && make  0.6 s\n",
             "       fine\n",
             "  5 failed ran python3 todo.py done 7  0.6 s   exit 1\n",
-            "      (+4 lines; all of it: agent show --round N)\n",
-            "        File \"todo.py\", line 5\n",
-            "        File \"todo.py\", line 6\n",
-            "        File \"todo.py\", line 7\n",
-            "        File \"todo.py\", line 8\n",
-            "        File \"todo.py\", line 9\n",
-            "        File \"todo.py\", line 10\n",
-            "        File \"todo.py\", line 11\n",
-            "        File \"todo.py\", line 12\n",
-            "  2 refused delete src/a.txt: you declined: keep it\n",
-            "  2 skipped delete src/a.txt: the change in step 1 failed\n",
-        );
-        assert_eq!(text, expected, "{text}");
-    }
-
-    #[test]
-    fn a_round_at_120_columns() {
-        let text = round(120, Look::Plain);
-        assert!(text.lines().all(|line| columns_of(line) <= 120), "{text}");
-        let expected = concat!(
+            REST,
+        ];
+        let wide = [
             "  2 ok deleted src/a.txt                           -43\n",
             "  2 ok deleted src/a.txt                           +1 -1\n",
-            "      @@ -1,2 +1,2 @@\n",
-            "       one\n",
-            "      -two\n",
-            "      +2\n",
+            EDIT,
             "  3 ok ran make all                                0.6 s   Ran 62 tests ... OK (+1 line)\n",
             "  4 ok ran python3 todo.py add \"buy milk, bread and a very long list of other things\" && make  0.6 s   fine\n",
             "  5 failed ran python3 todo.py done 7                 0.6 s   exit 1\n",
-            "      (+4 lines; all of it: agent show --round N)\n",
-            "        File \"todo.py\", line 5\n",
-            "        File \"todo.py\", line 6\n",
-            "        File \"todo.py\", line 7\n",
-            "        File \"todo.py\", line 8\n",
-            "        File \"todo.py\", line 9\n",
-            "        File \"todo.py\", line 10\n",
-            "        File \"todo.py\", line 11\n",
-            "        File \"todo.py\", line 12\n",
-            "  2 refused delete src/a.txt: you declined: keep it\n",
-            "  2 skipped delete src/a.txt: the change in step 1 failed\n",
-        );
-        assert_eq!(text, expected, "{text}");
+            REST,
+        ];
+        for (columns, expected) in [(80, narrow.concat()), (120, wide.concat())] {
+            let text = round(columns, Look::Plain);
+            assert!(
+                text.lines().all(|line| columns_of(line) <= columns),
+                "{text}"
+            );
+            assert_eq!(text, expected, "{text}");
+        }
     }
 
     #[test]
