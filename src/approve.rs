@@ -33,7 +33,7 @@ pub use self::words::{difference, script_title};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::policy::{Policy, Rule, Ruling};
-use crate::protocol::{Command, Event, QuestionKind, Step};
+use crate::protocol::{Command, Event, Outcome, QuestionKind, Step};
 use crate::watch::Doorbell;
 
 /// A step that needs the person's decision.
@@ -42,8 +42,8 @@ pub struct Asked<'a> {
     step: &'a Step,
     shown: String,
     why: String,
-    /// The reason as the model reads it, if nobody can decide.
-    why_undecided: String,
+    /// The refusal, if nobody can decide.
+    undecided: Outcome,
     may: String,
     proposal: Vec<Rule>,
     context: String,
@@ -79,7 +79,7 @@ impl<'a> Asked<'a> {
             step,
             shown,
             why,
-            why_undecided: words::why_undecided(ruling),
+            undecided: words::undecided(ruling),
             may: words::may(policy, ruling, &step.command),
             proposal,
             context,
@@ -170,7 +170,7 @@ fn decided_before(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Decisions
                 }
                 verdicts.push((asked.step.number, verdict));
             }
-            None => open.push((asked.step.number, asked.why_undecided.as_str())),
+            None => open.push((asked.step.number, asked.undecided.clone())),
         }
     }
     keep(desk, &rules);
@@ -193,7 +193,7 @@ pub fn decide(
     let bell = Doorbell::on(pending.directory()?);
     let waker = bell.waker();
     interrupt.on_raise(move || waker.wake());
-    let mut told = Told::default();
+    let mut told = ToldDecisions::default();
     let mut verdicts = decided(pending, questions)?;
     told.tell(person, pending, questions, &verdicts);
     restore(pending, questions, &verdicts)?;
@@ -305,12 +305,12 @@ fn is_covered(one: &Question, questions: &[Question], verdicts: &[Option<Verdict
 
 /// The questions whose decisions were told, good ones and bad ones.
 #[derive(Debug, Default)]
-struct Told {
+struct ToldDecisions {
     decided: BTreeSet<String>,
     unreadable: BTreeSet<String>,
 }
 
-impl Told {
+impl ToldDecisions {
     /// Tells what is new.
     fn tell(
         &mut self,
@@ -362,7 +362,7 @@ fn keep(desk: &Desk<'_>, rules: &[Rule]) {
 pub(crate) mod tests {
     use super::*;
     use crate::policy::{Approval, CommandConfinement, Decision, FoundProgram, ProgramLookup};
-    use crate::protocol::{EventSink, Outcome, Status};
+    use crate::protocol::{EventSink, PersonAct, Status};
 
     pub(crate) fn question(number: u32, script: &str) -> Question {
         Question {
@@ -381,18 +381,31 @@ pub(crate) mod tests {
     }
 
     /// Nobody: hears events and answers nothing.
-    #[derive(Debug, Default)]
-    pub(crate) struct Absent(pub(crate) std::sync::Mutex<Vec<Event>>);
+    #[derive(Debug)]
+    pub(crate) struct Absent {
+        pub(crate) heard: std::sync::Mutex<Vec<Event>>,
+        input: Input,
+    }
+
+    impl Absent {
+        /// Nobody, who is waited for or not.
+        pub(crate) fn with(input: Input) -> Self {
+            Self {
+                heard: std::sync::Mutex::default(),
+                input,
+            }
+        }
+    }
 
     impl EventSink for Absent {
         fn emit(&self, event: Event) {
-            self.0.lock().unwrap().push(event);
+            self.heard.lock().unwrap().push(event);
         }
     }
 
     impl Person for Absent {
         fn input(&self) -> Input {
-            Input::Wait
+            self.input
         }
 
         fn is_interactive(&self) -> bool {
@@ -474,7 +487,7 @@ pub(crate) mod tests {
             }
         }
         decide(&pending);
-        let (person, interrupt) = (Absent::default(), Interrupt::default());
+        let (person, interrupt) = (Absent::with(Input::Wait), Interrupt::default());
         let desk = Desk {
             person: &person,
             interrupt: &interrupt,
@@ -563,7 +576,8 @@ pub(crate) mod tests {
         assert!(is_approved(&decisions, 1));
         let refusal = declined(&decisions, 2);
         assert_eq!(refusal.status, Status::Refused);
-        assert_eq!(refusal.message, "the user declined: use cargo instead");
+        assert_eq!(refusal.by_person, Some(PersonAct::Declined));
+        assert_eq!(refusal.message, "declined: use cargo instead");
     }
 
     #[test]
@@ -627,7 +641,10 @@ pub(crate) mod tests {
         let script = Some("ls -a".to_owned());
         assert_eq!(decision, PersonDecision::Approved { script });
         let outcome = decision.told(Outcome::ok("exit code 0"));
-        assert!(outcome.message.contains("the user changed the script"));
+        assert_eq!(
+            outcome.line_for_model(),
+            "the user changed the script; exit code 0"
+        );
         assert!(outcome.detail.text.starts_with("ran instead:\nls -a\n"));
     }
 }

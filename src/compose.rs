@@ -42,7 +42,7 @@ pub use self::instructions::example as example_instructions;
 pub use self::listing::{Listed, Listing};
 pub use self::meter::{Meter, Takes, estimated_tokens, measure};
 pub use self::parts::Limit;
-pub use self::places::{Place, places};
+pub use self::places::{ErrorLocation, places};
 use self::promises::Promises;
 use self::relevance::Relevance;
 pub use self::relevance::{
@@ -190,7 +190,7 @@ fn compose_in(frame: MessageFrame, material: &Material<'_>, veil: &mut Veil<'_>)
     let mut promises = Promises::new(material.session, material.contents);
     let made = loop {
         let made = {
-            let mut draft = Draft::of(&Material {
+            let mut draft = MessageDraft::of(&Material {
                 session: promises.session(),
                 contents: promises.contents(),
                 ..*material
@@ -286,14 +286,14 @@ fn fit(section: &dyn Section, room: usize, cuts: &mut Cuts) -> String {
 }
 
 /// A message before it is cut to its length.
-struct Draft<'a> {
+struct MessageDraft<'a> {
     /// The header, the protocol and the beginning of the context.
     head: String,
     sections: Vec<Box<dyn Section + 'a>>,
     prompt: String,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> MessageDraft<'a> {
     fn of(material: &Material<'a>) -> Self {
         let session = material.session;
         let relevance = match material.shown_before {

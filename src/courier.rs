@@ -21,7 +21,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 pub use self::beside::Couriers;
-pub use self::clipboard::{Clipboard, ClipboardFailure, Sent, Way};
+pub use self::clipboard::{Clipboard, ClipboardFailure, ClipboardRoute, Sent};
 pub use self::message::Message;
 pub use self::sight::{Sight, is_marked_before_prose, look};
 pub use self::surroundings::Surroundings;
@@ -65,7 +65,7 @@ pub struct Wishes {
     /// How they are told that it is their turn.
     pub notify: NotifyBy,
     /// How a reply on the clipboard is handled.
-    pub found: Found,
+    pub found: ClipboardReplyUse,
     /// Where is kept whether they let us look at the clipboard; nowhere if they have no home.
     pub memory: Option<PathBuf>,
 }
@@ -79,7 +79,7 @@ impl Wishes {
 
 /// How a reply on the clipboard is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum ClipboardReplyUse {
     /// It is used, with a word about it.
     Used,
     /// The person is asked first.

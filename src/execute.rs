@@ -295,7 +295,7 @@ impl<'a> Execution<'a> {
             outcome.message.push_str(&note);
         }
         if let Some(key) = self.withheld {
-            for text in [&mut outcome.message, &mut outcome.detail.text] {
+            for text in outcome.texts_mut() {
                 *text = key.scrub(std::mem::take(text));
             }
         }
@@ -314,9 +314,12 @@ impl<'a> Execution<'a> {
         let path = changed
             .into_iter()
             .find(|path| repositories::is_obeyed_in_repository(root, path.as_str().as_ref()))?;
-        Some(Outcome::refused(format!(
-            "`{path}` belongs to a git repository, and git would run or obey it; ask the person to change it"
-        )))
+        Some(
+            Outcome::refused(format!(
+                "`{path}` belongs to a git repository, and git would run or obey it"
+            ))
+            .with_hint("ask the person to change it"),
+        )
     }
 
     fn work_out(&mut self, step: &Step) -> Outcome {

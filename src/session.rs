@@ -33,7 +33,7 @@ pub use self::choices::Choices;
 pub use self::circles::{Circle, Circles};
 pub use self::clock::now;
 pub use self::events::{EventLog, EventReader};
-pub use self::history::{Checkpoint, History, Way};
+pub use self::history::{Checkpoint, History, ReversalDirection};
 pub use self::journal::{
     CheckProgress, ClaimedReply, Journal, JournalEnd, JsonDelta, KeptSession, MissingRecords,
     Record, Recovered, Sync,

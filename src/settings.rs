@@ -35,7 +35,7 @@ use std::path::PathBuf;
 use figment::Figment;
 use serde::{Deserialize, Serialize};
 
-pub use self::base::{Base, DIRECTORY_NAME, FILE_NAME, Found, init, is_empty, set_here};
+pub use self::base::{Base, DIRECTORY_NAME, FILE_NAME, FoundBase, init, is_empty, set_here};
 pub use self::chat::{Attach, Attachment, Chat, KeepsContext, WhenTooLong};
 pub use self::copied::copy;
 pub use self::environment::process_environment;

@@ -16,8 +16,7 @@ use serde::Serialize;
 use crate::checkpoint::{CheckpointStore, DiffLimits};
 use crate::error::Result;
 use crate::mailbox::{Mailbox, has_calls, read_calls};
-use crate::protocol::Issue;
-use crate::protocol::{Command, SessionId, Status, Step, StepResult};
+use crate::protocol::{Command, CommandKind, Issue, SessionId, Status, Step, StepResult};
 use crate::reply::{self, Reply};
 use crate::session::{Checkpoint, Further, Past, PastRound, Question, Session, Store, UsageTotals};
 use crate::unseen::is_unseen;
@@ -124,7 +123,7 @@ pub struct Said {
     /// The number of its command.
     pub number: u32,
     /// The command, such as `PLAN`.
-    pub command: &'static str,
+    pub command: CommandKind,
     /// The text.
     pub text: String,
 }
@@ -286,6 +285,11 @@ impl Round {
         self.results.iter().filter(move |result| !is_told(result))
     }
 
+    /// The words of the model but for the summary with which it ends the session.
+    pub(crate) fn said_before_end(&self) -> impl Iterator<Item = &Said> {
+        self.said.iter().filter(|said| !said.is_end())
+    }
+
     pub(crate) fn answers(&self) -> impl Iterator<Item = &str> {
         let questions = self.questions.iter();
         questions.filter_map(|question| question.answer.as_deref())
@@ -301,8 +305,7 @@ impl Round {
         }
         for result in &mut self.results {
             clean(&mut result.subject);
-            clean(&mut result.outcome.message);
-            clean(&mut result.outcome.detail.text);
+            result.outcome.texts_mut().into_iter().for_each(clean);
         }
         for issue in &mut self.issues {
             clean(&mut issue.message);
@@ -326,18 +329,25 @@ fn said(step: &Step) -> Option<Said> {
     };
     Some(Said {
         number: step.number,
-        command: step.command.name(),
+        command: step.command.kind(),
         text: text.clone(),
     })
 }
 
-/// The heading for a command that talks to the person.
-pub(crate) fn name_of(command: &str) -> &'static str {
-    match command {
-        "PLAN" => "Plan",
-        "ASK_USER" => "The model asks",
-        "DONE" => "Done",
-        _ => "The model says",
+impl Said {
+    /// Its heading for the person.
+    pub(crate) fn heading(&self) -> &'static str {
+        match self.command {
+            CommandKind::Plan => "Plan",
+            CommandKind::AskUser => "The model asks",
+            CommandKind::Done => "Done",
+            _ => "The model says",
+        }
+    }
+
+    /// Returns true for the summary with which the model ends the session.
+    pub(crate) fn is_end(&self) -> bool {
+        self.command == CommandKind::Done
     }
 }
 

@@ -42,7 +42,7 @@ pub use self::outbox::{length, space};
 use self::plain::{Look, RenderContext};
 pub use self::plain::{heading, quoted, shown, what_next};
 pub use self::prompt::{Entry, History, LentTerminal, LineKind, Listener, Pasted, Prompt};
-pub use self::step::{elapsed, for_person, step_lines};
+pub use self::step::{elapsed, step_lines};
 pub use self::terminal::Terminal;
 pub use self::unread::Unread;
 pub use self::width::shortened;
@@ -79,7 +79,7 @@ pub enum Form {
 /// An event as a script reads it; without number, time and session if it is not one of a session.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Told<'a> {
+enum ScriptEvent<'a> {
     Recorded {
         #[serde(flatten)]
         envelope: &'a Envelope,
@@ -206,16 +206,16 @@ impl Ui {
     /// Tells what happened.
     pub fn tell(&self, event: &Event) {
         let schema = EVENT_SCHEMA;
-        self.tell_as(event, &Told::Other { event, schema });
+        self.tell_as(event, &ScriptEvent::Other { event, schema });
     }
 
     /// Tells what happened in a session, here or elsewhere.
     pub fn show(&self, envelope: &Envelope) {
         let schema = EVENT_SCHEMA;
-        self.tell_as(&envelope.event, &Told::Recorded { envelope, schema });
+        self.tell_as(&envelope.event, &ScriptEvent::Recorded { envelope, schema });
     }
 
-    fn tell_as(&self, event: &Event, told: &Told<'_>) {
+    fn tell_as(&self, event: &Event, told: &ScriptEvent<'_>) {
         tracing::debug!(event = %trace::trace(event));
         if self.form == Form::Json {
             return self.data(told);

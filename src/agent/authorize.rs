@@ -136,25 +136,27 @@ impl Authorizer {
         let Some(decisions) = approve::ask(&desk, asking.round, &asked)? else {
             return Ok(None);
         };
-        let planned = (steps.iter().zip(rulings).zip(revealed)).map(|((step, ruling), revealed)| {
-            let decision = decisions.on(step.number);
-            let ruling = match revised(step, &decision) {
-                // What is refused stays refused, whoever wrote the script.
-                Cow::Owned(theirs) => Some(policy.rule_on(&theirs.command))
-                    .filter(|theirs| theirs.decision == Decision::Deny)
-                    .unwrap_or(ruling),
-                Cow::Borrowed(_) => ruling,
-            };
-            let refusal = if is_possible(step) {
-                // Where nobody is asked, an earlier step may still make it possible.
-                (revealed.err()).filter(|_| ruling.decision == Decision::Ask)
-            } else {
-                Some(Outcome::refused(
-                    "the user has switched commands off; work with files only, and say what to run in a MESSAGE",
-                ))
-            };
-            PlannedStep::new(step, ruling, decision, refusal)
-        });
+        let planned =
+            (steps.iter().zip(rulings).zip(revealed)).map(|((step, ruling), revealed)| {
+                let decision = decisions.on(step.number);
+                let ruling = match revised(step, &decision) {
+                    // What is refused stays refused, whoever wrote the script.
+                    Cow::Owned(theirs) => Some(policy.rule_on(&theirs.command))
+                        .filter(|theirs| theirs.decision == Decision::Deny)
+                        .unwrap_or(ruling),
+                    Cow::Borrowed(_) => ruling,
+                };
+                let refusal = if is_possible(step) {
+                    // Where nobody is asked, an earlier step may still make it possible.
+                    (revealed.err()).filter(|_| ruling.decision == Decision::Ask)
+                } else {
+                    Some(
+                        Outcome::refused("the user has switched commands off")
+                            .with_hint("work with files only, and say what to run in a MESSAGE"),
+                    )
+                };
+                PlannedStep::new(step, ruling, decision, refusal)
+            });
         Ok(Some(StepPlan {
             steps: planned.collect(),
             round: asking.round,
@@ -254,11 +256,12 @@ impl PlannedStep {
                     format!("`{}`: ", ruling.about)
                 };
                 let refused = Outcome::refused(format!("{about}{}", ruling.reason()));
-                decision = PersonDecision::Declined(refused);
+                decision = PersonDecision::Declined(refused.with_hint(&ruling.hint));
             }
             (PersonDecision::Approved { .. }, Decision::Ask, _) => grant = ruling.needs,
             (PersonDecision::NotAsked, Decision::Ask, _) => {
-                decision = PersonDecision::Declined(not_approved(&ruling.reason()));
+                let refused = not_approved(&ruling.reason()).with_hint(&ruling.hint);
+                decision = PersonDecision::Declined(refused);
             }
             (_, Decision::Allow, _) => {}
         }
@@ -428,7 +431,7 @@ pub(super) mod tests {
             workspace: &workspace,
             limits: &Limits::default(),
             seen: &SeenFiles::default(),
-            person: &Absent::default(),
+            person: &Absent::with(Input::Wait),
             interrupt: &Interrupt::default(),
             base: directory,
             pending: &Pending::of(directory),
@@ -552,7 +555,7 @@ pub(super) mod tests {
             workspace: &workspace,
             limits: &Limits::default(),
             seen: &SeenFiles::default(),
-            person: &Absent::default(),
+            person: &Absent::with(Input::Wait),
             interrupt: &Interrupt::default(),
             base: directory.path(),
             pending: &Pending::of(directory.path()),

@@ -468,5 +468,9 @@ fn line(result: &StepResult) -> String {
     } else {
         format!(" `{}`", result.subject)
     };
-    format!("{}{subject}: {}", result.command, result.outcome.message)
+    format!(
+        "{}{subject}: {}",
+        result.command,
+        result.outcome.line_for_model()
+    )
 }

@@ -72,7 +72,7 @@ impl Agent {
         let step = check.step(NUMBER);
         let ruling = self.manner.authorizer.policy.rule_on(&step.command);
         if ruling.decision == crate::policy::Decision::Deny {
-            return Some(Outcome::refused(ruling.reason()));
+            return Some(Outcome::refused(ruling.reason()).with_hint(ruling.hint));
         }
         announce(&*self.person, &step);
         let limits = Limits {
@@ -119,7 +119,7 @@ impl CheckRunner<'_, '_> {
             return Ok(true);
         }
         let command = report.command.clone();
-        let question = Question::about_check(round, &command, &report.outcome.message);
+        let question = Question::about_check(round, &command, &report.outcome.line("you"));
         report.set_aside();
         if !agent.person.is_interactive() {
             return Ok(true);
@@ -309,16 +309,16 @@ impl CheckRunner<'_, '_> {
         }
         let how = self.session.check.as_ref().map_or_else(
             || "did not run to its end".to_owned(),
-            |report| format!("does not pass ({})", report.outcome.message),
+            |report| format!("does not pass ({})", report.outcome.line("the user")),
         );
         if let Some(done) = results
             .iter_mut()
             .find(|result| result.is(CommandKind::Done))
         {
-            done.outcome = Outcome::refused(format!(
-                "the user's check `{}` {how}; make it pass, or ask the user: only they can end the session without it",
-                check.command
-            ));
+            done.outcome = Outcome::refused(format!("the user's check `{}` {how}", check.command))
+                .with_hint(
+                    "make it pass, or ask the user: only they can end the session without it",
+                );
         }
         None
     }
@@ -333,7 +333,7 @@ impl CheckRunner<'_, '_> {
         {
             return true;
         }
-        let has_run = tried.any(|result| result.is(CommandKind::RunCommand));
+        let has_run = tried.any(StepResult::is_run);
         has_run && before.is_none_or(|before| self.baseline.checkpoint() != Some(before.snapshot))
     }
 

@@ -518,7 +518,7 @@ impl ContextFinder<'_> {
         let failed = (self.session.last_results.iter())
             .filter(|result| result.outcome.status == Status::Failed);
         let (runs, edits): (Vec<&StepResult>, Vec<&StepResult>) =
-            failed.partition(|result| result.is(CommandKind::RunCommand));
+            failed.partition(|result| result.is_run());
         for result in edits {
             let is_edit = result.is(CommandKind::EditFile) || result.is(CommandKind::InsertText);
             let shows_lines = !result.outcome.excerpts.is_empty();

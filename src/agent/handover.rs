@@ -5,7 +5,7 @@
 
 use super::project::Project;
 use super::publish::{Requested, keep_listing};
-use super::redact::Told;
+use super::redact::MessageTexts;
 use super::{Agent, Engine};
 use crate::checkpoint::{CheckpointStore, DiffLimits, Snapshot};
 use crate::compose::{self, Handover};
@@ -116,7 +116,7 @@ impl Engine<'_> {
             .collect();
         let mut diff = diff.to_owned();
         let mut session = self.session.clone();
-        let mut told = Told {
+        let mut told = MessageTexts {
             session: &mut session,
             contents: vec![&mut contents, &mut project.contents],
             past: &mut past.rounds,

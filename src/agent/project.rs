@@ -38,7 +38,7 @@ const LEFT_OUT: &str = "";
 
 /// How much of a file the chat has seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Told {
+struct SeenInstructions {
     /// Of which content.
     hash: String,
     /// How many lines of it, from the first.
@@ -47,7 +47,7 @@ struct Told {
     of: usize,
 }
 
-impl Told {
+impl SeenInstructions {
     /// Returns true if part of the file has not been shown yet.
     fn is_owed(&self) -> bool {
         self.lines < self.of
@@ -60,15 +60,15 @@ pub(super) struct Project {
     /// The instructions to show; for a file that was shown in part, the rest of it.
     pub(super) contents: Vec<Content>,
     /// For each of them, its name and what was told before.
-    before: Vec<(String, Told)>,
+    before: Vec<(String, SeenInstructions)>,
     /// All that the chat has seen.
-    told: BTreeMap<String, Told>,
+    told: BTreeMap<String, SeenInstructions>,
 }
 
 impl Project {
     /// Starts with what the chat has seen. A new chat has seen nothing; files that the old one was
     /// not shown in full stay listed, from their first line.
-    fn of(mut told: BTreeMap<String, Told>, instructions: Instructions) -> Self {
+    fn of(mut told: BTreeMap<String, SeenInstructions>, instructions: Instructions) -> Self {
         if instructions == Instructions::Full {
             told.retain(|_, told| told.is_owed());
             for told in told.values_mut() {
@@ -99,11 +99,11 @@ impl Project {
         let lines = before.map_or(0, |told| told.lines);
         content.skip_first(lines);
         self.contents.push(content);
-        (self.before).push((name.to_owned(), Told { hash, lines, of }));
+        (self.before).push((name.to_owned(), SeenInstructions { hash, lines, of }));
     }
 
     /// So many lines of each of them were shown, if it was shown at all.
-    fn note(mut self, shown: &[Option<usize>]) -> BTreeMap<String, Told> {
+    fn note(mut self, shown: &[Option<usize>]) -> BTreeMap<String, SeenInstructions> {
         for ((name, mut told), lines) in self.before.into_iter().zip(shown) {
             told.lines = told.lines.saturating_add(lines.unwrap_or_default());
             if lines.is_some() || told.is_owed() {
@@ -275,7 +275,7 @@ mod tests {
                 .into(),
             sighting: None,
         };
-        let next = |told: &BTreeMap<String, Told>, hash: &str| {
+        let next = |told: &BTreeMap<String, SeenInstructions>, hash: &str| {
             let mut project = Project {
                 told: told.clone(),
                 ..Project::default()

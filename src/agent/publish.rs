@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::baseline::Baseline;
 use super::context::{ContextFinder, Unasked};
 use super::project::Project;
-use super::redact::{self, Redactor, Told};
+use super::redact::{self, MessageTexts, Redactor};
 use super::{Agent, Manner, Patience, text_of};
 use crate::compose::{
     self, AnswerMaterial, Carriage, Content, Facts, Form, Listed, Listing, Material,
@@ -211,7 +211,7 @@ impl Publisher<'_, '_> {
         let mut changed = self.baseline.by_person().to_owned();
         let mut project = Project::read(agent, self.session, listing, self.redactor);
         let mut session = self.session.clone();
-        let mut told = Told {
+        let mut told = MessageTexts {
             session: &mut session,
             contents: vec![&mut contents, &mut named, &mut other, &mut project.contents],
             past: &mut [],
@@ -286,7 +286,7 @@ impl Publisher<'_, '_> {
             session.plan = None;
             session.plan_news = None;
         }
-        let mut told = Told {
+        let mut told = MessageTexts {
             session: &mut session,
             contents: vec![&mut contents],
             past: &mut [],

@@ -24,8 +24,8 @@ use crate::execute::{self, Execution};
 use crate::fs::{Durability, free_name, own_directory, write_atomic};
 use crate::mailbox::{first_call, has_calls, read_calls, shortened};
 use crate::protocol::{
-    Bounded, Command, DisarmedFile, Event, Outcome, Recovery, RelPath, SeenFiles, StagedFile,
-    StagedStep, Step, StepResult,
+    Bounded, Command, DisarmedFile, Event, Outcome, PersonAct, Recovery, RelPath, SeenFiles,
+    StagedFile, StagedStep, Step, StepResult,
 };
 use crate::reply::{Issue, Reply};
 use crate::repositories::{self, DisarmReport, KeptInventory};
@@ -321,7 +321,7 @@ impl Engine<'_> {
         let steps = &taken.reply.steps;
         let mut results = self.settle_steps(steps, recovered)?.results;
         for step in &steps[results.len()..] {
-            let outcome = Outcome::skipped("the user ended the session before this");
+            let outcome = Outcome::by_person(PersonAct::EndedSession);
             results.push(StepResult::new(step, outcome, Duration::ZERO));
         }
         self.checkpoint_after(recovered.before, steps, &results)?;
@@ -434,9 +434,8 @@ impl Engine<'_> {
                 self.interrupted.push(unknown(step));
                 unknown(step)
             } else if is_stopped {
-                let outcome = Outcome::skipped(
-                    "`agent` was stopped before this; send it again if it is still wanted",
-                );
+                let outcome = Outcome::skipped("`agent` was stopped before this")
+                    .with_hint("send it again if it is still wanted");
                 StepResult::new(step, outcome, Duration::ZERO)
             } else {
                 break;
@@ -586,21 +585,27 @@ fn with_results(steps: &[StagedStep], results: &[StepResult]) -> Vec<StagedStep>
     known.collect()
 }
 
+/// The advice for a step that may have happened.
+const LOOK: &str = "look before you repeat it";
+
 /// Returns the result for a step that was under way when the program was stopped.
 fn interrupted(step: &Step, printed: Option<String>) -> StepResult {
-    let mut message = "interrupted: `agent` was stopped while this was under way, so it may or may not have happened; look before you repeat it".to_owned();
     let printed = printed.filter(|printed| !printed.is_empty());
-    if printed.is_some() {
-        message.push_str("; what it had printed is below");
-    }
-    let outcome = Outcome::failed(message).with_detail(printed.unwrap_or_default());
+    let hint = match printed {
+        Some(_) => format!("{LOOK}; what it had printed is below"),
+        None => LOOK.to_owned(),
+    };
+    let message = "interrupted: `agent` was stopped while this was under way, so it may or may not have happened";
+    let outcome =
+        (Outcome::failed(message).with_hint(hint)).with_detail(printed.unwrap_or_default());
     StepResult::new(step, outcome, Duration::ZERO)
 }
 
 /// Returns the result for a step that the journal does not mention though it may have happened.
 fn unknown(step: &Step) -> StepResult {
-    let message = "interrupted: `agent` was stopped and its journal is incomplete, so this may or may not have happened; look before you repeat it";
-    StepResult::new(step, Outcome::failed(message), Duration::ZERO)
+    let message = "interrupted: `agent` was stopped and its journal is incomplete, so this may or may not have happened";
+    let outcome = Outcome::failed(message).with_hint(LOOK);
+    StepResult::new(step, outcome, Duration::ZERO)
 }
 
 /// Returns true if a step can be repeated without harm.

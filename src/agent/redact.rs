@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use self::credentials::credentials;
 use self::credentials::{Credentials, names};
 pub(super) use self::reveal::refused_placeholder;
-pub(super) use self::told::Told;
+pub(super) use self::told::MessageTexts;
 use super::Agent;
 use crate::compose::{Content, Form, Outbox, Veil};
 use crate::error::Result;

@@ -518,9 +518,8 @@ fn settle_done(taken: &Taken, results: &mut [StepResult], proposes: bool) -> Opt
     } else {
         return Some(summary);
     };
-    results[at].outcome = Outcome::refused(format!(
-        "{trouble}; fix it, or, if nothing needs fixing, send a reply with only [DONE]"
-    ));
+    results[at].outcome = Outcome::refused(trouble)
+        .with_hint("fix it, or, if nothing needs fixing, send a reply with only [DONE]");
     None
 }
 

@@ -23,8 +23,8 @@ use crate::execute::{Execution, Hide, Limits};
 use crate::interrupt::Interrupt;
 use crate::policy::Grant;
 use crate::protocol::{
-    Command, CommandKind, OnFailure, Outcome, SeenFiles, StagedBatch, StagedChange, StagedFile,
-    StagedStep, Status, Step, StepResult,
+    Command, CommandKind, OnFailure, Outcome, PersonAct, SeenFiles, StagedBatch, StagedChange,
+    StagedFile, StagedStep, Status, Step, StepResult,
 };
 use crate::reply::{Issue, Reply};
 use crate::session::Printed;
@@ -438,7 +438,7 @@ impl<'e> Progress<'_, 'e> {
             ..
         } = self.runner;
         if interrupt.is_raised() {
-            return Err(Outcome::skipped("the user interrupted"));
+            return Err(Outcome::by_person(PersonAct::Interrupted));
         }
         // Before anything else: what the person declined is not to be sent again.
         match &planned.decision {
@@ -446,12 +446,12 @@ impl<'e> Progress<'_, 'e> {
             PersonDecision::Declined(outcome) => return Err(outcome.clone()),
             PersonDecision::Stopped => {
                 interrupt.raise();
-                return Err(Outcome::skipped("the user stopped here"));
+                return Err(Outcome::by_person(PersonAct::Stopped));
             }
         }
         let step = &planned.step;
-        if let Some(reason) = reason_to_skip(step, &self.results, self.issues, *on_failure) {
-            return Err(Outcome::skipped(reason));
+        if let Some(skipped) = skipped_after(step, &self.results, self.issues, *on_failure) {
+            return Err(skipped);
         }
         if runs(step) && !self.results.is_empty() && !self.plan.still_allows(planned) {
             return Err(not_approved(
@@ -462,13 +462,13 @@ impl<'e> Progress<'_, 'e> {
     }
 }
 
-/// Why a command is not run after what happened before it in the same reply, if it is not.
-fn reason_to_skip(
+/// The outcome of a command that is not run after what happened before it in the same reply.
+fn skipped_after(
     step: &Step,
     results: &[StepResult],
     issues: &[Issue],
     on_failure: OnFailure,
-) -> Option<String> {
+) -> Option<Outcome> {
     if !runs(step) || on_failure == OnFailure::Continue {
         return None;
     }
@@ -485,13 +485,14 @@ fn reason_to_skip(
     let is_declined =
         |result: &&StepResult| result.number == number && result.outcome.status == Status::Refused;
     if results.iter().any(|result| is_declined(&result)) {
-        return Some(format!(
+        return Some(Outcome::skipped(format!(
             "the change in step {number} was declined, and this command came after it"
-        ));
+        )));
     }
-    Some(format!(
-        "the change in step {number} failed; correct it and send this command again"
-    ))
+    Some(
+        Outcome::skipped(format!("the change in step {number} failed"))
+            .with_hint("correct it and send this command again"),
+    )
 }
 
 fn changes_files(command: &str) -> bool {
@@ -506,6 +507,7 @@ mod tests {
     use super::*;
     use crate::agent::apply::Rehearsal;
     use crate::agent::authorize::tests::{authorizer, numbered, plan_steps, run};
+    use crate::approve::Input;
     use crate::approve::tests::Absent;
     use crate::policy::{Approval, CommandConfinement, FoundProgram, Policy, ProgramLookup, Rule};
     use crate::protocol::{Event, RelPath};
@@ -584,7 +586,7 @@ mod tests {
                 workspace: Workspace::open(directory.path()).unwrap(),
                 limits: Limits::default(),
                 authorizer: authorizer(policy),
-                person: Absent::default(),
+                person: Absent::with(Input::Wait),
                 interrupt: Interrupt::default(),
                 directory,
             }
@@ -681,7 +683,7 @@ mod tests {
         let listed = &results[1].outcome.detail.text;
         assert!(listed.contains("b.txt"), "{listed}");
         assert_eq!(results[3].outcome.detail.text.trim(), "a\nb");
-        let events = bench.person.0.lock().unwrap();
+        let events = bench.person.heard.lock().unwrap();
         let printed = (events.iter()).any(|event| matches!(event, Event::Output { .. }));
         assert!(printed, "{events:?}");
     }

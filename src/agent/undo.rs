@@ -21,7 +21,9 @@ use crate::escape::escape_line;
 use crate::execute::unseen_by_commands;
 use crate::protocol::{Bounded, Event, SessionId};
 use crate::repositories::{Inventory, KeptInventory};
-use crate::session::{Checkpoint, History, Journal, Record, RoundLock, Source, Sync, Way};
+use crate::session::{
+    Checkpoint, History, Journal, Record, ReversalDirection, RoundLock, Source, Sync,
+};
 
 /// Where undo keeps what it removes, in the folder of a session.
 pub(super) const REMOVED: &str = "removed";
@@ -243,8 +245,8 @@ type Chosen = (Checkpoint, Option<BTreeSet<String>>);
 /// The rounds to go through, in their order: what an earlier try left open, or whole rounds.
 fn choose(history: &History, wish: Wish) -> Result<Vec<Chosen>> {
     let way = match wish {
-        Wish::UndoLatest | Wish::UndoTo(_) => Way::Undo,
-        Wish::Redo => Way::Redo,
+        Wish::UndoLatest | Wish::UndoTo(_) => ReversalDirection::Undo,
+        Wish::Redo => ReversalDirection::Redo,
     };
     let mut chosen: Vec<Chosen> = Vec::new();
     if let Some((rounds, paths)) = history.unfinished(way) {

@@ -1,10 +1,11 @@
 //! The person's decisions about the steps of a round, and their meaning for each.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use super::Verdict;
 use crate::policy::Rule;
-use crate::protocol::Outcome;
+use crate::protocol::{Outcome, PersonAct};
 
 /// The decisions about the steps of one round that were asked about.
 #[derive(Debug, Default)]
@@ -35,8 +36,8 @@ pub enum PersonDecision {
 #[derive(Debug)]
 enum Decided {
     Person(Verdict),
-    /// Nobody could be asked; with why it would have been.
-    Nobody(String),
+    /// Nobody could be asked, so it is refused.
+    Nobody(Outcome),
 }
 
 impl Decisions {
@@ -59,14 +60,14 @@ impl Decisions {
         }
     }
 
-    /// Adds steps that nobody could be asked about, with the reasons for asking.
-    pub(super) fn and_by_nobody<'a>(
+    /// Adds steps that nobody could be asked about, with their refusals.
+    pub(super) fn and_by_nobody(
         mut self,
-        asked: impl IntoIterator<Item = (u32, &'a str)>,
+        undecided: impl IntoIterator<Item = (u32, Outcome)>,
     ) -> Self {
-        let undecided = asked.into_iter();
+        let undecided = undecided.into_iter();
         (self.decided)
-            .extend(undecided.map(|(number, why)| (number, Decided::Nobody(why.to_owned()))));
+            .extend(undecided.map(|(number, refused)| (number, Decided::Nobody(refused))));
         self
     }
 
@@ -77,9 +78,7 @@ impl Decisions {
         }
         match self.decided.get(&number) {
             None => PersonDecision::NotAsked,
-            Some(Decided::Nobody(why)) => PersonDecision::Declined(Outcome::refused(format!(
-                "this needs the user's approval, and nobody can be asked now: {why}"
-            ))),
+            Some(Decided::Nobody(refused)) => PersonDecision::Declined(refused.clone()),
             Some(Decided::Person(verdict)) => match verdict {
                 Verdict::Yes | Verdict::AllOfThisRound | Verdict::Always => {
                     PersonDecision::Approved { script: None }
@@ -87,16 +86,15 @@ impl Decisions {
                 Verdict::Edit { script } => PersonDecision::Approved {
                     script: Some(script.clone()),
                 },
-                Verdict::No { reason: None } => {
-                    PersonDecision::Declined(Outcome::refused("the user declined"))
+                Verdict::No { reason } => {
+                    let mut declined = Outcome::by_person(PersonAct::Declined);
+                    if let Some(reason) = reason {
+                        let _ = write!(declined.message, ": {reason}");
+                    }
+                    PersonDecision::Declined(declined)
                 }
-                Verdict::No {
-                    reason: Some(reason),
-                } => PersonDecision::Declined(Outcome::refused(format!(
-                    "the user declined: {reason}"
-                ))),
                 Verdict::Skip | Verdict::Stop | Verdict::Say { .. } => {
-                    PersonDecision::Declined(Outcome::skipped("the user skipped this"))
+                    PersonDecision::Declined(Outcome::by_person(PersonAct::Skipped))
                 }
             },
         }
@@ -115,7 +113,9 @@ impl PersonDecision {
             script: Some(script),
         } = self
         {
-            outcome.message = format!("the user changed the script; {}", outcome.message);
+            let changed = Outcome::by_person(PersonAct::ChangedScript);
+            outcome.message = format!("{}; {}", changed.message, outcome.message);
+            outcome.by_person = changed.by_person;
             outcome.detail.text = format!(
                 "ran instead:\n{}\n{}",
                 script.trim_end(),

@@ -570,7 +570,7 @@ mod tests {
         assert_eq!(pending.decision_on(&asked), None);
         assert!(pending.is_unfit(&asked));
         pending.restore(&asked).unwrap();
-        assert_eq!(pending.open_questions(), [asked.clone()]);
+        assert_eq!(pending.open_questions(), std::slice::from_ref(&asked));
         assert!(pending.decide(&asked, &Verdict::Skip).unwrap());
     }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::earlier::CHANGES_BEFORE;
 use super::{Verdict, words};
 use crate::policy::Approval;
-use crate::protocol::{Event, QuestionKind};
+use crate::protocol::{CommandKind, Event, QuestionKind};
 
 /// A question, as it lies in `pending/<key>.json` if it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +72,11 @@ impl Question {
         }
     }
 
+    /// Returns true if it is about a script, before it runs.
+    pub fn is_about_script(&self) -> bool {
+        self.kind == QuestionKind::Step && self.command == CommandKind::RunCommand.word()
+    }
+
     /// The reason without the files that the reply changes first, where these are shown beside it.
     pub fn own_reason(&self) -> &str {
         let has_context = self.context.as_ref().is_some_and(|text| !text.is_empty());
@@ -121,11 +126,7 @@ impl Question {
 
     /// Returns true if the person may put a text of their own in the place of what is shown.
     pub fn can_be_edited(&self) -> bool {
-        match self.kind {
-            QuestionKind::Plan => true,
-            QuestionKind::Step => self.command == "RUN_COMMAND",
-            _ => false,
-        }
+        self.is_about_script() || self.kind == QuestionKind::Plan
     }
 
     /// The hash of what is shown and decided; the reason is left out here too.

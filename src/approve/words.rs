@@ -5,7 +5,7 @@ use std::time::Duration;
 use agent_files::line_diff::{DiffNames, LineDiff};
 
 use crate::policy::{Approval, CommandConfinement, Grant, Policy, Ruling};
-use crate::protocol::{Command, RelPath};
+use crate::protocol::{Command, Outcome, RelPath};
 
 /// The longest first line of a script in a title, in characters.
 const MAX_TITLE: usize = 100;
@@ -42,9 +42,13 @@ pub(super) fn why(ruling: &Ruling) -> String {
     about(ruling, &format!("{}{remedy}", ruling.why))
 }
 
-/// Tells the model why a step needed a decision that nobody could make.
-pub(super) fn why_undecided(ruling: &Ruling) -> String {
-    about(ruling, &ruling.reason())
+/// The refusal of a step that needed a decision which nobody could make.
+pub(super) fn undecided(ruling: &Ruling) -> Outcome {
+    let why = about(ruling, &ruling.reason());
+    Outcome::refused(format!(
+        "this needs the user's approval, and nobody can be asked now: {why}"
+    ))
+    .with_hint(&ruling.hint)
 }
 
 fn about(ruling: &Ruling, why: &str) -> String {
@@ -168,8 +172,8 @@ mod tests {
             "`git commit -m x`: `.git` is read-only; for good you allow it with `--grant git-write`"
         );
         assert_eq!(
-            why_undecided(&ruling),
-            "`git commit -m x`: `.git` is read-only; the person can allow it with `--grant git-write`"
+            undecided(&ruling).message,
+            "this needs the user's approval, and nobody can be asked now: `git commit -m x`: `.git` is read-only; the person can allow it with `--grant git-write`"
         );
         let ruling = policy.rule_on(&run("git push && git commit -m x"));
         assert_eq!(ruling.needs, Some(Grant::GitWrite));

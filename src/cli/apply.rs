@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::common::Common;
 use super::step;
 use crate::error::{Kind, Result};
-use crate::protocol::{Event, Level, Status, Step, StepResult};
+use crate::protocol::{Event, Level, PersonAct, Status, Step, StepResult};
 use crate::reply::{Issue, Repair, Reply, TruncatedReply};
 use crate::services::apply::{self, AppliedReply, ApplyMode, announce};
 use crate::ui::Ui;
@@ -38,13 +38,17 @@ pub(super) struct Apply {
 
 /// A step as a script sees it.
 #[derive(Debug, Serialize)]
-struct Row<'a> {
+struct AppliedStep<'a> {
     step: u32,
     command: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'a str>,
     status: Status,
     message: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    hint: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_person: Option<PersonAct>,
     #[serde(skip_serializing_if = "str::is_empty")]
     detail: &'a str,
     #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
@@ -54,7 +58,7 @@ struct Row<'a> {
 /// The last line for a script.
 #[derive(Debug, Serialize)]
 struct Rest<'a> {
-    summary: Summary,
+    summary: AppliedSummary,
     repairs: &'a [Repair],
     issues: &'a [Issue],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,7 +66,7 @@ struct Rest<'a> {
 }
 
 #[derive(Debug, Default, Serialize)]
-struct Summary {
+struct AppliedSummary {
     ok: usize,
     failed: usize,
     refused: usize,
@@ -136,12 +140,14 @@ impl Teller<'_> {
             return;
         };
         if self.json {
-            self.ui.data(&Row {
+            self.ui.data(&AppliedStep {
                 step: result.number,
                 command: &result.command,
                 path: step.command.path().map(crate::protocol::RelPath::as_str),
                 status: result.outcome.status,
                 message: &result.outcome.message,
+                hint: &result.outcome.hint,
+                by_person: result.outcome.by_person,
                 detail: &result.outcome.detail.text,
                 level: result.outcome.level,
             });
@@ -164,7 +170,7 @@ impl Teller<'_> {
 
     fn end(&self, reply: &Reply, applied: &AppliedReply) {
         if self.json {
-            let mut summary = Summary::default();
+            let mut summary = AppliedSummary::default();
             for result in &applied.results {
                 match result.outcome.status {
                     Status::Ok => summary.ok += 1,

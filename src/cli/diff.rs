@@ -46,7 +46,7 @@ pub(super) struct Diff {
 
 /// A changed file, as `--json` prints it.
 #[derive(Debug, Serialize)]
-struct Row {
+struct DiffRow {
     round: u32,
     path: String,
     change: &'static str,
@@ -169,7 +169,7 @@ impl FoldedOutput {
     }
 }
 
-fn row(round: u32, stat: &DiffStat) -> Row {
+fn row(round: u32, stat: &DiffStat) -> DiffRow {
     let (change, from) = match &stat.change.kind {
         ChangeKind::Created => ("created", None),
         ChangeKind::Deleted => ("deleted", None),
@@ -179,7 +179,7 @@ fn row(round: u32, stat: &DiffStat) -> Row {
         ChangeKind::Renamed { from } => ("renamed", Some(from.to_string_lossy().into_owned())),
         ChangeKind::NotCovered(_) => ("not covered", None),
     };
-    Row {
+    DiffRow {
         round,
         path: stat.change.path.to_string_lossy().into_owned(),
         change,
@@ -189,7 +189,7 @@ fn row(round: u32, stat: &DiffStat) -> Row {
     }
 }
 
-fn line(row: &Row) -> String {
+fn line(row: &DiffRow) -> String {
     let count = |sign: char, number: Option<usize>| {
         number.map_or_else(String::new, |number| format!("{sign}{number}"))
     };

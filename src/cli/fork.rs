@@ -51,7 +51,7 @@ pub(super) struct Fork {
 /// The new session, as `--json` prints it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Row<'a> {
+struct ForkedRow<'a> {
     id: &'a str,
     from: &'a str,
     round: u32,
@@ -103,7 +103,7 @@ fn tell(ui: &Ui, is_json: bool, forked: &ForkedSession) {
         id, from, round, ..
     } = forked;
     if is_json {
-        ui.data(&Row {
+        ui.data(&ForkedRow {
             id: id.as_str(),
             from: from.as_str(),
             round: *round,

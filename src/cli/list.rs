@@ -34,7 +34,7 @@ pub(super) struct List {
 /// A session as a script sees it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Row<'a> {
+struct SessionRow<'a> {
     id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
@@ -154,9 +154,9 @@ pub(super) fn word(session: &Summary, is_running: bool) -> &'static str {
     }
 }
 
-fn row(listed: &ListedSession) -> Row<'_> {
+fn row(listed: &ListedSession) -> SessionRow<'_> {
     let session = &listed.summary;
-    Row {
+    SessionRow {
         id: session.session_id.as_str(),
         name: listed.name.as_deref(),
         task: &session.task,

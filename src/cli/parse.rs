@@ -29,7 +29,7 @@ pub(super) struct Parse {
 /// The last line: what is not a command.
 #[derive(Debug, Serialize)]
 struct Rest<'a> {
-    summary: Summary,
+    summary: ParsedSummary,
     repairs: &'a [Repair],
     issues: &'a [Issue],
     prose: &'a str,
@@ -38,7 +38,7 @@ struct Rest<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Summary {
+struct ParsedSummary {
     commands: usize,
 }
 
@@ -50,7 +50,7 @@ impl Parse {
             ui.data(step);
         }
         ui.data(&Rest {
-            summary: Summary {
+            summary: ParsedSummary {
                 commands: reply.steps.len(),
             },
             repairs: &reply.repairs,

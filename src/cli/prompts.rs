@@ -42,7 +42,7 @@ pub(super) struct Prompts {
 /// A template as a script sees it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Row<'a> {
+struct TemplateRow<'a> {
     name: &'a str,
     description: &'a str,
     owner: Owner,
@@ -67,7 +67,7 @@ fn list(found: &PromptList, common: &Common, ui: &Ui) {
     }
     if common.json {
         for (prompt, is_trusted) in &found.prompts {
-            ui.data(&Row {
+            ui.data(&TemplateRow {
                 name: &prompt.name,
                 description: &prompt.description,
                 owner: prompt.owner,

@@ -32,7 +32,7 @@ pub(super) struct Rm {
 
 /// A removed session, as `--json` prints it.
 #[derive(Debug, Serialize)]
-struct Row<'a> {
+struct RemovedRow<'a> {
     id: &'a str,
     messages: usize,
     replies: usize,
@@ -49,7 +49,7 @@ impl Rm {
             }
             let removed = remove::remove(&files, &id)?;
             if common.json {
-                ui.data(&Row {
+                ui.data(&RemovedRow {
                     id: id.as_str(),
                     messages: removed.messages,
                     replies: removed.replies,

@@ -197,7 +197,7 @@ fn done(round: &Round) -> String {
     for result in &round.results {
         let said = round.said.iter().find(|said| said.number == result.number);
         if let Some(said) = said {
-            text.push_str(&quoted(title_of(said.command), &said.text));
+            text.push_str(&quoted(said.heading(), &said.text));
         }
         text.push_str(&step_lines(result));
     }
@@ -220,15 +220,6 @@ fn done(round: &Round) -> String {
         text.push_str(&quoted("You", note));
     }
     text
-}
-
-fn title_of(command: &str) -> &'static str {
-    match command {
-        "PLAN" => "Plan",
-        "ASK_USER" => "The model asks",
-        "DONE" => "Done",
-        _ => "The model says",
-    }
 }
 
 /// A round with all of its texts.
@@ -261,7 +252,7 @@ fn whole(session: &Session, round: &Round) -> String {
             outcome.status.label(),
             escape_line(&result.command),
             subject(&result.subject),
-            escape_line(&outcome.message)
+            escape_line(&outcome.line("you"))
         );
         for line in outcome.detail.text.lines() {
             let _ = writeln!(text, "    {}", escape_text(line));

@@ -160,7 +160,7 @@ fn round_of(session: &Session) -> String {
 /// How the check stands, in a line.
 pub(super) fn check_line(check: &CheckStanding) -> String {
     let outcome = check.outcome.as_ref();
-    let state = match outcome.map(|outcome| (outcome.status, &outcome.message)) {
+    let state = match outcome.map(|outcome| (outcome.status, outcome.line("you"))) {
         Some((Became::Ok, message)) => format!("passes ({message})"),
         Some((Became::Failed, message)) => format!("fails ({message})"),
         Some((Became::Refused, message)) => format!("is refused ({message})"),

@@ -37,7 +37,7 @@ pub(super) fn section(session: &Session) -> Passage {
     passage.before = format!(
         "\n## Check\n[{}] `{command}`: {}{when}\n",
         outcome.status.label(),
-        outcome.message
+        outcome.line_for_model()
     );
     let is_known = session.instructions == Instructions::Reminder;
     // What a check printed that passes helps nobody.

@@ -220,7 +220,7 @@ fn decisions(material: &Handover<'_>) -> String {
                 round.number,
                 result.command,
                 one_line(&result.subject),
-                one_line(&result.outcome.message)
+                one_line(&result.outcome.line_for_model())
             ));
         }
     }
@@ -294,7 +294,7 @@ fn failures(past: &Past, session: &Session) -> String {
     for round in &past.rounds {
         let tried = |result: &&StepResult| {
             let status = result.outcome.status;
-            result.is(CommandKind::RunCommand) && matches!(status, Status::Ok | Status::Failed)
+            result.is_run() && matches!(status, Status::Ok | Status::Failed)
         };
         for result in round.results.iter().filter(tried) {
             last.insert(&result.subject, (round.number, result));
@@ -309,7 +309,7 @@ fn failures(past: &Past, session: &Session) -> String {
     let lines: Vec<String> = failing
         .iter()
         .map(|(round, result)| {
-            let message = &result.outcome.message;
+            let message = result.outcome.line_for_model();
             let is_old = (session.history.rounds.iter())
                 .any(|later| later.round > *round && !later.files.is_empty());
             let since = if is_old {
@@ -357,7 +357,7 @@ fn open(session: &Session) -> String {
         ));
     }
     let undone = (session.last_results.iter()).filter(|one| one.outcome.status != Status::Ok);
-    for result in undone.filter(|result| !result.is(CommandKind::RunCommand)) {
+    for result in undone.filter(|result| !result.is_run()) {
         lines.push(format!(
             "- Step {} of the last reply did not work: {} {}",
             result.number, result.command, result.subject
@@ -385,7 +385,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::protocol::Outcome;
+    use crate::protocol::{Outcome, PersonAct};
     use crate::session::tests::session;
     use crate::session::{CheckReport, CheckedWhen, PastRound, Question};
 
@@ -417,7 +417,10 @@ mod tests {
                     run(
                         3,
                         "curl x",
-                        Outcome::refused("the user declined: no network"),
+                        Outcome {
+                            message: "declined: no network".to_owned(),
+                            ..Outcome::by_person(PersonAct::Declined)
+                        },
                     ),
                 ],
                 questions: vec![Question {

@@ -246,9 +246,7 @@ fn next(session: &Session) -> String {
         return "Your last reply contained no command, so nothing was done. Write the commands for the next step in one code block as described above; if the work is finished, send [DONE].".to_owned();
     }
     let failed = |result: &&StepResult| result.outcome.status != Status::Ok;
-    let is_run = |result: &StepResult| {
-        result.is(CommandKind::RunCommand) && result.outcome.status == Status::Failed
-    };
+    let is_run = |result: &StepResult| result.is_run() && result.outcome.status == Status::Failed;
     let only_runs = session.last_results.iter().filter(failed).all(is_run);
     let failed = session.last_results.iter().any(|result| failed(&result));
     if failed && only_runs && session.last_issues.is_empty() {

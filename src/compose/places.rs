@@ -13,7 +13,7 @@ const SEARCHED: usize = 64 * 1024;
 
 /// A place in a file, as an output names it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct ErrorLocation {
     /// As it is written there: relative to wherever, absolute, or only a name.
     pub path: String,
     /// From 1.
@@ -28,9 +28,9 @@ static PLACE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The places that a text names, each once, in their order.
-pub fn places(text: &str) -> Vec<Place> {
+pub fn places(text: &str) -> Vec<ErrorLocation> {
     let text = &text[..text.floor_char_boundary(SEARCHED)];
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<ErrorLocation> = Vec::new();
     for found in PLACE.captures_iter(text) {
         let (path, line) = match (found.name("python"), found.name("path")) {
             (Some(path), _) => (path, found.name("python_line")),
@@ -38,7 +38,7 @@ pub fn places(text: &str) -> Vec<Place> {
             (None, None) => continue,
         };
         let line = line.and_then(|line| line.as_str().parse().ok());
-        let place = Place {
+        let place = ErrorLocation {
             path: path.as_str().to_owned(),
             line: line.filter(|line| *line > 0).unwrap_or(1),
         };

@@ -105,14 +105,16 @@ impl Kept<'_> {
                 all => format!("the contents of all {all} files"),
             };
             *outcome = Outcome::failed(format!(
-                "`{}`: {what} did not fit into this message; ask again, for fewer files or lines at once",
+                "`{}`: {what} did not fit into this message",
                 result.subject
-            ));
+            ))
+            .with_hint("ask again, for fewer files or lines at once");
         } else if self.unread > 0 {
             outcome.message = format!(
                 "{promised}; but there was no room for {} of {}",
                 self.unread, self.all
             );
+            "the contents of the others are below".clone_into(&mut outcome.hint);
         }
     }
 }
@@ -139,7 +141,7 @@ mod tests {
                     command: "READ_FILE".to_owned(),
                     subject: "*.txt".to_owned(),
                     millis: 1,
-                    outcome: Outcome::ok("the contents of 2 files are below"),
+                    outcome: Outcome::ok("read 2 files").with_hint("the contents are below"),
                 });
             }
         }
@@ -159,13 +161,9 @@ mod tests {
     fn told(promises: &Promises) -> Vec<String> {
         let results = promises.session().last_results.iter();
         let told = results.map(|result| {
-            let Outcome {
-                status, message, ..
-            } = &result.outcome;
-            format!(
-                "{} {message}",
-                if *status == Status::Ok { "+" } else { "-" }
-            )
+            let is_ok = result.outcome.status == Status::Ok;
+            let sign = if is_ok { "+" } else { "-" };
+            format!("{sign} {}", result.outcome.line_for_model())
         });
         told.collect()
     }
@@ -178,7 +176,7 @@ mod tests {
             (2, file("c", "x\n")),
             (4, file("`d` has 1 line: there is no line 9", "")),
         ]);
-        let fine = "+ the contents of 2 files are below";
+        let fine = "+ read 2 files; the contents are below";
         let refused = "- `d` has 1 line: there is no line 9";
         assert_eq!(told(&promises), [fine, fine, refused]);
         let unkept = |unkept: &[usize]| Cuts {
@@ -187,8 +185,8 @@ mod tests {
         };
         assert!(!promises.are_broken_by(&unkept(&[])));
         assert!(promises.are_broken_by(&unkept(&[1])));
-        let some = format!("{fine}; but there was no room for 1 of 2");
-        assert_eq!(told(&promises), [&some, fine, refused]);
+        let some = "+ read 2 files; but there was no room for 1 of 2; the contents of the others are below";
+        assert_eq!(told(&promises), [some, fine, refused]);
         assert!(!promises.are_broken_by(&unkept(&[1])));
         promises.attempts = 0;
         assert!(promises.are_broken_by(&unkept(&[0, 1, 2])));

@@ -368,10 +368,10 @@ mod tests {
     use super::*;
     use crate::session::tests::session;
 
-    fn listing(paths: &[String]) -> Listing {
+    pub(super) fn listing(paths: &[impl AsRef<str>]) -> Listing {
         let mut files: Vec<Listed> = (paths.iter())
             .map(|path| Listed {
-                path: RelPath::parse(path).unwrap(),
+                path: RelPath::parse(path.as_ref()).unwrap(),
                 size: 1,
                 modified: 0,
                 is_link: false,

@@ -8,7 +8,7 @@ use super::content::fenced;
 use super::cuts::Cuts;
 use super::{Section, chars};
 use crate::excerpt::excerpt;
-use crate::protocol::{CommandKind, Issue, Status, StepResult};
+use crate::protocol::{Issue, Status, StepResult};
 use crate::session::Session;
 
 pub(super) const HEADING: &str = "\n## Previous Command Results\n";
@@ -54,7 +54,7 @@ impl Results {
                 remarks,
                 "- Line {}: {command}{}",
                 issue.line,
-                sentence(issue)
+                issue.line_for_model()
             );
         }
         for repair in &session.last_repairs {
@@ -181,11 +181,7 @@ impl Block {
     fn of_result(result: &StepResult) -> Self {
         let outcome = &result.outcome;
         let subject = match outcome.status {
-            Status::Ok | Status::Failed
-                if !result.is(CommandKind::RunCommand) && !result.is(CommandKind::SearchText) =>
-            {
-                String::new()
-            }
+            Status::Ok | Status::Failed if !result.has_text_subject() => String::new(),
             _ if result.subject.is_empty() => String::new(),
             _ => format!("`{}`: ", result.subject),
         };
@@ -200,7 +196,7 @@ impl Block {
                 result.number,
                 outcome.status.label(),
                 result.command,
-                outcome.message
+                outcome.line_for_model()
             ),
             detail: outcome.detail.text.clone(),
         }
@@ -215,7 +211,7 @@ impl Block {
                 "{}. [FAILED] {command}: not understood (line {} of your reply): {}",
                 issue.number?,
                 issue.line,
-                sentence(issue)
+                issue.line_for_model()
             ),
             detail: String::new(),
         })
@@ -259,15 +255,6 @@ impl Block {
             cuts.cut_result("some", self.number);
         }
     }
-}
-
-fn sentence(issue: &Issue) -> String {
-    let end = if issue.hint.is_empty() {
-        String::new()
-    } else {
-        format!("; {}", issue.hint)
-    };
-    format!("{}{end}", issue.message)
 }
 
 #[cfg(test)]

@@ -542,7 +542,10 @@ fn many_files_that_were_asked_for_take_no_more_pastes_than_allowed() {
         .map(|number| StepResult {
             command: "READ_FILE".to_owned(),
             subject: format!("d{number}/*"),
-            ..result(number, Outcome::ok("the contents of 50 files are below"))
+            ..result(
+                number,
+                Outcome::ok("read 50 files").with_hint("the contents are below"),
+            )
         })
         .collect();
     let mut contents = Vec::new();
@@ -580,10 +583,10 @@ fn many_files_that_were_asked_for_take_no_more_pastes_than_allowed() {
             outbox.text
         );
     };
-    told(1, "[OK] READ_FILE: the contents of 50 files are below\n");
+    told(1, "[OK] READ_FILE: read 50 files; the contents are below\n");
     let (at, rest) = (shown / 50 + 1, 50 - shown % 50);
     let some = format!(
-        "[OK] READ_FILE: the contents of 50 files are below; but there was no room for {rest} of 50\n"
+        "[OK] READ_FILE: read 50 files; but there was no room for {rest} of 50; the contents of the others are below\n"
     );
     told(u32::try_from(at).unwrap(), &some);
     told(

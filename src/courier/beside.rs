@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::observe::Observer;
 use super::sight::{self, Sight};
-use super::{Clipboard, Found, Message, Surroundings, TerminalLine, Wishes, notice};
+use super::{Clipboard, ClipboardReplyUse, Message, Surroundings, TerminalLine, Wishes, notice};
 use crate::approve::{Asker, Question, Verdict};
 use crate::error::Result;
 use crate::fs::{Durability, create_directory, write_atomic};
@@ -308,7 +308,7 @@ impl Courier {
             return;
         };
         match sight::look(&text, &round.message.mark) {
-            Sight::Reply if self.wishes.found == Found::Asked => {
+            Sight::Reply if self.wishes.found == ClipboardReplyUse::Asked => {
                 if self.asker.person.is_interactive() {
                     let sequence = round.message.mark.sequence;
                     let question = Question::about_clipboard_reply(sequence, &size(&text), &text);

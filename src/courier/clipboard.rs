@@ -22,7 +22,7 @@ const NEXT_LOOK: Duration = Duration::from_millis(20);
 
 /// A way to the clipboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum ClipboardRoute {
     /// The clipboard of the system, as programs with windows use it; with the system's name.
     System(&'static str),
     /// A program of the desktop.
@@ -31,7 +31,7 @@ pub enum Way {
     Terminal,
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for ClipboardRoute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::System(name) => write!(f, "the clipboard of {name}"),
@@ -44,18 +44,18 @@ impl fmt::Display for Way {
 /// How a text went to the clipboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
-    way: Way,
+    way: ClipboardRoute,
     is_read_back: bool,
 }
 
 impl fmt::Display for Sent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.way, self.is_read_back) {
-            (Way::System(name), true) => write!(f, "copied to the clipboard of {name}"),
-            (Way::Program(program), true) => {
+            (ClipboardRoute::System(name), true) => write!(f, "copied to the clipboard of {name}"),
+            (ClipboardRoute::Program(program), true) => {
                 write!(f, "copied to the clipboard by `{}`", program.name)
             }
-            (Way::Terminal, _) => f.write_str(
+            (ClipboardRoute::Terminal, _) => f.write_str(
                 "sent through the terminal; if pasting gives something else, use the file in outbox/",
             ),
             (way, false) => write!(f, "handed to {way}; if pasting gives something else, use the file in outbox/"),
@@ -65,7 +65,7 @@ impl fmt::Display for Sent {
 
 /// Why a text is not on the clipboard: each way with its trouble.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClipboardFailure(Vec<(Way, String)>);
+pub struct ClipboardFailure(Vec<(ClipboardRoute, String)>);
 
 impl fmt::Display for ClipboardFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -98,20 +98,20 @@ impl Clipboard {
     }
 
     /// The ways on which a text can be put there, the best first.
-    pub fn ways_out(&self, terminal: &dyn TerminalLine) -> Vec<Way> {
+    pub fn ways_out(&self, terminal: &dyn TerminalLine) -> Vec<ClipboardRoute> {
         let mut ways = self.ways_in();
         if terminal.has_terminal() && self.here.has_capable_terminal() {
-            ways.push(Way::Terminal);
+            ways.push(ClipboardRoute::Terminal);
         }
         ways
     }
 
     /// The ways on which a text can be taken from there, the best first.
-    pub fn ways_in(&self) -> Vec<Way> {
+    pub fn ways_in(&self) -> Vec<ClipboardRoute> {
         let system = self.here.has_system_clipboard();
-        let system = system.then(|| Way::System(self.here.system_name()));
+        let system = system.then(|| ClipboardRoute::System(self.here.system_name()));
         let works = |program: &&'static ClipboardProgram| program.works(&self.here);
-        let programs = PROGRAMS.iter().filter(works).map(Way::Program);
+        let programs = PROGRAMS.iter().filter(works).map(ClipboardRoute::Program);
         system.into_iter().chain(programs).collect()
     }
 
@@ -126,9 +126,9 @@ impl Clipboard {
         let mut failures = Vec::new();
         for way in self.ways_out(terminal) {
             let put = match way {
-                Way::System(_) => self.put_by_system(text),
-                Way::Program(program) => put_by_program(program, text),
-                Way::Terminal => self.put_by_terminal(text, terminal),
+                ClipboardRoute::System(_) => self.put_by_system(text),
+                ClipboardRoute::Program(program) => put_by_program(program, text),
+                ClipboardRoute::Terminal => self.put_by_terminal(text, terminal),
             };
             match put {
                 Ok(is_read_back) => return Ok(Sent { way, is_read_back }),
@@ -143,9 +143,9 @@ impl Clipboard {
         let mut failures = Vec::new();
         for way in self.ways_in() {
             let taken = match way {
-                Way::System(_) => take_by_system(),
-                Way::Program(program) => program.take().map(Some),
-                Way::Terminal => continue,
+                ClipboardRoute::System(_) => take_by_system(),
+                ClipboardRoute::Program(program) => program.take().map(Some),
+                ClipboardRoute::Terminal => continue,
             };
             match taken {
                 Ok(Some(text)) if text.len() as u64 > MAX_REPLY => {
@@ -255,7 +255,11 @@ mod tests {
 
     fn ways(variables: &[(&str, &str)]) -> Vec<String> {
         let clipboard = Clipboard::of(Surroundings::with(variables));
-        clipboard.ways_in().iter().map(Way::to_string).collect()
+        clipboard
+            .ways_in()
+            .iter()
+            .map(ClipboardRoute::to_string)
+            .collect()
     }
 
     #[cfg(all(unix, not(target_os = "macos")))]
@@ -288,7 +292,10 @@ mod tests {
             let failure = clipboard.put("x", &NoTerminal).unwrap_err();
             assert_eq!(failure.to_string(), "there is no way to a clipboard here");
         }
-        for way in [Way::Terminal, Way::Program(&PROGRAMS[4])] {
+        for way in [
+            ClipboardRoute::Terminal,
+            ClipboardRoute::Program(&PROGRAMS[4]),
+        ] {
             let sent = Sent {
                 way,
                 is_read_back: false,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::run::{self, End, FailedPart, Job, Program, Ran};
 use super::{Execution, Unshared, Watch};
-use crate::protocol::{Outcome, UnfinishedRun};
+use crate::protocol::{Outcome, PersonAct, UnfinishedRun};
 use crate::repositories::{self, Inventory, KeptInventory};
 use crate::sandbox::{self, Confinement};
 
@@ -33,10 +33,10 @@ impl Execution<'_> {
         if let Some(part) = &hidden {
             message = format!("{message}, but {}", describe_part(part));
         }
-        let hint = has_failed.then(|| self.hint(&ran, timeout)).flatten();
-        let hints = [hint, self.closed.take(), set_aside, disarmed];
-        for hint in hints.into_iter().flatten() {
-            message = format!("{message}; {hint}");
+        let limit = has_failed.then(|| self.limit_met(&ran)).flatten();
+        let remarks = [limit, self.closed.take(), set_aside, disarmed];
+        for remark in remarks.into_iter().flatten() {
+            message = format!("{message}; {remark}");
         }
         let outcome = if has_failed {
             Outcome::failed(message)
@@ -53,9 +53,20 @@ impl Execution<'_> {
             End::Interrupted => (None, Some(UnfinishedRun::Interrupted)),
             End::NotStarted(_) => (None, Some(UnfinishedRun::NotStarted)),
         };
+        let longest = self.limits.max_command_timeout;
+        let may_be_longer = ran.end == End::TimedOut && timeout < longest && !self.missed_network;
         Outcome {
             exit_code,
             unfinished,
+            by_person: interrupted_by(&ran),
+            hint: if may_be_longer {
+                format!(
+                    "if it needs longer, set timeout=\"...\" in seconds, up to {}",
+                    longest.as_secs()
+                )
+            } else {
+                String::new()
+            },
             ..outcome.with_detail(ran.output)
         }
     }
@@ -128,19 +139,12 @@ impl Execution<'_> {
     }
 
     /// Which limit a failed command met, or what it lacked, if that shows.
-    fn hint(&self, ran: &Ran, timeout: Duration) -> Option<String> {
-        let longest = self.limits.max_command_timeout;
+    fn limit_met(&self, ran: &Ran) -> Option<String> {
         if self.missed_network {
             return Some(
                 "there is no network in the sandbox; only the user can allow it (`--network ask` or `on`)"
                     .to_owned(),
             );
-        }
-        if ran.end == End::TimedOut && timeout < longest {
-            return Some(format!(
-                "if it needs longer, set timeout=\"...\" in seconds, up to {}",
-                longest.as_secs()
-            ));
         }
         if ran.is_lost {
             return Some(
@@ -231,14 +235,26 @@ pub fn unseen_by_commands(workspace: &Path, confinement: Option<&Confinement>) -
     unseen
 }
 
+/// The outcome of a program that did not succeed.
+pub(super) fn unsuccessful(ran: Ran, timeout: Duration) -> Outcome {
+    Outcome {
+        by_person: interrupted_by(&ran),
+        ..Outcome::failed(describe(&ran, timeout)).with_detail(ran.output)
+    }
+}
+
+fn interrupted_by(ran: &Ran) -> Option<PersonAct> {
+    (ran.end == End::Interrupted).then_some(PersonAct::Interrupted)
+}
+
 /// How it ended, and how long it took.
-pub(super) fn describe(ran: &Ran, timeout: Duration) -> String {
+fn describe(ran: &Ran, timeout: Duration) -> String {
     let took = seconds(ran.took);
     match &ran.end {
         End::Exited(code) => format!("exit code {code} in {took}"),
         End::Signalled(signal) => format!("killed by {} after {took}", signal_name(*signal)),
         End::TimedOut => format!("timed out after {} and was killed", seconds(timeout)),
-        End::Interrupted => format!("interrupted by the user after {took}"),
+        End::Interrupted => format!("interrupted it after {took}"),
         End::NotStarted(reason) => format!("could not be started: {reason}"),
     }
 }
@@ -314,11 +330,7 @@ mod tests {
             "killed by signal 9 (SIGKILL) after 3 s",
         );
         case(End::TimedOut, 30_500, "timed out after 30 s and was killed");
-        case(
-            End::Interrupted,
-            1500,
-            "interrupted by the user after 1.5 s",
-        );
+        case(End::Interrupted, 1500, "interrupted it after 1.5 s");
         case(
             End::NotStarted("no shell".to_owned()),
             0,

@@ -123,16 +123,19 @@ pub(super) fn number(line: usize) -> u32 {
 }
 
 fn refusal(problem: &LineProblem) -> Refusal {
-    let hint = match problem {
+    Refusal::new(problem.to_string()).with_hint(match problem {
         LineProblem::Changed(_) | LineProblem::Inserted(_) => {
-            "; send one edit for all of it, or SEARCH/REPLACE, or edit it in the next reply"
+            "send one edit for all of it, or SEARCH/REPLACE, or edit it in the next reply"
         }
         LineProblem::NoRange { .. } | LineProblem::Beyond { .. } => "",
-    };
-    Refusal {
-        message: format!("{problem}{hint}"),
-        detail: String::new(),
-    }
+    })
+}
+
+/// The outcome of an edit of this file that was refused.
+pub(super) fn refused(path: &RelPath, refusal: Refusal) -> Outcome {
+    Outcome::failed(format!("`{path}`: {}", refusal.message))
+        .with_hint(refusal.hint)
+        .with_detail(refusal.detail)
 }
 
 /// A range that was sent counts as changed from its first to its last line, those that came out
@@ -207,9 +210,7 @@ impl Execution<'_> {
         }
         let (edited, remark) = match place.apply(&opened.known.book, &opened.file.text, new) {
             Ok(edited) => edited,
-            Err(Refusal { message, detail }) => {
-                return Outcome::failed(format!("`{path}`: {message}")).with_detail(detail);
-            }
+            Err(refusal) => return refused(path, refusal),
         };
         match self.store(path, opened, &edited) {
             Ok(Stored::Changed) => {
@@ -233,16 +234,16 @@ impl Execution<'_> {
         let shown = place.surroundings(lines);
         self.ledger.show(path, shown.clone(), lines);
         let excerpts = vec![Excerpt::of_lines(path.clone(), shown.len())];
-        let (next, excerpts) = match place {
+        let (hint, excerpts) = match place {
             LineTarget::Range(start, end) if shown.end < lines.min(end as usize) => {
-                let next = format!(
+                let hint = format!(
                     "the first of its current lines are below: see lines {start}-{end} with READ_FILE, then send the edit again"
                 );
-                (next, Vec::new())
+                (hint, Vec::new())
             }
             _ => {
-                let next = "its current lines are below: send the edit again with their numbers";
-                (next.to_owned(), excerpts)
+                let hint = "its current lines are below: send the edit again with their numbers";
+                (hint.to_owned(), excerpts)
             }
         };
         let why = if opened.known.is_taken_over && opened.known.is_stale() {
@@ -250,13 +251,12 @@ impl Execution<'_> {
                 "`agent` was stopped in the middle of this reply, after an earlier step had changed `{path}`"
             )
         } else {
-            format!("`{path}` is not as you last saw it")
+            format!("`{path}` is not as it was last shown")
         };
-        Outcome::failed(format!(
-            "{why}, so that line numbers cannot be trusted; {next}"
-        ))
-        .with_detail(excerpt(text, shown))
-        .with_excerpts(excerpts)
+        Outcome::failed(format!("{why}, so that line numbers cannot be trusted"))
+            .with_hint(hint)
+            .with_detail(excerpt(text, shown))
+            .with_excerpts(excerpts)
     }
 
     /// Reads a text file and what is known of it.

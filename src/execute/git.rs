@@ -12,10 +12,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::Execution;
-use super::command::describe;
+use super::command::unsuccessful;
 use super::run::{self, End, Job, Program};
 use crate::platform::programs;
-use crate::protocol::{Outcome, RelPath};
+use crate::protocol::{Capped, Outcome, RelPath};
 
 /// Options that are always given, to switch off whatever runs programs or writes.
 const HARDENED: &[&str] = &[
@@ -43,7 +43,9 @@ const HARDENED: &[&str] = &[
 /// The message if there is no repository.
 const NO_REPOSITORY: &str = "the workspace is not a git repository";
 
-const ENVIRONMENT: &[(&str, &str)] = &[
+/// Variables of a git that reads no settings of the person and the machine, fetches nothing and asks
+/// nobody.
+pub const GIT_ISOLATION: [(&str, &str); 7] = [
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_SYSTEM", "/dev/null"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
@@ -52,15 +54,12 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     // A partial clone would fetch what is missing, by a program that its settings name.
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_ALLOW_PROTOCOL", "none"),
-    ("GIT_PAGER", "cat"),
-    ("LC_ALL", "C.UTF-8"),
 ];
+/// Variables for the form of what it prints.
+const FORM: [(&str, &str); 2] = [("GIT_PAGER", "cat"), ("LC_ALL", "C.UTF-8")];
 
 /// The message if the settings could hide a program.
 const UNCLEAR: &str = "the repository's settings are too long or not plain text, so that programs which they name could run here without a sandbox; the user can run git by hand";
-
-/// The message if there are differences.
-const DIFFERENCES: &str = "the differences are below";
 
 impl Execution<'_> {
     /// Shows which files changed since the last commit.
@@ -72,7 +71,12 @@ impl Execution<'_> {
             "--untracked-files=all",
             "--ignore-submodules=dirty",
         ];
-        self.git(&status, path, "the state of the files is below")
+        match self.git(&status, path) {
+            Ok(state) => Outcome::ok("git told the state of the files")
+                .with_hint("it is below")
+                .with_detail(state),
+            Err(outcome) => outcome,
+        }
     }
 
     /// Shows how tracked files differ from the index.
@@ -83,11 +87,12 @@ impl Execution<'_> {
             "--no-textconv",
             "--ignore-submodules=dirty",
         ];
-        let outcome = self.git(&diff, path, DIFFERENCES);
-        if outcome.message == DIFFERENCES && outcome.detail.is_empty() {
-            return Outcome::ok("no differences; files that git does not track are in GIT_STATUS");
+        match self.git(&diff, path) {
+            Ok(found) if found.is_empty() => Outcome::ok("no differences")
+                .with_hint("files that git does not track are in GIT_STATUS"),
+            Ok(found) => differences(found),
+            Err(outcome) => outcome,
         }
-        outcome
     }
 
     /// Shows how tracked files differ from a commit. What it is called must not begin with a dash.
@@ -99,16 +104,17 @@ impl Execution<'_> {
             "--ignore-submodules=dirty",
             revision,
         ];
-        let outcome = self.git(&diff, None, DIFFERENCES);
-        if outcome.message == DIFFERENCES && outcome.detail.is_empty() {
-            return Outcome::ok("no differences in files that git tracks");
+        match self.git(&diff, None) {
+            Ok(found) if found.is_empty() => Outcome::ok("no differences in files that git tracks"),
+            Ok(found) => differences(found),
+            Err(outcome) => outcome,
         }
-        outcome
     }
 
-    fn git(&mut self, arguments: &[&str], path: Option<&RelPath>, message: &str) -> Outcome {
+    /// Runs git and returns its output.
+    fn git(&mut self, arguments: &[&str], path: Option<&RelPath>) -> Result<Capped, Outcome> {
         let Some(git) = programs::find("git") else {
-            return Outcome::failed("git is not installed");
+            return Err(Outcome::failed("git is not installed"));
         };
         // A name such as `:/` or `*.rs` means itself here, not a pattern.
         let literal = path.map_or(".".to_owned(), |path| format!(":(literal){path}"));
@@ -116,10 +122,7 @@ impl Execution<'_> {
         words.extend(HARDENED.iter().map(OsStr::new));
         let unconfined = match self.confinement {
             Some(_) => Unconfined::default(),
-            None => match self.without_a_sandbox(&git) {
-                Ok(unconfined) => unconfined,
-                Err(outcome) => return outcome,
-            },
+            None => self.without_a_sandbox(&git)?,
         };
         words.extend(unconfined.places.iter().map(OsString::as_os_str));
         words.extend(arguments.iter().map(OsStr::new));
@@ -127,18 +130,28 @@ impl Execution<'_> {
         let timeout = self.limits.command_timeout;
         let settings = unconfined.settings.iter();
         let settings = settings.map(|(name, value)| (name.as_str(), value.as_str()));
-        let environment: Vec<_> = ENVIRONMENT.iter().copied().chain(settings).collect();
+        let environment: Vec<_> = GIT_ISOLATION
+            .into_iter()
+            .chain(FORM)
+            .chain(settings)
+            .collect();
         let ran = self.run(Program::Exec(&words), &environment, timeout);
         match ran.end {
-            End::Exited(0) => Outcome::ok(message).with_detail(ran.output),
+            End::Exited(0) => Ok(ran.output),
             // `git diff` begins the sentence with it, `git status` does not.
             End::Exited(_) if ran.output.text.contains("ot a git repository") => {
                 // An answer like any other: no reason to refuse a DONE.
-                Outcome::ok(NO_REPOSITORY)
+                Err(Outcome::ok(NO_REPOSITORY))
             }
-            _ => Outcome::failed(describe(&ran, timeout)).with_detail(ran.output),
+            _ => Err(unsuccessful(ran, timeout)),
         }
     }
+}
+
+fn differences(found: Capped) -> Outcome {
+    Outcome::ok("git found differences")
+        .with_hint("they are below")
+        .with_detail(found)
 }
 
 /// The arguments and variables for a git that nothing confines.
@@ -203,7 +216,7 @@ impl Execution<'_> {
         let ran = run::run(Job {
             program: Program::Exec(&words),
             directory: self.workspace.path(),
-            environment: ENVIRONMENT,
+            environment: &[&GIT_ISOLATION[..], &FORM].concat(),
             timeout,
             max_output: MAX_CHARS,
             cancelled: watch.map_or(&never, |watch| watch.cancelled),
@@ -222,7 +235,7 @@ impl Execution<'_> {
             End::Exited(_) if text.contains("ot a git repository") => {
                 Err(Outcome::ok(NO_REPOSITORY))
             }
-            _ => Err(Outcome::failed(describe(&ran, timeout)).with_detail(ran.output)),
+            _ => Err(unsuccessful(ran, timeout)),
         }
     }
 }

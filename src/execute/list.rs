@@ -12,16 +12,14 @@ impl Execution<'_> {
             Ok(scope) => scope,
             Err(outcome) => return outcome,
         };
-        let Meant {
-            walked,
-            but_skipped,
-        } = match scope.walk(&self.walks) {
+        let Meant { walked, skipped } = match scope.walk(&self.walks) {
             Ok(meant) => meant,
             Err(outcome) => return outcome,
         };
         let limit = self.limits.max_list_items as usize;
-        let message = format!("{}{}{but_skipped}", summary(&walked), scope.but_missing());
-        Outcome::ok(message).with_detail(listing(&walked.files, limit))
+        let message = format!("{}{}", summary(&walked), scope.but_missing());
+        let outcome = Outcome::ok(message).with_detail(listing(&walked.files, limit));
+        skipped.add_to(outcome, None)
     }
 }
 

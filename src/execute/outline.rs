@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use self::language::Language;
-use self::symbols::{Symbol, Trouble, symbols};
+use self::symbols::{OutlineTrouble, Symbol, symbols};
 use super::select::{Meant, Scope};
 use super::{Execution, count};
 use crate::protocol::{Capped, Outcome, RelPath, Selection};
@@ -43,10 +43,7 @@ impl Execution<'_> {
             Ok(scope) => scope,
             Err(outcome) => return outcome,
         };
-        let Meant {
-            walked,
-            but_skipped,
-        } = match scope.walk(&self.walks) {
+        let Meant { walked, skipped } = match scope.walk(&self.walks) {
             Ok(meant) => meant,
             Err(outcome) => return outcome,
         };
@@ -58,9 +55,8 @@ impl Execution<'_> {
             .collect();
         if files.is_empty() {
             let known = Language::names();
-            return Outcome::failed(format!(
-                "no source files there; known are {known}{but_skipped}"
-            ));
+            let outcome = Outcome::failed(format!("no source files there; known are {known}"));
+            return skipped.add_to(outcome, None);
         }
         // An empty `__init__.py` tells nothing, and there can be hundreds of them.
         if files.iter().any(|found| found.size > 0) {
@@ -74,12 +70,13 @@ impl Execution<'_> {
             .map(|found| outline_one(self.workspace, &found.path, end))
             .collect();
         let message = format!(
-            "{} in {}{}{but_skipped}",
+            "{} in {}{}",
             count(outlined.iter().map(|one| one.symbols.len()).sum(), "symbol"),
             count(outlined.len(), "file"),
             scope.but_missing()
         );
-        Outcome::ok(message).with_detail(rendered(&outlined, more_files))
+        let outcome = Outcome::ok(message).with_detail(rendered(&outlined, more_files));
+        skipped.add_to(outcome, None)
     }
 }
 
@@ -115,8 +112,8 @@ fn outline_one(workspace: &Workspace, path: &RelPath, end: Instant) -> Outlined 
                 symbols: found.symbols,
             }
         }
-        Err(Trouble::TooSlow) => only(format!("{path} ({lines}; not parsed in time)")),
-        Err(Trouble::NoParser) => only(format!("{path} ({lines}; could not be parsed)")),
+        Err(OutlineTrouble::TooSlow) => only(format!("{path} ({lines}; not parsed in time)")),
+        Err(OutlineTrouble::NoParser) => only(format!("{path} ({lines}; could not be parsed)")),
     }
 }
 

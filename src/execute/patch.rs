@@ -12,9 +12,9 @@ mod worked_out;
 
 use super::replace::{note, tally};
 use super::{Execution, capped, count};
-use crate::protocol::{Excerpt, FileChange, Level, Outcome};
+use crate::protocol::{Excerpt, FileChange, Level, Outcome, with_hint};
 use operation::stage_all;
-use plan::{Plan, Trouble};
+use plan::{PatchTrouble, Plan};
 
 impl Execution<'_> {
     /// Changes any number of files, all of them or none.
@@ -54,11 +54,11 @@ impl Execution<'_> {
             .with_changed(paths)
     }
 
-    fn refuse_patch(&self, troubles: &[Trouble]) -> Outcome {
+    fn refuse_patch(&self, troubles: &[PatchTrouble]) -> Outcome {
         let [first, rest @ ..] = troubles else {
             return Outcome::failed("nothing was changed");
         };
-        let hint = match &first.missing {
+        let suggestion = match &first.missing {
             Some(path) => self.walks.suggestion(path),
             None => String::new(),
         };
@@ -68,10 +68,11 @@ impl Execution<'_> {
         };
         let (mut details, mut excerpts) = (Vec::new(), Vec::new());
         for (position, trouble) in troubles.iter().enumerate() {
-            let detail = match position {
-                0 => trouble.detail.clone(),
-                _ => format!("{}\n{}", trouble.message, trouble.detail),
-            };
+            let mut detail = trouble.detail.clone();
+            if position > 0 {
+                let line = with_hint(trouble.message.clone(), &trouble.hint);
+                detail = format!("{line}\n{detail}");
+            }
             let detail = detail.trim_end();
             if !detail.is_empty() {
                 let path = trouble.path.clone();
@@ -80,9 +81,10 @@ impl Execution<'_> {
             }
         }
         Outcome::failed(format!(
-            "nothing was changed: {}{hint}{more}",
+            "nothing was changed: {}{suggestion}{more}",
             first.message
         ))
+        .with_hint(&first.hint)
         .with_detail(capped(&details.join("\n"), self.limits.max_output))
         .with_excerpts(excerpts)
     }

@@ -106,7 +106,7 @@ pub fn read_file(
     let path = &request.path;
     let content = match workspace.read(path, limits.max_file_bytes) {
         Ok(content) => content,
-        Err(problem) => return Shown::nothing(unreadable(&problem)),
+        Err(problem) => return Shown::nothing(unreadable(&problem).line_for_model()),
     };
     let hash = hash(&content);
     let size = content.len();
@@ -149,14 +149,12 @@ pub fn read_file(
     }
 }
 
-/// Why a file is not shown, with what helps.
-fn unreadable(problem: &FileProblem) -> String {
-    match problem {
-        FileProblem::TooLarge { .. } => {
-            format!("{problem}; look at parts of it with RUN_COMMAND and `sed -n`")
-        }
-        _ => problem.to_string(),
-    }
+/// The outcome of reading a file that cannot be shown.
+fn unreadable(problem: &FileProblem) -> Outcome {
+    Outcome::failed(problem.to_string()).with_hint(match problem {
+        FileProblem::TooLarge { .. } => "look at parts of it with RUN_COMMAND and `sed -n`",
+        _ => "",
+    })
 }
 
 /// The lines that were asked for, from 0, half open.
@@ -245,6 +243,7 @@ struct Wanted {
     omitted: usize,
     /// A note about those that are missing.
     but: String,
+    skipped: Skipped,
 }
 
 impl Wanted {
@@ -268,14 +267,13 @@ impl Wanted {
         files.retain(|path| known.insert(path.clone()));
         match (files.as_slice(), directory) {
             ([], Some(path)) => Err(walks.explained(&FileProblem::IsDirectory(path.clone()))),
-            ([], None) => Err(Outcome::failed(format!(
-                "no file matches `{selection}`{}",
-                skipped.words(None)
-            ))),
+            ([], None) => {
+                let outcome = Outcome::failed(format!("no file matches `{selection}`"));
+                Err(skipped.add_to(outcome, None))
+            }
             _ => {
                 let mut but = scope.but_missing();
                 but.push_str(&scope.but_vain(&files));
-                but.push_str(&skipped.words(None));
                 let omitted = files.len().saturating_sub(MAX_FILES);
                 files.truncate(MAX_FILES);
                 if let Some(path) = directory {
@@ -285,6 +283,7 @@ impl Wanted {
                     files,
                     omitted,
                     but,
+                    skipped,
                 })
             }
         }
@@ -294,8 +293,9 @@ impl Wanted {
 impl Execution<'_> {
     /// Says that the contents follow; fails at once if there is nothing to show.
     pub(super) fn promise_contents(&mut self, selection: &Selection) -> Outcome {
-        let promise =
-            |path: &RelPath| Outcome::ok(format!("the contents of {} are below", path.quoted()));
+        let promise = |path: &RelPath| {
+            Outcome::ok(format!("read {}", path.quoted())).with_hint("its contents are below")
+        };
         if let Some(path) = selection.only()
             && self.promised.contains(path)
             && matches!(
@@ -313,32 +313,30 @@ impl Execution<'_> {
             files,
             omitted,
             but,
-        } = &wanted;
+            skipped,
+        } = wanted;
         match files.as_slice() {
-            [path] if but.is_empty() => match self.workspace.read(path, self.limits.max_file_bytes)
-            {
-                Ok(content) if TextFile::view(&content).is_ok() => promise(path),
-                Ok(content) => Outcome::failed(format!(
-                    "`{path}` is a binary file ({} bytes): it cannot be shown",
-                    content.len()
-                )),
-                Err(problem @ FileProblem::TooLarge { .. }) => {
-                    Outcome::failed(unreadable(&problem))
+            [path] if but.is_empty() && skipped.is_empty() => {
+                match self.workspace.read(path, self.limits.max_file_bytes) {
+                    Ok(content) if TextFile::view(&content).is_ok() => promise(path),
+                    Ok(content) => Outcome::failed(format!(
+                        "`{path}` is a binary file ({} bytes): it cannot be shown",
+                        content.len()
+                    )),
+                    Err(problem @ FileProblem::TooLarge { .. }) => unreadable(&problem),
+                    Err(problem) => self.walks.explained(&problem),
                 }
-                Err(problem) => self.walks.explained(&problem),
-            },
+            }
             files => {
-                let mut message = format!(
-                    "the contents of {} are below{but}",
-                    count(files.len(), "file")
-                );
-                if *omitted > 0 {
+                let mut message = format!("read {}{but}", count(files.len(), "file"));
+                if omitted > 0 {
                     let _ = write!(
                         message,
                         "; [TRUNCATED: first {MAX_FILES} items], {omitted} more match"
                     );
                 }
-                Outcome::ok(message)
+                let outcome = Outcome::ok(message).with_hint("the contents are below");
+                skipped.add_to(outcome, None)
             }
         }
     }
@@ -538,8 +536,8 @@ mod tests {
             [
                 "`src/mian.rs` does not exist; did you mean `src/main.rs`?",
                 "`util.rs` does not exist; did you mean `lib/util.rs`?",
-                "the contents of src/main.rs are below",
-                "the contents of later.rs are below",
+                "read src/main.rs",
+                "read later.rs",
                 "created later.rs (0 lines)",
                 "`src` is a directory, not a file",
             ]
@@ -605,28 +603,24 @@ mod tests {
         };
         let one = |name: &str| format!("{name} (1 line)");
         let (a, b, d) = (one("a.rs"), one("b.rs"), one("c/d.rs"));
-        let words = "the contents of 2 files are below";
+        let words = "read 2 files";
         case("b.rs, a.rs", words, &[&b, &a]);
         case("b.rs\nc/*.rs", words, &[&b, &d]);
-        case(
-            "a.rs, *.rs",
-            "the contents of 3 files are below",
-            &[&a, &b, &d],
-        );
+        case("a.rs, *.rs", "read 3 files", &[&a, &b, &d]);
         case(
             "a.rs, x.rs, c",
-            "the contents of 1 file are below; `x.rs` does not exist; `c` is a directory, not a file",
+            "read 1 file; `x.rs` does not exist; `c` is a directory, not a file",
             &[&a],
         );
         case(
             "many/*",
-            "the contents of 50 files are below; [TRUNCATED: first 50 items], 10 more match",
+            "read 50 files; [TRUNCATED: first 50 items], 10 more match",
             &[&one("many/00.txt")],
         );
         case("*.zig", "no file matches `*.zig`", &[]);
         case(
             "a.rs, *.zig, c/*",
-            "the contents of 2 files are below; no file matches `*.zig`",
+            "read 2 files; no file matches `*.zig`",
             &[&a, &d],
         );
     }

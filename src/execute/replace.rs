@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::edit::{EditableFile, Stored, number};
+use super::edit::{EditableFile, Stored, number, refused};
 use super::ledger::Known;
 use super::{Execution, capped, count};
-use crate::edit::{self, Refusal, Replaced};
+use crate::edit::{self, Replaced};
 use crate::protocol::{Level, Outcome, RelPath, Replacement};
 
 /// How many refused blocks are named.
@@ -39,7 +39,7 @@ impl Execution<'_> {
         let mut outcome = if replaced.refusals.is_empty() {
             Outcome::ok(success(path, verb, stored, &replaced))
         } else {
-            Outcome::failed(failure(path, &replaced))
+            failure(path, &replaced)
                 .with_detail(capped(&refusals(&replaced), self.limits.max_output))
         };
         if let Some(remark) = remark {
@@ -107,26 +107,27 @@ fn success(path: &RelPath, verb: &str, stored: Stored, replaced: &Replaced) -> S
     format!("{verb} {} ({})", path.quoted(), notes.join(", "))
 }
 
-fn failure(path: &RelPath, replaced: &Replaced) -> String {
+fn failure(path: &RelPath, replaced: &Replaced) -> Outcome {
     let blocks = replaced.levels.len();
     if let ([(_, only)], 1) = (replaced.refusals.as_slice(), blocks) {
-        return format!("`{path}`: {}", only.message);
+        return refused(path, only.clone());
     }
-    let mut refused: Vec<String> = (replaced.refusals.iter().take(MAX_NAMED))
+    let mut named: Vec<String> = (replaced.refusals.iter().take(MAX_NAMED))
         .map(|(position, _)| format!("block {}", position + 1))
         .collect();
-    let more = replaced.refusals.len() - refused.len();
+    let more = replaced.refusals.len() - named.len();
     if more > 0 {
-        refused.push(format!("and {more} more"));
+        named.push(format!("and {more} more"));
     }
     let applied = blocks - replaced.refusals.len();
     let note = note(replaced.edited.level).map(|note| format!(" ({note})"));
-    format!(
-        "{applied} of {blocks} blocks applied to {}{}; not applied, send only these again: {}",
+    Outcome::failed(format!(
+        "{applied} of {blocks} blocks applied to {}{}; not applied: {}",
         path.quoted(),
         note.unwrap_or_default(),
-        refused.join(", ")
-    )
+        named.join(", ")
+    ))
+    .with_hint("send only these again")
 }
 
 fn refusals(replaced: &Replaced) -> String {
@@ -135,11 +136,12 @@ fn refusals(replaced: &Replaced) -> String {
         .refusals
         .iter()
         .take(MAX_NAMED)
-        .map(|(position, Refusal { message, detail })| {
+        .map(|(position, refusal)| {
             if is_only {
-                detail.clone()
+                refusal.detail.clone()
             } else {
-                format!("block {}: {message}\n{detail}", position + 1)
+                let (line, detail) = (refusal.line_for_model(), &refusal.detail);
+                format!("block {}: {line}\n{detail}", position + 1)
             }
         })
         .map(|text| text.trim_end().to_owned())
@@ -167,7 +169,7 @@ pub(super) fn note(level: Level) -> Option<&'static str> {
         Level::Indentation => Some("matched but for indentation"),
         Level::Whitespace => Some("matched but for white space or kinds of quotes and dashes"),
         Level::UnevenIndentation => Some(
-            "matched but for an indentation that differs from line to line: new lines are indented as you sent them",
+            "matched but for an indentation that differs from line to line: new lines are indented as they were sent",
         ),
         Level::Escapes => Some("matched but for backslash escapes"),
         Level::LineNumbers => Some("matched without the line numbers before its lines"),
@@ -200,7 +202,7 @@ mod tests {
                     ("gamma\n", "GAMMA\n"),
                 ],
             ),
-            "2 of 3 blocks applied to a; not applied, send only these again: block 2",
+            "2 of 3 blocks applied to a; not applied: block 2; send only these again",
         );
         assert!(
             outcome.detail.text.starts_with("block 2: "),

@@ -21,7 +21,7 @@ use grep_searcher::{
 };
 
 pub use self::cover::{Hidden, Hide};
-use super::select::{Place, Scope};
+use super::select::{Scope, ScopePlace};
 use super::skipped::Skipped;
 use super::{Execution, count};
 use crate::protocol::{Capped, Excerpt, Outcome, RelPath, Selection};
@@ -273,7 +273,6 @@ impl Search<'_> {
             let _ = write!(message, "; `context` is at most {MAX_CONTEXT}");
         }
         message.push_str(but);
-        message.push_str(&self.skipped.words(last.as_ref()));
         let HitListing {
             mut text, excerpts, ..
         } = listing(&hits, self.context);
@@ -290,9 +289,10 @@ impl Search<'_> {
             // How many more there are is not known; there is one at least.
             omitted: u64::from(is_cut),
         };
-        Outcome::ok(message)
+        let outcome = Outcome::ok(message)
             .with_detail(detail)
-            .with_excerpts(excerpts)
+            .with_excerpts(excerpts);
+        self.skipped.add_to(outcome, last.as_ref())
     }
 }
 
@@ -300,7 +300,7 @@ impl Search<'_> {
 struct Visit<'a> {
     search: &'a Search<'a>,
     scope: &'a Scope,
-    place: &'a Place,
+    place: &'a ScopePlace,
 }
 
 impl Visitor for Visit<'_> {

@@ -16,7 +16,7 @@ use crate::workspace::{FileProblem, Kind, Workspace};
 
 /// The files that a step looks at.
 pub(super) struct Scope {
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<ScopePlace>,
     /// Names that nothing has.
     pub(super) missing: Vec<RelPath>,
     /// The globs among what was named.
@@ -30,12 +30,12 @@ pub(super) struct Scope {
 /// Every file that is meant.
 pub(super) struct Meant {
     pub(super) walked: Walked,
-    /// A note about what was skipped, and how to look there.
-    pub(super) but_skipped: String,
+    /// The files and directories that were passed by.
+    pub(super) skipped: Skipped,
 }
 
 /// Files beneath a directory, or one file.
-pub(super) struct Place {
+pub(super) struct ScopePlace {
     /// Nothing is the whole workspace.
     pub(super) beneath: Option<RelPath>,
     /// Which of the files; all if there are none.
@@ -63,7 +63,7 @@ impl Scope {
         };
         scope.generated.read(glob.unwrap_or_default());
         let Some(selection) = selection else {
-            scope.places.push(Place {
+            scope.places.push(ScopePlace {
                 beneath: None,
                 globs: None,
                 named: Some(Kind::Directory),
@@ -105,7 +105,7 @@ impl Scope {
         match walks.workspace.kind(path) {
             Ok(None) => Ok(false),
             Ok(named @ Some(_)) => {
-                self.places.push(Place {
+                self.places.push(ScopePlace {
                     beneath: Some(path.clone()),
                     globs: None,
                     named,
@@ -130,7 +130,7 @@ impl Scope {
             Some(path) => matches!(workspace.kind(path), Ok(Some(Kind::Directory))),
             None => true,
         };
-        self.places.push(Place {
+        self.places.push(ScopePlace {
             beneath: beneath.filter(|_| is_there),
             globs: Some(matcher),
             named: None,
@@ -139,7 +139,7 @@ impl Scope {
     }
 
     /// Returns true if a file beneath one of its places is meant.
-    pub(super) fn includes(&self, place: &Place, path: &RelPath) -> bool {
+    pub(super) fn includes(&self, place: &ScopePlace, path: &RelPath) -> bool {
         let within = |globs: &Option<Globs>, beneath: Option<&RelPath>| {
             (globs.as_ref()).is_none_or(|globs| globs.matches(path, beneath))
         };
@@ -147,7 +147,7 @@ impl Scope {
     }
 
     /// Returns true if a directory is skipped, and notes it.
-    pub(super) fn passes_by(&self, place: &Place, path: &RelPath, skipped: &Skipped) -> bool {
+    pub(super) fn passes_by(&self, place: &ScopePlace, path: &RelPath, skipped: &Skipped) -> bool {
         let is_passed_by = self.generated.pass_directory(path);
         if is_passed_by && self.reaches(place, path) {
             skipped.note(path);
@@ -156,7 +156,12 @@ impl Scope {
     }
 
     /// Returns true if the text of a file is skipped, and notes it.
-    pub(super) fn passes_by_file(&self, place: &Place, path: &RelPath, skipped: &Skipped) -> bool {
+    pub(super) fn passes_by_file(
+        &self,
+        place: &ScopePlace,
+        path: &RelPath,
+        skipped: &Skipped,
+    ) -> bool {
         let is_named = || place.beneath.as_ref() == Some(path);
         let is_passed_by = self.generated.pass_file(path) && !is_named();
         if is_passed_by {
@@ -166,7 +171,7 @@ impl Scope {
     }
 
     /// Returns true if a file beneath a directory could be meant.
-    fn reaches(&self, place: &Place, directory: &RelPath) -> bool {
+    fn reaches(&self, place: &ScopePlace, directory: &RelPath) -> bool {
         let could = |globs: &Option<Globs>, beneath: Option<&RelPath>| {
             (globs.as_ref()).is_none_or(|globs| globs.reach(directory, beneath))
         };
@@ -177,7 +182,7 @@ impl Scope {
     pub(super) fn walk_place(
         &self,
         walks: &Walks<'_>,
-        place: &Place,
+        place: &ScopePlace,
         skipped: &Skipped,
     ) -> Result<Walked, Outcome> {
         let walk = (walks.beneath(place.beneath.as_ref(), &self.generated))
@@ -209,7 +214,7 @@ impl Scope {
         }
         Ok(Meant {
             walked: all,
-            but_skipped: skipped.words(None),
+            skipped,
         })
     }
 
@@ -403,10 +408,7 @@ mod tests {
                 .map(|found| found.path.as_str())
                 .collect();
             assert_eq!(paths, expected, "{selection:?}");
-            let words = meant.but_skipped;
-            let words = words.strip_prefix("; left out as generated: ");
-            let words = words.and_then(|words| words.split_once("; name one"));
-            assert_eq!(words.map_or("", |words| words.0), skipped, "{selection:?}");
+            assert_eq!(meant.skipped.words(None), skipped, "{selection:?}");
         };
         let modules = "`web/node_modules`";
         let both = format!("`.venv`, {modules}");

@@ -19,7 +19,7 @@ use crate::protocol::{
     Outcome, RelPath, StagedBatch, StagedChange, StagedFile, StagedStep, StepResult,
 };
 use crate::workspace::{FileProblem, MadeDirectories, Workspace};
-use found::{Found, Lies};
+use found::{FoundBatch, Lies};
 use progress::made;
 
 /// Keeps a content that was meant for a file, and tells where.
@@ -34,34 +34,46 @@ pub struct Settled {
     pub files: Vec<StagedFile>,
 }
 
-/// An obstacle to a change, in words.
-enum Trouble {
-    /// The intended content is kept, or is worth nothing.
-    Settled(String),
-    /// The intended content exists only under its temporary name.
-    NotKept(String),
+/// An obstacle to a change.
+struct Obstacle {
+    message: String,
+    /// Advice for the model.
+    hint: &'static str,
+    /// False if the intended content exists only under its temporary name; else it is kept, or is
+    /// worth nothing.
+    is_kept: bool,
+}
+
+impl Obstacle {
+    fn new(message: String, hint: &'static str) -> Self {
+        Self {
+            message,
+            hint,
+            is_kept: true,
+        }
+    }
 }
 
 /// Brings a batch to its end.
 pub fn settle(workspace: &Workspace, batch: &StagedBatch, keep: Keep<'_>) -> Settled {
     let changes: Vec<&StagedChange> = batch.steps.iter().flat_map(|step| &step.changes).collect();
-    let found = Found::look(workspace, &changes);
+    let found = FoundBatch::look(workspace, &changes);
     let mut made = made(&found, &batch.steps).into_iter();
     let mut results = Vec::with_capacity(batch.steps.len());
     let mut unsettled = BTreeSet::new();
     for step in &batch.steps {
-        let mut troubles = Vec::new();
+        let mut obstacles = Vec::new();
         for (change, is_made) in step.changes.iter().zip(made.by_ref()) {
             let ended = bring_to_its_end(workspace, &found, change, is_made, keep);
-            if !matches!(&ended, Err(Trouble::NotKept(_))) {
+            if ended.as_ref().err().is_none_or(|obstacle| obstacle.is_kept) {
                 discard(workspace, [change]);
             }
-            if let Err(Trouble::Settled(words) | Trouble::NotKept(words)) = ended {
-                troubles.push(words);
+            if let Err(obstacle) = ended {
+                obstacles.push(obstacle);
                 unsettled.extend(change.effects().into_iter().map(|(path, _, _)| path));
             }
         }
-        results.push(told(step, &troubles, &unsettled));
+        results.push(told(step, &obstacles, &unsettled));
     }
     let is_settled = |file: &&StagedFile| !unsettled.contains(&file.path);
     Settled {
@@ -70,15 +82,19 @@ pub fn settle(workspace: &Workspace, batch: &StagedBatch, keep: Keep<'_>) -> Set
     }
 }
 
-fn told(step: &StagedStep, troubles: &[String], unsettled: &BTreeSet<&RelPath>) -> StepResult {
+fn told(step: &StagedStep, obstacles: &[Obstacle], unsettled: &BTreeSet<&RelPath>) -> StepResult {
     let mut result = step.result.clone();
-    if !troubles.is_empty() {
+    if !obstacles.is_empty() {
         let changed = result.outcome.changed.drain(..);
         let changed: Vec<RelPath> = changed.filter(|path| !unsettled.contains(path)).collect();
-        let mut message = format!(
-            "interrupted: `agent` was stopped while this was under way; {}",
-            troubles.join("; ")
-        );
+        let mut message = "interrupted: `agent` was stopped while this was under way".to_owned();
+        let mut hints: Vec<&str> = Vec::new();
+        for obstacle in obstacles {
+            let _ = write!(message, "; {}", obstacle.message);
+            if !obstacle.hint.is_empty() && !hints.contains(&obstacle.hint) {
+                hints.push(obstacle.hint);
+            }
+        }
         match changed.len() {
             0 => {}
             1 => message.push_str("; its other file is changed"),
@@ -86,7 +102,8 @@ fn told(step: &StagedStep, troubles: &[String], unsettled: &BTreeSet<&RelPath>) 
                 let _ = write!(message, "; its other {more} files are changed");
             }
         }
-        result.outcome = Outcome::failed(message).with_changed(changed);
+        result.outcome =
+            (Outcome::failed(message).with_hint(hints.join("; "))).with_changed(changed);
     }
     result
 }
@@ -94,18 +111,18 @@ fn told(step: &StagedStep, troubles: &[String], unsettled: &BTreeSet<&RelPath>) 
 /// Makes a change now if it is not made; tells what stands in the way.
 fn bring_to_its_end(
     workspace: &Workspace,
-    found: &Found<'_>,
+    found: &FoundBatch<'_>,
     change: &StagedChange,
     is_made: bool,
     keep: Keep<'_>,
-) -> Result<(), Trouble> {
+) -> Result<(), Obstacle> {
     match (found.foreign(change), change) {
         // What got its name and was changed after that is the person's business.
         (None, _) | (Some(_), StagedChange::Write { .. }) if is_made => Ok(()),
         (Some(path), _) => Err(conflict(workspace, found, change, path, keep)),
         (None, StagedChange::Write { path, .. }) if found.lies(change) != Lies::New => {
-            let words = format!("`{path}` was not written; send the change again");
-            Err(Trouble::Settled(words))
+            let message = format!("`{path}` was not written");
+            Err(Obstacle::new(message, "send the change again"))
         }
         (None, _) => {
             let made = MadeDirectories::default();
@@ -115,7 +132,7 @@ fn bring_to_its_end(
                 workspace.remove_made(made);
                 match problem {
                     FileProblem::Changed(path) => conflict(workspace, found, change, &path, keep),
-                    problem => Trouble::Settled(problem.to_string()),
+                    problem => Obstacle::new(problem.to_string(), ""),
                 }
             })
         }
@@ -125,30 +142,32 @@ fn bring_to_its_end(
 /// Keeps what was meant for a file that somebody else changed.
 fn conflict(
     workspace: &Workspace,
-    found: &Found<'_>,
+    found: &FoundBatch<'_>,
     change: &StagedChange,
     path: &RelPath,
     keep: Keep<'_>,
-) -> Trouble {
+) -> Obstacle {
     let stays = format!("`{path}` was changed by somebody else meanwhile and stays as it is");
     let staged = match change {
         StagedChange::Write { staged, .. } if found.lies(change) == Lies::New => staged,
         _ => {
-            let words = format!("{stays}; look at it before you send the change again");
-            return Trouble::Settled(words);
+            return Obstacle::new(stays, "look at it before you send the change again");
         }
     };
     let kept = workspace
         .read(staged, u64::MAX)
         .map_err(|problem| problem.to_string())
         .and_then(|content| keep(path, &content));
-    match kept {
-        Ok(place) => Trouble::Settled(format!(
-            "{stays}; what you meant is kept for the user in `{place}`; read the file before you send the change again"
-        )),
-        Err(problem) => Trouble::NotKept(format!(
-            "{stays}; what you meant could not be kept elsewhere ({problem}) and lies in `{staged}`; read the file before you send the change again"
-        )),
+    let is_kept = kept.is_ok();
+    let message = match kept {
+        Ok(place) => format!("{stays}; what was meant for it is kept for the user in `{place}`"),
+        Err(problem) => format!(
+            "{stays}; what was meant for it could not be kept elsewhere ({problem}) and lies in `{staged}`"
+        ),
+    };
+    Obstacle {
+        is_kept,
+        ..Obstacle::new(message, "read the file before you send the change again")
     }
 }
 

@@ -5,11 +5,10 @@
 //! does not know them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 
-use crate::protocol::RelPath;
 use crate::protocol::generated::{is_generated, is_generated_directory, is_lock_file};
+use crate::protocol::{Outcome, RelPath, with_hint};
 
 /// The most names that are told.
 const MAX_NAMED: usize = 5;
@@ -63,7 +62,28 @@ impl Skipped {
         paths.insert(path.clone());
     }
 
-    /// Says what was passed by before this path, or at all, and how to look there.
+    /// Adds to an outcome what was passed by before this path, or at all, and how to look there.
+    pub(super) fn add_to(self, outcome: Outcome, before: Option<&RelPath>) -> Outcome {
+        let words = self.words(before);
+        if words.is_empty() {
+            return outcome;
+        }
+        let Outcome { message, hint, .. } = &outcome;
+        Outcome {
+            message: format!("{message}; left out as generated: {words}"),
+            hint: with_hint("name one in `path` to look there".to_owned(), hint),
+            ..outcome
+        }
+    }
+
+    /// Returns true if nothing was skipped.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_empty()
+    }
+
     pub(super) fn words(self, before: Option<&RelPath>) -> String {
         let mut paths = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         paths.retain(|path| before.is_none_or(|before| path < before));
@@ -84,13 +104,7 @@ impl Skipped {
         if others > 0 {
             words.push(format!("{others} more"));
         }
-        let mut text = String::new();
-        let _ = write!(
-            text,
-            "; left out as generated: {}; name one in `path` to look there",
-            words.join(", ")
-        );
-        text
+        words.join(", ")
     }
 }
 
@@ -170,17 +184,20 @@ mod tests {
             "left out as generated: `.venv`, `node_modules`; name one in `path` to look there";
         let [search, list, read, outline] = commands("*.py");
         let searched = stage.one(search);
-        assert_eq!(searched.message, format!("1 matching line; {but}"));
+        assert_eq!(searched.line_for_model(), format!("1 matching line; {but}"));
         assert_eq!(searched.detail.text, "src/sum.py:1: def total():");
         let listed = stage.one(list);
-        assert_eq!(listed.message, format!("2 files; {but}"));
+        assert_eq!(listed.line_for_model(), format!("2 files; {but}"));
         let read = stage.one(read);
         assert_eq!(
-            read.message,
-            format!("the contents of 2 files are below; {but}")
+            read.line_for_model(),
+            format!("read 2 files; {but}; the contents are below")
         );
         let outlined = stage.one(outline);
-        assert_eq!(outlined.message, format!("1 symbol in 1 file; {but}"));
+        assert_eq!(
+            outlined.line_for_model(),
+            format!("1 symbol in 1 file; {but}")
+        );
         assert_eq!(
             outlined.detail.text,
             "src/sum.py (2 lines)\n1-2: def total()"
@@ -210,7 +227,7 @@ mod tests {
         assert_eq!(search("*.lock").1, lock);
         let (message, text) = search("*");
         assert_eq!(text, "a.py:1: def total():");
-        assert!(message.contains("`.venv`, `poetry.lock`;"), "{message}");
+        assert!(message.ends_with("`.venv`, `poetry.lock`"), "{message}");
     }
 
     #[test]
@@ -232,7 +249,7 @@ mod tests {
         for _ in 0..20 {
             let [search, ..] = commands("*");
             assert_eq!(
-                stage.one(search).message,
+                stage.one(search).line_for_model(),
                 "9 matching lines; left out as generated: `node_modules` (9 times); name one in `path` to look there"
             );
         }
@@ -251,13 +268,10 @@ mod tests {
         let some = ["b/node_modules", "a/__pycache__", "c/__pycache__"];
         assert_eq!(
             noted(&some).words(None),
-            "; left out as generated: `__pycache__` (2 times), `b/node_modules`; name one in `path` to look there"
+            "`__pycache__` (2 times), `b/node_modules`"
         );
-        assert_eq!(
-            noted(&some).words(Some(&path("b/a"))),
-            "; left out as generated: `a/__pycache__`; name one in `path` to look there"
-        );
+        assert_eq!(noted(&some).words(Some(&path("b/a"))), "`a/__pycache__`");
         let many = [".eggs", ".next", ".nox", ".nuxt", ".tox", ".turbo", ".venv"];
-        assert!(noted(&many).words(None).contains("`.tox`, 2 more;"));
+        assert!(noted(&many).words(None).ends_with("`.tox`, 2 more"));
     }
 }

@@ -67,7 +67,8 @@ impl Stage {
     pub(super) fn fails(&mut self, command: Command, words: &str) -> Outcome {
         let outcome = self.one(command);
         assert_eq!(outcome.status, Status::Failed, "{outcome:?}");
-        assert!(outcome.message.contains(words), "{}", outcome.message);
+        let line = outcome.line_for_model();
+        assert!(line.contains(words), "{line}");
         outcome
     }
 

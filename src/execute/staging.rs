@@ -15,7 +15,7 @@ use super::seen::hash;
 use crate::protocol::{RelPath, StagedChange};
 use crate::workspace::{ExecutableBit, FileProblem, Kind, Ownership, StagingTarget, Workspace};
 use carry_out::Stats;
-use found::Found;
+use found::FoundFile;
 use names::Names;
 
 /// A file as it will be.
@@ -89,7 +89,7 @@ impl<'a> Staging<'a> {
                 Ok((content, hash))
             }
             None => {
-                let found = Found::read(self.workspace, path, max_bytes)?;
+                let found = FoundFile::read(self.workspace, path, max_bytes)?;
                 self.read.insert(path.clone(), found.hash.clone());
                 if let Some(stat) = found.stat {
                     self.stats.insert(path.clone(), stat);

@@ -29,12 +29,12 @@ pub(super) struct Walk {
 }
 
 /// Where a walk began, and into which generated directories it went.
-type Way = (Option<RelPath>, BTreeSet<String>);
+type WalkKey = (Option<RelPath>, BTreeSet<String>);
 
 /// The walks that were made and still hold.
 pub(super) struct Walks<'a> {
     pub(super) workspace: &'a Workspace,
-    kept: RefCell<Vec<(Way, Rc<Walk>)>>,
+    kept: RefCell<Vec<(WalkKey, Rc<Walk>)>>,
     suggested: Cell<usize>,
 }
 
@@ -175,14 +175,7 @@ mod tests {
         let messages: Vec<&str> = (outcomes.iter().step_by(2))
             .map(|outcome| outcome.message.as_str())
             .collect();
-        assert_eq!(
-            messages,
-            [
-                "the contents of 2 files are below",
-                "the contents of b.rs are below",
-                "the contents of 3 files are below",
-            ]
-        );
+        assert_eq!(messages, ["read 2 files", "read b.rs", "read 3 files",]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::ledger::Known;
 use super::replace::typography_remark;
 use super::{Execution, count};
-use crate::edit;
+use crate::edit::{self, Refusal};
 use crate::protocol::{ContentSource, Outcome, RelPath};
 use crate::workspace::FileProblem;
 use crate::workspace::text::{TextEncoding, TextFile};
@@ -41,7 +41,7 @@ impl Execution<'_> {
             Ok(old) => Some(old),
             Err(FileProblem::NotFound(_)) => None,
             Err(problem @ FileProblem::TooLarge { .. }) => {
-                return Outcome::failed(format!("{problem}; DELETE_FILE first if it is to go"));
+                return failed(&problem).with_hint("DELETE_FILE first if it is to go");
             }
             Err(problem) => return failed(&problem),
         };
@@ -51,13 +51,17 @@ impl Execution<'_> {
             && edit::is_excerpt(&old.text, content)
         {
             return Outcome::failed(format!(
-                "{} was not changed: the code block under its path may be only a part of it; send the whole file as [CREATE_FILE], or the change as [EDIT_FILE]",
+                "{} was not changed: the code block under its path may be only a part of it",
                 path.quoted()
-            ));
+            ))
+            .with_hint("send the whole file as [CREATE_FILE], or the change as [EDIT_FILE]");
         }
         let overwrite = match overwritten(path, old.as_deref(), content) {
             Ok(overwrite) => overwrite,
-            Err(reason) => return Outcome::failed(format!("`{path}` was not changed: {reason}")),
+            Err(Refusal { message, hint, .. }) => {
+                return Outcome::failed(format!("`{path}` was not changed: {message}"))
+                    .with_hint(hint);
+            }
         };
         let known = Known::written(&overwrite.content, overwrite.lines);
         let mut lines = count(overwrite.lines, "line");
@@ -116,7 +120,7 @@ pub(super) fn overwritten(
     path: &RelPath,
     old: Option<&[u8]>,
     content: &str,
-) -> Result<Overwrite, String> {
+) -> Result<Overwrite, Refusal> {
     let Some(old) = old else {
         return Ok(Overwrite {
             content: content.into(),
@@ -148,17 +152,21 @@ pub(super) fn overwritten(
 }
 
 /// Keeps a model from dropping what it only did not want to write again.
-fn refuse_losses(old: &str, new: &str) -> Result<(), String> {
+fn refuse_losses(old: &str, new: &str) -> Result<(), Refusal> {
     if let Some(placeholder) = edit::omission_in_file(old, new) {
-        return Err(format!(
-            "the new content leaves code out (`{placeholder}`); send the whole file, or use EDIT_FILE"
-        ));
+        return Err(
+            Refusal::new(format!("the new content leaves code out (`{placeholder}`)"))
+                .with_hint("send the whole file, or use EDIT_FILE"),
+        );
     }
     if edit::drops_most(old, new) {
-        return Err(format!(
-            "the new content has {} where the file has {}; send the whole file, use EDIT_FILE, or DELETE_FILE first if so much is to go",
+        return Err(Refusal::new(format!(
+            "the new content has {} where the file has {}",
             count(new.lines().count(), "line"),
             old.lines().count()
+        ))
+        .with_hint(
+            "send the whole file, use EDIT_FILE, or DELETE_FILE first if so much is to go",
         ));
     }
     Ok(())

@@ -10,7 +10,7 @@ use crate::agent::undo::{Wish, ensure_restored};
 use crate::checkpoint::{Force, Restored};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
-use crate::session::{Checkpoint, Way};
+use crate::session::{Checkpoint, ReversalDirection};
 
 /// A point from which a session is forked.
 #[derive(Debug)]
@@ -65,8 +65,8 @@ impl PlannedFork {
         let history = self.agent.store.history(&self.point.session)?;
         let is_later = |round: &Checkpoint| round.round > self.point.round;
         // What an earlier try could not restore is still to be undone.
-        let is_open =
-            (history.unfinished(Way::Undo)).is_some_and(|(rounds, _)| rounds.iter().any(is_later));
+        let is_open = (history.unfinished(ReversalDirection::Undo))
+            .is_some_and(|(rounds, _)| rounds.iter().any(is_later));
         if !is_open && history.undoable(self.point.round).is_empty() {
             return self.made(further).map(Some);
         }

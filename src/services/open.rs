@@ -12,7 +12,7 @@ use super::{Caller, choices, guard, repository, workspace};
 use crate::agent::{Agent, Authorizer, Check, Manner, Recorder};
 use crate::approve::{Answer, KnownSessions, Person, Question};
 use crate::compose::{Carriage, FileLimit, Limit, TooLong};
-use crate::courier::{Found as FoundReply, Wishes};
+use crate::courier::{ClipboardReplyUse, Wishes};
 use crate::error::{Error, Kind, Result};
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
@@ -23,7 +23,7 @@ use crate::protocol::{Event, OnFailure, SetupNews, WideExtent};
 use crate::secrets::Scanner;
 use crate::session::{Choices, Store};
 use crate::settings::{
-    self, Attach, Base, Chat, Found, KeepsContext, Loaded, Origin, Overrides, Paths, Secrets,
+    self, Attach, Base, Chat, FoundBase, KeepsContext, Loaded, Origin, Overrides, Paths, Secrets,
     Settings, Switch, Trust, WhenTooLong,
 };
 use crate::workspace::Workspace;
@@ -263,9 +263,9 @@ pub fn wishes(settings: &Settings, trust: &Trust) -> Wishes {
         clipboard: settings.clipboard,
         notify: settings.notify,
         found: if settings.approval == Approval::Ask {
-            FoundReply::Asked
+            ClipboardReplyUse::Asked
         } else {
-            FoundReply::Used
+            ClipboardReplyUse::Used
         },
         memory: memory(trust.directory()),
     }
@@ -406,15 +406,15 @@ pub fn settings(caller: &Caller, first_run: FirstRun) -> Result<(Base, Loaded)> 
     let base = match first_run {
         FirstRun::Decide => decided_base(caller, found, &flags)?,
         FirstRun::Look => match found {
-            Found::Base(base) => base,
-            Found::EmptyDirectory(directory) | Found::Undecided(directory) => Base {
+            FoundBase::Base(base) => base,
+            FoundBase::EmptyDirectory(directory) | FoundBase::Undecided(directory) => Base {
                 directory,
                 settings_file: None,
             },
         },
         FirstRun::Refuse => match found {
-            Found::Base(base) => base,
-            Found::EmptyDirectory(directory) | Found::Undecided(directory) => {
+            FoundBase::Base(base) => base,
+            FoundBase::EmptyDirectory(directory) | FoundBase::Undecided(directory) => {
                 return Err(Error::mendable(format!(
                     "there is no session in `{}` yet",
                     directory.display()
@@ -468,7 +468,7 @@ pub fn has_sessions(caller: &Caller) -> Result<bool> {
 /// Returns true if there is a base directory already.
 pub(super) fn has_base(caller: &Caller) -> Result<bool> {
     let found = Base::find(&caller.here, caller.base.as_deref(), &caller.trust)?;
-    Ok(matches!(found, Found::Base(_)))
+    Ok(matches!(found, FoundBase::Base(_)))
 }
 
 /// The settings of a new session where there is no base directory yet, so that they can be checked
@@ -483,8 +483,8 @@ pub(super) fn unmade(caller: &Caller) -> Result<Option<Settings>> {
     Ok(Some(layers.settle(&caller.trust)?.settings))
 }
 
-fn is_made(found: &Found) -> bool {
-    matches!(found, Found::Base(base) if base.settings_file.is_some())
+fn is_made(found: &FoundBase) -> bool {
+    matches!(found, FoundBase::Base(base) if base.settings_file.is_some())
 }
 
 fn unmade_layers(caller: &Caller, flags: &Overrides) -> Result<settings::Layers> {
@@ -496,7 +496,7 @@ fn unmade_layers(caller: &Caller, flags: &Overrides) -> Result<settings::Layers>
 }
 
 /// The base directory for a new session; made, if there is none, after every option was found sound.
-fn decided_base(caller: &Caller, found: Found, flags: &Overrides) -> Result<Base> {
+fn decided_base(caller: &Caller, found: FoundBase, flags: &Overrides) -> Result<Base> {
     let trust = &caller.trust;
     if !is_made(&found) {
         unmade_layers(caller, flags)?.ensure_sound()?;
@@ -507,16 +507,16 @@ fn decided_base(caller: &Caller, found: Found, flags: &Overrides) -> Result<Base
     }
     let directory = match found {
         // Without a settings file the next run would not find it again.
-        Found::Base(Base {
+        FoundBase::Base(Base {
             directory,
             settings_file: None,
         }) => return Base::create(&directory),
-        Found::Base(base) if caller.base.is_some() => return Ok(base),
-        Found::Base(base) => return base_from_below(caller, base),
-        Found::EmptyDirectory(directory) if repository::root_of(&directory).is_none() => {
+        FoundBase::Base(base) if caller.base.is_some() => return Ok(base),
+        FoundBase::Base(base) => return base_from_below(caller, base),
+        FoundBase::EmptyDirectory(directory) if repository::root_of(&directory).is_none() => {
             return Base::create(&directory);
         }
-        Found::EmptyDirectory(directory) | Found::Undecided(directory) => directory,
+        FoundBase::EmptyDirectory(directory) | FoundBase::Undecided(directory) => directory,
     };
     match &named {
         Some(named) => workspace::base(&directory, named, trust),

@@ -5,7 +5,7 @@ use crate::approve::{Answer, Question};
 use crate::error::{Error, Kind, Result};
 pub use crate::prompts::{Owner, Prompt};
 use crate::prompts::{Shelves, called};
-use crate::settings::{Base, Found, quoted};
+use crate::settings::{Base, FoundBase, quoted};
 
 /// The templates that can be used from here.
 #[derive(Debug)]
@@ -62,8 +62,8 @@ pub fn task(caller: &Caller, said: &str) -> Result<String> {
 /// Where templates are looked for from here; needs no settings, so that wrong ones do not matter.
 fn shelves(caller: &Caller) -> Result<Shelves> {
     let base = match Base::find(&caller.here, caller.base.as_deref(), &caller.trust)? {
-        Found::Base(base) => base.directory,
-        Found::EmptyDirectory(directory) | Found::Undecided(directory) => directory,
+        FoundBase::Base(base) => base.directory,
+        FoundBase::EmptyDirectory(directory) | FoundBase::Undecided(directory) => directory,
     };
     Ok(Shelves::of(&base, |name| std::env::var_os(name)))
 }

@@ -7,7 +7,7 @@ use super::open::{self, FirstRun};
 pub use crate::compose::{FileLimit, Limit, TooLong, example_instructions};
 use crate::error::{Error, Result};
 pub use crate::settings::Key;
-use crate::settings::{self, Base, FILE_NAME, Found, KEYS, Loaded, Loosens};
+use crate::settings::{self, Base, FILE_NAME, FoundBase, KEYS, Loaded, Loosens};
 
 /// Whose settings are changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,11 +109,16 @@ pub fn file(caller: &Caller, scope: SettingsScope) -> Result<PathBuf> {
 
 fn here(caller: &Caller) -> Result<Base> {
     match Base::find(&caller.here, caller.base.as_deref(), &caller.trust)? {
-        Found::Base(base) => Ok(base),
-        Found::EmptyDirectory(directory) | Found::Undecided(directory) => Err(Error::mendable(
-            format!("`{}` is not set up for `agent`", directory.display()),
-        )
-        .hint("`agent init` sets it up; without `--here` the setting holds for all your projects")),
+        FoundBase::Base(base) => Ok(base),
+        FoundBase::EmptyDirectory(directory) | FoundBase::Undecided(directory) => {
+            Err(Error::mendable(format!(
+                "`{}` is not set up for `agent`",
+                directory.display()
+            ))
+            .hint(
+                "`agent init` sets it up; without `--here` the setting holds for all your projects",
+            ))
+        }
     }
 }
 

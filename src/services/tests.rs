@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::say::SaidOutcome;
 use super::*;
 use crate::agent::Ending;
+use crate::approve::tests::Absent;
 use crate::approve::{Answer, Attending, Input, Pending, Question, Verdict};
 use crate::fs::{Durability, write_atomic};
 use crate::interrupt::Interrupt;
@@ -17,38 +18,10 @@ use crate::services::decide::WhichQuestion;
 use crate::session::{Session, Store};
 use crate::settings::{Base, OwnSettings};
 
-/// Hears everything, answers nothing.
-#[derive(Debug, Default)]
-struct SilentPerson(Mutex<Vec<Event>>);
-
-impl EventSink for SilentPerson {
-    fn emit(&self, event: Event) {
-        self.0.lock().unwrap().push(event);
-    }
-}
-
-impl Person for SilentPerson {
-    fn input(&self) -> Input {
-        Input::Refuse
-    }
-
-    fn is_interactive(&self) -> bool {
-        false
-    }
-
-    fn ask(&self, _: &Question, _: &Interrupt) -> Answer {
-        Answer::Nobody
-    }
-
-    fn attend(&self, _: &Pending, _: &[Question], _: &Interrupt) -> Option<Attending> {
-        None
-    }
-}
-
 /// A base directory with one session, and a call from there.
 struct Scene {
     directory: tempfile::TempDir,
-    person: Arc<SilentPerson>,
+    person: Arc<Absent>,
     caller: Caller,
     session: Session,
 }
@@ -59,7 +32,7 @@ impl Scene {
         let base = directory.path().join("base");
         std::fs::create_dir_all(base.join("workspace")).unwrap();
         Base::create(&base).unwrap();
-        let person = Arc::new(SilentPerson::default());
+        let person = Arc::new(Absent::with(Input::Refuse));
         let caller = Caller {
             here: base.clone(),
             base: Some(base.clone()),
@@ -92,7 +65,7 @@ impl Scene {
     }
 
     fn names(&self) -> Vec<String> {
-        let events = self.person.0.lock().unwrap();
+        let events = self.person.heard.lock().unwrap();
         let name = |event: &Event| {
             let json = serde_json::to_value(event).unwrap();
             json["event"].as_str().unwrap().to_owned()
@@ -265,7 +238,7 @@ fn a_done_that_does_not_count_is_told_once() {
     let find = |_: &Session| Ok(Some(reply(&inbox.join("one.md"), text)));
     let ending = opened.agent.run_once(session, find).unwrap();
     assert_eq!(ending, Ending::Stepped);
-    let events = scene.person.0.lock().unwrap();
+    let events = scene.person.heard.lock().unwrap();
     let told = events.iter().filter_map(|event| match event {
         Event::Step { result, .. } if result.command == "DONE" => Some(result.outcome.status),
         _ => None,

@@ -38,7 +38,7 @@ pub struct Circles {
     check: Option<Repeated>,
     /// Earlier contents of files, oldest first.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    files: BTreeMap<RelPath, VecDeque<State>>,
+    files: BTreeMap<RelPath, VecDeque<EarlierContent>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ struct Repeated {
 /// An earlier content of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct State {
+struct EarlierContent {
     hash: String,
     /// True if the model wrote it although the file had it before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -157,12 +157,12 @@ impl Circles {
             self.files.pop_first();
         }
         let states = self.files.entry(path.clone()).or_default();
-        let is_last = |states: &VecDeque<State>, hash: &str| {
+        let is_last = |states: &VecDeque<EarlierContent>, hash: &str| {
             states.back().is_some_and(|last| last.hash == hash)
         };
         if let Some(before) = before.filter(|before| !is_last(states, before)) {
             // Somebody else wrote it: a person, a command.
-            states.push_back(State {
+            states.push_back(EarlierContent {
                 hash: before.to_owned(),
                 is_return: false,
             });
@@ -171,7 +171,7 @@ impl Circles {
             return None;
         }
         let is_return = states.iter().any(|state| state.hash == now);
-        states.push_back(State {
+        states.push_back(EarlierContent {
             hash: now.to_owned(),
             is_return,
         });

@@ -43,7 +43,7 @@ pub struct History {
 
 /// The direction of a reversal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum ReversalDirection {
     /// They are undone.
     Undo,
     /// They are put again.
@@ -53,13 +53,13 @@ pub enum Way {
 /// Files that the latest undo or redo could not restore, until a later round changes files.
 #[derive(Debug, PartialEq, Eq)]
 struct Unfinished {
-    way: Way,
+    way: ReversalDirection,
     rounds: Vec<u32>,
     paths: BTreeSet<String>,
 }
 
 impl Unfinished {
-    fn of(way: Way, rounds: &[u32], open: &[String]) -> Option<Self> {
+    fn of(way: ReversalDirection, rounds: &[u32], open: &[String]) -> Option<Self> {
         (!open.is_empty()).then(|| Self {
             way,
             rounds: rounds.to_vec(),
@@ -140,11 +140,11 @@ impl History {
             Record::Undone { rounds, open } => {
                 self.undos += 1;
                 self.mark(rounds, Some(self.undos));
-                self.unfinished = Unfinished::of(Way::Undo, rounds, open);
+                self.unfinished = Unfinished::of(ReversalDirection::Undo, rounds, open);
             }
             Record::Redone { rounds, open } => {
                 self.mark(rounds, None);
-                self.unfinished = Unfinished::of(Way::Redo, rounds, open);
+                self.unfinished = Unfinished::of(ReversalDirection::Redo, rounds, open);
             }
             _ => {}
         }
@@ -226,7 +226,10 @@ impl History {
 
     /// The rounds that the latest undo or redo could not restore in full, in the order in which it
     /// goes through them, and the paths that are open.
-    pub fn unfinished(&self, way: Way) -> Option<(Vec<Checkpoint>, &BTreeSet<String>)> {
+    pub fn unfinished(
+        &self,
+        way: ReversalDirection,
+    ) -> Option<(Vec<Checkpoint>, &BTreeSet<String>)> {
         let unfinished = self.unfinished.as_ref().filter(|one| one.way == way)?;
         let rounds = unfinished.rounds.iter();
         let rounds = rounds.filter_map(|round| self.round(*round)).collect();
@@ -348,13 +351,13 @@ mod tests {
             rounds: vec![2, 1],
             open: vec!["a.txt".to_owned()],
         });
-        assert_eq!(history.unfinished(Way::Redo), None);
-        let (rounds, paths) = history.unfinished(Way::Undo).unwrap();
+        assert_eq!(history.unfinished(ReversalDirection::Redo), None);
+        let (rounds, paths) = history.unfinished(ReversalDirection::Undo).unwrap();
         assert_eq!(numbers(&rounds), [2, 1]);
         assert!(paths.contains("a.txt"));
         assert_eq!(numbers(&history.redoable()), [1, 2]);
         work(&mut history, 3);
-        assert_eq!(history.unfinished(Way::Undo), None);
+        assert_eq!(history.unfinished(ReversalDirection::Undo), None);
     }
 
     #[test]

@@ -102,7 +102,7 @@ impl RoundRecap {
     ) -> Self {
         let is_run = |result: &&StepResult| {
             let was_tried = matches!(result.outcome.status, Status::Ok | Status::Failed);
-            result.is(CommandKind::RunCommand) && was_tried
+            result.is_run() && was_tried
         };
         let failed = |result: &&StepResult| result.outcome.status != Status::Ok && !is_run(result);
         let malformed = issues.iter().filter_map(|issue| {

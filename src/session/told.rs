@@ -75,8 +75,7 @@ impl Session {
         }) = check
         {
             clean(command);
-            clean(&mut outcome.message);
-            clean(&mut outcome.detail.text);
+            outcome.texts_mut().into_iter().for_each(&mut *clean);
         }
         for round in &mut history.rounds {
             let named = [

@@ -45,7 +45,7 @@ pub struct Base {
 
 /// The result of the search for a base directory.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum FoundBase {
     /// Here it is.
     Base(Base),
     /// There is none, and this directory is empty: `Base::create` makes it one.
@@ -61,11 +61,11 @@ impl Base {
     /// A directory that was named is a base even without settings, and nothing above it counts.
     /// One that lies in the workspace of another is refused, unless its settings are trusted: the
     /// model may have made it, to be rid of the other's rules.
-    pub fn find(start: &Path, explicit: Option<&Path>, trust: &Trust) -> Result<Found> {
+    pub fn find(start: &Path, explicit: Option<&Path>, trust: &Trust) -> Result<FoundBase> {
         if let Some(named) = explicit {
             let directory = real_directory(&start.join(named))?;
             let base = Self::in_directory(&directory)?;
-            return Ok(Found::Base(base.unwrap_or(Self {
+            return Ok(FoundBase::Base(base.unwrap_or(Self {
                 directory,
                 settings_file: None,
             })));
@@ -77,20 +77,20 @@ impl Base {
 
     /// Looks in a directory and in those above it. The home directory counts only for who stands in
     /// it: whatever a person does somewhere below is another matter.
-    fn upward(start: PathBuf, home: Option<&Path>, trust: &Trust) -> Result<Found> {
+    fn upward(start: PathBuf, home: Option<&Path>, trust: &Trust) -> Result<FoundBase> {
         for directory in start.ancestors() {
             if directory != start && (is_shared(directory) || Some(directory) == home) {
                 continue;
             }
             if let Some(base) = Self::in_directory(directory)? {
                 base.refuse_if_made_by_a_model(trust)?;
-                return Ok(Found::Base(base));
+                return Ok(FoundBase::Base(base));
             }
         }
         if is_empty(&start)? {
-            Ok(Found::EmptyDirectory(start))
+            Ok(FoundBase::EmptyDirectory(start))
         } else {
-            Ok(Found::Undecided(start))
+            Ok(FoundBase::Undecided(start))
         }
     }
 

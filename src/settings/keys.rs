@@ -452,6 +452,25 @@ const fn limit(
     }
 }
 
+/// A setting whose default is a text.
+const fn text_key(
+    name: &'static str,
+    flag: &'static str,
+    default: &'static str,
+    shape: Shape,
+    meaning: &'static str,
+    loosens: Loosens,
+) -> Key {
+    Key {
+        name,
+        flag,
+        default: Value::Text(Cow::Borrowed(default)),
+        shape,
+        meaning,
+        loosens,
+    }
+}
+
 /// A setting that is empty unless somebody permits more, for which a file needs trust.
 const fn loosening(
     name: &'static str,
@@ -459,14 +478,7 @@ const fn loosening(
     shape: Shape,
     meaning: &'static str,
 ) -> Key {
-    Key {
-        name,
-        flag,
-        default: Value::Text(Cow::Borrowed("")),
-        shape,
-        meaning,
-        loosens: Loosens::Filled,
-    }
+    text_key(name, flag, "", shape, meaning, Loosens::Filled)
 }
 
 /// A value that may be empty and is, by default.
@@ -476,26 +488,12 @@ const fn shaped(
     flag: &'static str,
     meaning: &'static str,
 ) -> Key {
-    Key {
-        name,
-        flag,
-        default: Value::Text(Cow::Borrowed("")),
-        shape,
-        meaning,
-        loosens: Loosens::Never,
-    }
+    text_key(name, flag, "", shape, meaning, Loosens::Never)
 }
 
 /// A text that only the person sets, by flag or in the environment.
 const fn personal(name: &'static str, flag: &'static str, meaning: &'static str) -> Key {
-    Key {
-        name,
-        flag,
-        default: Value::Text(Cow::Borrowed("")),
-        shape: Shape::Text,
-        meaning,
-        loosens: Loosens::Personal,
-    }
+    text_key(name, flag, "", Shape::Text, meaning, Loosens::Personal)
 }
 
 /// Words of which some permit more than others, the strictest first.
@@ -506,26 +504,19 @@ const fn ordered(
     default: &'static str,
     meaning: &'static str,
 ) -> Key {
-    Key {
+    text_key(
         name,
         flag,
-        default: Value::Text(Cow::Borrowed(default)),
-        shape: Shape::Choice(words),
+        default,
+        Shape::Choice(words),
         meaning,
-        loosens: Loosens::Later,
-    }
+        Loosens::Later,
+    )
 }
 
 /// Rules that make things stricter, which everybody may add.
 const fn rules(name: &'static str, flag: &'static str, meaning: &'static str) -> Key {
-    Key {
-        name,
-        flag,
-        default: Value::Text(Cow::Borrowed("")),
-        shape: Shape::Rules,
-        meaning,
-        loosens: Loosens::Adds,
-    }
+    text_key(name, flag, "", Shape::Rules, meaning, Loosens::Adds)
 }
 
 /// The first word is the default.
@@ -535,14 +526,14 @@ const fn choice(
     words: &'static [&'static str],
     meaning: &'static str,
 ) -> Key {
-    Key {
+    text_key(
         name,
         flag,
-        default: Value::Text(Cow::Borrowed(words[0])),
-        shape: Shape::Choice(words),
+        words[0],
+        Shape::Choice(words),
         meaning,
-        loosens: Loosens::Never,
-    }
+        Loosens::Never,
+    )
 }
 
 impl Key {

@@ -443,7 +443,7 @@ fn a_default_of_an_earlier_version_in_the_file_is_told_once() {
     let told = |content: &str| {
         let path = directory.path().join("appsettings.json");
         crate::fs::write_atomic(&path, content.as_bytes(), crate::fs::Durability::Atomic).unwrap();
-        let Ok(Found::Base(base)) = Base::find(directory.path(), None, &trust) else {
+        let Ok(FoundBase::Base(base)) = Base::find(directory.path(), None, &trust) else {
             panic!("no base");
         };
         let flags = Overrides::given_in(directory.path().to_owned());

@@ -81,8 +81,8 @@ fn write_round(page: &mut String, round: &Round) {
         page.push_str("<p class=\"meta\">No reply yet</p>\n");
     }
     page.push_str(&bubble("model", "The model", &round.prose));
-    for said in round.said.iter().filter(|said| said.command != "DONE") {
-        page.push_str(&bubble("model", super::name_of(said.command), &said.text));
+    for said in round.said_before_end() {
+        page.push_str(&bubble("model", said.heading(), &said.text));
     }
     if !round.results.is_empty() || !round.issues.is_empty() {
         page.push_str("<ul class=\"steps\">\n");
@@ -129,7 +129,7 @@ fn write_result(page: &mut String, result: &StepResult) {
         page,
         "<li class=\"{class}\"><b>{class}</b> {}{subject}: {}",
         escape(&result.command),
-        escape(&outcome.message)
+        escape(&outcome.line("the user"))
     );
     if !outcome.detail.text.trim().is_empty() {
         let open = if outcome.status == Status::Failed {

@@ -66,9 +66,8 @@ fn write_round(text: &mut String, round: &Round) {
     if !round.prose.trim().is_empty() {
         let _ = writeln!(text, "{}", quote(&round.prose));
     }
-    for said in round.said.iter().filter(|said| said.command != "DONE") {
-        let name = super::name_of(said.command);
-        let _ = writeln!(text, "**{name}**\n\n{}", quote(&said.text));
+    for said in round.said_before_end() {
+        let _ = writeln!(text, "**{}**\n\n{}", said.heading(), quote(&said.text));
     }
     for result in round.done() {
         write_result(text, result);
@@ -102,9 +101,9 @@ fn write_result(text: &mut String, result: &StepResult) {
         "- **{}** {}{subject}: {}",
         outcome.status.label().to_lowercase(),
         result.command,
-        line(&outcome.message)
+        line(&outcome.line("the user"))
     );
-    let is_shown = outcome.status == Status::Failed || result.command == "RUN_COMMAND";
+    let is_shown = outcome.status == Status::Failed || result.is_run();
     if is_shown && !outcome.detail.text.trim().is_empty() {
         let detail = super::middle_out(&outcome.detail.text, MAX_DETAIL);
         push_block(text, &detail, "text");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
 
-use super::live::{self, Colour, Row};
+use super::live::{self, Colour, LiveRow};
 use super::step::elapsed;
 use super::terminal::Terminal;
 use super::{escape_line, shortened};
@@ -33,12 +33,12 @@ pub(super) struct Activity {
 
 #[derive(Debug)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<ActivityState>,
     over: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct ActivityState {
     phase: ActivityPhase,
     name: String,
     began: Instant,
@@ -89,8 +89,8 @@ impl LastLine {
     }
 }
 
-impl State {
-    fn row(&self, columns: usize) -> Row {
+impl ActivityState {
+    fn row(&self, columns: usize) -> LiveRow {
         let seconds = self.began.elapsed().as_secs();
         let head = match self.phase {
             ActivityPhase::Running => format!("  running {}: ", elapsed(seconds)),
@@ -111,7 +111,7 @@ impl State {
         } else {
             format!(" | {printed}")
         };
-        Row(vec![(WORD, head), (Style::new(), name), (DIM, printed)])
+        LiveRow(vec![(WORD, head), (Style::new(), name), (DIM, printed)])
     }
 }
 
@@ -124,7 +124,7 @@ impl Activity {
         colour: Colour,
     ) -> Self {
         let shared = Arc::new(Shared {
-            state: Mutex::new(State {
+            state: Mutex::new(ActivityState {
                 phase,
                 name: name.to_owned(),
                 began: Instant::now(),
@@ -158,7 +158,7 @@ impl Activity {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ActivityState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_row_fits_and_steers_nothing() {
-        let mut state = State {
+        let mut state = ActivityState {
             phase: ActivityPhase::Running,
             name: "cargo test --workspace --all-features --no-fail-fast".to_owned(),
             began: Instant::now(),

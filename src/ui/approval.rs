@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
+use super::step::verbs;
 use super::wrap::{columns_of, cut, folded};
 use super::{diff, escape_line, escape_text, news};
 use crate::number::count;
@@ -95,15 +96,7 @@ fn listed_row(question: &Event, columns: Option<usize>) -> String {
     else {
         return String::new();
     };
-    let verb = match command.parse() {
-        Ok(CommandKind::RunCommand) => "run",
-        Ok(CommandKind::CreateFile) => "create",
-        Ok(CommandKind::DeleteFile) => "delete",
-        Ok(CommandKind::MoveFile) => "move",
-        Ok(CommandKind::ApplyPatch) => "patch",
-        Ok(CommandKind::EditFile | CommandKind::InsertText) => "edit",
-        _ => command.as_str(),
-    };
+    let (_, verb) = verbs(command);
     let head = format!("  {BOLD}{number:>2}{BOLD:#}  {:<7} ", escape_line(verb));
     if command != CommandKind::RunCommand.word() {
         let (added, removed) = sizes(shown);
@@ -220,7 +213,7 @@ pub(super) fn asked(
     if command.is_empty() {
         return asked_elsewhere(*kind, key, title, shown, (*number, *round), is_interactive);
     }
-    let is_script = command == "RUN_COMMAND";
+    let is_script = command == CommandKind::RunCommand.word();
     let size = if is_script {
         format!(
             " ({}, {})",
@@ -240,7 +233,7 @@ pub(super) fn asked(
         escape_line(title)
     ));
     // What a command runs is never folded.
-    let (body, extent) = if is_script || command == "PLAN" {
+    let (body, extent) = if is_script || *kind == QuestionKind::Plan {
         (escape_text(shown), DiffExtent::Whole)
     } else if is_interactive {
         (diff::colored(shown), extent)
@@ -424,9 +417,8 @@ mod tests {
     }
 
     #[test]
-    fn several_steps_are_a_list_at_80_columns() {
-        let text = list(80, "it uses the network");
-        let expected = concat!(
+    fn several_steps_are_a_list_at_80_and_at_120_columns() {
+        const BEGINNING: &str = concat!(
             "\n",
             "The model wants to do 5 things  (asked because of `--approval ask`)\n",
             "   2  create  `hello.py`  +2\n",
@@ -435,35 +427,24 @@ mod tests {
             "  | set -e\n",
             "  | python3 hello.py Bob\n",
             "   5  run     1 line\n",
+        );
+        let narrow = [
+            BEGINNING,
             "  | echo a-long-word a-long-word a-long-word a-long-word a-long-word a-long-wor\n",
             "  … d a-long-word a-long-word a-long-word\n",
             "   6  run     curl example\n",
             "             why: it uses the network\n",
-        );
-        assert_eq!(text, expected, "{text}");
-    }
-
-    #[test]
-    fn several_steps_are_a_list_at_120_columns() {
-        let text = list(120, "because of `--approval ask`");
-        assert_eq!(
-            text.matches("--approval ask").count(),
-            1,
-            "said once: {text}"
-        );
-        let expected = concat!(
-            "\n",
-            "The model wants to do 5 things  (asked because of `--approval ask`)\n",
-            "   2  create  `hello.py`  +2\n",
-            "   3  run     python3 hello.py\n",
-            "   4  run     2 lines\n",
-            "  | set -e\n",
-            "  | python3 hello.py Bob\n",
-            "   5  run     1 line\n",
+        ];
+        let text = list(80, "it uses the network");
+        assert_eq!(text, narrow.concat(), "{text}");
+        // A reason that all of them have is said once.
+        let wide = [
+            BEGINNING,
             "  | echo a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word\n",
             "   6  run     curl example\n",
-        );
-        assert_eq!(text, expected, "{text}");
+        ];
+        let text = list(120, "because of `--approval ask`");
+        assert_eq!(text, wide.concat(), "{text}");
     }
 
     #[test]

@@ -369,7 +369,7 @@ impl Dialog {
             self.ui.say(told);
             return;
         }
-        if question.command != "RUN_COMMAND" && !is_plan {
+        if !question.can_be_edited() {
             self.ui
                 .say("Only scripts can be edited; say `n` and why to have a change made.");
             return;
@@ -468,8 +468,11 @@ fn single_keys(item: &Item, open: usize) -> OfferedKeys {
         }
         _ => {}
     }
-    let is_script = item.question.command == "RUN_COMMAND";
-    let verb = if is_script { "Run it?" } else { "Do it?" };
+    let verb = if item.question.is_about_script() {
+        "Run it?"
+    } else {
+        "Do it?"
+    };
     let why = &item.question.why;
     let question = if approval::is_of_mode(why) {
         format!("{verb} (asked {why})")
@@ -485,7 +488,7 @@ fn single_keys(item: &Item, open: usize) -> OfferedKeys {
     if let Some(proposal) = item.question.proposal.as_ref().filter(|_| !item.is_edited) {
         keys = keys.key("a", format!("always ({proposal})"));
     }
-    if is_script {
+    if item.question.is_about_script() {
         keys = keys.key("e", "edit");
     }
     keys.key("d", "show all").key("s", "skip").key("q", "stop")

@@ -15,9 +15,9 @@ use super::wrap::columns_of;
 
 /// A row: pieces of text, each in its style.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Row(pub(super) Vec<(Style, String)>);
+pub(super) struct LiveRow(pub(super) Vec<(Style, String)>);
 
-impl Row {
+impl LiveRow {
     pub(super) fn columns(&self) -> usize {
         self.0.iter().map(|(_, text)| columns_of(text)).sum()
     }
@@ -44,7 +44,7 @@ pub(super) enum Colour {
 /// Rows with the place of the cursor in them: the row, and the column.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Rows {
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<LiveRow>,
     pub(super) cursor: (usize, usize),
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Rows {
 #[derive(Debug, Default)]
 struct Foot {
     colour: Colour,
-    progress: Option<Row>,
+    progress: Option<LiveRow>,
     prompt: Option<Rows>,
     drawn: Option<Drawn>,
 }
@@ -99,7 +99,7 @@ impl LiveRows {
     }
 
     /// Shows another line of progress, or none.
-    pub(super) fn set_progress(&self, progress: Option<Row>, colour: Colour) {
+    pub(super) fn set_progress(&self, progress: Option<LiveRow>, colour: Colour) {
         let mut foot = self.foot();
         foot.colour = colour;
         if foot.progress != progress {
@@ -151,7 +151,7 @@ impl Foot {
         let columns = size().0;
         let progress = self.progress.iter().cloned();
         let prompt = self.prompt.as_ref();
-        let rows: Vec<Row> = progress
+        let rows: Vec<LiveRow> = progress
             .chain(prompt.iter().flat_map(|prompt| prompt.rows.iter().cloned()))
             .collect();
         if rows.is_empty() {
@@ -179,7 +179,7 @@ impl Foot {
         }
         write(&text);
         self.drawn = Some(Drawn {
-            widths: rows.iter().map(Row::columns).collect(),
+            widths: rows.iter().map(LiveRow::columns).collect(),
             cursor,
         });
     }
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_row_is_as_wide_as_its_text() {
-        let row = Row(vec![
+        let row = LiveRow(vec![
             (Style::new().bold(), "> ".to_owned()),
             (Style::new(), "日本".to_owned()),
         ]);

@@ -15,9 +15,20 @@ use crate::sandbox::PropertyName;
 /// How many files of a kind are named.
 const NAMED: usize = 5;
 
+/// How bright the words of an event are.
+enum Tone {
+    Plain,
+    /// A detail beside what happens.
+    Dim,
+}
+
 /// The least volume at which an event is told.
 pub(super) fn volume(event: &Event) -> Volume {
-    match event {
+    emphasis(event).0
+}
+
+fn emphasis(event: &Event) -> (Volume, Tone) {
+    let volume = match event {
         // Nothing is to be pasted.
         Event::Outbox {
             carried_by: Some(_),
@@ -33,10 +44,11 @@ pub(super) fn volume(event: &Event) -> Volume {
         | Event::RoundLimit { .. }
         | Event::Interrupted { .. } => Volume::Quiet,
         Event::Housekeeping(Housekeeping::JournalCompacted { .. })
-        | Event::Arriving { .. }
-        | Event::Api(ApiNews::Sending { .. } | ApiNews::Text { .. } | ApiNews::Reasoning { .. }) => {
-            Volume::Verbose
+        | Event::Api(ApiNews::Sending { .. } | ApiNews::Reasoning { .. }) => {
+            return (Volume::Verbose, Tone::Dim);
         }
+        Event::Api(ApiNews::Answered(_)) => return (Volume::Normal, Tone::Dim),
+        Event::Arriving { .. } | Event::Api(ApiNews::Text { .. }) => Volume::Verbose,
         Event::Session { .. }
         | Event::Confinement { .. }
         | Event::RepositoryHidden { .. }
@@ -81,7 +93,8 @@ pub(super) fn volume(event: &Event) -> Volume {
         | Event::Reset
         | Event::Omitted { .. }
         | Event::Unknown => Volume::Normal,
-    }
+    };
+    (volume, Tone::Plain)
 }
 
 /// A question that one line answers, without the ways to answer it; empty for those with a dialog of
@@ -176,12 +189,9 @@ pub(super) fn words(event: &Event, view: &RenderContext) -> String {
     if text.is_empty() {
         return text;
     }
-    match event {
-        Event::Housekeeping(Housekeeping::JournalCompacted { .. })
-        | Event::Api(ApiNews::Sending { .. } | ApiNews::Reasoning { .. } | ApiNews::Answered(_)) => {
-            format!("{DIM}{text}{DIM:#}\n")
-        }
-        _ => format!("{text}\n"),
+    match emphasis(event).1 {
+        Tone::Plain => format!("{text}\n"),
+        Tone::Dim => format!("{DIM}{text}{DIM:#}\n"),
     }
 }
 
@@ -240,7 +250,13 @@ fn sentences(event: &Event, view: &RenderContext) -> String {
         Event::NoCommands => {
             "  There is no command in it; the next message asks the model for one.".to_owned()
         }
-        Event::Waiting { kind } => waiting(*kind).to_owned(),
+        Event::Waiting { kind } => {
+            let is_plan = *kind == QuestionKind::Plan;
+            let what = if is_plan { "The plan" } else { "Something" };
+            format!(
+                "{what} waits for your decision: `agent approve`, or `agent decline --reason \"...\"`."
+            )
+        }
         Event::BadDecision { key, .. } => format!(
             "`pending/{key}.decision.json` holds no decision; it could say {{\"decision\": \"yes\"}} or {{\"decision\": \"no\", \"reason\": \"...\"}}."
         ),
@@ -327,17 +343,6 @@ fn no_checkpoint(cause: Option<&str>) -> String {
             "No checkpoint could be taken, so undo does not cover what happens now: {}",
             escape_text(cause)
         ),
-    }
-}
-
-fn waiting(kind: QuestionKind) -> &'static str {
-    match kind {
-        QuestionKind::Plan => {
-            "The plan waits for your decision: `agent approve`, or `agent decline --reason \"...\"`."
-        }
-        _ => {
-            "Something waits for your decision: `agent approve`, or `agent decline --reason \"...\"`."
-        }
     }
 }
 

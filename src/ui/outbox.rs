@@ -21,7 +21,7 @@ const TIGHT: usize = 70;
 
 /// How the reply can come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum ReplyRoute {
     /// As a file.
     Files,
     /// As a file, or pasted at the prompt.
@@ -30,7 +30,7 @@ pub(super) enum Way {
     Clipboard,
 }
 
-impl Way {
+impl ReplyRoute {
     /// The way at this terminal.
     fn at(view: &RenderContext) -> Self {
         match (view.has_prompt, view.takes_clipboard) {
@@ -71,7 +71,7 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
     else {
         return String::new();
     };
-    let way = Way::at(view);
+    let way = ReplyRoute::at(view);
     let mut text = format!("\n{BOLD}Round {sequence}{BOLD:#}");
     let is_told = !is_waiting || carried_by.is_some();
     if is_told || attachment.is_some() || pastes.len() > 1 {
@@ -94,11 +94,13 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
                 let chat = if *sequence == 1 { "your" } else { "the" };
                 let arrow = arrow(view);
                 let reply = match way {
-                    Way::Prompt if *sequence > 1 => "Copy its reply and paste it here.".to_owned(),
+                    ReplyRoute::Prompt if *sequence > 1 => {
+                        "Copy its reply and paste it here.".to_owned()
+                    }
                     way => way.words(&inbox),
                 };
                 let action = match way {
-                    Way::Clipboard => format!(
+                    ReplyRoute::Clipboard => format!(
                         "{NEXT}{arrow}1. Paste the clipboard into {chat} chat{NEXT:#}, or this: {path}"
                     ),
                     // The path last: folded, it must not tear the sentence apart.
@@ -124,7 +126,7 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
             "  {YELLOW}The last round{YELLOW:#} of this session (`MaxRounds`); then `agent resume` allows more."
         );
     }
-    if !is_told && way == Way::Files && *sequence == 1 {
+    if !is_told && way == ReplyRoute::Files && *sequence == 1 {
         let _ = writeln!(
             text,
             "{DIM}Waiting for the reply. Ctrl-C pauses; nothing is lost.{DIM:#}"
@@ -275,7 +277,7 @@ fn with_file(text: &mut String, file: &str, reply: &str, view: &RenderContext) {
 }
 
 fn in_parts(text: &mut String, pastes: &[String], inbox: &str, view: &RenderContext) {
-    let way = Way::at(view);
+    let way = ReplyRoute::at(view);
     let total = pastes.len();
     for (number, path) in (1..).zip(pastes) {
         let answer = if number < total {
@@ -290,8 +292,8 @@ fn in_parts(text: &mut String, pastes: &[String], inbox: &str, view: &RenderCont
         );
     }
     let reply = match way {
-        Way::Files => format!("Save only that reply, as a .txt or .md file in {inbox}"),
-        Way::Prompt | Way::Clipboard => {
+        ReplyRoute::Files => format!("Save only that reply, as a .txt or .md file in {inbox}"),
+        ReplyRoute::Prompt | ReplyRoute::Clipboard => {
             format!("Paste only that reply here, or save it as a .txt or .md file in {inbox}")
         }
     };

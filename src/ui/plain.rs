@@ -7,7 +7,7 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 
 use super::approval::DiffExtent;
-use super::step::{FAILURE_LINES, StepLayout, elapsed, for_person, step, tail};
+use super::step::{FAILURE_LINES, StepLayout, elapsed, step, tail};
 use super::wrap::fold;
 use super::{approval, escape_line, escape_text, live, markdown, news, outbox};
 use crate::error::{Error, Kind};
@@ -175,7 +175,7 @@ fn told(issue: &Issue) -> String {
     format!(
         "  {YELLOW}{what}{YELLOW:#} (line {}): {command}{}\n",
         issue.line,
-        escape_line(&for_person(&issue.message))
+        escape_line(&issue.message)
     )
 }
 
@@ -328,7 +328,7 @@ fn check(command: &str, outcome: &Outcome) -> String {
     format!(
         "  check {style}{word}{style:#}: `{}`: {}\n{}",
         escape_line(&clipped(command, 120)),
-        escape_line(&outcome.message),
+        escape_line(&outcome.line("you")),
         tail(&outcome.detail.text, lines)
     )
 }

@@ -47,11 +47,7 @@ pub(super) fn step(
     layout: StepLayout,
 ) -> String {
     // These have been told in full already, or will be.
-    let is_told = matches!(
-        result.command.as_str(),
-        "PLAN" | "MESSAGE" | "ASK_USER" | "DONE"
-    );
-    if is_told && result.outcome.status == Status::Ok {
+    if result.is_shown_speech() {
         return String::new();
     }
     match layout {
@@ -68,14 +64,14 @@ fn line(result: &StepResult) -> String {
         result.number,
         escape_line(&result.command),
         subject(result),
-        escape_line(&for_person(&outcome.message)),
+        escape_line(&outcome.line("you")),
         time(result),
     );
-    text.push_str(&match (outcome.status, result.command.as_str()) {
-        (Status::Failed, "RUN_COMMAND") => tail(&outcome.detail.text, FAILURE_LINES),
+    text.push_str(&match (outcome.status, result.is_run()) {
+        (Status::Failed, true) => tail(&outcome.detail.text, FAILURE_LINES),
         // Why it failed stands first, then what the model needs to fix it.
-        (Status::Failed, _) => head(&outcome.detail.text, FAILURE_LINES),
-        (Status::Ok, "RUN_COMMAND") => tail(&outcome.detail.text, OUTPUT_LINES),
+        (Status::Failed, false) => head(&outcome.detail.text, FAILURE_LINES),
+        (Status::Ok, true) => tail(&outcome.detail.text, OUTPUT_LINES),
         _ => String::new(),
     });
     text
@@ -115,7 +111,7 @@ fn row(result: &StepResult, differences: &[ShownDifference], columns: usize, loo
         line.push_str(&" ".repeat(gap));
         line.push_str(&facts);
     }
-    let is_run = result.is(CommandKind::RunCommand);
+    let is_run = result.is_run();
     let output = match (outcome.status, is_run) {
         (Status::Ok, true) => Some(last_line(&outcome.detail.text)),
         _ => None,
@@ -158,35 +154,21 @@ fn row(result: &StepResult, differences: &[ShownDifference], columns: usize, loo
 
 /// Says in words what was done, or what was to be done and why it was not.
 fn phrase(result: &StepResult, differences: &[ShownDifference]) -> String {
-    let message = escape_line(&for_person(&result.outcome.message));
+    let message = escape_line(&result.outcome.line("you"));
     let subject = escape_line(&result.subject);
     let is_ok = result.outcome.status == Status::Ok;
     let is_edit = differences.iter().all(|one| one.is_edit);
-    let (done, to_do) = match result.kind() {
-        Some(CommandKind::RunCommand) => ("ran", "run"),
-        Some(CommandKind::CreateFile) if is_edit => ("rewrote", "create"),
-        Some(CommandKind::CreateFile) => ("created", "create"),
-        Some(CommandKind::EditFile | CommandKind::InsertText) => ("edited", "edit"),
-        Some(CommandKind::ApplyPatch) => ("patched", "apply the patch"),
-        Some(CommandKind::DeleteFile) => ("deleted", "delete"),
-        Some(CommandKind::MoveFile) => ("moved", "move"),
-        Some(CommandKind::ReadFile) => ("read", "read"),
-        Some(CommandKind::ListFiles) => ("listed", "list files"),
-        Some(CommandKind::SearchText) => ("searched", "search"),
-        Some(CommandKind::Outline) => ("outlined", "outline"),
-        Some(CommandKind::GitStatus) => ("git status", "git status"),
-        Some(CommandKind::GitDiff) => ("git diff", "git diff"),
-        Some(CommandKind::Done) => ("done", "done"),
-        _ => (result.command.as_str(), result.command.as_str()),
-    };
-    let is_run = result.is(CommandKind::RunCommand);
+    let (mut done, to_do) = verbs(&result.command);
+    if is_edit && result.is(CommandKind::CreateFile) {
+        done = "rewrote";
+    }
     // Of these the words and the counts beside them say all that the message does.
     let is_plain = matches!(
         result.kind(),
         Some(CommandKind::CreateFile | CommandKind::DeleteFile | CommandKind::MoveFile)
     ) || result.is(CommandKind::EditFile)
         && result.outcome.level == Some(Level::Exact);
-    if is_run && result.outcome.exit_code.is_some() {
+    if result.is_run() && result.outcome.exit_code.is_some() {
         return format!("{done} {subject}");
     }
     if is_ok && is_plain && !differences.is_empty() {
@@ -209,11 +191,34 @@ fn phrase(result: &StepResult, differences: &[ShownDifference]) -> String {
     }
 }
 
+/// The verbs for a command: when it is done, and before. One of a newer version is named.
+pub(super) fn verbs(command: &str) -> (&str, &str) {
+    let Ok(kind) = command.parse() else {
+        return (command, command);
+    };
+    match kind {
+        CommandKind::RunCommand => ("ran", "run"),
+        CommandKind::CreateFile => ("created", "create"),
+        CommandKind::EditFile | CommandKind::InsertText => ("edited", "edit"),
+        CommandKind::ApplyPatch => ("patched", "patch"),
+        CommandKind::DeleteFile => ("deleted", "delete"),
+        CommandKind::MoveFile => ("moved", "move"),
+        CommandKind::ReadFile => ("read", "read"),
+        CommandKind::ListFiles => ("listed", "list files"),
+        CommandKind::SearchText => ("searched", "search"),
+        CommandKind::Outline => ("outlined", "outline"),
+        CommandKind::GitStatus => ("git status", "git status"),
+        CommandKind::GitDiff => ("git diff", "git diff"),
+        CommandKind::Done => ("done", "done"),
+        CommandKind::Plan | CommandKind::Message | CommandKind::AskUser => (command, command),
+    }
+}
+
 /// `+12 -3`, or how long a command took and its exit code.
 fn facts(result: &StepResult, differences: &[ShownDifference]) -> String {
     let outcome = &result.outcome;
     let mut facts = counted(differences).trim_start().to_owned();
-    let is_run = result.is(CommandKind::RunCommand);
+    let is_run = result.is_run();
     // Without an exit code the message tells how it ended, and when.
     let is_timed = if is_run {
         outcome.exit_code.is_some()
@@ -232,7 +237,7 @@ fn facts(result: &StepResult, differences: &[ShownDifference]) -> String {
     }
     // A command can fail without a bad exit code; then the message says why.
     if is_run && outcome.status == Status::Failed && outcome.exit_code == Some(0) {
-        let _ = write!(facts, "   {}", escape_line(&for_person(&outcome.message)));
+        let _ = write!(facts, "   {}", escape_line(&outcome.line("you")));
     }
     facts
 }
@@ -247,9 +252,10 @@ fn last_line(output: &str) -> (String, usize) {
 
 /// The script or search pattern of a step.
 fn subject(result: &StepResult) -> String {
-    match result.command.as_str() {
-        "RUN_COMMAND" | "SEARCH_TEXT" => format!("`{}`: ", escape_line(&result.subject)),
-        _ => String::new(),
+    if result.has_text_subject() {
+        format!("`{}`: ", escape_line(&result.subject))
+    } else {
+        String::new()
     }
 }
 
@@ -272,7 +278,7 @@ fn counted(differences: &[ShownDifference]) -> String {
 
 /// How long it took, if that is worth telling; a command tells it itself.
 fn time(result: &StepResult) -> String {
-    if result.millis < WORTH_TELLING || result.command == "RUN_COMMAND" {
+    if result.millis < WORTH_TELLING || result.is_run() {
         return String::new();
     }
     let tenths = result.millis / 100;
@@ -307,55 +313,6 @@ pub fn elapsed(seconds: u64) -> String {
         60..=3_599 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
     }
-}
-
-/// A message about a step without what only the model can follow: what it is to do next, and where
-/// in the message something stands.
-pub fn for_person(message: &str) -> String {
-    /// How a clause begins that tells the model what to do.
-    const TO_MODEL: [&str; 14] = [
-        "copy it ",
-        "send ",
-        "correct it ",
-        "fix it",
-        "make it pass",
-        "name ",
-        "look ",
-        "read ",
-        "quote ",
-        "add lines ",
-        "ask again",
-        "ask the ",
-        "leave the lines ",
-        "DELETE_FILE first",
-    ];
-    let contents = message.strip_prefix("the contents of ");
-    if let Some(what) = contents.and_then(|rest| rest.strip_suffix(" are below")) {
-        return format!("read {what}");
-    }
-    let message = message
-        .replace("not applied, send only these again: ", "not applied: ")
-        .replace(" are below", " are read")
-        .replace("the user declined", "you declined")
-        .replace("interrupted by the user", "you interrupted it")
-        .replace(
-            "; its current lines are read: send the edit again with their numbers",
-            "",
-        );
-    let mut kept = String::with_capacity(message.len());
-    for clause in message.split("; ") {
-        // Between backticks stands what others wrote.
-        let is_quoted = kept.matches('`').count() % 2 == 1;
-        let is_to_model = TO_MODEL.iter().any(|start| clause.starts_with(start));
-        if is_to_model && !is_quoted && !kept.is_empty() {
-            continue;
-        }
-        if !kept.is_empty() {
-            kept.push_str("; ");
-        }
-        kept.push_str(clause);
-    }
-    kept
 }
 
 /// The first lines of a text, indented beneath their step.
@@ -408,7 +365,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::protocol::{Command, Outcome, RelPath, Step};
+    use crate::protocol::{Command, Outcome, PersonAct, RelPath, Step};
 
     fn result(number: u32, command: Command, outcome: Outcome, millis: u64) -> StepResult {
         let step = Step {
@@ -461,6 +418,10 @@ mod tests {
         }
         let long =
             "python3 todo.py add \"buy milk, bread and a very long list of other things\" && make";
+        let declined = Outcome {
+            message: "declined: keep it".to_owned(),
+            ..Outcome::by_person(PersonAct::Declined)
+        };
         let steps = [
             step(
                 &deleted(Outcome::ok("deleted src/a.txt")),
@@ -479,11 +440,7 @@ mod tests {
                 &[],
                 layout,
             ),
-            step(
-                &deleted(Outcome::refused("the user declined: keep it")),
-                &[],
-                layout,
-            ),
+            step(&deleted(declined), &[], layout),
             step(
                 &deleted(Outcome::skipped("the change in step 1 failed")),
                 &[],
@@ -497,63 +454,54 @@ mod tests {
     }
 
     #[test]
-    fn a_round_at_80_columns() {
-        let text = round(80, Look::Plain);
-        assert!(text.lines().all(|line| columns_of(line) <= 80), "{text}");
-        let expected = concat!(
-            "  2 ok deleted src/a.txt           -43\n",
-            "  2 ok deleted src/a.txt           +1 -1\n",
+    fn a_round_at_80_and_at_120_columns() {
+        const EDIT: &str = concat!(
             "      @@ -1,2 +1,2 @@\n",
             "       one\n",
             "      -two\n",
             "      +2\n",
+        );
+        const REST: &str = concat!(
+            "      (+4 lines; all of it: agent show --round N)\n",
+            "        File \"todo.py\", line 5\n",
+            "        File \"todo.py\", line 6\n",
+            "        File \"todo.py\", line 7\n",
+            "        File \"todo.py\", line 8\n",
+            "        File \"todo.py\", line 9\n",
+            "        File \"todo.py\", line 10\n",
+            "        File \"todo.py\", line 11\n",
+            "        File \"todo.py\", line 12\n",
+            "  2 refused delete src/a.txt: you declined: keep it\n",
+            "  2 skipped delete src/a.txt: the change in step 1 failed\n",
+        );
+        let narrow = [
+            "  2 ok deleted src/a.txt           -43\n",
+            "  2 ok deleted src/a.txt           +1 -1\n",
+            EDIT,
             "  3 ok ran make all                0.6 s   Ran 62 tests ... OK (+1 line)\n",
             "  4 ok ran python3 todo.py add \"buy milk, bread and a very long list of other\n",
             "       things\" && make  0.6 s\n",
             "       fine\n",
             "  5 failed ran python3 todo.py done 7  0.6 s   exit 1\n",
-            "      (+4 lines; all of it: agent show --round N)\n",
-            "        File \"todo.py\", line 5\n",
-            "        File \"todo.py\", line 6\n",
-            "        File \"todo.py\", line 7\n",
-            "        File \"todo.py\", line 8\n",
-            "        File \"todo.py\", line 9\n",
-            "        File \"todo.py\", line 10\n",
-            "        File \"todo.py\", line 11\n",
-            "        File \"todo.py\", line 12\n",
-            "  2 refused delete src/a.txt: you declined: keep it\n",
-            "  2 skipped delete src/a.txt: the change in step 1 failed\n",
-        );
-        assert_eq!(text, expected, "{text}");
-    }
-
-    #[test]
-    fn a_round_at_120_columns() {
-        let text = round(120, Look::Plain);
-        assert!(text.lines().all(|line| columns_of(line) <= 120), "{text}");
-        let expected = concat!(
+            REST,
+        ];
+        let wide = [
             "  2 ok deleted src/a.txt                           -43\n",
             "  2 ok deleted src/a.txt                           +1 -1\n",
-            "      @@ -1,2 +1,2 @@\n",
-            "       one\n",
-            "      -two\n",
-            "      +2\n",
+            EDIT,
             "  3 ok ran make all                                0.6 s   Ran 62 tests ... OK (+1 line)\n",
             "  4 ok ran python3 todo.py add \"buy milk, bread and a very long list of other things\" && make  0.6 s   fine\n",
             "  5 failed ran python3 todo.py done 7                 0.6 s   exit 1\n",
-            "      (+4 lines; all of it: agent show --round N)\n",
-            "        File \"todo.py\", line 5\n",
-            "        File \"todo.py\", line 6\n",
-            "        File \"todo.py\", line 7\n",
-            "        File \"todo.py\", line 8\n",
-            "        File \"todo.py\", line 9\n",
-            "        File \"todo.py\", line 10\n",
-            "        File \"todo.py\", line 11\n",
-            "        File \"todo.py\", line 12\n",
-            "  2 refused delete src/a.txt: you declined: keep it\n",
-            "  2 skipped delete src/a.txt: the change in step 1 failed\n",
-        );
-        assert_eq!(text, expected, "{text}");
+            REST,
+        ];
+        for (columns, expected) in [(80, narrow.concat()), (120, wide.concat())] {
+            let text = round(columns, Look::Plain);
+            assert!(
+                text.lines().all(|line| columns_of(line) <= columns),
+                "{text}"
+            );
+            assert_eq!(text, expected, "{text}");
+        }
     }
 
     #[test]
@@ -623,10 +571,9 @@ mod tests {
     #[test]
     fn of_a_failed_edit_the_reason_is_shown_and_of_a_command_the_end() {
         let lines: Vec<String> = (1..=20).map(|number| format!("line {number}")).collect();
-        let outcome = Outcome::failed(
-            "1 of 2 blocks applied to a; not applied, send only these again: block 2",
-        )
-        .with_detail(lines.join("\n"));
+        let outcome = Outcome::failed("1 of 2 blocks applied to a; not applied: block 2")
+            .with_hint("send only these again")
+            .with_detail(lines.join("\n"));
         let shown_edit = bare(&step_lines(&deleted(outcome)));
         assert!(
             shown_edit.contains("applied to a; not applied: block 2\n      line 1\n"),
@@ -638,28 +585,6 @@ mod tests {
         );
         let shown_run = bare(&step_lines(&run(1, "make", 2, &lines.join("\n"))));
         assert!(shown_run.ends_with("line 20\n"), "{shown_run}");
-    }
-
-    #[test]
-    fn what_the_model_is_to_do_is_not_said_to_the_person() {
-        for (message, expected) in [
-            (
-                "step 1 failed; fix it, or, if nothing needs fixing, send a reply with only [DONE]",
-                "step 1 failed",
-            ),
-            (
-                "`a` is too long; send it in parts; nothing was changed",
-                "`a` is too long; nothing was changed",
-            ),
-            (
-                "could not run `cd a; send b`; exit code 1",
-                "could not run `cd a; send b`; exit code 1",
-            ),
-            ("send it again", "send it again"),
-            ("the contents of 2 files are below", "read 2 files"),
-        ] {
-            assert_eq!(for_person(message), expected);
-        }
     }
 
     #[test]

@@ -218,17 +218,14 @@ fn question(question: &Question) -> Value {
     let words = question_words(question);
     let shown = match question.kind {
         QuestionKind::Plan | QuestionKind::Model => view::said(&question.shown),
-        QuestionKind::Step if question.command == "RUN_COMMAND" => {
-            PageNode::block("script", &question.shown)
-        }
-        QuestionKind::Network => PageNode::block("script", &question.shown),
-        QuestionKind::Step => diff(&question.shown),
-        QuestionKind::Secrets | QuestionKind::Undo | QuestionKind::ClipboardReply => {
-            PageNode::block("script", &question.shown)
-        }
+        QuestionKind::Step if !question.is_about_script() => diff(&question.shown),
+        QuestionKind::Step
+        | QuestionKind::Network
+        | QuestionKind::Secrets
+        | QuestionKind::Undo
+        | QuestionKind::ClipboardReply => PageNode::block("script", &question.shown),
         _ => PageNode::Text(String::new()),
     };
-    let is_step = question.kind == QuestionKind::Step;
     json!({
         "key": question.key(),
         "hash": question.identity(),
@@ -241,7 +238,7 @@ fn question(question: &Question) -> Value {
         "why": told(&question.why),
         "may": told(&question.may),
         "proposal": question.proposal.as_deref().and_then(told),
-        "script": (is_step && question.command == "RUN_COMMAND").then_some(&question.shown),
+        "script": question.is_about_script().then_some(&question.shown),
     })
 }
 

@@ -14,14 +14,14 @@ use crate::protocol::{Event, SetupNews};
 use crate::services::run::{self, ContextRequest};
 use crate::services::{self, GivenFlags, open, prompts};
 use crate::session::LoopLock;
-use crate::settings::{Base, Chat, Found, Key, Loaded, Shape};
+use crate::settings::{Base, Chat, FoundBase, Key, Loaded, Shape};
 use crate::ui::sentence;
 
 /// The choices for a new session.
 pub(super) fn offer(desk: &PageDesk) -> Result<Value> {
     let (caller, _) = desk.caller();
     let found = Base::find(&caller.here, caller.base.as_deref(), &caller.trust)?;
-    if let Found::Undecided(directory) = &found {
+    if let FoundBase::Undecided(directory) = &found {
         return Ok(json!({
             "needsPlace": true,
             "directory": directory.display().to_string(),
@@ -85,7 +85,7 @@ pub(super) enum PagePlace {
 pub(super) fn place(desk: &PageDesk, place: &PagePlace) -> Result<Value> {
     let (caller, person) = desk.caller();
     let found = Base::find(&caller.here, caller.base.as_deref(), &caller.trust)?;
-    let (Found::Undecided(directory) | Found::EmptyDirectory(directory)) = found else {
+    let (FoundBase::Undecided(directory) | FoundBase::EmptyDirectory(directory)) = found else {
         return Err(Error::mendable("there is a base directory already"));
     };
     match place {

@@ -13,8 +13,8 @@ use crate::protocol::{
     ApiAnswerEnd, ApiNews, Envelope, Event, Issue, Outcome, Repair, ShownDifference, Status,
     StepResult,
 };
-use crate::transcript::{Round, middle_out, name_of};
-use crate::ui::{elapsed, for_person, sentence};
+use crate::transcript::{Round, middle_out};
+use crate::ui::{elapsed, sentence};
 
 /// The longest text of the model that is shown without being asked for, in characters.
 const MAX_SAID: usize = 30_000;
@@ -131,15 +131,15 @@ pub(super) fn round(round: &Round) -> PageRound {
     if !round.prose.trim().is_empty() {
         nodes.push(said(&round.prose));
     }
-    for said in round.said.iter().filter(|said| said.command != "DONE") {
-        nodes.push(speech(name_of(said.command), &said.text));
+    for said in round.said_before_end() {
+        nodes.push(speech(said.heading(), &said.text));
     }
     nodes.extend(round.done().map(|result| step(result, &[])));
     nodes.extend(round.issues.iter().map(issue));
     nodes.extend(round.answers().map(|text| own_words("Your answer", text)));
     nodes.extend(round.notes.iter().map(|text| own_words("Your note", text)));
-    for said in round.said.iter().filter(|said| said.command == "DONE") {
-        nodes.push(speech("Done", &said.text));
+    for said in round.said.iter().filter(|said| said.is_end()) {
+        nodes.push(speech(said.heading(), &said.text));
     }
     nodes.extend(round.usage.map(|usage| note(format!("By an API: {usage}"))));
     PageRound {
@@ -184,11 +184,7 @@ pub(super) fn event(envelope: &Envelope) -> PageItem {
         } => {
             item.kind = ItemKind::Step;
             item.number = Some(result.number);
-            let is_told = matches!(
-                result.command.as_str(),
-                "PLAN" | "MESSAGE" | "ASK_USER" | "DONE"
-            );
-            if !is_told || result.outcome.status != Status::Ok {
+            if !result.is_shown_speech() {
                 item.nodes.push(step(result, differences));
             }
         }
@@ -362,14 +358,7 @@ fn other_nodes(event: &Event) -> Vec<PageNode> {
             reason: Some(answer),
             decision,
             ..
-        } if decision == "say" => PageNode::element(
-            "p",
-            "note",
-            [
-                PageNode::Text("You answered: ".to_owned()),
-                PageNode::spoken(answer),
-            ],
-        ),
+        } if decision == "say" => own_words("Your answer", answer),
         Event::Rejected { name, why, .. } => PageNode::element(
             "p",
             "note warning",
@@ -391,19 +380,7 @@ fn other_nodes(event: &Event) -> Vec<PageNode> {
             changed,
             seconds,
             ..
-        } => {
-            let words = format!(
-                "Done after {}, {} changed, {}",
-                count(*rounds as usize, "round"),
-                count(*changed, "file"),
-                elapsed(*seconds)
-            );
-            PageNode::element(
-                "div",
-                "speech done",
-                [PageNode::labelled("p", "who", words), said(summary)],
-            )
-        }
+        } => finished(summary, *rounds, *changed, *seconds),
         Event::RoundLimit { rounds, .. } => note(format!(
             "Stopped after {}: that is the limit. Resuming grants as many again.",
             count(*rounds as usize, "round")
@@ -418,6 +395,18 @@ fn other_nodes(event: &Event) -> Vec<PageNode> {
         }
     };
     vec![node]
+}
+
+/// The end of a session.
+fn finished(summary: &str, rounds: u32, changed: usize, seconds: u64) -> PageNode {
+    let words = format!(
+        "Done after {}, {} changed, {}",
+        count(rounds as usize, "round"),
+        count(changed, "file"),
+        elapsed(seconds)
+    );
+    let title = PageNode::labelled("p", "who", words);
+    PageNode::element("div", "speech done", [title, said(summary)])
 }
 
 /// A line of ours.
@@ -484,11 +473,11 @@ fn step(result: &StepResult, differences: &[ShownDifference]) -> PageNode {
         PageNode::labelled("span", "word", word),
         PageNode::Text(" ".to_owned()),
     ];
-    if matches!(result.command.as_str(), "RUN_COMMAND" | "SEARCH_TEXT") {
+    if result.has_text_subject() {
         line.push(PageNode::code(&result.subject));
         line.push(PageNode::Text(" ".to_owned()));
     }
-    line.push(PageNode::sentence(&for_person(&outcome.message)));
+    line.push(PageNode::sentence(&outcome.line("you")));
     if !differences.is_empty() {
         let added: usize = differences.iter().map(|one| one.added).sum();
         let removed: usize = differences.iter().map(|one| one.removed).sum();
@@ -512,7 +501,7 @@ fn check(command: &str, outcome: &Outcome) -> PageNode {
         PageNode::Text(" Your check ".to_owned()),
         PageNode::code(command),
         PageNode::Text(": ".to_owned()),
-        PageNode::sentence(&for_person(&outcome.message)),
+        PageNode::sentence(&outcome.line("you")),
     ];
     let mut children = vec![PageNode::element("p", "line", line)];
     children.extend(output(outcome));

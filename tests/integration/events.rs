@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use agent::protocol::{
     ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, ClipboardNews, Command, EVENT_SCHEMA, Event,
-    Housekeeping, Issue, Outcome, QuestionKind, Recovery, RelPath, Repair, SessionId, SetupNews,
-    Step, StepResult, WideExtent,
+    Housekeeping, Issue, Outcome, PersonAct, QuestionKind, Recovery, RelPath, Repair, SessionId,
+    SetupNews, Step, StepResult, WideExtent,
 };
 use serde_json::Value;
 
@@ -163,7 +163,7 @@ fn steps() -> Vec<Event> {
             path: RelPath::parse("a").unwrap(),
         },
     };
-    let outcome = Outcome::ok("done");
+    let outcome = Outcome::by_person(PersonAct::Declined).with_hint("ask first");
     vec![
         Event::Running {
             number: 1,

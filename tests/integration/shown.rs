@@ -107,7 +107,7 @@ fn a_step_that_shows_nothing_has_failed() {
     let text = message(&step(begun, &[], read).code(0));
     let failed = "1. [FAILED] READ_FILE: `a.txt` has 2 lines: there is no line 9999\n";
     assert!(text.contains(failed), "{text}");
-    assert!(text.contains("2. [OK] READ_FILE: the contents of b.txt are below\n"));
+    assert!(text.contains("2. [OK] READ_FILE: read b.txt; its contents are below\n"));
 }
 
 #[test]
@@ -161,6 +161,6 @@ fn lines_that_a_refused_edit_shows_come_once() {
     fs::write(begun.base().join("workspace/a.txt"), "new\na\nb\nc\n").unwrap();
     let edit = "[EDIT_FILE path=\"a.txt\" start_line=\"3\" end_line=\"3\"]\nB\n[/EDIT_FILE]\n";
     let text = message(&step(begun, &[], edit).code(0));
-    assert!(text.contains("is not as you last saw it"), "{text}");
+    assert!(text.contains("is not as it was last shown"), "{text}");
     assert!(!text.contains("## You May Need"), "{text}");
 }

@@ -190,7 +190,7 @@ fn change_by_hand(base: &std::path::Path) {
 fn is_stale(finished: Finished) {
     let outbox = finished.outbox(3);
     assert!(outbox.contains("1. [FAILED] EDIT_FILE"), "{outbox}");
-    assert!(outbox.contains("not as you last saw it"), "{outbox}");
+    assert!(outbox.contains("not as it was last shown"), "{outbox}");
     finished.workspace("a.txt", CHANGED);
 }
 

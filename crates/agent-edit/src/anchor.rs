@@ -103,10 +103,11 @@ impl Anchors {
         match *self.find(document, anchors, above)? {
             [only] => Ok(only),
             ref lines => Err(Refusal::new(format!(
-                "`{}` stands at lines {}; quote lines around the place",
+                "`{}` stands at lines {}",
                 last(anchors),
                 numbers(lines)
-            ))),
+            ))
+            .with_hint("quote lines around the place")),
         }
     }
 
@@ -161,10 +162,11 @@ pub(super) fn last(anchors: &[String]) -> String {
 
 fn unusable(anchor: &str, places: usize) -> Refusal {
     let anchor = shortened(anchor, 80);
-    Refusal::new(match places {
-        0 => format!("the line `{anchor}` was not found"),
-        _ => format!("`{anchor}` stands at {places} lines; quote lines around the place"),
-    })
+    match places {
+        0 => Refusal::new(format!("the line `{anchor}` was not found")),
+        _ => Refusal::new(format!("`{anchor}` stands at {places} lines"))
+            .with_hint("quote lines around the place"),
+    }
 }
 
 /// The lines that are equal to an anchor but for their indentation.

@@ -62,13 +62,44 @@ pub struct LineChange {
     pub new: usize,
 }
 
-/// Why an edit was not applied, in words for the model.
+/// Why an edit was not applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// One line: what is wrong and where.
     pub message: String,
+    /// Advice for the model: how to send it so that it is applied. Empty if the message says enough.
+    pub hint: String,
     /// Help to send it again: the nearest passages with their line numbers.
     pub detail: String,
+}
+
+impl Refusal {
+    /// A refusal that needs no more than its one line.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: String::new(),
+            detail: String::new(),
+        }
+    }
+
+    /// Adds how to send the edit so that it is applied.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// Names the part of an edit that is refused: `hunk 2: ...`.
+    fn of(mut self, part: &str) -> Self {
+        self.message = format!("{part}: {}", self.message);
+        self
+    }
+
+    /// The line for the model: what is wrong, and how to send it so that it is applied.
+    pub fn line_for_model(&self) -> String {
+        agent_protocol::with_hint(self.message.clone(), &self.hint)
+    }
 }
 
 #[cfg(test)]

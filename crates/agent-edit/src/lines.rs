@@ -80,9 +80,10 @@ pub(super) fn refuse_omission(old: &str, new: &str) -> Result<(), Refusal> {
 
 pub(super) fn omitted(placeholder: &str) -> Refusal {
     Refusal::new(format!(
-        "the new text has the placeholder `{}` instead of the code; write all lines out, or word it differently if it is a remark of its own",
+        "the new text has the placeholder `{}` instead of the code",
         super::refuse::shortened(placeholder, 80)
     ))
+    .with_hint("write all lines out, or word it differently if it is a remark of its own")
 }
 
 #[cfg(test)]

@@ -110,9 +110,8 @@ impl Placer {
             };
         }
         if self.looked_at / MAX_LOOKED_AT > document.len() + 10_000 {
-            return Err(Refusal::new(
-                "the hunks before it fit very many places; add lines around them until each is unique",
-            ));
+            return Err(Refusal::new("the hunks before it fit very many places")
+                .with_hint("add lines around them until each is unique"));
         }
         let candidate = self.look_everywhere(document, hunk, stated, &old)?;
         indented(document, candidate)
@@ -131,9 +130,10 @@ impl Placer {
         // What fits a place that another hunk changes is not looked for more loosely elsewhere.
         if free.is_empty() && !taken.is_empty() {
             return Err(Refusal::new(format!(
-                "it fits line {}, where another hunk of this patch changes the same lines; send one hunk for both",
+                "it fits line {}, where another hunk of this patch changes the same lines",
                 taken[0].start
-            )));
+            ))
+            .with_hint("send one hunk for both"));
         }
         let (mut found, out_of_order): (Vec<_>, Vec<_>) =
             (free.into_iter()).partition(|place| self.is_in_order(stated, place));
@@ -323,15 +323,16 @@ impl Placer {
         stated: Stated,
     ) -> Result<HunkPlace<'h>, Refusal> {
         if hunk.unquoted > 0 {
-            return Err(Refusal::new(
-                "its `@@` line counts old lines, but it shows none; quote lines around the place",
-            ));
+            return Err(
+                Refusal::new("its `@@` line counts old lines, but it shows none")
+                    .with_hint("quote lines around the place"),
+            );
         }
         let above = if let Stated::Line(line) = stated {
             let Some(drift) = self.standing.drift_at(line) else {
                 return Err(Refusal::new(
-                    "it inserts after a line by number, but the other hunks show that the numbers do not fit the file; quote lines around it",
-                ));
+                    "it inserts after a line by number, but the other hunks show that the numbers do not fit the file",
+                ).with_hint("quote lines around it"));
             };
             let line = (usize::try_from(line).unwrap_or(usize::MAX)).saturating_add_signed(drift);
             if line > document.len() {
@@ -342,9 +343,10 @@ impl Placer {
             }
             line
         } else if stated == Stated::Lost {
-            return Err(Refusal::new(
-                "it inserts after a line whose number is not true any more; quote lines around it",
-            ));
+            return Err(
+                Refusal::new("it inserts after a line whose number is not true any more")
+                    .with_hint("quote lines around it"),
+            );
         } else if hunk.anchors.is_empty() || hunk.at_end {
             document.len()
         } else {

@@ -75,8 +75,8 @@ impl<'a> QuotedPassage<'a> {
         match before.starts.as_slice() {
             starts if left.len() >= starts.len() || is_stated() => None,
             [only] => Some(Refusal::new(format!(
-                "it fits line {only} of the file as it was, which an earlier edit of this reply changed; send one edit for both"
-            ))),
+                "it fits line {only} of the file as it was, which an earlier edit of this reply changed"
+            )).with_hint("send one edit for both")),
             starts => Some(refuse::ambiguous(QuotedPiece::Search, starts)),
         }
     }

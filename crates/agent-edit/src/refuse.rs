@@ -18,22 +18,8 @@ const MAX_NUMBERS: usize = 12;
 const MAX_LINES: usize = 10;
 /// How many characters of a line are shown.
 const MAX_CHARS: usize = 160;
-
-impl Refusal {
-    /// A refusal that needs no more than its one line.
-    pub(super) fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            detail: String::new(),
-        }
-    }
-
-    /// Names the part of an edit that is refused: `hunk 2: ...`.
-    pub(super) fn of(mut self, part: &str) -> Self {
-        self.message = format!("{part}: {}", self.message);
-        self
-    }
-}
+/// The advice for a quotation that differs from the file.
+const AS_IT_IS: &str = "copy it from the file as it is";
 
 /// Refuses an edit of many places that would write more than anybody means.
 pub(super) fn too_much(places: usize, length: usize) -> Result<(), Refusal> {
@@ -69,11 +55,12 @@ impl QuotedPiece {
 /// More than one place matches.
 pub(super) fn ambiguous(piece: QuotedPiece, lines: &[usize]) -> Refusal {
     Refusal::new(format!(
-        "{} matches {} places, at lines {}; add lines around it until it is unique",
+        "{} matches {} places, at lines {}",
         piece.name(),
         lines.len(),
         numbers(lines),
     ))
+    .with_hint("add lines around it until it is unique")
 }
 
 /// The first of some line numbers, and how many more there are.
@@ -97,9 +84,10 @@ pub(super) fn indented_otherwise(
     lines: usize,
 ) -> Refusal {
     let mut refusal = Refusal::new(format!(
-        "{} stands at line {start}, but is indented in another way there; copy it from the file as it is",
+        "{} stands at line {start}, but is indented in another way there",
         piece.name(),
-    ));
+    ))
+    .with_hint(AS_IT_IS);
     refusal.detail = format!("The lines of the file:{}", passage(document, start, lines));
     refusal
 }
@@ -127,7 +115,7 @@ pub(super) fn not_found(piece: QuotedPiece, document: &Document<'_>, lines: &[&s
         refusal.message.push_str("; no line of the file is like it");
         return refusal;
     }
-    refusal.message.push_str("; copy it from the file as it is");
+    refusal = refusal.with_hint(AS_IT_IS);
     refusal.detail.push_str("The nearest passages of the file:");
     for start in passages {
         refusal.detail += &passage(document, start, lines.len());

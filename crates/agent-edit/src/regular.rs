@@ -40,8 +40,9 @@ pub(super) fn apply(document: &mut Document<'_>, edit: &Replacement) -> Result<L
     }
     if found.len() == most {
         return Err(Refusal::new(format!(
-            "the regular expression matches {most} places or more; edit fewer at a time"
-        )));
+            "the regular expression matches {most} places or more"
+        ))
+        .with_hint("edit fewer at a time"));
     }
     if found.is_empty() {
         return Err(Refusal::new(format!(
@@ -73,11 +74,11 @@ fn compile(pattern: &str) -> Result<Regex, Refusal> {
         .nest_limit(50)
         .build()
         .map_err(|error| Refusal {
-            message: format!(
+            detail: shortened(&error.to_string(), 1000),
+            ..Refusal::new(format!(
                 "`{}` is not a regular expression that can be used",
                 shortened(pattern, 80)
-            ),
-            detail: shortened(&error.to_string(), 1000),
+            ))
         })
 }
 

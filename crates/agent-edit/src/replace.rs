@@ -88,9 +88,10 @@ fn replace_in<'a>(
     let mut levels = Vec::with_capacity(edits.len());
     for (position, edit) in edits.iter().enumerate() {
         let applied = if refusals.len().saturating_mul(document.len()) > MAX_COMPARED {
-            Err(Refusal::new(
-                "it was not tried: too many before it do not fit this file; read it, and send fewer",
-            ))
+            Err(
+                Refusal::new("it was not tried: too many before it do not fit this file")
+                    .with_hint("read it, and send fewer"),
+            )
         } else {
             apply(&mut document, &original, edit)
         };
@@ -168,9 +169,10 @@ fn apply<'a>(
     }
     if let Some(dots) = quote.search.iter().find(|line| guard::is_elision(line)) {
         return Err(Refusal::new(format!(
-            "the SEARCH text leaves lines out (`{}`); send an edit for each part, with all of its lines",
+            "the SEARCH text leaves lines out (`{}`)",
             refuse::shortened(dots.trim(), 60)
-        )));
+        ))
+        .with_hint("send an edit for each part, with all of its lines"));
     }
     Err(refuse::not_found(
         QuotedPiece::Search,
@@ -181,9 +183,8 @@ fn apply<'a>(
 
 fn fill<'a>(document: &mut Document<'a>, edit: &'a Replacement) -> Result<Level, Refusal> {
     if document.len() > 0 {
-        return Err(Refusal::new(
-            "the SEARCH text is empty and the file is not; quote the lines to replace",
-        ));
+        return Err(Refusal::new("the SEARCH text is empty and the file is not")
+            .with_hint("quote the lines to replace"));
     }
     let lines = lines_of(&edit.replace)
         .into_iter()

@@ -75,6 +75,9 @@ pub struct Ruling {
     pub rule: String,
     /// The reason, for the person and the model.
     pub why: String,
+    /// Advice for the model: what it can do instead.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hint: String,
     /// The command or path that the rule is about; empty if it is about the whole step.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
@@ -87,7 +90,7 @@ pub struct Ruling {
 }
 
 impl Ruling {
-    /// The reason and the grant that would lift the rule, in words for the model.
+    /// The reason and the grant that would lift the rule, in words.
     pub fn reason(&self) -> String {
         reason(&self.why, self.lifted_by)
     }
@@ -241,6 +244,9 @@ pub struct RuleRow {
     pub rule: String,
     /// The reason.
     pub why: String,
+    /// Advice for the model: what it can do instead.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub hint: String,
     /// The grant under which the rule is not in force.
     #[serde(rename = "liftedBy", skip_serializing_if = "Option::is_none")]
     pub lifted_by: Option<Grant>,
@@ -258,6 +264,7 @@ impl RuleRow {
             decision: self.decision,
             rule: self.rule,
             why: self.why,
+            hint: self.hint,
             about: about.to_owned(),
             needs,
             lifted_by: self.lifted_by,

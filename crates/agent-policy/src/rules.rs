@@ -103,6 +103,7 @@ impl Rule {
             decision,
             rule: format!("{self} ({whose})"),
             why: why.to_owned(),
+            hint: String::new(),
             lifted_by: None,
         }
     }

@@ -20,6 +20,8 @@ pub(super) struct BuiltIn {
     pub rule: &'static str,
     /// The reason, for the person and the model.
     pub why: &'static str,
+    /// Advice for the model: what it can do instead.
+    pub hint: &'static str,
     /// The grant under which it is not in force.
     pub lifted_by: Option<Grant>,
     pub check: RuleCheck,
@@ -79,6 +81,7 @@ impl BuiltIn {
             decision: self.decision,
             rule: self.rule.to_owned(),
             why: self.why.to_owned(),
+            hint: self.hint.to_owned(),
             lifted_by: self.lifted_by,
         }
     }
@@ -110,12 +113,18 @@ const fn row(decision: Decision, rule: Text, why: Text, check: RuleCheck) -> Bui
         holds: Holds::Always,
         rule,
         why,
+        hint: "",
         lifted_by: None,
         check,
     }
 }
 
 impl BuiltIn {
+    const fn hint(mut self, hint: Text) -> Self {
+        self.hint = hint;
+        self
+    }
+
     const fn holding(mut self, holds: Holds) -> Self {
         self.holds = holds;
         self
@@ -200,26 +209,30 @@ const EVERY_COMMAND: RuleCheck = RuleCheck::Every(&[StepKind::Command]);
 #[rustfmt::skip]
 pub(super) static BUILT_IN: &[BuiltIn] = &[
     row(Deny, "scripts of more than 32 KiB",
-        "the script is too long to check; write it to a file with CREATE_FILE and run that",
-        RuleCheck::Text(|script| script.len() > shell::MAX_BYTES)),
+        "the script is too long to check",
+        RuleCheck::Text(|script| script.len() > shell::MAX_BYTES))
+        .hint("write it to a file with CREATE_FILE and run that"),
     row(Deny, "scripts with NUL or other control characters",
-        "a control character can hide what a script does; write it as an escape such as `\\x1b`",
-        RuleCheck::Text(checks::has_control_characters)),
+        "a control character can hide what a script does",
+        RuleCheck::Text(checks::has_control_characters))
+        .hint("write it as an escape such as `\\x1b`"),
     row(Deny, "scripts with characters that change the direction of text",
-        "such a character makes a script look different from what it does; leave it out",
-        RuleCheck::Text(checks::has_bidirectional_characters)),
+        "such a character makes a script look different from what it does",
+        RuleCheck::Text(checks::has_bidirectional_characters))
+        .hint("leave it out"),
     row(Deny, "fork bombs",
         "it starts copies of itself until the machine hangs",
         RuleCheck::Programs(&["&"])),
     row(Deny, "`rm -r` of `/`, a system directory, a home directory, the workspace itself or a \
             directory above it",
-        "it would remove everything; name the files or directories to remove",
-        RuleCheck::Command(checks::removes_everything)),
+        "it would remove everything",
+        RuleCheck::Command(checks::removes_everything))
+        .hint("name the files or directories to remove"),
     row(Deny, "`find` with `-delete` or `rm`, and `rsync --delete`, over `/`, a home directory, all of the workspace or a \
             directory above it",
-        "it would remove everything; start at a directory in the workspace and name the files to \
-            remove",
-        RuleCheck::Command(checks::finds_and_removes_everything)),
+        "it would remove everything",
+        RuleCheck::Command(checks::finds_and_removes_everything))
+        .hint("start at a directory in the workspace and name the files to remove"),
     row(Deny, "`chmod -R`, `chown -R` and `chgrp -R` of `/`, a system directory, a home directory or \
             a directory above the workspace",
         "it would change far more than the workspace",
@@ -234,28 +247,34 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         "commands must not switch the machine off",
         RuleCheck::Programs(SHUTS_DOWN)),
     row(Deny, "`sudo`, `su`, `doas`, `Start-Process -Verb RunAs` and similar",
-        "commands must not run as another user; ask the person to run this",
-        RuleCheck::Programs(OTHER_USERS)),
+        "commands must not run as another user",
+        RuleCheck::Programs(OTHER_USERS))
+        .hint("ask the person to run this"),
     row(Deny, "every `rm -rf`",
-        "the strict policy is on; remove files with DELETE_FILE or `rm` without `-f`",
-        RuleCheck::Programs(&["rm -r|-R|--recursive -f|--force"])).strict(),
+        "the strict policy is on",
+        RuleCheck::Programs(&["rm -r|-R|--recursive -f|--force"]))
+        .hint("remove files with DELETE_FILE or `rm` without `-f`").strict(),
     row(Deny, "`del /s`, `rd /s`, `Remove-Item -Recurse`",
-        "the strict policy is on; remove files one by one",
-        RuleCheck::Programs(checks::REMOVES_TREES_ON_WINDOWS)).strict(),
+        "the strict policy is on",
+        RuleCheck::Programs(checks::REMOVES_TREES_ON_WINDOWS))
+        .hint("remove files one by one").strict(),
     row(Deny, "`format`, `diskpart`",
         "the strict policy is on",
         RuleCheck::Programs(&["format", "format.com", "diskpart"])).strict(),
     row(Deny, "`curl`, `wget`, `Invoke-WebRequest`",
-        "the strict policy is on; ask the person to download what you need",
-        RuleCheck::Programs(FETCHES)).strict(),
+        "the strict policy is on",
+        RuleCheck::Programs(FETCHES))
+        .hint("ask the person to download what you need").strict(),
     row(Deny, "`Invoke-Expression`, `Set-ExecutionPolicy`, `reg` and encoded commands of \
             PowerShell",
-        "the strict policy is on; write the command out",
-        RuleCheck::Programs(&["iex", "invoke-expression", "set-executionpolicy", "reg", "regedit"])).strict(),
+        "the strict policy is on",
+        RuleCheck::Programs(&["iex", "invoke-expression", "set-executionpolicy", "reg", "regedit"]))
+        .hint("write the command out").strict(),
     row(Deny, "reading the environment: `env`, `printenv`, `set`, `export -p`, \
             `/proc/*/environ`, `Env:`",
-        "the strict policy is on; ask the person for the value you need",
-        RuleCheck::Command(checks::reads_the_environment)).strict(),
+        "the strict policy is on",
+        RuleCheck::Command(checks::reads_the_environment))
+        .hint("ask the person for the value you need").strict(),
     row(Deny, "user administration: `useradd`, `passwd`, `net user` and similar",
         "the strict policy is on",
         RuleCheck::Programs(ADMINISTERS_USERS)).strict(),
@@ -264,8 +283,9 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         RuleCheck::Touch(|text, _| protected::names_our_state(text))),
     row(Deny, "changing hooks, configuration or anything else in `.git` that the grant `git-write` \
             does not open",
-        "git would run or obey it; ask the person to change it",
-        RuleCheck::Write(|path, _| protected::is_in_closed_git(path))),
+        "git would run or obey it",
+        RuleCheck::Write(|path, _| protected::is_in_closed_git(path)))
+        .hint("ask the person to change it"),
     row(Deny, "changing anything in `.git` without the grant `git-write`",
         "`.git` is read-only",
         RuleCheck::Write(|path, _| protected::is_in_git(path))).without(Grant::GitWrite),
@@ -301,24 +321,29 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         RuleCheck::Command(checks::removes_outside)),
     row(Ask, "`rm -r`, `find -delete`, `chmod -R` or `dd` of a path that only the shell knows, as in \
             `rm -r \"$x\"`, and `rm $x /`, which may have `-r`",
-        "the path or the option may be anything, or empty; write it out",
-        RuleCheck::Command(checks::reaches_the_unknown)),
+        "the path or the option may be anything, or empty",
+        RuleCheck::Command(checks::reaches_the_unknown))
+        .hint("write it out"),
     row(Ask, "programs whose name only the shell knows, as in `$x --flag` and `timeout $x`",
-        "it may be any program; write its name out",
-        RuleCheck::Command(checks::is_unknown_program)),
+        "it may be any program",
+        RuleCheck::Command(checks::is_unknown_program))
+        .hint("write its name out"),
     row(Ask, "code that only the shell knows, as in `curl ... | sh`, `bash $x` and `eval \"ls $x\"`",
-        "it may run anything; write the code out, or save it to a file, read it and run that",
-        RuleCheck::Programs(&["|"])),
+        "it may run anything",
+        RuleCheck::Programs(&["|"]))
+        .hint("write the code out, or save it to a file, read it and run that"),
     row(Ask, "git commands that do not come with git, and `git -c alias...`",
-        "an alias can run any program; write the command out",
-        RuleCheck::Command(checks::is_unknown_to_git)),
+        "an alias can run any program",
+        RuleCheck::Command(checks::is_unknown_to_git))
+        .hint("write the command out"),
     row(Ask, "creating or changing a file named `HEAD`, which makes a directory a git repository",
         "git runs programs that a repository's configuration names, wherever the repository is",
         RuleCheck::Write(|path, _| protected::heads_a_repository(path))),
     row(Ask, "scripts that cannot be read: syntax that bash or the reader does not understand, \
             nested too deeply, or more than some hundred lines of commands",
-        "it is unclear what it would do; simplify it",
-        RuleCheck::Unreadable),
+        "it is unclear what it would do",
+        RuleCheck::Unreadable)
+        .hint("simplify it"),
     row(Deny, "reading or changing the settings and records of `agent` itself",
         "it belongs to `agent` itself and is hidden",
         RuleCheck::Touch(|text, policy| {
@@ -332,9 +357,9 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         "a dotfile in the person's home directory is a link to it, so a program obeys it",
         RuleCheck::Write(|path, policy| protected::is_in_any(path, &policy.linked_from_home))),
     row(Deny, "in plan mode, every change and every command",
-        "plan mode is on, so only steps that read are executed; send a PLAN and wait for the \
-            person to approve it",
+        "plan mode is on, so only steps that read are executed",
         RuleCheck::Every(&[StepKind::Change, StepKind::Command]))
+        .hint("send a PLAN and wait for the person to approve it")
         .when(|policy| policy.approval == Approval::Plan),
     row(Ask, "with `--approval ask`, every file change", "because of `--approval ask`", EVERY_CHANGE)
         .when(|policy| policy.approval == Approval::Ask),

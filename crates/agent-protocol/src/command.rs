@@ -282,6 +282,14 @@ impl CommandKind {
                 | Self::MoveFile
         )
     }
+
+    /// Returns true for commands that only say something to the person.
+    pub const fn is_speech(self) -> bool {
+        matches!(
+            self,
+            Self::Plan | Self::Message | Self::AskUser | Self::Done
+        )
+    }
 }
 
 impl Command {

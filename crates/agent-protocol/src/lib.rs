@@ -29,7 +29,9 @@ pub use event::{
 pub use failure::OnFailure;
 pub use lines::{LineWindow, truncated_lines};
 
-pub use outcome::{Capped, Excerpt, Level, Outcome, Status, StepResult, UnfinishedRun};
+pub use outcome::{
+    Capped, Excerpt, Level, Outcome, PersonAct, Status, StepResult, UnfinishedRun, with_hint,
+};
 pub use patch::{FileChange, Hunk, HunkLine};
 pub use path::{PathProblem, RelPath, quoted};
 pub use question::{AcceptedLines, QuestionKind, QuestionLife, is_no, is_yes};

@@ -72,8 +72,15 @@ pub enum Level {
 pub struct Outcome {
     /// How the step ended.
     pub status: Status,
-    /// One line: what was done, or why not.
+    /// One line, which holds for the model and for the person: what was done, or why not. If the
+    /// person did it, they are its subject, which each reader names in its own way.
     pub message: String,
+    /// The advice for the model: how it goes on from here, or where it finds what was asked for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hint: String,
+    /// What the person did to the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_person: Option<PersonAct>,
     /// Text below that line: output, listings, the lines around a failed edit.
     #[serde(default, skip_serializing_if = "Capped::is_empty")]
     pub detail: Capped,
@@ -92,6 +99,38 @@ pub struct Outcome {
     /// Why a command has no exit code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<UnfinishedRun>,
+}
+
+/// What the person did to a step, so that it was not carried out as the model sent it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PersonAct {
+    /// They said no; the message has their reason.
+    Declined,
+    /// They passed over it, and went on with the steps after it.
+    Skipped,
+    /// They stopped at it or before it.
+    Stopped,
+    /// They interrupted it, or a step before it.
+    Interrupted,
+    /// They ended the session before it.
+    EndedSession,
+    /// They had another script run in its place.
+    ChangedScript,
+}
+
+impl PersonAct {
+    /// The words of a message for it, whose subject is the person.
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Declined => "declined",
+            Self::Skipped => "skipped this",
+            Self::Stopped => "stopped here",
+            Self::Interrupted => "interrupted",
+            Self::EndedSession => "ended the session before this",
+            Self::ChangedScript => "changed the script",
+        }
+    }
 }
 
 /// The end of a command that did not end by itself.
@@ -114,6 +153,8 @@ impl Outcome {
         Self {
             status,
             message: message.into(),
+            hint: String::new(),
+            by_person: None,
             detail: Capped::default(),
             excerpts: Vec::new(),
             level: None,
@@ -141,6 +182,43 @@ impl Outcome {
     /// A step that was not tried.
     pub fn skipped(message: impl Into<String>) -> Self {
         Self::new(Status::Skipped, message)
+    }
+
+    /// A step that was not tried because of what the person did.
+    pub fn by_person(act: PersonAct) -> Self {
+        let status = match act {
+            PersonAct::Declined => Status::Refused,
+            _ => Status::Skipped,
+        };
+        Self {
+            by_person: Some(act),
+            ..Self::new(status, act.verb())
+        }
+    }
+
+    /// The line for a reader who calls the person so, as in `the user declined`.
+    pub fn line(&self, person: &str) -> String {
+        match self.by_person {
+            Some(_) => format!("{person} {}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
+    /// The line for the model: what happened, and how it goes on from here.
+    pub fn line_for_model(&self) -> String {
+        with_hint(self.line("the user"), &self.hint)
+    }
+
+    /// The texts that may quote what others wrote.
+    pub fn texts_mut(&mut self) -> [&mut String; 3] {
+        [&mut self.message, &mut self.hint, &mut self.detail.text]
+    }
+
+    /// Adds advice for the model.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
     }
 
     /// Adds text below the line.
@@ -176,6 +254,14 @@ impl Outcome {
     pub fn with_level(mut self, level: Level) -> Self {
         self.level = Some(level);
         self
+    }
+}
+
+/// A line for the model: what happened, and how it goes on from here.
+pub fn with_hint(message: String, hint: &str) -> String {
+    match hint {
+        "" => message,
+        hint => format!("{message}; {hint}"),
     }
 }
 
@@ -236,6 +322,21 @@ impl StepResult {
     /// The kind of the command; `None` for one of a newer version.
     pub fn kind(&self) -> Option<CommandKind> {
         self.command.parse().ok()
+    }
+
+    /// Returns true for words of the model that were shown to the person, with nothing to add.
+    pub fn is_shown_speech(&self) -> bool {
+        self.outcome.status == Status::Ok && self.kind().is_some_and(CommandKind::is_speech)
+    }
+
+    /// Returns true for a command that runs a script.
+    pub fn is_run(&self) -> bool {
+        self.is(CommandKind::RunCommand)
+    }
+
+    /// Returns true if the subject is a text and no file: a message does not name it.
+    pub fn has_text_subject(&self) -> bool {
+        self.is_run() || self.is(CommandKind::SearchText)
     }
 
     /// Returns true for a command of this kind.
@@ -319,6 +420,17 @@ impl From<&str> for Capped {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_reader_names_the_person_and_only_the_model_gets_the_advice() {
+        let mut declined = Outcome::by_person(PersonAct::Declined);
+        declined.message.push_str(": keep it");
+        assert_eq!(declined.line("you"), "you declined: keep it");
+        assert_eq!(declined.line_for_model(), "the user declined: keep it");
+        let failed = Outcome::failed("`a` is too long").with_hint("send it in parts");
+        assert_eq!(failed.line("you"), "`a` is too long");
+        assert_eq!(failed.line_for_model(), "`a` is too long; send it in parts");
+    }
 
     #[test]
     fn levels_of_earlier_versions_can_still_be_read() {

@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::outcome::with_hint;
+
 /// A part of a reply that could not be used, described for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issue {
@@ -25,6 +27,11 @@ pub struct Issue {
 impl Issue {
     /// Comes before a quotation from the reply, in a message or a hint. The log keeps nothing after it.
     pub const ARRIVED: &str = "this arrived:";
+
+    /// The line for the model: the problem and its remedy.
+    pub fn line_for_model(&self) -> String {
+        with_hint(self.message.clone(), &self.hint)
+    }
 }
 
 /// A kind of damage that was repaired.

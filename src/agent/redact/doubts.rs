@@ -5,7 +5,7 @@
 //! placeholders stay.
 
 use super::Redactor;
-use super::told::Told;
+use super::told::MessageTexts;
 use crate::approve::{self, Person as _, Question, Verdict};
 use crate::error::Result;
 use crate::protocol::Event;
@@ -17,7 +17,7 @@ const LONGEST_SHOWN: usize = 80;
 impl Redactor<'_> {
     /// Gets the person's answers about new secrets that may be none, and puts back into what is told
     /// those that are sent.
-    pub(in crate::agent) fn settle_doubts(&mut self, told: &mut Told<'_>) -> Result<()> {
+    pub(in crate::agent) fn settle_doubts(&mut self, told: &mut MessageTexts<'_>) -> Result<()> {
         let numbers = self.known.places.keys().copied();
         let doubts = self.known.vault.open_doubts(numbers);
         if doubts.is_empty() {

@@ -78,9 +78,12 @@ fn refused_name(workspace: &Workspace, command: &Command) -> Option<Outcome> {
         let placeholder = placeholder_in(path.as_str())?;
         (!is_there(path)).then_some(placeholder)
     })?;
-    Some(Outcome::refused(format!(
-        "`{placeholder}` stands for a secret and is no name of a file; name files as LIST_FILES shows them, or ask the user"
-    )))
+    Some(
+        Outcome::refused(format!(
+            "`{placeholder}` stands for a secret and is no name of a file"
+        ))
+        .with_hint("name files as LIST_FILES shows them, or ask the user"),
+    )
 }
 
 /// Returns true if a command may contain a placeholder.
@@ -122,16 +125,18 @@ fn refusal(misplaced: &Misplaced) -> Outcome {
     } = misplaced;
     if !is_known {
         return Outcome::refused(format!(
-            "`{placeholder}` stands for no secret that is known here, and would overwrite one; leave the lines that have it as they are, or ask the user to write them"
-        ));
+            "`{placeholder}` stands for no secret that is known here, and would overwrite one"
+        ))
+        .with_hint("leave the lines that have it as they are, or ask the user to write them");
     }
     let place = match files.first() {
         Some(file) => format!("edits of the file in which it stands (`{file}`)"),
         None => "edits of the file in which it stands".to_owned(),
     };
     Outcome::refused(format!(
-        "`{placeholder}` stands for a secret that only {place} can use; let the program read the secret from there, or ask the user"
+        "`{placeholder}` stands for a secret that only {place} can use"
     ))
+    .with_hint("let the program read the secret from there, or ask the user")
 }
 
 /// Puts secrets back in place of their placeholders.

@@ -41,7 +41,7 @@ pub(super) type TextVisitor<'v> = dyn FnMut(TextPiece<'_>) + 'v;
 
 /// All texts that go into a message.
 #[derive(Debug)]
-pub(in crate::agent) struct Told<'a> {
+pub(in crate::agent) struct MessageTexts<'a> {
     /// The session, with what the last round told.
     pub(in crate::agent) session: &'a mut Session,
     /// The contents of files.
@@ -54,7 +54,7 @@ pub(in crate::agent) struct Told<'a> {
 
 impl Redactor<'_> {
     /// Puts placeholders in the place of all secrets of what is told.
-    pub(in crate::agent) fn redact(&mut self, told: &mut Told<'_>) {
+    pub(in crate::agent) fn redact(&mut self, told: &mut MessageTexts<'_>) {
         let agent = self.agent;
         let Some(scanner) = &agent.manner.secrets else {
             return;
@@ -78,7 +78,7 @@ impl Redactor<'_> {
     }
 }
 
-impl Told<'_> {
+impl MessageTexts<'_> {
     /// Learns what the files have in them of which lines are told, each file once.
     ///
     /// A line of a private key does not tell by itself what it is, nor does one of a file of settings.
@@ -90,7 +90,7 @@ impl Told<'_> {
             let excerpts = (result.outcome.excerpts.iter()).filter(|one| one.heads.is_empty());
             shown.extend(about(result));
             shown.extend(excerpts.map(|excerpt| excerpt.path.clone()));
-            if result.is(CommandKind::RunCommand) || result.is(CommandKind::GitDiff) {
+            if result.is_run() || result.is(CommandKind::GitDiff) {
                 printed.extend(named(&result.subject));
                 printed.extend(named(&result.outcome.detail.text));
             }
@@ -150,8 +150,7 @@ impl Told<'_> {
 fn each_word(round: &mut PastRound, clean: &mut dyn FnMut(&mut String)) {
     for result in &mut round.results {
         clean(&mut result.subject);
-        clean(&mut result.outcome.message);
-        clean(&mut result.outcome.detail.text);
+        result.outcome.texts_mut().into_iter().for_each(&mut *clean);
     }
     for question in &mut round.questions {
         clean(&mut question.question);
@@ -170,6 +169,7 @@ fn each_piece(result: &mut StepResult, visit: &mut TextVisitor<'_>) {
     };
     let outcome = &mut result.outcome;
     visit(TextPiece::new(&mut outcome.message, source, &place));
+    visit(TextPiece::new(&mut outcome.hint, source, &place));
     if outcome.excerpts.is_empty() {
         visit(TextPiece::new(&mut outcome.detail.text, source, &place));
     } else {

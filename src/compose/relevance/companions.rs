@@ -191,24 +191,12 @@ pub fn tests_and_sources(listing: &Listing) -> Vec<&RelPath> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::Listed;
+    use super::super::tests::listing;
     use super::*;
 
     #[track_caller]
     fn case(files: &[&str], of: &str, expected: &[&str]) {
-        let mut files: Vec<Listed> = (files.iter())
-            .map(|path| Listed {
-                path: RelPath::parse(path).unwrap(),
-                size: 1,
-                modified: 0,
-                is_link: false,
-            })
-            .collect();
-        files.sort_by(|one, other| one.path.cmp(&other.path));
-        let listing = Listing {
-            files,
-            ..Listing::default()
-        };
+        let listing = listing(files);
         let of = RelPath::parse(of).unwrap();
         let found = companions(&listing, &[&of].into());
         let found: Vec<&str> = found.into_iter().map(RelPath::as_str).collect();

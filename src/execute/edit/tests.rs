@@ -118,7 +118,7 @@ fn a_file_that_a_command_changed_is_stale() {
         lines("b", 9, 9, "nine\n"),
     ]);
     assert_eq!(outcomes[2].status, Status::Failed);
-    assert!(outcomes[2].message.contains("is not as you last saw it"));
+    assert!(outcomes[2].message.contains("is not as it was last shown"));
     assert_eq!(
         outcomes[2].detail.text,
         "4: 5\n5: 6\n6: 7\n7: 8\n8: 9\n9: 10"
@@ -148,7 +148,7 @@ fn a_file_that_changed_since_it_was_seen_is_stale() {
     stage.change("a", "0\n1\n2\n3\n");
     // An edit by text needs no numbers, and does not make them true.
     stage.succeeds(vec![replace("a", &[("3\n", "three\n")])]);
-    stage.fails(lines("a", 3, 3, "two\n"), "is not as you last saw it");
+    stage.fails(lines("a", 3, 3, "two\n"), "is not as it was last shown");
     stage.succeeds(vec![lines("a", 3, 3, "two\n")]);
     assert_eq!(stage.text("a"), "0\n1\ntwo\nthree\n");
 }
@@ -163,8 +163,8 @@ fn lines_of_a_changed_file_that_were_not_shown_are_stale_still() {
     stage.change("a", &format!("person\nadded\n{hundred}"));
     stage.change("empty", "");
     stage.show_lines("a", 50, 60);
-    stage.fails(lines("a", 2, 2, "x\n"), "is not as you last saw it");
-    stage.fails(lines("a", 60, 61, "x\n"), "is not as you last saw it");
+    stage.fails(lines("a", 2, 2, "x\n"), "is not as it was last shown");
+    stage.fails(lines("a", 60, 61, "x\n"), "is not as it was last shown");
     // Both were shown by that, and the lines move with what the model writes.
     stage.succeeds(vec![lines("a", 2, 2, ""), lines("a", 61, 61, "59!\n")]);
     stage.succeeds(vec![
@@ -175,16 +175,16 @@ fn lines_of_a_changed_file_that_were_not_shown_are_stale_still() {
     assert!(text.starts_with("person\n1\n2\n"), "{text}");
     assert!(text.contains("\n48\n48 and a half\n49\n"), "{text}");
     assert!(text.contains("\n58\n59?\n60\n"), "{text}");
-    stage.fails(lines("a", 90, 90, "x\n"), "is not as you last saw it");
+    stage.fails(lines("a", 90, 90, "x\n"), "is not as it was last shown");
     // What is longer than a result shows must be read.
     stage.fails(lines("a", 1, 101, ""), "see lines 1-101 with READ_FILE");
     stage.show("a");
     stage.succeeds(vec![lines("a", 1, 101, "")]);
     // Of an empty file there is nothing to show, and of one that ends before its end.
-    stage.fails(insert("empty", 0, "x\n"), "is not as you last saw it");
+    stage.fails(insert("empty", 0, "x\n"), "is not as it was last shown");
     stage.succeeds(vec![insert("empty", 0, "x\n")]);
     stage.change("a", TEN);
-    let end = stage.fails(lines("a", 90, 90, "x\n"), "is not as you last saw it");
+    let end = stage.fails(lines("a", 90, 90, "x\n"), "is not as it was last shown");
     assert!(end.detail.text.ends_with("9: 9\n10: 10"), "{end:?}");
     stage.fails(lines("a", 90, 90, "x\n"), "there is no line 90");
 }
@@ -194,7 +194,7 @@ fn what_a_command_changed_after_the_edits_is_stale_in_the_next_reply() {
     let mut stage = stage(&[("a", TEN)]);
     stage.show("a");
     stage.succeeds(vec![lines("a", 1, 1, "one\n"), run("echo 11 >> a")]);
-    stage.fails(lines("a", 2, 2, "two\n"), "is not as you last saw it");
+    stage.fails(lines("a", 2, 2, "two\n"), "is not as it was last shown");
 }
 
 #[test]

@@ -66,20 +66,24 @@ impl fmt::Display for Symbol {
 
 /// The symbols of a text, in its order.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundSymbols {
     pub(super) symbols: Vec<Symbol>,
     pub(super) has_errors: bool,
 }
 
 /// Why a text has no outline.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum OutlineTrouble {
     TooSlow,
     NoParser,
 }
 
 /// Finds the symbols of a text, if it can be parsed before `end`.
-pub(super) fn symbols(language: &Language, text: &str, end: Instant) -> Result<Found, Trouble> {
+pub(super) fn symbols(
+    language: &Language,
+    text: &str,
+    end: Instant,
+) -> Result<FoundSymbols, OutlineTrouble> {
     let tree = parse(language, text, end)?;
     let mut symbols = Vec::new();
     let mut cursor = tree.walk();
@@ -105,7 +109,7 @@ pub(super) fn symbols(language: &Language, text: &str, end: Instant) -> Result<F
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
                 let has_errors = tree.root_node().has_error();
-                return Ok(Found {
+                return Ok(FoundSymbols {
                     symbols,
                     has_errors,
                 });
@@ -115,11 +119,11 @@ pub(super) fn symbols(language: &Language, text: &str, end: Instant) -> Result<F
     }
 }
 
-fn parse(language: &Language, text: &str, end: Instant) -> Result<Tree, Trouble> {
+fn parse(language: &Language, text: &str, end: Instant) -> Result<Tree, OutlineTrouble> {
     let mut parser = Parser::new();
     parser
         .set_language(&language.grammar())
-        .map_err(|_| Trouble::NoParser)?;
+        .map_err(|_| OutlineTrouble::NoParser)?;
     let mut is_late = |_: &tree_sitter::ParseState| {
         if Instant::now() > end {
             ControlFlow::Break(())
@@ -132,7 +136,7 @@ fn parse(language: &Language, text: &str, end: Instant) -> Result<Tree, Trouble>
     let mut read = |at: usize, _| bytes.get(at..).unwrap_or_default();
     parser
         .parse_with_options(&mut read, None, Some(options))
-        .ok_or(Trouble::TooSlow)
+        .ok_or(OutlineTrouble::TooSlow)
 }
 
 /// A node as a symbol; nothing if it is one of those that only look like it.

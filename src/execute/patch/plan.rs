@@ -25,10 +25,12 @@ const MAX_BYTES: usize = 256 * 1024 * 1024;
 const MAX_TROUBLES: usize = 20;
 
 /// Why one change of a patch does not work out.
-pub(super) struct Trouble {
+pub(super) struct PatchTrouble {
     /// One line, with the path.
     pub(super) message: String,
-    /// Advice for sending it again.
+    /// Advice for the model: how to send it so that it is applied.
+    pub(super) hint: String,
+    /// Lines of the file that help to send it again.
     pub(super) detail: String,
     /// The file that was expected and is not there.
     pub(super) missing: Option<RelPath>,
@@ -36,10 +38,11 @@ pub(super) struct Trouble {
     pub(super) path: Option<RelPath>,
 }
 
-impl Trouble {
+impl PatchTrouble {
     fn new(message: String) -> Self {
         Self {
             message,
+            hint: String::new(),
             detail: String::new(),
             missing: None,
             path: None,
@@ -52,6 +55,7 @@ impl Trouble {
 
     fn refused(path: &RelPath, refusal: Refusal) -> Self {
         Self {
+            hint: refusal.hint,
             detail: refusal.detail,
             ..Self::new(format!("`{path}`: {}", refusal.message))
         }
@@ -60,16 +64,17 @@ impl Trouble {
     /// A refusal that may have to do with what the model could not know.
     fn stale(path: &RelPath, refusal: Refusal) -> Self {
         Self {
+            hint: refusal.hint,
             detail: refusal.detail,
             ..Self::new(format!(
-                "`{path}` may not be as you last saw it, so that line numbers say little: {}",
+                "`{path}` may not be as it was last shown, so that line numbers say little: {}",
                 refusal.message
             ))
         }
     }
 }
 
-impl From<FileProblem> for Trouble {
+impl From<FileProblem> for PatchTrouble {
     fn from(problem: FileProblem) -> Self {
         let message = problem.to_string();
         let missing = match problem {
@@ -85,7 +90,7 @@ impl From<FileProblem> for Trouble {
 
 /// A file as it would be after the changes so far.
 #[derive(Clone)]
-struct Draft {
+struct FileDraft {
     /// `None` if there would be no such file.
     content: Option<Arc<Vec<u8>>>,
     known: Known,
@@ -96,14 +101,14 @@ struct Draft {
 /// The picture of the files while a patch is worked out.
 pub(super) struct Plan<'a, 'b> {
     ledger: &'a mut Ledger<'b>,
-    drafts: BTreeMap<RelPath, Draft>,
+    drafts: BTreeMap<RelPath, FileDraft>,
     worked_out: WorkedOut,
     /// Where the last operation on a path stands in the list.
     latest: BTreeMap<RelPath, usize>,
     bytes: usize,
     moves: Moves,
     /// The problems that were found.
-    pub(super) troubles: Vec<Trouble>,
+    pub(super) troubles: Vec<PatchTrouble>,
     /// Files whose picture is wrong because of a trouble: more troubles with them are no news.
     broken: BTreeSet<RelPath>,
 }
@@ -142,7 +147,7 @@ impl<'a, 'b> Plan<'a, 'b> {
             return;
         }
         if let Err(trouble) = self.try_to_work_out(change) {
-            self.troubles.push(Trouble {
+            self.troubles.push(PatchTrouble {
                 path: Some(path.clone()),
                 ..trouble
             });
@@ -150,7 +155,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         }
     }
 
-    fn try_to_work_out(&mut self, change: &FileChange) -> Result<(), Trouble> {
+    fn try_to_work_out(&mut self, change: &FileChange) -> Result<(), PatchTrouble> {
         match change {
             FileChange::Add {
                 path,
@@ -178,7 +183,7 @@ impl<'a, 'b> Plan<'a, 'b> {
                 let Some(to) = move_to.as_ref().filter(|to| *to != path) else {
                     if self.is_made_by(path, hunks)? {
                         let made = edit::patch("", hunks);
-                        let made = made.map_err(|refusal| Trouble::refused(path, refusal))?;
+                        let made = made.map_err(|refusal| PatchTrouble::refused(path, refusal))?;
                         return self.put(path, &made.text, permission);
                     }
                     return self.update(path, hunks, permission);
@@ -206,7 +211,7 @@ impl<'a, 'b> Plan<'a, 'b> {
     }
 
     /// Returns true if there is no file, and the hunks say that it was empty: `@@ -0,0 +1 @@`.
-    fn is_made_by(&mut self, path: &RelPath, hunks: &[Hunk]) -> Result<bool, Trouble> {
+    fn is_made_by(&mut self, path: &RelPath, hunks: &[Hunk]) -> Result<bool, PatchTrouble> {
         let begins_empty = |hunk: &Hunk| {
             let mut lines = hunk.lines.iter();
             hunk.old_start == Some(0) && lines.all(|line| line.before().is_none())
@@ -219,7 +224,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         path: &RelPath,
         text: &str,
         permission: ExecutableBit,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), PatchTrouble> {
         match &self.draft(path)?.content {
             Some(content) if content.as_slice() != text.as_bytes() => {
                 Err(FileProblem::Exists(path.clone()).into())
@@ -233,11 +238,11 @@ impl<'a, 'b> Plan<'a, 'b> {
         path: &RelPath,
         text: &str,
         permission: ExecutableBit,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), PatchTrouble> {
         let draft = self.draft(path)?;
         let old = draft.content.as_deref().map(Vec::as_slice);
-        let new = overwritten(path, old, text)
-            .map_err(|reason| Trouble::new(format!("`{path}`: {reason}")))?;
+        let new =
+            overwritten(path, old, text).map_err(|refusal| PatchTrouble::refused(path, refusal))?;
         draft.known = Known::written(&new.content, new.lines);
         draft.counted = Counted::Reply;
         let verb = match new.before {
@@ -257,12 +262,12 @@ impl<'a, 'b> Plan<'a, 'b> {
         self.write(path, Arc::new(new.content), permission)
     }
 
-    fn delete(&mut self, path: &RelPath, hunks: &[Hunk]) -> Result<(), Trouble> {
+    fn delete(&mut self, path: &RelPath, hunks: &[Hunk]) -> Result<(), PatchTrouble> {
         if !hunks.is_empty() {
             let content = self.content(path)?;
-            let (text, _) = TextFile::view(&content).map_err(|_| Trouble::binary(path))?;
+            let (text, _) = TextFile::view(&content).map_err(|_| PatchTrouble::binary(path))?;
             edit::check_patch_old(&text, hunks)
-                .map_err(|refusal| Trouble::refused(path, refusal))?;
+                .map_err(|refusal| PatchTrouble::refused(path, refusal))?;
         }
         let draft = self.existing(path)?;
         draft.content = None;
@@ -280,7 +285,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         path: &RelPath,
         hunks: &[Hunk],
         permission: ExecutableBit,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), PatchTrouble> {
         if hunks.is_empty() {
             let content = self.content(path)?;
             return match permission {
@@ -292,9 +297,9 @@ impl<'a, 'b> Plan<'a, 'b> {
         let edited = match patched.edited {
             Ok(edited) => edited,
             Err(refusal) if is_unsure(&self.existing(path)?.known) => {
-                return Err(Trouble::stale(path, refusal));
+                return Err(PatchTrouble::stale(path, refusal));
             }
-            Err(refusal) => return Err(Trouble::refused(path, refusal)),
+            Err(refusal) => return Err(PatchTrouble::refused(path, refusal)),
         };
         self.worked_out.levels.push(edited.level);
         if !patched.is_changed && permission == ExecutableBit::Keep {
@@ -310,7 +315,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         };
         let content = file
             .into_bytes()
-            .map_err(|problem| Trouble::new(format!("`{path}`: {problem}")))?;
+            .map_err(|problem| PatchTrouble::new(format!("`{path}`: {problem}")))?;
         let draft = self.existing(path)?;
         draft.counted = draft.counted.after_change_of(&draft.known);
         draft.known.record(&edited.changes);
@@ -322,7 +327,7 @@ impl<'a, 'b> Plan<'a, 'b> {
     }
 
     /// Applies the hunks to a file, whose lines may have moved since they were counted.
-    fn patched(&mut self, path: &RelPath, hunks: &[Hunk]) -> Result<Patched, Trouble> {
+    fn patched(&mut self, path: &RelPath, hunks: &[Hunk]) -> Result<Patched, PatchTrouble> {
         let draft = self.existing(path)?;
         let content = draft.content.clone().unwrap_or_default();
         let now = lines_of_now(&draft.known, draft.counted, hunks);
@@ -330,16 +335,16 @@ impl<'a, 'b> Plan<'a, 'b> {
             Some(now) => Patched::moved(path, &content, hunks, &now),
             None => Patched::new(path, &content, hunks),
         };
-        patched.map_err(|_| Trouble::binary(path))
+        patched.map_err(|_| PatchTrouble::binary(path))
     }
 
     /// The content of a file that must be there.
-    fn content(&mut self, path: &RelPath) -> Result<Arc<Vec<u8>>, Trouble> {
+    fn content(&mut self, path: &RelPath) -> Result<Arc<Vec<u8>>, PatchTrouble> {
         Ok(self.existing(path)?.content.clone().unwrap_or_default())
     }
 
     /// The picture of a file, which may be that there is none.
-    fn draft(&mut self, path: &RelPath) -> Result<&mut Draft, Trouble> {
+    fn draft(&mut self, path: &RelPath) -> Result<&mut FileDraft, PatchTrouble> {
         if !self.drafts.contains_key(path) {
             self.check_writable(path)?;
             let draft = self.look(path)?;
@@ -352,7 +357,7 @@ impl<'a, 'b> Plan<'a, 'b> {
     }
 
     /// The file as it is before the patch.
-    fn look(&mut self, path: &RelPath) -> Result<Draft, Trouble> {
+    fn look(&mut self, path: &RelPath) -> Result<FileDraft, PatchTrouble> {
         let content = match self.ledger.read(path) {
             Ok(content) => Some(Arc::new(content)),
             Err(FileProblem::NotFound(_)) => None,
@@ -360,16 +365,17 @@ impl<'a, 'b> Plan<'a, 'b> {
         };
         self.bytes += content.as_ref().map_or(0, |content| content.len());
         if self.bytes > MAX_BYTES {
-            return Err(Trouble::new(
-                "the files of this patch are too large together; send it in parts".to_owned(),
-            ));
+            return Err(PatchTrouble {
+                hint: "send it in parts".to_owned(),
+                ..PatchTrouble::new("the files of this patch are too large together".to_owned())
+            });
         }
         let known = self
             .ledger
             .known(path)
             .cloned()
             .unwrap_or_else(Known::removed);
-        Ok(Draft {
+        Ok(FileDraft {
             content,
             known,
             counted: Counted::Reply,
@@ -388,11 +394,11 @@ impl<'a, 'b> Plan<'a, 'b> {
         }
     }
 
-    fn existing(&mut self, path: &RelPath) -> Result<&mut Draft, Trouble> {
+    fn existing(&mut self, path: &RelPath) -> Result<&mut FileDraft, PatchTrouble> {
         let is_touched = self.latest.contains_key(path);
         let draft = self.draft(path)?;
         if draft.content.is_none() && is_touched {
-            return Err(Trouble::new(format!(
+            return Err(PatchTrouble::new(format!(
                 "`{path}` is gone: an earlier change of this patch moves or deletes it"
             )));
         }
@@ -408,7 +414,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         path: &RelPath,
         content: Arc<Vec<u8>>,
         permission: ExecutableBit,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), PatchTrouble> {
         let hash = hash(&content);
         self.write_known(path, content, hash, permission)
     }
@@ -420,7 +426,7 @@ impl<'a, 'b> Plan<'a, 'b> {
         content: Arc<Vec<u8>>,
         hash: String,
         permission: ExecutableBit,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), PatchTrouble> {
         let draft = self.draft(path)?;
         draft.known.hash = Some(hash.clone());
         draft.content = Some(Arc::clone(&content));
@@ -472,12 +478,12 @@ impl<'a, 'b> Plan<'a, 'b> {
 }
 
 /// Interprets git's mode for a file.
-fn permission(path: &RelPath, mode: Option<u32>) -> Result<ExecutableBit, Trouble> {
+fn permission(path: &RelPath, mode: Option<u32>) -> Result<ExecutableBit, PatchTrouble> {
     const TYPE: u32 = 0o170_000;
     const REGULAR: u32 = 0o100_000;
     match mode {
         None => Ok(ExecutableBit::Keep),
-        Some(mode) if ![0, REGULAR].contains(&(mode & TYPE)) => Err(Trouble::new(format!(
+        Some(mode) if ![0, REGULAR].contains(&(mode & TYPE)) => Err(PatchTrouble::new(format!(
             "`{path}` would be a link or a submodule, which a patch cannot make here"
         ))),
         Some(mode) if mode & 0o111 != 0 => Ok(ExecutableBit::Executable),

@@ -17,7 +17,7 @@ pub(super) enum Lies {
 }
 
 /// The files as they were found.
-pub(super) struct Found<'a> {
+pub(super) struct FoundBatch<'a> {
     /// The contents of the files; `None` where there is no file.
     now: BTreeMap<&'a RelPath, Option<String>>,
     /// Files that are neither as before nor as any change left them.
@@ -28,7 +28,7 @@ pub(super) struct Found<'a> {
     lies: BTreeMap<&'a RelPath, Lies>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> FoundBatch<'a> {
     pub(super) fn look(workspace: &Workspace, changes: &[&'a StagedChange]) -> Self {
         let mut found = Self {
             now: BTreeMap::new(),

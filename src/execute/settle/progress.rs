@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::found::{Found, Lies};
+use super::found::{FoundBatch, Lies};
 use crate::protocol::{RelPath, StagedChange, StagedStep};
 
 /// The changes in the order in which they are made, those together that had none among them.
@@ -18,7 +18,7 @@ fn runs(changes: &[StagedChange]) -> impl Iterator<Item = &[StagedChange]> {
 }
 
 /// Which changes are made, in the order of the changes.
-pub(super) fn made(found: &Found<'_>, steps: &[StagedStep]) -> Vec<bool> {
+pub(super) fn made(found: &FoundBatch<'_>, steps: &[StagedStep]) -> Vec<bool> {
     let runs: Vec<&[StagedChange]> = (steps.iter())
         .flat_map(|step| runs(&step.changes))
         .collect();
@@ -35,7 +35,7 @@ pub(super) fn made(found: &Found<'_>, steps: &[StagedStep]) -> Vec<bool> {
 /// The run that was under way.
 ///
 /// Where the contents leave a choice, the temporary names decide; then the later one.
-fn under_way(found: &Found<'_>, runs: &[&[StagedChange]]) -> Option<usize> {
+fn under_way(found: &FoundBatch<'_>, runs: &[&[StagedChange]]) -> Option<usize> {
     let mut contents: BTreeMap<&RelPath, Option<&str>> = BTreeMap::new();
     for change in runs.iter().copied().flatten().rev() {
         for (path, before, _) in change.effects() {
@@ -84,7 +84,7 @@ struct Contents {
     waiting: usize,
 }
 
-fn contents_of(found: &Found<'_>, run: &[StagedChange]) -> Contents {
+fn contents_of(found: &FoundBatch<'_>, run: &[StagedChange]) -> Contents {
     let writes = run
         .iter()
         .filter(|change| matches!(change, StagedChange::Write { .. }));
@@ -97,7 +97,7 @@ fn contents_of(found: &Found<'_>, run: &[StagedChange]) -> Contents {
 }
 
 /// Decides each change of a run by its own files.
-fn decide(found: &Found<'_>, run: &[StagedChange]) -> Vec<bool> {
+fn decide(found: &FoundBatch<'_>, run: &[StagedChange]) -> Vec<bool> {
     // A content that is nowhere was thrown away with the others of its run.
     let is_given_up = run.iter().any(|change| found.is_lost(change));
     let decide = |change: &StagedChange| {
@@ -109,7 +109,7 @@ fn decide(found: &Found<'_>, run: &[StagedChange]) -> Vec<bool> {
 
 /// Decides each change of the batch by its own files, the last one first: what was made of a file
 /// later tells that what came before it was made, too.
-fn each_by_itself(found: &Found<'_>, runs: &[&[StagedChange]]) -> Vec<bool> {
+fn each_by_itself(found: &FoundBatch<'_>, runs: &[&[StagedChange]]) -> Vec<bool> {
     let mut later: BTreeSet<&RelPath> = BTreeSet::new();
     let mut made = Vec::new();
     for run in runs.iter().rev() {

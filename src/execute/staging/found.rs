@@ -13,14 +13,14 @@ const TICK: Duration = Duration::from_millis(20);
 const COARSE_TICK: Duration = Duration::from_secs(2);
 
 /// A file as it was found.
-pub(super) struct Found {
+pub(super) struct FoundFile {
     pub(super) content: Vec<u8>,
     pub(super) hash: String,
     /// Its metadata, if a later change would show in it.
     pub(super) stat: Option<FileStat>,
 }
 
-impl Found {
+impl FoundFile {
     /// Reads a file that could be written. What a link leads to cannot, and is not even looked at:
     /// a refusal would show parts of it under another name than its own.
     pub(super) fn read(

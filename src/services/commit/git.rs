@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::error::{Error, Result};
-use crate::execute::git::filters_off;
+use crate::execute::git::{GIT_ISOLATION, filters_off};
 use crate::platform::programs;
 
 /// Options of every call, which switch off whatever a repository could have git run.
@@ -27,15 +27,8 @@ const HARDENED: &[&str] = &[
     "protocol.allow=never",
 ];
 
-/// The settings of the person and the machine are not read, and nothing is fetched.
-const ENVIRONMENT: &[(&str, &str)] = &[
-    ("GIT_CONFIG_NOSYSTEM", "1"),
-    ("GIT_CONFIG_SYSTEM", "/dev/null"),
-    ("GIT_CONFIG_GLOBAL", "/dev/null"),
-    ("GIT_ATTR_NOSYSTEM", "1"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-    ("GIT_NO_LAZY_FETCH", "1"),
-    ("GIT_ALLOW_PROTOCOL", "none"),
+/// Variables for a git that commits, beside those of every git that we run.
+const COMMITTING: [(&str, &str); 3] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_EDITOR", "false"),
     ("LC_ALL", "C"),
@@ -544,7 +537,7 @@ impl GitRepository {
             .args([directory, files])
             .args(words)
             .current_dir(&self.root)
-            .envs(ENVIRONMENT.iter().copied())
+            .envs(GIT_ISOLATION.into_iter().chain(COMMITTING))
             .envs(self.filters_off.iter().map(|(name, value)| (name, value)));
         Ok(command)
     }

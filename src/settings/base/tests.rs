@@ -45,7 +45,7 @@ impl Place {
             directory,
         };
         let found = Base::find(&self.path(start), None, &self.trust).unwrap();
-        assert_eq!(found, Found::Base(base));
+        assert_eq!(found, FoundBase::Base(base));
     }
 }
 
@@ -100,7 +100,7 @@ fn settings_in_the_workspace_of_another_base_need_trust() {
         let error = Base::find(&place.path(start), None, &place.trust).unwrap_err();
         assert!(error.to_string().contains("lies in the workspace"));
         let named = Base::find(&place.path(start), Some(Path::new(".")), &place.trust);
-        assert!(matches!(named, Ok(Found::Base(_))));
+        assert!(matches!(named, Ok(FoundBase::Base(_))));
     }
     let nearer = place.path("workspace/deep/.agent/appsettings.json");
     place.trust.add(&nearer).unwrap();
@@ -120,11 +120,11 @@ fn a_broken_file_is_told_and_not_passed_over() {
 fn an_empty_directory_is_told_from_one_with_files() {
     let place = Place::new();
     let find = || Base::find(&place.root, None, &place.trust).unwrap();
-    assert_eq!(find(), Found::EmptyDirectory(place.root.clone()));
+    assert_eq!(find(), FoundBase::EmptyDirectory(place.root.clone()));
     place.write(".DS_Store", "");
-    assert_eq!(find(), Found::EmptyDirectory(place.root.clone()));
+    assert_eq!(find(), FoundBase::EmptyDirectory(place.root.clone()));
     place.write("main.rs", "");
-    assert_eq!(find(), Found::Undecided(place.root.clone()));
+    assert_eq!(find(), FoundBase::Undecided(place.root.clone()));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_named_directory_is_the_base_whatever_lies_above() {
         directory: place.path("a"),
         settings_file: None,
     };
-    assert_eq!(found, Found::Base(expected));
+    assert_eq!(found, FoundBase::Base(expected));
     let error = Base::find(&place.root, Some(Path::new("missing")), &place.trust).unwrap_err();
     assert!(error.to_string().contains("missing"), "{error}");
     let file = Base::find(&place.root, Some(Path::new("a/main.rs")), &place.trust).unwrap_err();
@@ -153,7 +153,7 @@ fn a_directory_that_is_everybodys_is_no_base_from_below() {
     create_directory(&place.path("mine")).unwrap();
     fs::set_permissions(&place.root, fs::Permissions::from_mode(0o1777)).unwrap();
     let found = Base::find(&place.path("mine"), None, &place.trust).unwrap();
-    assert_eq!(found, Found::EmptyDirectory(place.path("mine")));
+    assert_eq!(found, FoundBase::EmptyDirectory(place.path("mine")));
     place.finds("", "");
 }
 
@@ -164,11 +164,14 @@ fn the_home_directory_is_no_base_from_below() {
     create_directory(&place.path("mine")).unwrap();
     let up = |from: &str, home| Base::upward(place.path(from), home, &place.trust).unwrap();
     let home = Some(place.root.as_path());
-    assert_eq!(up("mine", home), Found::EmptyDirectory(place.path("mine")));
-    assert!(matches!(up("mine", None), Found::Base(_)));
+    assert_eq!(
+        up("mine", home),
+        FoundBase::EmptyDirectory(place.path("mine"))
+    );
+    assert!(matches!(up("mine", None), FoundBase::Base(_)));
     assert!(matches!(
         Base::upward(place.root.clone(), home, &place.trust),
-        Ok(Found::Base(_))
+        Ok(FoundBase::Base(_))
     ));
 }
 
@@ -282,7 +285,7 @@ fn init_beside_settings_of_our_own_says_what_to_do() {
 fn an_untrusted_project_in_place_is_told_to_init() {
     let place = Place::new();
     place.write(".agent/appsettings.json", IN_PLACE_FILE);
-    let Found::Base(base) = Base::find(&place.root, None, &place.trust).unwrap() else {
+    let FoundBase::Base(base) = Base::find(&place.root, None, &place.trust).unwrap() else {
         panic!("there is a base")
     };
     let flags = Overrides::default();

@@ -104,7 +104,7 @@ fn a_decision_from_elsewhere_ends_the_wait() {
     for question in &questions {
         pending.put(question).unwrap();
     }
-    let (person, interrupt) = (Absent::default(), Interrupt::default());
+    let (person, interrupt) = (Absent::with(Input::Wait), Interrupt::default());
     let verdicts = thread::scope(|scope| {
         let waiting =
             scope.spawn(|| approve::decide(&person, &interrupt, &pending, &questions).unwrap());
@@ -135,7 +135,7 @@ fn an_interrupt_decides_nothing() {
     let pending = Pending::of(directory.path());
     let questions = [question(1, "ls")];
     pending.put(&questions[0]).unwrap();
-    let (person, interrupt) = (Absent::default(), Interrupt::default());
+    let (person, interrupt) = (Absent::with(Input::Wait), Interrupt::default());
     interrupt.raise();
     let verdicts = approve::decide(&person, &interrupt, &pending, &questions).unwrap();
     assert_eq!(verdicts, None);

@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 
 use super::line::{Cell, Line};
-use crate::ui::live::{Row, Rows};
+use crate::ui::live::{LiveRow, Rows};
 use crate::ui::shortened;
 
 /// How many rows a long line takes at most; those around the cursor are shown.
@@ -36,27 +36,27 @@ impl View<'_> {
         };
         let (texts, cursor) = fold(&self.line.cells(), self.line.cursor(), columns - sign.len());
         let first = (cursor.0 + 1).saturating_sub(MAX_ROWS);
-        let mut rows: Vec<Row> = texts
+        let mut rows: Vec<LiveRow> = texts
             .into_iter()
             .enumerate()
             .skip(first)
             .take(MAX_ROWS)
             .map(|(number, text)| {
                 let sign = if number == 0 { sign } else { "  " };
-                Row(vec![(style, sign.to_owned()), (Style::new(), text)])
+                LiveRow(vec![(style, sign.to_owned()), (Style::new(), text)])
             })
             .collect();
         let room = columns - sign.len();
         if let Some((keys, about)) = self.held.split_last() {
             let about = about.join(" ");
             if about.chars().count() + 1 + keys.chars().count() <= columns {
-                rows.push(Row(vec![
+                rows.push(LiveRow(vec![
                     (DIM, format!("{about} ")),
                     (QUESTION, keys.clone()),
                 ]));
             } else {
-                rows.push(Row(vec![(DIM, shortened(&about, columns))]));
-                rows.push(Row(vec![(QUESTION, shortened(keys, columns))]));
+                rows.push(LiveRow(vec![(DIM, shortened(&about, columns))]));
+                rows.push(LiveRow(vec![(QUESTION, shortened(keys, columns))]));
             }
         } else if self.line.is_empty() && !self.hint.is_empty() {
             let hint = shortened(self.hint, room);
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn shown(rows: &Rows) -> Vec<String> {
-        let row = |row: &Row| row.0.iter().map(|(_, text)| text.as_str()).collect();
+        let row = |row: &LiveRow| row.0.iter().map(|(_, text)| text.as_str()).collect();
         rows.rows.iter().map(row).collect()
     }
 

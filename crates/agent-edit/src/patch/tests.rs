@@ -27,7 +27,8 @@ fn case(before: &str, hunks: &[Hunk], level: Level, after: &str) {
 #[track_caller]
 fn refused(before: &str, hunks: &[Hunk], message: &str) {
     let refusal = patch(before, hunks).unwrap_err();
-    assert!(refusal.message.contains(message), "{}", refusal.message);
+    let line = refusal.line_for_model();
+    assert!(line.contains(message), "{line}");
 }
 
 #[test]

@@ -234,9 +234,10 @@ pub(super) fn crossing<'h>(hunk: &Hunk, found: &[HunkPlace<'h>]) -> Result<HunkP
     match found {
         [only] if is_telling(hunk) => Ok(elsewhere(only)),
         [only] => Err(Refusal::new(format!(
-            "its old text stands only at line {}, above a hunk that states an earlier line; add lines around it",
+            "its old text stands only at line {}, above a hunk that states an earlier line",
             only.start
-        ))),
+        ))
+        .with_hint("add lines around it")),
         _ => Err(ambiguous(found)),
     }
 }

@@ -36,7 +36,8 @@ fn refused(before: &str, edit: Replacement, message: &str) -> Refusal {
     let (0, refusal) = replaced.refusals.into_iter().next().expect("a refusal") else {
         panic!("the refusal of another edit");
     };
-    assert!(refusal.message.contains(message), "{}", refusal.message);
+    let line = refusal.line_for_model();
+    assert!(line.contains(message), "{line}");
     refusal
 }
 

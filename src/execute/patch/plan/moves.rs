@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use super::super::super::ledger::Known;
 use super::super::operation::Operation;
 use super::super::patched::Patched;
-use super::{Draft, Plan, Trouble};
+use super::{FileDraft, PatchTrouble, Plan};
 use crate::edit;
 use crate::protocol::{FileChange, Hunk, Level, RelPath};
 use crate::workspace::text::TextFile;
@@ -57,7 +57,7 @@ impl Plan<'_, '_> {
         from: &RelPath,
         to: &RelPath,
         in_the_way: InTheWay,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), PatchTrouble> {
         let source = match self.look(from)? {
             original if original.content.is_some() => original,
             _ => self.existing(from)?.clone(),
@@ -72,7 +72,7 @@ impl Plan<'_, '_> {
         from: &RelPath,
         to: &RelPath,
         in_the_way: InTheWay,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), PatchTrouble> {
         self.moves.leaving.remove(from);
         if self.moves.displaced.contains(from) {
             let source = self.look(from)?;
@@ -106,7 +106,7 @@ impl Plan<'_, '_> {
         from: &RelPath,
         to: &RelPath,
         hunks: &[Hunk],
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, PatchTrouble> {
         if hunks.is_empty() || self.draft(from)?.content.is_some() {
             return Ok(false);
         }
@@ -125,7 +125,7 @@ impl Plan<'_, '_> {
         &mut self,
         from: &RelPath,
         hunks: &'h [Hunk],
-    ) -> Result<&'h [Hunk], Trouble> {
+    ) -> Result<&'h [Hunk], PatchTrouble> {
         if hunks.is_empty() || edit::changes_anything(hunks) {
             return Ok(hunks);
         }
@@ -137,14 +137,14 @@ impl Plan<'_, '_> {
         let Some(content) = content else {
             return Ok(hunks);
         };
-        let file = TextFile::decode(content.to_vec()).map_err(|_| Trouble::binary(from))?;
+        let file = TextFile::decode(content.to_vec()).map_err(|_| PatchTrouble::binary(from))?;
         edit::check_patch_context(&file.text, hunks)
-            .map_err(|refusal| Trouble::refused(from, refusal))?;
+            .map_err(|refusal| PatchTrouble::refused(from, refusal))?;
         Ok(&[])
     }
 
     /// Refuses a place that is taken and stays so; tells whether it is taken.
-    fn make_way(&mut self, path: &RelPath, in_the_way: InTheWay) -> Result<bool, Trouble> {
+    fn make_way(&mut self, path: &RelPath, in_the_way: InTheWay) -> Result<bool, PatchTrouble> {
         let is_taken = self.draft(path)?.content.is_some();
         if !is_taken {
             return Ok(false);
@@ -155,7 +155,7 @@ impl Plan<'_, '_> {
         } else if in_the_way == InTheWay::Stays {
             return Err(FileProblem::Exists(path.clone()).into());
         } else if is_written {
-            return Err(Trouble::new(format!(
+            return Err(PatchTrouble::new(format!(
                 "`{path}` is taken: an earlier change of this patch writes it"
             )));
         }
@@ -170,7 +170,12 @@ impl Plan<'_, '_> {
         self.worked_out.levels.push(Level::Exact);
     }
 
-    fn write_moved(&mut self, from: &RelPath, to: &RelPath, source: Draft) -> Result<(), Trouble> {
+    fn write_moved(
+        &mut self,
+        from: &RelPath,
+        to: &RelPath,
+        source: FileDraft,
+    ) -> Result<(), PatchTrouble> {
         let content = source.content.clone().unwrap_or_default();
         self.drafts.insert(to.clone(), source);
         // A file that this patch makes has no bits yet to be copied.

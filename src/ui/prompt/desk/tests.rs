@@ -78,7 +78,7 @@ fn question(number: u64, text: &str, takes: AcceptedLines) -> PromptQuestion {
 
 fn shown(desk: &Desk) -> String {
     let rows = desk.rows(80).rows.into_iter();
-    let row = |row: crate::ui::live::Row| row.0.into_iter().map(|(_, text)| text).collect();
+    let row = |row: crate::ui::live::LiveRow| row.0.into_iter().map(|(_, text)| text).collect();
     rows.map(row).collect::<Vec<String>>().join("\n")
 }
 
