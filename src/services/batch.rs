@@ -34,7 +34,7 @@ use crate::error::{Error, Kind, Result};
 use crate::fs::{Durability, write_atomic};
 use crate::number::grouped;
 use crate::platform::programs;
-use crate::settings::Key;
+use crate::settings::{Key, Settings, Shape};
 
 const MAX_COST: &str = "--max-cost";
 const MAX_TOKENS: &str = "--max-tokens";
@@ -310,7 +310,7 @@ fn ensure_flags(caller: &Caller) -> Result<()> {
     }
     let is_folder = |flag: &str| {
         let key = Key::with_flag(flag);
-        key.is_some_and(|key| key.shape == crate::settings::Shape::Directory)
+        key.is_some_and(|key| key.shape == Shape::Directory)
     };
     match caller.flags.given.iter().find(|(flag, _)| is_folder(flag)) {
         None => Ok(()),
@@ -331,9 +331,7 @@ fn ensure_settings(caller: &Caller, tasks: &[BatchTask]) -> Result<()> {
         if !known.insert(&task.settings) {
             continue;
         }
-        let mut caller = caller.clone();
-        caller.flags.given.extend(task.settings.iter().cloned());
-        let settings = open::sound_settings(&caller)
+        let settings = settings_of(caller, task)
             .map_err(|error| error.hint(format!("this is the task of line {}", task.line)))?;
         if settings.api.0.is_none() {
             return Err(Error::usage(format!(
@@ -344,6 +342,13 @@ fn ensure_settings(caller: &Caller, tasks: &[BatchTask]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The settings of a task, whoever set them.
+fn settings_of(caller: &Caller, task: &BatchTask) -> Result<Settings> {
+    let mut caller = caller.clone();
+    caller.flags.given.extend(task.settings.iter().cloned());
+    open::sound_settings(&caller)
 }
 
 /// The folder of the records: `tasks.jsonl.batch` beside the file, if no other is named.
@@ -608,8 +613,8 @@ impl BatchRun<'_> {
             .map(|(flag, value)| ((*flag).to_owned(), value.clone()))
             .collect();
         // A price that nobody knows is noticed by the session that has a limit of costs.
-        let has_own = settings.iter().any(|(flag, _)| flag == MAX_COST);
-        if self.limits.cents > 0 && !has_own {
+        let own = settings_of(self.caller, task).map_or(0, |settings| settings.max_cost);
+        if self.limits.cents > 0 && (own == 0 || own > self.limits.cents) {
             settings.push((MAX_COST.to_owned(), self.limits.cents.to_string()));
         }
         JobOrder {

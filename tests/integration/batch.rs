@@ -188,6 +188,34 @@ fn twenty_tasks_go_on_after_kills_and_nothing_is_done_twice() {
 }
 
 #[test]
+fn a_batch_that_is_killed_at_any_time_repeats_and_loses_nothing() {
+    let names = ["a", "b", "c"].map(str::to_owned);
+    let mut killed = 0;
+    for millis in [30, 150, 400, 800, 1300, 2000] {
+        let server = ModelServer::answering(|seen| Some(proper(asked(seen).1)));
+        let running = batch(&tasks(&["a", "b", "c"]), &["--jobs", "2"], &server).start();
+        let mut finished = running.stop_after(millis);
+        killed += usize::from(!finished.status.success());
+        for _ in 0..2 {
+            finished = again(finished, &["--jobs", "2"], &server).run();
+        }
+        let finished = finished.code(0);
+        assert_eq!(summary(&finished)["counts"], json!({"done": 3}));
+        for name in &names {
+            let workspace = base_of(&finished.base(), name).join("workspace");
+            // A command that a kill interrupted is told to the model, and not run again.
+            let counted = fs::read_to_string(workspace.join("count.txt")).unwrap_or_default();
+            assert!(counted.len() <= 2, "{name}: {counted:?} after {millis} ms");
+            assert!(workspace.join("a.txt").exists(), "{name} after {millis} ms");
+        }
+        // At most the answers that were on their way are asked for again.
+        let twice: usize = requests(&server).values().map(|times| times - 1).sum();
+        assert!(twice <= 2, "{twice} after {millis} ms");
+    }
+    assert!(killed > 2, "only {killed} kills hit");
+}
+
+#[test]
 fn a_killed_job_is_an_error_that_stops_nothing() {
     let server = hanging(&["a"]);
     let running = batch(&tasks(&["a", "b"]), &["--jobs", "1"], &server).start();
@@ -354,6 +382,12 @@ fn limits_hold_for_all_tasks_together() {
     assert_eq!(summary(&finished)["costMicros"], 44_000);
     let flags = ["--max-cost", "100", "--api-price", "10/20"];
     again(finished, &flags, &server).run().code(0);
+    // The person's own limit for a session stays, if it is lower.
+    let server = ModelServer::answering(|seen| Some(proper(asked(seen).1)));
+    let test = batch(&tasks(&["a", "b"]), &flags, &server).environment("Agent__MaxCost", "1");
+    let finished = test.run().code(3).said("`MaxCost` permits");
+    assert_eq!(server.requests().len(), 2);
+    assert_eq!(summary(&finished)["tasks"][0]["isFinished"], true);
     // A limit that nobody can count is none that holds.
     let flags = ["--max-cost", "4", "--jobs", "1"];
     let finished = batch(&tasks(&["a"]), &flags, &server).run().code(1);
