@@ -8,6 +8,7 @@ mod api;
 mod apply;
 mod approve;
 mod ask;
+mod batch;
 mod carry;
 mod check;
 mod commit;

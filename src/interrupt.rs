@@ -36,6 +36,18 @@ impl Interrupt {
     /// A second signal ends the process at once: all that matters is on the disk already. There is
     /// one for the process, whoever asks for it.
     pub fn from_signals() -> Result<Self> {
+        Self::listening(|| std::process::exit(i32::from(Kind::Interrupted.exit_code())))
+    }
+
+    /// One that is raised by Ctrl-C, SIGTERM and SIGHUP, however often; the process ends when its work has.
+    ///
+    /// For a process that a parent starts and stops: at a terminal Ctrl-C reaches both, and what the
+    /// parent says about it may come first.
+    pub fn from_repeated_signals() -> Result<Self> {
+        Self::listening(|| {})
+    }
+
+    fn listening(on_second: fn()) -> Result<Self> {
         static OF_THIS_PROCESS: OnceLock<Interrupt> = OnceLock::new();
         if let Some(interrupt) = OF_THIS_PROCESS.get() {
             return Ok(interrupt.clone());
@@ -44,7 +56,7 @@ impl Interrupt {
         let raised = interrupt.clone();
         ctrlc::set_handler(move || {
             if raised.is_raised() {
-                std::process::exit(i32::from(Kind::Interrupted.exit_code()));
+                on_second();
             }
             raised.raise();
         })

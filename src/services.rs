@@ -9,6 +9,7 @@ pub mod add;
 pub mod api;
 pub mod apply;
 pub mod ask;
+pub mod batch;
 pub mod browse;
 pub mod check;
 pub mod choices;

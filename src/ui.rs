@@ -167,6 +167,25 @@ impl Ui {
         }
     }
 
+    /// One that talks in lines, also where data is JSON.
+    #[must_use]
+    pub fn in_lines(&self) -> Self {
+        Self {
+            form: Form::Lines,
+            ..self.clone()
+        }
+    }
+
+    /// Shows a line of progress at the foot of the terminal, or none; nothing without a terminal.
+    pub fn show_progress(&self, text: Option<&str>) {
+        if self.volume == Volume::Quiet || !live::has_terminal() {
+            return;
+        }
+        let columns = live::size().0.saturating_sub(1);
+        let row = text.map(|text| live::LiveRow::dimmed(&shortened(text, columns)));
+        self.terminal.rows.set_progress(row, self.colour_of_talk());
+    }
+
     /// Tells whether the person can be waited for.
     pub fn input(&self) -> Input {
         self.input

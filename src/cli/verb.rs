@@ -7,9 +7,9 @@ use clap::Subcommand;
 use super::common::Common;
 use super::slash::CommandLine;
 use super::{
-    add, api, apply, approve, ask, check, commit, completions, config, copy, demo, diff, doctor,
-    end, export, fork, handoff, help, init, list, mcp, new, notes, parse, paste, plan, policy,
-    prompts, rename, resume, rm, say, serve, show, status, step, undo,
+    add, api, apply, approve, ask, batch, check, commit, completions, config, copy, demo, diff,
+    doctor, end, export, fork, handoff, help, init, list, mcp, new, notes, parse, paste, plan,
+    policy, prompts, rename, resume, rm, say, serve, show, status, step, undo,
 };
 use crate::error::Result;
 use crate::ui::Ui;
@@ -21,6 +21,7 @@ pub(super) enum Verb {
     Step(step::StepArgs),
     Apply(apply::Apply),
     Ask(ask::Ask),
+    Batch(batch::BatchArgs),
     Parse(parse::Parse),
     Status(status::StatusArgs),
     List(list::List),
@@ -66,6 +67,7 @@ impl Verb {
             Self::Step(verb) => verb.run(common, ui),
             Self::Apply(verb) => verb.run(common, ui),
             Self::Ask(verb) => verb.run(common, ui),
+            Self::Batch(verb) => verb.run(common, ui),
             Self::Parse(verb) => verb.run(ui),
             Self::Status(verb) => verb.run(common, ui),
             Self::List(verb) => verb.run(common, ui),

@@ -87,6 +87,22 @@ pub struct BookedAnswer {
     pub session_cost_micros: Option<u64>,
 }
 
+/// The requests that somebody above a session permits; all clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Allowance(Arc<AtomicBool>);
+
+impl Allowance {
+    /// Permits no further request.
+    pub fn end(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    /// Returns true if no further request is permitted.
+    pub fn is_used_up(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
 /// Whom to ask, and how.
 #[derive(Debug, Clone)]
 pub struct ApiPlan {

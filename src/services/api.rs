@@ -14,7 +14,7 @@ use crate::api::{
 };
 pub use crate::api::{Provider, dollars};
 use crate::compose::{self, estimated_tokens};
-use crate::courier::api::{ApiDesk, ApiPlan, BookedAnswer, Dialogue, DialogueLength};
+use crate::courier::api::{Allowance, ApiDesk, ApiPlan, BookedAnswer, Dialogue, DialogueLength};
 use crate::error::{Error, Kind, Result};
 use crate::mailbox::{self, Mailbox, Reading};
 use crate::number::grouped;
@@ -50,6 +50,8 @@ pub struct ApiChoice {
     pub max_cost: u64,
     /// The most tokens of a session; 0 for no limit.
     pub max_tokens: u64,
+    /// The requests that the batch of the session permits.
+    pub allowance: Allowance,
 }
 
 /// The API that the settings name, if they name one; gets the key.
@@ -83,6 +85,7 @@ pub fn chosen(settings: &Settings) -> Result<Option<ApiChoice>> {
         price,
         max_cost: settings.max_cost,
         max_tokens: settings.max_tokens,
+        allowance: Allowance::default(),
     }))
 }
 
@@ -262,6 +265,10 @@ impl ApiDesk for SessionDesk {
     }
 
     fn ensure_affordable(&self) -> Result<()> {
+        if self.choice.allowance.is_used_up() {
+            let what = "the batch has used up what `--max-cost` or `--max-tokens` permits";
+            return Err(Error::new(Kind::RoundLimit, what));
+        }
         let spent = self.store.usage(&self.session).unwrap_or_default();
         let stopped = |what: String, flag: &str| {
             Error::new(Kind::RoundLimit, what).hint(format!(

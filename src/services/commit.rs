@@ -7,7 +7,7 @@
 //! theirs. Name and e-mail are read from the person's own git configuration.
 
 mod after_rounds;
-mod git;
+pub(super) mod git;
 mod hooks;
 
 use std::collections::{BTreeMap, BTreeSet};

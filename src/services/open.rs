@@ -483,6 +483,13 @@ pub(super) fn unmade(caller: &Caller) -> Result<Option<Settings>> {
     Ok(Some(layers.settle(&caller.trust)?.settings))
 }
 
+/// The settings of a call, whatever base directory is near; refuses options that cannot hold.
+pub(super) fn sound_settings(caller: &Caller) -> Result<Settings> {
+    let layers = unmade_layers(caller, &caller.flags.overrides(&caller.here))?;
+    layers.ensure_sound()?;
+    Ok(layers.settle(&caller.trust)?.settings)
+}
+
 fn is_made(found: &FoundBase) -> bool {
     matches!(found, FoundBase::Base(base) if base.settings_file.is_some())
 }

@@ -17,7 +17,7 @@ pub use crate::agent::Ending;
 use crate::agent::{Agent, added::AddedContext};
 pub use crate::agent::{CallAnswer, CallDesk, LeftCalls};
 use crate::approve::{Answer, Question};
-use crate::courier::api::ApiCourier;
+use crate::courier::api::{Allowance, ApiCourier};
 use crate::courier::{Couriers, Message, TerminalLine};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
@@ -307,6 +307,13 @@ impl HeldSession {
     /// Returns true if an API carries messages in place of the person.
     pub fn is_carried_by_api(&self) -> bool {
         self.api.is_some()
+    }
+
+    /// Has the API asked only as long as this permits it.
+    pub fn ask_within(&mut self, allowance: &Allowance) {
+        if let Some(api) = &mut self.api {
+            api.allowance = allowance.clone();
+        }
     }
 
     /// Starts the courier that asks the API of the person's choice, if they chose one.

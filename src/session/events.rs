@@ -122,7 +122,7 @@ impl EventLog {
         options.create(true).truncate(false).read(true).write(true);
         crate::platform::ours(&mut options);
         let file = options.open(lock_in(&self.folder))?;
-        match lock_soon(&file) {
+        match lock_soon(|| file.try_lock()) {
             Err(fs::TryLockError::Error(cause)) if cause.kind() == io::ErrorKind::Unsupported => {}
             other => other?,
         }

@@ -33,7 +33,7 @@ impl LoopLock {
     pub fn take(directory: &Path) -> Result<Self> {
         let path = directory.join("loop.lock");
         let file = open(&path)?;
-        match lock_soon(&file) {
+        match lock_soon(|| file.try_lock()) {
             Ok(()) => {
                 let lock = Self { _file: file };
                 lock.works_on(directory, None)?;
@@ -93,10 +93,12 @@ impl LoopLock {
 const DYING: Duration = Duration::from_millis(700);
 
 /// Takes a lock, waiting a moment for a process that is just going.
-pub(super) fn lock_soon(file: &File) -> std::result::Result<(), TryLockError> {
+pub fn lock_soon(
+    try_lock: impl Fn() -> std::result::Result<(), TryLockError>,
+) -> std::result::Result<(), TryLockError> {
     let since = Instant::now();
     loop {
-        match file.try_lock() {
+        match try_lock() {
             Err(TryLockError::WouldBlock) if since.elapsed() < DYING => {
                 // Nothing tells that a lock is given back but the lock itself, for which one cannot
                 // wait with a limit.
@@ -152,7 +154,7 @@ impl RoundLock {
             Err(TryLockError::WouldBlock) => {
                 // A round of calls may be open only because another call could come.
                 let _ = write_atomic(&directory.join(WANTED), b"", Durability::Atomic);
-                lock_soon(&file)
+                lock_soon(|| file.try_lock())
             }
             other => other,
         };

@@ -18,6 +18,11 @@ use super::wrap::columns_of;
 pub(super) struct LiveRow(pub(super) Vec<(Style, String)>);
 
 impl LiveRow {
+    /// A row of one text, less bright than others.
+    pub(super) fn dimmed(text: &str) -> Self {
+        Self(vec![(Style::new().dimmed(), text.to_owned())])
+    }
+
     pub(super) fn columns(&self) -> usize {
         self.0.iter().map(|(_, text)| columns_of(text)).sum()
     }

@@ -35,10 +35,10 @@ pub struct ModelServer {
 }
 
 #[derive(Debug, Clone)]
-struct Seen {
+pub struct Seen {
     path: String,
     headers: String,
-    body: Value,
+    pub body: Value,
 }
 
 impl ModelServer {
@@ -56,33 +56,40 @@ impl ModelServer {
         })
     }
 
-    fn answering(mut answer: impl FnMut(&Seen) -> Option<Answer> + Send + 'static) -> Self {
+    /// Gives the answer that is found for each request; several may be under way at once.
+    pub fn answering(answer: impl FnMut(&Seen) -> Option<Answer> + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&requests);
+        let answer = Arc::new(Mutex::new(answer));
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let Ok(mut stream) = stream else { return };
-                let Some(seen) = read_request(&mut stream) else {
-                    continue;
-                };
-                if seen.path.ends_with("/models") {
-                    let models = json!({"data": [{"id": "one"}, {"id": "two"}]}).to_string();
-                    let _ = stream.write_all(plain("200 OK", "", &models).as_bytes());
-                    continue;
-                }
-                let Some(answer) = answer(&seen) else {
-                    return;
-                };
-                kept.lock().unwrap().push(seen);
-                let _ = give(&mut stream, answer);
+                let (kept, answer) = (Arc::clone(&kept), Arc::clone(&answer));
+                thread::spawn(move || {
+                    let Some(seen) = read_request(&mut stream) else {
+                        return;
+                    };
+                    if seen.path.ends_with("/models") {
+                        let models = json!({"data": [{"id": "one"}, {"id": "two"}]}).to_string();
+                        let _ = stream.write_all(plain("200 OK", "", &models).as_bytes());
+                        return;
+                    }
+                    let given = {
+                        let mut answer = answer.lock().unwrap();
+                        let Some(given) = answer(&seen) else { return };
+                        kept.lock().unwrap().push(seen);
+                        given
+                    };
+                    let _ = give(&mut stream, given);
+                });
             }
         });
         Self { url, requests }
     }
 
-    fn requests(&self) -> Vec<Seen> {
+    pub fn requests(&self) -> Vec<Seen> {
         self.requests.lock().unwrap().clone()
     }
 }
@@ -164,7 +171,7 @@ fn give(stream: &mut TcpStream, answer: Answer) -> std::io::Result<()> {
 }
 
 /// A reply with these commands and no end mark: the courier knows which round it answers.
-fn reply(commands: &str) -> Answer {
+pub fn reply(commands: &str) -> Answer {
     Answer::Text(format!("Sure.\n\n``````\n{commands}\n``````\n"))
 }
 
@@ -179,7 +186,7 @@ pub fn done() -> Answer {
 }
 
 /// Asks the server in place of the person.
-fn by_api(test: Test, server: &ModelServer) -> Test {
+pub fn by_api(test: Test, server: &ModelServer) -> Test {
     test.environment("Agent__Api", "custom")
         .environment("Agent__ApiUrl", &server.url)
         .environment("Agent__Model", "one")
@@ -188,7 +195,7 @@ fn by_api(test: Test, server: &ModelServer) -> Test {
 
 /// Looks for the key in everything that a run left and said.
 #[track_caller]
-fn has_no_key(finished: Finished) -> Finished {
+pub fn has_no_key(finished: Finished) -> Finished {
     has_no_key_but_in(finished, |_| false)
 }
 

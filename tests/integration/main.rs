@@ -25,6 +25,9 @@ mod bad_input;
 /// Full disks, lost directories, other clocks and other users.
 #[cfg(target_os = "linux")]
 mod bad_situations;
+/// Many tasks at once, over an API.
+#[cfg(target_os = "linux")]
+mod batch;
 /// The person's check, and a model that goes in circles.
 mod check;
 /// Messages and replies by the clipboard, the bell, and what is printed instead.

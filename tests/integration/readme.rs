@@ -21,6 +21,7 @@ const PAGES: &[&str] = &[
     "CONTRIBUTING.md",
     "docs/user-guide.md",
     "docs/api.md",
+    "docs/batch.md",
     "docs/mcp.md",
     "docs/events.md",
     "docs/protocol.md",

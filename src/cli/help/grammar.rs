@@ -15,7 +15,8 @@ use crate::settings::{GROUPS, Shape};
 
 /// The verbs of which the help shows every setting.
 const USE_SETTINGS: &[&str] = &[
-    "new", "resume", "mcp", "step", "apply", "ask", "check", "fork", "config", "api", "policy",
+    "new", "resume", "mcp", "step", "apply", "ask", "batch", "check", "fork", "config", "api",
+    "policy",
 ];
 
 /// The settings that `-h` of a verb shows.
@@ -64,7 +65,7 @@ static PURPOSES: &[Purpose] = &[
     },
     Purpose {
         title: "For scripts",
-        verbs: &["step", "apply", "parse"],
+        verbs: &["step", "apply", "parse", "batch"],
     },
     Purpose {
         title: "Set up",

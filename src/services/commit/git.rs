@@ -67,7 +67,7 @@ impl TreeEntry {
 
 /// The repository that a workspace belongs to.
 #[derive(Debug)]
-pub(super) struct GitRepository {
+pub(in crate::services) struct GitRepository {
     git: PathBuf,
     root: PathBuf,
     /// The workspace from the root, with a slash at its end; empty if it is the root.
@@ -80,7 +80,7 @@ pub(super) struct GitRepository {
 
 impl GitRepository {
     /// Finds the repository; a workspace without one cannot be committed.
-    pub(super) fn around(workspace: &Path) -> Result<Self> {
+    pub(in crate::services) fn around(workspace: &Path) -> Result<Self> {
         let none = || {
             Error::mendable(format!("`{}` is in no git repository", workspace.display()))
                 .hint("`git init` makes one")
@@ -485,7 +485,8 @@ impl GitRepository {
         Ok(filters_off(&keys))
     }
 
-    fn text_of(&self, words: &[&str]) -> Result<String> {
+    /// Runs git and gives the text that it printed, without the space around it.
+    pub(in crate::services) fn text_of(&self, words: &[&str]) -> Result<String> {
         let output = self.run(words, None, &[])?;
         Ok(String::from_utf8_lossy(&output).trim().to_owned())
     }
