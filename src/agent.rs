@@ -44,7 +44,7 @@ pub use self::accept::{ANYWAY, identity};
 use self::accept::{Judged, ReplyJudge, Verdict};
 pub use self::authorize::Authorizer;
 use self::baseline::Baseline;
-pub use self::calls::{CallAnswer, CallDesk, LeftCalls};
+pub use self::calls::{AnswerRoom, CallAnswer, CallDesk};
 pub use self::check::Check;
 use self::check::CheckRunner;
 use self::differences::Differences;
@@ -55,7 +55,7 @@ use self::publish::{DraftMessage, Published, Publisher, keep_listing};
 use self::questions::Answered;
 pub use self::recorder::Recorder;
 use self::redact::Redactor;
-pub use self::redact::{credentials, kept_secrets};
+pub use self::redact::{TextCover, credentials, kept_secrets};
 use self::round_journal::RoundJournal;
 use self::steps::Begun;
 use self::tidy::Housekeeper;
@@ -452,7 +452,7 @@ impl<'a> Engine<'a> {
     fn step(&mut self, taken: Taken, patience: Patience) -> Result<()> {
         self.tell_reply(&taken);
         self.agent.workspace.ensure_in_place()?;
-        let Some(plan) = self.plan(&taken.reply.steps, 0, patience)? else {
+        let Some(plan) = self.plan(&taken.reply.steps, 0, (patience, taken.arrival))? else {
             return Ok(());
         };
         let _alone = self.alone()?;

@@ -26,7 +26,7 @@ pub use self::earlier::EarlierChanges;
 pub use self::kept::{KeptAnswers, KnownSessions};
 pub use self::pending::{Pending, Posed};
 pub use self::person::{Answer, Answers, Attending, Input, Person};
-pub use self::question::Question;
+pub use self::question::{Question, QuestionOrigin};
 pub use self::rules::KeptRules;
 pub use self::verdict::Verdict;
 pub use self::words::{difference, script_title};
@@ -110,6 +110,7 @@ impl<'a> Asked<'a> {
             proposal: (!rules.is_empty()).then(|| rules.join(" and ")),
             context: Some(self.context.clone()),
             name: String::new(),
+            origin: QuestionOrigin::Reply,
         }
     }
 }
@@ -127,6 +128,31 @@ pub struct Desk<'a> {
     pub rules: (&'a KeptRules, &'a Path),
     /// Tells whether the person is waited for.
     pub input: Input,
+    /// Where the steps came from.
+    pub origin: QuestionOrigin,
+}
+
+impl Desk<'_> {
+    /// The question about a step. One about a call that waited before is that very question, with what
+    /// was decided about it.
+    fn question(&self, round: u32, asked: &Asked<'_>) -> Question {
+        let question = asked.question(round);
+        match self.origin {
+            QuestionOrigin::Reply => question,
+            QuestionOrigin::Call => self.pending.of_call(question),
+        }
+    }
+
+    /// Takes back the questions of calls: what was decided about one is for one call.
+    fn conclude(&self, questions: &[Question]) -> Result<()> {
+        match self.origin {
+            QuestionOrigin::Reply => Ok(()),
+            QuestionOrigin::Call => {
+                let mut questions = questions.iter();
+                questions.try_for_each(|question| self.pending.take_back(question))
+            }
+        }
+    }
 }
 
 /// Gets a decision about each of the steps of a round; nothing if the person interrupts.
@@ -135,10 +161,12 @@ pub struct Desk<'a> {
 /// the round is on the disk.
 pub fn ask(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Result<Option<Decisions>> {
     if desk.input == Input::Refuse {
-        return Ok(Some(decided_before(desk, round, asked)));
+        return decided_before(desk, round, asked).map(Some);
     }
-    let questions: Vec<Question> = asked.iter().map(|asked| asked.question(round)).collect();
-    let numbers: Vec<u32> = questions.iter().map(|question| question.number).collect();
+    let questions: Vec<Question> = (asked.iter())
+        .map(|asked| desk.question(round, asked))
+        .collect();
+    let numbers: Vec<u32> = asked.iter().map(|asked| asked.step.number).collect();
     desk.pending.keep(&numbers)?;
     for question in &questions {
         desk.pending.put(question)?;
@@ -146,6 +174,7 @@ pub fn ask(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Result<Option<De
     let Some(verdicts) = decide(desk.person, desk.interrupt, desk.pending, &questions)? else {
         return Ok(None);
     };
+    desk.conclude(&questions)?;
     let always = asked.iter().zip(&verdicts);
     let rules: Vec<Rule> = always
         .filter(|(_, verdict)| **verdict == Verdict::Always)
@@ -160,11 +189,13 @@ pub fn ask(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Result<Option<De
 
 /// Collects decisions that were made before about these very steps, with `agent approve` or on a
 /// terminal that is gone. Nobody can be asked about the rest.
-fn decided_before(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Decisions {
+fn decided_before(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Result<Decisions> {
     let (mut verdicts, mut open, mut rules) = (Vec::new(), Vec::new(), Vec::new());
     for asked in asked {
-        match desk.pending.decision_on(&asked.question(round)) {
+        let question = desk.question(round, asked);
+        match desk.pending.decision_on(&question) {
             Some(verdict) => {
+                desk.conclude(std::slice::from_ref(&question))?;
                 if verdict == Verdict::Always {
                     rules.extend(asked.proposal.clone());
                 }
@@ -174,7 +205,7 @@ fn decided_before(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Decisions
         }
     }
     keep(desk, &rules);
-    Decisions::by_person(verdicts, rules).and_by_nobody(open)
+    Ok(Decisions::by_person(verdicts, rules).and_by_nobody(open))
 }
 
 /// Waits for a decision about each question, from wherever it comes; nothing if the person
@@ -377,6 +408,7 @@ pub(crate) mod tests {
             proposal: None,
             context: Some(String::new()),
             name: String::new(),
+            origin: QuestionOrigin::Reply,
         }
     }
 
@@ -494,6 +526,7 @@ pub(crate) mod tests {
             pending: &pending,
             rules: (&rules, directory),
             input,
+            origin: QuestionOrigin::Reply,
         };
         let decisions = ask(&desk, 2, &asked).unwrap().unwrap();
         let kept = rules.load(directory).unwrap();

@@ -4,7 +4,7 @@
 //! Calls are commands of the protocol and take the way of a pasted reply, through the engine: rules,
 //! approvals, sandbox, journal, secrets and undo are the same. `connection` reads and answers messages,
 //! `worker` carries out one call after the other, `person` is the engine's view of whoever sits in front
-//! of the client.
+//! of the client, `resources` looks at files for it, `outgoing` writes lines.
 //!
 //! While calls come, the process holds the lock of the base directory; a minute after the last one it
 //! gives it back, and `agent resume`, a pasted reply or another client can go on with the session.
@@ -12,6 +12,7 @@
 mod catalogue;
 mod connection;
 pub mod install;
+mod outgoing;
 mod person;
 mod resources;
 mod worker;
@@ -62,21 +63,34 @@ pub fn serve(caller: &Caller, options: ServeOptions) -> Result<()> {
         ..caller.clone()
     };
     let (queue, calls) = mpsc::sync_channel(MAX_QUEUED);
+    let (lookups, requests) = mpsc::sync_channel(MAX_QUEUED);
     let desk = RequestDesk {
         connection: Arc::clone(&connection),
         catalogue: Catalogue::new(),
-        caller: calling.clone(),
         queue,
+        resources: lookups,
     };
-    let reading = std::thread::Builder::new().name("mcp-reader".to_owned());
-    reading
-        .spawn(move || {
-            read(&desk);
-            desk.connection.close();
-        })
-        .map_err(|cause| Error::mendable("could not start the reader").because(cause))?;
+    let (looking, files) = (Arc::clone(&connection), calling.clone());
+    start("mcp-resources", move || {
+        resources::answer_all(&looking, &files, &requests);
+    })?;
+    start("mcp-reader", move || {
+        read(&desk);
+        desk.connection.close();
+    })?;
+    let writing = Arc::clone(&connection);
     CallWorker::new(connection, calling, options.session, idle()).run(&calls);
+    writing.finish();
     Ok(())
+}
+
+/// Starts a thread that is left behind at the end.
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<()> {
+    let thread = std::thread::Builder::new().name(name.to_owned());
+    let started = thread.spawn(work);
+    started.map(drop).map_err(|cause| {
+        Error::mendable(format!("could not start the thread `{name}`")).because(cause)
+    })
 }
 
 fn idle() -> Duration {

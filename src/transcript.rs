@@ -169,10 +169,15 @@ impl Transcript {
             .last()
             .is_some_and(|last| last.number >= current);
         if !session.is_complete && !is_over && wanted(current) {
-            let round = PastRound {
+            // Of calls each result is told at once; of a reply they are told together.
+            let is_open = |round: &PastRound| {
+                round.number == current && round.file.as_deref().is_some_and(has_calls)
+            };
+            let round = past.under_way.clone().filter(is_open);
+            let round = round.unwrap_or_else(|| PastRound {
                 number: current,
                 ..PastRound::default()
-            };
+            });
             rounds.push(Round::gather(&round, &past, mailbox, id));
         }
         let booked = store.usage_records(id);

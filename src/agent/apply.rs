@@ -15,7 +15,7 @@ use super::authorize::Asking;
 use super::redact::{self, refused_placeholder};
 use super::round::read_requests;
 use super::steps::{Begun, StepJournal, StepRunner};
-use crate::approve::{Input, Pending, Person};
+use crate::approve::{Input, Pending, Person, QuestionOrigin};
 use crate::compose::{self, Content};
 use crate::error::Result;
 use crate::execute::{self, Limits};
@@ -93,6 +93,7 @@ impl Applying<'_> {
             input,
             round: 1,
             reveal: &|step| self.reveal(step),
+            origin: QuestionOrigin::Reply,
         };
         let Some(plan) = self.authorizer.plan(&asking, &reply.steps, 0)? else {
             return Ok(Vec::new());

@@ -15,7 +15,7 @@ use super::live_output::announce;
 use super::steps::runs;
 use crate::approve::{
     self, Asked, Desk, EarlierChanges, Input, KeptAnswers, KeptRules, KnownSessions, Pending,
-    Person, PersonDecision, difference,
+    Person, PersonDecision, QuestionOrigin, difference,
 };
 use crate::error::Result;
 use crate::execute::{Execution, Limits};
@@ -68,6 +68,7 @@ pub(super) struct Asking<'a> {
     pub(super) approval: Approval,
     pub(super) round: u32,
     pub(super) reveal: &'a Reveal<'a>,
+    pub(super) origin: QuestionOrigin,
 }
 
 /// The steps of a reply that are not done yet, each with what was decided about it.
@@ -130,6 +131,7 @@ impl Authorizer {
             pending: asking.pending,
             rules: (&self.kept_rules, asking.base),
             input: asking.input,
+            origin: asking.origin,
         };
         let asked = asked(asking, &policy, reply, &possible)?;
         let has_spoken = asking.input == Input::Wait && !asked.is_empty();
@@ -439,6 +441,7 @@ pub(super) mod tests {
             approval: authorizer.policy.approval,
             round: 1,
             reveal: &|step| Ok(Cow::Borrowed(step)),
+            origin: QuestionOrigin::Reply,
         };
         authorizer.plan(&asking, steps, 0).unwrap().unwrap()
     }
@@ -563,6 +566,7 @@ pub(super) mod tests {
             approval: Approval::Ask,
             round: 1,
             reveal: &|step| Ok(Cow::Borrowed(step)),
+            origin: QuestionOrigin::Reply,
         };
         let shown = differences(&asking, &steps).unwrap();
         let header = "--- a/a.txt\n+++ b/a.txt\n";

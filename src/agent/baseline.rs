@@ -30,6 +30,7 @@ use crate::checkpoint::{
     is_ignore_file,
 };
 use crate::error::Result;
+use crate::mailbox::{has_calls, read_calls};
 use crate::protocol::generated::{GeneratedDirectories, is_generated, is_ignored_output};
 use crate::protocol::{
     Bounded, Event, RelPath, SessionId, Status, Step, StepResult, UncoveredFile,
@@ -92,6 +93,37 @@ pub(super) enum FurtherCall {
 /// Returns true if a step can change the workspace.
 pub(super) fn may_change(step: &Step) -> bool {
     step.command.changes_files() || runs(step)
+}
+
+impl Agent {
+    /// The changes of the round of calls that is under way, as far as they are made; `None` if there is
+    /// no such round, or it changed nothing.
+    pub fn changes_under_way(&self, id: &SessionId) -> Option<Checkpoint> {
+        let past = self.store.past(id).ok()?;
+        let (round, before) = past.history.begun()?;
+        let open = past.under_way.filter(|open| open.number == round)?;
+        let (name, calls) = self.mailbox.processed_reply(open.file.as_deref()?)?;
+        if !has_calls(&name) {
+            return None;
+        }
+        let steps = read_calls(&calls);
+        let mut store = CheckpointStore::open(&self.store.objects()).ok()?;
+        let (earlier, paths) = match before.reach {
+            Reach::Named => (before.snapshot, written_by(&steps, &open.results)),
+            Reach::Whole => {
+                let whole = store.take(&self.workspace, &self.covered).ok()?;
+                (whole.snapshot, named_by(&steps))
+            }
+        };
+        let part = store.take_part(&self.workspace, &self.covered, earlier, &paths);
+        let after = part.ok()?.map_or(earlier, |part| part.snapshot);
+        (after != before.snapshot).then_some(Checkpoint {
+            round,
+            before: before.snapshot,
+            after,
+            original: before.original,
+        })
+    }
 }
 
 impl<'a> Baseline<'a> {

@@ -7,21 +7,25 @@
 //! a step of a reply is: the same rules, the same runner, at most once. Each answer is what the next
 //! message would have said.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::authorize::StepPlan;
 use super::baseline::{FurtherCall, may_change};
-use super::publish::{CallNews, CallTold};
+use super::publish::{CallNews, CallTold, UntoldWords};
 use super::questions::Answered;
+use super::redact::TextCover;
 use super::round::read_requests;
-use super::steps::Begun;
+use super::steps::{Begun, StepRunner};
 use super::{Agent, Engine, Patience, ReplyArrival, Taken, file_name, identity, text_of};
-use crate::approve::{Input, Person as _};
+use crate::approve::{Input, Person as _, Question, Verdict};
 use crate::checkpoint::Before;
+use crate::compose::fenced;
 use crate::error::{Error, Result};
 use crate::execute::Limits;
 use crate::mailbox::{CallSafety, CallsFile};
-use crate::protocol::{Command, Event, RelPath, Status, Step, StepResult};
+use crate::protocol::{
+    Command, CommandKind, Event, QuestionKind, RelPath, Status, Step, StepResult,
+};
 use crate::reply::Reply;
 use crate::session::{CheckProgress, Record, RoundLock, Session};
 
@@ -33,6 +37,9 @@ const LONGEST_RESULTS: usize = 400_000;
 /// The most bytes that the calls of a round may have before it ends.
 const LONGEST_CALLS: u64 = 8 << 20;
 
+/// The most characters of what an interrupted command had printed.
+const LONGEST_LEFT: usize = 4_000;
+
 /// A session that takes calls.
 #[derive(Debug)]
 pub struct CallDesk<'a> {
@@ -42,15 +49,39 @@ pub struct CallDesk<'a> {
     last: Option<StepResult>,
     /// True if it is kept that its answer may not have arrived.
     has_kept: bool,
+    /// Words of the person that no answer has told, also on the disk.
+    words: UntoldWords,
+    /// True if the last answer told them.
+    has_told: bool,
+    /// Those of the session's own words that were taken over into `words`.
+    gathered: UntoldWords,
+    /// The questions that wait though nobody waits with them, and how they stood when they were told.
+    mentioned: BTreeMap<String, Option<Verdict>>,
 }
 
-/// The calls that an earlier process left behind, a line for each.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LeftCalls {
-    /// The calls that were under way when it was killed.
-    pub interrupted: Vec<String>,
-    /// The last call that was carried out, if its answer may not have arrived.
-    pub unanswered: Option<String>,
+/// The room of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnswerRoom {
+    /// The most characters.
+    pub characters: usize,
+    /// True if the client asked for so many: then the limits of the settings do not cut before.
+    pub is_wanted: bool,
+}
+
+impl AnswerRoom {
+    /// The limits of a step whose answer has this room.
+    fn raise(self, limits: &Limits) -> Limits {
+        let mut limits = limits.clone();
+        if self.is_wanted {
+            // A line has a character at least, an entry of a list and a match of a search a few.
+            let most = |few: usize| u32::try_from(self.characters / few).unwrap_or(u32::MAX);
+            limits.max_output = limits.max_output.max(self.characters);
+            limits.max_read_lines = limits.max_read_lines.max(most(1));
+            limits.max_list_items = limits.max_list_items.max(most(4));
+            limits.max_search_results = limits.max_search_results.max(most(8));
+        }
+        limits
+    }
 }
 
 /// A round to which calls are added.
@@ -79,6 +110,8 @@ pub struct CallAnswer {
 
 /// Where it is kept that an answer may not have arrived.
 const UNANSWERED: &str = "unanswered.json";
+/// Where words of the person are kept that no answer has told.
+const UNTOLD: &str = "untold.json";
 
 /// Says if a round ends while its last call waits for the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,16 +133,43 @@ impl Agent {
         self.tell(self.manner.authorizer.described());
         let mut engine = Engine::open(self, session, Patience::Session)?;
         engine.tell_planning();
+        let (store, id) = (&self.store, &engine.session.session_id);
+        let words: Option<UntoldWords> = store.aside(id, UNTOLD);
+        let is_unanswered =
+            engine.last_call.is_some() || store.aside::<String>(id, UNANSWERED).is_some();
+        let gathered = if is_unanswered && words.is_none() {
+            UntoldWords::default()
+        } else {
+            said_in(&engine.session)
+        };
         engine.answer_by_what_was_said()?;
         engine.check_at_start()?;
         // From now on the redactor knows the credentials of the workspace.
         engine.publisher().learn_files();
-        Ok(CallDesk {
+        let mut desk = CallDesk {
             engine,
             open: None,
             last: None,
             has_kept: false,
-        })
+            words: words.unwrap_or_default(),
+            has_told: false,
+            gathered,
+            mentioned: BTreeMap::new(),
+        };
+        desk.gather_words()?;
+        Ok(desk)
+    }
+}
+
+/// The words of the person that a session holds: answers to the model's questions, and notes.
+fn said_in(session: &Session) -> UntoldWords {
+    let answers = session.questions.iter();
+    UntoldWords {
+        answers: answers
+            .filter(|one| one.answer.is_some())
+            .cloned()
+            .collect(),
+        notes: session.notes.clone(),
     }
 }
 
@@ -129,8 +189,9 @@ impl CallDesk<'_> {
         self.open.is_some()
     }
 
-    /// Takes what a process before this one left, to be told once.
-    pub fn take_left(&mut self) -> LeftCalls {
+    /// Tells what a process before this one left, once: calls that were under way when it was killed,
+    /// and the last one that was carried out, if its answer may not have arrived.
+    pub fn take_left(&mut self) -> String {
         let engine = &mut self.engine;
         let interrupted = std::mem::take(&mut engine.interrupted);
         let (store, id) = (&engine.agent.store, &engine.session.session_id);
@@ -138,14 +199,41 @@ impl CallDesk<'_> {
         store.drop_aside(id, UNANSWERED);
         let last = engine.last_call.take();
         let last = last.filter(|last| !interrupted.contains(last));
-        LeftCalls {
-            unanswered: last.as_ref().map(line).or(kept),
-            interrupted: interrupted.iter().map(line).collect(),
+        let mut left = String::new();
+        if !interrupted.is_empty() {
+            let calls: Vec<String> = interrupted.iter().map(with_output).collect();
+            left = format!(
+                "When `agent` was last stopped, this was under way:\n- {}\n\n",
+                calls.join("\n- ")
+            );
         }
+        if let Some(line) = last.as_ref().map(line).or(kept) {
+            left.push_str(&format!(
+                "This was carried out, and its result may not have reached you; do not repeat it:\n- {line}\n\n"
+            ));
+        }
+        self.redacted(left)
+    }
+
+    /// A text for the chat with placeholders in place of secrets; they are kept with the next answer.
+    pub fn redacted(&mut self, mut text: String) -> String {
+        self.engine.redactor.redact_text(&mut text);
+        text
+    }
+
+    /// Covers secrets in what is told while this command is carried out.
+    pub fn text_cover(&mut self, command: &Command) -> TextCover {
+        let redactor = &mut self.engine.redactor;
+        if let Command::RunCommand { script, .. } = command {
+            redactor.learn_named(script);
+        }
+        redactor.text_cover()
     }
 
     /// Keeps that the answer to the last call may not have arrived, until another call comes.
     pub fn keep_unanswered(&mut self) -> Result<()> {
+        self.has_told = false;
+        self.mentioned.clear();
         let Some(last) = &self.last else {
             return Ok(());
         };
@@ -160,8 +248,8 @@ impl CallDesk<'_> {
         self.engine.publisher().overview(room)
     }
 
-    /// Carries out a command and answers in at most so many characters.
-    pub fn call(&mut self, command: Command, room: usize) -> Result<CallAnswer> {
+    /// Carries out a command and answers in this room.
+    pub fn call(&mut self, command: Command, room: AnswerRoom) -> Result<CallAnswer> {
         if let Some(refusal) = self.refusal() {
             return Ok(CallAnswer {
                 text: refusal,
@@ -173,6 +261,10 @@ impl CallDesk<'_> {
             // Whoever makes the next call has read the last answer.
             let (store, id) = (&self.engine.agent.store, &self.engine.session.session_id);
             store.drop_aside(id, UNANSWERED);
+        }
+        self.forget_told();
+        if self.open.is_none() {
+            self.hear()?;
         }
         let mut step = self.numbered(command);
         if self.open.is_some() && self.must_begin_round(&step)? {
@@ -190,7 +282,11 @@ impl CallDesk<'_> {
             });
         };
         self.add(&step)?;
-        let result = self.execute(&step, &plan)?;
+        let limits = room.raise(&self.engine.agent.limits);
+        let result = self.execute(&step, &plan, &limits)?;
+        if may_change(&step) {
+            self.drop_stale_approvals()?;
+        }
         let open = self.open.as_mut().expect("the call was added to a round");
         open.taken.reply.steps.push(step.clone());
         open.results.push(result.clone());
@@ -203,17 +299,95 @@ impl CallDesk<'_> {
         );
         let (result, news) = told;
         let is_error = result.outcome.status != Status::Ok;
-        let text = self.engine.publisher().answer(CallTold {
+        let waiting = self.take_waiting();
+        let waiting = self.redacted(waiting);
+        let words = self.words.clone();
+        self.has_told = words != UntoldWords::default();
+        let mut text = self.engine.publisher().answer(CallTold {
             result,
             requests,
-            room,
+            room: room.characters,
+            limits,
             news,
+            words,
         })?;
+        text.push_str(&waiting);
         Ok(CallAnswer {
             text,
             is_error,
             has_ended: self.engine.session.is_complete,
         })
+    }
+
+    /// Forgets the person's words if the last answer told them.
+    fn forget_told(&mut self) {
+        if std::mem::take(&mut self.has_told) {
+            self.words = UntoldWords::default();
+            let (store, id) = (&self.engine.agent.store, &self.engine.session.session_id);
+            store.drop_aside(id, UNTOLD);
+        }
+    }
+
+    /// Learns what the person said between rounds: answers to the model's questions, and what they
+    /// decided about its plan.
+    fn hear(&mut self) -> Result<()> {
+        self.engine.answer_by_what_was_said()?;
+        self.engine.settle_decided_plan()?;
+        self.gather_words()
+    }
+
+    /// Takes over what the session knows of the person's words, to be told with the next answer.
+    fn gather_words(&mut self) -> Result<()> {
+        let said = said_in(&self.engine.session);
+        if said == self.gathered {
+            return Ok(());
+        }
+        let UntoldWords { answers, notes } = said.clone();
+        for answer in answers {
+            if !self.gathered.answers.contains(&answer) && !self.words.answers.contains(&answer) {
+                self.words.answers.push(answer);
+            }
+        }
+        let is_new = |note: &String| !self.gathered.notes.contains(note);
+        let notes: Vec<String> = notes.into_iter().filter(is_new).collect();
+        self.words.notes.extend(notes);
+        self.gathered = said;
+        let (store, id) = (&self.engine.agent.store, &self.engine.session.session_id);
+        store.put_aside(id, UNTOLD, &self.words)
+    }
+
+    /// Forgets approvals of commands that wait for their call: another call has changed what they may
+    /// run.
+    fn drop_stale_approvals(&self) -> Result<()> {
+        let pending = self.engine.pending();
+        for (question, verdict) in pending.of_calls() {
+            if verdict.is_some() && question.command == CommandKind::RunCommand.word() {
+                pending.take_back(&question)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Says which questions wait for the person though the client has given up waiting, and what they
+    /// decided; each once.
+    fn take_waiting(&mut self) -> String {
+        let pending = self.engine.pending();
+        let calls = pending.of_calls().into_iter();
+        let of_model = pending.all().into_iter();
+        let of_model = of_model.filter(|question| question.kind == QuestionKind::Model);
+        let of_model = of_model.map(|question| (question, None));
+        let waiting: Vec<(Question, Option<Verdict>)> = calls.chain(of_model).collect();
+        let mut text = String::new();
+        let mut mentioned = BTreeMap::new();
+        for (question, verdict) in waiting {
+            let identity = question.identity();
+            if self.mentioned.get(&identity) != Some(&verdict) {
+                text.push_str(&waiting_words(&question, verdict.as_ref()));
+            }
+            mentioned.insert(identity, verdict);
+        }
+        self.mentioned = mentioned;
+        text
     }
 
     /// Ends the round that is under way, if there is one, with the person's check.
@@ -229,6 +403,7 @@ impl CallDesk<'_> {
 
     /// Ends the round, and writes the message with which a person can go on.
     pub fn leave(mut self) -> Result<()> {
+        self.forget_told();
         self.end_round()?;
         let engine = &mut self.engine;
         if !engine.session.is_complete {
@@ -296,7 +471,8 @@ impl CallDesk<'_> {
         let mut steps: Vec<Step> = steps.cloned().collect();
         let done = steps.len();
         steps.push(step.clone());
-        self.engine.plan(&steps, done, Patience::Session)
+        let manner = (Patience::Session, ReplyArrival::Calls);
+        self.engine.plan(&steps, done, manner)
     }
 
     /// Writes a call down, in the round that is under way or in a new one.
@@ -354,11 +530,14 @@ impl CallDesk<'_> {
         Ok(())
     }
 
-    fn execute(&mut self, step: &Step, plan: &StepPlan) -> Result<StepResult> {
+    fn execute(&mut self, step: &Step, plan: &StepPlan, limits: &Limits) -> Result<StepResult> {
         let engine = &mut self.engine;
         let mut seen = std::mem::take(&mut engine.session.seen);
         let hide = engine.redactor.hider();
-        let runner = engine.runner(hide.as_deref());
+        let runner = StepRunner {
+            limits,
+            ..engine.runner(hide.as_deref())
+        };
         let reply = Reply {
             steps: vec![step.clone()],
             ..Reply::default()
@@ -390,10 +569,16 @@ impl CallDesk<'_> {
                 self.end(RoundCheck::Runs(input), Answering::Now)?;
                 // Whether it counts was decided with the round.
                 let last = self.engine.session.last_results.last().cloned();
-                return Ok((last.unwrap_or(result), CallNews::WithCheck));
+                return Ok((last.unwrap_or(result), CallNews::Check));
             }
-            Command::AskUser { .. } if is_ok => {
+            Command::AskUser { ref question } if is_ok => {
                 self.end(RoundCheck::Waits, Answering::Now)?;
+                let known = self.words.answers.iter();
+                let known = known.rev().find(|known| known.question == *question);
+                if let Some(text) = known.and_then(|known| known.answer.clone()) {
+                    // The person answered after the client had given up waiting.
+                    self.engine.answer(Verdict::Say { text })?;
+                }
                 self.engine.answer_questions(Patience::Session)?
             }
             Command::Plan { .. } if engine.is_proposal(step) => {
@@ -402,20 +587,18 @@ impl CallDesk<'_> {
             }
             _ => {
                 let notes = engine.agent.store.notes(&engine.session.session_id);
-                if notes.all().is_empty() {
-                    if self.is_long() {
-                        self.end(RoundCheck::Waits, Answering::Now)?;
-                    }
-                    return Ok((result, CallNews::None));
+                if !notes.all().is_empty() || engine.has_answer() || self.is_long() {
+                    self.end(RoundCheck::Waits, Answering::Now)?;
+                    self.hear()?;
                 }
-                self.end(RoundCheck::Waits, Answering::Now)?;
-                Answered::Yes
+                return Ok((result, CallNews::None));
             }
         };
         if answered == Answered::Interrupted {
             tracing::debug!("a call was cancelled while the person was asked");
         }
-        Ok((result, CallNews::Words))
+        self.gather_words()?;
+        Ok((result, CallNews::Plan))
     }
 
     fn is_long(&self) -> bool {
@@ -457,7 +640,9 @@ impl CallDesk<'_> {
         engine.checkpoint_after(before, steps, &results)?;
         engine.conclude(taken, results, checked)?;
         drop(alone);
-        Ok(())
+        // Its words took the place of those of the round before.
+        self.gathered = UntoldWords::default();
+        self.gather_words()
     }
 }
 
@@ -473,4 +658,45 @@ fn line(result: &StepResult) -> String {
         result.command,
         result.outcome.line_for_model()
     )
+}
+
+/// An interrupted call with what it had printed.
+fn with_output(result: &StepResult) -> String {
+    let printed = result.outcome.detail.text.trim_end();
+    if printed.is_empty() {
+        return line(result);
+    }
+    let left_out = printed.chars().count().saturating_sub(LONGEST_LEFT);
+    let printed: String = printed.chars().skip(left_out).collect();
+    format!("{}\n{}", line(result), fenced(&printed))
+}
+
+/// Says how a question stands with which nobody waits.
+fn waiting_words(question: &Question, verdict: Option<&Verdict>) -> String {
+    let (key, shown) = (
+        question.key(),
+        format!("{} {}", question.command, question.title),
+    );
+    let words = match (question.kind, verdict) {
+        (QuestionKind::Model, _) => format!(
+            "The user has not answered your question yet: {}\nThey can answer with `agent say`; a later result will tell it.",
+            question.shown.trim()
+        ),
+        (_, None) => format!(
+            "The user has not decided yet about {shown}. They decide with `agent approve {key}` or `agent decline {key}`, or on the page of `agent serve`; then make the same call again."
+        ),
+        (
+            _,
+            Some(Verdict::Yes | Verdict::Always | Verdict::AllOfThisRound | Verdict::Edit { .. }),
+        ) => {
+            format!("The user has approved {shown}: make the same call again.")
+        }
+        (_, Some(verdict)) => {
+            let why = verdict
+                .reason()
+                .map_or_else(String::new, |why| format!(": {why}"));
+            format!("The user has declined {shown}{why}")
+        }
+    };
+    format!("\n\n{words}\n")
 }

@@ -13,7 +13,9 @@ use super::authorize::Asking;
 use super::baseline::Baseline;
 use super::live_output::{LiveOutput, announce};
 use super::round_journal::RoundJournal;
-use crate::approve::{Input, Pending, Person as _, PersonDecision, Question, Verdict};
+use crate::approve::{
+    Input, Pending, Person as _, PersonDecision, Question, QuestionOrigin, Verdict,
+};
 use crate::checkpoint::{Before, Reach};
 use crate::compose::Listing;
 use crate::error::Result;
@@ -206,6 +208,7 @@ impl CheckRunner<'_, '_> {
             input,
             round: self.session.sequence_number,
             reveal: &|step| Ok(Cow::Borrowed(step)),
+            origin: QuestionOrigin::Reply,
         };
         let Some(plan) = authorizer.plan(&asking, &steps, steps.len() - 1)? else {
             return Ok(Some(Outcome::skipped("the user interrupted")));

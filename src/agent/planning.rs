@@ -74,7 +74,24 @@ impl Engine<'_> {
         }
     }
 
+    /// Goes by what was decided about a plan after the client had given up waiting.
+    pub(super) fn settle_decided_plan(&mut self) -> Result<()> {
+        let plan = self.session.plan.clone();
+        let waits = self.session.planning == Planning::Proposed && !self.is_under_way;
+        if let Some(plan) = plan.filter(|_| waits)
+            && let Some(verdict) = self.pending().decision_on(&self.question_about(&plan))
+        {
+            self.settle_plan(verdict)?;
+        }
+        Ok(())
+    }
+
     fn question_about(&self, plan: &str) -> Question {
+        let mut put = self.pending().all().into_iter();
+        let is_put = |put: &Question| put.kind == QuestionKind::Plan && put.shown == plan;
+        if let Some(put) = put.find(is_put) {
+            return put;
+        }
         let is_plan = |result: &&StepResult| result.is(CommandKind::Plan);
         let step = self.session.last_results.iter().find(is_plan);
         let number = step.map_or(1, |result| result.number);

@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use super::baseline::Baseline;
 use super::context::{ContextFinder, Unasked};
 use super::project::Project;
@@ -13,11 +15,11 @@ use crate::compose::{
     MessageCarrier, Outbox, parts,
 };
 use crate::error::Result;
-use crate::execute;
+use crate::execute::{self, Limits};
 use crate::mailbox::Posted;
 use crate::protocol::generated::GeneratedDirectories;
 use crate::protocol::{Event, KnownExtent, ReadRequest, RelPath, SeenFiles, SessionId, StepResult};
-use crate::session::{Session, Store};
+use crate::session::{Question, Session, Store};
 use crate::workspace::walk::Walked;
 
 /// Where the listing of an outbox is kept, beside the session.
@@ -89,7 +91,19 @@ pub(super) struct CallTold {
     pub(super) requests: Vec<ReadRequest>,
     /// The most characters of the answer.
     pub(super) room: usize,
+    /// The limits of what is read.
+    pub(super) limits: Limits,
     pub(super) news: CallNews,
+    /// Answers and notes of the person that no answer has told.
+    pub(super) words: UntoldWords,
+}
+
+/// Words of the person that the chat has not heard yet.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct UntoldWords {
+    /// The model's questions with the answers.
+    pub(super) answers: Vec<Question>,
+    pub(super) notes: Vec<String>,
 }
 
 /// The news that an answer tells beside the result.
@@ -97,10 +111,10 @@ pub(super) struct CallTold {
 pub(super) enum CallNews {
     /// None: the round goes on.
     None,
-    /// Answers and notes of the person.
-    Words,
-    /// These, and how the check ended.
-    WithCheck,
+    /// The plan, and what the person decided about it.
+    Plan,
+    /// How the check ended.
+    Check,
 }
 
 /// Makes the messages of a session.
@@ -271,18 +285,20 @@ impl Publisher<'_, '_> {
             result,
             requests,
             room,
+            limits,
             news,
+            words,
         } = told;
         let kept = std::mem::replace(&mut self.session.read_file_requests, requests);
-        let Requested { mut contents, seen } = self.read_requested(room);
+        let Requested { mut contents, seen } = self.read_requested(room, &limits);
         let mut session = self.session.clone();
         self.session.read_file_requests = kept;
         session.last_results = vec![result];
         session.last_issues.clear();
         session.last_repairs.clear();
+        session.questions = words.answers;
+        session.notes = words.notes;
         if news == CallNews::None {
-            session.questions.clear();
-            session.notes.clear();
             session.plan = None;
             session.plan_news = None;
         }
@@ -296,7 +312,7 @@ impl Publisher<'_, '_> {
         let material = AnswerMaterial {
             session: &session,
             contents: &contents,
-            tells_check: news == CallNews::WithCheck,
+            tells_check: news == CallNews::Check,
             room,
         };
         let outbox = (self.redactor).compose(|veil| compose::compose_answer(&material, veil));
@@ -436,7 +452,7 @@ impl Publisher<'_, '_> {
     /// The contents for a message that takes the place of another: what that one showed of them
     /// does not count.
     pub(super) fn read_again(&mut self) -> Requested {
-        let mut requested = self.read_requested(self.most_characters());
+        let mut requested = self.read_requested(self.most_characters(), &self.agent.limits);
         for request in &self.session.read_file_requests {
             requested.seen.doubt(&request.path);
         }
@@ -452,7 +468,8 @@ impl Publisher<'_, '_> {
 
     /// Reads what the model asked for, for the next message.
     pub(super) fn read_for_next(&mut self) {
-        self.published.requested = Some(self.read_requested(self.most_characters()));
+        self.published.requested =
+            Some(self.read_requested(self.most_characters(), &self.agent.limits));
     }
 
     fn most_characters(&self) -> usize {
@@ -463,11 +480,9 @@ impl Publisher<'_, '_> {
     ///
     /// The session counts all of them as seen, because nearly always they are; that is undone for
     /// what the message must cut, once that is known.
-    fn read_requested(&mut self, room: usize) -> Requested {
+    fn read_requested(&mut self, room: usize, limits: &Limits) -> Requested {
         let seen = self.session.seen.clone();
-        let Agent {
-            workspace, limits, ..
-        } = self.agent;
+        let workspace = &self.agent.workspace;
         let requests = self.session.read_file_requests.clone();
         let redactor = &mut *self.redactor;
         let mut veil = |path: &RelPath, text| redactor.file(path, text);

@@ -14,9 +14,6 @@ use crate::protocol::QuestionKind;
 use crate::session::{Note, Notes, Source};
 use crate::watch::Doorbell;
 
-/// The answer where there is none.
-const NO_ANSWER: &str = "the user gave no answer; decide yourself";
-
 /// The outcome of asking for answers to the model's questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answered {
@@ -33,17 +30,13 @@ impl Engine<'_> {
     pub(super) fn answer_questions(&mut self, patience: Patience) -> Result<Answered> {
         if self.agent.person.input() == Input::Refuse && patience == Patience::Session {
             self.answer_by_what_was_said()?;
-            let round = self.session.sequence_number;
-            while let Some(open) = self.session.open_question() {
-                let question = Question::of_model(round, &open.question);
+            while let Some(question) = self.question_of_model() {
                 self.answer(Verdict::Skip)?;
                 self.pending().take_back(&question)?;
             }
             return Ok(Answered::Yes);
         }
-        let round = self.session.sequence_number;
-        while let Some(open) = self.session.open_question() {
-            let question = Question::of_model(round, &open.question);
+        while let Some(question) = self.question_of_model() {
             let pending = self.pending();
             pending.put(&question)?;
             if patience == Patience::OneReply && !self.agent.person.is_interactive() {
@@ -63,11 +56,9 @@ impl Engine<'_> {
     pub(super) fn answer_by_what_was_said(&mut self) -> Result<()> {
         let notes = self.agent.store.notes(&self.session.session_id);
         let pending = self.pending();
-        let round = self.session.sequence_number;
         while !self.is_under_way
-            && let Some(open) = self.session.open_question()
+            && let Some(question) = self.question_of_model()
         {
-            let question = Question::of_model(round, &open.question);
             let decided = pending.decision_on(&question);
             let said = || notes.all().into_iter().find(is_said);
             let said = || said().map(|note| Verdict::Say { text: note.text });
@@ -80,6 +71,26 @@ impl Engine<'_> {
         Ok(())
     }
 
+    /// The first of the model's questions that nobody has answered. One that was put in an earlier round
+    /// is that very question: whoever answers it has seen that one.
+    fn question_of_model(&mut self) -> Option<Question> {
+        let round = self.session.sequence_number;
+        let open = self.session.open_question()?;
+        let question = Question::of_model(round, &open.question);
+        let mut put = self.pending().all().into_iter();
+        let is_same = |put: &Question| put.kind == question.kind && put.shown == question.shown;
+        put.find(is_same).or(Some(question))
+    }
+
+    /// Returns true if an answer to the model's question waits to be told.
+    pub(super) fn has_answer(&self) -> bool {
+        let pending = self.pending();
+        let mut put = pending.all().into_iter();
+        put.any(|question| {
+            question.kind == QuestionKind::Model && pending.decision_on(&question).is_some()
+        })
+    }
+
     /// Makes a note of an answer that came after the message was written: its reply is there, so only
     /// the next message can tell it.
     pub(super) fn keep_answer(&self) -> Result<()> {
@@ -89,7 +100,7 @@ impl Engine<'_> {
             return Ok(());
         };
         if let Some(verdict) = pending.decision_on(&question) {
-            let answer = in_words(verdict);
+            let answer = verdict.in_words();
             let notes = self.agent.store.notes(&self.session.session_id);
             // A process that was killed here may have noted it.
             if !notes.all().iter().any(|note| note.text == answer) {
@@ -99,8 +110,8 @@ impl Engine<'_> {
         pending.take_back(&question)
     }
 
-    fn answer(&mut self, verdict: Verdict) -> Result<()> {
-        let answer = in_words(verdict);
+    pub(super) fn answer(&mut self, verdict: Verdict) -> Result<()> {
+        let answer = verdict.in_words();
         let notes = self.agent.store.notes(&self.session.session_id);
         let note = notes.all().into_iter().find(|note| note.text == answer);
         if let Some(question) = self.session.open_question() {
@@ -132,14 +143,6 @@ impl Engine<'_> {
         waker.wake();
         let _ = watcher.join();
         Ok(verdicts?.and_then(|verdicts| verdicts.into_iter().next()))
-    }
-}
-
-/// Words the person's verdict as an answer for the model.
-fn in_words(verdict: Verdict) -> String {
-    match verdict {
-        Verdict::Say { text } => text,
-        _ => NO_ANSWER.to_owned(),
     }
 }
 

@@ -242,7 +242,7 @@ impl<'a> Engine<'a> {
             self.settle_offer(steps, recovered, &mut begun.results, patience)?;
             begun
         };
-        let Some(plan) = self.plan(steps, begun.results.len(), patience)? else {
+        let Some(plan) = self.plan(steps, begun.results.len(), (patience, taken.arrival))? else {
             return Ok(());
         };
         let _alone = self.alone()?;

@@ -19,6 +19,7 @@ use self::credentials::{Credentials, names};
 pub(super) use self::reveal::refused_placeholder;
 pub(super) use self::told::MessageTexts;
 use super::Agent;
+use crate::api::ApiKey;
 use crate::compose::{Content, Form, Outbox, Veil};
 use crate::error::Result;
 use crate::execute::{Hidden, Hide, Shown};
@@ -95,6 +96,32 @@ impl KnownSecrets {
     }
 }
 
+/// Covers secrets in texts that are told beside messages, such as the output of a command while it runs.
+/// No placeholder stands there: nothing of it can be used in a call.
+#[derive(Debug, Clone)]
+pub struct TextCover {
+    scanner: Option<Scanner>,
+    vault: Vault,
+    api_key: Option<ApiKey>,
+}
+
+impl TextCover {
+    /// The text with every secret covered.
+    pub fn cover(&self, text: &str) -> String {
+        let mut text = match &self.api_key {
+            Some(key) => key.scrub(text.to_owned()),
+            None => text.to_owned(),
+        };
+        if let Some(scanner) = &self.scanner {
+            let places = self.vault.places(scanner, &text, TextSource::Text);
+            for place in places.into_iter().rev() {
+                text.replace_range(place.range, &nameless(&place.kind));
+            }
+        }
+        text
+    }
+}
+
 impl<'a> Redactor<'a> {
     /// Redacts the messages of a session, with the placeholders that it has given away.
     pub(super) fn of(agent: &'a Agent, id: &SessionId) -> Self {
@@ -154,6 +181,17 @@ impl<'a> Redactor<'a> {
         }))
     }
 
+    /// Covers secrets in what is told beside messages, by all that is known now.
+    pub(super) fn text_cover(&self) -> TextCover {
+        let mut vault = self.known.vault.clone();
+        vault.adopt(self.known.credentials.vault().secrets());
+        TextCover {
+            scanner: self.agent.manner.secrets.clone(),
+            vault,
+            api_key: self.agent.manner.api_key.clone(),
+        }
+    }
+
     /// Learns the contents of credential files, and which names there are.
     pub(super) fn learn_credentials(&mut self, walked: &Walked) {
         if let Some(scanner) = &self.agent.manner.secrets {
@@ -188,7 +226,7 @@ impl<'a> Redactor<'a> {
     }
 
     /// Redacts a text that the chat is going to read.
-    fn redact_text(&mut self, text: &mut String) {
+    pub(super) fn redact_text(&mut self, text: &mut String) {
         *text = self.without_api_key(std::mem::take(text));
         if let Some(scanner) = &self.agent.manner.secrets {
             (self.known).text(scanner, text, TextSource::Text, "the message");

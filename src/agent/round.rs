@@ -12,7 +12,7 @@ use super::differences::differences;
 use super::live_output::announce;
 use super::steps::{Begun, StepJournal, StepRunner};
 use super::{Engine, Patience, ReplyArrival, Taken, Written};
-use crate::approve::{Input, Pending, Person as _};
+use crate::approve::{Input, Pending, Person as _, QuestionOrigin};
 use crate::error::{Error, Result};
 use crate::execute::{self, Hide};
 use crate::policy::Grant;
@@ -45,7 +45,7 @@ impl<'a> Engine<'a> {
         &self,
         reply: &[Step],
         done: usize,
-        patience: Patience,
+        (patience, arrival): (Patience, ReplyArrival),
     ) -> Result<Option<StepPlan>> {
         let agent = self.agent;
         let asking = Asking {
@@ -60,6 +60,10 @@ impl<'a> Engine<'a> {
             input: self.input(patience),
             round: self.session.sequence_number,
             reveal: &|step| self.redactor.reveal(step),
+            origin: match arrival {
+                ReplyArrival::Whole => QuestionOrigin::Reply,
+                ReplyArrival::Calls => QuestionOrigin::Call,
+            },
         };
         agent.manner.authorizer.plan(&asking, reply, done)
     }
@@ -193,6 +197,7 @@ impl<'a> Engine<'a> {
         mut results: Vec<StepResult>,
         checked: Checked,
     ) -> Result<()> {
+        let arrival = taken.arrival;
         let changed = self.baseline.take_changed();
         let proposes = taken.reply.steps.iter().any(|step| self.is_proposal(step));
         let done = settle_done(&taken, &mut results, proposes);
@@ -204,7 +209,9 @@ impl<'a> Engine<'a> {
         self.move_on(taken, results, proposes);
         self.session.remember_round(changed);
         self.end_if_done(done, checked);
-        self.keep_answer()?;
+        if arrival == ReplyArrival::Whole {
+            self.keep_answer()?;
+        }
         let notes = self.agent.store.notes(&self.session.session_id);
         let said = notes.all();
         self.session.notes.clear();
@@ -212,7 +219,13 @@ impl<'a> Engine<'a> {
         self.publisher().read_for_next();
         self.is_under_way = false;
         self.save()?;
-        self.pending().clear()?;
+        if arrival == ReplyArrival::Whole || self.session.planning != Planning::Proposed {
+            self.pending().clear()?;
+        }
+        if arrival == ReplyArrival::Whole || self.session.is_complete {
+            // Whoever made these calls does not go on.
+            self.pending().clear_calls()?;
+        }
         for note in &said {
             notes.remove(note);
         }
@@ -243,7 +256,21 @@ impl<'a> Engine<'a> {
         session.sequence_number += 1;
         session.remember_reply(taken.identity);
         session.read_file_requests = read_requests(&agent.workspace, &reply.steps, &results);
-        session.questions = questions(&reply.steps, &results);
+        let asked = questions(&reply.steps, &results);
+        if is_whole {
+            session.questions = asked;
+        } else {
+            // A client may give up waiting and make other calls: its question stays.
+            session.questions.retain(|one| one.answer.is_none());
+            let is_known = |one: &Question, known: &[Question]| {
+                (known.iter()).any(|known| known.question == one.question)
+            };
+            for one in asked {
+                if !is_known(&one, &session.questions) {
+                    session.questions.push(one);
+                }
+            }
+        }
         if let Some(plan) = reply.steps.iter().rev().find_map(plan) {
             session.plan = Some(plan);
         }

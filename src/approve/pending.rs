@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Question, Verdict};
+use super::{Question, QuestionOrigin, Verdict};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, own_directory, read_plain, write_atomic, write_new};
-use crate::protocol::QuestionLife;
+use crate::protocol::{QuestionKind, QuestionLife};
 
 /// The largest question that is read, in bytes: a reply and what it would change.
 const MAX_QUESTION: u64 = 256 << 20;
@@ -79,6 +79,31 @@ impl Pending {
             crate::json::to_lines(question).map_err(|cause| Error::file("write", &path, cause))?;
         json.push('\n');
         write_atomic(&path, json.as_bytes(), Durability::Synced)
+    }
+
+    /// The question about a call as it was put when the call came before; else under a number that no
+    /// other question has.
+    pub(super) fn of_call(&self, mut question: Question) -> Question {
+        question.origin = QuestionOrigin::Call;
+        let mut put = self.all();
+        if let Some(same) = put.iter().position(|put| put.is_same_call(&question)) {
+            return put.swap_remove(same);
+        }
+        while put.iter().any(|put| put.key() == question.key()) {
+            question.number += 1;
+        }
+        question
+    }
+
+    /// The questions about calls that nobody waits with any more, each with what was decided.
+    pub fn of_calls(&self) -> Vec<(Question, Option<Verdict>)> {
+        let mut questions = self.all();
+        questions.retain(|question| question.origin == QuestionOrigin::Call);
+        let with_verdict = questions.into_iter().map(|question| {
+            let verdict = self.decision_on(&question);
+            (question, verdict)
+        });
+        with_verdict.collect()
     }
 
     /// Puts a question that goes with this process: it is taken back when the returned value is
@@ -233,6 +258,13 @@ impl Pending {
         }
     }
 
+    /// The person's answer to a question of the model, if it waits to be told.
+    pub fn answer_to(&self, question: &str) -> Option<String> {
+        let mut put = self.all().into_iter();
+        let put = put.find(|put| put.kind == QuestionKind::Model && put.shown == question)?;
+        self.decision_on(&put).map(Verdict::in_words)
+    }
+
     /// Returns true if the decision file exists and is no decision on this question.
     ///
     /// An empty one may be about to be written.
@@ -251,9 +283,19 @@ impl Pending {
         remove(&self.decision(&key))
     }
 
-    /// Forgets all questions about the work of the model and their decisions.
+    /// Forgets all questions about the steps of replies and their decisions.
     pub fn clear(&self) -> Result<()> {
         self.forget(|_| true)
+    }
+
+    /// Forgets all questions about calls and their decisions, and the model's own.
+    pub fn clear_calls(&self) -> Result<()> {
+        for question in self.all() {
+            if question.origin == QuestionOrigin::Call || question.kind == QuestionKind::Model {
+                self.take_back(&question)?;
+            }
+        }
+        Ok(())
     }
 
     /// Forgets every decision; returns true if there was one.
@@ -289,6 +331,11 @@ impl Pending {
             };
             let number = name.trim_end_matches(".decision").parse().ok();
             if !number.is_some_and(&is_over) {
+                continue;
+            }
+            let key = name.trim_end_matches(".decision");
+            let put = read::<Question>(&self.question(key), MAX_QUESTION);
+            if put.is_some_and(|put| put.origin == QuestionOrigin::Call) {
                 continue;
             }
             // The questions first, as in `take_back`.

@@ -12,6 +12,24 @@ use super::{Verdict, words};
 use crate::policy::Approval;
 use crate::protocol::{CommandKind, Event, QuestionKind};
 
+/// Where the step of a question came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum QuestionOrigin {
+    /// A reply: its questions go with its round.
+    #[default]
+    Reply,
+    /// A call. Its question stays when the client gives up waiting, and what is decided then is for
+    /// the same call when it comes again.
+    Call,
+}
+
+impl QuestionOrigin {
+    fn is_reply(&self) -> bool {
+        *self == Self::Reply
+    }
+}
+
 /// A question, as it lies in `pending/<key>.json` if it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -43,6 +61,9 @@ pub struct Question {
     /// The name of its file, if that is not the number.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
+    /// Where the step came from.
+    #[serde(default, skip_serializing_if = "QuestionOrigin::is_reply")]
+    pub origin: QuestionOrigin,
 }
 
 impl Question {
@@ -60,6 +81,7 @@ impl Question {
             proposal: None,
             context: Some(String::new()),
             name: kind.name().unwrap_or_default().to_owned(),
+            origin: QuestionOrigin::Reply,
         }
     }
 
@@ -103,6 +125,7 @@ impl Question {
             proposal,
             context,
             name,
+            origin: _,
         } = self;
         (kind, number, round, command) == (&other.kind, &other.number, &other.round, &other.command)
             && (title, shown, may, proposal)
@@ -127,6 +150,18 @@ impl Question {
     /// Returns true if the person may put a text of their own in the place of what is shown.
     pub fn can_be_edited(&self) -> bool {
         self.is_about_script() || self.kind == QuestionKind::Plan
+    }
+
+    /// Returns true if both ask about the same call, in whatever round and under whatever number.
+    pub(super) fn is_same_call(&self, other: &Self) -> bool {
+        let placed = Self {
+            number: other.number,
+            round: other.round,
+            ..self.clone()
+        };
+        self.origin == QuestionOrigin::Call
+            && other.origin == QuestionOrigin::Call
+            && placed.decides_like(other)
     }
 
     /// The hash of what is shown and decided; the reason is left out here too.
@@ -184,6 +219,7 @@ impl Question {
             proposal: None,
             context: Some(String::new()),
             name: String::new(),
+            origin: QuestionOrigin::Reply,
         }
     }
 
@@ -205,6 +241,7 @@ impl Question {
             proposal: None,
             context: Some(String::new()),
             name: String::new(),
+            origin: QuestionOrigin::Reply,
         }
     }
 
@@ -222,6 +259,7 @@ impl Question {
             proposal: Some("every command of this session has the network".to_owned()),
             context: Some(String::new()),
             name: String::new(),
+            origin: QuestionOrigin::Reply,
         }
     }
 
@@ -336,7 +374,7 @@ impl Question {
         Self::new(QuestionKind::UseClipboard, 0, title, String::new())
     }
 
-    /// Asks if this entry is added to the configuration of a chat client.
+    /// Asks if this entry is written to the configuration of a chat client.
     pub fn about_client(file: &Path, entry: &str) -> Self {
         let title = file.display().to_string();
         Self::new(QuestionKind::ClientEntry, 0, title, entry.to_owned())

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::protocol::QuestionKind;
 
+/// The answer to a question of the model where there is none.
+const NO_ANSWER: &str = "the user gave no answer; decide yourself";
+
 /// A decision of the person.
 ///
 /// As JSON: `{"decision": "yes"}`, `{"decision": "no", "reason": "use cargo"}`,
@@ -63,6 +66,14 @@ impl Verdict {
             (QuestionKind::Network, Self::Yes) => "once",
             (QuestionKind::Network, Self::Always) => "session",
             _ => self.word(),
+        }
+    }
+
+    /// Words the verdict as an answer to a question of the model.
+    pub fn in_words(self) -> String {
+        match self {
+            Self::Say { text } => text,
+            _ => NO_ANSWER.to_owned(),
         }
     }
 

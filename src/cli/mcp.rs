@@ -74,14 +74,14 @@ impl Install {
         let entry = ServerEntry::new(&program, &base.directory)?;
         let client = match (self.print, self.client) {
             (true, client) => {
-                ui.say(install::printed(&entry, client).trim_end());
+                ui.text(&entry.printed(client));
                 return Ok(ExitCode::SUCCESS);
             }
             (false, Some(client)) => client,
             (false, None) => {
                 return Err(Error::usage("which client?")
                     .hint("`--client` takes claude-desktop, vscode, zed or lmstudio")
-                    .hint("`--print` shows the configuration for any other"));
+                    .hint("`--print` prints the configuration for any other"));
             }
         };
         let file = client.file(|name| std::env::var_os(name))?;
@@ -89,13 +89,15 @@ impl Install {
             ui.say(&format!("`{}` has it already.", file.display()));
             return Ok(ExitCode::SUCCESS);
         };
-        let question = Question::about_client(&plan.file, &plan.added);
+        let question = Question::about_client(&plan.file, &plan.shown);
         match caller.person.ask(&question, &caller.interrupt) {
             answer if answer.is_yes() => {}
             Answer::Nobody => {
                 return Err(
-                    Error::mendable("nobody could be asked; nothing was written")
-                        .hint("`--print` shows the configuration"),
+                    Error::mendable("nobody could be asked; nothing was written").hint(format!(
+                        "`agent mcp install --client {} --print` shows the entry",
+                        client.word()
+                    )),
                 );
             }
             _ => {

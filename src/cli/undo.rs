@@ -235,6 +235,8 @@ pub(super) fn tell(ui: &Ui, planned: &PlannedReversal, restored: &Restored) {
             text,
             "\nThe session has ended; `agent resume {id} \"...\"` tells the model first."
         );
+    } else if planned.is_heard_by_call() {
+        text.push_str("\nThe model hears of it with its next call.");
     } else {
         text.push_str("\nThe model hears of it in the next message but one.");
     }

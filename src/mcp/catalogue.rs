@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::protocol::{Command, CommandKind};
 use crate::reply::{ParameterKind, ToolSpec, command_of_call, tool_specs};
+use crate::services::run::AnswerRoom;
 
 /// The tool with which a task begins.
 const BEGIN: &str = "begin";
@@ -35,8 +36,7 @@ pub(super) struct Catalogue {
 pub(super) struct ToolCall {
     tool: String,
     arguments: Map<String, Value>,
-    /// The most characters of the answer.
-    pub(super) room: usize,
+    pub(super) room: AnswerRoom,
 }
 
 impl Catalogue {
@@ -71,9 +71,12 @@ impl Catalogue {
         Some(Ok(ToolCall {
             tool: tool.name.clone(),
             arguments,
-            room: room.map_or(USUAL_CHARACTERS, |room| {
-                room.clamp(LEAST_CHARACTERS, MOST_CHARACTERS)
-            }),
+            room: AnswerRoom {
+                characters: room.map_or(USUAL_CHARACTERS, |room| {
+                    room.clamp(LEAST_CHARACTERS, MOST_CHARACTERS)
+                }),
+                is_wanted: room.is_some(),
+            },
         }))
     }
 }
@@ -199,7 +202,7 @@ mod tests {
     fn a_call_is_the_command_that_it_names() {
         let read = json!({ "path": "/project/a.txt", "max_characters": 9 });
         let read = call("read_file", &read).unwrap().unwrap();
-        assert_eq!(read.room, LEAST_CHARACTERS);
+        assert_eq!(read.room.characters, LEAST_CHARACTERS);
         let command = read.command(Path::new("/project")).unwrap();
         assert_eq!(command.kind(), CommandKind::ReadFile);
         assert!(call("rm_rf", &json!({})).is_none());

@@ -3,25 +3,27 @@
 //! Requests that take no time are answered by the thread that reads, so that a client can cancel a call
 //! while it runs. Calls go through a queue to the worker.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent_mcp::{
     ClientProfile, ErrorCode, Incoming, ProgressToken, RequestId, ServerProfile, error_line,
-    initialize_result, notification_line, progress, request_line, result_line, tool_result,
+    initialize_result, log_notice, notification_line, progress, request_line, result_line,
+    tool_result,
 };
 use serde_json::{Map, Value, json};
 
 use super::catalogue::{Catalogue, ToolCall};
-use super::resources;
+use super::outgoing::OutgoingLines;
+use super::resources::{ResourceRequest, listed};
 use crate::error::Error;
 use crate::escape::escape_line;
 use crate::interrupt::Interrupt;
-use crate::services::Caller;
+use crate::services::run::TextCover;
 
 /// How many calls may wait, each as long as a message may be; more are refused.
 pub(super) const MAX_QUEUED: usize = 16;
@@ -30,7 +32,10 @@ pub(super) const MAX_QUEUED: usize = 16;
 const BETWEEN_PROGRESS: Duration = Duration::from_millis(500);
 
 /// The longest line of progress, in characters.
-const LONGEST_PROGRESS: usize = 200;
+const LONGEST_PROGRESS: usize = 400;
+
+/// The words in place of a line that must not be told.
+const AT_WORK: &str = "works on it";
 
 const INSTRUCTIONS: &str = "These tools work on a project of the user. Call `begin` first, with the task in the user's words; it shows the files and the rules of the project. Paths are relative to the workspace. Read a file before you change it. The user's rules decide what is allowed, and the user may be asked before a call is carried out: then it takes as long as they need. End with `done`: the user's check decides if it counts.";
 
@@ -40,6 +45,8 @@ pub(super) struct QueuedCall {
     pub(super) id: RequestId,
     token: Option<ProgressToken>,
     pub(super) call: ToolCall,
+    /// Tells it from another one with the same id.
+    ticket: u64,
 }
 
 /// The call that is being carried out.
@@ -51,23 +58,27 @@ struct CurrentCall {
     told: u64,
     last: Option<Instant>,
     is_cancelled: bool,
+    /// Covers secrets in what is told of it; nothing is told before this is known.
+    cover: Option<Arc<TextCover>>,
 }
 
 /// The calls that the client waits for.
 #[derive(Debug, Default)]
 struct OpenCalls {
     current: Option<CurrentCall>,
-    waiting: BTreeSet<RequestId>,
+    /// The tickets of those that the worker has not begun.
+    waiting: BTreeMap<RequestId, u64>,
 }
 
 /// The client, for whoever has something to tell it.
 pub(super) struct Connection {
-    out: Mutex<Box<dyn Write + Send>>,
+    out: OutgoingLines,
     client: Mutex<Option<ClientProfile>>,
     calls: Mutex<OpenCalls>,
     /// Our own requests, and who waits for the answers.
     asked: Mutex<BTreeMap<RequestId, Sender<Option<Value>>>>,
     next: AtomicI64,
+    next_ticket: AtomicU64,
     /// Stops the call under way.
     interrupt: Interrupt,
     is_closed: AtomicBool,
@@ -95,11 +106,12 @@ pub(super) struct AskedClient {
 impl Connection {
     pub(super) fn new(out: Box<dyn Write + Send>) -> Self {
         Self {
-            out: Mutex::new(out),
+            out: OutgoingLines::new(out),
             client: Mutex::default(),
             calls: Mutex::default(),
             asked: Mutex::default(),
             next: AtomicI64::new(1),
+            next_ticket: AtomicU64::new(1),
             interrupt: Interrupt::default(),
             is_closed: AtomicBool::new(false),
         }
@@ -140,21 +152,24 @@ impl Connection {
             .map_or(String::new(), |client| client.name.clone())
     }
 
-    fn send(&self, line: &str) {
-        let mut out = locked(&self.out);
-        let sent = out.write_all(line.as_bytes()).and_then(|()| out.flush());
-        drop(out);
-        if sent.is_err() {
+    pub(super) fn send(&self, line: String) {
+        if !self.out.push(line) {
             self.close();
         }
+    }
+
+    /// Waits until the client has read what it was told, but not for one that reads nothing.
+    pub(super) fn finish(&self) {
+        self.out.finish();
     }
 
     /// Begins a call; false if the client cancelled it meanwhile.
     pub(super) fn begin_call(&self, call: &QueuedCall) -> bool {
         let mut calls = locked(&self.calls);
-        if !calls.waiting.remove(&call.id) || self.is_closed() {
+        if calls.waiting.get(&call.id) != Some(&call.ticket) || self.is_closed() {
             return false;
         }
+        calls.waiting.remove(&call.id);
         // What stopped the call before this one has nothing to do with it.
         self.interrupt.reset();
         calls.current = Some(CurrentCall {
@@ -163,6 +178,7 @@ impl Connection {
             told: 0,
             last: None,
             is_cancelled: false,
+            cover: None,
         });
         if self.is_closed() {
             self.interrupt.raise();
@@ -170,8 +186,15 @@ impl Connection {
         true
     }
 
-    /// Answers the call under way, unless the client cancelled it.
-    pub(super) fn answer(&self, text: &str, is_error: bool) {
+    /// Covers secrets in what is told of the call under way.
+    pub(super) fn cover_progress(&self, cover: TextCover) {
+        if let Some(current) = &mut locked(&self.calls).current {
+            current.cover = Some(Arc::new(cover));
+        }
+    }
+
+    /// Answers the call under way; returns false if the client cancelled it, or is gone.
+    pub(super) fn answer(&self, text: &str, is_error: bool) -> bool {
         let current = {
             let mut calls = locked(&self.calls);
             if !self.is_closed() {
@@ -180,29 +203,52 @@ impl Connection {
             }
             calls.current.take()
         };
-        if let Some(current) = current.filter(|current| !current.is_cancelled) {
-            self.send(&result_line(&current.id, &tool_result(text, is_error)));
-        }
+        let Some(current) = current.filter(|current| !current.is_cancelled) else {
+            return false;
+        };
+        let is_there = !self.is_closed();
+        self.send(result_line(&current.id, &tool_result(text, is_error)));
+        is_there
     }
 
-    /// Tells how the call under way gets on, if the client wants to know; `is_news` tells it even if
-    /// something was told just now.
-    pub(super) fn tell_progress(&self, words: &str, is_news: bool) {
+    /// Returns true if the client wants to hear of progress, and has not heard of any just now.
+    pub(super) fn is_progress_due(&self) -> bool {
+        let is_due = |last: Instant| last.elapsed() >= BETWEEN_PROGRESS;
+        (locked(&self.calls).current.as_ref())
+            .is_some_and(|current| current.token.is_some() && current.last.is_none_or(is_due))
+    }
+
+    /// A text about the call under way with its secrets covered; `None` while it is not known what
+    /// these are.
+    pub(super) fn covered(&self, text: &str) -> Option<String> {
+        let cover = (locked(&self.calls).current.as_ref()).and_then(|call| call.cover.clone());
+        cover.map(|cover| cover.cover(text))
+    }
+
+    /// Tells how the call under way gets on, if the client wants to know. The text must have been
+    /// through [`Self::covered`]; without it the client hears only that the call goes on.
+    pub(super) fn tell_progress(&self, words: Option<&str>) {
         let mut calls = locked(&self.calls);
         let Some(current) = &mut calls.current else {
             return;
         };
-        let is_due = |last: Instant| last.elapsed() >= BETWEEN_PROGRESS;
-        if current.token.is_none() || !(is_news || current.last.is_none_or(is_due)) {
+        let Some(token) = &current.token else {
             return;
-        }
+        };
         current.told += 1;
         current.last = Some(Instant::now());
-        let words: String = escape_line(words).chars().take(LONGEST_PROGRESS).collect();
-        let params = (current.token.as_ref()).map(|token| progress(token, current.told, &words));
+        let words = shortened(words.unwrap_or(AT_WORK));
+        let params = progress(token, current.told, &words);
         drop(calls);
-        if let Some(params) = params {
-            self.send(&notification_line("notifications/progress", &params));
+        self.send(notification_line("notifications/progress", &params));
+    }
+
+    /// Tells something that concerns the person to a client that does not want to hear of progress.
+    pub(super) fn tell_notice(&self, words: &str) {
+        let hears = (locked(&self.calls).current.as_ref()).is_some_and(|one| one.token.is_some());
+        if !hears {
+            let params = log_notice("agent", &shortened(words));
+            self.send(notification_line("notifications/message", &params));
         }
     }
 
@@ -212,7 +258,7 @@ impl Connection {
         let id = RequestId::Text(format!("agent-{number}"));
         let (way_in, answer) = mpsc::channel();
         locked(&self.asked).insert(id.clone(), way_in.clone());
-        self.send(&request_line(&id, method, params));
+        self.send(request_line(&id, method, params));
         if self.is_closed() {
             let _ = way_in.send(None);
         }
@@ -222,6 +268,14 @@ impl Connection {
             answer,
             way_in,
         }
+    }
+
+    /// Answers a request.
+    pub(super) fn reply(&self, id: &RequestId, answered: RequestAnswer) {
+        self.send(match answered {
+            Ok(result) => result_line(id, &result),
+            Err((code, why)) => error_line(Some(id), code, &why),
+        });
     }
 
     fn cancel(&self, id: &RequestId) {
@@ -252,9 +306,14 @@ impl Drop for AskedClient {
         if locked(&self.connection.asked).remove(&self.id).is_some() {
             let params = json!({ "requestId": self.id.to_string(), "reason": "decided elsewhere" });
             let line = notification_line("notifications/cancelled", &params);
-            self.connection.send(&line);
+            self.connection.send(line);
         }
     }
+}
+
+/// One line for the client, not too long.
+fn shortened(words: &str) -> String {
+    escape_line(words).chars().take(LONGEST_PROGRESS).collect()
 }
 
 /// Takes the messages of the client.
@@ -262,8 +321,9 @@ impl Drop for AskedClient {
 pub(super) struct RequestDesk {
     pub(super) connection: Arc<Connection>,
     pub(super) catalogue: Catalogue,
-    pub(super) caller: Caller,
     pub(super) queue: SyncSender<QueuedCall>,
+    /// Requests that look at files: they must not hold up a cancellation.
+    pub(super) resources: SyncSender<ResourceRequest>,
 }
 
 /// The answer to a request.
@@ -287,7 +347,7 @@ impl RequestDesk {
                     let _ = asking.send(result);
                 }
             }
-            Incoming::Invalid(answer) => self.connection.send(&answer),
+            Incoming::Invalid(answer) => self.connection.send(answer),
         }
     }
 
@@ -295,7 +355,7 @@ impl RequestDesk {
     pub(super) fn refuse_length(&self) {
         let code = ErrorCode::InvalidRequest;
         self.connection
-            .send(&error_line(None, code, "the message is too long"));
+            .send(error_line(None, code, "the message is too long"));
     }
 
     fn request(&self, id: &RequestId, method: &str, params: Map<String, Value>) {
@@ -314,24 +374,45 @@ impl RequestDesk {
                 Err(why) => Err(why),
             },
             "tools/list" => Ok(json!({ "tools": self.catalogue.to_json() })),
-            "resources/list" => Ok(json!({ "resources": resources::listed() })),
+            "resources/list" => Ok(json!({ "resources": listed() })),
             "resources/templates/list" => Ok(json!({ "resourceTemplates": [] })),
-            "resources/read" => {
-                let uri = text(&params, "uri");
-                uri.and_then(|uri| resources::read(&self.caller, uri))
+            "resources/read" | "prompts/list" | "prompts/get" => {
+                match self.look_up(id, method, params) {
+                    Ok(()) => return,
+                    Err(why) => Err(why),
+                }
             }
-            "prompts/list" => {
-                resources::prompts(&self.caller).map(|prompts| json!({ "prompts": prompts }))
-            }
-            "prompts/get" => text(&params, "name")
-                .and_then(|name| resources::prompt(&self.caller, name, &params)),
+            // All that is told this way concerns the person.
+            "logging/setLevel" => Ok(json!({})),
             _ => Err(not_found(method)),
         };
-        let line = match answered {
-            Ok(result) => result_line(id, &result),
-            Err((code, why)) => error_line(Some(id), code, &why),
+        self.connection.reply(id, answered);
+    }
+
+    /// Hands a request to the thread that looks at files.
+    fn look_up(
+        &self,
+        id: &RequestId,
+        method: &str,
+        params: Map<String, Value>,
+    ) -> Result<(), (ErrorCode, String)> {
+        let id = id.clone();
+        let request = match method {
+            "resources/read" => ResourceRequest::Read {
+                uri: text(&params, "uri")?.to_owned(),
+                id,
+            },
+            "prompts/list" => ResourceRequest::Prompts { id },
+            _ => ResourceRequest::Prompt {
+                name: text(&params, "name")?.to_owned(),
+                id,
+                params,
+            },
         };
-        self.connection.send(&line);
+        self.resources.try_send(request).map_err(|_| {
+            let why = "too many requests wait already; make them one after the other";
+            (ErrorCode::Internal, why.to_owned())
+        })
     }
 
     fn initialize(&self, params: &Map<String, Value>) -> Value {
@@ -369,13 +450,13 @@ impl RequestDesk {
             Ok(call) => call,
             Err(why) => {
                 // The model reads what is wrong with its own call, not only the client.
-                connection.send(&result_line(id, &tool_result(&why, true)));
+                connection.send(result_line(id, &tool_result(&why, true)));
                 return Ok(());
             }
         };
         let mut calls = locked(&connection.calls);
         let is_current = (calls.current.as_ref()).is_some_and(|current| current.id == *id);
-        if is_current || !calls.waiting.insert(id.clone()) {
+        if is_current || calls.waiting.contains_key(id) {
             return Err((
                 ErrorCode::InvalidRequest,
                 "another call has this id".to_owned(),
@@ -385,16 +466,18 @@ impl RequestDesk {
             id: id.clone(),
             token,
             call,
+            ticket: connection.next_ticket.fetch_add(1, Ordering::Relaxed),
         };
+        let ticket = queued.ticket;
         match self.queue.try_send(queued) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                calls.waiting.remove(id);
-                Err((
-                    ErrorCode::Internal,
-                    "too many calls wait already; make them one after the other".to_owned(),
-                ))
+            Ok(()) => {
+                calls.waiting.insert(id.clone(), ticket);
+                Ok(())
             }
+            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => Err((
+                ErrorCode::Internal,
+                "too many calls wait already; make them one after the other".to_owned(),
+            )),
         }
     }
 }

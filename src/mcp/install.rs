@@ -1,16 +1,20 @@
 //! The entry for `agent mcp` in the configuration of a client.
 //!
-//! The new entry is worked out first and shown; it is written only after the person said yes, as a
-//! whole or not at all, and the file as it was stays beside it. A file that is no plain JSON (Zed allows
-//! comments) is left to the person.
+//! The change is worked out first and shown; it is written only after the person said yes, as a whole or
+//! not at all, and the file as it was stays beside it. What others wrote stays as it is, with comments. A
+//! file that cannot be read is left to the person.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstObjectProp, CstRootNode};
+use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
-use crate::fs::{Durability, create_directory, free_name, read_plain, write_atomic};
+use crate::fs::{
+    Durability, create_directory, free_name, read_plain, write_atomic, write_atomic_in_place,
+};
 
 /// The largest configuration that is read, in bytes.
 const LARGEST: u64 = 4 << 20;
@@ -76,10 +80,12 @@ pub struct ServerEntry {
 /// A change of a configuration, worked out and not made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstallPlan {
-    /// The file.
+    /// The file, as the client names it.
     pub file: PathBuf,
-    /// The part that is added, as JSON.
-    pub added: String,
+    /// The change in words and as JSON.
+    pub shown: String,
+    /// The file that is written: the one that a link leads to.
+    target: PathBuf,
     before: Option<Vec<u8>>,
     after: String,
 }
@@ -117,64 +123,172 @@ impl ServerEntry {
         })
     }
 
-    /// The entry as a client's configuration has it.
-    pub fn to_json(&self) -> Value {
-        json!({ "command": self.command, "args": self.arguments })
+    /// The entry as the configuration of this client has it.
+    fn to_json(&self, client: Option<KnownClient>) -> Value {
+        match client {
+            // Its reference says that the type is required.
+            Some(KnownClient::Vscode) => {
+                json!({ "type": "stdio", "command": self.command, "args": self.arguments })
+            }
+            _ => json!({ "command": self.command, "args": self.arguments }),
+        }
     }
 
-    /// The whole configuration of a client that has no other server.
-    pub fn alone(&self, key: &str) -> String {
-        pretty(&json!({ key: { &self.name: self.to_json() } }))
+    /// The whole configuration of a client that has no other server; most of those that are not known
+    /// take this form too.
+    pub fn printed(&self, client: Option<KnownClient>) -> String {
+        let key = client.map_or("mcpServers", KnownClient::key);
+        pretty(&json!({ key: { &self.name: self.to_json(client) } }))
+    }
+
+    /// Returns true if an entry serves the same base directory, with whatever flags.
+    fn is_same_server(&self, entry: &Value) -> bool {
+        let arguments = entry.get("args").and_then(Value::as_array);
+        let arguments: Vec<&str> = arguments
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let base = self.arguments.last().map_or("", String::as_str);
+        arguments.first() == Some(&"mcp")
+            && (arguments.windows(2).any(|pair| pair == ["--base", base])
+                || arguments
+                    .iter()
+                    .any(|one| one.strip_prefix("--base=") == Some(base)))
     }
 }
 
-/// The configuration for any client that is not known, in the form that most of them take.
-pub fn printed(entry: &ServerEntry, client: Option<KnownClient>) -> String {
-    entry.alone(client.map_or("mcpServers", KnownClient::key))
+/// The path that a link leads to, also if nothing is there yet.
+fn behind_links(file: &Path) -> Result<PathBuf> {
+    const MOST_LINKS: usize = 40;
+    let mut target = file.to_owned();
+    for _ in 0..MOST_LINKS {
+        match std::fs::read_link(&target) {
+            Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => return Ok(target),
+        }
+    }
+    Err(Error::mendable(format!(
+        "`{}` is a link that leads nowhere",
+        file.display()
+    )))
 }
 
-/// Works out the change; `None` if the entry is there already.
+/// Works out the change; `None` if the entry is there already. Comments, order and spaces stay, and so do
+/// flags and variables that somebody added to the entry.
 pub fn plan(client: KnownClient, file: &Path, entry: &ServerEntry) -> Result<Option<InstallPlan>> {
-    let before = match read_plain(file, LARGEST) {
+    let by_hand = |why: &str| {
+        let word = client.word();
+        Error::mendable(format!("`{}` {why}", file.display())).hint(format!(
+            "add the entry yourself: `agent mcp install --client {word} --print` shows it"
+        ))
+    };
+    let target = behind_links(file)?;
+    let before = match read_plain(&target, LARGEST) {
         Ok(bytes) => Some(bytes),
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => None,
-        Err(cause) => return Err(Error::file("read", file, cause)),
+        Err(cause) => return Err(Error::file("read", &target, cause)),
     };
-    let by_hand = |why: &str| {
-        Error::mendable(format!("`{}` {why}", file.display()))
-            .hint("add the entry yourself: `agent mcp install --print` shows it")
+    let is_read_only = |path: &PathBuf| {
+        path.metadata()
+            .is_ok_and(|found| found.permissions().readonly())
     };
-    let is_empty = |bytes: &Vec<u8>| bytes.iter().all(u8::is_ascii_whitespace);
-    let mut whole = match &before {
-        None => Map::new(),
-        Some(bytes) if is_empty(bytes) => Map::new(),
-        Some(bytes) => match serde_json::from_slice(bytes) {
-            Ok(Value::Object(whole)) => whole,
-            _ => return Err(by_hand("is no plain JSON, so it is not changed")),
-        },
-    };
-    let key = client.key();
-    let servers = whole.entry(key).or_insert_with(|| json!({}));
-    let Value::Object(servers) = servers else {
-        return Err(by_hand(&format!("has a `{key}` that is no object")));
-    };
-    let json = entry.to_json();
-    if servers.get(&entry.name) == Some(&json) {
-        return Ok(None);
+    if is_read_only(&target) {
+        return Err(by_hand("is read-only, so it is not changed"));
     }
-    servers.insert(entry.name.clone(), json);
+    let text = std::str::from_utf8(before.as_deref().unwrap_or_default())
+        .map_err(|_| by_hand("is no UTF-8, so it is not changed"))?;
+    let unreadable = || by_hand("cannot be read as JSON, so it is not changed");
+    let root = CstRootNode::parse(text, &WITH_COMMENTS).map_err(|_| unreadable())?;
+    let key = client.key();
+    let whole = root.object_value_or_create().ok_or_else(unreadable)?;
+    let named = whole
+        .properties()
+        .into_iter()
+        .filter(|one| one.decoded_name().as_deref() == Some(key));
+    let servers = whole
+        .object_value_or_create(key)
+        .filter(|_| named.count() <= 1);
+    let servers = servers.ok_or_else(|| by_hand(&format!("has no one object `{key}`")))?;
+    let is_ours = |one: &CstObjectProp| {
+        let value = one.value().and_then(|value| value.to_serde_value());
+        value.is_some_and(|value| entry.is_same_server(&value))
+    };
+    let shown = if let Some(ours) = servers.properties().into_iter().find(is_ours) {
+        let name = ours.decoded_name().unwrap_or_default();
+        let command = ours.object_value().and_then(|ours| ours.get("command"));
+        let command =
+            command.ok_or_else(|| by_hand(&format!("has an entry `{name}` without a command")))?;
+        let now = command.value().and_then(|value| value.to_serde_value());
+        if now.as_ref() == Some(&json!(entry.command)) {
+            return Ok(None);
+        }
+        command.set_value(CstInputValue::String(entry.command.clone()));
+        let after = ours.value().and_then(|value| value.to_serde_value());
+        format!(
+            "The entry `{name}` for this project is there, with the command {}. It would become:\n{}",
+            now.unwrap_or_default(),
+            pretty(&json!({ name.clone(): after }))
+        )
+    } else {
+        let mut entry = entry.clone();
+        let plain = entry.name.clone();
+        let mut number = 1;
+        while servers.get(&entry.name).is_some() {
+            number += 1;
+            entry.name = format!("{plain}-{number}");
+        }
+        servers.append(&entry.name, cst(&entry.to_json(Some(client))));
+        entry.printed(Some(client))
+    };
+    let mut after = root.to_string();
+    if before.is_none() {
+        after.push('\n');
+    }
     Ok(Some(InstallPlan {
         file: file.to_owned(),
-        added: entry.alone(key),
+        shown,
+        target,
         before,
-        after: pretty(&Value::Object(whole)),
+        after,
     }))
+}
+
+/// JSON as clients that allow comments read it.
+const WITH_COMMENTS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// A value for the configuration.
+fn cst(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(flag) => CstInputValue::Bool(*flag),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(values) => CstInputValue::Array(values.iter().map(cst).collect()),
+        Value::Object(values) => {
+            let values = values
+                .iter()
+                .map(|(name, value)| (name.clone(), cst(value)));
+            CstInputValue::Object(values.collect())
+        }
+    }
 }
 
 impl InstallPlan {
     /// Makes the change; returns where the file as it was is kept, if there was one.
     pub fn carry_out(&self) -> Result<Option<PathBuf>> {
-        let now = read_plain(&self.file, LARGEST).ok();
+        let now = read_plain(&self.target, LARGEST).ok();
         if now != self.before {
             return Err(Error::mendable(format!(
                 "`{}` was changed meanwhile; nothing was written",
@@ -193,7 +307,7 @@ impl InstallPlan {
                 Some(backup)
             }
         };
-        write_atomic(&self.file, self.after.as_bytes(), Durability::Durable)?;
+        write_atomic_in_place(&self.target, self.after.as_bytes())?;
         Ok(backup)
     }
 }
@@ -243,14 +357,118 @@ mod tests {
         assert!(second.carry_out().is_err());
     }
 
+    #[track_caller]
+    fn installed(client: KnownClient, file: &Path, entry: &ServerEntry) -> String {
+        plan(client, file, entry)
+            .unwrap()
+            .unwrap()
+            .carry_out()
+            .unwrap();
+        std::fs::read_to_string(file).unwrap()
+    }
+
     #[test]
-    fn a_configuration_with_comments_is_left_alone() {
+    fn comments_and_trailing_commas_stay() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("settings.json");
-        write(&file, "// mine\n{}");
-        let error = plan(KnownClient::Zed, &file, &entry()).unwrap_err();
-        assert!(error.to_string().contains("no plain JSON"), "{error}");
-        write(&file, r#"{"context_servers": []}"#);
-        assert!(plan(KnownClient::Zed, &file, &entry()).is_err());
+        write(&file, "// mine\n{\n  \"theme\": \"One\", // dark\n}\n");
+        let text = installed(KnownClient::Zed, &file, &entry());
+        assert!(
+            text.starts_with("// mine\n{\n  \"theme\": \"One\", // dark\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\"context_servers\": {") && text.contains("agent-my-app"),
+            "{text}"
+        );
+        assert_eq!(plan(KnownClient::Zed, &file, &entry()).unwrap(), None);
+        for bad in [
+            r#"{"context_servers": []}"#,
+            "[]",
+            "{\"a\":",
+            r#"{"context_servers": {}, "context_servers": {}}"#,
+        ] {
+            write(&file, bad);
+            let error = plan(KnownClient::Zed, &file, &entry()).unwrap_err();
+            assert!(error.hints()[0].contains("--client zed --print"), "{error}");
+        }
+    }
+
+    #[test]
+    fn another_project_of_the_same_name_gets_another_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("config.json");
+        let client = KnownClient::ClaudeDesktop;
+        installed(client, &file, &entry());
+        let other =
+            ServerEntry::new(Path::new("/bin/agent"), Path::new("/srv/my app/.agent")).unwrap();
+        let text = installed(client, &file, &other);
+        assert!(
+            text.contains("\"agent-my-app\"") && text.contains("\"agent-my-app-2\""),
+            "{text}"
+        );
+        assert_eq!(plan(client, &file, &entry()).unwrap(), None);
+        assert_eq!(plan(client, &file, &other).unwrap(), None);
+    }
+
+    #[test]
+    fn flags_and_variables_of_an_entry_stay() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("config.json");
+        let client = KnownClient::ClaudeDesktop;
+        let args = r#"["mcp", "--base", "/home/me/my app/.agent", "--approval", "ask"]"#;
+        let entries = |command: &str| {
+            format!(
+                r#"{{"mcpServers": {{"mine": {{"command": "{command}", "args": {args}, "env": {{"A": "1"}}}}}}}}"#
+            )
+        };
+        write(&file, &entries("/bin/agent"));
+        assert_eq!(plan(client, &file, &entry()).unwrap(), None);
+        write(&file, &entries("/old/agent"));
+        let change = plan(client, &file, &entry()).unwrap().unwrap();
+        assert!(
+            change.shown.contains("/old/agent") && change.shown.contains("\"A\": \"1\""),
+            "{}",
+            change.shown
+        );
+        assert_eq!(installed(client, &file, &entry()), entries("/bin/agent"));
+    }
+
+    #[test]
+    fn the_entry_for_vs_code_has_its_type() {
+        let printed: Value =
+            serde_json::from_str(&entry().printed(Some(KnownClient::Vscode))).unwrap();
+        assert_eq!(printed["servers"]["agent-my-app"]["type"], "stdio");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link_and_permissions_stay() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let directory = tempfile::tempdir().unwrap();
+        let (real, link) = (
+            directory.path().join("dotfiles.json"),
+            directory.path().join("config.json"),
+        );
+        let client = KnownClient::LmStudio;
+        let mode = |mode| std::fs::set_permissions(&real, PermissionsExt::from_mode(mode)).unwrap();
+        symlink("dotfiles.json", &link).unwrap();
+        // It leads nowhere yet.
+        installed(client, &link, &entry());
+        assert!(
+            link.is_symlink()
+                && std::fs::read_to_string(&real)
+                    .unwrap()
+                    .contains("agent-my-app")
+        );
+        write(&real, "{}");
+        mode(0o644);
+        installed(client, &link, &entry());
+        assert!(link.is_symlink());
+        assert_eq!(real.metadata().unwrap().permissions().mode() & 0o777, 0o644);
+        write(&real, "{}");
+        mode(0o444);
+        let error = plan(client, &link, &entry()).unwrap_err();
+        assert!(error.to_string().contains("read-only"), "{error}");
     }
 }

@@ -4,8 +4,8 @@
 //! shows it; else, or if a question is too long for a form, the call waits until the person decides
 //! elsewhere, and the client hears what it waits for.
 
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -36,16 +36,58 @@ const ALWAYS: ElicitChoice = ElicitChoice {
     title: "Always",
 };
 
+/// The most of a command's latest output that is looked through for secrets, in bytes: one may have
+/// several lines.
+const LOOKED_THROUGH: usize = 16 << 10;
+
+/// The longest title in the words about waiting, in characters: what helps must not be cut.
+const LONGEST_TITLE: usize = 120;
+
 /// The person at the client.
 #[derive(Debug)]
 pub(super) struct ClientPerson {
     connection: Arc<Connection>,
     input: Input,
+    /// The latest output of the command that runs.
+    printed: Mutex<String>,
 }
 
 impl ClientPerson {
     pub(super) fn new(connection: Arc<Connection>, input: Input) -> Self {
-        Self { connection, input }
+        Self {
+            connection,
+            input,
+            printed: Mutex::default(),
+        }
+    }
+
+    /// Tells the last whole line of the output, with secrets covered. Half a line may have half a secret.
+    fn tell_output(&self, text: &str, omitted: usize) {
+        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        if omitted > 0 {
+            printed.clear();
+        }
+        printed.push_str(text);
+        let surplus = printed.len().saturating_sub(LOOKED_THROUGH);
+        if surplus > 0 {
+            let cut = printed.ceil_char_boundary(surplus);
+            // From the next whole line on.
+            let cut = printed[cut..]
+                .find('\n')
+                .map_or(printed.len(), |end| cut + end + 1);
+            printed.drain(..cut);
+        }
+        let Some(end) = printed.rfind(['\n', '\r']) else {
+            return;
+        };
+        if !self.connection.is_progress_due() {
+            return;
+        }
+        let covered = self.connection.covered(&printed[..end]);
+        drop(printed);
+        let lines = covered.as_deref().map(|text| text.split(['\n', '\r']));
+        let last = lines.and_then(|lines| lines.rev().find(|line| !line.trim().is_empty()));
+        self.connection.tell_progress(last);
     }
 }
 
@@ -53,16 +95,13 @@ impl EventSink for ClientPerson {
     fn emit(&self, event: Event) {
         match event {
             Event::Running { script, .. } => {
-                let first = script.lines().next().unwrap_or_default();
-                self.connection
-                    .tell_progress(&format!("runs: {first}"), true);
+                (self.printed.lock().unwrap_or_else(PoisonError::into_inner)).clear();
+                let covered = self.connection.covered(&script);
+                let first = covered.as_deref().and_then(|script| script.lines().next());
+                let words = first.map(|first| format!("runs: {first}"));
+                self.connection.tell_progress(words.as_deref());
             }
-            Event::Output { text, .. } => {
-                let last = text.lines().rev().find(|line| !line.trim().is_empty());
-                if let Some(line) = last {
-                    self.connection.tell_progress(line, false);
-                }
-            }
+            Event::Output { text, omitted, .. } => self.tell_output(&text, omitted),
             Event::Notice { text } => tracing::info!("{text}"),
             Event::Trouble { message, .. } => tracing::warn!("{message}"),
             _ => {}
@@ -96,17 +135,23 @@ impl Person for ClientPerson {
             .iter()
             .find(|question| pending.decision_on(question).is_none())?;
         let (stop, stopped) = mpsc::channel::<()>();
-        let (connection, waits_for) = (Arc::clone(&self.connection), waiting(question));
+        let asking = self.elicit(pending, question);
+        let waits_for = waiting(question, asking.is_some());
+        let waits_for = self.connection.covered(&waits_for);
+        if asking.is_none() {
+            let words = waits_for.as_deref().unwrap_or("waits for the user");
+            self.connection.tell_notice(words);
+        }
+        let connection = Arc::clone(&self.connection);
         let reminding = thread::spawn(move || {
             loop {
-                connection.tell_progress(&waits_for, true);
+                connection.tell_progress(waits_for.as_deref());
                 match stopped.recv_timeout(BETWEEN_REMINDERS) {
                     Err(RecvTimeoutError::Timeout) => {}
                     Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
                 }
             }
         });
-        let asking = self.elicit(pending, question);
         Some(Attending::until(move || {
             drop(stop);
             let _ = reminding.join();
@@ -124,10 +169,16 @@ type Elicited = (
 );
 
 impl ClientPerson {
-    /// Shows a question as a form, if the client has forms and it is short enough.
+    /// Shows a question as a form, if the client has forms, it is short enough, and it has no secret:
+    /// nobody knows where a client sends a form.
     fn elicit(&self, pending: &Pending, question: &Question) -> Option<Elicited> {
-        let form = QuestionForm::of(question)?;
         if !self.connection.has_elicitation() {
+            return None;
+        }
+        let form = QuestionForm::of(question)?;
+        if question.kind != QuestionKind::Secrets
+            && self.connection.covered(&form.message)? != form.message
+        {
             return None;
         }
         let params = elicitation(&form.message, &form.choices, form.text_title);
@@ -171,7 +222,7 @@ impl QuestionForm {
                     always = format!("\n\"Always\" allows from now on: {}", escape_text(proposal));
                 }
                 let message = format!(
-                    "Carry out {} {title}?\n\n{shown}\n\nYou are asked because {}. It would {}.{always}",
+                    "Carry out {} {title}?\n\n{shown}\n\nWhy you are asked: {}\nWhat it may do: {}{always}",
                     question.command,
                     escape_text(&question.why),
                     escape_text(&question.may),
@@ -230,18 +281,23 @@ fn verdict(question: &Question, answer: ElicitAnswer) -> Option<Verdict> {
     }
 }
 
-/// Says to the chat what a call waits for.
-fn waiting(question: &Question) -> String {
-    match question.kind {
-        QuestionKind::Model => {
-            "waits for the user's answer; they can also answer with `agent say`".to_owned()
-        }
-        _ => format!(
-            "waits for the user's decision about {}; they decide here, with `agent approve {key}` or `agent decline {key}`, or on the page of `agent serve`",
-            question.title,
-            key = question.key()
-        ),
+/// Says to the chat what a call waits for, and where the person decides; in the client only if it shows
+/// a form.
+fn waiting(question: &Question, has_form: bool) -> String {
+    let here = if has_form { "here, " } else { "" };
+    if question.kind == QuestionKind::Model {
+        return format!(
+            "waits for the user's answer; they answer {here}with `agent say` or on the page of `agent serve`"
+        );
     }
+    let mut title: String = question.title.chars().take(LONGEST_TITLE).collect();
+    if title.len() < question.title.len() {
+        title.push_str("...");
+    }
+    format!(
+        "waits for the user's decision about {title}; they decide {here}with `agent approve {key}` or `agent decline {key}`, or on the page of `agent serve`",
+        key = question.key()
+    )
 }
 
 #[cfg(test)]

@@ -4,10 +4,12 @@
 //! Secrets are replaced in all of it, as in messages. A template of the project is offered only once the
 //! person has seen it.
 
-use agent_mcp::{ErrorCode, prompt_result, resource, resource_contents};
-use serde_json::{Map, Value};
+use std::sync::mpsc::Receiver;
 
-use super::connection::{RequestAnswer, in_words};
+use agent_mcp::{ErrorCode, RequestId, prompt_result, resource, resource_contents};
+use serde_json::{Map, Value, json};
+
+use super::connection::{Connection, RequestAnswer, in_words};
 use crate::error::Error;
 use crate::services::Caller;
 use crate::services::outward::{self, OutwardText};
@@ -54,8 +56,42 @@ pub(super) fn listed() -> Vec<Value> {
         .collect()
 }
 
+/// A request that looks at files.
+#[derive(Debug)]
+pub(super) enum ResourceRequest {
+    /// A resource.
+    Read { id: RequestId, uri: String },
+    /// The list of templates.
+    Prompts { id: RequestId },
+    /// A template, filled in.
+    Prompt {
+        id: RequestId,
+        name: String,
+        params: Map<String, Value>,
+    },
+}
+
+/// Answers requests one after the other, until nobody can make any more.
+pub(super) fn answer_all(
+    connection: &Connection,
+    caller: &Caller,
+    requests: &Receiver<ResourceRequest>,
+) {
+    for request in requests {
+        let (id, answered) = match request {
+            ResourceRequest::Read { id, uri } => (id, read(caller, &uri)),
+            ResourceRequest::Prompts { id } => {
+                let listed = prompts(caller);
+                (id, listed.map(|prompts| json!({ "prompts": prompts })))
+            }
+            ResourceRequest::Prompt { id, name, params } => (id, prompt(caller, &name, &params)),
+        };
+        connection.reply(&id, answered);
+    }
+}
+
 /// A resource.
-pub(super) fn read(caller: &Caller, uri: &str) -> RequestAnswer {
+fn read(caller: &Caller, uri: &str) -> RequestAnswer {
     let found = RESOURCES.iter().find(|(known, ..)| *known == uri);
     let Some((uri, _, _, kind, which)) = found else {
         let shown: String = uri.chars().take(100).collect();
@@ -67,7 +103,7 @@ pub(super) fn read(caller: &Caller, uri: &str) -> RequestAnswer {
 }
 
 /// The templates that the person has seen.
-pub(super) fn prompts(caller: &Caller) -> Result<Vec<Value>, (ErrorCode, String)> {
+fn prompts(caller: &Caller) -> Result<Vec<Value>, (ErrorCode, String)> {
     let list = prompts::list(caller).map_err(failed)?;
     let seen = list.prompts.iter().filter(|(_, is_trusted)| *is_trusted);
     let told = seen.map(|(prompt, _)| {
@@ -78,7 +114,7 @@ pub(super) fn prompts(caller: &Caller) -> Result<Vec<Value>, (ErrorCode, String)
 }
 
 /// A template as the person's words.
-pub(super) fn prompt(caller: &Caller, name: &str, params: &Map<String, Value>) -> RequestAnswer {
+fn prompt(caller: &Caller, name: &str, params: &Map<String, Value>) -> RequestAnswer {
     let wrong = |why: String| (ErrorCode::InvalidParams, why);
     let list = prompts::list(caller).map_err(failed)?;
     let mut seen = list.prompts.iter().filter(|(_, is_trusted)| *is_trusted);

@@ -12,7 +12,7 @@ use super::catalogue::ToolCall;
 use super::connection::{Connection, QueuedCall, in_words};
 use crate::error::Result;
 use crate::protocol::SessionId;
-use crate::services::run::{self, CallDesk, ContextRequest, HeldSession, LeftCalls};
+use crate::services::run::{self, CallDesk, ContextRequest, HeldSession};
 use crate::services::{Caller, find, open};
 
 /// How often is looked if somebody wants the round to end.
@@ -102,7 +102,12 @@ impl CallWorker {
         let opened = match self.open(&first) {
             Ok(opened) => opened,
             Err(error) => {
-                self.connection.answer(&in_words(&error), true);
+                let words = if self.has_ended() {
+                    "The session has ended. `begin` begins another one.".to_owned()
+                } else {
+                    in_words(&error)
+                };
+                self.connection.answer(&words, true);
                 return None;
             }
         };
@@ -150,6 +155,7 @@ impl CallWorker {
 
     /// Opens the session that a call is for, or begins one.
     fn open(&self, call: &ToolCall) -> Result<OpenedCalls> {
+        open::ensure_set_up(&self.caller)?;
         let begin = |task: &str| run::begin(&self.caller, task, &ContextRequest::default());
         if let Some(task) = call.task() {
             let held = begin(task)?;
@@ -186,6 +192,15 @@ impl CallWorker {
         })
     }
 
+    /// Returns true if the session that calls went to has ended, and nobody has opened it again.
+    fn has_ended(&self) -> bool {
+        let CurrentSession::Ended(id) = &self.session else {
+            return false;
+        };
+        let session = open::files(&self.caller).and_then(|files| files.store.load(id));
+        session.is_ok_and(|session| session.is_complete)
+    }
+
     fn unnamed_task(&self) -> String {
         match self.connection.client_name() {
             name if name.is_empty() => UNNAMED_TASK.to_owned(),
@@ -202,7 +217,7 @@ impl CallWorker {
     ) -> Result<HasEnded> {
         let room = call.room;
         if call.task().is_some() {
-            let overview = desk.overview(room)?;
+            let overview = desk.overview(room.characters)?;
             let id = held.id();
             let text =
                 format!("{news}Session {id} begins. Its files, rules and check:\n\n{overview}");
@@ -216,12 +231,12 @@ impl CallWorker {
                 return Ok(HasEnded::No);
             }
         };
+        self.connection.cover_progress(desk.text_cover(&command));
         let answer = desk.call(command, room)?;
-        if self.connection.is_closed() {
+        let text = format!("{news}{}", answer.text);
+        if !self.connection.answer(&text, answer.is_error) {
             desk.keep_unanswered()?;
         }
-        let text = format!("{news}{}", answer.text);
-        self.connection.answer(&text, answer.is_error);
         Ok(if answer.has_ended {
             HasEnded::Yes
         } else {
@@ -238,25 +253,12 @@ enum HasEnded {
 }
 
 /// The words before the first answer of a held session: that a session continues, and which calls a
-/// killed process left unfinished.
+/// killed process left unfinished. Each ends with an empty line.
 fn news(desk: &mut CallDesk<'_>, opened: Option<String>) -> String {
-    let LeftCalls {
-        interrupted,
-        unanswered,
-    } = desk.take_left();
-    let mut news: Vec<String> = opened.into_iter().filter(|news| !news.is_empty()).collect();
-    if !interrupted.is_empty() {
-        let lines = interrupted.join("\n- ");
-        news.push(format!(
-            "When `agent` was last stopped, this was under way:\n- {lines}"
-        ));
+    let mut news = opened.filter(|news| !news.is_empty()).unwrap_or_default();
+    if !news.is_empty() {
+        news.push_str("\n\n");
     }
-    if let Some(line) = unanswered {
-        news.push(format!(
-            "This was carried out, and its result may not have reached you; do not repeat it:\n- {line}"
-        ));
-    }
-    // Each of them ends with an empty line.
-    news.push(String::new());
-    news.join("\n\n")
+    let left = desk.take_left();
+    desk.redacted(news) + &left
 }

@@ -32,7 +32,8 @@ pub struct ChangedRound {
 /// The rounds whose changes are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhichRounds {
-    /// The whole session if it has ended, else the latest round that changed files.
+    /// The whole session if it has ended, else the latest round that changed files; one of calls also
+    /// while it is under way.
     Fitting,
     /// This one.
     Round(u32),
@@ -71,9 +72,10 @@ pub fn changed_session(caller: &Caller, id: &str) -> Result<ChangedRound> {
 fn one(agent: Agent, session: SessionId, round: Option<u32>) -> Result<ChangedRound> {
     let history = agent.store.history(&session)?;
     let mut objects = CheckpointStore::open(&agent.store.objects())?;
+    let open = || agent.changes_under_way(&session);
     let found = match round {
-        Some(round) => history.round(round),
-        None => latest_seen(&agent, &history, &mut objects),
+        Some(round) => (history.round(round)).or_else(|| open().filter(|open| open.round == round)),
+        None => open().or_else(|| latest_seen(&agent, &history, &mut objects)),
     };
     let checkpoint = found.ok_or_else(|| {
         let is_uncovered = |round: u32| history.uncovered(0).contains(&round);

@@ -398,6 +398,29 @@ fn limits(settings: &Settings) -> Limits {
     }
 }
 
+/// Refuses a named base directory that is a project which nobody has set up: nobody is asked here
+/// where to work, and the files of the project would not be seen.
+pub fn ensure_set_up(caller: &Caller) -> Result<()> {
+    let found = Base::find(&caller.here, caller.base.as_deref(), &caller.trust)?;
+    let FoundBase::Base(base) = found else {
+        return Ok(());
+    };
+    let directory = &base.directory;
+    if base.settings_file.is_some()
+        || settings::is_empty(directory)?
+        || directory.join("sessions").exists()
+    {
+        return Ok(());
+    }
+    let shown = directory.display();
+    Err(Error::mendable(format!(
+        "`agent` is not set up in `{shown}`, which is not empty"
+    ))
+    .hint(format!(
+        "the user runs `agent init` there, and names `{shown}/.agent` in place of it after `--base`"
+    )))
+}
+
 /// Finds the base directory and reads the settings, asking the person what only they can decide.
 pub fn settings(caller: &Caller, first_run: FirstRun) -> Result<(Base, Loaded)> {
     let trust = &caller.trust;

@@ -15,7 +15,7 @@ use super::status::CheckStanding;
 use super::{Caller, find, log, reply, status};
 pub use crate::agent::Ending;
 use crate::agent::{Agent, added::AddedContext};
-pub use crate::agent::{CallAnswer, CallDesk, LeftCalls};
+pub use crate::agent::{AnswerRoom, CallAnswer, CallDesk, TextCover};
 use crate::approve::{Answer, Question};
 use crate::courier::api::{Allowance, ApiCourier};
 use crate::courier::{Couriers, Message, TerminalLine};

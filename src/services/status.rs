@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::open::SessionFiles;
 use super::{Caller, choices, decide, find, open};
 use crate::agent::message_of;
-use crate::approve::Question;
+use crate::approve::{Pending, Question};
 use crate::compose::{Meter, measure};
 use crate::error::{Error, Result};
 pub use crate::mailbox::Posted;
@@ -119,6 +119,13 @@ pub fn status(caller: &Caller, id: Option<&str>) -> Result<SessionStanding> {
     choices::recall_files(&mut files, caller, &session)?;
     let id = session.session_id.clone();
     let running = LoopLock::holder(files.store.directory()).and_then(|holder| holder.session);
+    let pending = Pending::of(&files.store.folder(&id));
+    if let Some(open) = session.open_question()
+        && let Some(answer) = pending.answer_to(&open.question)
+    {
+        // The next message or call tells it.
+        open.answer = Some(answer);
+    }
     let open = session.open_question();
     let model_question = open.map(|question| question.question.clone());
     let posted = files.mailbox.posted(&id, session.sequence_number);

@@ -9,6 +9,7 @@ use crate::approve::{Person as _, Question, Verdict};
 use crate::checkpoint::CheckpointStore;
 pub use crate::checkpoint::{Conflict, Force, Restored};
 use crate::error::{Error, Kind, Result};
+use crate::mailbox::has_calls;
 use crate::protocol::SessionId;
 use crate::protocol::generated::GeneratedDirectories;
 
@@ -29,6 +30,16 @@ pub fn plan(caller: &Caller, id: Option<&str>, wish: Wish) -> Result<PlannedReve
 }
 
 impl PlannedReversal {
+    /// Returns true if the model worked by calls last: then it hears of it with its next call.
+    pub fn is_heard_by_call(&self) -> bool {
+        let past = self.agent.store.past(&self.session);
+        let last = past
+            .ok()
+            .and_then(|past| past.rounds.into_iter().next_back());
+        last.and_then(|last| last.file)
+            .is_some_and(|file| has_calls(&file))
+    }
+
     pub(super) fn new(agent: Agent, session: SessionId, wish: Wish) -> Result<Self> {
         let wish = past_output(&agent, &session, wish)?;
         let reversal = agent.plan(&session, wish)?;

@@ -128,6 +128,11 @@ impl History {
     }
 
     /// Learns from the next record of the journal.
+    /// The round that began last, with the checkpoint before it.
+    pub fn begun(&self) -> Option<(u32, Before)> {
+        self.begun
+    }
+
     pub(super) fn take(&mut self, record: &Record) {
         match record {
             Record::Before { sequence, before } => {

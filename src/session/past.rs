@@ -29,6 +29,8 @@ pub struct Past {
     pub origin: Option<(SessionId, u32)>,
     /// How many lines could not be read.
     pub unreadable: usize,
+    /// The round that is under way, with the results that are there already.
+    pub under_way: Option<PastRound>,
 }
 
 /// A round that is over.
@@ -139,9 +141,16 @@ impl Past {
         let mut line = Vec::new();
         let mut claimed = None;
         let mut number = 0_u64;
+        // The results of the round that is under way, not read yet: most rounds are over.
+        let mut finished = Vec::new();
         // A last line without its end is torn, or being written.
         while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 && line.ends_with(b"\n") {
             number += 1;
+            if is_round(&line) {
+                finished.clear();
+            } else if line.starts_with(b"{\"event\":\"finished\"") {
+                finished.push(line.clone());
+            }
             match past.take(&line, &mut claimed) {
                 Ok(()) => {}
                 Err(RecordProblem::Damaged(_)) => past.unreadable += 1,
@@ -149,6 +158,25 @@ impl Past {
             }
             line.clear();
         }
+        let last = past.rounds.last().map_or(0, |last| last.number);
+        past.under_way = claimed
+            .filter(|(number, _)| *number > last)
+            .map(|(number, file)| {
+                let results = finished
+                    .iter()
+                    .filter_map(|line| match Record::parse(line) {
+                        Ok(Record::Finished { sequence, result }) if sequence == number => {
+                            Some(result)
+                        }
+                        _ => None,
+                    });
+                PastRound {
+                    number,
+                    file: Some(file),
+                    results: results.collect(),
+                    ..PastRound::default()
+                }
+            });
         Ok(past)
     }
 

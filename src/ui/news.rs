@@ -147,7 +147,7 @@ pub(super) fn asked(kind: QuestionKind, title: &str, shown: &str, rounds: (u32, 
             format!("`{title}` does not exist. Make it, and work in it?")
         }
         QuestionKind::ClientEntry => {
-            format!("This would be added to `{title}`:\n\n{}\n\nAdd it?", indented(shown))
+            format!("This would be written to `{title}`:\n\n{}\n\nWrite it?", indented(shown))
         }
     }
 }

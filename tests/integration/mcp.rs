@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::{DEADLINE, Finished, Test, agent};
+use crate::harness::{DEADLINE, Finished, Test, agent, wait_until};
 
 /// A client that speaks in lines.
 struct LineClient {
@@ -15,10 +15,16 @@ struct LineClient {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     next: u64,
+    /// The notifications and requests of the server, as they came.
+    heard: Vec<Value>,
 }
 
 impl LineClient {
     fn connect(base: &Path, flags: &[&str]) -> Self {
+        Self::connect_with(base, flags, &json!({}))
+    }
+
+    fn connect_with(base: &Path, flags: &[&str], capabilities: &Value) -> Self {
         let mut command = agent(base);
         let mut child = command
             .args([&["mcp"], flags].concat())
@@ -32,10 +38,11 @@ impl LineClient {
             input,
             output: BufReader::new(output),
             next: 0,
+            heard: Vec::new(),
         };
         let params = json!({
             "protocolVersion": "2025-06-18",
-            "capabilities": {},
+            "capabilities": capabilities,
             "clientInfo": { "name": "lines" },
         });
         let answer = client.request("initialize", &params);
@@ -43,27 +50,66 @@ impl LineClient {
         client
     }
 
-    fn send(&mut self, method: &str, params: &Value) -> u64 {
-        self.next += 1;
-        let message =
-            json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params });
+    fn write(&mut self, message: &Value) {
         let input = self.input.as_mut().unwrap();
         writeln!(input, "{message}").unwrap();
-        self.next
+    }
+
+    fn send(&mut self, method: &str, params: &Value) -> u64 {
+        self.next += 1;
+        let id = self.next;
+        self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        id
+    }
+
+    fn notify(&mut self, method: &str, params: &Value) {
+        self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// Begins a call of which the client wants to hear progress.
+    fn begin_call(&mut self, tool: &str, arguments: &Value) -> u64 {
+        let token = json!({ "progressToken": self.next + 1 });
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": token });
+        self.send("tools/call", &params)
+    }
+
+    fn cancel(&mut self, call: u64) {
+        self.notify("notifications/cancelled", &json!({ "requestId": call }));
+    }
+
+    fn next_message(&mut self) -> Value {
+        let mut line = String::new();
+        let length = self.output.read_line(&mut line).unwrap();
+        assert!(length > 0, "the server ended without an answer");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    /// Waits for the answer to a request.
+    fn answer_to(&mut self, number: u64) -> Value {
+        loop {
+            let message = self.next_message();
+            if message["method"].is_null() && message["id"] == number {
+                return message;
+            }
+            self.heard.push(message);
+        }
+    }
+
+    /// Waits until the server tells or asks something with these words in it.
+    fn hear(&mut self, words: &str) -> Value {
+        loop {
+            let message = self.next_message();
+            self.heard.push(message.clone());
+            if message.to_string().contains(words) {
+                return message;
+            }
+        }
     }
 
     /// Sends a request and waits for its answer.
     fn request(&mut self, method: &str, params: &Value) -> Value {
         let number = self.send(method, params);
-        loop {
-            let mut line = String::new();
-            let length = self.output.read_line(&mut line).unwrap();
-            assert!(length > 0, "the server ended without an answer");
-            let answer: Value = serde_json::from_str(&line).unwrap();
-            if answer["id"] == number {
-                return answer;
-            }
-        }
+        self.answer_to(number)
     }
 
     /// Calls a tool: the text of the result, and if it is an error.
@@ -180,7 +226,7 @@ fn a_command_that_was_under_way_is_named_and_not_run_again() {
     let test = base();
     let mut client = LineClient::connect(&test.base(), &AUTO);
     client.well("begin", &json!({ "task": "append" }));
-    let run = json!({ "command": "echo once >> count; echo printed; sleep 30" });
+    let run = json!({ "command": "echo printed; sleep 1; echo once >> count; sleep 30" });
     client.send("tools/call", &json!({ "name": "run", "arguments": run }));
     let count = test.base().join("workspace/count");
     wait_for(&count);
@@ -191,6 +237,7 @@ fn a_command_that_was_under_way_is_named_and_not_run_again() {
         answer.contains("under way") && answer.contains("RUN_COMMAND"),
         "{answer}"
     );
+    assert!(answer.contains("```\nprinted\n```"), "{answer}");
     assert_eq!(std::fs::read_to_string(&count).unwrap(), "once\n");
     let answer = client.well("read_file", &json!({ "path": "count" }));
     assert!(!answer.contains("under way"), "it is told once: {answer}");
@@ -228,13 +275,433 @@ fn install_prints_what_a_client_needs_and_writes_only_what_was_asked_for() {
     let printed = Test::after(base(), &["mcp", "install", "--print"])
         .run()
         .code(0);
-    let said = format!("{}{}", printed.stdout, printed.stderr);
-    assert!(
-        said.contains("mcpServers") && said.contains("--base"),
-        "{said}"
-    );
+    let entry: Value = serde_json::from_str(&printed.stdout).unwrap();
+    assert!(entry["mcpServers"].is_object(), "{entry}");
     let refused = Test::after(printed, &["mcp", "install", "--client", "claude-desktop"]).run();
     assert_ne!(refused.status.code(), Some(0), "nobody could say yes");
     let file = refused.base().with_file_name("home").join(".config/Claude");
     assert!(!file.exists());
+}
+
+/// Runs another verb beside the client, and returns what it printed.
+#[track_caller]
+fn beside(test: &Finished, arguments: &[&str]) -> String {
+    let mut command = agent(&test.base());
+    let done = command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
+    assert!(done.status.success(), "{arguments:?}: {said}");
+    said
+}
+
+const ASK: [&str; 2] = ["--approval", "ask"];
+const SECRET: &str = "q7Zr1VbN8sKx3LmT5wYd9PfHc2Gj";
+
+fn add_secret(test: &Finished) {
+    let workspace = test.base().join("workspace");
+    std::fs::create_dir_all(&workspace).unwrap();
+    std::fs::write(workspace.join(".env"), format!("API_KEY={SECRET}\n")).unwrap();
+}
+
+#[test]
+fn progress_has_no_secret() {
+    let test = base();
+    add_secret(&test);
+    let mut client = LineClient::connect(&test.base(), &AUTO);
+    client.well("begin", &json!({ "task": "print" }));
+    let (first, second) = SECRET.split_at(10);
+    let script = format!(
+        "echo {SECRET}; cat .env; sleep 0.6; head -c 18 .env; sleep 0.6; tail -c +19 .env; sleep 0.6; echo last"
+    );
+    let call = client.begin_call("run", &json!({ "command": script }));
+    client.answer_to(call);
+    let told: Vec<String> = client.heard.iter().map(Value::to_string).collect();
+    assert!(
+        told.iter().any(|line| line.contains("runs: echo")),
+        "{told:?}"
+    );
+    assert!(
+        told.iter().any(|line| line.contains("API_KEY=[SECRET")),
+        "{told:?}"
+    );
+    let is_bad = |line: &&String| line.contains(first) || line.contains(second);
+    assert_eq!(told.iter().find(is_bad), None);
+    client.leave();
+}
+
+#[test]
+fn a_question_with_a_secret_is_no_form_and_its_title_has_none() {
+    let test = base();
+    add_secret(&test);
+    let forms = json!({ "elicitation": {} });
+    let mut client = LineClient::connect_with(&test.base(), &ASK, &forms);
+    client.well("begin", &json!({ "task": "print" }));
+    let call = client.begin_call("run", &json!({ "command": format!("echo {SECRET}") }));
+    let told = client.hear("waits for").to_string();
+    assert!(told.contains("[SECRET") && !told.contains(SECRET), "{told}");
+    assert!(!told.contains("here"), "{told}");
+    beside(&test, &["decline", "1"]);
+    client.answer_to(call);
+    let is_form = |message: &Value| message["method"] == "elicitation/create";
+    assert!(!client.heard.iter().any(is_form), "{:?}", client.heard);
+    client.leave();
+}
+
+#[test]
+fn an_answer_that_comes_after_the_client_gave_up_is_told() {
+    let test = base();
+    let mut client = LineClient::connect(&test.base(), &AUTO);
+    client.well("begin", &json!({ "task": "ask" }));
+    let call = client.begin_call("ask_user", &json!({ "question": "Tabs?" }));
+    client.hear("agent say");
+    client.cancel(call);
+    let answer = client.well("list_files", &json!({}));
+    assert!(
+        answer.contains("not answered") && answer.contains("Tabs?"),
+        "{answer}"
+    );
+    let answer = client.well("list_files", &json!({}));
+    assert!(!answer.contains("Tabs?"), "it is told once: {answer}");
+    // Also with a round under way.
+    let said = beside(&test, &["say", "tabs please"]);
+    assert!(said.contains("Answers: Tabs?"), "{said}");
+    let answer = client.well("list_files", &json!({}));
+    assert!(answer.contains("tabs please"), "{answer}");
+    let answer = client.well("list_files", &json!({}));
+    assert!(!answer.contains("tabs please"), "it is told once: {answer}");
+    // The client goes, and another one hears it.
+    client.begin_call("ask_user", &json!({ "question": "Name?" }));
+    client.hear("agent say");
+    client.leave();
+    beside(&test, &["say", "Bobby"]);
+    let status = beside(&test, &["status"]);
+    assert!(!status.contains("(asks)"), "{status}");
+    let mut client = LineClient::connect(&test.base(), &AUTO);
+    let answer = client.well("list_files", &json!({}));
+    assert!(
+        answer.contains("You asked: Name?") && answer.contains("Bobby"),
+        "{answer}"
+    );
+    client.leave();
+}
+
+#[test]
+fn whoever_asks_again_gets_the_answer_that_was_given_meanwhile() {
+    let test = base();
+    let mut client = LineClient::connect(&test.base(), &AUTO);
+    client.well("begin", &json!({ "task": "ask" }));
+    let call = client.begin_call("ask_user", &json!({ "question": "Tabs?" }));
+    client.hear("agent say");
+    client.cancel(call);
+    client.request("ping", &json!({}));
+    beside(&test, &["say", "tabs please"]);
+    let answer = client.well("ask_user", &json!({ "question": "Tabs?" }));
+    assert!(answer.contains("tabs please"), "{answer}");
+    client.leave();
+}
+
+#[test]
+fn a_note_that_a_round_ended_with_is_told_to_the_next_call() {
+    let test = base();
+    let mut client = LineClient::connect(&test.base(), &AUTO);
+    client.well("begin", &json!({ "task": "write" }));
+    client.well("write_file", &json!({ "path": "a.txt", "content": "a\n" }));
+    beside(&test, &["say", "use spaces"]);
+    client.leave();
+    let mut client = LineClient::connect(&test.base(), &AUTO);
+    let answer = client.well("list_files", &json!({}));
+    assert!(answer.contains("use spaces"), "{answer}");
+    client.leave();
+    let mut client = LineClient::connect(&test.base(), &AUTO);
+    let answer = client.well("list_files", &json!({}));
+    assert!(!answer.contains("use spaces"), "it is told once: {answer}");
+    client.leave();
+}
+
+#[test]
+fn a_question_and_an_approval_outlive_other_calls_and_the_client() {
+    let test = base();
+    let workspace = test.base().join("workspace");
+    std::fs::create_dir_all(&workspace).unwrap();
+    std::fs::write(workspace.join("a.txt"), "a\n").unwrap();
+    let mut client = LineClient::connect(&test.base(), &ASK);
+    client.well("begin", &json!({ "task": "touch" }));
+    let run = json!({ "command": "touch two" });
+    let read = json!({ "path": "a.txt" });
+    let call = client.begin_call("run", &run);
+    client.hear("agent approve 1");
+    client.cancel(call);
+    // The question stays, and the chat hears that it does.
+    let answer = client.well("read_file", &read);
+    assert!(
+        answer.contains("not decided") && answer.contains("agent approve 1"),
+        "{answer}"
+    );
+    beside(&test, &["approve", "1"]);
+    let answer = client.well("read_file", &read);
+    assert!(
+        answer.contains("has approved RUN_COMMAND `touch two`"),
+        "{answer}"
+    );
+    client.leave();
+    let mut client = LineClient::connect(&test.base(), &ASK);
+    client.well("read_file", &read);
+    client.well("run", &run);
+    assert!(workspace.join("two").exists());
+    // It was for one call.
+    let call = client.begin_call("run", &run);
+    client.hear("agent approve 1");
+    client.cancel(call);
+    // Two questions wait under numbers of their own.
+    let other = client.begin_call("run", &json!({ "command": "touch three" }));
+    client.hear("agent approve 2");
+    beside(&test, &["approve", "2"]);
+    client.answer_to(other);
+    assert!(workspace.join("three").exists());
+    client.leave();
+}
+
+#[test]
+fn an_approval_does_not_outlive_a_change_of_what_it_may_run() {
+    let test = base();
+    let mut client = LineClient::connect(&test.base(), &["--approval", "edits"]);
+    client.well("begin", &json!({ "task": "run" }));
+    let run = json!({ "command": "sh tool.sh" });
+    let call = client.begin_call("run", &run);
+    client.hear("agent approve 1");
+    client.cancel(call);
+    client.request("ping", &json!({}));
+    beside(&test, &["approve", "1"]);
+    client.well(
+        "write_file",
+        &json!({ "path": "tool.sh", "content": "touch bad\n" }),
+    );
+    let call = client.begin_call("run", &run);
+    client.hear("agent approve 1");
+    beside(&test, &["decline", "1"]);
+    client.answer_to(call);
+    assert!(!test.base().join("workspace/bad").exists());
+    client.leave();
+}
+
+#[test]
+fn a_client_without_progress_hears_what_a_call_waits_for() {
+    let test = base();
+    let mut client = LineClient::connect(&test.base(), &ASK);
+    client.well("begin", &json!({ "task": "touch" }));
+    let script = format!("touch one # {}", "long ".repeat(100));
+    let arguments = json!({ "command": script });
+    let call = client.send(
+        "tools/call",
+        &json!({ "name": "run", "arguments": arguments }),
+    );
+    let told = client.hear("agent decline 1");
+    assert_eq!(told["method"], "notifications/message");
+    beside(&test, &["approve", "1"]);
+    client.answer_to(call);
+    client.leave();
+}
+
+#[test]
+fn the_open_round_is_seen_while_calls_come() {
+    let test = base();
+    let mut client = LineClient::connect(&test.base(), &AUTO);
+    client.well("begin", &json!({ "task": "write" }));
+    client.well(
+        "write_file",
+        &json!({ "path": "a.txt", "content": "LIVE\n" }),
+    );
+    let changes = beside(&test, &["diff"]);
+    assert!(changes.contains("+LIVE"), "{changes}");
+    let shown = beside(&test, &["show"]);
+    assert!(
+        shown.contains("a.txt") && !shown.contains("no reply"),
+        "{shown}"
+    );
+    let read = client.request("resources/read", &json!({ "uri": "agent://changes" }));
+    let text = read["result"]["contents"][0]["text"]
+        .as_str()
+        .unwrap_or_default();
+    assert!(text.contains("+LIVE"), "{read}");
+    // A round that runs commands looks at everything.
+    client.well("run", &json!({ "command": "echo MADE > b.txt" }));
+    let changes = beside(&test, &["diff"]);
+    assert!(changes.contains("+MADE"), "{changes}");
+    // Nobody who looks ends the round.
+    client.well("write_file", &json!({ "path": "c.txt", "content": "c\n" }));
+    let undone = beside(&test, &["undo", "--yes"]);
+    assert!(undone.contains("with its next call"), "{undone}");
+    let workspace = test.base().join("workspace");
+    assert!(!workspace.join("b.txt").exists() && !workspace.join("c.txt").exists());
+    client.leave();
+}
+
+#[test]
+fn a_client_can_raise_the_limits_that_bite() {
+    let test = base();
+    let workspace = test.base().join("workspace");
+    std::fs::create_dir_all(&workspace).unwrap();
+    let lines: Vec<String> = (0..3_000)
+        .map(|number| format!("line {number} of words\n"))
+        .collect();
+    std::fs::write(workspace.join("long.txt"), lines.concat()).unwrap();
+    let mut client = LineClient::connect(&test.base(), &AUTO);
+    client.well("begin", &json!({ "task": "read" }));
+    for (tool, arguments, last) in [
+        ("run", json!({ "command": "seq 9000" }), "\n5000\n"),
+        ("read_file", json!({ "path": "long.txt" }), "line 2999 of"),
+        ("search_text", json!({ "pattern": "words" }), "line 1999 of"),
+    ] {
+        let usual = client.well(tool, &arguments);
+        assert!(!usual.contains(last), "{tool}: {}", usual.len());
+        let mut raised = arguments.clone();
+        raised["max_characters"] = json!(200_000);
+        let more = client.well(tool, &raised);
+        assert!(
+            more.contains(last),
+            "{tool}: {} after {}",
+            more.len(),
+            usual.len()
+        );
+        raised["max_characters"] = json!(2_000);
+        let less = client.well(tool, &raised);
+        assert!(less.chars().count() <= 2_200, "{tool}: {}", less.len());
+    }
+    client.leave();
+}
+
+#[test]
+fn a_cancelled_call_does_not_run_when_its_id_comes_again() {
+    let test = base();
+    let mut client = LineClient::connect(&test.base(), &AUTO);
+    client.well("begin", &json!({ "task": "touch" }));
+    let first = client.begin_call("run", &json!({ "command": "sleep 1" }));
+    let cancelled = client.begin_call("run", &json!({ "command": "touch cancelled" }));
+    client.cancel(cancelled);
+    client.next = cancelled - 1;
+    let again = client.begin_call("run", &json!({ "command": "touch again" }));
+    assert_eq!(again, cancelled);
+    client.answer_to(first);
+    client.answer_to(again);
+    let workspace = test.base().join("workspace");
+    assert!(workspace.join("again").exists() && !workspace.join("cancelled").exists());
+    client.leave();
+}
+
+#[test]
+fn a_client_that_reads_nothing_blocks_nobody() {
+    let test = base();
+    let workspace = test.base().join("workspace");
+    std::fs::create_dir_all(&workspace).unwrap();
+    std::fs::write(
+        workspace.join("long.txt"),
+        "many words in a line\n".repeat(4_000),
+    )
+    .unwrap();
+    let mut client = LineClient::connect(&test.base(), &AUTO);
+    client.well("begin", &json!({ "task": "read" }));
+    for _ in 0..12 {
+        client.begin_call(
+            "read_file",
+            &json!({ "path": "long.txt", "max_characters": 400_000 }),
+        );
+    }
+    client.begin_call("run", &json!({ "command": "touch last" }));
+    wait_for(&workspace.join("last"));
+    // The command may not have ended yet; then the round is not free.
+    let undo = || {
+        agent(&test.base())
+            .args(["undo", "--yes"])
+            .output()
+            .unwrap()
+    };
+    wait_until("the round is undone", || undo().status.success());
+    drop(client.input.take());
+    let began = Instant::now();
+    client.child.wait().unwrap();
+    assert!(
+        began.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_single_signal_ends_it_though_nobody_reads() {
+    let test = base();
+    let mut client = LineClient::connect(&test.base(), &AUTO);
+    client.well("begin", &json!({ "task": "print" }));
+    for _ in 0..12 {
+        let run = json!({ "command": "seq 60000", "max_characters": 400_000 });
+        client.begin_call("run", &run);
+    }
+    client.begin_call("run", &json!({ "command": "touch last" }));
+    wait_for(&test.base().join("workspace/last"));
+    let pid = rustix::process::Pid::from_child(&client.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let began = Instant::now();
+    client.child.wait().unwrap();
+    assert!(
+        began.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+#[test]
+fn after_done_the_chat_is_told_to_begin() {
+    let test = base();
+    let mut client = LineClient::connect(&test.base(), &AUTO);
+    client.well("begin", &json!({ "task": "nothing" }));
+    client.well("done", &json!({ "summary": "done" }));
+    let (answer, is_error) = client.call("list_files", &json!({}));
+    assert!(
+        is_error && answer.contains("`begin`") && !answer.contains("agent resume"),
+        "{answer}"
+    );
+    let (answer, _) = client.call("read_file", &json!({ "path": "../x" }));
+    assert!(!answer.contains("{\"tool\""), "{answer}");
+    client.leave();
+}
+
+#[test]
+fn a_project_that_nobody_set_up_is_not_taken_for_a_base_directory() {
+    let root = tempfile::tempdir().unwrap();
+    let project = root.path().join("project");
+    std::fs::create_dir(&project).unwrap();
+    std::fs::write(project.join("main.py"), "print()\n").unwrap();
+    let mut client = LineClient::connect(&project, &["--base", "."]);
+    let (answer, is_error) = client.call("begin", &json!({ "task": "look" }));
+    assert!(is_error && answer.contains("agent init"), "{answer}");
+    client.leave();
+    assert_eq!(std::fs::read_dir(&project).unwrap().count(), 1);
+}
+
+#[test]
+fn a_slow_resource_does_not_hold_up_a_ping() {
+    let test = base();
+    let workspace = test.base().join("workspace");
+    std::fs::create_dir_all(&workspace).unwrap();
+    for number in 0..3_000 {
+        std::fs::write(workspace.join(format!("file{number}.txt")), "x\n").unwrap();
+    }
+    let mut client = LineClient::connect(&test.base(), &AUTO);
+    client.well("begin", &json!({ "task": "list" }));
+    let files = json!({ "uri": "agent://files" });
+    let reads: Vec<u64> = (0..8)
+        .map(|_| client.send("resources/read", &files))
+        .collect();
+    client.request("ping", &json!({}));
+    let is_read = |message: &Value| reads.iter().any(|read| message["id"] == *read);
+    let answered = client
+        .heard
+        .iter()
+        .filter(|message| is_read(message))
+        .count();
+    assert!(answered < reads.len(), "the ping waited for all of them");
+    client.leave();
 }

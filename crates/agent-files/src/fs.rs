@@ -49,6 +49,26 @@ pub fn write_atomic(path: &Path, content: &[u8], durability: Durability) -> Resu
     write().map_err(|cause| Error::file("write", path, cause))
 }
 
+/// Replaces a file of somebody else atomically: it keeps its permissions.
+pub fn write_atomic_in_place(path: &Path, content: &[u8]) -> Result<()> {
+    let directory = directory_of(path);
+    let write = || -> io::Result<()> {
+        let mut file = tempfile::Builder::new()
+            .prefix(TEMPORARY)
+            .tempfile_in(directory)?;
+        file.write_all(content)?;
+        match fs::metadata(path) {
+            Ok(before) => file.as_file().set_permissions(before.permissions())?,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+            Err(cause) => return Err(cause),
+        }
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|failed| failed.error)?;
+        sync_directory(directory)
+    };
+    write().map_err(|cause| Error::file("write", path, cause))
+}
+
 /// Creates a file atomically. Returns false, and changes nothing, if it already exists.
 pub fn write_new(path: &Path, content: &[u8]) -> Result<bool> {
     let write = || -> io::Result<bool> {

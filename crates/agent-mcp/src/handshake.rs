@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-/// The versions that the server speaks, the newest first.
+/// The versions that the server speaks, the newest first. 2025-03-26 is none of them: it has batches.
 ///
 /// Revisions after these have no handshake; a client that knows one falls back when the server does
 /// not know its first request.
-pub const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+pub const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
 
 /// The longest name of a client that is kept, in characters.
 const LONGEST_NAME: usize = 80;
@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 80;
 /// The client as its first request describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClientProfile {
-    /// The version to speak: the client's, if the server knows it.
+    /// The version to speak: the client's, if the server knows it; else the latest before it.
     pub version: &'static str,
     /// The client's name, without control characters.
     pub name: String,
@@ -26,7 +26,10 @@ impl ClientProfile {
     /// Reads the parameters of `initialize`.
     pub fn read(params: &Map<String, Value>) -> Self {
         let wanted = params.get("protocolVersion").and_then(Value::as_str);
-        let known = VERSIONS.iter().find(|version| Some(**version) == wanted);
+        // Versions are dates, so that the order of texts is theirs.
+        let known = VERSIONS
+            .iter()
+            .find(|version| wanted.is_none_or(|wanted| **version <= wanted));
         let name = params.get("clientInfo").and_then(|info| info.get("name"));
         let name = name.and_then(Value::as_str).unwrap_or_default();
         let is_shown = |letter: &char| !letter.is_control();
@@ -60,7 +63,7 @@ pub struct ServerProfile<'a> {
 pub fn initialize_result(client: &ClientProfile, server: ServerProfile<'_>) -> Value {
     json!({
         "protocolVersion": client.version,
-        "capabilities": { "tools": {}, "resources": {}, "prompts": {} },
+        "capabilities": { "tools": {}, "resources": {}, "prompts": {}, "logging": {} },
         "serverInfo": {
             "name": server.name,
             "title": server.title,
@@ -85,6 +88,8 @@ mod tests {
     fn the_clients_version_counts_if_it_is_known() {
         let version = |wanted: &str| read(json!({ "protocolVersion": wanted })).version;
         assert_eq!(version("2024-11-05"), "2024-11-05");
+        assert_eq!(version("2025-03-26"), "2024-11-05");
+        assert_eq!(version("draft"), VERSIONS[0]);
         assert_eq!(version("2099-01-01"), VERSIONS[0]);
         assert_eq!(read(json!({})).version, VERSIONS[0]);
     }

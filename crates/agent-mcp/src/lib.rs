@@ -49,6 +49,11 @@ pub fn prompt_result(description: &str, text: &str) -> Value {
     json!({ "description": description, "messages": [message] })
 }
 
+/// The parameters of a log notification that the person should see.
+pub fn log_notice(logger: &str, message: &str) -> Value {
+    json!({ "level": "notice", "logger": logger, "data": message })
+}
+
 /// The parameters of a progress notification.
 pub fn progress(token: &ProgressToken, step: u64, message: &str) -> Value {
     json!({ "progressToken": token.to_json(), "progress": step, "message": message })

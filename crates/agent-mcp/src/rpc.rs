@@ -155,9 +155,11 @@ impl Incoming {
     fn answer(id: Option<RequestId>, message: &mut Map<String, Value>) -> Self {
         match id {
             Some(id) if message.contains_key("result") || message.contains_key("error") => {
+                // An answer with both says that something failed.
+                let result = message.remove("result");
                 Self::Answer {
                     id,
-                    result: message.remove("result"),
+                    result: result.filter(|_| !message.contains_key("error")),
                 }
             }
             id => Self::invalid(id.as_ref(), "`method` is missing"),
@@ -226,7 +228,10 @@ mod tests {
         assert!(matches!(told, Incoming::Notification { params, .. } if params["a"] == 1));
         let answer = read(r#"{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":""}}"#);
         let id = RequestId::Number(3);
-        assert_eq!(answer, Incoming::Answer { id, result: None });
+        let failed = Incoming::Answer { id, result: None };
+        assert_eq!(answer, failed);
+        let both = read(r#"{"jsonrpc":"2.0","id":3,"result":{},"error":{}}"#);
+        assert_eq!(both, failed);
     }
 
     #[test]

@@ -77,11 +77,17 @@ pub fn command_of_call(
     parameters: Map<String, Value>,
 ) -> Result<Command, String> {
     let call = Call::certain(tool, parameters);
-    match workspace_root::with_root(workspace, || item(&call)) {
-        CandidateItem::Command(command) => Ok(command),
-        CandidateItem::Problem(trouble) if trouble.hint.is_empty() => Err(trouble.message),
-        CandidateItem::Problem(trouble) => Err(format!("{}; {}", trouble.message, trouble.hint)),
-    }
+    let Some(tool) = tool_of(&call.tool) else {
+        return Err(format!("there is no tool `{}`", call.tool));
+    };
+    // How to write a call in a reply is of no use to whoever makes one.
+    workspace_root::with_root(workspace, || made(tool.kind, &call)).map_err(|trouble| {
+        if trouble.hint.is_empty() {
+            trouble.message
+        } else {
+            format!("{}; {}", trouble.message, trouble.hint)
+        }
+    })
 }
 
 /// The purpose of a tool.
