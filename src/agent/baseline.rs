@@ -115,8 +115,8 @@ impl Agent {
                 (whole.snapshot, named_by(&steps))
             }
         };
-        let part = store.take_part(&self.workspace, &self.covered, earlier, &paths);
-        let after = part.ok()?.map_or(earlier, |part| part.snapshot);
+        let taken = store.take_part(&self.workspace, &self.covered, earlier, &paths);
+        let after = taken.ok()?.map_or(earlier, |taken| taken.snapshot);
         (after != before.snapshot).then_some(Checkpoint {
             round,
             before: before.snapshot,

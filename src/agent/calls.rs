@@ -8,6 +8,7 @@
 //! message would have said.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use super::authorize::StepPlan;
 use super::baseline::{FurtherCall, may_change};
@@ -208,9 +209,10 @@ impl CallDesk<'_> {
             );
         }
         if let Some(line) = last.as_ref().map(line).or(kept) {
-            left.push_str(&format!(
+            let _ = write!(
+                left,
                 "This was carried out, and its result may not have reached you; do not repeat it:\n- {line}\n\n"
-            ));
+            );
         }
         self.redacted(left)
     }

@@ -25,6 +25,10 @@ pub enum QuestionOrigin {
 }
 
 impl QuestionOrigin {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde calls it with a reference"
+    )]
     fn is_reply(&self) -> bool {
         *self == Self::Reply
     }

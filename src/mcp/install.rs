@@ -198,6 +198,8 @@ pub fn plan(client: KnownClient, file: &Path, entry: &ServerEntry) -> Result<Opt
     }
     let text = std::str::from_utf8(before.as_deref().unwrap_or_default())
         .map_err(|_| by_hand("is no UTF-8, so it is not changed"))?;
+    let has_mark = text.starts_with(BYTE_ORDER_MARK);
+    let text = text.trim_start_matches(BYTE_ORDER_MARK);
     let unreadable = || by_hand("cannot be read as JSON, so it is not changed");
     let root = CstRootNode::parse(text, &WITH_COMMENTS).map_err(|_| unreadable())?;
     let key = client.key();
@@ -242,8 +244,11 @@ pub fn plan(client: KnownClient, file: &Path, entry: &ServerEntry) -> Result<Opt
         entry.printed(Some(client))
     };
     let mut after = root.to_string();
-    if before.is_none() {
+    if before.is_none() && !after.ends_with('\n') {
         after.push('\n');
+    }
+    if has_mark {
+        after.insert(0, BYTE_ORDER_MARK);
     }
     Ok(Some(InstallPlan {
         file: file.to_owned(),
@@ -253,6 +258,9 @@ pub fn plan(client: KnownClient, file: &Path, entry: &ServerEntry) -> Result<Opt
         after,
     }))
 }
+
+/// Some editors of Windows begin a file with it.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// JSON as clients that allow comments read it.
 const WITH_COMMENTS: ParseOptions = ParseOptions {

@@ -522,10 +522,10 @@ fn the_open_round_is_seen_while_calls_come() {
         "{shown}"
     );
     let read = client.request("resources/read", &json!({ "uri": "agent://changes" }));
-    let text = read["result"]["contents"][0]["text"]
+    let told = read["result"]["contents"][0]["text"]
         .as_str()
         .unwrap_or_default();
-    assert!(text.contains("+LIVE"), "{read}");
+    assert!(told.contains("+LIVE"), "{read}");
     // A round that runs commands looks at everything.
     client.well("run", &json!({ "command": "echo MADE > b.txt" }));
     let changes = beside(&test, &["diff"]);

@@ -245,6 +245,36 @@ async def test_progress_of_a_command(base):
     assert any("line" in message for _, message in told), told
 
 
+async def test_progress_has_no_secret(base):
+    secret, told = "q7Zr1VbN8sKx3LmT5wYd9PfHc2Gj", []
+    (base.workspace / ".env").write_text(f"API_KEY={secret}\n")
+
+    async def progress(step, total, message):
+        told.append(message)
+
+    async with connected(base, "--approval", "auto") as chat:
+        await well(chat, "begin", task="print")
+        await well(chat, "run", progress, command=f"cat .env; sleep 1; echo {secret}; sleep 1; echo end")
+    assert len(told) >= 2 and not any(secret in message for message in told), told
+
+
+async def test_an_answer_that_comes_late_is_told(base):
+    waits = asyncio.Event()
+
+    async def progress(step, total, message):
+        waits.set()
+
+    async with connected(base, "--approval", "auto") as chat:
+        await well(chat, "begin", task="ask")
+        asking = asyncio.create_task(call(chat, "ask_user", progress, question="Name?"))
+        await asyncio.wait_for(waits.wait(), DEADLINE)
+        asking.cancel()
+        await well(chat, "list_files")
+        await asyncio.to_thread(base.agent, "say", "Bobby")
+        text = await well(chat, "list_files")
+        assert "Name?" in text and "Bobby" in text, text
+
+
 async def test_a_command_that_prints_a_gibibyte(base):
     async with connected(base, "--approval", "auto") as chat:
         await well(chat, "begin", task="print")
@@ -406,8 +436,9 @@ async def test_resources_and_prompts(base):
         uris = [str(resource.uri) for resource in (await chat.list_resources()).resources]
         texts = {}
         for uri in uris:
-            if uri != "agent://changes":
-                texts[uri] = (await chat.read_resource(uri)).contents[0].text
+            texts[uri] = (await chat.read_resource(uri)).contents[0].text
+        # The round is open, and its changes are seen.
+        assert "a.txt" in texts["agent://changes"] and "q7Zr1VbN8s" not in texts["agent://changes"], texts
         assert texts["agent://task"] == "look around"
         assert "AGENTS.md" in texts["agent://files"] and texts["agent://rules"] == "Be brief.\n", texts
         names = [prompt.name for prompt in (await chat.list_prompts()).prompts]
