@@ -16,7 +16,6 @@ mod outline;
 mod patch;
 mod read;
 mod replace;
-pub mod run;
 mod search;
 mod seen;
 mod select;
@@ -39,7 +38,7 @@ use crate::protocol::{
     Capped, Command, Outcome, RelPath, SeenFiles, StagedChange, StagedFile, StagedStep, Step,
 };
 use crate::repositories::{self, Inventory};
-use crate::sandbox::Confinement;
+use crate::runner::CommandPlace;
 use crate::workspace::Workspace;
 use ledger::Ledger;
 use staging::carry_out::{Failure, carry_out};
@@ -97,7 +96,7 @@ pub struct Execution<'a> {
     /// Files that steps of this reply are going to make.
     promised: BTreeSet<RelPath>,
     watch: Option<Watch<'a>>,
-    confinement: Option<Confinement>,
+    place: CommandPlace,
     missed_network: bool,
     /// Nothing in the workspace is shared with the outside; with `git-write`, nor in its `.git`.
     unshared: Option<Unshared>,
@@ -156,7 +155,7 @@ impl<'a> Execution<'a> {
             walks: Walks::new(workspace),
             promised,
             watch: None,
-            confinement: None,
+            place: CommandPlace::default(),
             missed_network: false,
             unshared: None,
             hide: None,
@@ -190,9 +189,9 @@ impl<'a> Execution<'a> {
         self
     }
 
-    /// From now on commands see and change no more than this; without it they are not confined.
-    pub fn confine(&mut self, confinement: Option<Confinement>) {
-        self.confinement = confinement;
+    /// From now on commands run there; without this they run on this machine, not confined.
+    pub fn run_at(&mut self, place: CommandPlace) {
+        self.place = place;
     }
 
     /// Tells, once, whether the last command that ran failed for want of the network, as far as its

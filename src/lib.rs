@@ -20,6 +20,7 @@ pub use agent_policy as policy;
 pub mod approve;
 
 pub mod execute;
+pub mod runner;
 
 pub use agent_edit as edit;
 pub use agent_files::workspace;

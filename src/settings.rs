@@ -60,6 +60,7 @@ use crate::error::{Error, Kind, Result};
 use crate::fs::resolve_dots;
 use crate::policy::{Approval, Grant, Network, Rule, Strictness};
 use crate::protocol::{Housekeeping, OnFailure, SetupNews};
+use crate::runner::RunnerChoice;
 use crate::sandbox::SandboxMode;
 use crate::secrets::Allow;
 
@@ -78,6 +79,7 @@ pub struct Settings {
     pub policy: Strictness,
     pub sandbox: SandboxMode,
     pub sandbox_backend: BackendChoice,
+    pub runner: RunnerChoice,
     pub network: Network,
     #[serde(with = "typed::grants")]
     pub grants: Vec<Grant>,
@@ -395,9 +397,8 @@ impl Layers {
         if !paths::resolved(file).starts_with(paths::resolved(&workspace)) {
             return None;
         }
-        let permits = |key: &Key, value: &Value| {
-            key.loosens == Loosens::Personal || key.is_beyond_default(value)
-        };
+        let permits =
+            |key: &Key, value: &Value| key.is_personal(value) || key.is_beyond_default(value);
         let all = layer.values.len();
         layer.values.retain(|(key, value)| !permits(key, value));
         (layer.values.len() < all).then(|| SetupNews::OwnSettingsExposed {
@@ -428,8 +429,7 @@ impl Layers {
         let Some((file, layer)) = &mut self.file else {
             return Vec::new();
         };
-        let is_personal = |key: &Key| key.loosens == Loosens::Personal;
-        let left_out = layer.values.extract_if(.., |(key, _)| is_personal(key));
+        let left_out = (layer.values).extract_if(.., |(key, value)| key.is_personal(value));
         left_out
             .map(|(key, _)| SetupNews::PersonalSetting {
                 setting: key.name.to_owned(),

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use agent::execute::run::{End, Job, Program, run};
+use agent::runner::{End, Granted, Job, LocalRunner, Program, Runner as _};
 use agent::sandbox::Confinement;
 use agent::sandbox::platform::ChildTree;
 
@@ -193,7 +193,7 @@ fn search(table: &mut Table, confinement: &mut Confinement) -> Outcome {
 fn confined(confinement: &Confinement, words: &[&str]) -> Result<Duration, Box<dyn Error>> {
     let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
     let began = Instant::now();
-    let ran = run(Job {
+    let ran = LocalRunner.run(Job {
         program: Program::Exec(&words),
         directory: &confinement.workspace,
         environment: &[],
@@ -203,6 +203,7 @@ fn confined(confinement: &Confinement, words: &[&str]) -> Result<Duration, Box<d
         on_output: &mut |_| {},
         confinement: Some(confinement),
         withheld: None,
+        granted: Granted::default(),
     });
     let time = began.elapsed();
     match ran.end {

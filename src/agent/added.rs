@@ -124,7 +124,7 @@ impl Agent {
         let mut limits = self.limits.clone();
         limits.max_output = MAX_DIFF;
         let mut execution = Execution::begin(&self.workspace, &limits, &mut seen, &[]);
-        execution.confine(self.manner.authorizer.confinement([]));
+        execution.run_at(self.manner.authorizer.place([]));
         let outcome = execution.diff_since(revision);
         if outcome.status != Status::Ok {
             let said = outcome.detail.text.lines().next().unwrap_or_default();

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::apply::Rehearsal;
 use super::live_output::announce;
@@ -22,6 +23,7 @@ use crate::execute::{Execution, Limits};
 use crate::interrupt::Interrupt;
 use crate::policy::{Approval, Decision, Grant, Network, Policy, Ruling};
 use crate::protocol::{Command, Event, Outcome, SandboxProperty, SeenFiles, Status, Step};
+use crate::runner::{CommandPlace, Granted, Runner, RunnerChoice};
 use crate::sandbox::{Confinement, Strength};
 use crate::settings::Commands;
 use crate::workspace::Workspace;
@@ -41,7 +43,11 @@ pub struct Authorizer {
     pub kept_answers: KeptAnswers,
     /// The sessions that the person began or took over.
     pub known_sessions: KnownSessions,
-    /// How commands are confined; `None` where they are not.
+    /// Runs the commands.
+    pub runner: Arc<dyn Runner>,
+    /// The words for it.
+    pub runner_choice: RunnerChoice,
+    /// How commands are confined on this machine; `None` where they are not.
     pub confinement: Option<Confinement>,
     /// The file that lists the repositories a running command found. It is in the person's own state
     /// directory, because a project may bring a `sessions/` along.
@@ -188,29 +194,39 @@ impl Authorizer {
         Ok(is_possible && ruling.decision == Decision::Ask)
     }
 
-    /// The confinement of one command, with what was granted for it.
-    pub(super) fn confinement(
-        &self,
-        grants: impl IntoIterator<Item = Grant>,
-    ) -> Option<Confinement> {
-        let mut confinement = self.confinement.clone()?;
-        for grant in grants {
+    /// Where one command runs, with what was granted for it.
+    pub(super) fn place(&self, grants: impl IntoIterator<Item = Grant>) -> CommandPlace {
+        let mut granted = Granted::default();
+        for grant in grants.into_iter().chain(self.policy.grants.iter().copied()) {
             match grant {
-                Grant::GitWrite => confinement.git_write = true,
-                Grant::Network => confinement.network = true,
+                Grant::GitWrite => granted.git_write = true,
+                Grant::Network => granted.network = true,
             }
         }
-        Some(confinement)
+        let mut confinement = self.confinement.clone();
+        if let Some(confinement) = &mut confinement {
+            confinement.git_write |= granted.git_write;
+            confinement.network |= granted.network;
+        }
+        CommandPlace {
+            granted,
+            runner: Arc::clone(&self.runner),
+            confinement,
+        }
     }
 
     /// Tells how commands are confined.
     pub(super) fn described(&self) -> Event {
         let commands = self.runs_commands();
+        if commands && self.runner_choice != RunnerChoice::Local {
+            return self.described_runner();
+        }
         let confinement = self.confinement.as_ref().filter(|_| commands);
         let properties = self.strength.iter().filter(|_| confinement.is_some());
         let properties = properties.flat_map(|strength| &strength.properties);
         Event::Confinement {
             commands,
+            runner: None,
             backend: confinement.map(|confinement| confinement.backend.name().to_owned()),
             network: confinement.is_some_and(|confinement| confinement.network),
             properties: properties
@@ -219,6 +235,38 @@ impl Authorizer {
                     holds: property.holds,
                 })
                 .collect(),
+        }
+    }
+}
+
+impl Authorizer {
+    /// Tells where commands run, and what that place promises.
+    fn described_runner(&self) -> Event {
+        let promises = self.runner.promises();
+        let name = self.runner_choice.to_string();
+        let is_sandbox = !promises.is_empty();
+        Event::Confinement {
+            commands: true,
+            backend: is_sandbox.then(|| name.clone()),
+            network: self.place([]).granted.network,
+            properties: (promises.iter())
+                .map(|property| SandboxProperty {
+                    name: property.word().to_owned(),
+                    holds: true,
+                })
+                .collect(),
+            runner: Some(name),
+        }
+    }
+
+    /// The name of what confines commands, if anything does.
+    pub(super) fn sandbox_name(&self) -> Option<String> {
+        match self.runner_choice {
+            RunnerChoice::Local => {
+                let confinement = self.confinement.as_ref();
+                confinement.map(|confinement| confinement.backend.name().to_owned())
+            }
+            _ => Some(self.runner_choice.to_string()),
         }
     }
 }
@@ -465,6 +513,8 @@ pub(super) mod tests {
             kept_rules: KeptRules::kept_in(None),
             kept_answers: KeptAnswers::kept_in(None),
             known_sessions: KnownSessions::kept_in(None),
+            runner: Arc::new(crate::runner::LocalRunner),
+            runner_choice: RunnerChoice::Local,
             confinement: None,
             kept_inventory: None,
             network: Network::Off,

@@ -94,7 +94,7 @@ impl Agent {
             .watched_by(self.interrupt.flag(), &mut on_output)
             .keeping(self.manner.authorizer.kept_inventory.clone())
             .withholding(self.manner.api_key.as_ref());
-        execution.confine(self.manner.authorizer.confinement(grants));
+        execution.run_at(self.manner.authorizer.place(grants));
         Some(execution.step(&step))
     }
 }

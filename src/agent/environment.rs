@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::Agent;
 use crate::execute::{self, ToolVersion};
+use crate::runner::RunnerChoice;
 
 impl Agent {
     /// The lines for the first message.
@@ -12,6 +13,10 @@ impl Agent {
         let authorizer = &self.manner.authorizer;
         if !authorizer.runs_commands() {
             return String::new();
+        }
+        if authorizer.runner_choice != RunnerChoice::Local {
+            let has_network = authorizer.place([]).granted.network;
+            return elsewhere(&authorizer.runner_choice, has_network);
         }
         let shell = execute::shell_name();
         let tools = execute::versions(self.workspace.path());
@@ -25,6 +30,21 @@ impl Agent {
         }
         text
     }
+}
+
+/// Where commands run, if not here: nobody knows which tools are there before one has run.
+fn elsewhere(runner: &RunnerChoice, has_network: bool) -> String {
+    let place = match runner {
+        RunnerChoice::Container { image, .. } => format!("in a container of the image `{image}`"),
+        RunnerChoice::Local | RunnerChoice::Exec(_) => "through a program of the user".to_owned(),
+        RunnerChoice::Ssh { host, .. } => format!("on another machine, `{host}`"),
+        RunnerChoice::Kubectl { pod, .. } => format!("in the pod `{pod}`"),
+    };
+    let mut text = format!("Commands run {place}; file commands work on the same files.");
+    if runner.is_container() && !has_network {
+        text.push_str(" Commands have no network unless the user allows it.");
+    }
+    text
 }
 
 fn machine(shell: &str, tools: &[ToolVersion]) -> String {

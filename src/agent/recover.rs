@@ -137,8 +137,7 @@ impl<'a> Engine<'a> {
         }
         engine.undone(&recovered.undone);
         (engine.session.history).mark(&recovered.redone, false);
-        let confinement = agent.manner.authorizer.confinement.as_ref();
-        let sandbox = confinement.map(|confinement| confinement.backend.name().to_owned());
+        let sandbox = agent.manner.authorizer.sandbox_name();
         let is_other = engine.session.sandbox != sandbox || engine.allow(given.round_limit);
         engine.session.sandbox = sandbox;
         let unmentioned = engine.unmentioned_claim(&recovered)?;

@@ -232,7 +232,7 @@ impl StepRunner<'_> {
         journal.started(&[step.number], None)?;
         journal.announce(step);
         let grants = needs.into_iter().chain([Grant::Network]);
-        execution.confine(self.authorizer.confinement(grants));
+        execution.run_at(self.authorizer.place(grants));
         let outcome = execution.step(step);
         execution.take_missed_network();
         Ok(network::ran_twice(outcome))
@@ -266,8 +266,8 @@ impl<'e> Progress<'_, 'e> {
         self.journal.started(&[step.number], None)?;
         self.journal.announce(&planned.step);
         let grants = planned.grant.into_iter().chain(self.journal.granted());
-        let confinement = self.runner.authorizer.confinement(grants);
-        self.execution.confine(confinement);
+        let place = self.runner.authorizer.place(grants);
+        self.execution.run_at(place);
         let printed = self.journal.attend(&planned.step);
         self.running
             .replace(Some(RunningCommand::new(&step, printed)));
@@ -416,8 +416,8 @@ impl<'e> Progress<'_, 'e> {
             Ok(step) => {
                 let step = step.into_owned();
                 self.announce(&step);
-                let confinement = self.runner.authorizer.confinement(planned.grant);
-                self.execution.confine(confinement);
+                let place = self.runner.authorizer.place(planned.grant);
+                self.execution.run_at(place);
                 planned.decision.told(self.execution.step(&step))
             }
         };

@@ -11,16 +11,28 @@ const EXAMPLES: &str = "\
 Examples:
   agent doctor
   agent doctor --json
+  agent doctor --runner docker:rust:1.95   test a runner with commands inside it
+  agent doctor --clean                     remove what runners left behind
 
 The exit code is 1 if a line says `problem`: something that you need does not work.";
 
 /// Check what works here: sandbox, shell, git, watching, clipboard, disk, settings
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Doctor {}
+pub(super) struct Doctor {
+    /// Remove containers whose `agent` is gone, and our files on the other side of `--runner`; check
+    /// nothing
+    #[arg(long)]
+    clean: bool,
+}
 
-pub(super) fn run(common: &Common, ui: &Ui) -> Result<ExitCode> {
-    let findings = doctor::examine(&common.caller(ui)?, ui);
+pub(super) fn run(doctor: &Doctor, common: &Common, ui: &Ui) -> Result<ExitCode> {
+    let caller = common.caller(ui)?;
+    let findings = if doctor.clean {
+        doctor::clean(&caller)?
+    } else {
+        doctor::examine(&caller, ui)
+    };
     for finding in &findings {
         if common.json {
             ui.data(finding);

@@ -95,7 +95,7 @@ impl Verb {
             Self::Api(verb) => verb.run(common, ui),
             Self::Policy(verb) => verb.run(common, ui),
             Self::Prompts(verb) => verb.run(common, ui),
-            Self::Doctor(_) => doctor::run(common, ui),
+            Self::Doctor(doctor) => doctor::run(&doctor, common, ui),
             Self::Completions(verb) => Ok(verb.run(ui, program)),
             Self::Man(verb) => verb.run(ui, program),
             Self::Help(verb) => verb.run(ui, program),

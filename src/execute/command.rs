@@ -1,15 +1,16 @@
 //! `RUN_COMMAND`: how a script ended, in one line, and what it printed below it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::run::{self, End, FailedPart, Job, Program, Ran};
 use super::{Execution, Unshared, Watch};
 use crate::protocol::{Outcome, PersonAct, UnfinishedRun};
 use crate::repositories::{self, Inventory, KeptInventory};
-use crate::sandbox::{self, Confinement};
+use crate::runner::{self, End, FailedPart, Job, LocalRunner, Program, Ran, Runner};
+use crate::sandbox::{self, Confinement, PropertyName};
 
 impl Execution<'_> {
     /// Runs a script in the workspace.
@@ -21,11 +22,13 @@ impl Execution<'_> {
             .min(self.limits.max_command_timeout);
         let (confinement, before) = self.look_around();
         self.keep(&before);
-        let ran = self.run_in(confinement.as_ref(), Program::Shell(script), &[], timeout);
+        let runner = Arc::clone(&self.place.runner);
+        let program = Program::Shell(script);
+        let ran = self.run_in(&*runner, confinement.as_ref(), program, &[], timeout);
         let set_aside = repositories::set_aside_in_words(&ran.set_aside, self.workspace.path());
         let disarmed = self.disarm(&before);
         self.walks.forget();
-        let hidden = run::hidden_failure(script, &ran.pipeline, &ran.output.text)
+        let hidden = runner::hidden_failure(script, &ran.pipeline, &ran.output.text)
             .filter(|_| ran.end == End::Exited(0));
         let has_failed = ran.end != End::Exited(0) || hidden.is_some();
         self.missed_network = has_failed && self.misses_network(script, &ran);
@@ -34,7 +37,13 @@ impl Execution<'_> {
             message = format!("{message}, but {}", describe_part(part));
         }
         let limit = has_failed.then(|| self.limit_met(&ran)).flatten();
-        let remarks = [limit, self.closed.take(), set_aside, disarmed];
+        let remarks = [
+            limit,
+            ran.note.clone(),
+            self.closed.take(),
+            set_aside,
+            disarmed,
+        ];
         for remark in remarks.into_iter().flatten() {
             message = format!("{message}; {remark}");
         }
@@ -111,7 +120,8 @@ impl Execution<'_> {
         let workspace = self.workspace.path();
         let mut now = Inventory::take_after(before, workspace, &self.left_out());
         let told = now.disarm_and_tell(before, workspace);
-        let cache = (self.confinement.as_ref()).and_then(|confinement| confinement.cache.as_ref());
+        let cache =
+            (self.place.confinement.as_ref()).and_then(|confinement| confinement.cache.as_ref());
         let in_cache = cache.and_then(|cache| now.disarm_cache(cache));
         self.inventory = Some((Instant::now(), now));
         if let Some(file) = &self.kept_inventory {
@@ -125,16 +135,22 @@ impl Execution<'_> {
 
     /// Paths that commands do not see.
     fn left_out(&self) -> Vec<PathBuf> {
-        unseen_by_commands(self.workspace.path(), self.confinement.as_ref())
+        unseen_by_commands(self.workspace.path(), self.place.confinement.as_ref())
     }
 
     /// True if a failed run looks as if it had missed the network: by what it printed, or because it
     /// fetches something. A pipe may have cut off the words.
     fn misses_network(&self, script: &str, ran: &Ran) -> bool {
-        let has_none = |confinement: &Confinement| !confinement.network;
+        let runner = &self.place.runner;
+        let is_cut = if runner.is_local() {
+            self.place.confinement.is_some()
+        } else {
+            runner.promises().contains(&PropertyName::Network)
+        };
         let is_over = !matches!(ran.end, End::Interrupted | End::NotStarted(_));
         is_over
-            && self.confinement.as_ref().is_some_and(has_none)
+            && is_cut
+            && !self.place.granted.network
             && (sandbox::misses_network(&ran.output.text) || sandbox::fetches(script))
     }
 
@@ -146,13 +162,14 @@ impl Execution<'_> {
                     .to_owned(),
             );
         }
-        if ran.is_lost {
+        if ran.is_lost && ran.note.is_none() {
             return Some(
                 "somebody outside of the sandbox killed its supervisor, and the command ended with it"
                     .to_owned(),
             );
         }
-        let confinement = self.confinement.as_ref()?;
+        let is_local = self.place.runner.is_local();
+        let confinement = self.place.confinement.as_ref().filter(|_| is_local)?;
         let signal = match ran.end {
             End::Signalled(signal) => Some(signal),
             _ => None,
@@ -168,7 +185,8 @@ impl Execution<'_> {
         ))
     }
 
-    /// Runs a program in the workspace, watched by whoever watches the execution.
+    /// Runs a program of ours on this machine in the workspace, watched by whoever watches the
+    /// execution.
     pub(super) fn run(
         &mut self,
         program: Program<'_>,
@@ -176,11 +194,18 @@ impl Execution<'_> {
         timeout: Duration,
     ) -> Ran {
         let confinement = self.searched();
-        self.run_in(confinement.as_ref(), program, environment, timeout)
+        self.run_in(
+            &LocalRunner,
+            confinement.as_ref(),
+            program,
+            environment,
+            timeout,
+        )
     }
 
     fn run_in(
         &mut self,
+        runner: &dyn Runner,
         confinement: Option<&Confinement>,
         program: Program<'_>,
         environment: &[(&str, &str)],
@@ -195,7 +220,7 @@ impl Execution<'_> {
             }) => (cancelled, &mut **on_output),
             None => (&never, &mut nobody),
         };
-        run::run(Job {
+        runner.run(Job {
             program,
             directory: self.workspace.path(),
             environment,
@@ -205,13 +230,14 @@ impl Execution<'_> {
             on_output,
             confinement,
             withheld: self.withheld,
+            granted: self.place.granted,
         })
     }
 
     /// The confinement with what was found in the workspace. It is looked through once for all
     /// commands of a reply, if nothing was found: that is most of what a command costs in a large one.
     fn searched(&mut self) -> Option<Confinement> {
-        let mut confinement = self.confinement.clone()?;
+        let mut confinement = self.place.confinement.clone()?;
         let in_git_too = confinement.git_write;
         if self
             .unshared
@@ -316,6 +342,7 @@ mod tests {
             pipeline: Vec::new(),
             set_aside: Vec::new(),
             is_lost: false,
+            note: None,
         };
         assert_eq!(describe(&ran, Duration::from_secs(30)), expected);
     }

@@ -13,9 +13,9 @@ use std::sync::atomic::AtomicBool;
 
 use super::Execution;
 use super::command::unsuccessful;
-use super::run::{self, End, Job, Program};
 use crate::platform::programs;
 use crate::protocol::{Capped, Outcome, RelPath};
+use crate::runner::{End, Granted, Job, LocalRunner, Program, Runner as _};
 
 /// Options that are always given, to switch off whatever runs programs or writes.
 const HARDENED: &[&str] = &[
@@ -120,7 +120,7 @@ impl Execution<'_> {
         let literal = path.map_or(".".to_owned(), |path| format!(":(literal){path}"));
         let mut words: Vec<&OsStr> = vec![git.as_os_str()];
         words.extend(HARDENED.iter().map(OsStr::new));
-        let unconfined = match self.confinement {
+        let unconfined = match self.place.confinement {
             Some(_) => Unconfined::default(),
             None => self.without_a_sandbox(&git)?,
         };
@@ -213,7 +213,7 @@ impl Execution<'_> {
         let timeout = self.limits.command_timeout;
         let never = AtomicBool::new(false);
         let watch = self.watch.as_ref();
-        let ran = run::run(Job {
+        let ran = LocalRunner.run(Job {
             program: Program::Exec(&words),
             directory: self.workspace.path(),
             environment: &[&GIT_ISOLATION[..], &FORM].concat(),
@@ -224,6 +224,7 @@ impl Execution<'_> {
             confinement: None,
             // Names and settings, which must be exact; they are not shown.
             withheld: None,
+            granted: Granted::default(),
         });
         let text = &ran.output.text;
         let is_whole = ran.output.omitted == 0 && !text.contains(char::REPLACEMENT_CHARACTER);

@@ -20,6 +20,7 @@ const CHECK: &str = "CheckCommand";
 const CHAT: &str = "Chat";
 const APPROVAL: &str = "Approval";
 const API: &str = "Api";
+const RUNNER: &str = "Runner";
 const WORKSPACE_FLAG: &str = "--workspace";
 
 /// Settings that are kept together with the check.
@@ -54,7 +55,7 @@ pub(super) fn chosen(flags: &GivenFlags, kept: &Choices) -> Choices {
     let is_other_chat = given(CHAT).is_some();
     let is_other_api = given(API).is_some();
     let mut choices = Choices::default();
-    for name in [CHECK, CHAT, API]
+    for name in [CHECK, CHAT, API, RUNNER]
         .iter()
         .chain(&OF_THE_CHECK)
         .chain(&OF_THE_CHAT)
@@ -79,7 +80,7 @@ pub(super) fn chosen(flags: &GivenFlags, kept: &Choices) -> Choices {
 fn decides_how_much(key: &Key) -> bool {
     let has_order = !matches!(
         key.loosens,
-        Loosens::Never | Loosens::Outside | Loosens::Counts | Loosens::Personal
+        Loosens::Never | Loosens::Outside | Loosens::Counts | Loosens::Image | Loosens::Personal
     );
     has_order && ![CHECK, API].contains(&key.name) && !OF_THE_API.contains(&key.name)
 }
@@ -162,6 +163,7 @@ pub(super) fn recall(
     let choices = chosen(&caller.flags, &session.choices);
     let choices = with_known_api(caller, trust, &now.paths.sessions, choices, session);
     ensure_given(caller, trust, &now.paths.sessions, &choices, session)?;
+    ensure_runner_given(caller, trust, &now.paths.sessions, &choices, session)?;
     let flags = flags_with(&choices, caller.flags.overrides(&caller.here));
     let mut flags = held_to(&session.permissions, flags);
     if let Some(place) = workspace_of(caller, trust, (base, now), session)? {
@@ -263,6 +265,50 @@ fn ensure_given(
         settings::quoted(Path::new(check))
     ))
     .hint("`--check \"\"` continues without a check"))
+}
+
+/// Refuses a runner of which nobody knows that this person chose it: it may start a program outside
+/// of the sandbox, and send the workspace to another machine.
+fn ensure_runner_given(
+    caller: &Caller,
+    trust: &Trust,
+    sessions: &Path,
+    choices: &Choices,
+    session: &Session,
+) -> Result<()> {
+    let Some(runner) = choices.get(RUNNER) else {
+        return Ok(());
+    };
+    let is_given_now = chosen(&caller.flags, &Choices::default()).get(RUNNER) == Some(runner);
+    if is_given_now || trust.holds(&runs_here(sessions), runner.as_bytes()) {
+        return Ok(());
+    }
+    Err(Error::mendable(format!(
+        "session {} runs its commands by `{}`, and it is not known that you chose that",
+        session.session_id,
+        escape_line(runner)
+    ))
+    .hint(format!(
+        "say it again if you want it: `--runner {}`",
+        settings::quoted(Path::new(runner))
+    ))
+    .hint("`--runner local` continues on this machine"))
+}
+
+/// Remembers that the person chose the runner, so that it is used again without being said.
+pub(super) fn remember_runner(trust: &Trust, sessions: &Path, choices: &Choices) {
+    if let Some(runner) = choices.get(RUNNER) {
+        let place = runs_here(sessions);
+        if !trust.holds(&place, runner.as_bytes()) {
+            // Where nothing can be remembered it has to be said again.
+            let _ = trust.remember(&place, runner.as_bytes());
+        }
+    }
+}
+
+/// The place in the name of which the runners of these sessions are trusted; there is no such file.
+fn runs_here(sessions: &Path) -> PathBuf {
+    sessions.join("runner")
 }
 
 /// Where the session works, if that is not where the settings of now would have it.

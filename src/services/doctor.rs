@@ -1,14 +1,16 @@
 //! Finds out what works here: the machine, the settings, the folders.
 //!
 //! Each finding is fine, or says what to do about it: one cannot be made without a remedy unless all
-//! is well. Nothing is changed and nothing is left behind.
+//! is well. [`examine`] changes nothing and leaves nothing behind.
 
 pub mod build_info;
 mod machine;
 mod place;
+mod runner;
 
 use super::{Caller, api, open};
 use crate::courier::TerminalLine;
+use crate::error::Result;
 use crate::platform::programs;
 use crate::session::now;
 use crate::settings::Settings;
@@ -74,9 +76,18 @@ pub fn examine(caller: &Caller, terminal: &dyn TerminalLine) -> Vec<Finding> {
     if let Ok((_, loaded)) = &settings {
         findings.extend(api_findings(&loaded.settings));
     }
+    if let Ok(settings) = &settings {
+        findings.extend(runner::findings(settings, &caller.trust));
+    }
     let wanted = machine::WantedSandbox::by(settings.ok());
     findings.extend(machine::findings(&wanted, terminal));
     findings
+}
+
+/// Removes what runners left behind, and tells what that was.
+pub fn clean(caller: &Caller) -> Result<Vec<Finding>> {
+    let settings = open::settings(caller, open::FirstRun::Look)?;
+    runner::clean(&settings, &caller.trust)
 }
 
 /// Tries the API that the settings name, if they name one.

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,10 @@ use crate::policy::{
 };
 use crate::protocol::RelPath;
 use crate::repositories::{self, ConfiguredPaths};
+use crate::runner::{
+    ContainerRunner, ExchangeRunner, ExecRunner, LocalRunner, PodConnection, RemoteConnection,
+    Runner, RunnerChoice, SshConnection,
+};
 use crate::sandbox::{
     self, Backend, Confinement, FileIdentity, ResourceLimits, SandboxMode, Strength,
 };
@@ -71,6 +76,10 @@ pub(super) fn authorizer(
         (SandboxMode::Auto, None) => policy::CommandConfinement::Missing,
         (SandboxMode::Required, None) => policy::CommandConfinement::Required,
     };
+    let runner = runner(loaded, workspace, trust, testing)?;
+    if settings.runner != RunnerChoice::Local {
+        policy.confinement = confinement_by(&*runner, mode);
+    }
     policy.grants = grants(settings);
     let places = policy.places.with_writable(writable(settings));
     policy.places = places.with_links(real_path);
@@ -88,11 +97,84 @@ pub(super) fn authorizer(
         kept_rules: KeptRules::kept_in(trust.directory()),
         kept_answers: KeptAnswers::kept_in(trust.directory()),
         known_sessions: KnownSessions::kept_in(trust.directory()),
+        runner,
+        runner_choice: settings.runner.clone(),
         confinement,
         kept_inventory: kept_inventory(trust, &loaded.paths.sessions),
         network: settings.network,
         strength,
     })
+}
+
+/// The runner that the settings name. Nothing is started before its first command.
+pub(super) fn runner(
+    loaded: &Loaded,
+    workspace: &Path,
+    trust: &Trust,
+    testing: Testing,
+) -> Result<Arc<dyn Runner>> {
+    Ok(match loaded.settings.runner.clone() {
+        RunnerChoice::Local => Arc::new(LocalRunner),
+        RunnerChoice::Exec(words) => Arc::new(ExecRunner::new(words)),
+        RunnerChoice::Container { engine, image } => {
+            let mut confinement = confinement(loaded, workspace, trust, testing)?;
+            // What was built for one image may not run in another.
+            let name = blake3::hash(image.as_bytes()).to_hex();
+            let cache = (confinement.cache.take())
+                .map(|cache| cache.join(format!("{}-{}", engine.program(), &name[..8])));
+            confinement.cache = cache.filter(|cache| own_directory(cache).is_ok());
+            let canary = trust.directory().map(Path::to_owned);
+            Arc::new(ContainerRunner::new(engine, image, confinement, canary))
+        }
+        RunnerChoice::Ssh { host, directory } => {
+            let connection = SshConnection::new(host);
+            exchange(connection, directory.as_deref(), (loaded, workspace, trust))?
+        }
+        RunnerChoice::Kubectl {
+            namespace,
+            pod,
+            container,
+        } => {
+            let connection = PodConnection {
+                namespace,
+                pod,
+                container,
+            };
+            exchange(connection, None, (loaded, workspace, trust))?
+        }
+    })
+}
+
+/// A runner that exchanges files over this connection.
+fn exchange(
+    connection: impl RemoteConnection + 'static,
+    directory: Option<&str>,
+    (loaded, workspace, trust): (&Loaded, &Path, &Trust),
+) -> Result<Arc<dyn Runner>> {
+    let files = Workspace::open(workspace)?.leaving_out(own_paths(loaded, workspace));
+    let runner = loaded.settings.runner.to_string();
+    // The machine is a part of the name: several may share the directory over there.
+    let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let words = format!("{machine}\n{}\n{runner}", workspace.display());
+    let name = blake3::hash(words.as_bytes()).to_hex();
+    let memory =
+        (trust.directory()).map(|state| state.join(format!("runner-{}.json", &name[..16])));
+    if let Some(state) = trust.directory() {
+        create_directory(state)?;
+    }
+    let runner = ExchangeRunner::new(connection, files, directory, &name[..16], memory);
+    Ok(Arc::new(runner))
+}
+
+/// How far a runner confines commands. Only one that promises it counts as a sandbox.
+fn confinement_by(runner: &dyn Runner, mode: SandboxMode) -> policy::CommandConfinement {
+    use policy::CommandConfinement::{Missing, Required, Sandboxed, SwitchedOff};
+    match (runner.promises(), mode) {
+        ([_, ..], _) => Sandboxed,
+        ([], SandboxMode::Required) => Required,
+        ([], SandboxMode::Auto) => Missing,
+        ([], SandboxMode::Off) => SwitchedOff,
+    }
 }
 
 /// Where stands, while a command runs, which repositories it found.

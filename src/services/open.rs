@@ -254,6 +254,7 @@ pub(super) fn another(caller: &Caller, directory: &Path, agent: &Agent) -> Resul
     )?;
     fork.manner.choices.clone_from(choices);
     choices::remember_check(trust, fork.store.directory(), choices);
+    choices::remember_runner(trust, fork.store.directory(), choices);
     Ok(fork)
 }
 

@@ -382,7 +382,10 @@ impl HeldSession {
                 let _ = status::keep_api_stop(store, self.id(), &failure);
                 Err(failure)
             }
-            (_, ending) => ending,
+            (_, ending) => {
+                leave_runner(&self.opened.agent, &ending);
+                ending
+            }
         }
     }
 
@@ -401,19 +404,31 @@ impl HeldSession {
     /// Carries out the oldest reply in the inbox and writes the next message.
     pub fn step(self) -> Result<Ending> {
         let agent = &self.opened.agent;
-        agent.run_once(self.session, |session| {
+        let ending = agent.run_once(self.session, |session| {
             oldest_reply(agent, session).map(Some)
-        })
+        });
+        leave_runner(agent, &ending);
+        ending
     }
 
     /// Carries out the reply that is given and writes the next message. Where a killed process left
     /// a round unfinished, that is finished instead, and nobody is asked for the reply.
     pub fn step_with(self, give: impl FnOnce() -> Result<Vec<u8>>) -> Result<Ending> {
         let agent = &self.opened.agent;
-        agent.run_once(self.session, |_| {
+        let ending = agent.run_once(self.session, |_| {
             let path = reply::put(&agent.mailbox, &give()?, reply::RoundNumber::MustMatch)?;
             Candidate::at(path).map(Some)
-        })
+        });
+        leave_runner(agent, &ending);
+        ending
+    }
+}
+
+/// Removes what the runner of an ended session keeps elsewhere. `agent doctor --clean` does so too,
+/// where it fails.
+fn leave_runner(agent: &Agent, ending: &Result<Ending>) {
+    if matches!(ending, Ok(Ending::Done)) {
+        let _ = agent.manner.authorizer.runner.clean();
     }
 }
 

@@ -25,6 +25,7 @@ pub static GROUPS: &[Group] = &[
             "Commands",
             "Sandbox",
             "SandboxBackend",
+            "Runner",
             "Network",
             "Grants",
             "Policy",

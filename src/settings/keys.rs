@@ -107,6 +107,14 @@ pub static KEYS: &[Key] = &[
         BackendChoice::Auto.word(),
         "The sandbox to use: `auto`, the strongest that works here; or only the one you name.",
     ),
+    Key {
+        name: "Runner",
+        flag: "--runner",
+        default: Value::Text(Cow::Borrowed("local")),
+        shape: Shape::Runner,
+        meaning: "Where commands run: `local`, here in the sandbox; in a container; on another machine: see [runners](runners.md).",
+        loosens: Loosens::Image,
+    },
     ordered(
         "Network",
         "--network",
@@ -582,6 +590,7 @@ impl Key {
             | Shape::Items
             | Shape::Temperature
             | Shape::Price
+            | Shape::Runner
             | Shape::Text => self.shape.to_string(),
         }
     }
@@ -599,6 +608,9 @@ impl Key {
             Loosens::Outside => "; outside of the base directory with [trust](#trust)".to_owned(),
             Loosens::Filled | Loosens::Counts => "; with [trust](#trust)".to_owned(),
             Loosens::Personal => "; never from a project's file".to_owned(),
+            Loosens::Image => {
+                "; from a project's file only containers, with [trust](#trust)".to_owned()
+            }
             Loosens::Later if !looser.is_empty() => {
                 format!("; {} with [trust](#trust)", looser.join(" and "))
             }

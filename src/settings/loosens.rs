@@ -6,6 +6,7 @@
 
 use super::keys::Key;
 use super::value::{PATH_SEPARATOR, Shape, Value};
+use crate::runner::RunnerChoice;
 
 /// How a setting can give a project more than it has by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,9 @@ pub enum Loosens {
     /// A project's file cannot set it at all, trusted or not: it decides where a key goes, or runs a program
     /// outside of the sandbox.
     Personal,
+    /// Every value but the default does, and a project's file can name containers only: the others run
+    /// a program outside of the sandbox, or on another machine.
+    Image,
     /// No value does: it lists what is refused or asked about, and such lists add up.
     Adds,
     /// No value does; the lower number is the stricter one, and 0, where it may be, is no limit.
@@ -36,7 +40,7 @@ impl Key {
     pub fn can_loosen(&self) -> bool {
         match self.loosens {
             Loosens::Never | Loosens::Adds | Loosens::Limit | Loosens::Personal => false,
-            Loosens::Outside | Loosens::Filled | Loosens::Counts => true,
+            Loosens::Outside | Loosens::Filled | Loosens::Counts | Loosens::Image => true,
             Loosens::Later => !self.looser_words().is_empty(),
         }
     }
@@ -49,6 +53,18 @@ impl Key {
         }
     }
 
+    /// Returns true if only the person may give this value, and no project's file.
+    pub(super) fn is_personal(&self, value: &Value) -> bool {
+        match self.loosens {
+            Loosens::Personal => true,
+            Loosens::Image => {
+                let choice = value.to_string().parse::<RunnerChoice>();
+                *value != self.default && !choice.is_ok_and(|choice| choice.is_container())
+            }
+            _ => false,
+        }
+    }
+
     /// Returns true if this value permits more than the default. For directories, the caller
     /// decides.
     pub(super) fn is_beyond_default(&self, value: &Value) -> bool {
@@ -58,7 +74,7 @@ impl Key {
             | Loosens::Adds
             | Loosens::Limit
             | Loosens::Personal => false,
-            Loosens::Filled | Loosens::Counts => *value != self.default,
+            Loosens::Filled | Loosens::Counts | Loosens::Image => *value != self.default,
             Loosens::Later => self.rank(value) > self.rank(&self.default),
         }
     }
@@ -82,7 +98,7 @@ impl Key {
                 let limit = |number: u64| if number == 0 { u64::MAX } else { number };
                 limit(*one) <= limit(*other)
             }
-            (Loosens::Counts, ..) => one == other,
+            (Loosens::Counts | Loosens::Image, ..) => one == other,
             (Loosens::Never | Loosens::Outside | Loosens::Limit | Loosens::Personal, ..) => false,
         }
     }
@@ -213,6 +229,23 @@ mod tests {
             ("ApiWindow", "1000000"),
         ] {
             assert!(needs(name, value), "{name} {value}");
+        }
+    }
+
+    #[test]
+    fn a_project_may_name_a_container_and_no_other_runner() {
+        let key = Key::named("Runner").unwrap();
+        for (value, is_personal, needs_trust) in [
+            ("local", false, false),
+            ("docker:rust:1", false, true),
+            ("podman:rust:1", false, true),
+            ("ssh:box", true, true),
+            ("kubectl:pod", true, true),
+            ("exec:sh", true, true),
+        ] {
+            let value = read(key, value);
+            assert_eq!(key.is_personal(&value), is_personal, "{value}");
+            assert_eq!(key.is_beyond_default(&value), needs_trust, "{value}");
         }
     }
 

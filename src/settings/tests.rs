@@ -84,6 +84,7 @@ fn every_value_in_range_fits_its_field() {
             Shape::Paths | Shape::Items | Shape::Text => vec![String::new()],
             Shape::Temperature => vec![String::new(), "0".to_owned(), "1.25".to_owned()],
             Shape::Price => vec![String::new(), "2/10".to_owned(), "2/10/0.5".to_owned()],
+            Shape::Runner => vec!["local".to_owned(), "docker:rust:1".to_owned()],
             Shape::Rules => vec!["git push,make".to_owned()],
             Shape::Directory => vec!["123456".to_owned()],
         };

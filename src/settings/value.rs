@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::suggestion::{nearest, shown};
 use super::typed::{ChosenPrice, SamplingTemperature, rules_in};
 use crate::policy::Rule;
+use crate::runner::RunnerChoice;
 
 /// The longest path that is accepted, in bytes; the limit of Linux.
 const LONGEST_PATH: usize = 4096;
@@ -43,6 +44,8 @@ pub enum Shape {
     Temperature,
     /// The price of a million tokens, or nothing.
     Price,
+    /// Where commands run.
+    Runner,
 }
 
 /// The value of a setting.
@@ -96,6 +99,7 @@ impl Shape {
             }
             Shape::Temperature => self.read_as::<SamplingTemperature>(text),
             Shape::Price => self.read_as::<ChosenPrice>(text),
+            Shape::Runner => self.read_as::<RunnerChoice>(text),
             Shape::Items => {
                 read_items(text).ok_or_else(|| self.misfit(&format!("`{}`", shown(text))))
             }
@@ -231,6 +235,9 @@ impl fmt::Display for Shape {
             Self::Text => f.write_str("a line of text"),
             Self::Temperature => f.write_str("a number from 0 to 2, or nothing"),
             Self::Price => f.write_str("dollars like `2/10` or `2/10/0.2`, or nothing"),
+            Self::Runner => f.write_str(
+                "`local`, `docker:IMAGE`, `podman:IMAGE`, `ssh:HOST[:DIR]`, `kubectl:POD` or `exec:PROGRAM ARGS`",
+            ),
             Self::Paths => write!(f, "absolute paths, separated by `{PATH_SEPARATOR}`"),
             Self::Number(range) => write!(
                 f,

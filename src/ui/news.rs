@@ -222,7 +222,14 @@ fn sentences(event: &Event, view: &RenderContext) -> String {
             backend,
             network,
             properties,
-        } => confinement(*commands, backend.as_deref(), *network, properties, view),
+            runner,
+        } => match (backend, runner) {
+            (None, Some(runner)) => format!(
+                "Commands run by `{}`, which does not confine them: each one needs your yes, unless a rule of yours allows it.",
+                escape_line(runner)
+            ),
+            _ => confinement(*commands, backend.as_deref(), *network, properties, view),
+        },
         Event::PlanMode => "Plan mode: nothing is changed before you approve a plan.".to_owned(),
         Event::ChatMemory {
             tokens,
@@ -804,6 +811,7 @@ mod tests {
                 property("later", false),
                 property("home", true),
             ],
+            runner: None,
         });
         assert_eq!(
             text,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use agent::execute::run::End;
+use agent::runner::End;
 use agent::sandbox::Backend;
 
 use crate::place::{DEADLINE, Place, SECRET, cases, eventually, is_root, skipped};

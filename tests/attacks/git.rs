@@ -1,6 +1,6 @@
 use std::fs;
 
-use agent::execute::run::End;
+use agent::runner::End;
 
 use crate::place::Plain::Always;
 use crate::place::{Place, cases, command, eventually};

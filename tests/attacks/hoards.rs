@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use agent::execute::run::End;
+use agent::runner::End;
 use agent::sandbox::{Backend, Confinement};
 
 use crate::place::{DEADLINE, Place, SECRET, cases, program, skipped};

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use agent::execute::run::End;
+use agent::runner::End;
 use agent::sandbox::{Backend, Confinement};
 
 use crate::place::{DEADLINE, Place, cases, command, program, skipped};

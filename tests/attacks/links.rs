@@ -2,7 +2,7 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-use agent::execute::run::End;
+use agent::runner::End;
 
 use crate::place::Plain::Always;
 use crate::place::{Place, SECRET, cases, command, contents};

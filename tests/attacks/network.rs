@@ -3,7 +3,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-use agent::execute::run::End;
+use agent::runner::End;
 
 use crate::place::Plain::{Always, ForRoot};
 use crate::place::{Place, command};

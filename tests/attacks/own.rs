@@ -3,7 +3,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Output;
 
-use agent::execute::run::End;
+use agent::runner::End;
 use agent::sandbox::Backend;
 
 use crate::place::Plain::Always;

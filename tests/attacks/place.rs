@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use agent::execute::run::{End, Job, Program, Ran, run};
+use agent::runner::{End, Granted, Job, LocalRunner, Program, Ran, Runner as _};
 use agent::sandbox::{Backend, CommandUser, Confinement};
 use serde_json::Value;
 
@@ -216,7 +216,7 @@ impl Place {
 
     pub fn run(&self, script: &str, confinement: Option<&Confinement>, timeout: Duration) -> Ran {
         let home = self.home();
-        run(Job {
+        LocalRunner.run(Job {
             program: Program::Shell(script),
             directory: &self.workspace(),
             environment: &[("HOME", home.to_str().unwrap())],
@@ -226,6 +226,7 @@ impl Place {
             on_output: &mut |_| {},
             confinement,
             withheld: None,
+            granted: Granted::default(),
         })
     }
 

@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use agent::execute::run::End;
+use agent::runner::End;
 
 use crate::place::{Place, cases, command, eventually};
 

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use agent::execute::run::End;
+use agent::runner::End;
 
 use agent::sandbox::Backend;
 

@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use agent::execute::run::End;
+use agent::runner::End;
 use agent::sandbox::Backend;
 
 use crate::place::Plain::Always;

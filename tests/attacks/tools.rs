@@ -1,7 +1,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use agent::execute::run::End;
+use agent::runner::End;
 
 use crate::place::Plain::{Always, ForRoot};
 use crate::place::{Place, SECRET, cases, command, skipped};

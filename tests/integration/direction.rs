@@ -54,6 +54,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "prompts",
             "reply",
             "repositories",
+            "runner",
             "sandbox",
             "secrets",
             "session",
@@ -79,6 +80,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "policy",
             "reply",
             "repositories",
+            "runner",
             "sandbox",
             "secrets",
             "session",
@@ -141,6 +143,19 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "fs",
             "platform",
             "repositories",
+            "runner",
+            "sandbox",
+            "workspace",
+        ],
+    ),
+    (
+        "runner",
+        &[
+            // The key that no output may have in it.
+            "api",
+            "excerpt",
+            "fs",
+            "platform",
             "sandbox",
             "workspace",
         ],
@@ -176,7 +191,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "settings",
         &[
-            "api", "fs", "json", "number", "platform", "policy", "sandbox", "secrets",
+            "api", "fs", "json", "number", "platform", "policy", "runner", "sandbox", "secrets",
         ],
     ),
     (

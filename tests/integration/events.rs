@@ -43,6 +43,7 @@ fn sessions() -> Vec<Event> {
             backend: None,
             network: false,
             properties: Vec::new(),
+            runner: Some(text()),
         },
         Event::RepositoryHidden { repository: text() },
         Event::PlanMode,

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use agent::execute::run::End;
+use agent::runner::End;
 use agent::sandbox::FileIdentity;
 
 use super::{Place, write};

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use agent::execute::run::{End, Job, Program, Ran, run};
+use agent::runner::{End, Granted, Job, LocalRunner, Program, Ran, Runner as _};
 use agent::sandbox::{Author, Backend, Confinement};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -90,7 +90,7 @@ impl Place {
             confinement.find_repository();
             confinement
         });
-        run(Job {
+        LocalRunner.run(Job {
             program,
             directory: &self.confinement.workspace,
             environment: &[("HOME", home)],
@@ -100,6 +100,7 @@ impl Place {
             on_output: &mut |_| {},
             confinement: confinement.as_ref(),
             withheld: None,
+            granted: Granted::default(),
         })
     }
 

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::time::Duration;
 
-use agent::execute::run::{End, Program};
+use agent::runner::{End, Program};
 
 use super::{Place, TIMEOUT};
 

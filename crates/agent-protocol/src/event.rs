@@ -59,6 +59,9 @@ pub enum Event {
         backend: Option<String>,
         network: bool,
         properties: Vec<SandboxProperty>,
+        /// The runner, if it is not this machine.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runner: Option<String>,
     },
     /// Commands do not see a repository outside that the session did not begin with.
     RepositoryHidden { repository: String },

@@ -53,6 +53,7 @@ mod reserve;
 mod root;
 #[cfg(target_os = "linux")]
 mod shared;
+mod shields;
 mod strength;
 #[cfg(target_os = "linux")]
 mod toolbox;
@@ -82,6 +83,7 @@ pub use probe::{boot_id, probe, try_out};
 use reserve::Reserved;
 #[cfg(target_os = "linux")]
 pub use reserve::sweep;
+pub use shields::Shield;
 pub use strength::{Property, PropertyName, Strength};
 
 pub use agent_protocol::obeyed::{TOOL_CONFIGURATION as PROTECTED, WORKFLOWS};

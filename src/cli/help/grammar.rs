@@ -199,6 +199,7 @@ fn value_name(shape: &Shape) -> String {
         Shape::Text => "TEXT".to_owned(),
         Shape::Temperature => "NUMBER".to_owned(),
         Shape::Price => "PRICE".to_owned(),
+        Shape::Runner => "RUNNER".to_owned(),
     }
 }
 

@@ -111,6 +111,7 @@ fn opened(
     )?;
     let sessions = agent.store.directory();
     choices::remember_check(trust, sessions, &choices);
+    choices::remember_runner(trust, sessions, &choices);
     choices::remember_api(trust, sessions, &choices);
     choices::remember_workspace(trust, &agent.base, sessions, agent.workspace.path());
     agent.manner.choices = choices;

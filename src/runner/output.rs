@@ -7,6 +7,7 @@
 use std::fmt::Write;
 
 use super::escapes::EscapeFilter;
+pub(super) use super::escapes::Reports;
 use super::pipeline;
 use crate::api::{ApiKey, KeyFilter};
 use crate::excerpt::{self, Passages};
@@ -104,10 +105,9 @@ impl Output {
         text
     }
 
-    /// The text so far, with a line that tells how much is missing, and what the shell reported
-    /// of its last pipeline.
-    pub(super) fn finish(mut self) -> (Capped, Option<String>) {
-        let mut report = None;
+    /// The text so far, with a line that tells how much is missing, and what was reported in it.
+    pub(super) fn finish(mut self) -> (Capped, Reports) {
+        let mut reports = Reports::default();
         let mut rest = String::new();
         if !std::mem::take(&mut self.pending).is_empty() {
             rest.push('\u{FFFD}');
@@ -116,14 +116,14 @@ impl Output {
             rest = escapes.filter(&rest);
             let (unfinished, reported) = escapes.finish();
             rest.push_str(&unfinished);
-            report = reported;
+            reports = reported;
         }
         if let Some(mut key) = self.key.take() {
             rest = key.push(&rest);
             rest.push_str(&key.finish());
         }
         self.keep(&rest);
-        (self.capped(), report)
+        (self.capped(), reports)
     }
 
     fn capped(mut self) -> Capped {

@@ -1,12 +1,16 @@
 use std::ffi::OsStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use super::super::Granted;
+use super::super::attend::GRACE;
 use super::*;
 
 const SHORT: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_secs(20);
 
 fn run_in(directory: &Path, program: Program<'_>, timeout: Duration, max_output: usize) -> Ran {
-    run(Job {
+    LocalRunner.run(Job {
         program,
         directory,
         environment: &[("GIVEN", "value")],
@@ -16,6 +20,7 @@ fn run_in(directory: &Path, program: Program<'_>, timeout: Duration, max_output:
         on_output: &mut |_| {},
         confinement: None,
         withheld: None,
+        granted: Granted::default(),
     })
 }
 
@@ -277,7 +282,7 @@ fn a_gigabyte_is_read_and_mostly_forgotten() {
 fn an_interrupt_ends_it_at_once() {
     let cancelled = AtomicBool::new(false);
     let mut shown = String::new();
-    let ran = run(Job {
+    let ran = LocalRunner.run(Job {
         program: Program::Shell("echo begun; sleep 1000"),
         directory: Path::new("/"),
         environment: &[],
@@ -290,6 +295,7 @@ fn an_interrupt_ends_it_at_once() {
         },
         confinement: None,
         withheld: None,
+        granted: Granted::default(),
     });
     assert_eq!(ran.end, End::Interrupted);
     assert_eq!(ran.output.text, "begun\n");

@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_docs_name_what_differs_from_the_persons_shell() {
-        let docs = include_str!("../../../docs/security.md");
+        let docs = include_str!("../../docs/security.md");
         let (_, section) = docs.split_once("## What differs from your shell").unwrap();
         let (section, _) = section.split_once("\n## ").unwrap();
         let ours = PASSED.iter().chain(FIXED.iter().map(|(name, _)| name));

@@ -33,6 +33,17 @@ enum EscapeState {
     HiddenEscape,
 }
 
+/// The reports in an output, by the shell or by the other side; the last of each counts.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Reports {
+    /// The exit codes of the last pipeline.
+    pub(super) pipeline: Option<String>,
+    /// The command on the other side was about to begin.
+    pub(super) began: bool,
+    /// The exit code of the command on the other side.
+    pub(super) ended: Option<String>,
+}
+
 /// Removes escape sequences, and hands out the texts that begin with [`REPORT`](super::pipeline::REPORT).
 #[derive(Debug, Default)]
 pub(super) struct EscapeFilter {
@@ -40,8 +51,7 @@ pub(super) struct EscapeFilter {
     /// The sequence so far, without what introduced it.
     sequence: String,
     length: usize,
-    /// The last text that was a report of the shell.
-    report: Option<String>,
+    reports: Reports,
 }
 
 impl EscapeFilter {
@@ -59,11 +69,11 @@ impl EscapeFilter {
         kept
     }
 
-    /// The text of a sequence that was never completed, and the last report of the shell.
-    pub(super) fn finish(mut self) -> (String, Option<String>) {
+    /// The text of a sequence that was never completed, and what was reported.
+    pub(super) fn finish(mut self) -> (String, Reports) {
         let mut kept = String::new();
         self.give_back(&mut kept);
-        (kept, self.report)
+        (kept, self.reports)
     }
 
     fn push(&mut self, character: char, kept: &mut String) {
@@ -107,8 +117,13 @@ impl EscapeFilter {
     }
 
     fn complete(&mut self) {
-        if let Some(report) = self.sequence.strip_prefix(super::pipeline::REPORT) {
-            self.report = Some(report.to_owned());
+        let text = self.sequence.as_str();
+        if let Some(report) = text.strip_prefix(super::pipeline::REPORT) {
+            self.reports.pipeline = Some(report.to_owned());
+        } else if let Some(code) = text.strip_prefix(super::channel::ENDED) {
+            self.reports.ended = Some(code.to_owned());
+        } else if text == super::channel::BEGAN {
+            self.reports.began = true;
         }
         self.reset();
     }

@@ -1,0 +1,217 @@
+//! Where commands run: a [`Runner`] takes a [`Job`] and gives back what became of it, a [`Ran`].
+//!
+//! Invariants: [`Runner::run`] returns soon after the program ended, its time was up or the person
+//! interrupted, whatever the program and its descendants do with their output; nothing of it runs on
+//! after that; memory depends on the cap and not on the output; and the output so far is there in
+//! every case. Files, approvals, snapshots and undo stay where the workspace is, whoever runs the
+//! commands. `sandbox` decides what a program may do on this machine, and the caller what its end
+//! means.
+
+mod attend;
+mod channel;
+mod choice;
+mod container;
+mod environment;
+mod escapes;
+mod exchange;
+mod exec;
+mod kubectl;
+mod local;
+mod output;
+mod pipeline;
+mod ssh;
+mod tar;
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::api::ApiKey;
+use crate::protocol::Capped;
+use crate::sandbox::{Confinement, Property, PropertyName};
+pub use choice::{ContainerEngine, NoRunner, RunnerChoice};
+pub use container::{ContainerRunner, remove_stale};
+pub use exchange::{ExchangeRunner, RemoteConnection};
+pub use exec::ExecRunner;
+pub use kubectl::PodConnection;
+pub use local::LocalRunner;
+pub use pipeline::{FailedPart, hidden_failure};
+pub use ssh::SshConnection;
+
+/// A runner, and what confines the commands that it runs.
+#[derive(Debug, Clone)]
+pub struct CommandPlace {
+    /// Runs the commands.
+    pub runner: Arc<dyn Runner>,
+    /// The limits on this machine; none if a program may do whatever the person may.
+    pub confinement: Option<Confinement>,
+    /// The person's permissions.
+    pub granted: Granted,
+}
+
+/// The permissions that a person gave, for one command or for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Granted {
+    /// Access to the network.
+    pub network: bool,
+    /// The repository may be written, except for its hooks and configuration.
+    pub git_write: bool,
+}
+
+impl Default for CommandPlace {
+    fn default() -> Self {
+        Self {
+            runner: Arc::new(LocalRunner),
+            confinement: None,
+            granted: Granted::default(),
+        }
+    }
+}
+
+/// A place where commands run.
+pub trait Runner: fmt::Debug + Send + Sync {
+    /// The properties that hold for its commands whatever they do, tested before the first one runs.
+    ///
+    /// The sandbox of this machine is tested elsewhere, and tells more.
+    fn promises(&self) -> &'static [PropertyName] {
+        &[]
+    }
+
+    /// True for this machine, whose sandbox the job names.
+    fn is_local(&self) -> bool {
+        false
+    }
+
+    /// Removes what it keeps elsewhere; nothing of it is needed afterwards.
+    fn clean(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Tries it out with commands of our own; tells what holds, or why it does not work.
+    fn test(&self, workspace: &Path) -> Result<Vec<Property>, String> {
+        self.test_survival(workspace)
+    }
+
+    /// Tries out if a process can outlive its command.
+    fn test_survival(&self, workspace: &Path) -> Result<Vec<Property>, String> {
+        let begin = "if command -v setsid >/dev/null 2>&1; then setsid sleep 600 >/dev/null 2>&1 & else sleep 600 >/dev/null 2>&1 & fi; echo $!";
+        let process = self.tried(workspace, begin)?;
+        let look = format!(
+            "if kill -0 {} 2>/dev/null; then echo lives; fi",
+            process.trim()
+        );
+        let holds = self.tried(workspace, &look)?.is_empty();
+        let name = PropertyName::Survival;
+        Ok(vec![Property { name, holds }])
+    }
+
+    /// Runs a script of our own; tells what it printed.
+    fn tried(&self, workspace: &Path, script: &str) -> Result<String, String> {
+        let ran = self.run(Job {
+            program: Program::Shell(script),
+            directory: workspace,
+            environment: &[],
+            timeout: Duration::from_mins(1),
+            max_output: 4000,
+            cancelled: &AtomicBool::new(false),
+            on_output: &mut |_| {},
+            confinement: None,
+            withheld: None,
+            granted: Granted::default(),
+        });
+        match ran.end {
+            End::Exited(0) => Ok(ran.output.text),
+            End::NotStarted(reason) => Err(reason),
+            _ => Err(ran.note.unwrap_or(ran.output.text)),
+        }
+    }
+
+    /// Runs the job to its end, to the end of its time, or until the person interrupts.
+    fn run(&self, job: Job<'_>) -> Ran;
+}
+
+/// The program to run.
+#[derive(Debug, Clone, Copy)]
+pub enum Program<'a> {
+    /// A script for `bash -c`, for `sh -c` where there is no bash, for PowerShell on Windows.
+    Shell(&'a str),
+    /// A program, at an absolute path or found through `PATH`, and its arguments.
+    Exec(&'a [&'a OsStr]),
+}
+
+/// A program to run and its bounds.
+pub struct Job<'a> {
+    /// The program to run.
+    pub program: Program<'a>,
+    /// Where it is run.
+    pub directory: &'a Path,
+    /// Added to the environment, which is otherwise built from a list of allowed names.
+    pub environment: &'a [(&'a str, &'a str)],
+    /// How long it may run.
+    pub timeout: Duration,
+    /// How many characters of its output are kept.
+    pub max_output: usize,
+    /// Ends the run when it becomes true: the person's Ctrl-C.
+    pub cancelled: &'a AtomicBool,
+    /// Is told each piece of the output as it comes, and now and then nothing while it runs on.
+    pub on_output: &'a mut dyn FnMut(&str),
+    /// The limits on what it may see and change; none if it may do whatever the person may.
+    pub confinement: Option<&'a Confinement>,
+    /// A key that its output must not have in it, wherever it comes from.
+    pub withheld: Option<&'a ApiKey>,
+    /// The person's permissions, for a runner that confines in its own way.
+    pub granted: Granted,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal that was not ours.
+    Signalled(i32),
+    /// Its time was up.
+    TimedOut,
+    /// The person interrupted it.
+    Interrupted,
+    /// It did not begin, for this reason.
+    NotStarted(String),
+}
+
+/// The result of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// How it ended.
+    pub end: End,
+    /// Its output and its errors in the order in which they came, cut in the middle.
+    pub output: Capped,
+    /// How long it took.
+    pub took: Duration,
+    /// The exit codes of the parts of a script's last pipeline, if it has several and the shell
+    /// told them.
+    pub pipeline: Vec<i32>,
+    /// Files that came meanwhile, and were renamed because git would obey them.
+    pub set_aside: Vec<PathBuf>,
+    /// True if it was ended because somebody killed the supervisor of its sandbox.
+    pub is_lost: bool,
+    /// A sentence for the model about the place where it ran.
+    pub note: Option<String>,
+}
+
+impl Ran {
+    /// A job that did not begin, for this reason.
+    fn not_started(reason: impl Into<String>) -> Self {
+        Self {
+            end: End::NotStarted(reason.into()),
+            output: Capped::default(),
+            took: Duration::ZERO,
+            pipeline: Vec::new(),
+            set_aside: Vec::new(),
+            is_lost: false,
+            note: None,
+        }
+    }
+}

@@ -1,0 +1,630 @@
+//! Commands in a container, by the engine's own command-line program.
+//!
+//! A container is started once for a session and each set of permissions, and each command is an
+//! `exec` in it. Its first process, the keeper, reads from us and does nothing else: when we end, in
+//! whatever way, its input ends, it ends, and the engine kills and removes the container. The keeper
+//! runs as another user than the commands, which therefore cannot end it; so a command's script may
+//! kill all processes that it sees.
+//!
+//! Before the first command the container is tested from inside. If something that was promised does
+//! not hold, no command runs there.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::channel::{self, Belongings, Errand, Lifeline, quoted};
+use super::{ContainerEngine, End, Granted, Job, Program, Ran, Runner};
+use crate::platform::{ChildEvent, ChildExit, ChildSession, ChildTree, programs};
+use crate::sandbox::{Confinement, Property, PropertyName, Shield};
+
+/// The label of every container of ours.
+const LABEL: &str = "agent.runner";
+
+/// The user of the keeper: nobody's, and not that of the commands.
+const KEEPER: &str = "65534:65534";
+
+/// The keeper says this when the container runs.
+const READY: &str = "agent-ready";
+
+/// The home of commands, which is scratch space.
+const HOME: &str = "/home/agent";
+
+/// How long an engine may take to start a container.
+const START: Duration = Duration::from_mins(1);
+
+/// How long an engine may take to answer, and to end a container.
+const ANSWER: Duration = Duration::from_secs(20);
+
+/// Properties without which no command runs in a container.
+const PROMISED: [PropertyName; 6] = [
+    PropertyName::Home,
+    PropertyName::Files,
+    PropertyName::Network,
+    PropertyName::Processes,
+    PropertyName::Signals,
+    PropertyName::Privileges,
+];
+
+/// Runs commands in containers of one image.
+#[derive(Debug)]
+pub struct ContainerRunner {
+    engine: ContainerEngine,
+    image: String,
+    /// The workspace, its protected paths and the limits, as for the local sandbox.
+    confinement: Confinement,
+    /// A directory of the person that a container must not show.
+    canary: Option<PathBuf>,
+    keepers: Mutex<BTreeMap<Granted, Keeper>>,
+}
+
+/// A container that runs.
+#[derive(Debug)]
+struct Keeper {
+    engine: ContainerEngine,
+    name: String,
+    /// Commands run as this user.
+    user: String,
+    client: Option<ChildTree>,
+    lifeline: Option<Lifeline>,
+    properties: Vec<Property>,
+}
+
+impl ContainerRunner {
+    /// A runner for this image and workspace; nothing is started yet. The file `canary` must not be
+    /// seen in a container.
+    pub fn new(
+        engine: ContainerEngine,
+        image: String,
+        mut confinement: Confinement,
+        canary: Option<PathBuf>,
+    ) -> Self {
+        confinement.home = PathBuf::from(HOME);
+        Self {
+            engine,
+            image,
+            confinement,
+            canary,
+            keepers: Mutex::default(),
+        }
+    }
+
+    /// Gives the container with these permissions, which is started if it does not run.
+    fn with_keeper<T>(
+        &self,
+        granted: Granted,
+        work: impl FnOnce(&Keeper) -> T,
+    ) -> Result<T, String> {
+        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        if keepers.get_mut(&granted).is_none_or(Keeper::has_ended) {
+            keepers.remove(&granted);
+            if keepers.is_empty() {
+                remove_stale(self.engine);
+            }
+            let keeper = self.start(granted)?;
+            keepers.insert(granted, keeper);
+        }
+        let keeper = keepers.get(&granted).ok_or("the container did not start")?;
+        Ok(work(keeper))
+    }
+
+    fn start(&self, granted: Granted) -> Result<Keeper, String> {
+        let engine = self.engine.program();
+        if cfg!(windows) {
+            return Err(format!("`{engine}:` does not work on Windows yet; use WSL"));
+        }
+        let identity = self.identity()?;
+        let name = format!("agent-{}-{}", own_process(), uuid::Uuid::new_v4().simple());
+        let mut client = self.client()?;
+        client.args(["run", "--interactive", "--rm", "--pull=never"]);
+        client.args(["--name", &name, "--label", &format!("{LABEL}=1")]);
+        client.args(self.options(granted)).args(identity.options);
+        client.args(["--entrypoint", "sh", &self.image, "-c"]);
+        // With a second command the shell waits for the first, and so it also reaps orphans.
+        client.arg(format!("echo {READY}; cat >/dev/null; exit 0"));
+        client.arg("agent-keeper");
+        let (client, lifeline) = Lifeline::start(client, String::new())?;
+        let mut keeper = Keeper {
+            engine: self.engine,
+            name,
+            user: identity.user,
+            client: Some(client),
+            lifeline: Some(lifeline),
+            properties: Vec::new(),
+        };
+        keeper.wait_until_ready(&self.image)?;
+        keeper.properties = self.tested(&keeper, granted)?;
+        Ok(keeper)
+    }
+
+    fn client(&self) -> Result<Command, String> {
+        let engine = self.engine.program();
+        programs::command(engine).map_err(|_| {
+            format!("`{engine}` is not installed; install it, or choose another `Runner`")
+        })
+    }
+
+    /// The user of commands. An engine without root maps the person to another user.
+    fn identity(&self) -> Result<CommandIdentity, String> {
+        #[cfg(unix)]
+        let (user, group) = (
+            rustix::process::getuid().as_raw(),
+            rustix::process::getgid().as_raw(),
+        );
+        #[cfg(not(unix))]
+        let (user, group) = (1000, 1000);
+        let own = format!("{user}:{group}");
+        let question = match self.engine {
+            ContainerEngine::Docker => "{{.SecurityOptions}}",
+            ContainerEngine::Podman => "{{.Host.Security.Rootless}}",
+        };
+        let mut client = self.client()?;
+        client.args(["info", "--format", question]);
+        let told = answer(client).map_err(|words| explain(self.engine, &self.image, &words))?;
+        let is_rootless = told.contains("rootless") || told.trim() == "true";
+        Ok(match self.engine {
+            ContainerEngine::Docker if is_rootless => CommandIdentity {
+                user: "0:0".to_owned(),
+                options: Vec::new(),
+            },
+            ContainerEngine::Podman if is_rootless => CommandIdentity {
+                user: own,
+                options: (["--userns=keep-id".to_owned()].into_iter())
+                    // Not every system lets an engine without root limit processes in another way.
+                    .chain(
+                        (self.confinement.limits.processes)
+                            .map(|most| format!("--ulimit=nproc={most}:{most}")),
+                    )
+                    .collect(),
+            },
+            ContainerEngine::Docker | ContainerEngine::Podman => CommandIdentity {
+                user: own,
+                options: Vec::new(),
+            },
+        })
+    }
+
+    /// Everything that confines the container.
+    fn options(&self, granted: Granted) -> Vec<String> {
+        let limits = &self.confinement.limits;
+        let mut options: Vec<String> = [
+            "--read-only",
+            "--cap-drop=ALL",
+            "--security-opt=no-new-privileges",
+            "--ulimit=core=0:0",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        options.push(format!("--user={KEEPER}"));
+        if self.engine == ContainerEngine::Podman {
+            // Else a system with SELinux denies the mounts below.
+            options.push("--security-opt=label=disable".to_owned());
+        }
+        if !granted.network {
+            options.push("--network=none".to_owned());
+        }
+        // Podman would copy what it covers into it: a hidden directory would be shown.
+        let empty = match self.engine {
+            ContainerEngine::Docker => "",
+            ContainerEngine::Podman => ",notmpcopyup",
+        };
+        let scratch = format!(
+            "rw,exec,nosuid,nodev,mode=1777,size={}{empty}",
+            limits.scratch
+        );
+        for path in ["/tmp", "/var/tmp", HOME] {
+            options.push(format!("--tmpfs={path}:{scratch}"));
+        }
+        options.extend(limits.processes.map(|most| format!("--pids-limit={most}")));
+        options.extend(limits.memory.map(|most| format!("--memory={most}")));
+        options.extend(
+            limits
+                .open_files
+                .map(|most| format!("--ulimit=nofile={most}:{most}")),
+        );
+        options.extend(
+            limits
+                .file_size
+                .map(|most| format!("--ulimit=fsize={most}:{most}")),
+        );
+        options.extend(
+            limits
+                .cpu_seconds
+                .map(|most| format!("--ulimit=cpu={most}:{most}")),
+        );
+        let workspace = &self.confinement.workspace;
+        options.push(bind(workspace, workspace, ""));
+        if let Some(cache) = &self.confinement.cache {
+            options.push(bind(cache, &Path::new(HOME).join(".cache"), ""));
+        }
+        for path in &self.confinement.extra_read {
+            options.push(bind(path, path, ",readonly"));
+        }
+        for path in &self.confinement.extra_write {
+            options.push(bind(path, path, ""));
+        }
+        let mut confinement = self.confinement.clone();
+        confinement.git_write = granted.git_write;
+        for (path, shield) in confinement.shields() {
+            options.push(match shield {
+                Shield::ReadOnly => bind(&path, &path, ",readonly"),
+                Shield::Pinned => bind(&path, &path, ""),
+                Shield::Hidden if path.is_dir() => {
+                    format!("--tmpfs={}:ro,size=4k,mode=555{empty}", path.display())
+                }
+                Shield::Hidden => bind(Path::new("/dev/null"), &path, ",readonly"),
+            });
+        }
+        options
+    }
+
+    /// Tests a container that has just been started; an error if it does not hold what it must.
+    fn tested(&self, keeper: &Keeper, granted: Granted) -> Result<Vec<Property>, String> {
+        let script = self.test_script();
+        let ran = self.execute(
+            keeper,
+            Job {
+                program: Program::Shell(&script),
+                directory: &self.confinement.workspace,
+                environment: &[],
+                timeout: START,
+                max_output: 4000,
+                cancelled: &AtomicBool::new(false),
+                on_output: &mut |_| {},
+                confinement: None,
+                withheld: None,
+                granted,
+            },
+        );
+        if ran.end != End::Exited(0) {
+            let words = match ran.end {
+                End::NotStarted(reason) => reason,
+                _ => ran.output.text,
+            };
+            return Err(explain(self.engine, &self.image, &words));
+        }
+        let told = ran.output.text;
+        if told.contains("workspace=no") {
+            let engine = self.engine.program();
+            return Err(format!(
+                "`{engine}` does not see the files of this machine, as with a remote `DOCKER_HOST`; use `--runner ssh:HOST` instead"
+            ));
+        }
+        let properties: Vec<Property> = (PropertyName::WORDS.iter())
+            .filter_map(|word| {
+                let holds = told.contains(&format!("{word}=yes\n"));
+                let is_told = holds || told.contains(&format!("{word}=no\n"));
+                let name = word.parse().ok()?;
+                is_told.then_some(Property { name, holds })
+            })
+            .collect();
+        let is_needed = |property: &&Property| {
+            PROMISED.contains(&property.name)
+                && !(property.name == PropertyName::Network && granted.network)
+        };
+        let mut needed = properties.iter().filter(is_needed);
+        match needed.find(|property| !property.holds) {
+            Some(property) => Err(format!(
+                "the container does not hold what it must: {}",
+                property.name.sentence(false)
+            )),
+            None => Ok(properties),
+        }
+    }
+
+    /// The live test, in words of the shell alone: an image may have no other program.
+    fn test_script(&self) -> String {
+        let workspace = &self.confinement.workspace;
+        let mut script = String::from(
+            "t() { n=$1; shift; if \"$@\" 2>/dev/null; then echo \"$n=yes\"; else echo \"$n=no\"; fi; }\n\
+             no() { if \"$@\"; then return 1; fi; return 0; }\n\
+             has() { while read -r k v; do [ \"$k\" = \"$2:\" ] && [ \"$v\" = \"$3\" ] && return 0; done <\"$1\"; return 1; }\n\
+             writes() { (: >>\"$1\"); }\n\
+             lone() { while read -r k v; do case $k in Inter-*|face|lo:*) ;; *) return 1;; esac; done </proc/net/dev; }\n\
+             kept() { read -r k </proc/1/cmdline; case $k in *agent-keeper*) ;; *) return 1;; esac; }\n\
+             few() { for f in /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max; do if read -r k <$f && [ \"$k\" != max ]; then return 0; fi; done; k=$(ulimit -u) && [ \"$k\" != unlimited ]; }\n\
+             t files no writes /etc/agent-probe\n\
+             t network lone\n\
+             t processes kept\n\
+             t signals no kill -0 1\n\
+             t privileges has /proc/self/status CapEff 0000000000000000\n\
+             t calls has /proc/self/status Seccomp 2\n\
+             t kernel no writes /proc/sys/kernel/core_pattern\n\
+             t user no has /proc/self/status Uid \"0\t0\t0\t0\"\n\
+             t limits few\n",
+        );
+        if let Some(canary) = &self.canary {
+            let canary = quoted(&canary.to_string_lossy());
+            let _ = writeln!(script, "t home no [ -e {canary} ]");
+        }
+        let git = workspace.join(".git");
+        if git.is_dir() && !self.confinement.git_write {
+            let probe = quoted(&git.join("agent-probe").to_string_lossy());
+            let _ = writeln!(script, "t repository no writes {probe}");
+        }
+        #[cfg(unix)]
+        if let Ok(found) = std::fs::metadata(workspace) {
+            let inode = std::os::unix::fs::MetadataExt::ino(&found);
+            // Only where the kernel is ours is the number the same.
+            if cfg!(target_os = "linux") {
+                let _ = writeln!(
+                    script,
+                    "i=$(ls -id .) && case \"$i\" in *{inode}*) ;; *) echo workspace=no;; esac"
+                );
+            }
+        }
+        script.push_str("exit 0\n");
+        script
+    }
+
+    fn execute(&self, keeper: &Keeper, job: Job<'_>) -> Ran {
+        let mut client = match self.client() {
+            Ok(client) => client,
+            Err(reason) => return Ran::not_started(reason),
+        };
+        client.args(["exec", "--interactive", "--user", &keeper.user]);
+        client.args([&keeper.name, "sh"]);
+        let mut confinement = self.confinement.clone();
+        confinement.network = job.granted.network;
+        let mut environment: Vec<(String, String)> = (confinement.environment().into_iter())
+            .map(|(name, value)| (name.to_owned(), value.to_string_lossy().into_owned()))
+            .collect();
+        let own = job.environment.iter();
+        environment.extend(own.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let directory = quoted(&job.directory.to_string_lossy());
+        let errand = Errand {
+            client,
+            directory: &directory,
+            environment: &environment,
+            belongings: Belongings::Container,
+        };
+        channel::run(errand, job)
+    }
+}
+
+impl Runner for ContainerRunner {
+    fn promises(&self) -> &'static [PropertyName] {
+        &PROMISED
+    }
+
+    fn test(&self, workspace: &Path) -> Result<Vec<Property>, String> {
+        let properties =
+            self.with_keeper(Granted::default(), |keeper| keeper.properties.clone())?;
+        Ok(properties
+            .into_iter()
+            .chain(self.test_survival(workspace)?)
+            .collect())
+    }
+
+    fn run(&self, job: Job<'_>) -> Ran {
+        let ran = self.with_keeper(job.granted, |keeper| self.execute(keeper, job));
+        let mut ran = match ran {
+            Ok(ran) => ran,
+            Err(reason) => return Ran::not_started(reason),
+        };
+        if let End::NotStarted(words) = &ran.end {
+            ran.end = End::NotStarted(explain(self.engine, &self.image, words));
+        }
+        if ran.is_lost {
+            ran.note = Some("the container was lost while it ran".to_owned());
+        }
+        ran
+    }
+}
+
+/// The user of commands, and what maps the person's files to it.
+struct CommandIdentity {
+    user: String,
+    options: Vec<String>,
+}
+
+impl Keeper {
+    /// Waits for the keeper's first word; an error has the words of the engine.
+    fn wait_until_ready(&mut self, image: &str) -> Result<(), String> {
+        let deadline = Instant::now() + START;
+        let (mut printed, mut buffer) = (Vec::new(), [0; 4096]);
+        let Some(client) = &mut self.client else {
+            return Err("the engine has ended".to_owned());
+        };
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err("the engine did not start a container in time".to_owned());
+            }
+            match client.next(&mut buffer, left) {
+                Ok(ChildEvent::Output(length)) => printed.extend_from_slice(&buffer[..length]),
+                Ok(ChildEvent::Quiet | ChildEvent::Closed) => {}
+                Ok(ChildEvent::Ended) | Err(_) => {
+                    while let Ok(ChildEvent::Output(length)) =
+                        client.drain(&mut buffer, Duration::from_millis(100))
+                    {
+                        printed.extend_from_slice(&buffer[..length]);
+                    }
+                    let words = String::from_utf8_lossy(&printed);
+                    return Err(explain(self.engine, image, &words));
+                }
+            }
+            let words = String::from_utf8_lossy(&printed);
+            if words.lines().any(|line| line.trim() == READY) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        let mut buffer = [0; 256];
+        let next = |client: &mut ChildTree| client.next(&mut buffer, Duration::ZERO);
+        self.client
+            .as_mut()
+            .map(next)
+            .is_none_or(|event| matches!(event, Ok(ChildEvent::Ended) | Err(_)))
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // The keeper ends, and the engine removes the container.
+        drop(self.lifeline.take());
+        let Some(mut client) = self.client.take() else {
+            return;
+        };
+        let deadline = Instant::now() + ANSWER;
+        let mut buffer = [0; 256];
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match client.next(&mut buffer, left) {
+                Ok(ChildEvent::Ended) | Err(_) => break,
+                Ok(_) if left.is_zero() => break,
+                Ok(_) => {}
+            }
+        }
+        drop(client);
+        if let Ok(mut client) = programs::command(self.engine.program()) {
+            client.args(["rm", "--force", &self.name]);
+            // It is gone already, as a rule.
+            let _ = answer(client);
+        }
+    }
+}
+
+/// Removes the containers whose `agent` is gone; tells their names.
+pub fn remove_stale(engine: ContainerEngine) -> Vec<String> {
+    let client = || programs::command(engine.program()).ok();
+    let Some(mut list) = client() else {
+        return Vec::new();
+    };
+    let filter = format!("label={LABEL}");
+    list.args(["ps", "--all", "--filter", &filter, "--format", "{{.Names}}"]);
+    let names = answer(list).unwrap_or_default();
+    let names = names.lines().map(str::trim).filter(|name| is_stale(name));
+    let removed = names.filter(|name| {
+        client().is_some_and(|mut client| {
+            client.args(["rm", "--force", name]);
+            answer(client).is_ok()
+        })
+    });
+    removed.map(str::to_owned).collect()
+}
+
+/// True for the name of a container whose process is gone.
+fn is_stale(name: &str) -> bool {
+    let Some(rest) = name.strip_prefix("agent-") else {
+        return false;
+    };
+    let mut parts = rest.split('-');
+    let (Some(process), Some(began)) = (parts.next(), parts.next()) else {
+        return false;
+    };
+    process
+        .parse()
+        .is_ok_and(|process| start_of(process).as_deref() != Some(began))
+}
+
+/// This process, so that another one with its number is not taken for it: `PID-START`.
+fn own_process() -> String {
+    let process = std::process::id();
+    let began = start_of(process).unwrap_or_else(|| "0".to_owned());
+    format!("{process}-{began}")
+}
+
+/// When a process began, in ticks of the kernel; `None` if there is none.
+#[cfg(target_os = "linux")]
+fn start_of(process: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(19).map(str::to_owned)
+}
+
+/// `0` for a process that there is; `None` if there is none.
+#[cfg(all(unix, not(target_os = "linux")))]
+fn start_of(process: u32) -> Option<String> {
+    let process = rustix::process::Pid::from_raw(process.try_into().ok()?)?;
+    rustix::process::test_kill_process(process).ok()?;
+    Some("0".to_owned())
+}
+
+#[cfg(not(unix))]
+fn start_of(_process: u32) -> Option<String> {
+    Some("0".to_owned())
+}
+
+/// A mount of this path, as the engines read it: fields separated by commas, quoted as in CSV.
+fn bind(from: &Path, to: &Path, more: &str) -> String {
+    let field = |name: &str, path: &Path| {
+        let text = format!("{name}={}", path.display());
+        if text.contains([',', '"']) {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        } else {
+            text
+        }
+    };
+    format!(
+        "--mount=type=bind,{},{}{more}",
+        field("source", from),
+        field("destination", to)
+    )
+}
+
+/// Runs a program of an engine to its end; an error has its words.
+fn answer(mut client: Command) -> Result<String, String> {
+    client.env("LC_ALL", "C");
+    let mut client = ChildTree::start(client, Stdio::null(), ChildSession::MadeBefore)
+        .map_err(|error| error.to_string())?;
+    let deadline = Instant::now() + ANSWER;
+    let (mut printed, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match client.next(&mut buffer, left) {
+            Ok(ChildEvent::Output(length)) => printed.extend_from_slice(&buffer[..length]),
+            Ok(ChildEvent::Ended) | Err(_) => break,
+            Ok(_) if left.is_zero() => return Err("the engine did not answer in time".to_owned()),
+            Ok(_) => {}
+        }
+    }
+    while let Ok(ChildEvent::Output(length)) = client.drain(&mut buffer, Duration::from_millis(100))
+    {
+        printed.extend_from_slice(&buffer[..length]);
+    }
+    let words = String::from_utf8_lossy(&printed).into_owned();
+    match client.reap(Duration::from_secs(1)) {
+        Ok(Some(ChildExit::Code(0))) => Ok(words),
+        _ => Err(words),
+    }
+}
+
+/// The words of an engine about a failure, with what to do about it.
+fn explain(engine: ContainerEngine, image: &str, words: &str) -> String {
+    let program = engine.program();
+    let lower = words.to_lowercase();
+    let has = |part: &str| lower.contains(part);
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let words = words.join(" ");
+    let advice = if has("no such image") || has("image not known") || has("unable to find image") {
+        format!("the image `{image}` is not on this machine: `{program} pull {image}`")
+    } else if has("cannot connect to the docker daemon") || has("is the docker daemon running") {
+        "the docker daemon does not run: start it, or set `DOCKER_HOST`".to_owned()
+    } else if has("permission denied") && has("docker.sock") {
+        "you may not use the docker daemon: join the group `docker`, or use podman".to_owned()
+    } else if has("no space left") {
+        format!("the disk is full: `{program} system prune` makes room")
+    } else if has("\"sh\"") && (has("not found") || has("no such file")) {
+        format!("the image `{image}` has no shell (`sh`), which commands need")
+    } else if has("bind source path does not exist") {
+        format!(
+            "`{program}` does not see the files of this machine, as with a remote `DOCKER_HOST`; use `--runner ssh:HOST` instead"
+        )
+    } else if words.is_empty() {
+        format!("`{program}` failed without a word")
+    } else {
+        format!("`{program}` failed")
+    };
+    if words.is_empty() {
+        advice
+    } else {
+        format!("{advice} ({words})")
+    }
+}

@@ -1,0 +1,91 @@
+//! Findings about the runner: what holds where commands run, tried out there.
+
+use std::path::Path;
+
+use super::Finding;
+use crate::error::Result;
+use crate::runner::{ContainerEngine, Runner, RunnerChoice, remove_stale};
+use crate::services::guard::{self, Testing};
+use crate::settings::{Base, Loaded, Trust};
+
+/// Runs commands of our own where the settings want commands to run.
+pub(super) fn findings((base, loaded): &(Base, Loaded), trust: &Trust) -> Vec<Finding> {
+    let choice = &loaded.settings.runner;
+    if *choice == RunnerChoice::Local {
+        return Vec::new();
+    }
+    let workspace = place(base, loaded);
+    let tested = guard::runner(loaded, workspace, trust, Testing::Unremembered)
+        .map_err(|error| error.to_string())
+        .and_then(|runner| Ok((runner.test(workspace)?, runner)));
+    let (properties, runner) = match tested {
+        Ok(tested) => tested,
+        Err(reason) => {
+            let remedy = "fix it, or set `Runner` to `local`; docs/runners.md explains the runners";
+            return vec![Finding::problem(
+                format!("commands cannot run by `{choice}`: {reason}"),
+                remedy,
+            )];
+        }
+    };
+    let mut findings = vec![first(choice, &*runner)];
+    findings.extend(properties.iter().map(|property| {
+        let what = format!("  {}", property.name.sentence(property.holds));
+        if property.holds {
+            Finding::ok(what)
+        } else {
+            Finding::warning(
+                what,
+                "docs/runners.md says what each runner holds; `--approval edits` asks you before every command",
+            )
+        }
+    }));
+    findings
+}
+
+fn first(choice: &RunnerChoice, runner: &dyn Runner) -> Finding {
+    if runner.promises().is_empty() {
+        Finding::warning(
+            format!(
+                "commands run by `{choice}`, which does not confine them, so every command needs your yes"
+            ),
+            "give `--allow` for the commands that you trust, or use a container",
+        )
+    } else {
+        Finding::ok(format!("commands run in a container: {choice}"))
+    }
+}
+
+/// Removes what runners left behind: containers whose `agent` is gone, and files of this workspace on
+/// the other side of the runner that the settings name.
+pub(super) fn clean((base, loaded): &(Base, Loaded), trust: &Trust) -> Result<Vec<Finding>> {
+    let mut findings: Vec<Finding> = (ContainerEngine::ALL.into_iter())
+        .flat_map(remove_stale)
+        .map(|name| Finding::ok(format!("removed the container `{name}`")))
+        .collect();
+    let choice = &loaded.settings.runner;
+    if *choice != RunnerChoice::Local {
+        let workspace = place(base, loaded);
+        let runner = guard::runner(loaded, workspace, trust, Testing::Unremembered)?;
+        findings.push(match runner.clean() {
+            Ok(()) => Finding::ok(format!("`{choice}` keeps nothing of this workspace")),
+            Err(reason) => Finding::problem(
+                format!("`{choice}` could not be cleaned: {reason}"),
+                "try again when it answers",
+            ),
+        });
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok("runners have left nothing behind"));
+    }
+    Ok(findings)
+}
+
+/// The workspace, or where it is going to be.
+fn place<'a>(base: &'a Base, loaded: &'a Loaded) -> &'a Path {
+    if loaded.paths.workspace.is_dir() {
+        &loaded.paths.workspace
+    } else {
+        &base.directory
+    }
+}

@@ -1,0 +1,668 @@
+"""Sessions of the real `agent` with real engines: docker, rootless podman, ssh, a program of the person,
+and a `kubectl` of our own making, because no cluster runs here. A test is a function whose name begins
+with `test_`; it takes a runner and is called with each."""
+
+import json
+import os
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+AGENT = os.environ["AGENT"]
+KIT = Path(os.environ["ENGINES"])
+IMAGE = "local/busybox:1"
+PORT = 22922
+USER = "agent-engines"
+DEADLINE = 60
+
+
+class Skipped(Exception):
+    pass
+
+
+class NotForThis(Exception):
+    """The test is about something that this runner does not have."""
+
+
+def wait_for(what, condition, seconds=DEADLINE):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"waited {seconds} s for {what}")
+
+
+def survivors(mark):
+    """Processes of this machine, containers included, that have the mark in their command line."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if f"sleep {mark}" in line:
+                found.append((entry.name, line))
+    return found
+
+
+def rootfs():
+    root = KIT / "rootfs"
+    if not (root / "bin/sh").exists():
+        for name in ["bin", "etc", "tmp", "root"]:
+            (root / name).mkdir(parents=True, exist_ok=True)
+        shutil.copy("/bin/busybox", root / "bin/busybox")
+        names = subprocess.run(["/bin/busybox", "--list"], capture_output=True, text=True).stdout
+        for name in names.split():
+            if name != "busybox":
+                (root / "bin" / name).symlink_to("busybox")
+        (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+        (root / "tmp").chmod(0o1777)
+    return root
+
+
+class Engine:
+    """A runner and what it takes to use it."""
+
+    confines = False
+    shared = True  # it sees our files
+
+    def __init__(self):
+        self.environment = {}
+        self.user = None
+
+    def start(self):
+        pass
+
+    def stop(self):
+        pass
+
+    def leftovers(self):
+        return []
+
+
+class Docker(Engine):
+    name, confines = "docker", True
+    runner = f"docker:{IMAGE}"
+
+    def start(self):
+        if os.getuid() != 0 or not shutil.which("dockerd") or not Path("/bin/busybox").exists():
+            raise Skipped("dockerd needs root, docker.io and busybox-static")
+        self.folder = Path(tempfile.mkdtemp(prefix="docker-", dir=KIT))
+        socket = f"unix://{self.folder}/docker.sock"
+        self.environment = {"DOCKER_HOST": socket}
+        log = open(self.folder / "log", "w")
+        self.daemon = subprocess.Popen(
+            ["dockerd", "--data-root", f"{self.folder}/data", "--exec-root", f"{self.folder}/exec",
+             "-H", socket, "-p", f"{self.folder}/pid", "--iptables=false", "--ip6tables=false",
+             "--bridge=none", "--storage-driver=vfs"],
+            stdout=log, stderr=log, start_new_session=True,
+        )
+        try:
+            wait_for("dockerd", lambda: self.daemon.poll() is None and self.docker("info").returncode == 0, 30)
+        except AssertionError:
+            words = (self.folder / "log").read_text()[-400:]
+            self.stop()
+            raise Skipped(f"dockerd does not start here: {words}") from None
+        archive = subprocess.run(["tar", "-C", rootfs(), "-c", "."], capture_output=True, check=True).stdout
+        self.docker("import", "-", IMAGE, input=archive)
+
+    def docker(self, *arguments, **options):
+        return subprocess.run(["docker", *arguments], env=os.environ | self.environment,
+                              capture_output=True, timeout=60, **options)
+
+    def leftovers(self):
+        listed = self.docker("ps", "--all", "--quiet").stdout + self.docker("volume", "ls", "--quiet").stdout
+        return listed.split()
+
+    def stop(self):
+        self.daemon.terminate()
+        try:
+            self.daemon.wait(20)
+        except subprocess.TimeoutExpired:
+            self.daemon.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Podman(Engine):
+    name, confines = "podman", True
+    runner = f"podman:{IMAGE}"
+
+    def start(self):
+        if os.getuid() != 0 or not shutil.which("podman") or not Path("/bin/busybox").exists():
+            raise Skipped("rootless podman is tested by root, for a user made for it")
+        try:
+            pwd.getpwnam(USER)
+        except KeyError:
+            made = subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/sh", USER], capture_output=True)
+            if made.returncode:
+                raise Skipped("no user can be made for rootless podman") from None
+        self.user = USER
+        # Not below the checkout, which another user may not enter.
+        self.folder = Path(tempfile.mkdtemp(prefix="agent-podman-"))
+        for name in ["run", "home/.config/containers"]:
+            (self.folder / name).mkdir(parents=True, mode=0o700)
+        (self.folder / "home/.config/containers/containers.conf").write_text(
+            '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n')
+        self.own(self.folder)
+        self.environment = {
+            "XDG_RUNTIME_DIR": f"{self.folder}/run", "XDG_CONFIG_HOME": f"{self.folder}/home/.config",
+            "XDG_DATA_HOME": f"{self.folder}/home/data",
+        }
+        archive = subprocess.run(["tar", "-C", rootfs(), "-c", "."], capture_output=True, check=True).stdout
+        imported = self.podman("import", "-", IMAGE, input=archive)
+        tried = self.podman("run", "--rm", "--network=none", IMAGE, "true")
+        if imported.returncode or tried.returncode:
+            words = (imported.stderr + tried.stderr).decode(errors="replace")[-400:]
+            self.stop()
+            raise Skipped(f"rootless podman does not work here: {words}")
+
+    def own(self, folder):
+        subprocess.run(["chown", "-R", f"{USER}:{USER}", folder], check=True)
+
+    def podman(self, *arguments, **options):
+        environment = {"PATH": os.environ["PATH"], "HOME": f"{self.folder}/home"} | self.environment
+        return subprocess.run(["podman", *arguments], env=environment, user=USER, group=USER,
+                              extra_groups=[], cwd=self.folder, capture_output=True, timeout=60, **options)
+
+    def leftovers(self):
+        listed = self.podman("ps", "--all", "--quiet").stdout + self.podman("volume", "ls", "--quiet").stdout
+        return listed.split()
+
+    def stop(self):
+        self.podman("rm", "--all", "--force")
+        # Its files belong to users that only podman knows.
+        self.podman("unshare", "rm", "-rf", f"{self.folder}/home/data")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Ssh(Engine):
+    name, shared = "ssh", False
+    runner = "ssh:engines"
+
+    def start(self):
+        sshd = shutil.which("sshd") or "/usr/sbin/sshd"
+        if os.getuid() != 0 or not Path(sshd).exists() or not shutil.which("ssh"):
+            raise Skipped("sshd needs root here, and openssh-server")
+        self.folder = Path(tempfile.mkdtemp(prefix="agent-ssh-test-"))
+        there = self.there = self.folder / "there"
+        there.mkdir()
+        Path("/run/sshd").mkdir(exist_ok=True)
+        for name in ["host", "key"]:
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / name], check=True)
+        shutil.copy(self.folder / "key.pub", self.folder / "authorized")
+        (self.folder / "sshd_config").write_text(
+            f"Port {PORT}\nListenAddress 127.0.0.1\nHostKey {self.folder}/host\nPidFile {self.folder}/pid\n"
+            f"AuthorizedKeysFile {self.folder}/authorized\nStrictModes no\nPasswordAuthentication no\n"
+            f"PermitRootLogin prohibit-password\nUsePAM no\nSetEnv XDG_CACHE_HOME={there}\n")
+        (self.folder / "known").write_text(
+            f"[127.0.0.1]:{PORT} " + (self.folder / "host.pub").read_text())
+        self.config = self.folder / "config"
+        self.config.write_text(
+            f"Host engines\n HostName 127.0.0.1\n Port {PORT}\n User root\n IdentityFile {self.folder}/key\n"
+            f" IdentitiesOnly yes\n UserKnownHostsFile {self.folder}/known\n")
+        # `ssh` takes the home of the user from the system, so its configuration is named by a wrapper.
+        programs = self.folder / "bin"
+        programs.mkdir()
+        (programs / "ssh").write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {self.config} "$@"\n')
+        (programs / "ssh").chmod(0o755)
+        self.environment = {"PATH": f"{programs}:{os.environ['PATH']}"}
+        self.daemon = subprocess.Popen([sshd, "-D", "-f", self.folder / "sshd_config", "-E", self.folder / "log"],
+                                       start_new_session=True)
+        tried = lambda: subprocess.run([programs / "ssh", "engines", "true"], capture_output=True).returncode == 0
+        try:
+            wait_for("sshd", tried, 15)
+        except AssertionError:
+            words = (self.folder / "log").read_text()[-400:]
+            self.stop()
+            raise Skipped(f"sshd does not work here: {words}") from None
+
+    def leftovers(self):
+        return list((self.there / "agent").glob("*")) if (self.there / "agent").exists() else []
+
+    def stop(self):
+        self.daemon.terminate()
+        self.daemon.wait(10)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Kubectl(Engine):
+    """No cluster runs here: this `kubectl` runs what it is given, in another directory."""
+
+    name, shared = "kubectl", False
+    runner = "kubectl:ci/builder"
+
+    def start(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="agent-kubectl-"))
+        (self.folder / "bin").mkdir()
+        kubectl = self.folder / "bin/kubectl"
+        kubectl.write_text(
+            '#!/bin/sh\nprintf "%s " "$1" "$2" "$3" "$4" "$5" "$6" "$7" >>"$0.log"; echo >>"$0.log"\n'
+            'while [ "$1" != -- ]; do shift; done; shift\n'
+            f'export XDG_CACHE_HOME={self.folder}/there; cd /\n'
+            'if [ -e "$0.cut" ]; then case $3 in *"tar -cf"*) "$@" | head -c 700; exit 1;; esac; fi\n'
+            'exec "$@"\n')
+        kubectl.chmod(0o755)
+        self.environment = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}"}
+
+    def leftovers(self):
+        return list((self.folder / "there/agent").glob("*"))
+
+    def stop(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Exec(Engine):
+    name = "exec"
+    runner = "exec:sh"
+
+
+class Base:
+    """A base directory with a workspace, and a home of its own."""
+
+    def __init__(self, engine):
+        self.engine = engine
+        self.root = Path(tempfile.mkdtemp(prefix="agent-engines-"))
+        self.directory = self.root / "base"
+        self.workspace = self.directory / "workspace"
+        self.workspace.mkdir(parents=True)
+        (self.root / "home").mkdir()
+        (self.directory / "appsettings.json").write_text('{"Agent": {}}')
+        self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.root / "home")} | engine.environment
+        self.replies = self.asked = 0
+        self.own()
+
+    def own(self):
+        if self.engine.user:
+            subprocess.run(["chown", "-R", f"{self.engine.user}:", self.root], check=True)
+
+    def write(self, name, text):
+        (self.workspace / name).write_text(text)
+        self.own()
+
+    def options(self):
+        if not self.engine.user:
+            return {}
+        return {"user": self.engine.user, "group": self.engine.user, "extra_groups": []}
+
+    def agent(self, *arguments, ok=True, timeout=DEADLINE):
+        done = subprocess.run([AGENT, *arguments, "--base", self.directory], env=self.environment, cwd=self.root,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout,
+                              **self.options())
+        assert not ok or done.returncode == 0, (arguments, done.stdout, done.stderr)
+        return done
+
+    def begin(self, *flags):
+        """Starts the loop; every command is a script of the workspace."""
+        with open(self.root / "said", "w") as said:
+            self.loop = subprocess.Popen(
+                [AGENT, "new", "test", "--runner", self.engine.runner, "--base", self.directory, *flags],
+                env=self.environment, cwd=self.root, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                start_new_session=True, **self.options())
+        return self.message(1)
+
+    def message(self, number):
+        """The message of a round; several parts are one text."""
+        def there():
+            found = sorted((self.directory / "outbox").glob(f"*_seq{number:04}*.txt"))
+            texts = [path.read_text() for path in found]
+            return "".join(texts) if any("[END " in text for text in texts) else None
+        try:
+            return wait_for(f"message {number}", there)
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {self.said()}") from None
+
+    def said(self):
+        return (self.root / "said").read_text()
+
+    def reply(self, message, text):
+        mark = re.findall(r"\[END [0-9a-f]+#\d+\]", message)[-1]
+        self.replies += 1
+        path = self.directory / "inbox" / f"reply{self.replies}.md"
+        path.write_text(f"``````\n{text}\n{mark}\n``````\n")
+        self.own()
+
+    def run(self, message, script, number, attributes=""):
+        """Lets the model run a script of the workspace."""
+        self.write(f"step{number}.sh", script)
+        self.reply(message, f"[RUN_COMMAND{attributes}]\nsh step{number}.sh\n[/RUN_COMMAND]")
+        if not self.engine.confines:
+            wait_for("the question", lambda: self.said().count("Decide with") > self.asked)
+            self.asked += 1
+            self.agent("approve", "1")
+
+    def done(self, message):
+        self.reply(message, "[DONE]\nfinished\n[/DONE]")
+        assert self.loop.wait(DEADLINE) == 0, self.said()
+
+    def remove(self):
+        if getattr(self, "loop", None) and self.loop.poll() is None:
+            self.loop.kill()
+            self.loop.wait()
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+WORK = """set -e
+echo made >made.txt; echo changed >>kept.txt; rm gone.txt; mv old.txt new.txt
+printf '#!/bin/sh\\necho tool\\n' >tool.sh; chmod +x tool.sh; ln -s made.txt link
+mkdir -p deep/er; echo d >deep/er/file; mkdir -p ignored; echo i >ignored/file
+echo worked
+"""
+
+
+def test_session_to_done(engine, base):
+    base.write("kept.txt", "kept\n")
+    base.write("gone.txt", "gone\n")
+    base.write("old.txt", "old\n")
+    base.write(".gitignore", "ignored/\n")
+    message = base.begin()
+    base.run(message, WORK, 1)
+    message = base.message(2)
+    assert "worked" in message and "exit code 0" in message, message
+    files = base.workspace
+    assert (files / "made.txt").read_text() == "made\n"
+    assert (files / "kept.txt").read_text() == "kept\nchanged\n"
+    assert not (files / "gone.txt").exists() and not (files / "old.txt").exists()
+    assert (files / "new.txt").read_text() == "old\n"
+    assert os.access(files / "tool.sh", os.X_OK) and os.readlink(files / "link") == "made.txt"
+    assert (files / "deep/er/file").read_text() == "d\n"
+    assert (files / "ignored").exists() == engine.shared
+    # What is there on the other side is used again, and a file step arrives there.
+    base.reply(message, "[CREATE_FILE path=\"from-model.txt\"]\nhello\n[/CREATE_FILE]\n"
+                        "[DELETE_FILE path=\"made.txt\"]\n")
+    message = base.message(3)
+    base.run(message, "cat from-model.txt ignored/file; [ -e made.txt ] || echo no-made", 2)
+    message = base.message(4)
+    assert "hello\ni\nno-made" in message, message
+    base.done(message)
+    base.agent("undo", "--to", "1", "--yes", ok=False)
+    for _ in range(4):
+        if (files / "gone.txt").exists():
+            break
+        base.agent("undo", "--yes", ok=False)
+    assert (files / "gone.txt").read_text() == "gone\n"
+    assert (files / "old.txt").read_text() == "old\n" and not (files / "new.txt").exists()
+    assert not (files / "tool.sh").exists() and not (files / "link").is_symlink()
+
+
+def test_timeout_leaves_nothing(engine, base):
+    message = base.begin()
+    base.run(message, "echo begun; (setsid sleep 70101 &); sleep 70102 & sleep 70103", 1, ' timeout="2"')
+    message = base.message(2)
+    assert "timed out after 2 s" in message and "begun" in message, message
+    wait_for("no survivors", lambda: not survivors("7010"), 5)
+    base.run(message, "echo works again", 2)
+    message = base.message(3)
+    assert "works again" in message
+    base.done(message)
+
+
+def test_a_fork_that_stays_is_ended(engine, base):
+    message = base.begin()
+    base.run(message, "for i in 1 2 3 4 5 6 7 8; do (setsid sleep 70201 >/dev/null 2>&1 &); done; echo over", 1)
+    message = base.message(2)
+    assert "exit code 0" in message and "over" in message, message
+    wait_for("no survivors", lambda: not survivors("7020"), 5)
+    base.done(message)
+
+
+def test_interrupt_leaves_nothing(engine, base):
+    message = base.begin()
+    base.run(message, "(setsid sleep 70301 &); sleep 70302", 1)
+    wait_for("the command", lambda: len(survivors("7030")) >= 2)
+    base.loop.send_signal(signal.SIGINT)
+    base.loop.wait(30)
+    wait_for("no survivors", lambda: not survivors("7030"), 5)
+    # The session is not over, so its files are still there.
+    assert engine.shared or engine.leftovers()
+    base.agent("doctor", "--clean", "--runner", engine.runner)
+
+
+def test_kill_leaves_nothing(engine, base):
+    base.write("kept.txt", "kept\n")
+    message = base.begin()
+    base.run(message, "echo before >before.txt; (setsid sleep 70401 &); sleep 70402", 1)
+    wait_for("the command", lambda: len(survivors("7040")) >= 2)
+    base.loop.kill()
+    base.loop.wait()
+    wait_for("no survivors", lambda: not survivors("7040"), 10)
+    if engine.confines:
+        wait_for("no container", lambda: not engine.leftovers(), 15)
+    # The session goes on with the same runner, and finds what the command did before the kill.
+    base.asked = 0
+    with open(base.root / "said", "w") as said:
+        base.loop = subprocess.Popen([AGENT, "resume", "--base", base.directory], env=base.environment, cwd=base.root,
+                                     stdin=subprocess.DEVNULL, stdout=said, stderr=said, **base.options())
+    message = base.message(2)
+    base.run(message, "cat before.txt kept.txt", 2)
+    message = base.message(3)
+    assert "before\nkept" in message, message
+    wait_for("the file", lambda: (base.workspace / "before.txt").exists(), 5)
+    base.done(message)
+
+
+def test_much_output(engine, base):
+    message = base.begin()
+    size = 1 << (30 if engine.name == "docker" else 26)
+    base.run(message, f"head -c {size} /dev/zero | tr '\\\\0' x; echo; echo the end", 1, ' timeout="300"')
+    message = base.message(2)
+    assert "exit code 0" in message and "the end" in message and "TRUNCATED" in message, message[-3000:]
+    base.done(message)
+
+
+def test_two_sessions_at_once(engine, base):
+    other = Base(engine)
+    try:
+        first, second = base.begin(), other.begin()
+        base.run(first, "echo one >one.txt; sleep 1; ls", 1)
+        other.run(second, "echo two >two.txt; sleep 1; ls", 1)
+        first, second = base.message(2), other.message(2)
+        assert (base.workspace / "one.txt").exists() and not (base.workspace / "two.txt").exists()
+        assert (other.workspace / "two.txt").exists() and not (other.workspace / "one.txt").exists()
+        base.done(first)
+        other.done(second)
+    finally:
+        other.remove()
+
+
+def test_attacks_meet_walls(engine, base):
+    if not engine.confines:
+        raise NotForThis
+    (base.workspace / ".git").mkdir()
+    (base.workspace / ".agent").mkdir()
+    (base.workspace / ".agent/secret").write_text("secret")
+    (base.root / "outside").write_text("outside")
+    base.own()
+    message = base.begin()
+    base.run(message, f"""
+(echo x >.git/hooks-probe) 2>/dev/null && echo BROKEN git
+mv .git .g2 2>/dev/null && echo BROKEN rename
+[ -e .agent/secret ] && echo BROKEN state
+[ -e {base.root}/outside ] && echo BROKEN outside
+(echo x >/etc/probe) 2>/dev/null && echo BROKEN root
+kill -9 1 2>/dev/null && echo BROKEN keeper
+mount -t tmpfs none /mnt 2>/dev/null && echo BROKEN mount
+wget -q -T 2 -O - http://1.1.1.1/ 2>/dev/null && echo BROKEN network
+grep -q eth0 /proc/net/dev && echo BROKEN interface
+echo tried
+""", 1)
+    message = base.message(2)
+    assert "tried" in message and "\nBROKEN" not in message, message
+    base.done(message)
+
+
+def test_doctor_tells_what_holds(engine, base):
+    found = base.agent("doctor", "--json", "--runner", engine.runner, ok=False).stdout
+    findings = [json.loads(line) for line in found.splitlines()]
+    told = {finding["what"].strip(): finding["health"] for finding in findings}
+    assert told.get("no process outlives its command") == "ok", told
+    if engine.confines:
+        for words in ["the network cannot be reached", "your home directory is hidden, except installed tools",
+                      "commands have no privileges and cannot get any"]:
+            assert told.get(words) == "ok", told
+
+
+def test_connection_cut_in_a_command(engine, base):
+    if engine.name != "ssh":
+        raise NotForThis
+    message = base.begin()
+    base.run(message, "echo before >before.txt; sleep 3; echo after >after.txt; sleep 70601", 1)
+    wait_for("the command", lambda: survivors("70601"))
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if words[0].endswith(b"ssh") and b"-M" in words:
+                os.kill(int(entry.name), signal.SIGKILL)
+    message = base.message(2)
+    assert "lost" in message, message
+    wait_for("no survivors", lambda: not survivors("70601"), 10)
+    base.run(message, "cat before.txt after.txt", 2)
+    message = base.message(3)
+    assert "before\nafter" in message, message
+    assert (base.workspace / "after.txt").read_text() == "after\n"
+    base.done(message)
+
+
+def test_connection_cut_in_the_exchange(engine, base):
+    if engine.name != "kubectl":
+        raise NotForThis
+    cut = engine.folder / "bin/kubectl.cut"
+    message = base.begin()
+    cut.touch()
+    base.run(message, "echo made >made.txt", 1)
+    message = base.message(2)
+    cut.unlink()
+    assert "has not come back yet" in message, message
+    assert not (base.workspace / "made.txt").exists()
+    base.run(message, "cat made.txt", 2)
+    message = base.message(3)
+    assert "exit code 0" in message and (base.workspace / "made.txt").read_text() == "made\n", message
+    base.done(message)
+
+
+def test_conflict_keeps_both(engine, base):
+    if engine.shared:
+        raise NotForThis
+    base.write("both.txt", "start\n")
+    message = base.begin()
+    base.run(message, "echo there >both.txt; sleep 70701", 1, ' timeout="4"')
+    wait_for("the command", lambda: survivors("70701"))
+    base.write("both.txt", "here\n")
+    message = base.message(2)
+    assert "both.txt" in message and "beside" in message, message
+    assert (base.workspace / "both.txt").read_text() == "here\n"
+    assert (base.workspace / "both.txt.other-side").read_text() == "there\n"
+    base.done(message)
+
+
+def test_troubles_are_told(engine, base):
+    cases = {
+        "docker": [("docker:no/such", {}, "docker pull no/such"),
+                   (f"docker:{IMAGE}", {"DOCKER_HOST": "unix:///nowhere/docker.sock"}, "docker daemon")],
+        "podman": [("podman:localhost/no/such:1", {}, "podman pull")],
+        "ssh": [("ssh:no-such-host.invalid", {}, "no machine")],
+        "kubectl": [("kubectl:builder", {"PATH": "/usr/bin:/bin"}, "kubectl")],
+        "exec": [("exec:no-such-program", {}, "not installed")],
+    }
+    for runner, environment, words in cases[engine.name]:
+        before, base.environment = base.environment, base.environment | environment
+        told = base.agent("doctor", "--runner", runner, ok=False)
+        base.environment = before
+        assert told.returncode == 1 and words in told.stdout, (runner, told.stdout)
+
+
+def measure(engine):
+    """The cost of a command beside that of the bare client, in milliseconds."""
+    base = Base(engine)
+    message = base.begin()
+    times = []
+    for number in range(1, 6):
+        base.run(message, "true", number)
+        message = base.message(number + 1)
+        took = re.findall(r"exit code 0 in ([\d.]+) (ms|s)", message)[0]
+        times.append(float(took[0]) * (1000 if took[1] == "s" else 1))
+    base.done(message)
+    base.remove()
+    bare = None
+    if engine.name == "ssh":
+        bare = ["ssh", "engines", "true"]
+    elif engine.name == "docker":
+        name = engine.docker("run", "--detach", "--network=none", IMAGE, "sleep", "60").stdout.decode().strip()
+        bare = ["docker", "exec", name, "true"]
+    text = f"{engine.name}: a command takes {sorted(times[1:])[len(times[1:]) // 2]:.0f} ms"
+    if bare:
+        alone = []
+        for _ in range(5):
+            began = time.monotonic()
+            subprocess.run(bare, env=os.environ | engine.environment, capture_output=True)
+            alone.append((time.monotonic() - began) * 1000)
+        text += f"; bare `{bare[0]}` {sorted(alone)[2]:.0f} ms"
+    if engine.name == "docker":
+        engine.docker("rm", "--force", name)
+    print(text, flush=True)
+
+
+def main():
+    wanted = sys.argv[1:]
+    tests = {name: test for name, test in globals().items() if name.startswith("test_")}
+    chosen = [name for name in tests if not wanted or any(word in name for word in wanted)]
+    names = [engine.name for engine in (Docker, Podman, Ssh, Kubectl, Exec) if engine.name in wanted]
+    if names:
+        words = [word for word in wanted if word not in names]
+        chosen = [name for name in tests if not words or any(word in name for word in words)]
+    failed, ran = 0, 0
+    for engine in [Exec(), Kubectl(), Ssh(), Docker(), Podman()]:
+        if names and engine.name not in names:
+            continue
+        try:
+            engine.start()
+        except Skipped as reason:
+            print(f"{engine.name}: skipped: {reason}", flush=True)
+            continue
+        try:
+            for name in chosen:
+                base, began = Base(engine), time.monotonic()
+                try:
+                    tests[name](engine, base)
+                    base.remove()
+                    left = wait_for_nothing(engine)
+                    assert not left, f"left behind: {left}"
+                    print(f"{engine.name}: {name} ok ({time.monotonic() - began:.1f} s)", flush=True)
+                except NotForThis:
+                    base.remove()
+                    continue
+                except Exception:
+                    failed += 1
+                    print(f"{engine.name}: {name} FAILED", flush=True)
+                    traceback.print_exc()
+                    base.remove()
+                ran += 1
+            if not wanted or "measure" in wanted:
+                measure(engine)
+        finally:
+            engine.stop()
+    print(f"{ran - failed} of {ran} passed")
+    sys.exit(1 if failed else 0)
+
+
+def wait_for_nothing(engine):
+    try:
+        wait_for("nothing left", lambda: not engine.leftovers(), 5)
+        return []
+    except AssertionError:
+        return engine.leftovers()
+
+
+main()
