@@ -131,7 +131,7 @@ impl ApiPlan {
         if let (ApiErrorKind::Unreachable, Some(start)) = (error.kind, &endpoint.provider.start) {
             told = told.hint(format!("nothing answers at {}; {start}", endpoint.url()));
         }
-        told.hint(error.kind.advice())
+        told.hint(error.advice())
     }
 
     /// The names of the models that the server has.

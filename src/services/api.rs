@@ -93,7 +93,7 @@ fn refused(provider: &Provider, error: &ApiError) -> Error {
             "export {}=..., or let a command print the key: `--api-key-command \"pass show {}\"`",
             provider.key_variable, provider.name
         )),
-        _ => told.hint(error.kind.advice()),
+        _ => told.hint(error.advice()),
     }
 }
 
@@ -134,7 +134,7 @@ fn model(settings: &Settings, provider: &Provider, client: &ApiClient) -> Result
                 Some(start) => told.hint(start),
                 None => told,
             };
-            Err(told.hint(error.kind.advice()))
+            Err(told.hint(error.advice()))
         }
     }
 }
@@ -518,7 +518,7 @@ impl ApiFinding {
         Self {
             works: false,
             what: format!("{}: {error}", what.into()),
-            remedy: error.kind.advice().to_owned(),
+            remedy: error.advice().to_owned(),
         }
     }
 }
