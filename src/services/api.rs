@@ -11,8 +11,8 @@ use wait_timeout::ChildExt as _;
 
 use crate::agent::message_of;
 use crate::api::{
-    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, ReasoningEffort, ReplyTiming,
-    StopSignal, TokenPrice, TokenUsage,
+    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, KeyFingerprint,
+    ReasoningEffort, ReplyTiming, StopSignal, TokenPrice, TokenUsage,
 };
 pub use crate::api::{Provider, dollars};
 use crate::compose::{self, estimated_tokens};
@@ -233,6 +233,26 @@ pub(super) fn keys_in_environment() -> Vec<ApiKey> {
     let variables = Provider::all().iter().map(|one| one.key_variable.as_str());
     let values = variables.filter_map(|name| std::env::var(name).ok());
     values.filter_map(|value| ApiKey::new(&value)).collect()
+}
+
+/// The file beside a session with the fingerprints of the keys that it was carried with.
+const KEY_FINGERPRINTS: &str = "api-keys.json";
+
+/// Keeps the fingerprint of a session's key, for texts about it that are made where the key is not
+/// known.
+pub(super) fn keep_fingerprint(store: &Store, id: &SessionId, key: &ApiKey) -> Result<()> {
+    let mut kept = key_fingerprints(store, id);
+    if kept.iter().any(|one| one.is_of(key)) {
+        return Ok(());
+    }
+    let salt = uuid::Uuid::new_v4().simple().to_string();
+    kept.extend(KeyFingerprint::new(key, &salt));
+    store.put_aside(id, KEY_FINGERPRINTS, &kept)
+}
+
+/// The fingerprints of the keys that a session was carried with.
+pub(super) fn key_fingerprints(store: &Store, id: &SessionId) -> Vec<KeyFingerprint> {
+    store.aside(id, KEY_FINGERPRINTS).unwrap_or_default()
 }
 
 /// One session, as an API courier sees it.

@@ -841,6 +841,68 @@ fn half_an_answer_to_a_question_is_a_failure() {
 }
 
 #[test]
+fn a_key_in_a_name_of_a_file_is_sent_to_nobody() {
+    let server = ModelServer::start(vec![Answer::Text("here\n".to_owned())]);
+    let file = format!("workspace/{KEY}.txt");
+    let test = Test::new(&["ask", "--add", &file, "where?"]).file(&file, "text\n");
+    let test = test
+        .file(&format!("workspace/{KEY}.bin"), b"\0\0\0")
+        .file("appsettings.json", "{}");
+    let finished = by_api(test, &server).run().code(0);
+    let sent = server.requests()[0].body.to_string();
+    assert!(
+        sent.contains("<API key>.txt") && !sent.contains(KEY),
+        "{sent}"
+    );
+    assert!(!finished.stdout.contains(KEY) && !finished.stderr.contains(KEY));
+}
+
+#[test]
+fn an_answer_is_json_where_all_else_is() {
+    let server = ModelServer::start(vec![Answer::Text("In\n`a.rs`.".to_owned())]);
+    let test = Test::new(&["ask", "--json", "where?"]).file("appsettings.json", "{}");
+    let finished = by_api(test, &server).run().code(0);
+    let events = finished.stdout.lines();
+    let events: Vec<Value> = events
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let pieces = events.iter().filter(|event| event["what"] == "text");
+    let answer: String = pieces
+        .map(|event| event["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(answer, "In\n`a.rs`.");
+    // And so is one that the person brings.
+    let by_hand = Test::after(finished, &["ask", "--json", "where?"]).input("There.\n");
+    let by_hand = by_hand.run().code(0);
+    let last: Value = serde_json::from_str(by_hand.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(
+        (&last["what"], &last["text"]),
+        (&json!("text"), &json!("There.\n"))
+    );
+}
+
+#[test]
+fn a_refused_question_says_so_and_what_it_took() {
+    let refused = vec![piece("content", "Partial ans"), finish("content_filter")];
+    let server = ModelServer::start(vec![Answer::Events(refused)]);
+    let test = Test::new(&["ask", "where?"]).file("appsettings.json", "{}");
+    let finished = by_api(test, &server).run().code(1);
+    assert_eq!(finished.stdout, "Partial ans\n");
+    finished
+        .said("refused to answer, or a filter")
+        .said("--model")
+        .said(" tokens\n");
+    // Tries that failed are told too.
+    let thought = Answer::Events(vec![piece("reasoning_content", "Let me see.")]);
+    let no = Answer::Status("401 No", "", body("wrong key"));
+    let server = ModelServer::start(vec![thought, no]);
+    let test = Test::new(&["ask", "--api-price", "1000/1000", "where?"]);
+    let test = test.file("appsettings.json", "{}");
+    let finished = by_api(test, &server).run().code(1);
+    finished.said("the request took ~").said(" tokens, ~$0.");
+}
+
+#[test]
 fn where_the_key_goes_is_set_in_no_project() {
     let test = Test::new(&["config", "set", "ApiUrl", "https://x.test/v1", "--here"]);
     let test = test.file("appsettings.json", "{\"Agent\": {}}");
@@ -996,6 +1058,28 @@ fn a_key_command_may_leave_something_running() {
         assert!(begun.elapsed().as_secs() < 90);
         let headers = &server.requests()[0].headers;
         assert!(headers.contains(&format!("Bearer {KEY}\r\n")));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_that_only_a_command_prints_is_in_no_export() {
+    let edit = "[EDIT_FILE path=\"notes.txt\"]\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n[/EDIT_FILE]";
+    let server = ModelServer::start(vec![reply(edit), done()]);
+    let test = Test::new(&["new", "--base", ".", "--no-input", "--secrets", "off", "x"]);
+    let test = test
+        .file("workspace/notes.txt", format!("the key: {KEY}\nold\n"))
+        .environment("Agent__Api", "custom")
+        .environment("Agent__Model", "one")
+        .environment("Agent__ApiUrl", &server.url)
+        .environment("Agent__ApiKeyCommand", &format!("echo {KEY}"));
+    let finished = has_no_key_but_in(test.run().code(0), is_own_file);
+    for format in ["md", "html", "json"] {
+        let mut export = agent(&finished.base());
+        let export = export.args(["export", "latest", "--format", format]);
+        let told = export.output().unwrap();
+        let told = String::from_utf8_lossy(&told.stdout).into_owned();
+        assert!(told.contains("API key") && !told.contains(KEY), "{told}");
     }
 }
 
