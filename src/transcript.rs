@@ -180,7 +180,7 @@ impl Transcript {
             });
             rounds.push(Round::gather(&round, &past, mailbox, id));
         }
-        let booked = store.usage_records(id);
+        let booked = store.usage_records(id).unwrap_or_default();
         for round in &mut rounds {
             let of_round = booked.iter().filter(|record| record.round == round.number);
             let usage = UsageTotals::of(of_round);

@@ -410,8 +410,12 @@ impl Ui {
         }
     }
 
-    /// Prints a piece of a text of others, as it comes.
+    /// Prints a piece of a model's answer, as it comes; an event where the output is JSON.
     pub fn piece(&self, text: &str) {
+        if self.form == Form::Json {
+            let text = text.to_owned();
+            return self.tell(&Event::Api(ApiNews::Text { text }));
+        }
         let shown = if io::stdout().is_terminal() {
             escape_text(text)
         } else {
@@ -422,6 +426,13 @@ impl Ui {
             write_all(&mut stdout, &shown);
             let _ = stdout.flush();
         });
+    }
+
+    /// Ends the line of an answer whose last piece was this.
+    pub fn end_piece(&self, last: &str) {
+        if self.form != Form::Json && !last.is_empty() && !last.ends_with('\n') {
+            self.piece("\n");
+        }
     }
 
     /// Prints a text of others: contents, output.

@@ -5,8 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::common::{Common, read_standard_input};
-use crate::error::{Kind, Result};
-use crate::services::api::dollars;
+use crate::error::{Error, Kind, Result};
 use crate::services::ask::{self, CompletionEnd};
 use crate::ui::{Ui, count, escape_line, escape_text};
 
@@ -42,23 +41,23 @@ impl Ask {
         let prepared = ask::prepare(&caller, &question, &self.add)?;
         for path in &prepared.left_out {
             ui.say(&format!(
-                "`{path}` is left out: it is no text, or there is no room."
+                "`{}` is left out: it is no text, or there is no room.",
+                escape_line(path)
             ));
         }
         let Some(api) = prepared.api() else {
             return carried_by_person(&prepared.message, ui);
         };
         ui.say(&format!("{api}, ~{}", count(prepared.tokens, "token")));
-        let mut has_line_end = true;
+        let mut last = String::new();
         let answer = prepared.ask(&caller, &mut |text| {
-            has_line_end = text.ends_with('\n');
+            text.clone_into(&mut last);
             ui.piece(text);
         })?;
-        if !has_line_end {
-            ui.piece("\n");
-        }
+        ui.end_piece(&last);
+        ui.say(&answer.spent);
         // Half an answer is not what a script asked for.
-        let code = match &answer.end {
+        Ok(match &answer.end {
             CompletionEnd::LengthLimit => {
                 ui.say("The answer reached the model's limit and was cut off.");
                 ExitCode::FAILURE
@@ -71,15 +70,18 @@ impl Ask {
                 ExitCode::FAILURE
             }
             CompletionEnd::Stopped => Kind::Interrupted.exit_code().into(),
-            CompletionEnd::Whole | CompletionEnd::Refused(_) => ExitCode::SUCCESS,
-        };
-        let cost = (answer.cost_micros)
-            .map(|cost| format!(", {}", dollars(cost)))
-            .unwrap_or_default();
-        let tokens = usize::try_from(answer.tokens).unwrap_or(usize::MAX);
-        ui.say(&format!("{}{cost}", count(tokens, "token")));
-        Ok(code)
+            CompletionEnd::Refused(words) => return Err(refused(words)),
+            CompletionEnd::Whole => ExitCode::SUCCESS,
+        })
     }
+}
+
+fn refused(words: &str) -> Error {
+    let what = match words.trim() {
+        "" => "the model refused to answer, or a filter of the provider stopped it".to_owned(),
+        words => format!("the model refused: {words}"),
+    };
+    Error::mendable(what).hint("ask in other words, or use another model with `--model`")
 }
 
 /// Shows the message and takes the answer that the person brings.
@@ -88,6 +90,7 @@ fn carried_by_person(message: &str, ui: &Ui) -> Result<ExitCode> {
     ui.say(&escape_text(message));
     ui.say("\nThen paste the answer here, and end it with Ctrl-D on a line of its own.");
     let answer = crate::reply::decode(&read_standard_input("the answer")?).0;
-    ui.text(&answer);
+    ui.piece(&answer);
+    ui.end_piece(&answer);
     Ok(ExitCode::SUCCESS)
 }

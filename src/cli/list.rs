@@ -137,12 +137,15 @@ fn line(session: &ListedSession, costs: CostColumn, now: Timestamp, columns: usi
     format!("{start}{}", shortened(&escape_line(&title), room))
 }
 
-/// A cost in dollars, or in tokens where no price is known.
+/// A cost in dollars, or in tokens where no price is known: `~` if it is estimated, `+` if there were
+/// answers without a price.
 fn cost(usage: &UsageTotals) -> String {
+    let about = if usage.usage.is_estimated { "~" } else { "" };
+    let more = if usage.unpriced > 0 { "+" } else { "" };
     match (usage.cost_micros, usage.usage.total()) {
-        (Some(micros), _) => dollars(micros),
-        (None, tokens @ 0..10_000) => format!("{tokens} tok"),
-        (None, tokens) => format!("{}k tok", tokens / 1000),
+        (Some(micros), _) => format!("{about}{}{more}", dollars(micros)),
+        (None, tokens @ 0..10_000) => format!("{about}{tokens} tok"),
+        (None, tokens) => format!("{about}{}k tok", tokens / 1000),
     }
 }
 

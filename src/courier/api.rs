@@ -4,15 +4,17 @@
 //! It runs on a thread beside the loop and knows only the mailbox. A reply is written when it is
 //! whole, under a name that says which round it answers, and a round that has a reply is not asked
 //! again: so a kill at any point loses at most an answer that was still on its way. What was billed
-//! is booked before the reply is in the inbox.
+//! is booked before the reply is in the inbox; an answer that cannot be booked is kept, and ends the
+//! loop.
 //!
 //! Ctrl-C stops the request, not the loop. What cannot be answered goes to the person, if there is
-//! one; otherwise the loop ends, and [`ApiCourier::finish`] says why.
+//! one; otherwise the loop ends, and [`ApiCourier::finish`] says why. It also ends if this thread
+//! panics.
 
 use std::cell::RefCell;
 use std::fmt::Debug;
 use std::mem;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -21,11 +23,11 @@ use std::time::{Duration, Instant};
 use super::Message;
 use crate::api::{
     ApiClient, ApiError, ApiErrorKind, ChatTurn, Completion, CompletionEnd, ModelRequest,
-    ReasoningEffort, ReplyTiming, RequestProgress, StopSignal, TokenUsage,
+    ReasoningEffort, ReplyTiming, RequestProgress, ServedModel, StopSignal, TokenUsage,
 };
 use crate::approve::{Asker, Question, Verdict};
-use crate::error::{Error, Result};
-use crate::fs::{Durability, write_atomic};
+use crate::error::{Error, Kind, Result};
+use crate::fs::{Durability, own_directory, write_atomic};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{self, Mailbox};
 use crate::protocol::{ApiAnswer, ApiAnswerEnd, ApiNews, EndMark, Event, SessionId};
@@ -54,22 +56,18 @@ pub struct Dialogue {
     pub summed_up: u32,
 }
 
-/// How much of a conversation is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DialogueLength {
-    /// As much as the model's window has room for, as far as it is known.
-    Window,
-    /// Half of that, because the server said that it was too long.
-    Half,
-}
-
 /// The session as the courier knows it: what to send, what may be spent, what was spent.
 pub trait ApiDesk: Debug + Send {
-    /// The conversation up to the message of this round.
-    fn conversation(&self, round: u32, length: DialogueLength) -> Result<Dialogue>;
+    /// The conversation up to the message of this round, as much as the model's window has room for.
+    fn conversation(&self, round: u32) -> Result<Dialogue>;
 
-    /// Refuses a request that a limit of the person does not permit.
-    fn ensure_affordable(&self) -> Result<()>;
+    /// Takes note that the server found a conversation of so many tokens too long: from now on they
+    /// are at most half as long.
+    fn learn_too_long(&self, tokens: usize);
+
+    /// Refuses a request that a limit of the person does not permit; `unbooked` was spent on the round
+    /// and is not booked yet.
+    fn ensure_affordable(&self, unbooked: &TokenUsage) -> Result<()>;
 
     /// Books the tokens of an answer, or of half of one; returns the cost of it, and what the session
     /// took so far.
@@ -85,6 +83,10 @@ pub struct BookedAnswer {
     pub session_tokens: u64,
     /// All costs of the session, as far as they are known.
     pub session_cost_micros: Option<u64>,
+    /// True if some of the session's tokens are estimated.
+    pub session_is_estimated: bool,
+    /// How many answers are not in the costs, because their price is not known.
+    pub session_unpriced: u64,
 }
 
 /// The requests that somebody above a session permits; all clones share it.
@@ -147,21 +149,26 @@ impl ApiPlan {
         if let (ApiErrorKind::Unreachable, Some(start)) = (error.kind, &endpoint.provider.start) {
             told = told.hint(format!("nothing answers at {}; {start}", endpoint.url()));
         }
-        told.hint(error.kind.advice())
+        told.hint(error.advice())
     }
 
     /// The names of the models that the server has.
     fn models(&self) -> Option<String> {
         let models = self.client.models(&StopSignal::default()).ok()?;
-        let mut names: Vec<String> = models.into_iter().map(|model| model.name).collect();
-        names.sort();
-        let more = names.len().saturating_sub(NAMED_MODELS);
-        names.truncate(NAMED_MODELS);
-        match (names.is_empty(), more) {
-            (true, _) => None,
-            (_, 0) => Some(names.join(", ")),
-            (_, more) => Some(format!("{} and {more} more", names.join(", "))),
-        }
+        model_names(&models)
+    }
+}
+
+/// The names of some models, for people; nothing if there is none.
+pub fn model_names(models: &[ServedModel]) -> Option<String> {
+    let mut names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+    names.sort_unstable();
+    let more = names.len().saturating_sub(NAMED_MODELS);
+    names.truncate(NAMED_MODELS);
+    match (names.is_empty(), more) {
+        (true, _) => None,
+        (_, 0) => Some(names.join(", ")),
+        (_, more) => Some(format!("{} and {more} more", names.join(", "))),
     }
 }
 
@@ -216,7 +223,14 @@ impl ApiCourier {
             interrupt: interrupt.clone(),
             shared: Arc::clone(&shared),
         };
-        let thread = thread::spawn(move || desk.run(&bell));
+        let alarm = PanicAlarm {
+            interrupt: interrupt.clone(),
+            shared: Arc::clone(&shared),
+        };
+        let thread = thread::spawn(move || {
+            let _alarm = alarm;
+            desk.run(&bell);
+        });
         Self {
             shared,
             waker,
@@ -247,13 +261,36 @@ impl Drop for ApiCourier {
     }
 }
 
+/// Ends the loop if the thread that holds it panics: nobody else would ask the API.
+#[derive(Debug)]
+struct PanicAlarm {
+    interrupt: Interrupt,
+    shared: Arc<SharedCourierState>,
+}
+
+impl Drop for PanicAlarm {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let error = Error::new(
+                Kind::Defect,
+                "the part of `agent` that asks the API crashed",
+            )
+            .hint("`agent resume` asks again; please report what was printed above");
+            *locked(&self.shared.failure) = Some(error);
+            self.interrupt.raise();
+        }
+    }
+}
+
 /// The outcome of one request for a round.
 #[derive(Debug)]
 enum CarriedRound {
     /// It has a reply, or the person goes on without the API.
     Settled,
     /// It is asked again.
-    Again(DialogueLength),
+    Again,
+    /// It is asked again with a shorter conversation, because the server found it too long.
+    AgainShorter,
 }
 
 /// The state of the thread.
@@ -276,7 +313,12 @@ impl ApiThread {
         let mut settled: Option<Message> = None;
         let mut rejected = 0;
         while !self.is_over() {
-            let Some(message) = Message::latest(&self.mailbox, &self.session) else {
+            let latest = Message::latest(&self.mailbox, &self.session);
+            // If somebody deletes the message, the one before it is no news.
+            let is_old = |message: &Message| {
+                (settled.as_ref()).is_some_and(|last| message.mark.sequence < last.mark.sequence)
+            };
+            let Some(message) = latest.filter(|message| !is_old(message)) else {
                 bell.wait_for(NEXT_LOOK);
                 continue;
             };
@@ -328,7 +370,7 @@ impl ApiThread {
             ))
             .hint("`inbox/rejected/` has them, with the reasons; another model may do better")
         };
-        if !is_enough || matches!(self.consider(message, error()), CarriedRound::Again(_)) {
+        if !is_enough || matches!(self.consider(message, error()), CarriedRound::Again) {
             self.carry(message);
         }
     }
@@ -345,23 +387,21 @@ impl ApiThread {
 
     /// Asks until the round has a reply or the person says otherwise.
     fn carry(&self, message: &Message) {
-        let mut length = DialogueLength::Window;
+        let mut is_shortened = false;
         while !self.is_over() {
-            match self.ask(message, length) {
-                Ok(CarriedRound::Settled) => return,
-                Ok(CarriedRound::Again(next)) => length = next,
-                Err(error) => match self.consider(message, error) {
-                    CarriedRound::Settled => return,
-                    CarriedRound::Again(next) => length = next,
-                },
+            let asked = self.ask(message, is_shortened);
+            match asked.unwrap_or_else(|error| self.consider(message, error)) {
+                CarriedRound::Settled => return,
+                CarriedRound::Again => is_shortened = false,
+                CarriedRound::AgainShorter => is_shortened = true,
             }
         }
     }
 
-    fn ask(&self, message: &Message, length: DialogueLength) -> Result<CarriedRound> {
-        self.desk.ensure_affordable()?;
+    fn ask(&self, message: &Message, is_shortened: bool) -> Result<CarriedRound> {
+        self.desk.ensure_affordable(&TokenUsage::default())?;
         let round = message.mark.sequence;
-        let dialogue = self.desk.conversation(round, length)?;
+        let dialogue = self.desk.conversation(round)?;
         if dialogue.summed_up > 0 {
             self.tell(ApiNews::Shortened {
                 rounds: dialogue.summed_up,
@@ -375,36 +415,43 @@ impl ApiThread {
             turns: dialogue.turns.len(),
             tokens: dialogue.tokens,
         });
-        let answer = self.request(dialogue.turns);
+        let (answer, limit) = self.request(dialogue.turns);
         if let Err(error) = &answer
             && !error.spent.is_empty()
         {
             (self.desk).book(round, error.spent, ReplyTiming::default())?;
         }
-        match answer {
-            Ok(answer) => self.take(message, answer),
-            // Both the first try and the shorter one may be too long for a tiny window, and a first
-            // message has nothing before it that could be left out.
-            Err(error)
+        match (answer, limit) {
+            (Ok(answer), _) => self.take(message, answer),
+            (Err(_), Some(limit)) => Err(limit),
+            // Both the first try and the shorter one may be too long for a tiny window.
+            (Err(error), None)
                 if error.kind == ApiErrorKind::ContextTooLong
-                    && length == DialogueLength::Window
-                    && (self.desk)
-                        .conversation(round, DialogueLength::Half)?
-                        .tokens
-                        < dialogue.tokens =>
+                    && !is_shortened
+                    && self.can_shorten(round, dialogue.tokens)? =>
             {
-                Ok(CarriedRound::Again(DialogueLength::Half))
+                Ok(CarriedRound::AgainShorter)
             }
-            Err(error) if error.kind == ApiErrorKind::Stopped => Ok(self.stopped(message, None)),
-            Err(error) => Err(self.plan.explained(&error)),
+            (Err(error), None) if error.kind == ApiErrorKind::Stopped => {
+                Ok(self.stopped(message, None))
+            }
+            (Err(error), None) => Err(self.plan.explained(&error)),
         }
     }
 
-    fn request(&self, turns: Vec<ChatTurn>) -> Result<Completion, ApiError> {
+    /// Shortens the conversations of the session. Returns false if this one has nothing that could be
+    /// left out, as a first message.
+    fn can_shorten(&self, round: u32, tokens: usize) -> Result<bool> {
+        self.desk.learn_too_long(tokens);
+        Ok(self.desk.conversation(round)?.tokens < tokens)
+    }
+
+    /// Sends a conversation; also returns the limit that forbade a further try, if one did.
+    fn request(&self, turns: Vec<ChatTurn>) -> (Result<Completion, ApiError>, Option<Error>) {
         let stop = StopSignal::default();
         *locked(&self.shared.stop) = stop.clone();
         if self.is_over() {
-            return Err(ApiError::new(ApiErrorKind::Stopped, ""));
+            return (Err(ApiError::new(ApiErrorKind::Stopped, "")), None);
         }
         let stopped = stop.clone();
         // The first Ctrl-C stops the request, the second one the loop.
@@ -413,22 +460,27 @@ impl ApiThread {
             stopped.raise();
             is_first
         });
-        let mut pieces = ToldPieces::new(self);
+        let mut pieces = ToldPieces::new(self, &stop);
         let answer = (self.plan.client).complete(&self.plan.request(turns), &stop, &mut |news| {
             pieces.hear(&news);
         });
         pieces.tell();
-        answer
+        (answer, pieces.limit)
     }
 
     /// Books an answer and puts it into the inbox.
     fn take(&self, message: &Message, answer: Completion) -> Result<CarriedRound> {
         let round = message.mark.sequence;
-        let booked = (self.desk).book(round, answer.usage, answer.timing)?;
+        let booked = match (self.desk).book(round, answer.usage, answer.timing) {
+            Ok(booked) => booked,
+            // Limits cannot hold without books, so the loop ends; what was paid for is kept.
+            Err(error) => {
+                self.fail(error);
+                BookedAnswer::default()
+            }
+        };
         self.tell(ApiNews::Answered(told(&answer, booked)));
-        // The person may have brought another reply meanwhile.
-        let is_current = Message::latest(&self.mailbox, &self.session).as_ref() == Some(message);
-        if !is_current || self.is_answered(message) {
+        if self.is_overtaken(message) {
             self.tell(ApiNews::Overtaken);
             return Ok(CarriedRound::Settled);
         }
@@ -454,33 +506,51 @@ impl ApiThread {
         }
     }
 
-    /// Asks the person what to do after they stopped a request; without one, what came waits as a
-    /// cut reply for the next run.
+    /// Returns true if the person brought another reply meanwhile, or replaced the message. A message
+    /// or an archive that somebody deleted is neither.
+    fn is_overtaken(&self, message: &Message) -> bool {
+        let latest = Message::latest(&self.mailbox, &self.session);
+        let is_replaced = latest.is_some_and(|latest| {
+            latest.mark.sequence >= message.mark.sequence && latest != *message
+        });
+        is_replaced || self.is_answered(message)
+    }
+
+    /// Asks the person what to do after they stopped a request. Where nobody says that what came is of
+    /// no use, it waits as a cut reply for the next run.
     fn stopped(&self, message: &Message, came: Option<&str>) -> CarriedRound {
         let round = message.mark.sequence;
         let characters = came.map_or(0, |text| text.chars().count());
         self.tell(ApiNews::Stopped { characters });
-        let is_interactive = self.asker.person.is_interactive() && !self.is_over();
+        let is_asked = || self.asker.person.is_interactive() && !self.is_over();
+        let mut is_dropped = came.is_none();
         if let Some(text) = came {
             let size = crate::number::count(characters, "character");
             let question = Question::about_cut_reply(round, &size, text);
-            if !is_interactive || self.is_confirmed(question) {
-                if let Err(trouble) = self.put(&message.mark, text) {
-                    self.asker.person.emit(Event::from(&trouble));
-                }
-                if is_interactive {
-                    return CarriedRound::Settled;
-                }
+            let verdict = is_asked().then(|| self.verdict(question)).flatten();
+            is_dropped = matches!(verdict, Some(Verdict::No { .. } | Verdict::Skip));
+            if !is_dropped && let Err(trouble) = self.put(&message.mark, text) {
+                self.fail(trouble);
+                return CarriedRound::Settled;
+            }
+            if matches!(verdict, Some(Verdict::Yes | Verdict::Always)) {
+                return CarriedRound::Settled;
             }
         }
-        if is_interactive {
+        if is_dropped && is_asked() {
             let name = self.plan.name();
             if self.is_confirmed(Question::about_asking_again(round, &name, "")) {
-                return CarriedRound::Again(DialogueLength::Window);
+                return CarriedRound::Again;
             }
         }
         self.interrupt.raise();
         CarriedRound::Settled
+    }
+
+    /// Ends the loop with an error.
+    fn fail(&self, error: Error) {
+        *locked(&self.shared.failure) = Some(error);
+        self.interrupt.raise();
     }
 
     /// Asks the person what to do about a failure; without one the loop ends.
@@ -489,44 +559,49 @@ impl ApiThread {
             return CarriedRound::Settled;
         }
         if !self.asker.person.is_interactive() {
-            *locked(&self.shared.failure) = Some(error);
-            self.interrupt.raise();
+            self.fail(error);
             return CarriedRound::Settled;
         }
         self.asker.person.emit(Event::from(&error));
         let (round, name) = (message.mark.sequence, self.plan.name());
         let question = Question::about_asking_again(round, &name, &error.to_string());
         if self.is_confirmed(question) {
-            return CarriedRound::Again(DialogueLength::Window);
+            return CarriedRound::Again;
         }
         if !self.is_over() {
-            *locked(&self.shared.failure) = Some(error);
-            self.interrupt.raise();
+            self.fail(error);
         }
         CarriedRound::Settled
     }
 
     fn is_confirmed(&self, question: Question) -> bool {
+        matches!(self.verdict(question), Some(Verdict::Yes | Verdict::Always))
+    }
+
+    /// The answer of the person; nothing if they interrupt, or cannot be asked.
+    fn verdict(&self, question: Question) -> Option<Verdict> {
         let over = Interrupt::default();
         *locked(&self.shared.question) = over.clone();
         let raised = over.clone();
         self.interrupt.on_raise(move || raised.raise());
         if self.is_over() {
-            return false;
+            return None;
         }
-        match self.asker.pose(question, &over) {
-            Ok(verdict) => matches!(verdict, Some(Verdict::Yes | Verdict::Always)),
-            Err(trouble) => {
-                self.asker.person.emit(Event::from(&trouble));
-                false
-            }
-        }
+        self.asker.pose(question, &over).unwrap_or_else(|trouble| {
+            self.asker.person.emit(Event::from(&trouble));
+            None
+        })
     }
 
     fn put(&self, mark: &EndMark, text: &str) -> Result<()> {
         let unique = uuid::Uuid::new_v4().simple().to_string();
         let name = mailbox::api_reply_name(&self.session, mark.sequence, &unique[..8]);
-        let path = self.mailbox.inbox().join(name);
+        let inbox = self.mailbox.inbox();
+        // The loop makes the directory again too, in the base directory that it knows.
+        if inbox.parent().is_some_and(Path::exists) {
+            own_directory(inbox)?;
+        }
+        let path = inbox.join(name);
         write_atomic(&path, text.as_bytes(), Durability::Durable)?;
         *locked(&self.shared.placed) = Some(path);
         Ok(())
@@ -572,9 +647,12 @@ fn told(answer: &Completion, booked: BookedAnswer) -> ApiAnswer {
         cached: answer.usage.cached,
         output: answer.usage.output,
         reasoning: answer.usage.reasoning,
+        is_estimated: answer.usage.is_estimated,
         cost_micros: booked.cost_micros,
         session_tokens: booked.session_tokens,
         session_cost_micros: booked.session_cost_micros,
+        session_is_estimated: booked.session_is_estimated,
+        session_unpriced: booked.session_unpriced,
         first_millis: millis(answer.timing.to_first),
         millis: millis(answer.timing.total),
         tokens_in_ten_seconds: answer.timing.tenths_per_second(answer.usage.output),
@@ -584,6 +662,10 @@ fn told(answer: &Completion, booked: BookedAnswer) -> ApiAnswer {
 /// Pieces of an answer, told a few times a second: an event for each token would be a write each.
 struct ToldPieces<'d> {
     desk: &'d ApiThread,
+    /// Ends the request.
+    stop: &'d StopSignal,
+    /// The limit that forbids a further try.
+    limit: Option<Error>,
     text: String,
     reasoning: String,
     /// When something was last told; the first piece is told at once.
@@ -591,9 +673,11 @@ struct ToldPieces<'d> {
 }
 
 impl<'d> ToldPieces<'d> {
-    fn new(desk: &'d ApiThread) -> Self {
+    fn new(desk: &'d ApiThread, stop: &'d StopSignal) -> Self {
         Self {
             desk,
+            stop,
+            limit: None,
             text: String::new(),
             reasoning: String::new(),
             last: None,
@@ -610,6 +694,12 @@ impl<'d> ToldPieces<'d> {
                 why,
             } => {
                 self.tell();
+                // A try that broke off may be billed, and so may the next.
+                if let Err(limit) = self.desk.desk.ensure_affordable(&why.spent) {
+                    self.limit = Some(limit);
+                    self.stop.raise();
+                    return;
+                }
                 self.desk.tell(ApiNews::Retrying {
                     why: why.to_string(),
                     millis: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
@@ -655,6 +745,111 @@ mod tests {
         let expected = expected.replace("{end}", &mark.to_string());
         let text = text.replace("{end}", &mark.to_string());
         assert_eq!(marked(text, &mark), expected);
+    }
+
+    #[test]
+    fn many_models_are_named_in_short() {
+        let served = |number: usize| ServedModel {
+            name: format!("m{number:04}"),
+            window: None,
+        };
+        let models: Vec<ServedModel> = (0..5_000).map(served).collect();
+        let names = model_names(&models).unwrap();
+        assert!(names.starts_with("m0000, m0001, "), "{names}");
+        assert!(names.ends_with("m0019 and 4980 more"), "{names}");
+        assert_eq!(model_names(&models[..2]).unwrap(), "m0000, m0001");
+        assert_eq!(model_names(&[]), None);
+    }
+
+    /// Nobody: a front end that hears nothing and answers nothing.
+    #[derive(Debug)]
+    struct Nobody;
+
+    impl crate::protocol::EventSink for Nobody {
+        fn emit(&self, _: Event) {}
+    }
+
+    impl crate::approve::Person for Nobody {
+        fn input(&self) -> crate::approve::Input {
+            crate::approve::Input::Refuse
+        }
+
+        fn is_interactive(&self) -> bool {
+            false
+        }
+
+        fn ask(&self, _: &Question, _: &Interrupt) -> crate::approve::Answer {
+            crate::approve::Answer::Nobody
+        }
+
+        fn attend(
+            &self,
+            _: &crate::approve::Pending,
+            _: &[Question],
+            _: &Interrupt,
+        ) -> Option<crate::approve::Attending> {
+            None
+        }
+    }
+
+    /// A desk with a defect.
+    #[derive(Debug)]
+    struct BrokenDesk;
+
+    impl ApiDesk for BrokenDesk {
+        fn conversation(&self, _: u32) -> Result<Dialogue> {
+            unreachable!("the defect comes first")
+        }
+
+        fn learn_too_long(&self, _: usize) {}
+
+        fn ensure_affordable(&self, _: &TokenUsage) -> Result<()> {
+            panic!("a defect of the desk")
+        }
+
+        fn book(&self, _: u32, _: TokenUsage, _: ReplyTiming) -> Result<BookedAnswer> {
+            unreachable!("the defect comes first")
+        }
+    }
+
+    #[test]
+    fn a_courier_that_crashes_ends_the_loop() {
+        let base = tempfile::tempdir().unwrap();
+        let outbox = base.path().join("outbox");
+        let mailbox = Mailbox::open(outbox.clone(), base.path().join("inbox")).unwrap();
+        let session = SessionId::parse("ab12cd34").unwrap();
+        let message = outbox.join("ab12cd34_seq0001.txt");
+        write_atomic(&message, b"a task", Durability::Atomic).unwrap();
+        let provider = crate::api::Provider::named("custom").unwrap();
+        let url = Some("http://127.0.0.1:1/v1");
+        let endpoint = crate::api::ApiEndpoint::new(provider, url, None).unwrap();
+        let plan = ApiPlan {
+            client: ApiClient::new(endpoint),
+            model: "one".to_owned(),
+            max_output: None,
+            temperature: None,
+            reasoning: None,
+        };
+        let asker = Asker {
+            person: Arc::new(Nobody),
+            pending: crate::approve::Pending::of(base.path()),
+        };
+        let interrupt = Interrupt::default();
+        let (raised, is_raised) = std::sync::mpsc::channel();
+        interrupt.on_raise(move || raised.send(()).unwrap_or_default());
+        let courier = ApiCourier::start(
+            plan,
+            Box::new(BrokenDesk),
+            &mailbox,
+            &session,
+            asker,
+            NotifyBy::Off,
+            &interrupt,
+        );
+        is_raised.recv_timeout(Duration::from_mins(1)).unwrap();
+        let failure = courier.finish().unwrap();
+        assert_eq!(failure.kind(), Kind::Defect);
+        assert!(failure.to_string().contains("crashed"), "{failure}");
     }
 
     #[test]

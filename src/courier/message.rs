@@ -1,7 +1,8 @@
 //! The message that lies in `outbox/` and waits to be carried.
 
 use std::fs;
-use std::time::SystemTime;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::mailbox::{Mailbox, Posted};
@@ -14,14 +15,14 @@ pub struct Message {
     pub mark: EndMark,
     /// The pastes in order, and the attachments.
     pub posted: Posted,
-    /// One that is written anew is another one.
-    written: Option<SystemTime>,
+    /// The digest of its files: one with other words is another one, under the same name.
+    digest: u64,
 }
 
 impl Message {
     /// The latest message of a session, if all of it is there.
     pub fn latest(mailbox: &Mailbox, session: &SessionId) -> Option<Self> {
-        let (files, _) = mailbox.letters_of(session).ok()?;
+        let files = mailbox.messages_of(session).ok()?;
         let start = format!("{session}_seq");
         let sequence = files
             .iter()
@@ -32,13 +33,13 @@ impl Message {
             })
             .max()?;
         let posted = mailbox.posted(session, sequence)?;
-        let first = posted.pastes.first()?;
+        let attachment = posted.attachment.as_deref();
         Some(Self {
             mark: EndMark {
                 session: session.clone(),
                 sequence,
             },
-            written: fs::metadata(first).and_then(|data| data.modified()).ok(),
+            digest: digest(posted.pastes.iter().map(AsRef::as_ref).chain(attachment))?,
             posted,
         })
     }
@@ -69,6 +70,15 @@ impl Message {
             total => format!("part {number} of {total} of the message"),
         }
     }
+}
+
+/// A number that stands for the contents of these files; nothing if one cannot be read.
+fn digest<'p>(files: impl Iterator<Item = &'p Path>) -> Option<u64> {
+    let mut hasher = DefaultHasher::new();
+    for path in files {
+        fs::read(path).ok()?.hash(&mut hasher);
+    }
+    Some(hasher.finish())
 }
 
 #[cfg(test)]
@@ -122,6 +132,26 @@ mod tests {
                 ],
             )),
         );
+    }
+
+    #[test]
+    fn a_message_is_known_by_its_words_and_not_by_its_time() {
+        let base = tempfile::tempdir().unwrap();
+        let (outbox, inbox) = (base.path().join("outbox"), base.path().join("inbox"));
+        let mailbox = Mailbox::open(outbox.clone(), inbox.clone()).unwrap();
+        let session = SessionId::parse("ab12cd34").unwrap();
+        let file = outbox.join("ab12cd34_seq0001.txt");
+        let latest = || Message::latest(&mailbox, &session);
+        write_atomic(&file, b"words", Durability::Atomic).unwrap();
+        let first = latest();
+        let touched = fs::File::options().append(true).open(&file).unwrap();
+        touched.set_modified(std::time::UNIX_EPOCH).unwrap();
+        assert!(first.is_some() && latest() == first);
+        // The archive of replies has nothing to do with it.
+        fs::remove_dir_all(inbox).unwrap();
+        assert_eq!(latest(), first);
+        write_atomic(&file, b"other words", Durability::Atomic).unwrap();
+        assert!(latest().is_some() && latest() != first);
     }
 
     #[test]

@@ -13,21 +13,21 @@ impl Mailbox {
     /// Nothing else in these directories is ours to touch: a name counts only if it begins as we
     /// name the files of a round.
     pub fn letters_of(&self, id: &SessionId) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
-        Ok((
-            of_session(self.outbox(), id)?,
-            of_session(&self.processed(), id)?,
-        ))
+        Ok((self.messages_of(id)?, of_session(&self.processed(), id)?))
     }
-}
 
-impl Mailbox {
+    /// The messages of a session, sorted by name; `inbox/` may be gone.
+    pub fn messages_of(&self, id: &SessionId) -> Result<Vec<PathBuf>> {
+        of_session(self.outbox(), id)
+    }
+
     /// The message of a round as it lies in `outbox/`: its first file, and the text of all parts.
     pub fn message(&self, id: &SessionId, sequence: u32) -> Option<(String, String)> {
         let whole = self.outbox_path(id, sequence);
         let paths = if whole.exists() {
             vec![whole]
         } else {
-            let (mut messages, _) = self.letters_of(id).ok()?;
+            let mut messages = self.messages_of(id).ok()?;
             messages.retain(|path| belongs(path, &round_prefix(id, sequence)));
             messages
         };
@@ -48,7 +48,7 @@ impl Mailbox {
 
     /// Removes the message of a round, all parts of it, and tells how many there were.
     pub fn withdraw(&self, id: &SessionId, sequence: u32) -> Result<usize> {
-        let (mut messages, _) = self.letters_of(id)?;
+        let mut messages = self.messages_of(id)?;
         messages.retain(|path| belongs(path, &round_prefix(id, sequence)));
         for message in &messages {
             crate::fs::remove(message)?;

@@ -1,33 +1,37 @@
 //! Everything about a model's API but the asking: whom the settings mean, where the key comes from,
 //! what is sent, what it costs, and whether it works.
 
+use std::cell::Cell;
 use std::io::Read as _;
-use std::process::Stdio;
-use std::time::Duration;
+use std::process::{ChildStdout, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
 
 use wait_timeout::ChildExt as _;
 
 use crate::agent::message_of;
 use crate::api::{
-    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, ReasoningEffort, ReplyTiming,
-    ServedModel, StopSignal, TokenPrice, TokenUsage,
+    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, KeyFingerprint,
+    ReasoningEffort, ReplyTiming, StopSignal, TokenPrice, TokenUsage,
 };
 pub use crate::api::{Provider, dollars};
 use crate::compose::{self, estimated_tokens};
-use crate::courier::api::{Allowance, ApiDesk, ApiPlan, BookedAnswer, Dialogue, DialogueLength};
+use crate::courier::api::{Allowance, ApiDesk, ApiPlan, BookedAnswer, Dialogue, model_names};
 use crate::error::{Error, Kind, Result};
 use crate::mailbox::{self, Mailbox, Reading};
-use crate::number::grouped;
+use crate::number::{count, grouped};
 use crate::platform::programs;
 use crate::protocol::SessionId;
 use crate::reply;
-use crate::session::{RoundRecap, Store, UsageRecord, now};
+use crate::session::{RoundRecap, Store, UsageRecord, UsageTotals, now};
 use crate::settings::{Reasoning, Settings};
 
 /// How long a command may take to print the key; it may ask for a finger.
 const KEY_PATIENCE: Duration = Duration::from_mins(2);
 /// The longest output of that command.
 const LONGEST_KEY: u64 = 64 * 1024;
+/// How long its output is read after it ended, if something that it started still holds the pipe.
+const AFTER_ITS_END: Duration = Duration::from_secs(1);
 /// The most tokens of a round in the memory that stands for rounds that are not sent.
 const MEMORY_TOKENS: usize = 500;
 /// The share of a window that is left for the answer, if nothing else is known.
@@ -96,7 +100,7 @@ fn refused(provider: &Provider, error: &ApiError) -> Error {
             "export {}=..., or let a command print the key: `--api-key-command \"pass show {}\"`",
             provider.key_variable, provider.name
         )),
-        _ => told.hint(error.kind.advice()),
+        _ => told.hint(error.advice()),
     }
 }
 
@@ -127,8 +131,10 @@ fn model(settings: &Settings, provider: &Provider, client: &ApiClient) -> Result
     match client.models(&StopSignal::default()) {
         Ok(models) => match models.as_slice() {
             [only] => Ok(only.name.clone()),
-            [] => Err(missing),
-            models => Err(missing.hint(format!("the server has: {}", names(models)))),
+            models => Err(match model_names(models) {
+                Some(names) => missing.hint(format!("the server has: {names}")),
+                None => missing,
+            }),
         },
         Err(error) => {
             let told =
@@ -137,14 +143,9 @@ fn model(settings: &Settings, provider: &Provider, client: &ApiClient) -> Result
                 Some(start) => told.hint(start),
                 None => told,
             };
-            Err(told.hint(error.kind.advice()))
+            Err(told.hint(error.advice()))
         }
     }
-}
-
-fn names(models: &[ServedModel]) -> String {
-    let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
-    names.join(", ")
 }
 
 /// The key, from the person's command or from the provider's variable.
@@ -180,14 +181,7 @@ fn key(provider: &Provider, command: &str) -> Result<Option<ApiKey>> {
                 .spawn()
         })
         .map_err(|cause| failed(cause.to_string()))?;
-    let output = child.stdout.take();
-    let reader = std::thread::spawn(move || {
-        let mut text = String::new();
-        if let Some(output) = output {
-            let _ = output.take(LONGEST_KEY).read_to_string(&mut text);
-        }
-        text
-    });
+    let pieces = child.stdout.take().map(read_pieces);
     match child.wait_timeout(KEY_PATIENCE) {
         Ok(Some(status)) if status.success() => {}
         Ok(Some(status)) => return Err(failed(format!("it ended with {status}"))),
@@ -198,12 +192,42 @@ fn key(provider: &Provider, command: &str) -> Result<Option<ApiKey>> {
             return Err(failed(format!("it did not end within {seconds} seconds")));
         }
     }
-    let text = reader.join().unwrap_or_default();
-    // Password managers print notes below the first line.
-    match ApiKey::new(text.lines().next().unwrap_or_default()) {
+    let line = pieces.map(|pieces| first_line(&pieces)).unwrap_or_default();
+    match ApiKey::new(&line) {
         Some(key) => Ok(Some(key)),
         None => Err(failed("its first line is no key".to_owned())),
     }
+}
+
+/// Reads the output of a command, piece by piece, until its end.
+fn read_pieces(output: ChildStdout) -> Receiver<Vec<u8>> {
+    let (read, pieces) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut output = output.take(LONGEST_KEY);
+        let mut piece = [0; 4096];
+        while let Ok(length @ 1..) = output.read(&mut piece) {
+            if read.send(piece[..length].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    pieces
+}
+
+/// The first line of what a command printed that has ended: password managers print notes below it.
+/// A child that lives on may hold the pipe open for ever, so its end is not waited for.
+fn first_line(pieces: &Receiver<Vec<u8>>) -> String {
+    let until = Instant::now() + AFTER_ITS_END;
+    let mut printed = Vec::new();
+    while !printed.contains(&b'\n') {
+        let left = until.saturating_duration_since(Instant::now());
+        match pieces.recv_timeout(left) {
+            Ok(piece) => printed.extend(piece),
+            Err(_) => break,
+        }
+    }
+    let printed = String::from_utf8_lossy(&printed);
+    printed.lines().next().unwrap_or_default().to_owned()
 }
 
 /// The keys in the variables of all providers, for texts that must not have one in them. No command
@@ -214,6 +238,26 @@ pub(super) fn keys_in_environment() -> Vec<ApiKey> {
     values.filter_map(|value| ApiKey::new(&value)).collect()
 }
 
+/// The file beside a session with the fingerprints of the keys that it was carried with.
+const KEY_FINGERPRINTS: &str = "api-keys.json";
+
+/// Keeps the fingerprint of a session's key, for texts about it that are made where the key is not
+/// known.
+pub(super) fn keep_fingerprint(store: &Store, id: &SessionId, key: &ApiKey) -> Result<()> {
+    let mut kept = key_fingerprints(store, id);
+    if kept.iter().any(|one| one.is_of(key)) {
+        return Ok(());
+    }
+    let salt = uuid::Uuid::new_v4().simple().to_string();
+    kept.extend(KeyFingerprint::new(key, &salt));
+    store.put_aside(id, KEY_FINGERPRINTS, &kept)
+}
+
+/// The fingerprints of the keys that a session was carried with.
+pub(super) fn key_fingerprints(store: &Store, id: &SessionId) -> Vec<KeyFingerprint> {
+    store.aside(id, KEY_FINGERPRINTS).unwrap_or_default()
+}
+
 /// One session, as an API courier sees it.
 #[derive(Debug)]
 pub struct SessionDesk {
@@ -221,6 +265,8 @@ pub struct SessionDesk {
     store: Store,
     mailbox: Mailbox,
     session: SessionId,
+    /// The longest conversation, in tokens, after the server found one too long.
+    learned_room: Cell<usize>,
 }
 
 impl SessionDesk {
@@ -231,55 +277,71 @@ impl SessionDesk {
             store: store.clone(),
             mailbox: mailbox.clone(),
             session: session.clone(),
+            learned_room: Cell::new(usize::MAX),
         }
     }
 
     /// How many tokens a conversation may have.
-    fn room(&self, length: DialogueLength) -> usize {
+    fn room(&self) -> usize {
         let window = self.choice.window.unwrap_or(u64::MAX);
         let answer = u64::from(self.choice.plan.max_output.unwrap_or(u32::MAX));
         let room = window - answer.min(window / ANSWER_SHARE);
-        let room = match length {
-            DialogueLength::Window => room,
-            DialogueLength::Half => room / 2,
-        };
-        usize::try_from(room).unwrap_or(usize::MAX)
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        room.min(self.learned_room.get())
+    }
+
+    /// The cost of tokens, if it is known.
+    fn cost_micros(&self, usage: &TokenUsage) -> Option<u64> {
+        let price = self.choice.price.as_ref();
+        (usage.billed_micros).or_else(|| price.map(|price| price.cost_micros(usage)))
+    }
+
+    /// The costs of the session; nothing if they are not known. Answers that came when no price was
+    /// known count at the present one.
+    fn spent_micros(&self, records: &[UsageRecord], unbooked: &TokenUsage) -> Option<u64> {
+        let booked = (records.iter())
+            .map(|record| (record.cost_micros).or_else(|| self.cost_micros(&record.usage)));
+        let unbooked = (!unbooked.is_empty()).then(|| self.cost_micros(unbooked));
+        booked
+            .chain(unbooked)
+            .try_fold(0_u64, |sum, cost| Some(sum.saturating_add(cost?)))
     }
 }
 
 impl ApiDesk for SessionDesk {
-    fn conversation(&self, round: u32, length: DialogueLength) -> Result<Dialogue> {
+    fn conversation(&self, round: u32) -> Result<Dialogue> {
         let rounds = exchanges(&self.mailbox, &self.session, round);
         let recaps = match self.store.load(&self.session) {
             Ok(session) => session.history.rounds.into_iter().collect(),
             Err(_) => Vec::new(),
         };
-        let dialogue = dialogue(&rounds, &recaps, self.room(length));
-        Ok(match length {
-            // Where no window is known, half of what was too long.
-            DialogueLength::Half if self.choice.window.is_none() => {
-                self::dialogue(&rounds, &recaps, dialogue.tokens / 2)
-            }
-            DialogueLength::Window | DialogueLength::Half => dialogue,
-        })
+        Ok(dialogue(&rounds, &recaps, self.room()))
     }
 
-    fn ensure_affordable(&self) -> Result<()> {
+    fn learn_too_long(&self, tokens: usize) {
+        self.learned_room.set(self.room().min(tokens / 2));
+    }
+
+    fn ensure_affordable(&self, unbooked: &TokenUsage) -> Result<()> {
         if self.choice.allowance.is_used_up() {
             let what = "the batch has used up what `--max-cost` or `--max-tokens` permits";
             return Err(Error::new(Kind::RoundLimit, what));
         }
-        let spent = self.store.usage(&self.session).unwrap_or_default();
+        // Also without a limit: an answer that cannot be booked should not be asked for.
+        let records = self.store.usage_records(&self.session)?;
+        let mut spent = UsageTotals::of(&records).usage;
+        spent.add(unbooked);
         let stopped = |what: String, flag: &str| {
             Error::new(Kind::RoundLimit, what).hint(format!(
                 "`agent resume {} {flag} N` continues with another limit",
                 self.session
             ))
         };
-        let (limit, total) = (self.choice.max_tokens, spent.usage.total());
+        let (limit, total) = (self.choice.max_tokens, spent.total());
         if limit > 0 && total >= limit {
             let what = format!(
-                "the session has used {} tokens, of {} that `MaxTokens` permits",
+                "the session has used {}{} tokens, of {} that `MaxTokens` permits",
+                about(&spent),
                 grouped(total),
                 grouped(limit)
             );
@@ -289,32 +351,34 @@ impl ApiDesk for SessionDesk {
         if limit == 0 {
             return Ok(());
         }
-        match spent.cost_micros {
+        match self.spent_micros(&records, unbooked) {
             Some(cost) if cost >= limit => {
                 let what = format!(
-                    "the session has cost {}, of {} that `MaxCost` permits",
+                    "the session has cost {}{}, of {} that `MaxCost` permits",
+                    about(&spent),
                     dollars(cost),
                     dollars(limit)
                 );
                 Err(stopped(what, "--max-cost"))
             }
             // A limit that nobody can count must not pass for one that holds.
-            None if spent.requests > 0 => Err(Error::mendable(format!(
-                "`MaxCost` cannot be held: no price of `{}` is known",
-                self.choice.plan.model
-            ))
-            .hint(
-                "tell it with `--api-price INPUT/OUTPUT`, or limit the session with `--max-tokens`",
-            )),
-            _ => Ok(()),
+            None => {
+                let model = &self.choice.plan.model;
+                let unpriced = records.iter().rev().find(|one| one.cost_micros.is_none());
+                let model = unpriced.map_or(model, |one| &one.model);
+                Err(Error::mendable(format!(
+                    "`MaxCost` cannot be held: no price of `{model}` is known"
+                ))
+                .hint(
+                    "tell it with `--api-price INPUT/OUTPUT`, or limit the session with `--max-cost 0 --max-tokens N`",
+                ))
+            }
+            Some(_) => Ok(()),
         }
     }
 
     fn book(&self, round: u32, usage: TokenUsage, timing: ReplyTiming) -> Result<BookedAnswer> {
-        let price = self.choice.price.as_ref();
-        let cost_micros = usage
-            .billed_micros
-            .or_else(|| price.map(|price| price.cost_micros(&usage)));
+        let cost_micros = self.cost_micros(&usage);
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let record = UsageRecord {
             at: now(),
@@ -332,8 +396,15 @@ impl ApiDesk for SessionDesk {
             cost_micros,
             session_tokens: totals.usage.total(),
             session_cost_micros: totals.cost_micros,
+            session_is_estimated: totals.usage.is_estimated,
+            session_unpriced: totals.unpriced,
         })
     }
+}
+
+/// The sign before a number that is estimated.
+fn about(usage: &TokenUsage) -> &'static str {
+    if usage.is_estimated { "~" } else { "" }
 }
 
 /// A message and the reply to it.
@@ -525,7 +596,7 @@ impl ApiFinding {
         Self {
             works: false,
             what: format!("{}: {error}", what.into()),
-            remedy: error.kind.advice().to_owned(),
+            remedy: error.advice().to_owned(),
         }
     }
 }
@@ -550,10 +621,11 @@ pub fn test(choice: &ApiChoice) -> Vec<ApiFinding> {
         Ok(models) => {
             let found = models.iter().find(|one| one.name == *model);
             window = window.or(found.and_then(|one| one.window));
-            let count = models.len();
-            findings.push(match found {
-                Some(_) => ApiFinding::fine(format!("the server has {count} models, and `{model}` is one of them")),
-                None => ApiFinding::fine(format!("the server lists {count} models, and `{model}` is not among them; it may have it all the same")),
+            let listed = count(models.len(), "model");
+            findings.push(match (found, models.len()) {
+                (Some(_), 1) => ApiFinding::fine(format!("the server has one model, `{model}`")),
+                (Some(_), _) => ApiFinding::fine(format!("the server has {listed}, and `{model}` is one of them")),
+                (None, _) => ApiFinding::fine(format!("the server lists {listed}, and `{model}` is not among them; it may have it all the same")),
             });
         }
         // Not every server lists its models: only the request below decides.
@@ -589,14 +661,16 @@ fn try_answer(client: &ApiClient, plan: &ApiPlan) -> ApiFinding {
         Ok(answer) => {
             let first = answer.timing.to_first.as_millis();
             let total = answer.timing.total.as_millis();
-            let streams = if pieces > 1 {
+            let streams = if answer.is_streamed {
                 "streams"
             } else {
                 "came in one piece"
             };
-            let counted = match answer.usage.total() {
-                0 => "the server counts no tokens".to_owned(),
-                tokens => format!("{tokens} tokens"),
+            let tokens = usize::try_from(answer.usage.total()).unwrap_or(usize::MAX);
+            let counted = if answer.usage.is_estimated {
+                "the server does not count its tokens, so they will be estimated".to_owned()
+            } else {
+                count(tokens, "token")
             };
             ApiFinding::fine(format!(
                 "`{}` answers: the first piece after {first} ms, all after {total} ms, {counted}; the answer {streams}",

@@ -9,10 +9,11 @@ use super::{Caller, guard};
 use crate::agent::added::find_files;
 use crate::agent::credentials;
 pub use crate::api::CompletionEnd;
-use crate::api::{ChatTurn, RequestProgress, StopSignal};
+use crate::api::{ChatTurn, RequestProgress, StopSignal, TokenPrice, TokenUsage, dollars};
 use crate::compose::{estimated_tokens, fenced};
 use crate::courier::api::ApiPlan;
 use crate::error::{Error, Result};
+use crate::number::count;
 use crate::protocol::generated::unread;
 use crate::protocol::{ApiNews, Event, RelPath};
 use crate::secrets::{Scanner, TextSource, Vault};
@@ -39,8 +40,8 @@ pub struct PreparedQuestion {
     pub message: String,
     /// How long it is, in estimated tokens.
     pub tokens: usize,
-    /// Files that had no room in it.
-    pub left_out: Vec<RelPath>,
+    /// The names of files that had no room in it.
+    pub left_out: Vec<String>,
     /// The API to ask; without one a person carries the message.
     api: Option<ApiChoice>,
 }
@@ -96,13 +97,13 @@ pub fn prepare(caller: &Caller, question: &str, add: &[String]) -> Result<Prepar
         }
         shown.push(path);
         let Some(text) = read(&workspace, path) else {
-            left_out.push(path.clone());
+            left_out.push(redactor.without_key(path.to_string()));
             continue;
         };
         let part = format!("\n## {path}\n{}\n", fenced(&redactor.file(path, &text)));
         let size = estimated_tokens(&part);
         if tokens + size > room {
-            left_out.push(path.clone());
+            left_out.push(redactor.without_key(path.to_string()));
             continue;
         }
         tokens += size;
@@ -110,7 +111,8 @@ pub fn prepare(caller: &Caller, question: &str, add: &[String]) -> Result<Prepar
     }
     message.push_str(&asked);
     Ok(PreparedQuestion {
-        message,
+        // Names of files may have the key in them too.
+        message: redactor.without_key(message),
         tokens,
         left_out,
         api,
@@ -163,11 +165,15 @@ impl QuestionRedactor {
         }
     }
 
+    fn without_key(&self, text: String) -> String {
+        match &self.key {
+            Some(key) => key.scrub(text),
+            None => text,
+        }
+    }
+
     fn redact(&mut self, text: &str, source: TextSource<'_>) -> String {
-        let text = match &self.key {
-            Some(key) => key.scrub(text.to_owned()),
-            None => text.to_owned(),
-        };
+        let text = self.without_key(text.to_owned());
         let Some(scanner) = &self.scanner else {
             return text;
         };
@@ -187,12 +193,22 @@ impl QuestionRedactor {
 /// How an answer ended, and what it took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedAnswer {
-    /// Its end; not a refusal, which is an error.
+    /// Its end.
     pub end: CompletionEnd,
-    /// The tokens of question and answer.
-    pub tokens: u64,
-    /// The cost in millionths of a dollar, if a price is known.
-    pub cost_micros: Option<u64>,
+    /// The tokens of question and answer, and the cost if a price is known, in words.
+    pub spent: String,
+}
+
+/// Tokens, and what they cost if a price is known, in words.
+fn spent(usage: &TokenUsage, price: Option<&TokenPrice>) -> String {
+    let about = if usage.is_estimated { "~" } else { "" };
+    let tokens = count(
+        usize::try_from(usage.total()).unwrap_or(usize::MAX),
+        "token",
+    );
+    let cost = (usage.billed_micros).or_else(|| price.map(|price| price.cost_micros(usage)));
+    let cost = cost.map(|cost| format!(", {about}{}", dollars(cost)));
+    format!("{about}{tokens}{}", cost.unwrap_or_default())
 }
 
 impl PreparedQuestion {
@@ -227,17 +243,17 @@ impl PreparedQuestion {
             })),
             RequestProgress::Sending { .. } | RequestProgress::Reasoning(_) => {}
         });
-        let answer = answer.map_err(|error| choice.plan.explained(&error))?;
-        if let CompletionEnd::Refused(words) = &answer.end {
-            return Err(Error::mendable(format!("the model refused: {words}")));
-        }
-        let usage = answer.usage;
         let price = choice.price.as_ref();
-        let cost = (usage.billed_micros).or_else(|| price.map(|price| price.cost_micros(&usage)));
+        let answer = answer.map_err(|error| {
+            let told = choice.plan.explained(&error);
+            if error.spent.is_empty() {
+                return told;
+            }
+            told.hint(format!("the request took {}", spent(&error.spent, price)))
+        })?;
         Ok(AskedAnswer {
             end: answer.end,
-            tokens: usage.total(),
-            cost_micros: cost,
+            spent: spent(&answer.usage, price),
         })
     }
 }

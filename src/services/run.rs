@@ -321,6 +321,10 @@ impl HeldSession {
         let choice = self.api.clone()?;
         let (agent, id) = (&self.opened.agent, self.id());
         let plan = choice.plan.clone();
+        if let Some(key) = &choice.key {
+            // Only an export without the key's variable misses it.
+            let _ = api::keep_fingerprint(&agent.store, id, key);
+        }
         let desk = SessionDesk::new(choice, &agent.store, &agent.mailbox, id);
         Some(ApiCourier::start(
             plan,

@@ -2,11 +2,11 @@
 //!
 //! A line is on the disk before the reply is in the inbox, so that a limit of costs counts whatever
 //! was billed, also if the process is killed in between. A line that a kill cut off counts as
-//! nothing.
+//! nothing. A file that cannot be read is an error, so that no limit passes for one that holds.
 
 use std::fmt;
 use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -16,7 +16,7 @@ use super::Store;
 use crate::api::{TokenUsage, dollars};
 use crate::error::{Error, Result};
 use crate::fs::own_directory;
-use crate::number::grouped;
+use crate::number::{count, grouped};
 use crate::protocol::SessionId;
 
 /// One answer of an API.
@@ -31,7 +31,7 @@ pub struct UsageRecord {
     pub provider: String,
     /// By which model.
     pub model: String,
-    /// Tokens, as the server counted them, or estimated where an answer broke off.
+    /// Tokens, as the server counted them, or estimated where it did not.
     #[serde(flatten)]
     pub usage: TokenUsage,
     /// The cost in millionths of a dollar, if a price is known.
@@ -49,11 +49,13 @@ pub struct UsageRecord {
 pub struct UsageTotals {
     /// How many there were.
     pub requests: u64,
-    /// Tokens, as the servers counted them.
+    /// Tokens, as the servers counted them, or estimated.
     #[serde(flatten)]
     pub usage: TokenUsage,
     /// The costs in millionths of a dollar, as far as prices are known.
     pub cost_micros: Option<u64>,
+    /// How many answers are not in the costs, because their price is not known.
+    pub unpriced: u64,
 }
 
 impl UsageTotals {
@@ -61,8 +63,11 @@ impl UsageTotals {
     fn add(&mut self, record: &UsageRecord) {
         self.requests += 1;
         self.usage.add(&record.usage);
-        if let Some(cost) = record.cost_micros {
-            self.cost_micros = Some(self.cost_micros.unwrap_or(0).saturating_add(cost));
+        match record.cost_micros {
+            Some(cost) => {
+                self.cost_micros = Some(self.cost_micros.unwrap_or(0).saturating_add(cost));
+            }
+            None => self.unpriced += 1,
         }
     }
 
@@ -76,7 +81,8 @@ impl UsageTotals {
 
 impl fmt::Display for UsageTotals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} tokens sent", grouped(self.usage.input))?;
+        let sent = usize::try_from(self.usage.input).unwrap_or(usize::MAX);
+        write!(f, "{} sent", count(sent, "token"))?;
         if self.usage.cached > 0 {
             write!(f, " ({} from the cache)", grouped(self.usage.cached))?;
         }
@@ -87,26 +93,37 @@ impl fmt::Display for UsageTotals {
         if self.usage.is_estimated {
             f.write_str(", partly estimated")?;
         }
-        match self.cost_micros {
-            Some(cost) => write!(f, ", {}", dollars(cost)),
-            None => Ok(()),
+        let Some(cost) = self.cost_micros else {
+            return Ok(());
+        };
+        let about = if self.usage.is_estimated { "~" } else { "" };
+        write!(f, ", {about}{}", dollars(cost))?;
+        match usize::try_from(self.unpriced).unwrap_or(usize::MAX) {
+            0 => Ok(()),
+            unpriced => write!(f, " and {} without a price", count(unpriced, "answer")),
         }
     }
 }
 
 impl Store {
     /// The answers of APIs to a session, in their order.
-    pub fn usage_records(&self, id: &SessionId) -> Vec<UsageRecord> {
-        let text = std::fs::read_to_string(self.usage_file(id)).unwrap_or_default();
+    pub fn usage_records(&self, id: &SessionId) -> Result<Vec<UsageRecord>> {
+        let path = self.usage_file(id);
+        let bytes = match std::fs::read(&path) {
+            Err(cause) if cause.kind() == ErrorKind::NotFound => Vec::new(),
+            read => read.map_err(|cause| Error::file("read", &path, cause))?,
+        };
+        // A byte that is no text makes its own line useless, not all others.
+        let text = String::from_utf8_lossy(&bytes);
         let lines = text.lines();
-        lines
+        Ok(lines
             .filter_map(|line| serde_json::from_str(line).ok())
-            .collect()
+            .collect())
     }
 
-    /// The usage of APIs by a session; nothing if it never used one.
+    /// The usage of APIs by a session, for people; nothing if it never used one, or cannot be read.
     pub fn usage(&self, id: &SessionId) -> Option<UsageTotals> {
-        let totals = UsageTotals::of(&self.usage_records(id));
+        let totals = UsageTotals::of(&self.usage_records(id).ok()?);
         (totals.requests > 0).then_some(totals)
     }
 
@@ -164,8 +181,13 @@ mod tests {
         half.usage.input = 2_000_000;
         half.usage.is_estimated = true;
         assert_eq!(
-            UsageTotals::of(&[record(1, None), half]).to_string(),
+            UsageTotals::of([&record(1, None), &half]).to_string(),
             "2,000,100 tokens sent, 20 received, partly estimated"
+        );
+        half.cost_micros = Some(20_000);
+        assert_eq!(
+            UsageTotals::of([&record(1, None), &half]).to_string(),
+            "2,000,100 tokens sent, 20 received, partly estimated, ~$0.0200 and 1 answer without a price"
         );
     }
 
@@ -177,17 +199,17 @@ mod tests {
         assert_eq!(store.usage(&id), None);
         store.book_usage(&id, &record(1, None)).unwrap();
         let file = store.usage_file(&id);
-        let torn = std::fs::read_to_string(&file).unwrap() + "{\"at\":\"20";
-        crate::fs::write_atomic(&file, torn.as_bytes(), crate::fs::Durability::Atomic).unwrap();
+        let torn = [&std::fs::read(&file).unwrap()[..], b"{\"at\":\"20\xff"].concat();
+        crate::fs::write_atomic(&file, &torn, crate::fs::Durability::Atomic).unwrap();
         store.book_usage(&id, &record(2, Some(7))).unwrap();
         let totals = store.usage(&id).unwrap();
         assert_eq!((totals.requests, totals.usage.total()), (2, 220));
-        assert_eq!(totals.cost_micros, Some(7));
-        let rounds: Vec<u32> = store
-            .usage_records(&id)
-            .iter()
-            .map(|one| one.round)
-            .collect();
+        assert_eq!((totals.cost_micros, totals.unpriced), (Some(7), 1));
+        let records = store.usage_records(&id).unwrap();
+        let rounds: Vec<u32> = records.iter().map(|one| one.round).collect();
         assert_eq!(rounds, [1, 2]);
+        std::fs::remove_file(&file).unwrap();
+        std::fs::create_dir(&file).unwrap();
+        assert!(store.usage_records(&id).is_err());
     }
 }

@@ -90,6 +90,18 @@ impl LastLine {
 }
 
 impl ActivityState {
+    fn enter(&mut self, phase: ActivityPhase, text: &str) {
+        if self.phase != phase {
+            // The wait for a further try is no part of the answer.
+            if let ActivityPhase::Retrying(until) = self.phase {
+                self.began = until.min(Instant::now());
+            }
+            self.phase = phase;
+            self.printed = LastLine::default();
+        }
+        self.printed.push(text);
+    }
+
     fn row(&self, columns: usize) -> LiveRow {
         let seconds = self.began.elapsed().as_secs();
         let head = match self.phase {
@@ -98,8 +110,11 @@ impl ActivityState {
             ActivityPhase::Thinking => format!("  thinking {}: ", elapsed(seconds)),
             ActivityPhase::Answering => format!("  answering {}: ", elapsed(seconds)),
             ActivityPhase::Retrying(until) => {
-                let left = until.saturating_duration_since(Instant::now());
-                format!("  next try in {}: ", elapsed(left.as_secs() + 1))
+                let now = Instant::now();
+                match until.checked_duration_since(now) {
+                    Some(left) => format!("  next try in {}: ", elapsed(left.as_secs() + 1)),
+                    None => format!("  waiting {}: ", elapsed((now - until).as_secs())),
+                }
             }
         };
         let name = shortened(&escape_line(&self.name), NAME);
@@ -148,12 +163,7 @@ impl Activity {
 
     /// Tells what is done now, and what came of it.
     pub(super) fn enter(&self, phase: ActivityPhase, text: &str) {
-        let mut state = self.shared.state();
-        if state.phase != phase {
-            state.phase = phase;
-            state.printed = LastLine::default();
-        }
-        state.printed.push(text);
+        self.shared.state().enter(phase, text);
     }
 }
 
@@ -204,6 +214,30 @@ mod tests {
         assert_eq!(last.text(), "20 %");
         last.push(&"é".repeat(MAX_LINE));
         assert!(last.text().len() <= MAX_LINE);
+    }
+
+    #[test]
+    fn the_time_of_an_answer_begins_after_the_wait_for_its_try() {
+        let second = Duration::from_secs(1);
+        let now = Instant::now();
+        let mut state = ActivityState {
+            phase: ActivityPhase::Asking,
+            name: "custom one".to_owned(),
+            began: now.checked_sub(20 * second).unwrap(),
+            printed: LastLine::default(),
+            is_over: false,
+        };
+        let head = |state: &ActivityState| state.row(80).0[0].1.clone();
+        state.enter(ActivityPhase::Retrying(now + 30 * second), "");
+        assert_eq!(head(&state), "  next try in 30 s: ");
+        // The try is under way.
+        state.enter(
+            ActivityPhase::Retrying(now.checked_sub(3 * second).unwrap()),
+            "",
+        );
+        assert_eq!(head(&state), "  waiting 3 s: ");
+        state.enter(ActivityPhase::Answering, "Hello");
+        assert_eq!(head(&state), "  answering 3 s: ");
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub enum Answer {
     Broken(String),
     /// Streams so many pieces of this text, each a line, and breaks off.
     BrokenAfter(usize, String),
+    /// Streams these events and closes.
+    Events(Vec<Value>),
     /// A status, headers and a body.
     Status(&'static str, &'static str, String),
     /// Streams this text and then nothing until the client goes.
@@ -134,6 +136,13 @@ fn give(stream: &mut TcpStream, answer: Answer) -> std::io::Result<()> {
         Answer::Status(status, headers, body) => {
             stream.write_all(plain(status, headers, &body).as_bytes())
         }
+        Answer::Events(events) => {
+            stream.write_all(HEAD.as_bytes())?;
+            for event in events {
+                write!(stream, "data: {event}\n\n")?;
+            }
+            Ok(())
+        }
         Answer::Broken(text) => {
             stream.write_all(HEAD.as_bytes())?;
             stream.write_all(chunk(&text).as_bytes())
@@ -183,6 +192,23 @@ pub fn create(path: &str, content: &str) -> Answer {
 
 pub fn done() -> Answer {
     reply("[DONE]\nall done\n[/DONE]")
+}
+
+/// A piece of an answer in this field.
+fn piece(field: &str, text: &str) -> Value {
+    json!({"choices": [{"delta": {field: text}}]})
+}
+
+fn finish(reason: &str) -> Value {
+    json!({"choices": [{"delta": {}, "finish_reason": reason}]})
+}
+
+/// A reply of a server that does not count tokens.
+fn uncounted(answer: Answer) -> Answer {
+    let Answer::Text(text) = answer else {
+        panic!("only a text is counted")
+    };
+    Answer::Events(vec![piece("content", &text), finish("stop")])
 }
 
 /// Asks the server in place of the person.
@@ -545,6 +571,188 @@ fn an_answer_that_broke_off_counts_towards_the_limits() {
 }
 
 #[test]
+fn an_answer_that_the_server_does_not_count_counts_towards_the_limits() {
+    for (flags, limit) in [
+        (&["--max-tokens", "50"][..], "`MaxTokens`"),
+        (
+            &["--max-cost", "1", "--api-price", "1000/1000"],
+            "`MaxCost`",
+        ),
+    ] {
+        let answers = vec![uncounted(create("a.txt", "1")), uncounted(done())];
+        let server = ModelServer::start(answers);
+        let test = Test::new(&[&["new", "--no-input"], flags, &["x"]].concat());
+        let finished = by_api(test, &server).run().code(3).said(limit);
+        let finished = finished.said("received, estimated; ").said("; ~");
+        assert_eq!(server.requests().len(), 1);
+        for (verb, words) in [("status", "partly estimated"), ("list", " ~")] {
+            let told = agent(&finished.base()).arg(verb).output().unwrap();
+            let told = String::from_utf8_lossy(&told.stdout).into_owned();
+            assert!(told.contains(words), "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_cost_limit_holds_only_if_every_answer_has_a_price() {
+    let refused = || Answer::Status("401 No", "", body("wrong key"));
+    let server = ModelServer::start(vec![
+        create("a.txt", "1"),
+        refused(),
+        create("b.txt", "2"),
+        create("c.txt", "3"),
+        done(),
+    ]);
+    let flags = ["new", "--no-input", "--max-cost", "9", "--api-price", "1/1"];
+    let begun = by_api(Test::new(&[&flags[..], &["x"]].concat()), &server).run();
+    let other = ["resume", "--no-input", "--max-cost", "9"];
+    let unpriced = [&other[..], &["--model", "two", "--api-price", ""]].concat();
+    let test = by_api(Test::after(begun.code(1), &unpriced), &server);
+    let stopped = test.run().code(1).said("no price of `two` is known");
+    assert_eq!(server.requests().len(), 3);
+    let list = agent(&stopped.base()).arg("list").output().unwrap();
+    let list = String::from_utf8_lossy(&list.stdout).into_owned();
+    assert!(list.contains("$0.0010+"), "{list}");
+    // With a price, answers without one are counted at it: 5 cents, of 9.
+    let priced = [&other[..], &["--model", "two", "--api-price", "50/50"]].concat();
+    let stopped = by_api(Test::after(stopped, &priced), &server).run();
+    stopped.code(3).said("`MaxCost`").said("$0.11");
+    assert_eq!(server.requests().len(), 4);
+}
+
+#[test]
+fn a_limit_holds_between_the_tries_of_a_request() {
+    let thought = || Answer::Events(vec![piece("reasoning_content", &"thought ".repeat(50))]);
+    let server = ModelServer::start(vec![thought(), thought(), done()]);
+    let test = Test::new(&["new", "--no-input", "--max-tokens", "5", "x"]);
+    let finished = by_api(test, &server).run().code(3).said("`MaxTokens`");
+    assert_eq!(server.requests().len(), 1);
+    let list = agent(&finished.base()).args(["list", "--json"]).output();
+    let list: Value = serde_json::from_slice(&list.unwrap().stdout).unwrap();
+    assert_eq!(list["usage"]["output"], 100, "{list}");
+}
+
+/// A server whose first answer comes after something was done in the base directory.
+fn disturbing(base: std::path::PathBuf, disturb: fn(&std::path::Path)) -> ModelServer {
+    let mut answers = vec![create("a.txt", "one"), done()].into_iter();
+    let mut is_first = true;
+    ModelServer::answering(move |_| {
+        if std::mem::take(&mut is_first) {
+            disturb(&base);
+        }
+        answers.next()
+    })
+}
+
+fn only_file(directory: &std::path::Path) -> std::path::PathBuf {
+    let files = std::fs::read_dir(directory).unwrap().flatten();
+    let mut messages = files.filter(|file| file.file_name() != "latest.txt");
+    messages.next().unwrap().path()
+}
+
+#[test]
+fn an_answer_is_used_although_the_mailbox_was_disturbed() {
+    let disturbances: [fn(&std::path::Path); 4] = [
+        |base| std::fs::remove_dir_all(base.join("inbox/processed")).unwrap(),
+        |base| std::fs::rename(base.join("inbox"), base.join("moved")).unwrap(),
+        |base| std::fs::remove_file(only_file(&base.join("outbox"))).unwrap(),
+        |base| {
+            let message = std::fs::File::options()
+                .append(true)
+                .open(only_file(&base.join("outbox")))
+                .unwrap();
+            message.set_modified(std::time::UNIX_EPOCH).unwrap();
+        },
+    ];
+    for (number, disturb) in disturbances.into_iter().enumerate() {
+        let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
+        let server = disturbing(test.base(), disturb);
+        let finished = by_api(test, &server).run().code(0);
+        let finished = finished.workspace("a.txt", "one\n");
+        assert!(!finished.stderr.contains("is not used"), "{number}");
+        assert_eq!(server.requests().len(), 2, "{number}");
+    }
+}
+
+#[test]
+fn an_answer_that_cannot_be_booked_is_kept() {
+    let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
+    let server = disturbing(test.base(), |base| {
+        let sessions = std::fs::read_dir(base.join("sessions")).unwrap().flatten();
+        let mut folders = sessions.filter(|entry| entry.path().join("events.jsonl").exists());
+        let folder = folders.next().unwrap().path();
+        std::fs::create_dir(folder.join("usage.jsonl")).unwrap();
+    });
+    let stopped = by_api(test, &server).run().code(1).said("usage.jsonl");
+    let inbox = stopped.files("inbox");
+    let kept = inbox.iter().find(|(name, _)| name.starts_with("api-"));
+    assert!(kept.unwrap().1.contains("CREATE_FILE"), "{inbox:?}");
+    // Nothing is asked for as long as nothing can be booked.
+    let flags = ["resume", "--base", ".", "--no-input"];
+    let stopped = by_api(Test::after(stopped, &flags), &server).run().code(1);
+    let stopped = stopped.said("usage.jsonl").workspace("a.txt", "one\n");
+    assert_eq!(server.requests().len(), 1);
+    let sessions = std::fs::read_dir(stopped.base().join("sessions")).unwrap();
+    for folder in sessions.flatten() {
+        let _ = std::fs::remove_dir(folder.path().join("usage.jsonl"));
+    }
+    by_api(Test::after(stopped, &flags), &server).run().code(0);
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn a_broken_byte_in_the_books_opens_no_limit() {
+    let server = ModelServer::start(vec![create("a.txt", "1"), done()]);
+    let flags = ["new", "--base", ".", "--no-input", "--max-rounds", "1", "x"];
+    let finished = by_api(Test::new(&flags), &server).run().code(3);
+    let books = finished.files("sessions").into_keys();
+    let mut books = books.filter(|name| name.ends_with("usage.jsonl"));
+    let books = finished.base().join("sessions").join(books.next().unwrap());
+    let mut file = std::fs::File::options().append(true).open(books).unwrap();
+    file.write_all(b"\xff").unwrap();
+    let flags = [
+        "resume",
+        "--base",
+        ".",
+        "--no-input",
+        "--max-tokens",
+        "1000",
+    ];
+    let resumed = by_api(Test::after(finished, &flags), &server).run();
+    resumed.code(3).said("`MaxTokens`");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn counts_beyond_all_numbers_do_no_harm() {
+    let usage =
+        json!({"choices": [], "usage": {"prompt_tokens": u64::MAX, "completion_tokens": u64::MAX}});
+    let counted = |answer: Answer| {
+        let Answer::Events(mut events) = uncounted(answer) else {
+            unreachable!("it makes events")
+        };
+        events.push(usage.clone());
+        Answer::Events(events)
+    };
+    let server = ModelServer::start(vec![counted(create("a.txt", "1")), counted(done())]);
+    let test = Test::new(&["new", "--no-input", "--api-price", "2/10", "x"]);
+    let finished = by_api(test, &server).run().code(0);
+    finished.said("18,446,744,073,709,551,615 tokens sent");
+}
+
+#[test]
+fn a_length_that_was_too_long_is_remembered() {
+    let too_long = Answer::Status("413 Long", "", String::new());
+    let long = create("a.txt", &"a long line of words\n".repeat(500));
+    let server = ModelServer::start(vec![long, too_long, create("b.txt", "2"), done()]);
+    let finished = by_api(Test::new(&["new", "--no-input", "x"]), &server).run();
+    finished.code(0).said("sent as a summary");
+    let requests = server.requests();
+    let length = |at: usize| requests[at].body.to_string().len();
+    assert!(length(2) < length(1) / 2 && length(3) < length(1) / 2);
+}
+
+#[test]
 fn a_question_that_nobody_answers_is_left_to_the_model() {
     let ask = reply("[ASK_USER]\nTabs or spaces?\n[/ASK_USER]");
     let server = ModelServer::start(vec![ask, done()]);
@@ -640,6 +848,68 @@ fn half_an_answer_to_a_question_is_a_failure() {
 }
 
 #[test]
+fn a_key_in_a_name_of_a_file_is_sent_to_nobody() {
+    let server = ModelServer::start(vec![Answer::Text("here\n".to_owned())]);
+    let file = format!("workspace/{KEY}.txt");
+    let test = Test::new(&["ask", "--add", &file, "where?"]).file(&file, "text\n");
+    let test = test
+        .file(&format!("workspace/{KEY}.bin"), b"\0\0\0")
+        .file("appsettings.json", "{}");
+    let finished = by_api(test, &server).run().code(0);
+    let sent = server.requests()[0].body.to_string();
+    assert!(
+        sent.contains("<API key>.txt") && !sent.contains(KEY),
+        "{sent}"
+    );
+    assert!(!finished.stdout.contains(KEY) && !finished.stderr.contains(KEY));
+}
+
+#[test]
+fn an_answer_is_json_where_all_else_is() {
+    let server = ModelServer::start(vec![Answer::Text("In\n`a.rs`.".to_owned())]);
+    let test = Test::new(&["ask", "--json", "where?"]).file("appsettings.json", "{}");
+    let finished = by_api(test, &server).run().code(0);
+    let events = finished.stdout.lines();
+    let events: Vec<Value> = events
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let pieces = events.iter().filter(|event| event["what"] == "text");
+    let answer: String = pieces
+        .map(|event| event["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(answer, "In\n`a.rs`.");
+    // And so is one that the person brings.
+    let by_hand = Test::after(finished, &["ask", "--json", "where?"]).input("There.\n");
+    let by_hand = by_hand.run().code(0);
+    let last: Value = serde_json::from_str(by_hand.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(
+        (&last["what"], &last["text"]),
+        (&json!("text"), &json!("There.\n"))
+    );
+}
+
+#[test]
+fn a_refused_question_says_so_and_what_it_took() {
+    let refused = vec![piece("content", "Partial ans"), finish("content_filter")];
+    let server = ModelServer::start(vec![Answer::Events(refused)]);
+    let test = Test::new(&["ask", "where?"]).file("appsettings.json", "{}");
+    let finished = by_api(test, &server).run().code(1);
+    assert_eq!(finished.stdout, "Partial ans\n");
+    finished
+        .said("refused to answer, or a filter")
+        .said("--model")
+        .said(" tokens\n");
+    // Tries that failed are told too.
+    let thought = Answer::Events(vec![piece("reasoning_content", "Let me see.")]);
+    let no = Answer::Status("401 No", "", body("wrong key"));
+    let server = ModelServer::start(vec![thought, no]);
+    let test = Test::new(&["ask", "--api-price", "1000/1000", "where?"]);
+    let test = test.file("appsettings.json", "{}");
+    let finished = by_api(test, &server).run().code(1);
+    finished.said("the request took ~").said(" tokens, ~$0.");
+}
+
+#[test]
 fn where_the_key_goes_is_set_in_no_project() {
     let test = Test::new(&["config", "set", "ApiUrl", "https://x.test/v1", "--here"]);
     let test = test.file("appsettings.json", "{\"Agent\": {}}");
@@ -710,8 +980,12 @@ fn kills_at_any_time_repeat_and_lose_nothing() {
             .files("workspace")
             .remove("count.txt")
             .unwrap_or_default();
+        let is_told = || {
+            let mut messages = finished.files("outbox").into_values();
+            messages.any(|text| text.contains("so it may or may not have happened"))
+        };
         assert!(
-            counted == "x\n" || finished.outboxes() > 4,
+            counted == "x\n" || is_told(),
             "{counted:?} after {millis} ms"
         );
         assert!(counted.len() <= 2, "{counted:?} after {millis} ms");
@@ -771,6 +1045,49 @@ fn a_key_may_come_from_a_command() {
         .environment("Agent__ApiUrl", &server.url)
         .environment("Agent__ApiKeyCommand", "exit 7");
     failing.run().code(1).said("`ApiKeyCommand` gave no key");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_command_may_leave_something_running() {
+    for print in ["echo", "printf %s"] {
+        let server = ModelServer::start(vec![done()]);
+        let begun = std::time::Instant::now();
+        let test = Test::new(&["new", "--no-input", "x"])
+            .environment("Agent__Api", "custom")
+            .environment("Agent__Model", "one")
+            .environment("Agent__ApiUrl", &server.url)
+            .environment(
+                "Agent__ApiKeyCommand",
+                &format!("sleep 100 2>/dev/null & {print} {KEY}"),
+            );
+        test.run().code(0);
+        assert!(begun.elapsed().as_secs() < 90);
+        let headers = &server.requests()[0].headers;
+        assert!(headers.contains(&format!("Bearer {KEY}\r\n")));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_that_only_a_command_prints_is_in_no_export() {
+    let edit = "[EDIT_FILE path=\"notes.txt\"]\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n[/EDIT_FILE]";
+    let server = ModelServer::start(vec![reply(edit), done()]);
+    let test = Test::new(&["new", "--base", ".", "--no-input", "--secrets", "off", "x"]);
+    let test = test
+        .file("workspace/notes.txt", format!("the key: {KEY}\nold\n"))
+        .environment("Agent__Api", "custom")
+        .environment("Agent__Model", "one")
+        .environment("Agent__ApiUrl", &server.url)
+        .environment("Agent__ApiKeyCommand", &format!("echo {KEY}"));
+    let finished = has_no_key_but_in(test.run().code(0), is_own_file);
+    for format in ["md", "html", "json"] {
+        let mut export = agent(&finished.base());
+        let export = export.args(["export", "latest", "--format", format]);
+        let told = export.output().unwrap();
+        let told = String::from_utf8_lossy(&told.stdout).into_owned();
+        assert!(told.contains("API key") && !told.contains(KEY), "{told}");
+    }
 }
 
 #[test]
@@ -1164,6 +1481,17 @@ fn the_api_is_tried_and_told() {
         );
     }
     has_no_key(finished);
+    // One word is one piece, of a stream all the same.
+    let word = vec![piece("content", "OK"), finish("stop")];
+    let server = ModelServer::start(vec![Answer::Events(word)]);
+    let finished = by_api(Test::new(&["api", "test"]), &server).run().code(0);
+    for words in [
+        "the answer streams",
+        "the server has 2 models",
+        "does not count",
+    ] {
+        assert!(finished.stdout.contains(words), "{}", finished.stdout);
+    }
     let server = ModelServer::start(vec![Answer::Text("OK\n".to_owned())]);
     let doctor = by_api(Test::new(&["doctor"]), &server).run();
     assert!(doctor.stdout.contains("`one` answers"), "{}", doctor.stdout);
@@ -1246,6 +1574,27 @@ mod at_a_terminal {
         assert_eq!(code, Some(0), "{shown}");
         assert!(!shown.contains(KEY));
         assert_eq!(server.requests().len(), 3);
+    }
+
+    #[test]
+    fn ctrl_c_at_the_question_keeps_what_came() {
+        let half = "``````\n[CREATE_FILE path=\"a.txt\"]\none\n[/CREATE_FILE]\n[RUN_COMMAND]\nech";
+        let server = ModelServer::start(vec![Answer::Stall(half.to_owned())]);
+        let Some(mut terminal) = open(&server) else {
+            return;
+        };
+        terminal.expect("answering");
+        terminal.type_in(CTRL_C);
+        terminal.expect("Use what came of the reply");
+        terminal.type_in(CTRL_C);
+        terminal.expect("Nothing is lost");
+        let base = terminal.base();
+        wait_until("the reply is kept", || {
+            let files = std::fs::read_dir(base.join("inbox")).unwrap().flatten();
+            let mut texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+            texts.any(|text| text == half)
+        });
+        assert_eq!(terminal.close().0, Some(130));
     }
 
     #[test]

@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     match ask(provider, url, model, question) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tell(&format!("{error}\n\nhint: {}", error.kind.advice()));
+            tell(&format!("{error}\n\nhint: {}", error.advice()));
             ExitCode::FAILURE
         }
     }

@@ -5,6 +5,7 @@
 //! piece of it is told twice; whatever came before a break is returned as a cut answer;
 //! nothing waits longer than the idle limit without a byte from the server.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::Read;
@@ -23,6 +24,7 @@ use crate::request::ModelRequest;
 use crate::retry::{RetryPolicy, retry_after};
 use crate::sse::{SseEvent, SseReader};
 use crate::stop::StopSignal;
+use crate::surrogate::SurrogateJoiner;
 use crate::usage::TokenUsage;
 use crate::wire::{FinishReason, StreamDelta, Wire, complaint_in};
 
@@ -122,7 +124,16 @@ fn is_near(host: &str) -> bool {
     };
     let is_local_name = || {
         let ending = host.rsplit_once('.').map(|(_, ending)| ending);
-        matches!(ending, None | Some("local" | "lan" | "home" | "internal"))
+        match ending {
+            // Resolvers read `134744072` and `0x8080808` as addresses of the internet.
+            None => {
+                let hexadecimal = host.strip_prefix("0x").unwrap_or("-");
+                let is_number = host.bytes().all(|byte| byte.is_ascii_digit())
+                    || hexadecimal.bytes().all(|byte| byte.is_ascii_hexdigit());
+                !is_number
+            }
+            Some(ending) => matches!(ending, "local" | "lan" | "home" | "internal"),
+        }
     };
     is_loopback(host) || host.parse().map_or_else(|_| is_local_name(), is_private)
 }
@@ -159,6 +170,22 @@ enum ProxyChoice {
     #[default]
     Environment,
     Only(Proxy),
+}
+
+/// Refuses a proxy's variable that is no URL: without the proxy a request would go directly, where the
+/// person does not want it to.
+fn ensure_proxies_are_urls(variable: impl Fn(&str) -> Option<String>) -> Result<(), ApiError> {
+    for name in ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"] {
+        for name in [name, &name.to_ascii_lowercase()] {
+            let value = variable(name).filter(|value| !value.is_empty());
+            if value.is_some_and(|value| Proxy::new(&value).is_err()) {
+                // Not its value: that may have a password in it.
+                let words = format!("{name} is no address of a proxy, such as `http://host:8080`");
+                return Err(ApiError::new(ApiErrorKind::BadProxy, words));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Sends requests to one endpoint.
@@ -209,6 +236,8 @@ pub struct Completion {
     pub timing: ReplyTiming,
     /// How often the request was sent.
     pub tries: u32,
+    /// True if it came as a stream, in however many pieces.
+    pub is_streamed: bool,
 }
 
 /// How an answer ended.
@@ -309,6 +338,7 @@ impl ApiClient {
             .wire
             .encode(request, self.endpoint.provider);
         let body = body.to_string();
+        let length = body.chars().count();
         let mut tries = 1;
         // The tokens of tries that broke off before any text came.
         let mut spent = TokenUsage::default();
@@ -320,10 +350,11 @@ impl ApiClient {
             answer.flush(told);
             answer.refusal = self.endpoint.scrub(std::mem::take(&mut answer.refusal));
             let Some(mut error) = error else {
+                answer.usage = answer.usage.or_estimated(length, answer.received);
                 return answer.complete(tries, spent);
             };
             if answer.is_begun() || error.kind == ApiErrorKind::Stopped {
-                answer.usage = answer.usage.at_least(body.chars().count(), answer.received);
+                answer.usage = answer.usage.at_least(length, answer.received);
             }
             if !answer.text.is_empty() {
                 answer.broken = Some(error);
@@ -334,7 +365,9 @@ impl ApiClient {
             let wait = (error.kind.is_passing())
                 .then(|| self.retries.wait_after(tries, error.retry_after, random()))
                 .flatten();
-            let Some(wait) = wait else { return Err(error) };
+            let Some(wait) = wait else {
+                return Err(self.retries.with_asked_wait(error));
+            };
             told(RequestProgress::Waiting {
                 wait,
                 tried: tries,
@@ -358,7 +391,7 @@ impl ApiClient {
         told: &mut dyn FnMut(RequestProgress<'_>),
         answer: &mut ArrivingAnswer,
     ) -> Result<(), ApiError> {
-        let agent = self.connect(stop);
+        let agent = self.connect(stop)?;
         let url = format!(
             "{}/{}",
             self.endpoint.base,
@@ -387,7 +420,7 @@ impl ApiClient {
 
     /// The models that the server has.
     pub fn models(&self, stop: &StopSignal) -> Result<Vec<ServedModel>, ApiError> {
-        let agent = self.connect(stop);
+        let agent = self.connect(stop)?;
         let url = format!("{}/models", self.endpoint.base);
         let request = agent.get(&url).header("accept", "application/json");
         let request = self
@@ -412,32 +445,42 @@ impl ApiClient {
     }
 
     /// The proxy that requests go through, if they do.
-    fn proxy(&self) -> Option<Proxy> {
+    fn proxy(&self) -> Result<Option<Proxy>, ApiError> {
         let proxy = match &self.proxy {
             ProxyChoice::Only(proxy) => Some(proxy.clone()),
             ProxyChoice::Environment if self.endpoint.is_loopback() => None,
-            ProxyChoice::Environment => Proxy::try_from_env(),
+            ProxyChoice::Environment => {
+                ensure_proxies_are_urls(|name| std::env::var(name).ok())?;
+                Proxy::try_from_env()
+            }
         };
         let url: Option<Uri> = self.endpoint.base.parse().ok();
-        proxy.filter(|proxy| !url.is_some_and(|url| proxy.is_no_proxy(&url)))
+        Ok(proxy.filter(|proxy| !url.is_some_and(|url| proxy.is_no_proxy(&url))))
     }
 
-    /// The error for a request that failed before an answer began; a proxy that is not there is named,
-    /// since the server may be fine.
+    /// The error for a request that failed before an answer began; a proxy that refuses or is not there
+    /// is named, since the server may be fine.
     fn transport_error(&self, error: &ureq::Error) -> ApiError {
         let told = transport_error(error);
+        let kind = if is_without_connection(error) {
+            ApiErrorKind::ProxyUnreachable
+        } else {
+            told.kind
+        };
         match self.proxy() {
-            Some(proxy) if is_without_connection(error) => {
+            Ok(Some(proxy))
+                if matches!(kind, ApiErrorKind::ProxyUnreachable | ApiErrorKind::Proxy) =>
+            {
                 // Only the host: a user name and a password may stand beside it.
                 let words = format!("`{}:{}`: {}", proxy.host(), proxy.port(), told.message);
-                ApiError::new(ApiErrorKind::ProxyUnreachable, words)
+                ApiError::new(kind, words)
             }
             _ => told,
         }
     }
 
-    fn connect(&self, stop: &StopSignal) -> ureq::Agent {
-        let proxy = self.proxy();
+    fn connect(&self, stop: &StopSignal) -> Result<ureq::Agent, ApiError> {
+        let proxy = self.proxy()?;
         let tls = TlsConfig::builder().root_certs(self.roots.clone()).build();
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
@@ -452,7 +495,7 @@ impl ApiClient {
             .build();
         let agent = ureq::Agent::new_with_config(config);
         stop.guard(&agent);
-        agent
+        Ok(agent)
     }
 
     fn headers(&self) -> Vec<(&'static str, String)> {
@@ -475,7 +518,17 @@ impl ApiClient {
         if stop.is_raised() {
             return ApiError::new(ApiErrorKind::Stopped, "");
         }
-        let message = self.endpoint.scrub(error.message);
+        let Some(key) = &self.endpoint.key else {
+            return error;
+        };
+        // A long message was cut, and half of a key may stand before the cut.
+        let parts: Vec<String> = (error.message.split('…'))
+            .map(|part| {
+                let mut filter = KeyFilter::new(key.clone());
+                filter.push(part) + &filter.break_off()
+            })
+            .collect();
+        let message = parts.join("…");
         ApiError { message, ..error }
     }
 }
@@ -531,6 +584,8 @@ struct ArrivingAnswer {
     finish: Option<FinishReason>,
     broken: Option<ApiError>,
     has_ended: bool,
+    is_streamed: bool,
+    surrogates: SurrogateJoiner,
     begun: Instant,
     first: Option<Instant>,
 }
@@ -550,6 +605,8 @@ impl ArrivingAnswer {
             finish: None,
             broken: None,
             has_ended: false,
+            is_streamed: false,
+            surrogates: SurrogateJoiner::default(),
             begun: Instant::now(),
             first: None,
         }
@@ -586,6 +643,7 @@ impl ArrivingAnswer {
         reader: &mut dyn Read,
         told: &mut dyn FnMut(RequestProgress<'_>),
     ) -> Result<(), ApiError> {
+        self.is_streamed = true;
         let mut events = SseReader::default();
         let mut piece = vec![0; PIECE];
         let mut is_first = true;
@@ -600,10 +658,8 @@ impl ArrivingAnswer {
             if read == 0 {
                 // Half an event is no wrong one: the stream broke inside of it.
                 let last = events.finish();
-                for delta in last
-                    .map_or(Ok(Vec::new()), |event| self.wire.decode_event(&event))
-                    .unwrap_or_default()
-                {
+                let last = last.map_or(Ok(Vec::new()), |event| self.decode(event));
+                for delta in last.unwrap_or_default() {
                     self.take(delta, told)?;
                 }
                 break;
@@ -612,7 +668,9 @@ impl ArrivingAnswer {
                 return Err(ApiError::new(ApiErrorKind::WebPage, ""));
             }
             for event in events.push(&piece[..read])? {
-                self.take_event(&event, told)?;
+                for delta in self.decode(event)? {
+                    self.take(delta, told)?;
+                }
             }
         }
         if self.finish.is_none() {
@@ -630,21 +688,17 @@ impl ArrivingAnswer {
         if is_web_page(body.as_bytes()) {
             return Err(ApiError::new(ApiErrorKind::WebPage, ""));
         }
-        for delta in self.wire.decode_body(body)? {
+        for delta in self.wire.decode_body(&self.surrogates.join(body))? {
             self.take(delta, told)?;
         }
         Ok(())
     }
 
-    fn take_event(
-        &mut self,
-        event: &SseEvent,
-        told: &mut dyn FnMut(RequestProgress<'_>),
-    ) -> Result<(), ApiError> {
-        for delta in self.wire.decode_event(event)? {
-            self.take(delta, told)?;
+    fn decode(&mut self, mut event: SseEvent) -> Result<Vec<StreamDelta>, ApiError> {
+        if let Cow::Owned(joined) = self.surrogates.join(&event.data) {
+            event.data = joined;
         }
-        Ok(())
+        Ok(self.wire.decode_event(&event)?)
     }
 
     fn take(
@@ -681,6 +735,7 @@ impl ArrivingAnswer {
                 }
             }
             StreamDelta::Refusal(text) => {
+                self.received += text.chars().count();
                 if self.refusal.len() + text.len() <= LONGEST_ANSWER {
                     self.refusal.push_str(&text);
                 }
@@ -729,6 +784,7 @@ impl ArrivingAnswer {
                 total: self.begun.elapsed(),
             },
             tries,
+            is_streamed: self.is_streamed,
         })
     }
 }
@@ -747,7 +803,7 @@ fn accepted(mut response: Response<Body>) -> Result<Response<Body>, ApiError> {
     let location = location
         .and_then(|value| value.to_str().ok())
         .map(str::to_owned);
-    let body = text_of(&mut response, LONGEST_ERROR).unwrap_or_default();
+    let body = beginning_of(&mut response, LONGEST_ERROR);
     let mut complaint = serde_json::from_str(&body)
         .ok()
         .as_ref()
@@ -790,6 +846,15 @@ fn has_type(headers: &HeaderMap, name: &str) -> bool {
 /// Returns true if a body begins as HTML does, and neither JSON nor a stream of events.
 fn is_web_page(body: &[u8]) -> bool {
     body.trim_ascii_start().starts_with(b"<")
+}
+
+/// The beginning of a body, as far as it comes.
+fn beginning_of(response: &mut Response<Body>, limit: u64) -> String {
+    let mut bytes = Vec::new();
+    let reader = response.body_mut().with_config().limit(u64::MAX).reader();
+    // What came before a break is still the server's words.
+    let _ = reader.take(limit).read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn text_of(response: &mut Response<Body>, limit: u64) -> Result<String, ApiError> {
@@ -892,12 +957,18 @@ mod tests {
             "http://192.168.1.5/v1",
             "http://box.local",
             "http://gpu:8000/v1",
+            "http://3d-box:8000/v1",
         ] {
             made(url, key()).unwrap();
         }
         for url in [
             "http://api.example.com/v1",
             "http://8.8.8.8/v1",
+            "http://134744072/v1",
+            "http://0x08080808/v1",
+            "http://0X8080808:80/v1",
+            "http://01002004010/v1",
+            "http://8.526344/v1",
             "http://[2001:db8::1]/v1",
         ] {
             assert_eq!(
@@ -916,6 +987,24 @@ mod tests {
             "https://h/v1?key=1",
         ] {
             assert!(made(url, None).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_that_is_no_url_is_refused_by_its_name() {
+        let refused = |name: &str, value: &str| {
+            ensure_proxies_are_urls(|asked| (asked == name).then(|| value.to_owned()))
+        };
+        for name in ["ALL_PROXY", "HTTPS_PROXY", "http_proxy"] {
+            for value in ["http://", "gopher://h:1", "ht!tp://me:secret@h"] {
+                let error = refused(name, value).unwrap_err();
+                assert_eq!(error.kind, ApiErrorKind::BadProxy, "{value}");
+                assert!(error.message.starts_with(name), "{error}");
+                assert!(!error.message.contains("secret"), "{error}");
+            }
+            for value in ["", "http://h:1", "h:3128", "socks5://me:secret@h:1080"] {
+                refused(name, value).unwrap();
+            }
         }
     }
 

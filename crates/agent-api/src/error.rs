@@ -37,6 +37,8 @@ pub enum ApiErrorKind {
     Tls,
     /// The proxy refused.
     Proxy,
+    /// A variable names a proxy and is no address.
+    BadProxy,
     /// No connection to the proxy.
     ProxyUnreachable,
     /// Nothing came for too long.
@@ -91,8 +93,7 @@ impl ApiErrorKind {
         )
     }
 
-    /// Advice for the person.
-    pub fn advice(self) -> &'static str {
+    fn advice(self) -> &'static str {
         match self {
             Self::KeyMissing => {
                 "set the variable, or let a command print the key: `agent config set ApiKeyCommand \"pass show api-key\"`"
@@ -105,8 +106,9 @@ impl ApiErrorKind {
                 "if your company inspects TLS, install its CA certificate in the system, or name its file in the variable SSL_CERT_FILE"
             }
             Self::Proxy | Self::ProxyUnreachable => {
-                "check the variables HTTPS_PROXY, ALL_PROXY and NO_PROXY"
+                "check the variables HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY"
             }
+            Self::BadProxy => "correct the variable, or unset it",
             Self::Idle => "the server may be stuck; `agent resume` asks again",
             Self::Broken => "`agent resume` asks again",
             Self::Unauthorized => {
@@ -152,6 +154,7 @@ impl ApiErrorKind {
             Self::Unreachable => "the server cannot be reached",
             Self::Tls => "the connection is not secure",
             Self::Proxy => "the proxy refused the connection",
+            Self::BadProxy => "the proxy cannot be used",
             Self::ProxyUnreachable => "the proxy cannot be reached",
             Self::Idle => "the server sent nothing for too long",
             Self::Broken => "the connection broke",
@@ -185,6 +188,14 @@ impl ApiError {
             retry_after: None,
             spent: TokenUsage::default(),
         }
+    }
+
+    /// Advice for the person.
+    pub fn advice(&self) -> &'static str {
+        if self.kind == ApiErrorKind::BadRequest && self.message.is_empty() {
+            return "the server does not say why; `Temperature` and `Reasoning` are sent only if you set them, and a smaller message may pass: `MaxOutboxTokens`";
+        }
+        self.kind.advice()
     }
 
     /// The error that a status and the server's words stand for.
@@ -249,7 +260,8 @@ fn kind_of(status: u16, complaint: &ServerComplaint) -> ApiErrorKind {
         "reduce the length of the messages",
     ]);
     match status {
-        400 | 413 | 422 | 0 if is_too_long => ApiErrorKind::ContextTooLong,
+        413 => ApiErrorKind::ContextTooLong,
+        400 | 422 | 0 if is_too_long => ApiErrorKind::ContextTooLong,
         300..=399 => ApiErrorKind::Redirected,
         401 => ApiErrorKind::Unauthorized,
         402 => ApiErrorKind::Payment,
@@ -279,12 +291,14 @@ fn one_line(text: &str) -> String {
     let words = text.split_whitespace();
     let mut line = String::new();
     for word in words {
-        if line.len() + word.len() > LONGEST_MESSAGE {
-            line.push('…');
-            break;
-        }
         if !line.is_empty() {
             line.push(' ');
+        }
+        let room = LONGEST_MESSAGE.saturating_sub(line.len());
+        if word.len() > room {
+            line.push_str(&word[..word.floor_char_boundary(room)]);
+            line.push('…');
+            break;
         }
         line.push_str(word);
     }
@@ -320,6 +334,7 @@ mod tests {
             Kind::ContextTooLong,
         );
         case(400, "context_length_exceeded", "", Kind::ContextTooLong);
+        case(413, "", "", Kind::ContextTooLong);
         case(
             400,
             "invalid_request_error",
@@ -367,10 +382,17 @@ mod tests {
     }
 
     #[test]
+    fn words_of_the_server_are_named_only_if_there_are_some() {
+        let advice = |message| ApiError::new(ApiErrorKind::BadRequest, message).advice();
+        assert!(advice("no such parameter").contains("words above"));
+        assert!(!advice("").contains("words above"));
+    }
+
+    #[test]
     fn a_message_is_one_line_of_bounded_length() {
         let error = ApiError::new(ApiErrorKind::BadRequest, "a\n\tb ".repeat(5000));
         assert!(error.to_string().len() < 700 && !error.to_string().contains('\n'));
         let giant = ApiError::new(ApiErrorKind::BadRequest, "x".repeat(5000));
-        assert!(giant.to_string().len() < 700);
+        assert!(giant.to_string().len() < 700 && giant.message.starts_with("xxx"));
     }
 }

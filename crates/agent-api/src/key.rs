@@ -6,8 +6,12 @@
 
 use std::{fmt, mem};
 
+use serde::{Deserialize, Serialize};
+
 /// Shorter values are not searched for in texts: they would match by chance.
 const SHORTEST_SEARCHED: usize = 6;
+/// Shorter keys have no fingerprint: whoever reads one could guess the key.
+const SHORTEST_FINGERPRINTED: usize = 20;
 /// Stands where a key was.
 const PLACEHOLDER: &str = "<API key>";
 
@@ -43,6 +47,87 @@ impl ApiKey {
             text
         }
     }
+}
+
+/// Finds a key in texts where the key itself is not known: it says whether something is the key, and
+/// not what the key is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyFingerprint {
+    /// Any text, so that equal keys have different fingerprints.
+    salt: String,
+    length: usize,
+    /// The sum of the key's bytes: most of a text is passed over without a digest.
+    sum: u8,
+    digest: String,
+}
+
+impl KeyFingerprint {
+    /// The fingerprint of a key; `None` for a key that could be guessed from it.
+    pub fn new(key: &ApiKey, salt: &str) -> Option<Self> {
+        (key.0.len() >= SHORTEST_FINGERPRINTED).then(|| Self {
+            salt: salt.to_owned(),
+            length: key.0.len(),
+            sum: sum(&key.0),
+            digest: digest(salt, &key.0),
+        })
+    }
+
+    /// Returns true if this is the fingerprint of the key.
+    pub fn is_of(&self, key: &ApiKey) -> bool {
+        self.is_match(&key.0)
+    }
+
+    /// The text without the key.
+    pub fn scrub(&self, text: String) -> String {
+        let mut scrubbed = String::new();
+        let mut kept = 0;
+        while let Some(at) = self.find(&text.as_bytes()[kept..]) {
+            scrubbed.push_str(&text[kept..kept + at]);
+            scrubbed.push_str(PLACEHOLDER);
+            kept += at + self.length;
+        }
+        if kept == 0 {
+            return text;
+        }
+        scrubbed + &text[kept..]
+    }
+
+    fn find(&self, bytes: &[u8]) -> Option<usize> {
+        if self.length < SHORTEST_FINGERPRINTED || bytes.len() < self.length {
+            return None;
+        }
+        let mut rolling = sum(&bytes[..self.length]);
+        for at in 0..=bytes.len() - self.length {
+            if at > 0 {
+                rolling = rolling
+                    .wrapping_sub(bytes[at - 1])
+                    .wrapping_add(bytes[at + self.length - 1]);
+            }
+            let window = &bytes[at..at + self.length];
+            let is_key_like = || window.iter().all(u8::is_ascii_graphic);
+            if rolling == self.sum && is_key_like() && self.is_match(window) {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    fn is_match(&self, bytes: &[u8]) -> bool {
+        bytes.len() == self.length && digest(&self.salt, bytes) == self.digest
+    }
+}
+
+fn sum(bytes: &[u8]) -> u8 {
+    bytes
+        .iter()
+        .fold(0, |sum: u8, byte| sum.wrapping_add(*byte))
+}
+
+fn digest(salt: &str, bytes: &[u8]) -> String {
+    let mut hasher = blake3::Hasher::new_derive_key("agent fingerprint of an API key");
+    hasher.update(salt.as_bytes()).update(b"\0").update(bytes);
+    hasher.finalize().to_hex().to_string()
 }
 
 /// Removes a key from a text that comes in pieces, wherever the pieces are cut.
@@ -140,6 +225,24 @@ mod tests {
             passed.push_str(&filter.finish());
             assert_eq!(passed, expected, "pieces of {size}");
         }
+    }
+
+    #[test]
+    fn a_fingerprint_finds_the_key_and_does_not_show_it() {
+        let key = ApiKey::new("sk-secret-0123456789abcdef").unwrap();
+        let print = KeyFingerprint::new(&key, "salt").unwrap();
+        let text = format!("größe={};{0}{0} sk-secret", key.expose());
+        assert_eq!(
+            print.scrub(text),
+            "größe=<API key>;<API key><API key> sk-secret"
+        );
+        assert_eq!(print.scrub("größe".repeat(99)), "größe".repeat(99));
+        assert!(!serde_json::to_string(&print).unwrap().contains("secret"));
+        assert!(print.is_of(&key) && KeyFingerprint::new(&key, "other") != Some(print));
+        assert_eq!(
+            KeyFingerprint::new(&ApiKey::new("sk-123456").unwrap(), ""),
+            None
+        );
     }
 
     #[test]

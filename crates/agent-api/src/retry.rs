@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use crate::error::ApiError;
+
 /// How often and after how long a request is sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
@@ -44,6 +46,35 @@ impl RetryPolicy {
         let share = u32::try_from(random % 1001).unwrap_or(0);
         Some(half + half * share / 1000)
     }
+}
+
+impl RetryPolicy {
+    /// The error with the wait that the server asks for, if it is why the request is not sent again.
+    pub(crate) fn with_asked_wait(&self, error: ApiError) -> ApiError {
+        let Some(asked) = error
+            .retry_after
+            .filter(|asked| *asked > self.longest_asked)
+        else {
+            return error;
+        };
+        let asked = format!("the server asks to wait for {}", in_words(asked));
+        let message = match error.message.as_str() {
+            "" => asked,
+            words => format!("{words}; {asked}"),
+        };
+        ApiError { message, ..error }
+    }
+}
+
+/// `3 hours`, `15 minutes`: rounded up.
+fn in_words(duration: Duration) -> String {
+    let minutes = duration.as_secs().div_ceil(60);
+    let (amount, unit) = match minutes {
+        0..=120 => (minutes, "minute"),
+        _ => (minutes.div_ceil(60), "hour"),
+    };
+    let plural = if amount == 1 { "" } else { "s" };
+    format!("{amount} {unit}{plural}")
 }
 
 /// Reads `Retry-After`: seconds, or a date that is compared with `now` in seconds since 1970.
@@ -90,6 +121,22 @@ mod tests {
         assert_eq!(asked(0), Some(Duration::ZERO));
         assert_eq!(asked(90), Some(Duration::from_secs(90)));
         assert_eq!(asked(3600), None);
+    }
+
+    #[test]
+    fn a_wait_beyond_the_limit_is_told() {
+        let policy = RetryPolicy::default();
+        let told = |seconds, words: &str| {
+            let mut error = ApiError::new(crate::error::ApiErrorKind::RateLimited, words);
+            error.retry_after = Some(Duration::from_secs(seconds));
+            policy.with_asked_wait(error).message
+        };
+        assert_eq!(told(601, ""), "the server asks to wait for 11 minutes");
+        assert_eq!(
+            told(7_201, "slow down"),
+            "slow down; the server asks to wait for 3 hours"
+        );
+        assert_eq!(told(600, "slow down"), "slow down");
     }
 
     #[test]

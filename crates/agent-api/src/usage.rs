@@ -22,7 +22,7 @@ pub struct TokenUsage {
     /// The cost in millionths of a dollar, if the server tells it itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub billed_micros: Option<u64>,
-    /// True if some of it is estimated, because an answer broke off before the server counted it.
+    /// True if some of it is estimated, because the server did not count it.
     #[serde(skip_serializing_if = "is_false")]
     pub is_estimated: bool,
 }
@@ -35,16 +35,30 @@ fn is_false(flag: &bool) -> bool {
 /// Characters of a token, about.
 const TOKEN: usize = 4;
 
+fn estimated_tokens(characters: usize) -> u64 {
+    characters.div_ceil(TOKEN) as u64
+}
+
 impl TokenUsage {
     /// The counts of an answer that broke off: at least what its lengths in characters come to, since
     /// most servers count at the end.
-    pub(crate) fn at_least(mut self, sent: usize, received: usize) -> Self {
-        let tokens = |characters: usize| characters.div_ceil(TOKEN) as u64;
-        if self.input == 0 {
-            self.input = tokens(sent);
+    pub(crate) fn at_least(self, sent: usize, received: usize) -> Self {
+        Self {
+            output: self.output.max(estimated_tokens(received)),
+            is_estimated: true,
+            ..self.or_estimated(sent, received)
         }
-        self.output = self.output.max(tokens(received));
-        self.is_estimated = true;
+    }
+
+    /// The counts of a complete answer: a server that leaves one out would make limits useless.
+    pub(crate) fn or_estimated(mut self, sent: usize, received: usize) -> Self {
+        let (sent, received) = (estimated_tokens(sent), estimated_tokens(received));
+        for (count, estimate) in [(&mut self.input, sent), (&mut self.output, received)] {
+            if *count == 0 && estimate > 0 {
+                *count = estimate;
+                self.is_estimated = true;
+            }
+        }
         self
     }
 
@@ -192,6 +206,27 @@ mod tests {
         assert_eq!(dollars(0), "$0.00");
         assert_eq!(dollars(12_345), "$0.0123");
         assert_eq!(dollars(1_234_567), "$1.23");
+    }
+
+    #[test]
+    fn a_count_that_the_server_leaves_out_is_estimated() {
+        let counted = TokenUsage {
+            input: 7,
+            output: 3,
+            ..TokenUsage::default()
+        };
+        assert_eq!(counted.or_estimated(400, 40), counted);
+        let half = TokenUsage {
+            output: 0,
+            ..counted
+        };
+        let filled = half.or_estimated(400, 42);
+        assert_eq!(
+            (filled.input, filled.output, filled.is_estimated),
+            (7, 11, true)
+        );
+        let none = TokenUsage::default().or_estimated(400, 0);
+        assert_eq!((none.input, none.output), (100, 0));
     }
 
     #[test]

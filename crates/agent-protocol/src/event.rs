@@ -621,7 +621,7 @@ pub enum ApiNews {
     Reasoning { text: String },
     /// A piece of the reply; its commands are carried out when it is whole.
     Text { text: String },
-    /// The answer ended, and this is what the server counted.
+    /// The answer ended, and this is what it took.
     Answered(ApiAnswer),
     /// The model refused.
     Refused { text: String },
@@ -643,11 +643,19 @@ pub struct ApiAnswer {
     pub cached: u64,
     pub output: u64,
     pub reasoning: u64,
+    /// True if the server did not count some of these tokens.
+    #[serde(default)]
+    pub is_estimated: bool,
     /// Millionths of a dollar; `null` if no price is known.
     pub cost_micros: Option<u64>,
     /// Of the whole session.
     pub session_tokens: u64,
     pub session_cost_micros: Option<u64>,
+    #[serde(default)]
+    pub session_is_estimated: bool,
+    /// Answers that are not in the costs of the session, because their price is not known.
+    #[serde(default)]
+    pub session_unpriced: u64,
     pub first_millis: u64,
     pub millis: u64,
     /// Tokens in ten seconds, after the first one.

@@ -255,6 +255,45 @@ fn an_answer_that_breaks_off_is_counted_by_its_length() {
 }
 
 #[test]
+fn a_complete_answer_that_the_server_does_not_count_is_counted_by_its_length() {
+    let stream = hello("llamacpp").into_iter();
+    let uncounted: Vec<String> = stream.filter(|event| !event.contains("usage")).collect();
+    let server = Server::start(vec![Act::Stream(uncounted)]);
+    let answer = ask(&client("llamacpp", &server.url())).answer.unwrap();
+    assert_eq!(answer.end, CompletionEnd::Whole);
+    let usage = answer.usage;
+    assert!(usage.is_estimated && usage.input > 10, "{usage:?}");
+    assert_eq!(usage.output, 2);
+}
+
+#[test]
+fn a_character_in_two_events_is_one() {
+    let half = |text: &str| {
+        format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
+    };
+    let mut stream = vec![half(r"bad \ud83d"), half(r"\ude00 end")];
+    stream.extend(hello("llamacpp").split_off(2));
+    let server = Server::start(vec![Act::Stream(stream)]);
+    let told = ask(&client("llamacpp", &server.url()));
+    let answer = told.answer.unwrap();
+    assert_eq!(
+        (answer.text.as_str(), answer.end),
+        ("bad 😀 end", CompletionEnd::Whole)
+    );
+    assert_eq!(told.text, "bad 😀 end");
+}
+
+#[test]
+fn the_words_of_a_giant_error_are_told_in_short_and_without_the_key() {
+    let body = format!("{}{KEY} {}", "x".repeat(590), "no ".repeat(2_000_000));
+    let server = Server::start(vec![plain("400 Bad", "", &body)]);
+    let error = ask(&client("llamacpp", &server.url())).answer.unwrap_err();
+    assert_eq!(error.kind, ApiErrorKind::BadRequest);
+    assert!(error.message.starts_with("xxxx") && error.message.len() < 700);
+    assert!(!error.message.contains(&KEY[..10]), "{error}");
+}
+
+#[test]
 fn passing_errors_are_tried_again_and_told() {
     let quick = "retry-after: 0\r\n";
     let server = Server::start(vec![
@@ -313,6 +352,10 @@ fn the_server_says_how_long_to_wait() {
     let server = Server::start(vec![limited("retry-after: 3600\r\n")]);
     let error = ask(&client("llamacpp", &server.url())).answer.unwrap_err();
     assert_eq!(error.retry_after, Some(Duration::from_hours(1)));
+    assert!(
+        error.message.contains("asks to wait for 60 minutes"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -323,7 +366,7 @@ fn lasting_errors_are_not_tried_again() {
         let error = told.answer.unwrap_err();
         assert_eq!(error.kind, kind, "{error}");
         assert_eq!(told.waits, []);
-        assert!(!kind.advice().is_empty());
+        assert!(!error.advice().is_empty());
     };
     case(
         "401 No",
@@ -527,7 +570,11 @@ fn requests_go_through_a_proxy() {
     let refused = client("llamacpp", "http://model.local/v1")
         .with_proxy(&format!("http://{}", refusing.address))
         .unwrap();
-    assert_eq!(ask(&refused).answer.unwrap_err().kind, ApiErrorKind::Proxy);
+    let error = ask(&refused).answer.unwrap_err();
+    assert_eq!(error.kind, ApiErrorKind::Proxy);
+    let named = format!("the proxy refused the connection: `{}`: ", refusing.address);
+    assert!(error.to_string().starts_with(&named), "{error}");
+    assert!(error.advice().contains("HTTP_PROXY,"));
 
     // Nothing listens where a server was.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
