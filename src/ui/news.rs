@@ -144,7 +144,7 @@ pub(super) fn inquiry(question: &Question) -> String {
     let rounds = (question.number, question.round);
     let text = asked(question.kind, &question.title, &question.shown, rounds);
     match question.kind.takes() {
-        AcceptedLines::YesOrNo => format!("{text} [y/N]"),
+        AcceptedLines::YesOrNo => format!("{text}\n[y] yes  [n] no"),
         AcceptedLines::YesUnlessNo => format!("{text} [Y/n]"),
         AcceptedLines::AnyLine | AcceptedLines::Enter => text,
     }

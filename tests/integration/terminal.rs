@@ -436,7 +436,7 @@ fn a_settings_file_is_asked_about_once_and_only_if_it_loosens() {
     let test = Test::new(&[]).file("appsettings.json", looser);
     let both = format!("new --no-wait task; '{0}' resume --no-wait", program());
     let mut terminal = Terminal::open(test, &both, &[]);
-    terminal.expect("Do you trust this file? [y/N]");
+    terminal.expect("Do you trust this file?");
     terminal.type_in("n\n");
     let (code, shown) = terminal.close();
     assert_eq!(code, Some(0), "{shown}");
@@ -521,7 +521,7 @@ fn done_counts_unchecked_only_if_the_person_begins_without_the_check() {
     }
     let arguments = "new --check 'no-such-tool-here --all' task";
     let mut terminal = Terminal::open(Test::new(&[]), arguments, &[]);
-    terminal.expect("counts unchecked. [y/N]");
+    terminal.expect("counts unchecked.");
     terminal.type_in("y\n");
     terminal.expect("into your chat");
     let (_, message) = wait_for_outbox(&terminal.base(), 1);

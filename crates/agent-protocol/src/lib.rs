@@ -32,7 +32,7 @@ pub use lines::{LineWindow, truncated_lines};
 pub use outcome::{Capped, Excerpt, Level, Outcome, Status, StepResult, UnfinishedRun};
 pub use patch::{FileChange, Hunk, HunkLine};
 pub use path::{PathProblem, RelPath, quoted};
-pub use question::{AcceptedLines, QuestionKind, QuestionLife, is_no, is_yes};
+pub use question::{AcceptedLines, QuestionKind, QuestionLife, is_answer_key, is_no, is_yes};
 pub use reading::{Issue, Repair, TruncatedReply};
 pub use round::{EndMark, SessionId, SessionIdProblem};
 pub use seen::{KnownExtent, ReadRequest, SeenFiles, ShownLines};
