@@ -53,6 +53,16 @@ pub enum CommitHooks {
     Run,
 }
 
+/// Refuses what is no commit of the repository around a directory; a range is left to git.
+pub(super) fn ensure_commit(directory: &Path, revision: &str) -> Result<()> {
+    let repository = GitRepository::around(directory)?;
+    if revision.contains("..") || repository.has_commit(revision)? {
+        return Ok(());
+    }
+    Err(Error::usage(format!("`{revision}` is no commit"))
+        .hint("name a branch, a tag or a commit: `--add-diff=main`"))
+}
+
 /// A commit that could be made.
 #[derive(Debug)]
 pub struct PlannedCommit {

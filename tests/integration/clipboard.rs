@@ -247,6 +247,34 @@ fn the_clipboard_is_offered_once_and_then_copying_the_reply_is_enough() {
 }
 
 #[test]
+fn only_a_clear_answer_to_the_offer_is_remembered_and_stopping_there_begins_nothing() {
+    let Some(display) = Display::open().filter(|_| has_script()) else {
+        return;
+    };
+    let environment = [("DISPLAY", display.name.as_str())];
+    let asked = "Copy each message, and take the reply when you copy it? [Y/n]";
+    for key in ["\u{3}", "\u{4}"] {
+        let mut terminal = Terminal::open(Test::new(&[]), "new task", &environment);
+        terminal.expect(asked);
+        terminal.type_in(key);
+        terminal.expect("interrupted");
+        assert!(fs::read_dir(terminal.base()).unwrap().next().is_none());
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new --no-wait task", &environment);
+    terminal.expect("Started");
+    let mut terminal = Terminal::open(Test::new(&[]), "new task", &environment);
+    terminal.expect(asked);
+    terminal.type_in("maybe\n");
+    terminal.expect("y or n");
+    terminal.expect(asked);
+    terminal.type_in("n\n");
+    terminal.expect("agent config set Clipboard auto");
+    terminal.expect("into your chat");
+    let own = (terminal.base().with_file_name("home")).join(".config/agent/settings.json");
+    assert!(fs::read_to_string(own).unwrap().contains("\"off\""));
+}
+
+#[test]
 fn paste_takes_the_clipboard_on_a_terminal_and_refuses_our_own_message() {
     let Some(display) = Display::open().filter(|_| has_script()) else {
         return;
