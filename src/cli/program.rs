@@ -94,7 +94,7 @@ static WORDS: &[Word] = &[
         Diff,
         "what the latest round changed; `--since 0` all"
     ),
-    verb!("undo", "undo", Undo, "take the latest round back"),
+    verb!("undo", "undo", Undo, "undo the latest round"),
     verb!("redo", "redo", Redo, "redo what was undone"),
     verb!("show", "show", Show, "the conversation so far"),
     verb!(

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::Caller;
 use super::settings::{self, SettingsScope};
-use super::{Caller, open};
 use crate::approve::{Answer, Question};
 use crate::courier::{Clipboard, Surroundings};
 use crate::error::{Error, Kind, Result};
@@ -27,7 +27,7 @@ pub fn offer(caller: &Caller) -> Result<Option<AnsweredOffer>> {
         return Ok(None);
     }
     let (_, loaded) = settings::settings(caller)?;
-    let is_open = loaded.origins.get("Clipboard") == Some(&Origin::Default);
+    let is_open = loaded.origins.get(settings::CLIPBOARD) == Some(&Origin::Default);
     let is_by_hand = loaded.settings.api.0.is_none();
     let clipboard = Clipboard::of(Surroundings::of_this_process());
     if !is_open || !is_by_hand || clipboard.ways_in().is_empty() {
@@ -39,12 +39,8 @@ pub fn offer(caller: &Caller) -> Result<Option<AnsweredOffer>> {
     } else {
         ClipboardUse::Off.word()
     };
-    let key = settings::named("Clipboard")?;
+    let key = settings::named(settings::CLIPBOARD)?;
     let file = settings::set(caller, SettingsScope::Person, key, Some(word))?;
-    if is_accepted {
-        // This was the question whether we may look; it is not put again.
-        open::remember_look(caller)?;
-    }
     Ok(Some(AnsweredOffer { is_accepted, file }))
 }
 

@@ -601,8 +601,9 @@ fn decide(caller: &Caller, directory: &Path) -> Result<Base> {
             Ok(base)
         }
         (None, _) => Err(Error::mendable(format!(
-            "`{}` is not empty: please choose where to work, 1 or 2",
-            directory.display()
+            "please choose where to work in `{}`, {}",
+            directory.display(),
+            choices.join(" or ")
         ))
         .hint("`agent init` works on this project in place")
         .hint("`--base .` works in a new folder `workspace/` beneath it")),

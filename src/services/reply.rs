@@ -112,8 +112,18 @@ pub fn deliver(caller: &Caller, bytes: &[u8], number: RoundNumber) -> Result<(Pa
         return Err(Error::mendable("the reply is empty")
             .hint("copy the chat's reply with its copy button, and try again"));
     }
-    let path = put(&files.mailbox, bytes, number)?;
     let is_awaited = LoopLock::holder(files.store.directory()).is_some();
+    let is_open = || {
+        let (sessions, _) = files.store.summaries()?;
+        Ok(sessions.iter().any(|session| !session.is_complete))
+    };
+    if !is_awaited && !is_open()? {
+        return Err(
+            Error::mendable("no session waits for a reply: all of them have ended")
+                .hint("`agent resume \"<what to do next>\"` opens the latest one again"),
+        );
+    }
+    let path = put(&files.mailbox, bytes, number)?;
     Ok((path, is_awaited))
 }
 

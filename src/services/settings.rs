@@ -8,7 +8,10 @@ use super::open::{self, FirstRun};
 pub use crate::compose::{FileLimit, Limit, TooLong, example_instructions};
 use crate::error::{Error, Result};
 pub use crate::settings::Key;
-use crate::settings::{self, Base, FILE_NAME, Found, KEYS, Loaded, Loosens};
+use crate::settings::{self, Base, ClipboardUse, FILE_NAME, Found, KEYS, Loaded, Loosens, Value};
+
+/// The setting that says how the clipboard is used.
+pub(super) const CLIPBOARD: &str = "Clipboard";
 
 /// Whose settings are changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,12 +106,21 @@ pub fn set(
     match scope {
         SettingsScope::Person => {
             caller.own_settings.set(key, value.as_ref())?;
+            // Who says so in their own settings has answered whether we may look.
+            if is_use_of_clipboard(key, value.as_ref()) {
+                open::remember_look(caller)?;
+            }
             caller.own_settings.file().map(ToOwned::to_owned)
         }
         SettingsScope::Here => {
             settings::set_here(&here(caller)?, key, value.as_ref(), &caller.trust)
         }
     }
+}
+
+fn is_use_of_clipboard(key: &Key, value: Option<&Value>) -> bool {
+    let auto = ClipboardUse::Auto.word();
+    key.name == CLIPBOARD && matches!(value, Some(Value::Text(text)) if text.as_ref() == auto)
 }
 
 /// Waits until nobody else changes settings of this person, and keeps others waiting.

@@ -335,6 +335,8 @@ fn reset_before(envelope: &Envelope) -> Envelope {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn log(folder: &Path) -> EventLog {
@@ -448,6 +450,7 @@ mod tests {
             rounds: 1,
             changed: 1,
             files,
+            lines: BTreeMap::new(),
             seconds: 1,
             workspace: String::new(),
         });

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use agent::protocol::{
-    ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, ClipboardNews, Command, EVENT_SCHEMA, Event,
-    Housekeeping, Issue, Outcome, QuestionKind, Recovery, RelPath, Repair, SessionId, SetupNews,
-    Step, StepResult, WideExtent,
+    ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, ClipboardNews, Command, CopiedFrom, EVENT_SCHEMA,
+    Event, Housekeeping, Issue, Outcome, QuestionKind, Recovery, RelPath, Repair, SessionId,
+    SetupNews, Step, StepResult, WideExtent,
 };
 use serde_json::Value;
 
@@ -63,6 +63,7 @@ fn sessions() -> Vec<Event> {
             rounds: 1,
             changed: 1,
             files: Vec::new(),
+            lines: BTreeMap::new(),
             seconds: 1,
             workspace: text(),
         },
@@ -132,6 +133,7 @@ fn messages() -> Vec<Event> {
                 what: text(),
                 count: 1,
                 in_body: false,
+                copied_from: Some(CopiedFrom::Page),
             },
         },
         Event::Prose { text: text() },
@@ -217,6 +219,7 @@ fn decisions() -> Vec<Event> {
             command: text(),
             title: text(),
             shown: text(),
+            before: 2,
         },
         Event::Approval {
             kind,

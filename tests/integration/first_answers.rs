@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::harness::{Test, agent, wait_for_outbox};
+use crate::harness::{Test, agent, program, wait_for_outbox};
 use crate::terminal::{DONE, Terminal, has_script};
 
 const CREATE: &str = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n{end}\n";
@@ -242,4 +242,156 @@ fn files_that_git_ignores_are_neither_counted_nor_a_round_to_undo() {
     );
     let (code, rest) = terminal.close();
     assert_eq!(code, Some(0), "{rest}");
+}
+
+#[test]
+fn a_decision_is_told_before_the_next_question() {
+    let Some((mut terminal, _)) = waiting("new --approval edits task") else {
+        return;
+    };
+    let run = |word: &str| format!("[RUN_COMMAND]\necho {word}\n[/RUN_COMMAND]\n");
+    let reply = format!("{}{}{}{{end}}\n", run("one"), run("two"), run("three"));
+    terminal.reply(1, &reply);
+    terminal.expect("[o] one by one");
+    terminal.type_in("o\r");
+    let first = terminal.expect_text("Run it?");
+    let first = anstream::adapter::strip_str(&first).to_string();
+    assert!(first.contains("1. run `echo one`"), "{first}");
+    assert!(!first.contains("RUN_COMMAND"), "{first}");
+    for (answer, told) in [("n no", "declined 1."), ("s", "skipped 2.")] {
+        terminal.type_in(&format!("{answer}\r"));
+        let shown = terminal.expect_text("Run it?");
+        assert!(shown.contains(told), "{shown}");
+        // The list has said why.
+        assert!(!shown.contains("--approval"), "{shown}");
+    }
+    terminal.type_in("s\r");
+    terminal.expect("skipped 3.");
+    wait_for_outbox(&terminal.base(), 2);
+    terminal.reply(2, DONE);
+    assert_eq!(terminal.close().0, Some(0));
+}
+
+#[test]
+fn a_change_that_is_not_asked_about_says_before_which_step_it_comes() {
+    let Some((mut terminal, _)) = waiting("new --approval edits task") else {
+        return;
+    };
+    let reply = "[RUN_COMMAND]\necho one\n[/RUN_COMMAND]\n[CREATE_FILE path=\"README.md\"]\nx\n[/CREATE_FILE]\n[RUN_COMMAND]\nseq 30; exit 3\n[/RUN_COMMAND]\n{end}\n";
+    terminal.reply(1, reply);
+    terminal.expect("(not asked about; it comes before step 3)");
+    terminal.expect("[y] yes");
+    terminal.type_in("y\r");
+    // What was folded can be shown with the line as it stands.
+    terminal.expect("all of it: agent show --round 1");
+    wait_for_outbox(&terminal.base(), 2);
+    terminal.reply(2, DONE);
+    let shown = terminal.expect_text("agent diff");
+    let done = shown.split("Done after").nth(1).unwrap();
+    let bare = anstream::adapter::strip_str(done).to_string();
+    assert!(bare.contains("README.md +1"), "{bare}");
+    assert_eq!(terminal.close().0, Some(0));
+}
+
+#[test]
+fn an_empty_folder_of_a_repository_is_not_called_full() {
+    if !has_script() {
+        return;
+    }
+    let test = Test::new(&[]);
+    let init = Command::new("git")
+        .args(["init", "-q"])
+        .current_dir(test.base())
+        .status();
+    assert!(init.unwrap().success());
+    fs::create_dir(test.base().join("empty")).unwrap();
+    let arguments = format!("--version; cd empty; '{}' new task", program());
+    let mut terminal = Terminal::open(test, &arguments, &[]);
+    let shown = terminal.expect_text("Where should");
+    assert!(!shown.contains("is not empty"), "{shown}");
+    assert!(shown.contains("in the repository"), "{shown}");
+}
+
+#[test]
+fn at_the_limit_no_further_round_is_announced() {
+    let Some((mut terminal, id)) = waiting("new --max-rounds 1 task; echo over") else {
+        return;
+    };
+    terminal.reply(1, CREATE);
+    let shown = terminal.expect_text("over");
+    assert!(!shown.contains("Round 2"), "{shown}");
+    assert!(
+        shown.contains(&format!("`agent resume {id}` allows more")),
+        "{shown}"
+    );
+}
+
+#[test]
+fn damage_that_shows_how_a_reply_was_copied_brings_a_tip() {
+    for reply in [
+        "\\[CREATE_FILE path=\"a.py\"\\]\nx\n\\[/CREATE_FILE\\]\n",
+        "  [CREATE_FILE path=\"a.py\"]\n  x\n  [/CREATE_FILE]\n",
+    ] {
+        Test::new(&["apply", "-"])
+            .input(reply)
+            .run()
+            .code(0)
+            .said("own copy button");
+    }
+}
+
+#[test]
+fn a_reply_for_a_session_that_has_ended_is_not_taken() {
+    let finished = Test::new(&["new", "task"]).reply(DONE).run().code(0);
+    let finished = Test::after(finished, &["paste", "-"])
+        .input("[LIST_FILES]\n")
+        .run()
+        .code(1)
+        .said("all of them have ended");
+    assert!(
+        finished.stderr.contains("agent resume"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn list_and_status_name_the_same_round() {
+    let finished = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    let finished = Test::after(finished, &["step", "--reply", "-"])
+        .input("[LIST_FILES]\n")
+        .run()
+        .code(0);
+    let list = Test::after(finished, &["list"]).run().code(0);
+    let line = list.stdout.lines().nth(1).unwrap().to_owned();
+    let round = line.split_whitespace().nth(2).unwrap().to_owned();
+    let status = Test::after(list, &["status"]).run().code(0);
+    assert!(
+        status.stdout.contains(&format!("Round {round} of")),
+        "{line}: {}",
+        status.stdout
+    );
+}
+
+#[test]
+fn the_next_action_stays_in_one_line_with_a_path_that_leads_there() {
+    if !has_script() {
+        return;
+    }
+    let deep = "a-long-name/of-a-project/that-is-deep";
+    for environment in [("LANG", "C.UTF-8"), ("NO_COLOR", "1")] {
+        for columns in [80, 200] {
+            let arguments = format!(
+                "--version; stty cols {columns}; mkdir -p {deep}; cd {deep}; '{}' new task",
+                program()
+            );
+            let mut terminal = Terminal::open(Test::new(&[]), &arguments, &[environment]);
+            terminal.expect("Paste this into your chat:");
+            let shown = terminal.expect_text("2. ");
+            let bare = anstream::adapter::strip_str(&shown).to_string();
+            let path = bare.trim().lines().next().unwrap_or_default().trim();
+            assert!(path.ends_with(".txt"), "{bare:?}");
+            assert_eq!(path.starts_with('/'), columns == 200, "{bare:?}");
+        }
+    }
 }

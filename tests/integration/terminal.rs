@@ -246,7 +246,7 @@ fn a_decline_carries_its_reason_to_the_model() {
     let mut terminal = Terminal::open(test, "new task", &[]);
     terminal.reply(1, "[RUN_COMMAND]\ngit push\n[/RUN_COMMAND]\n{end}\n");
     terminal.expect("git push");
-    terminal.expect("why you are asked");
+    terminal.expect("why: ");
     terminal.expect("[n] no, with a reason");
     terminal.type_in("n the release is not ready\n");
     let (_, outbox) = wait_for_outbox(&terminal.base(), 2);
@@ -526,7 +526,7 @@ fn done_counts_unchecked_only_if_the_person_begins_without_the_check() {
     terminal.expect("into your chat");
     let (_, message) = wait_for_outbox(&terminal.base(), 1);
     assert!(
-        message.contains("The user goes on without it: [DONE] counts."),
+        message.contains("The user continues without it: [DONE] counts."),
         "{message}"
     );
     terminal.reply(1, DONE);

@@ -22,9 +22,9 @@ pub use command::{
     Command, CommandKind, ContentSource, END_OF_FILE, Edit, Pattern, Replacement, Step,
 };
 pub use event::{
-    ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, Circling, ClipboardNews, DisarmedFile, EVENT_SCHEMA,
-    Envelope, Event, EventSink, Housekeeping, KeptSecret, OutwardLink, Recovery, SandboxProperty,
-    SetupNews, ShownDifference, UncoveredFile, WideExtent,
+    ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, ChangedLines, Circling, ClipboardNews, DisarmedFile,
+    EVENT_SCHEMA, Envelope, Event, EventSink, Housekeeping, KeptSecret, OutwardLink, Recovery,
+    SandboxProperty, SetupNews, ShownDifference, UncoveredFile, WideExtent,
 };
 pub use failure::OnFailure;
 pub use lines::{LineWindow, truncated_lines};
@@ -33,7 +33,7 @@ pub use outcome::{Capped, Excerpt, Level, Outcome, Status, StepResult, Unfinishe
 pub use patch::{FileChange, Hunk, HunkLine};
 pub use path::{PathProblem, RelPath, quoted};
 pub use question::{AcceptedLines, QuestionKind, QuestionLife, is_answer_key, is_no, is_yes};
-pub use reading::{Issue, Repair, TruncatedReply};
+pub use reading::{CopiedFrom, Issue, Repair, TruncatedReply};
 pub use round::{EndMark, SessionId, SessionIdProblem};
 pub use seen::{KnownExtent, ReadRequest, SeenFiles, ShownLines};
 pub use selection::Selection;
