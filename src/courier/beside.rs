@@ -103,6 +103,8 @@ struct Courier {
 #[derive(Debug)]
 struct WaitingRound {
     message: Message,
+    /// Its pastes, as they were when it was met: the same text is not carried twice.
+    texts: Vec<Option<String>>,
     /// The next part to be put on the clipboard, from 1.
     next: usize,
     asked: Option<OpenCourierQuestion>,
@@ -169,6 +171,18 @@ impl Courier {
             return;
         }
         thread::sleep(AFTER_THE_LOOP);
+        // It may have been written anew meanwhile.
+        let message = Message::latest(&self.mailbox, &self.session).unwrap_or(message);
+        let texts: Vec<_> = (1..=message.parts())
+            .map(|part| message.paste(part).ok())
+            .collect();
+        if let Some(round) = self.round.as_mut()
+            && round.message.mark == message.mark
+            && round.texts == texts
+        {
+            round.message = message;
+            return;
+        }
         // At the first one the person is still here.
         if self.round.is_some() {
             let turn = format!("round {} is ready to paste", message.mark.sequence);
@@ -176,6 +190,7 @@ impl Courier {
         }
         let mut round = WaitingRound {
             message,
+            texts,
             next: 1,
             asked: None,
             observer: None,

@@ -25,7 +25,7 @@ use crate::checkpoint::{ChangeKind, CheckpointStore, Node};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, write_atomic};
 use crate::protocol::generated::GeneratedDirectories;
-use crate::session::{Checkpoint, Session};
+use crate::session::{Checkpoint, History, Session};
 use crate::workspace::Workspace;
 
 /// The longest first line of a message that is proposed, in characters.
@@ -135,13 +135,7 @@ fn plan_of(files: &SessionFiles, session: &Session, own: OwnChanges) -> Result<P
     let mut left_out = Vec::new();
     let mut stories = stories_of(&rounds, &mut objects, &mut left_out)?;
     let new: BTreeSet<PathBuf> = stories.keys().cloned().collect();
-    if !done.left_out.is_empty() {
-        let mut all = history.undoable(0);
-        all.reverse();
-        let all = stories_of(&all, &mut objects, &mut Vec::new())?;
-        let earlier = all.into_iter();
-        stories.extend(earlier.filter(|(path, _)| done.left_out.contains(path)));
-    }
+    stories.extend(stories_left_out(&done, &history, &mut objects)?);
     let last_round = rounds.last().map_or(done.round, |round| round.round);
     let mut maker = EntryMaker {
         repository: &repository,
@@ -205,6 +199,22 @@ fn plan_of(files: &SessionFiles, session: &Session, own: OwnChanges) -> Result<P
         last_round,
         still_out,
     })
+}
+
+/// Gathers what all rounds did to the files that an earlier commit left out.
+fn stories_left_out(
+    done: &CommittedRounds,
+    history: &History,
+    objects: &mut CheckpointStore,
+) -> Result<BTreeMap<PathBuf, FileStory>> {
+    if done.left_out.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let mut rounds = history.undoable(0);
+    rounds.reverse();
+    let mut stories = stories_of(&rounds, objects, &mut Vec::new())?;
+    stories.retain(|path, _| done.left_out.contains(path));
+    Ok(stories)
 }
 
 /// Gathers what the rounds did to each file; what no checkpoint covers is left out.

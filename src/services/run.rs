@@ -95,26 +95,27 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
         None => None,
     };
     let before = open::nearest_base(caller)?;
-    let begun = begin_checked(caller, task, early, context);
+    let begun = open::new_session(caller).and_then(|opened| {
+        let api = match early {
+            Some(choice) => choice,
+            None => api::chosen(&opened.settings)?,
+        };
+        begin_in(caller, opened, task, api, context)
+    });
     if begun.is_err() {
         open::discard_new(caller, &before);
     }
     begun
 }
 
-/// Begins a session; `early` is the choice of an API, where that was made before there was a base
-/// directory.
-fn begin_checked(
+/// Begins a session in a base directory that is there.
+fn begin_in(
     caller: &Caller,
+    mut opened: OpenedBase,
     task: &str,
-    early: Option<Option<ApiChoice>>,
+    api: Option<ApiChoice>,
     context: &ContextRequest,
 ) -> Result<HeldSession> {
-    let mut opened = open::new_session(caller)?;
-    let api = match early {
-        Some(choice) => choice,
-        None => api::chosen(&opened.settings)?,
-    };
     let api = carried_by(&mut opened, api);
     let task = match api.as_ref().and_then(|api| api.key.as_ref()) {
         Some(key) => key.scrub(task.to_owned()),

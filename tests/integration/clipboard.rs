@@ -297,6 +297,25 @@ fn who_chose_the_clipboard_in_their_settings_is_not_asked_again() {
 }
 
 #[test]
+fn the_same_message_written_anew_is_not_carried_twice() {
+    if !has_script() {
+        return;
+    }
+    let sent = "sent through the terminal";
+    let mut terminal = Terminal::open(Test::new(&[]), "new --clipboard out task", &[]);
+    terminal.expect(sent);
+    let (id, text) = crate::harness::wait_for_outbox(&terminal.base(), 1);
+    let file = terminal.base().join(format!("outbox/{id}_seq0001.txt"));
+    fs::write(file, text).unwrap();
+    terminal.reply(1, "[LIST_FILES]\n{end}\n");
+    let shown = terminal.expect_text("Round 2");
+    assert!(!shown.contains(sent), "{shown}");
+    terminal.expect(sent);
+    terminal.reply(2, DONE);
+    assert_eq!(terminal.close().0, Some(0));
+}
+
+#[test]
 fn without_a_clipboard_to_read_nobody_is_told_that_copying_is_enough() {
     if !has_script() {
         return;

@@ -390,7 +390,7 @@ fn the_next_action_stays_in_one_line_with_a_path_that_leads_there() {
             let shown = terminal.expect_text("2. ");
             let bare = anstream::adapter::strip_str(&shown).to_string();
             let path = bare.trim().lines().next().unwrap_or_default().trim();
-            assert!(path.ends_with(".txt"), "{bare:?}");
+            assert!(path.ends_with("_seq0001.txt"), "{bare:?}");
             assert_eq!(path.starts_with('/'), columns == 200, "{bare:?}");
         }
     }
