@@ -87,12 +87,13 @@ impl<'a> Asked<'a> {
     }
 
     /// The event that tells of a file step which needs no decision and comes before one that does.
-    pub fn ahead(step: &Step, difference: &str) -> Event {
+    pub fn ahead(step: &Step, difference: &str, before: u32) -> Event {
         Event::Ahead {
             number: step.number,
             command: step.command.name().to_owned(),
             title: words::title(&step.command),
             shown: difference.to_owned(),
+            before,
         }
     }
 

@@ -371,6 +371,18 @@ impl Layers {
         })
     }
 
+    /// Leaves out every value that needs trust and has none, also one that names a folder elsewhere:
+    /// for who only looks at settings, and goes nowhere.
+    #[must_use]
+    pub fn without_untrusted(mut self, trust: &Trust) -> Self {
+        let untrusted = self.untrusted(trust);
+        if let Some((_, layer)) = &mut self.file {
+            let is_left_out = |key: &Key| untrusted.iter().any(|item| item.key == key.name);
+            layer.values.retain(|(key, _)| !is_left_out(key));
+        }
+        self
+    }
+
     /// Returns true if a value of the base directory's file permits more than the person's own value,
     /// or than the default where they have none.
     fn loosens(&self, key: &Key, value: &Value) -> bool {
@@ -449,7 +461,8 @@ impl Layers {
 }
 
 impl Untrusted {
-    fn notice(&self, is_declined: bool) -> SetupNews {
+    /// Tells the person that it is left out.
+    pub fn notice(&self, is_declined: bool) -> SetupNews {
         SetupNews::UntrustedSetting {
             setting: self.key.to_owned(),
             file: self.file.display().to_string(),

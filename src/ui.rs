@@ -26,8 +26,9 @@ mod unread;
 mod width;
 mod wrap;
 
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -104,6 +105,8 @@ pub struct Ui {
     activity: Arc<Mutex<Option<Activity>>>,
     /// The steps that were told before the questions that are open.
     ahead: Arc<Mutex<Vec<Event>>>,
+    /// The questions that a dialog tells the decisions of, by their keys.
+    attended: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Ui {
@@ -117,6 +120,7 @@ impl Ui {
             terminal: Arc::default(),
             activity: Arc::default(),
             ahead: Arc::default(),
+            attended: Arc::default(),
         }
     }
 
@@ -240,6 +244,9 @@ impl Ui {
             return self.data(told);
         }
         self.follow_command(event);
+        if let Event::Reply { sequence, .. } = event {
+            self.terminal.round.store(*sequence, Ordering::SeqCst);
+        }
         // On a terminal its line at the foot says it.
         let is_at_foot = matches!(event, Event::Running { .. }) && live::has_terminal();
         if is_at_foot || news::volume(event) > self.volume {
@@ -285,6 +292,10 @@ impl Ui {
         for event in ahead.iter().chain(questions) {
             self.talk(&plain::whole(event, &self.context()));
         }
+    }
+
+    fn attended(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.attended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Forgets what questions showed: they are decided.
@@ -553,10 +564,8 @@ impl Ui {
             is_verbose: self.volume == Volume::Verbose,
             is_interactive: self.is_interactive(),
             has_prompt: self.has_prompt(),
-            last_round: match self.terminal.last_round.load(Ordering::SeqCst) {
-                0 => None,
-                round => Some(round),
-            },
+            round: known(&self.terminal.round),
+            last_round: known(&self.terminal.last_round),
             takes_clipboard: self.terminal.takes_clipboard.load(Ordering::SeqCst),
         }
     }
@@ -615,7 +624,12 @@ impl Person for Ui {
             &envelope.event,
             Event::Approval { kind, .. } if kind.is_step()
         );
-        if is_for_dialog && self.is_interactive() {
+        // Told by the engine, it would come between the next question and its keys.
+        let is_told_there = matches!(
+            &envelope.event,
+            Event::Decided { key, .. } if self.attended().contains(key)
+        );
+        if (is_for_dialog && self.is_interactive()) || is_told_there {
             tracing::debug!(event = %trace::trace(&envelope.event));
             return;
         }
@@ -634,6 +648,14 @@ impl Person for Ui {
     ) -> Option<Attending> {
         self.is_interactive()
             .then(|| dialog::attend(self.clone(), pending, questions, interrupt))
+    }
+}
+
+/// The number of a round, where it is known.
+fn known(round: &AtomicU32) -> Option<u32> {
+    match round.load(Ordering::SeqCst) {
+        0 => None,
+        round => Some(round),
     }
 }
 

@@ -400,17 +400,19 @@ fn tell_ahead(
     shown: &BTreeMap<u32, String>,
 ) {
     let is_asked = |ruling: &Ruling| ruling.decision == Decision::Ask;
-    let Some((last, _)) = steps.iter().rfind(|(_, ruling)| is_asked(ruling)) else {
+    if !steps.iter().any(|(_, ruling)| is_asked(ruling)) {
         return;
-    };
+    }
     for (step, _) in steps {
         if is_speech(&step.command, policy.approval) {
             announce(asking.person, step);
         }
     }
-    for (step, ruling) in steps.iter().filter(|(step, _)| step.number < last.number) {
-        if let Some(difference) = shown.get(&step.number).filter(|_| !is_asked(ruling)) {
-            asking.person.emit(Asked::ahead(step, difference));
+    for (at, (step, ruling)) in steps.iter().enumerate() {
+        let next = steps[at..].iter().find(|(_, ruling)| is_asked(ruling));
+        let difference = shown.get(&step.number).filter(|_| !is_asked(ruling));
+        if let (Some((next, _)), Some(difference)) = (next, difference) {
+            (asking.person).emit(Asked::ahead(step, difference, next.number));
         }
     }
 }

@@ -23,6 +23,7 @@ pub(super) use self::known::kept_known;
 use self::named::{CoveredBefore, named_by, written_by};
 use super::report::{Hooks, hooks_of, report};
 use super::round_journal::{RoundJournal, UnsyncedFiles};
+use super::shown_paths::ShownPaths;
 use super::steps::runs;
 use super::{Agent, text_of};
 use crate::checkpoint::{
@@ -31,7 +32,7 @@ use crate::checkpoint::{
 };
 use crate::error::Result;
 use crate::mailbox::{has_calls, read_calls};
-use crate::protocol::generated::{GeneratedDirectories, is_generated, is_ignored_output};
+use crate::protocol::generated::is_generated;
 use crate::protocol::{
     Bounded, Event, RelPath, SessionId, Status, Step, StepResult, UncoveredFile,
 };
@@ -359,7 +360,7 @@ impl<'a> Baseline<'a> {
     }
 
     /// Lists the files that changed during a round, no matter who changed them: without generated
-    /// ones, and no more than a session remembers.
+    /// ones, without those that an ignore file names, and no more than a session remembers.
     fn changed_between(&mut self, before: &Snapshot, after: &Snapshot) -> Vec<RelPath> {
         let changes = self
             .store()
@@ -370,16 +371,13 @@ impl<'a> Baseline<'a> {
             .filter_map(|change| RelPath::parse(change.path.to_str()?).ok())
             .filter(|path| !is_generated(path))
             .collect();
-        let may_be_output = |path: &RelPath| path.components().any(is_ignored_output);
-        let is_unclear = paths.iter().any(may_be_output);
-        if is_unclear && self.walked.is_none() {
+        if !paths.is_empty() && self.walked.is_none() {
             let walked = self.agent.workspace.walk(None).ok();
             self.walked = walked.map(|walked| (Instant::now(), walked));
         }
-        if let (true, Some((_, walked))) = (is_unclear, &self.walked) {
-            let listed = walked.files.iter().map(|file| file.path.as_str());
-            let generated = GeneratedDirectories::among(listed);
-            paths.retain(|path| generated.containing_output(path.as_str()).is_none());
+        if let (false, Some((_, walked))) = (paths.is_empty(), &self.walked) {
+            let shown = ShownPaths::among(&self.agent.workspace, walked);
+            paths.retain(|path| shown.has(path.as_str()));
         }
         paths.truncate(REMEMBERED_FILES);
         paths

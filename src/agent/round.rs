@@ -1,6 +1,7 @@
 //! One round: the steps of a reply, executed once, and what the session knows afterwards.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -13,12 +14,13 @@ use super::live_output::announce;
 use super::steps::{Begun, StepJournal, StepRunner};
 use super::{Engine, Patience, ReplyArrival, Taken, Written};
 use crate::approve::{Input, Pending, Person as _, QuestionOrigin};
+use crate::checkpoint::{CheckpointStore, DiffLimits};
 use crate::error::{Error, Result};
 use crate::execute::{self, Hide};
 use crate::policy::Grant;
 use crate::protocol::{
-    Circling, Command, CommandKind, Event, Outcome, ReadRequest, StagedBatch, StagedChange,
-    StagedStep, Status, Step, StepResult,
+    Circling, Command, CommandKind, Event, LineTotals, Outcome, ReadRequest, StagedBatch,
+    StagedChange, StagedStep, Status, Step, StepResult,
 };
 use crate::reply::{Issue, Reply};
 use crate::session::{
@@ -381,6 +383,27 @@ impl<'a> Engine<'a> {
         self.agent.store.save(&self.session)
     }
 
+    /// Counts the lines that the session changed in each file; a courtesy, on which nothing depends.
+    fn changed_lines(&self) -> BTreeMap<String, LineTotals> {
+        let agent = self.agent;
+        let Ok(history) = agent.store.history(&self.session.session_id) else {
+            return BTreeMap::new();
+        };
+        // The latest stands first.
+        let rounds = history.undoable(0);
+        let stat = rounds.last().zip(rounds.first()).and_then(|(first, last)| {
+            let mut objects = CheckpointStore::open(&agent.store.objects()).ok()?;
+            (objects.stat(&first.before, &last.after, &DiffLimits::default())).ok()
+        });
+        let counted = stat.into_iter().flatten().filter_map(|stat| {
+            let path = stat.change.path.to_str()?.to_owned();
+            let lines = stat.lines?;
+            let (added, removed) = (lines.added, lines.removed);
+            Some((path, LineTotals { added, removed }))
+        });
+        counted.collect()
+    }
+
     fn say_done(&self, notes: &[Note]) {
         let session = &self.session;
         let files = session.changed_files.iter();
@@ -390,6 +413,7 @@ impl<'a> Engine<'a> {
             rounds: session.sequence_number - 1,
             changed: session.changed_files.len(),
             files: files.map(|path| path.as_str().to_owned()).collect(),
+            lines: self.changed_lines(),
             seconds: seconds_since(session.created_at),
             workspace: self.agent.workspace.path().display().to_string(),
         });

@@ -182,7 +182,7 @@ impl Agent {
         });
         match before {
             Some(round) if reversal.wish != Wish::Redo => error.hint(format!(
-                "`agent undo --to {}` takes back round {round} too, and leaves these files as they are",
+                "`agent undo --to {}` undoes round {round} too, and leaves these files as they are",
                 round - 1
             )),
             _ => error,
@@ -303,7 +303,7 @@ fn uncovered(round: u32, reached: u32) -> Error {
     match reached.checked_sub(1) {
         None => error.hint("no round before it can be undone either"),
         Some(to) => error.hint(format!(
-            "`agent undo --to {to}` takes back round {reached} and leaves what round {round} changed"
+            "`agent undo --to {to}` undoes round {reached} and leaves what round {round} changed"
         )),
     }
 }
@@ -385,7 +385,7 @@ pub fn ensure_restored(restored: &Restored) -> Result<()> {
     };
     let path = escape_line(&failed.path.to_string_lossy());
     Err(Error::mendable(format!("`{path}` {}", obstacle(failed)))
-        .hint("what could be done is done; mend this, and the same command completes it"))
+        .hint("what could be done is done; fix this, and the same command completes it"))
 }
 
 /// Writes the note that tells the model what was undone or redone.

@@ -45,7 +45,13 @@ pub(super) fn run(
     if flags.copy {
         held.copy_messages();
     }
-    ui.takes_clipboard(held.opened.wishes.clipboard == ClipboardUse::Auto);
+    // OSC 52 only writes: through a terminal far away nothing can be read back.
+    let can_read = || {
+        !Clipboard::of(Surroundings::of_this_process())
+            .ways_in()
+            .is_empty()
+    };
+    ui.takes_clipboard(held.opened.wishes.clipboard == ClipboardUse::Auto && can_read());
     if flags.no_wait {
         leave(&held, common, ui)
     } else {

@@ -15,8 +15,9 @@ use super::common::Common;
 use super::say;
 use super::slash::{self, CommandLine, EnteredVerb, Recognised, SlashCommand};
 use crate::courier;
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::interrupt::Interrupt;
+use crate::protocol::is_answer_key;
 use crate::services::copy::Copying;
 use crate::services::reply::{BroughtText, ReplyDesk};
 use crate::services::run::HeldSession;
@@ -76,8 +77,10 @@ pub(super) fn open(common: &Common, held: &HeldSession, program: CommandLine) ->
     let (commands, entered) = mpsc::channel();
     let lines = history.load();
     let has_quit = Arc::<AtomicBool>::default();
+    let current = Current::default();
     let listener = Arc::new(Ear {
         program,
+        current: Arc::clone(&current),
         has_quit: Arc::clone(&has_quit),
         replies: held.replies(),
         interrupt: held.interrupt().clone(),
@@ -90,7 +93,6 @@ pub(super) fn open(common: &Common, held: &HeldSession, program: CommandLine) ->
     });
     let ui = common.ui();
     let prompt = ui.open_prompt(lines, listener, held.interrupt())?;
-    let current = Current::default();
     let hand = Arc::new(Hand {
         common: common.clone(),
         replies: held.replies(),
@@ -132,6 +134,7 @@ enum PromptTask {
 #[derive(Debug)]
 struct Ear {
     program: CommandLine,
+    current: Current,
     has_quit: Arc<AtomicBool>,
     replies: ReplyDesk,
     interrupt: Interrupt,
@@ -159,8 +162,8 @@ impl Listener for Ear {
     }
 
     fn kind_of_line(&self, line: &str) -> LineKind {
-        if slash::plain_command(line).is_some() {
-            LineKind::PlainCommand
+        if let Some(command) = slash::plain_command(line) {
+            LineKind::PlainCommand(command)
         } else if slash::recognise_line(self.program, line) != Recognised::Note {
             LineKind::Command
         } else if slash::is_for_shell(line) {
@@ -189,7 +192,10 @@ impl Listener for Ear {
                 Recognised::Command(word, rest) => {
                     self.copying.call_off();
                     let task = match word.understand(rest) {
-                        SlashCommand::Verb(verb) => PromptTask::Verb(line.trim().to_owned(), verb),
+                        SlashCommand::Verb(verb) => {
+                            self.tell_running(&line);
+                            PromptTask::Verb(line.trim().to_owned(), verb)
+                        }
                         SlashCommand::Tell(text) => PromptTask::Tell(text),
                         // Not by the hand, which may be busy.
                         SlashCommand::Quit => {
@@ -213,13 +219,23 @@ impl Listener for Ear {
     }
 }
 
+impl Ear {
+    /// Says that a command waits for the one before it, which may itself wait for an answer.
+    fn tell_running(&self, line: &str) {
+        let running = lock(&self.current).clone();
+        if let Some(running) = running {
+            self.voice.say(&format!(
+                "`{}` comes after `{running}`, which is not finished.",
+                line.trim()
+            ));
+        }
+    }
+}
+
 /// A word for the model, unless it can only be the answer to a question that is gone by now.
 fn note(line: String) -> PromptTask {
     let answer = line.trim();
-    let is_stray = ["y", "n", "yes", "no"]
-        .iter()
-        .any(|stray| answer.eq_ignore_ascii_case(stray));
-    if is_stray {
+    if is_answer_key(answer) {
         PromptTask::Tell(format!(
             "There is no open question; `{answer}` was ignored."
         ))
@@ -242,7 +258,11 @@ impl Hand {
     fn work(&self, tasks: &Receiver<PromptTask>) {
         for task in tasks {
             if let Err(trouble) = self.act(task) {
-                self.ui.error(&trouble);
+                // Who leaves stops what still waits for an answer: that is no failure.
+                let is_left = trouble.kind() == Kind::Interrupted && self.interrupt.is_raised();
+                if !is_left {
+                    self.ui.error(&trouble);
+                }
             }
         }
     }

@@ -79,15 +79,10 @@ impl Diff {
             ui.say(&format!("{rounds} of session {id}{back}:"));
         }
         let is_short = !common.json && !self.all;
-        let generated = is_short.then(|| changed.generated()).flatten();
-        let listed = is_short.then(|| changed.listed()).flatten();
-        let mut folded = FoldedOutput::of(generated);
+        let shown = is_short.then(|| changed.shown_paths()).flatten();
+        let mut folded = FoldedOutput::of(shown.as_ref().map(|shown| shown.generated().clone()));
         for path in changed.paths()? {
-            let is_ignored = |listed: &BTreeSet<String>| {
-                let is_listed = path.to_str().is_none_or(|path| listed.contains(path));
-                !is_listed && changed.is_there(&path)
-            };
-            if listed.as_ref().is_some_and(is_ignored) {
+            if shown.as_ref().is_some_and(|shown| shown.is_ignored(&path)) {
                 folded.ignore(&path);
             }
             folded.count(&path);

@@ -85,7 +85,7 @@ agent: let the chat in your browser work on files here. No API key.
   demo                 watch a whole session, without a chat
   help [command]       more
 
-  --chat NAME          your chat: chatgpt, claude, gemini ... (agent help chats)
+  --chat NAME          your chat: claude, gemini ... (agent help chats)
   --clipboard auto     copy each message, take the reply when you copy it
   --check COMMAND      a command that must pass before the work is done
   --approval MODE      auto, edits, ask or plan: when you are asked

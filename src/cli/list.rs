@@ -112,7 +112,7 @@ fn heading(costs: CostColumn) -> String {
         CostColumn::None => "",
         CostColumn::Shown => "      COST  ",
     };
-    format!("ID        STATE     ROUNDS  FILES      AGE  {cost}TASK")
+    format!("ID        STATE      ROUND  FILES      AGE  {cost}TASK")
 }
 
 fn line(session: &ListedSession, costs: CostColumn, now: Timestamp, columns: usize) -> String {
@@ -121,7 +121,7 @@ fn line(session: &ListedSession, costs: CostColumn, now: Timestamp, columns: usi
         "{}  {:<8}  {:>6}  {:>5}  {:>7}  ",
         summary.session_id,
         word(summary, session.is_running),
-        summary.rounds(),
+        summary.current_round(),
         summary.changed_files.words(),
         age(now, summary.updated_at),
     );

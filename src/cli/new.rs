@@ -55,6 +55,8 @@ impl New {
         if self.web {
             return serve::begin(common, ui, task, self.adding.into());
         }
+        let context = run::ContextRequest::from(self.adding);
+        context.ensure_possible(&caller)?;
         if !self.carrying.is_short() {
             offer_clipboard(&caller, ui)?;
         }
@@ -63,7 +65,7 @@ impl New {
         } else {
             caller
         };
-        let held = run::begin(&caller, &task, &self.adding.into())?;
+        let held = run::begin(&caller, &task, &context)?;
         carry::run(held, common, ui, self.carrying, program)
     }
 }

@@ -94,7 +94,7 @@ static WORDS: &[Word] = &[
         Diff,
         "what the latest round changed; `--since 0` all"
     ),
-    verb!("undo", "undo", Undo, "take the latest round back"),
+    verb!("undo", "undo", Undo, "undo the latest round"),
     verb!("redo", "redo", Redo, "redo what was undone"),
     verb!("show", "show", Show, "the conversation so far"),
     verb!(
@@ -179,6 +179,7 @@ mod tests {
         assert_eq!(name("agent paste --edit"), is("paste", "--edit"));
         assert_eq!(name("Help"), is("help", ""));
         assert_eq!(name("?"), is("help", ""));
+        assert_eq!(name("/?"), is("help", ""));
         assert_eq!(name("exit"), is("exit", ""));
         assert_eq!(name("/quit"), is("quit", ""));
         for line in ["agent should use tabs", "quit using tabs", " help"] {
@@ -198,6 +199,8 @@ mod tests {
             "./run.sh",
             "make -j4",
             "python src/a.py",
+            "agent frobnicate",
+            "agent stauts --all ab12",
         ] {
             assert!(slash::is_for_shell(line), "{line}");
         }
@@ -205,6 +208,7 @@ mod tests {
             "make it faster",
             "find the bug",
             "use git status",
+            "agent should use tabs",
             " git status",
             "go on",
             "",

@@ -199,7 +199,7 @@ fn done(round: &Round) -> String {
         if let Some(said) = said {
             text.push_str(&quoted(said.heading(), &said.text));
         }
-        text.push_str(&step_lines(result));
+        text.push_str(&step_lines(result, Some(round.number)));
     }
     for issue in round.issues.iter().filter(|issue| issue.number.is_some()) {
         let _ = writeln!(

@@ -112,6 +112,10 @@ pub(super) fn is_for_shell(line: &str) -> bool {
         return true;
     }
     let has_shape = |word: &&str| word.starts_with('-') || word.contains(['/', '*', '|', '>']);
+    // Our own program with a word that is no verb of it; a sentence about it is longer.
+    if first == "agent" && !rest.is_empty() {
+        return rest.len() <= 2 || rest.iter().any(has_shape);
+    }
     SHELL_ONLY.contains(&first) || (SHELL_OR_WORD.contains(&first) && rest.iter().any(has_shape))
 }
 
@@ -182,6 +186,7 @@ pub(super) fn recognise<'a>(words: &'static [Word], line: &'a str) -> Recognised
     let Some(text) = line.trim().strip_prefix('/') else {
         return Recognised::Note;
     };
+    let text = if text == "?" { "help" } else { text };
     let is_indented = line.starts_with(char::is_whitespace);
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     if let Some(word) = words.iter().find(|word| word.name == name) {

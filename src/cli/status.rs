@@ -264,7 +264,7 @@ fn ask_api(standing: &SessionStanding, api: &str) -> Vec<String> {
     let why = standing.api_stop.as_deref();
     lines.extend(why.map(|why| format!("It stopped because {}.", escape_line(why))));
     lines.push(format!(
-        "`agent resume {id} --api off` goes on by pasting instead."
+        "`agent resume {id} --api off` continues by pasting instead."
     ));
     lines
 }

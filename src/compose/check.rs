@@ -49,7 +49,7 @@ pub(super) fn section(session: &Session) -> Passage {
     if is_told_again && session.goes_without_check() {
         passage
             .after
-            .insert_str(0, "The user goes on without it: [DONE] counts.\n");
+            .insert_str(0, "The user continues without it: [DONE] counts.\n");
     } else if is_told_again {
         passage.after.insert_str(0, "The user's check runs by itself after each reply that changes something, also before a [DONE] in the same reply counts; [DONE] is accepted only when it passes.\n");
     }

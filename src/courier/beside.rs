@@ -103,6 +103,8 @@ struct Courier {
 #[derive(Debug)]
 struct WaitingRound {
     message: Message,
+    /// Its pastes, as they were when it was met: the same text is not carried twice.
+    texts: Vec<Option<String>>,
     /// The next part to be put on the clipboard, from 1.
     next: usize,
     asked: Option<OpenCourierQuestion>,
@@ -169,6 +171,20 @@ impl Courier {
             return;
         }
         thread::sleep(AFTER_THE_LOOP);
+        // It may have been written anew meanwhile.
+        let message = Message::latest(&self.mailbox, &self.session)
+            .filter(|latest| latest.mark == message.mark)
+            .unwrap_or(message);
+        let texts: Vec<_> = (1..=message.parts())
+            .map(|part| message.paste(part).ok())
+            .collect();
+        if let Some(round) = self.round.as_mut()
+            && round.message.mark == message.mark
+            && round.texts == texts
+        {
+            round.message = message;
+            return;
+        }
         // At the first one the person is still here.
         if self.round.is_some() {
             let turn = format!("round {} is ready to paste", message.mark.sequence);
@@ -176,6 +192,7 @@ impl Courier {
         }
         let mut round = WaitingRound {
             message,
+            texts,
             next: 1,
             asked: None,
             observer: None,
@@ -192,7 +209,10 @@ impl Courier {
         if self.wishes.clipboard != ClipboardUse::Auto || !self.may_look() {
             return false;
         }
-        self.observe(round);
+        // What lay there before the message is no answer to it, unless its mark says so.
+        if let Some((text, Sight::Reply)) = self.look(round) {
+            self.take_reply(round, text);
+        }
         round.observer.is_none() || round.asked.is_some()
     }
 
@@ -299,30 +319,38 @@ impl Courier {
         self.tell(ClipboardNews::Unwatched { remembered_in });
     }
 
-    /// Looks at the clipboard once; with the reply in hand the watching ends.
-    fn observe(&mut self, round: &mut WaitingRound) {
+    /// Looks at the clipboard once, if there is something new on it.
+    fn look(&self, round: &mut WaitingRound) -> Option<(String, Sight)> {
         let observer = round
             .observer
             .get_or_insert_with(|| Observer::new(&self.here));
-        let Some(text) = observer.look(&self.clipboard) else {
-            return;
-        };
-        match sight::look(&text, &round.message.mark) {
-            Sight::Reply if self.wishes.found == ClipboardReplyUse::Asked => {
-                if self.asker.person.is_interactive() {
-                    let sequence = round.message.mark.sequence;
-                    let question = Question::about_clipboard_reply(sequence, &size(&text), &text);
-                    round.asked = Some(self.ask(CourierQuestion::MayUse(text), question));
-                } else {
-                    self.tell(ClipboardNews::HasReply);
-                }
-            }
-            Sight::Reply => self.use_reply(round, &text),
-            Sight::Unmarked if !round.has_named_unmarked => {
+        let text = observer.look(&self.clipboard)?;
+        let sight = sight::look(&text, &round.message.mark);
+        Some((text, sight))
+    }
+
+    /// Looks at the clipboard once; with the reply in hand the watching ends.
+    fn observe(&mut self, round: &mut WaitingRound) {
+        match self.look(round) {
+            Some((text, Sight::Reply)) => self.take_reply(round, text),
+            Some((_, Sight::Unmarked)) if !round.has_named_unmarked => {
                 round.has_named_unmarked = true;
                 self.tell(ClipboardNews::HasUnmarked);
             }
-            Sight::Unmarked | Sight::Nothing => {}
+            Some((_, Sight::Unmarked | Sight::Nothing)) | None => {}
+        }
+    }
+
+    /// Uses the reply that was found, or asks first if the person wants that.
+    fn take_reply(&mut self, round: &mut WaitingRound, text: String) {
+        if self.wishes.found == ClipboardReplyUse::Used {
+            self.use_reply(round, &text);
+        } else if self.asker.person.is_interactive() {
+            let sequence = round.message.mark.sequence;
+            let question = Question::about_clipboard_reply(sequence, &size(&text), &text);
+            round.asked = Some(self.ask(CourierQuestion::MayUse(text), question));
+        } else {
+            self.tell(ClipboardNews::HasReply);
         }
     }
 

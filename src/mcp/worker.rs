@@ -181,7 +181,7 @@ impl CallWorker {
         let held = run::for_calls(&self.caller, id.as_deref())?;
         let news = is_other.then(|| {
             format!(
-                "This goes on with session {}, which is not finished; its task: {}\nFor another task call `begin`.",
+                "This continues session {}, which is not finished; its task: {}\nFor another task call `begin`.",
                 held.id(),
                 held.task()
             )

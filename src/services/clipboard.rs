@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use super::Caller;
 use super::settings::{self, SettingsScope};
-use super::{Caller, open};
+use crate::approve::{Answer, Question};
 use crate::courier::{Clipboard, Surroundings};
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
+use crate::protocol::{SetupNews, is_no, is_yes};
 use crate::settings::{ClipboardUse, Origin};
 
 /// The answer to an offer.
@@ -19,34 +21,42 @@ pub struct AnsweredOffer {
 
 /// Asks the person, once and for all their projects, if each message is copied and the reply taken when
 /// they copy it. Nobody is asked who has said something about the clipboard, or who has none here.
+/// Only a clear answer is remembered; whoever stops here begins nothing.
 pub fn offer(caller: &Caller) -> Result<Option<AnsweredOffer>> {
-    use crate::approve::{Answer, Question};
     if !caller.person.is_interactive() || caller.own_settings.file().is_err() {
         return Ok(None);
     }
     let (_, loaded) = settings::settings(caller)?;
-    let is_open = loaded.origins.get("Clipboard") == Some(&Origin::Default);
+    let is_open = loaded.origins.get(settings::CLIPBOARD) == Some(&Origin::Default);
     let is_by_hand = loaded.settings.api.0.is_none();
     let clipboard = Clipboard::of(Surroundings::of_this_process());
     if !is_open || !is_by_hand || clipboard.ways_in().is_empty() {
         return Ok(None);
     }
-    let question = Question::about_using_clipboard();
-    let is_accepted = match caller.person.ask(&question, &caller.interrupt) {
-        Answer::Text(text) if text.trim().is_empty() => true,
-        answer @ Answer::Text(_) => answer.is_yes(),
-        Answer::Interrupted | Answer::Nobody | Answer::Elsewhere => return Ok(None),
-    };
+    let is_accepted = ask(caller)?;
     let word = if is_accepted {
         ClipboardUse::Auto.word()
     } else {
         ClipboardUse::Off.word()
     };
-    let key = settings::named("Clipboard")?;
+    let key = settings::named(settings::CLIPBOARD)?;
     let file = settings::set(caller, SettingsScope::Person, key, Some(word))?;
-    if is_accepted {
-        // This was the question whether we may look; it is not put again.
-        open::remember_look(caller)?;
-    }
     Ok(Some(AnsweredOffer { is_accepted, file }))
+}
+
+/// Asks until the answer is a yes, which Enter is too, or a no.
+fn ask(caller: &Caller) -> Result<bool> {
+    let question = Question::about_using_clipboard();
+    loop {
+        match caller.person.ask(&question, &caller.interrupt) {
+            Answer::Text(text) if text.trim().is_empty() || is_yes(&text) => return Ok(true),
+            Answer::Text(text) if is_no(&text) => return Ok(false),
+            Answer::Text(_) => caller.tell(SetupNews::AnswerUnknown {
+                answers: vec!["y".to_owned(), "n".to_owned()],
+            }),
+            Answer::Interrupted | Answer::Nobody | Answer::Elsewhere => {
+                return Err(Error::new(Kind::Interrupted, "interrupted"));
+            }
+        }
+    }
 }

@@ -25,7 +25,7 @@ use crate::checkpoint::{ChangeKind, CheckpointStore, Node};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, write_atomic};
 use crate::protocol::generated::GeneratedDirectories;
-use crate::session::{Checkpoint, Session};
+use crate::session::{Checkpoint, History, Session};
 use crate::workspace::Workspace;
 
 /// The longest first line of a message that is proposed, in characters.
@@ -53,6 +53,16 @@ pub enum CommitHooks {
     Run,
 }
 
+/// Refuses what is no commit of the repository around a directory; a range is left to git.
+pub(super) fn ensure_commit(directory: &Path, revision: &str) -> Result<()> {
+    let repository = GitRepository::around(directory)?;
+    if revision.contains("..") || repository.has_commit(revision)? {
+        return Ok(());
+    }
+    Err(Error::usage(format!("`{revision}` is no commit"))
+        .hint("name a branch, a tag or a commit: `--add-diff=main`"))
+}
+
 /// A commit that could be made.
 #[derive(Debug)]
 pub struct PlannedCommit {
@@ -71,6 +81,8 @@ pub struct PlannedCommit {
     identity: (String, String),
     record: PathBuf,
     last_round: u32,
+    /// Files that a later commit looks at again.
+    still_out: BTreeSet<PathBuf>,
 }
 
 /// A commit that was made.
@@ -89,6 +101,9 @@ pub struct MadeCommit {
 struct CommittedRounds {
     round: u32,
     commit: String,
+    /// Files of these rounds that were left out, and can be committed once the reason is gone.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    left_out: BTreeSet<PathBuf>,
 }
 
 /// The changes of the rounds to one file, in their order.
@@ -112,14 +127,16 @@ fn plan_of(files: &SessionFiles, session: &Session, own: OwnChanges) -> Result<P
     let record = files.store.folder(id).join(COMMITTED);
     let done = committed(&record, &repository);
     let history = files.store.history(id)?;
-    let mut rounds = history.undoable(done);
+    let mut rounds = history.undoable(done.round);
     rounds.reverse();
     let mut objects = CheckpointStore::open(&files.store.objects())?;
     let workspace = Workspace::open(&files.workspace)?;
     let output = output_of(&workspace);
     let mut left_out = Vec::new();
-    let stories = stories_of(&rounds, &mut objects, &mut left_out)?;
-    let last_round = rounds.last().map_or(done, |round| round.round);
+    let mut stories = stories_of(&rounds, &mut objects, &mut left_out)?;
+    let new: BTreeSet<PathBuf> = stories.keys().cloned().collect();
+    stories.extend(stories_left_out(&done, &history, &mut objects)?);
+    let last_round = rounds.last().map_or(done.round, |round| round.round);
     let mut maker = EntryMaker {
         repository: &repository,
         objects,
@@ -129,16 +146,16 @@ fn plan_of(files: &SessionFiles, session: &Session, own: OwnChanges) -> Result<P
     let ignored = repository.ignored(stories.keys().map(|path| named(path)))?;
     let filtered = repository.filtered(stories.keys().map(|path| named(path)))?;
     let (mut entries, mut changed) = (BTreeMap::new(), BTreeSet::new());
+    let mut still_out = BTreeSet::new();
     for (path, story) in &stories {
         let name = named(path);
         let Some(in_repository) = repository.path_of(path) else {
             continue;
         };
         changed.insert(in_repository.clone());
-        let verdict = if output
-            .as_ref()
-            .is_some_and(|all| all.containing_output(&name).is_some())
-        {
+        let is_output = (output.as_ref()).is_some_and(|all| all.containing_output(&name).is_some());
+        let is_hidden = is_output || ignored.contains(&name);
+        let verdict = if is_output {
             Err("build output".to_owned())
         } else if ignored.contains(&name) {
             Err("git ignores it".to_owned())
@@ -154,7 +171,15 @@ fn plan_of(files: &SessionFiles, session: &Session, own: OwnChanges) -> Result<P
                 entries.insert(in_repository, entry);
             }
             Ok(None) => {}
-            Err(why) => left_out.push((name, why)),
+            Err(why) => {
+                if !is_output {
+                    still_out.insert(path.clone());
+                }
+                // Of these the person was told once.
+                if !is_hidden || new.contains(path) {
+                    left_out.push((name, why));
+                }
+            }
         }
     }
     left_out.sort();
@@ -172,7 +197,24 @@ fn plan_of(files: &SessionFiles, session: &Session, own: OwnChanges) -> Result<P
         identity,
         record,
         last_round,
+        still_out,
     })
+}
+
+/// Gathers what all rounds did to the files that an earlier commit left out.
+fn stories_left_out(
+    done: &CommittedRounds,
+    history: &History,
+    objects: &mut CheckpointStore,
+) -> Result<BTreeMap<PathBuf, FileStory>> {
+    if done.left_out.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let mut rounds = history.undoable(0);
+    rounds.reverse();
+    let mut stories = stories_of(&rounds, objects, &mut Vec::new())?;
+    stories.retain(|path, _| done.left_out.contains(path));
+    Ok(stories)
 }
 
 /// Gathers what the rounds did to each file; what no checkpoint covers is left out.
@@ -207,13 +249,13 @@ fn stories_of(
     Ok(stories)
 }
 
-/// The last round of a session that is committed, as long as the commit is still part of the branch.
-fn committed(record: &Path, repository: &GitRepository) -> u32 {
-    let read = crate::fs::read_plain(record, 4096).ok();
+/// How far a session is committed, as long as the commit is still part of the branch.
+fn committed(record: &Path, repository: &GitRepository) -> CommittedRounds {
+    let read = crate::fs::read_plain(record, 1 << 20).ok();
     let known: Option<CommittedRounds> = read.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     known
         .filter(|known| repository.has_in_history(&known.commit))
-        .map_or(0, |known| known.round)
+        .unwrap_or_default()
 }
 
 fn output_of(workspace: &Workspace) -> Option<GeneratedDirectories> {
@@ -364,6 +406,7 @@ impl PlannedCommit {
         let known = CommittedRounds {
             round: self.last_round,
             commit: id.clone(),
+            left_out: self.still_out.clone(),
         };
         let json = serde_json::to_vec(&known).unwrap_or_default();
         // Without it the next commit looks at all rounds again, which costs only time.

@@ -1,16 +1,15 @@
 //! The changes of a round, whoever made them.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Caller, find, open};
 use crate::agent::Agent;
+pub use crate::agent::ShownPaths;
 use crate::agent::undo::tidied;
 pub use crate::checkpoint::{ChangeKind, DiffStat};
 use crate::checkpoint::{CheckpointStore, DiffLimits};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
-use crate::protocol::generated::GeneratedDirectories;
 use crate::session::{Checkpoint, History};
 
 /// Changes of files: of one round, or of several as one.
@@ -128,23 +127,24 @@ fn after(agent: Agent, session: SessionId, round: u32) -> Result<ChangedRound> {
     })
 }
 
-/// The latest round that changed more than build output; where there is none, the latest of all.
+/// The latest round that changed more than build output and ignored files; where there is none, the
+/// latest of all.
 pub(super) fn latest_seen(
     agent: &Agent,
     history: &History,
     objects: &mut CheckpointStore,
 ) -> Option<Checkpoint> {
     let rounds = history.undoable(0);
-    let generated = agent.generated_directories();
-    let is_output = |path: &Path| {
-        let output = generated.as_ref().zip(path.to_str());
-        output.is_some_and(|(all, path)| all.containing_output(path).is_some())
+    let shown = agent.shown_paths();
+    let is_shown = |path: &Path| {
+        let shown = shown.as_ref().zip(path.to_str());
+        shown.is_none_or(|(shown, path)| shown.has(path))
     };
     for round in &rounds {
         let changes = objects.changes(&round.before, &round.after);
         // One whose checkpoints were tidied away is for the caller to tell.
         let is_seen = changes.map_or(true, |changes| {
-            changes.iter().any(|change| !is_output(&change.path))
+            changes.iter().any(|change| is_shown(&change.path))
         });
         if is_seen {
             return Some(*round);
@@ -176,28 +176,8 @@ impl ChangedRound {
         diff.map_err(tidied)
     }
 
-    /// The files of the workspace that no ignore file names.
-    pub fn listed(&self) -> Option<BTreeSet<String>> {
-        let walked = self.agent.workspace.walk(None).ok()?;
-        let paths = walked
-            .files
-            .iter()
-            .map(|file| file.path.as_str().to_owned());
-        Some(paths.collect())
-    }
-
-    /// Returns true if a path is there now.
-    pub fn is_there(&self, path: &Path) -> bool {
-        self.agent
-            .workspace
-            .path()
-            .join(path)
-            .symlink_metadata()
-            .is_ok()
-    }
-
-    /// The directories of build output in the workspace.
-    pub fn generated(&self) -> Option<GeneratedDirectories> {
-        self.agent.generated_directories()
+    /// Tells which of the files are shown as changes.
+    pub fn shown_paths(&self) -> Option<ShownPaths> {
+        self.agent.shown_paths()
     }
 }

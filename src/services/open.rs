@@ -422,6 +422,22 @@ pub fn ensure_set_up(caller: &Caller) -> Result<()> {
     )))
 }
 
+/// The base directory, or this directory as it would be one; nothing is made.
+pub(super) fn nearest_base(caller: &Caller) -> Result<Base> {
+    let found = Base::find(&caller.here, caller.base.as_deref(), &caller.trust)?;
+    Ok(shown_base(found))
+}
+
+fn shown_base(found: FoundBase) -> Base {
+    match found {
+        FoundBase::Base(base) => base,
+        FoundBase::EmptyDirectory(directory) | FoundBase::Undecided(directory) => Base {
+            directory,
+            settings_file: None,
+        },
+    }
+}
+
 /// Finds the base directory and reads the settings, asking the person what only they can decide.
 pub fn settings(caller: &Caller, first_run: FirstRun) -> Result<(Base, Loaded)> {
     let trust = &caller.trust;
@@ -429,13 +445,7 @@ pub fn settings(caller: &Caller, first_run: FirstRun) -> Result<(Base, Loaded)> 
     let found = Base::find(&caller.here, caller.base.as_deref(), trust)?;
     let base = match first_run {
         FirstRun::Decide => decided_base(caller, found, &flags)?,
-        FirstRun::Look => match found {
-            FoundBase::Base(base) => base,
-            FoundBase::EmptyDirectory(directory) | FoundBase::Undecided(directory) => Base {
-                directory,
-                settings_file: None,
-            },
-        },
+        FirstRun::Look => shown_base(found),
         FirstRun::Refuse => match found {
             FoundBase::Base(base) => base,
             FoundBase::EmptyDirectory(directory) | FoundBase::Undecided(directory) => {
@@ -622,12 +632,52 @@ fn decide(caller: &Caller, directory: &Path) -> Result<Base> {
             Ok(base)
         }
         (None, _) => Err(Error::mendable(format!(
-            "`{}` is not empty: please choose where to work, 1 or 2",
-            directory.display()
+            "please choose where to work in `{}`, {}",
+            directory.display(),
+            choices.join(" or ")
         ))
         .hint("`agent init` works on this project in place")
         .hint("`--base .` works in a new folder `workspace/` beneath it")),
     }
+}
+
+/// Removes a base directory that was not there before and in which no session could begin: its settings
+/// file, and its folders as far as they hold no file of anybody's. Whatever cannot be removed stays.
+pub(super) fn discard_new(caller: &Caller, before: &Base) {
+    const OURS: [&str; 2] = ["loop.lock", "loop.json"];
+    let is_new = nearest_base(caller)
+        .is_ok_and(|now| now.settings_file.is_some() && now.settings_file != before.settings_file);
+    if !is_new {
+        return;
+    }
+    // Nobody is asked about the file: what is new sets nothing that needs trust.
+    let Ok((base, loaded)) = settings(caller, FirstRun::Look) else {
+        return;
+    };
+    let (base, paths) = (&*base.directory, &loaded.paths);
+    for name in OURS {
+        let _ = std::fs::remove_file(paths.sessions.join(name));
+    }
+    for directory in paths.directories().into_iter().chain([&*paths.workspace]) {
+        if directory != base && directory.starts_with(base) {
+            remove_empty(directory);
+        }
+    }
+    let _ = std::fs::remove_file(base.join(settings::FILE_NAME));
+    if base.file_name() == Some(settings::DIRECTORY_NAME.as_ref()) {
+        let _ = std::fs::remove_file(base.join(".gitignore"));
+        let _ = std::fs::remove_dir(base);
+    }
+}
+
+/// Removes a directory that holds nothing but directories.
+fn remove_empty(directory: &Path) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_empty(&entry.path());
+        }
+    }
+    let _ = std::fs::remove_dir(directory);
 }
 
 /// Has git ignore what a base directory keeps in a repository.

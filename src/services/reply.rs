@@ -67,6 +67,9 @@ impl ReplyDesk {
 }
 
 /// Tells what a text is that a person brings while a round waits for its reply.
+///
+/// More is a reply than on a clipboard that is watched: whatever [`reply::parse`] takes for one, since
+/// that is what happens to it next.
 pub fn weigh(text: &str, expected: &EndMark) -> BroughtText {
     if courier::is_marked_before_prose(text, expected) {
         return BroughtText::Reply;
@@ -85,9 +88,19 @@ fn weigh_without_round(text: &str) -> BroughtText {
     if reply::is_outbox(text) {
         return BroughtText::OwnMessage;
     }
-    match reply::end_mark(text) {
+    if let Some(mark) = reply::end_mark(text) {
+        return BroughtText::OtherReply(mark);
+    }
+    // One word typed is weighed too, and has no room for a command.
+    let parsed = if text.trim().contains(['\n', '[']) {
+        reply::parse(text)
+    } else {
+        reply::Reply::default()
+    };
+    match parsed.end {
         Some(mark) => BroughtText::OtherReply(mark),
-        None => BroughtText::Other,
+        None if parsed.steps.is_empty() => BroughtText::Other,
+        None => BroughtText::Unmarked,
     }
 }
 
@@ -99,8 +112,18 @@ pub fn deliver(caller: &Caller, bytes: &[u8], number: RoundNumber) -> Result<(Pa
         return Err(Error::mendable("the reply is empty")
             .hint("copy the chat's reply with its copy button, and try again"));
     }
-    let path = put(&files.mailbox, bytes, number)?;
     let is_awaited = LoopLock::holder(files.store.directory()).is_some();
+    let is_open = || {
+        let (sessions, _) = files.store.summaries()?;
+        Ok(sessions.iter().any(|session| !session.is_complete))
+    };
+    if !is_awaited && !is_open()? {
+        return Err(
+            Error::mendable("no session waits for a reply: all of them have ended")
+                .hint("`agent resume \"<what to do next>\"` opens the latest one again"),
+        );
+    }
+    let path = put(&files.mailbox, bytes, number)?;
     Ok((path, is_awaited))
 }
 
@@ -161,5 +184,16 @@ mod tests {
         }
         case(commands, BroughtText::Unmarked);
         case("a note", BroughtText::Other);
+        // What the reading of a reply repairs or translates is a command here too.
+        let half = "\\[READ_FILE path=\"a.sh\"]\n";
+        case(half, BroughtText::Unmarked);
+        case(&format!("{half}\\[END ab12cd34#3]\n"), BroughtText::Reply);
+        let other = mark("ab12cd34", 2);
+        let text = format!("{half}\\[END ab12cd34#2]\n");
+        case(&text, BroughtText::OtherReply(other));
+        let diff = "```diff\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n```\n";
+        case(diff, BroughtText::Unmarked);
+        case("I would start\nwith the tests.\n", BroughtText::Other);
+        case("```python\nprint(1)\nprint(2)\n```\n", BroughtText::Other);
     }
 }

@@ -12,7 +12,7 @@ use super::find::FindSession;
 use super::open::{self, OpenedBase};
 use super::reply::ReplyDesk;
 use super::status::CheckStanding;
-use super::{Caller, find, log, reply, status};
+use super::{Caller, commit, find, log, reply, status, workspace};
 pub use crate::agent::Ending;
 use crate::agent::{Agent, added::AddedContext};
 pub use crate::agent::{AnswerRoom, CallAnswer, CallDesk, TextCover};
@@ -44,10 +44,15 @@ impl ContextRequest {
         self.paths.is_empty() && self.changed_since.is_none()
     }
 
-    /// Refuses a path that cannot be there, before a base directory is made for it.
-    fn ensure_possible(&self, caller: &Caller) -> Result<()> {
-        if open::has_base(caller)? {
+    /// Refuses a path or a commit that cannot be there, before anybody is asked and before a base
+    /// directory is made for it.
+    pub fn ensure_possible(&self, caller: &Caller) -> Result<()> {
+        if open::nearest_base(caller)?.settings_file.is_some() {
             return Ok(());
+        }
+        if let Some(revision) = &self.changed_since {
+            let workspace = workspace::named(caller).unwrap_or_else(|| caller.here.clone());
+            commit::ensure_commit(&workspace, revision)?;
         }
         let is_pattern = |path: &str| path.contains(['*', '?', '[', '{']);
         let is_there = |path: &str| is_pattern(path) || caller.here.join(path).exists();
@@ -89,11 +94,28 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
         Some(settings) => Some(api::chosen(&settings)?),
         None => None,
     };
-    let mut opened = open::new_session(caller)?;
-    let api = match early {
-        Some(choice) => choice,
-        None => api::chosen(&opened.settings)?,
-    };
+    let before = open::nearest_base(caller)?;
+    let begun = open::new_session(caller).and_then(|opened| {
+        let api = match early {
+            Some(choice) => choice,
+            None => api::chosen(&opened.settings)?,
+        };
+        begin_in(caller, opened, task, api, context)
+    });
+    if begun.is_err() {
+        open::discard_new(caller, &before);
+    }
+    begun
+}
+
+/// Begins a session in a base directory that is there.
+fn begin_in(
+    caller: &Caller,
+    mut opened: OpenedBase,
+    task: &str,
+    api: Option<ApiChoice>,
+    context: &ContextRequest,
+) -> Result<HeldSession> {
     let api = carried_by(&mut opened, api);
     let task = match api.as_ref().and_then(|api| api.key.as_ref()) {
         Some(key) => key.scrub(task.to_owned()),

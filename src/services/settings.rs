@@ -1,5 +1,6 @@
 //! The settings in force, where each comes from, and how a person changes them.
 
+use std::fs::{File, OpenOptions};
 use std::path::PathBuf;
 
 use super::Caller;
@@ -7,7 +8,12 @@ use super::open::{self, FirstRun};
 pub use crate::compose::{FileLimit, Limit, TooLong, example_instructions};
 use crate::error::{Error, Result};
 pub use crate::settings::Key;
-use crate::settings::{self, Base, FILE_NAME, FoundBase, KEYS, Loaded, Loosens};
+use crate::settings::{
+    self, Base, ClipboardUse, FILE_NAME, FoundBase, KEYS, Loaded, Loosens, Value,
+};
+
+/// The setting that says how the clipboard is used.
+pub(super) const CLIPBOARD: &str = "Clipboard";
 
 /// Whose settings are changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,15 +63,25 @@ pub fn named(text: &str) -> Result<&'static Key> {
     })
 }
 
-/// The value of one setting in force, and where it comes from.
+/// The value of one setting in force, and where it comes from. A file that is not trusted keeps nobody
+/// from looking: what it may not set is left out, and the person is told.
 pub fn get(caller: &Caller, key: &Key) -> Result<SettingInForce> {
-    let (_, loaded) = settings(caller)?;
+    let (base, trust) = (open::nearest_base(caller)?, &caller.trust);
+    let flags = caller.flags.overrides(&caller.here);
+    let layers = settings::read(&base, settings::process_environment(), &flags)?
+        .over(&caller.own_settings)?;
+    let mut untrusted = layers.untrusted(trust).into_iter();
+    if let Some(item) = untrusted.find(|item| item.key == key.name) {
+        caller.tell(item.notice(layers.is_declined(trust)));
+    }
+    let loaded = layers.without_untrusted(trust).settle(trust)?;
     let mut all = in_force(&loaded).into_iter();
     let found = all.find(|setting| setting.key == key.name);
     found.ok_or_else(|| Error::usage(format!("there is no setting `{}`", key.name)))
 }
 
-/// Sets a value, or removes it, and returns the file that was changed.
+/// Sets a value, or removes it, and returns the file that was changed. One caller after the other
+/// changes it: none loses what another has set.
 pub fn set(
     caller: &Caller,
     scope: SettingsScope,
@@ -88,15 +104,45 @@ pub fn set(
             key.flag
         )));
     }
+    let _alone = lock_changes(caller)?;
     match scope {
         SettingsScope::Person => {
             caller.own_settings.set(key, value.as_ref())?;
+            // Who says so in their own settings has answered whether we may look.
+            if is_use_of_clipboard(key, value.as_ref()) {
+                open::remember_look(caller)?;
+            }
             caller.own_settings.file().map(ToOwned::to_owned)
         }
         SettingsScope::Here => {
             settings::set_here(&here(caller)?, key, value.as_ref(), &caller.trust)
         }
     }
+}
+
+fn is_use_of_clipboard(key: &Key, value: Option<&Value>) -> bool {
+    let auto = ClipboardUse::Auto.word();
+    key.name == CLIPBOARD && matches!(value, Some(Value::Text(text)) if text.as_ref() == auto)
+}
+
+/// Waits until nobody else changes settings of this person, and keeps others waiting.
+///
+/// The lock is in the person's state directory: a file beside the settings would be one more file in
+/// their project.
+fn lock_changes(caller: &Caller) -> Result<Option<File>> {
+    let Some(directory) = caller.trust.directory() else {
+        return Ok(None);
+    };
+    crate::fs::create_directory(directory)?;
+    let path = directory.join("settings.lock");
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    crate::platform::ours(&mut options);
+    let file = options
+        .open(&path)
+        .and_then(|file| file.lock().map(|()| file))
+        .map_err(|cause| Error::file("lock", &path, cause))?;
+    Ok(Some(file))
 }
 
 /// The settings file of a scope, which need not exist.

@@ -341,6 +341,8 @@ fn reset_before(envelope: &Envelope) -> Envelope {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn log(folder: &Path) -> EventLog {
@@ -454,6 +456,7 @@ mod tests {
             rounds: 1,
             changed: 1,
             files,
+            lines: BTreeMap::new(),
             seconds: 1,
             workspace: String::new(),
         });

@@ -103,6 +103,14 @@ impl Summary {
         }
     }
 
+    /// The round that it is in, or the last one of a session that waits for no reply.
+    pub fn current_round(&self) -> u32 {
+        match self.state() {
+            State::Done | State::AtLimit => self.rounds(),
+            State::Asks | State::Waiting => self.sequence_number,
+        }
+    }
+
     /// How many rounds are over.
     pub fn rounds(&self) -> u32 {
         self.sequence_number.saturating_sub(1)

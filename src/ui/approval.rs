@@ -63,7 +63,7 @@ pub(super) fn listed(questions: &[Event], columns: Option<usize>) -> String {
         told = why;
     }
     if !shared.is_empty() && !is_of_mode(shared) {
-        let why = format!("  why you are asked: {}\n", escape_line(shared));
+        let why = format!("  why: {}\n", escape_line(shared));
         text.push_str(&columns.map_or(why.clone(), |columns| folded(&why, columns)));
     }
     text
@@ -127,6 +127,19 @@ fn listed_row(question: &Event, columns: Option<usize>) -> String {
     text
 }
 
+/// A command in a plain word.
+fn verb_of(command: &str) -> &str {
+    match command.parse() {
+        Ok(CommandKind::RunCommand) => "run",
+        Ok(CommandKind::CreateFile) => "create",
+        Ok(CommandKind::DeleteFile) => "delete",
+        Ok(CommandKind::MoveFile) => "move",
+        Ok(CommandKind::ApplyPatch) => "patch",
+        Ok(CommandKind::EditFile | CommandKind::InsertText) => "edit",
+        _ => command,
+    }
+}
+
 /// How many lines a unified diff adds and removes.
 fn sizes(diff: &str) -> (usize, usize) {
     let mut is_header = true;
@@ -149,13 +162,18 @@ pub(super) fn ahead(event: &Event, columns: Option<usize>, extent: DiffExtent) -
         command,
         title,
         shown,
+        before,
     } = event
     else {
         return String::new();
     };
+    let place = match before {
+        0 => String::new(),
+        before => format!("; it comes before step {before}"),
+    };
     let mut text = format!(
-        "\n{BOLD}{number}. {}{BOLD:#}: {} {DIM}(not asked about; it comes first){DIM:#}\n",
-        escape_line(command),
+        "\n{BOLD}{number}. {}{BOLD:#} {} {DIM}(not asked about{place}){DIM:#}\n",
+        escape_line(verb_of(command)),
         escape_line(title)
     );
     text.push_str(&lines(&diff::colored(shown), columns, extent));
@@ -227,9 +245,13 @@ pub(super) fn asked(
         Some(columns) => folded(&text, columns),
         None => text,
     };
+    // In a pipe the name of the protocol, which scripts may look for.
+    let name = match (is_interactive, kind.is_step()) {
+        (true, true) => format!("{}{BOLD:#}", escape_line(verb_of(command))),
+        _ => format!("{}{BOLD:#}:", escape_line(command)),
+    };
     let mut text = fitting(format!(
-        "\n{BOLD}{number}. {}{BOLD:#}: {}{size}\n",
-        escape_line(command),
+        "\n{BOLD}{number}. {name} {}{size}\n",
         escape_line(title)
     ));
     // What a command runs is never folded.
@@ -243,7 +265,7 @@ pub(super) fn asked(
     text.push_str(&lines(&body, columns, extent));
     let mut words = String::new();
     if !is_interactive || !is_of_mode(why) {
-        let _ = writeln!(words, "  why you are asked: {}", escape_line(why));
+        let _ = writeln!(words, "  why: {}", escape_line(why));
     }
     let is_usual = may == USUAL;
     let is_said = !is_script && is_of_mode(why);
@@ -463,7 +485,7 @@ mod tests {
     fn a_script_is_shown_whole_with_its_length() {
         assert_eq!(
             plain("RUN_COMMAND", "cargo add serde\ncargo build\n"),
-            "\n3. RUN_COMMAND: cargo add serde (2 lines, 28 characters)\n  | cargo add serde\n  | cargo build\n  why you are asked: it uses the network\n  what it may do: use the network\n"
+            "\n3. run cargo add serde (2 lines, 28 characters)\n  | cargo add serde\n  | cargo build\n  why: it uses the network\n  what it may do: use the network\n"
         );
         let long = "x\n".repeat(500);
         assert_eq!(plain("RUN_COMMAND", &long).matches("| x").count(), 500);
@@ -476,10 +498,7 @@ mod tests {
             text.contains("\n  | echo one two three  \n  … four\n"),
             "{text}"
         );
-        assert!(
-            text.contains("\n  why you are asked: it\n  uses the network\n"),
-            "{text}"
-        );
+        assert!(text.contains("\n  why: it uses the\n  network\n"), "{text}");
     }
 
     #[test]

@@ -35,6 +35,8 @@ struct Item {
     verdict: Option<Verdict>,
     /// True if the person has edited the script; the question then shows the edited one.
     is_edited: bool,
+    /// True once the person was told of the decision.
+    is_told: bool,
 }
 
 /// The conversation about the questions of one round.
@@ -64,6 +66,8 @@ pub(super) fn attend(
     interrupt: &Interrupt,
 ) -> Attending {
     let shown = ui.clone();
+    let keys: Vec<String> = questions.iter().map(Question::key).collect();
+    ui.attended().extend(keys.iter().cloned());
     let dialog = Dialog::new(ui, interrupt, pending, questions);
     let is_withdrawn = Arc::clone(&dialog.is_withdrawn);
     let sender = dialog.answers.sender();
@@ -78,6 +82,7 @@ pub(super) fn attend(
         is_withdrawn.store(true, Ordering::SeqCst);
         let _ = sender.send(Answer::Elsewhere);
         let _ = thread.join();
+        shown.attended().retain(|key| !keys.contains(key));
     })
 }
 
@@ -95,6 +100,7 @@ impl Dialog {
             question: question.clone(),
             verdict: None,
             is_edited: false,
+            is_told: false,
         });
         Self {
             ui,
@@ -116,7 +122,7 @@ impl Dialog {
     pub(super) fn run(mut self) -> Result<()> {
         let bell = Doorbell::on(self.pending.directory()?);
         let _watcher = Watcher::start(bell, self.answers.sender());
-        self.collect()?;
+        self.collect_known()?;
         self.last_shown = match self.open().as_slice() {
             // A step alone, and several, are shown here.
             [first, ..] if self.items[*first].question.kind == QuestionKind::Step => None,
@@ -139,7 +145,8 @@ impl Dialog {
             }
             self.collect()?;
         }
-        Ok(())
+        // Whoever took the question back may have done so because of a decision.
+        self.collect()
     }
 
     /// The terminal has nothing more to say. What outlives this process is still decided by a file;
@@ -161,7 +168,20 @@ impl Dialog {
         self.is_withdrawn.load(Ordering::SeqCst) || is_over(&verdicts)
     }
 
-    /// Takes in what the decision files say.
+    /// Takes in what was decided before the person was asked; who asks tells of it.
+    fn collect_known(&mut self) -> Result<()> {
+        let verdicts = decided(&self.pending, &self.questions)?;
+        for (item, verdict) in self.items.iter_mut().zip(verdicts) {
+            if verdict.is_some() {
+                item.verdict = verdict;
+                item.is_told = true;
+                self.ui.attended().remove(&item.question.key());
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in what the decision files say, and tells what is new, before anything else is asked.
     fn collect(&mut self) -> Result<()> {
         let verdicts = decided(&self.pending, &self.questions)?;
         for (item, verdict) in self.items.iter_mut().zip(verdicts) {
@@ -170,7 +190,17 @@ impl Dialog {
                 self.is_prompted = false;
             }
         }
+        self.tell_decided();
         Ok(())
+    }
+
+    fn tell_decided(&mut self) {
+        for (item, question) in self.items.iter_mut().zip(&self.questions) {
+            if let Some(verdict) = item.verdict.as_ref().filter(|_| !item.is_told) {
+                item.is_told = true;
+                self.ui.tell(&question.decided(verdict));
+            }
+        }
     }
 
     fn show(&mut self, at: usize) {
@@ -225,7 +255,9 @@ impl Dialog {
     /// The answers that are offered now.
     fn keys(&self, open: &[usize]) -> OfferedKeys {
         match open {
-            [first, ..] if !self.is_joint(open) => single_keys(&self.items[*first], open.len()),
+            [first, ..] if !self.is_joint(open) => {
+                single_keys(&self.items[*first], open.len(), self.items.len())
+            }
             _ => OfferedKeys::new("")
                 .key("y", "yes to all")
                 // All keys in one row of 80 columns.
@@ -440,7 +472,8 @@ impl OfferedKeys {
     }
 }
 
-fn single_keys(item: &Item, open: usize) -> OfferedKeys {
+/// The keys for a question, one of `open` that wait and of `all` that came together.
+fn single_keys(item: &Item, open: usize, all: usize) -> OfferedKeys {
     match item.question.kind {
         _ if item.question.command.is_empty() => {
             return OfferedKeys::new(news::inquiry(&item.question));
@@ -474,7 +507,8 @@ fn single_keys(item: &Item, open: usize) -> OfferedKeys {
         "Do it?"
     };
     let why = &item.question.why;
-    let question = if approval::is_of_mode(why) {
+    // The list of several has said it.
+    let question = if approval::is_of_mode(why) && all == 1 {
         format!("{verb} (asked {why})")
     } else {
         verb.to_owned()

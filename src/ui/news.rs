@@ -157,23 +157,24 @@ pub(super) fn inquiry(question: &Question) -> String {
     let rounds = (question.number, question.round);
     let text = asked(question.kind, &question.title, &question.shown, rounds);
     match question.kind.takes() {
-        AcceptedLines::YesOrNo => format!("{text} [y/N]"),
+        AcceptedLines::YesOrNo => format!("{text}\n[y] yes  [n] no"),
         AcceptedLines::YesUnlessNo => format!("{text} [Y/n]"),
         AcceptedLines::AnyLine | AcceptedLines::Enter => text,
     }
 }
 
-/// Where to work: in a directory that is not empty, perhaps a part of a repository.
+/// Where to work: in a directory that is not empty, or in a part of a repository.
 fn place(directory: &str, repository: &str) -> String {
-    let (root, keys) = match repository {
-        "" => (String::new(), "[1/2]"),
+    let (is, root, keys) = match repository {
+        "" => ("is not empty".to_owned(), String::new(), "[1/2]"),
         root => (
+            format!("is in the repository `{root}`"),
             format!("\n  3. on the whole repository, in place: `{root}`"),
             "[1/2/3]",
         ),
     };
     format!(
-        "`{directory}` is not empty. Where should the model work?\n  1. on what is here, in place (makes `.agent/`, touches nothing else)\n  2. in a new, empty folder `workspace/`{root}\n{keys}"
+        "`{directory}` {is}. Where should the model work?\n  1. on what is here, in place (makes `.agent/`, touches nothing else)\n  2. in a new, empty folder `workspace/`{root}\n{keys}"
     )
 }
 
@@ -202,6 +203,7 @@ pub fn sentence(event: &Event) -> String {
         is_verbose: false,
         is_interactive: true,
         has_prompt: true,
+        round: None,
         last_round: None,
         takes_clipboard: false,
     };
@@ -738,6 +740,7 @@ mod tests {
             is_verbose: false,
             is_interactive: false,
             has_prompt: false,
+            round: None,
             last_round: None,
             takes_clipboard: false,
         };

@@ -7,7 +7,10 @@ use std::path::Path;
 use anstyle::Style;
 
 use super::escape_line;
-use super::plain::{BOLD, CYAN, DIM, Look, RenderContext, Sign, YELLOW, shown, sign};
+use super::plain::{
+    BOLD, CYAN, DIM, Look, RenderContext, Sign, YELLOW, columns_of_talk, shown, shown_home, sign,
+};
+use super::wrap::columns_of;
 use crate::number::{count, grouped};
 use crate::protocol::Event;
 
@@ -71,6 +74,10 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
     else {
         return String::new();
     };
+    // The round that the limit does not allow any more: nobody is to send it now.
+    if view.last_round.is_some_and(|last| *sequence > last) {
+        return String::new();
+    }
     let way = ReplyRoute::at(view);
     let mut text = format!("\n{BOLD}Round {sequence}{BOLD:#}");
     let is_told = !is_waiting || carried_by.is_some();
@@ -84,8 +91,7 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
             (Some(file), _) => with_file(&mut text, &linked(file, view), &way.words(&inbox), view),
             (None, [_, _, ..]) => in_parts(&mut text, pastes, &inbox, view),
             (None, pastes) => {
-                let path = pastes.first().map(|path| linked(path, view));
-                let path = path.unwrap_or_default();
+                let path = pastes.first().map(String::as_str).unwrap_or_default();
                 let file = if *becomes_file && *sequence == 1 {
                     "\n     If the chat makes an attachment of it by itself, that is fine."
                 } else {
@@ -101,11 +107,12 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
                 };
                 let action = match way {
                     ReplyRoute::Clipboard => format!(
-                        "{NEXT}{arrow}1. Paste the clipboard into {chat} chat{NEXT:#}, or this: {path}"
+                        "{NEXT}{arrow}1. Paste the clipboard into {chat} chat{NEXT:#}, or this: "
                     ),
-                    // The path last: folded, it must not tear the sentence apart.
-                    _ => format!("{NEXT}{arrow}1. Paste this into {chat} chat:{NEXT:#} {path}"),
+                    _ => format!("{NEXT}{arrow}1. Paste this into {chat} chat:{NEXT:#} "),
                 };
+                let path = in_line(path, columns_of(&action), view);
+                let action = action + &path;
                 let _ = writeln!(
                     text,
                     "{action}{file}\n{:width$}2. {}",
@@ -145,14 +152,32 @@ fn arrow(view: &RenderContext) -> &'static str {
 
 /// A path; on a terminal the whole one, which can be clicked.
 fn linked(path: &str, view: &RenderContext) -> String {
-    let is_terminal = matches!(view.look, Look::Rich { .. });
-    let whole = Path::new(path);
-    if !is_terminal || !whole.is_absolute() {
+    if columns_of_talk().is_none() {
         return shown(path);
     }
-    let name = escape_line(path);
+    link(path, &escape_line(path), view)
+}
+
+/// A name of a file that can be clicked, on a terminal that shows more than plain text.
+fn link(path: &str, name: &str, view: &RenderContext) -> String {
+    if view.look == Look::Plain || !Path::new(path).is_absolute() {
+        return name.to_owned();
+    }
     let address: String = path.bytes().map(in_address).collect();
     format!("\u{1b}]8;;file://{address}\u{1b}\\{name}\u{1b}]8;;\u{1b}\\")
+}
+
+/// A path that stays in the line in which so many columns are used: the whole one, else from the home,
+/// else from here. Whatever is shown, it links to the whole one.
+fn in_line(path: &str, used: usize, view: &RenderContext) -> String {
+    let Some(columns) = columns_of_talk() else {
+        return shown(path);
+    };
+    let forms = [escape_line(path), shown_home(path), shown(path)];
+    let fits = |form: &&String| used + columns_of(form) <= columns;
+    let [.., shortest] = &forms;
+    let form = forms.iter().find(fits).unwrap_or(shortest);
+    link(path, form, view)
 }
 
 /// A byte of a path as it stands in an address; whatever could end the sequence is encoded.
@@ -328,6 +353,7 @@ mod tests {
             is_verbose: true,
             is_interactive: false,
             has_prompt: false,
+            round: None,
             last_round: None,
             takes_clipboard: false,
         };

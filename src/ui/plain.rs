@@ -1,5 +1,6 @@
 //! Events as lines for a person.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -12,7 +13,7 @@ use super::wrap::fold;
 use super::{approval, escape_line, escape_text, live, markdown, news, outbox};
 use crate::error::{Error, Kind};
 use crate::number::{count, grouped};
-use crate::protocol::{Event, Issue, Outcome, Repair, Status};
+use crate::protocol::{CopiedFrom, Event, Issue, LineTotals, Outcome, Repair, Status};
 
 pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const DIM: Style = Style::new().dimmed();
@@ -50,6 +51,8 @@ pub(super) struct RenderContext {
     pub(super) is_interactive: bool,
     /// True if a reply can be pasted here.
     pub(super) has_prompt: bool,
+    /// The round whose reply is carried out, if there is a session.
+    pub(super) round: Option<u32>,
     /// The last round that the session may have, if that is known.
     pub(super) last_round: Option<u32>,
     /// True if a reply is taken from the clipboard.
@@ -92,7 +95,7 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
                 Some(columns) => StepLayout::Row { columns, look },
                 None => StepLayout::Line,
             };
-            step(result, differences, layout)
+            step(result, differences, layout, view.round)
         }
         Event::Plan { text } => block("Plan", text, look),
         Event::Message { text } => block("The model says", text, look),
@@ -124,7 +127,7 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
         } => trouble("error", message, causes, hints),
         Event::Done { .. } => done(event, look),
         Event::RoundLimit { id, rounds } => format!(
-            "\n{YELLOW}Stopped{YELLOW:#} after {}: that is the limit (`MaxRounds`).\n`agent resume {id}` grants as many again.\n",
+            "\n{YELLOW}Stopped{YELLOW:#} after {}: that is the limit (`MaxRounds`).\n`agent resume {id}` allows more.\n",
             count(*rounds as usize, "round")
         ),
         Event::Interrupted { id } => {
@@ -189,7 +192,7 @@ pub(super) fn whole(event: &Event, view: &RenderContext) -> String {
 }
 
 /// How many columns the terminal has that talk goes to; nothing if it goes elsewhere.
-fn columns_of_talk() -> Option<usize> {
+pub(super) fn columns_of_talk() -> Option<usize> {
     std::io::stderr().is_terminal().then(|| live::size().0)
 }
 
@@ -204,22 +207,13 @@ fn repaired(repair: &Repair) -> String {
 
 /// The better way to copy a reply, where the damage shows how it was copied.
 pub(super) fn tip(repair: &Repair) -> Option<String> {
-    const OF_A_PAGE: [&str; 6] = [
-        "copy button",
-        "HTML entities",
-        "line numbers",
-        "backslashes before Markdown",
-        "non-breaking",
-        "quotation marks of a mail",
-    ];
-    const OF_A_TERMINAL: [&str; 2] = ["were wrapped", "wrapped"];
-    let has = |words: &[&str]| words.iter().any(|word| repair.what.contains(word));
-    let text = if has(&OF_A_TERMINAL) {
-        "The text was wrapped where it was copied: use the chat's copy button in the browser, or save the reply as a file."
-    } else if has(&OF_A_PAGE) {
-        "It looks as if the page was selected: the chat's own copy button below the reply keeps the text as it is."
-    } else {
-        return None;
+    let text = match repair.copied_from? {
+        CopiedFrom::Terminal => {
+            "It looks as if the text was selected in a terminal: use the chat's own copy button in the browser, or save the reply as a file."
+        }
+        CopiedFrom::Page => {
+            "It looks as if the page was selected: the chat's own copy button below the reply keeps the text as it is."
+        }
     };
     Some(format!("  {CYAN}tip{CYAN:#}: {text}\n"))
 }
@@ -329,7 +323,7 @@ fn check(command: &str, outcome: &Outcome) -> String {
         "  check {style}{word}{style:#}: `{}`: {}\n{}",
         escape_line(&clipped(command, 120)),
         escape_line(&outcome.line("you")),
-        tail(&outcome.detail.text, lines)
+        tail(&outcome.detail.text, lines, None)
     )
 }
 
@@ -395,6 +389,7 @@ fn done(event: &Event, look: Look) -> String {
         rounds,
         changed,
         files,
+        lines,
         seconds,
         workspace,
     } = event
@@ -412,18 +407,26 @@ fn done(event: &Event, look: Look) -> String {
         text,
         "\n  {BOLD}{}{BOLD:#}: {}",
         shown_home(workspace),
-        named_files(files, *changed)
+        named_files(files, lines, *changed)
     );
     text.push_str(&what_next(!files.is_empty(), id.as_str()));
     text
 }
 
-/// The changed files in a line.
-fn named_files(files: &[String], changed: usize) -> String {
+/// The changed files in a line, each with the lines that were added and removed.
+fn named_files(files: &[String], lines: &BTreeMap<String, LineTotals>, changed: usize) -> String {
+    let size = |file: &String| match lines.get(file) {
+        None => String::new(),
+        Some(LineTotals { added, removed: 0 }) => format!(" {GREEN}+{added}{GREEN:#}"),
+        Some(LineTotals { added: 0, removed }) => format!(" {RED}-{removed}{RED:#}"),
+        Some(LineTotals { added, removed }) => {
+            format!(" {GREEN}+{added}{GREEN:#} {RED}-{removed}{RED:#}")
+        }
+    };
     let named: Vec<String> = files
         .iter()
         .take(NAMED_FILES)
-        .map(|file| escape_line(file))
+        .map(|file| format!("{}{}", escape_line(file), size(file)))
         .collect();
     match changed.saturating_sub(NAMED_FILES) {
         _ if named.is_empty() => "no files changed".to_owned(),
@@ -488,7 +491,7 @@ fn has_unicode() -> bool {
 }
 
 /// A path, with `~` for the home directory.
-fn shown_home(path: &str) -> String {
+pub(super) fn shown_home(path: &str) -> String {
     let home = std::env::home_dir();
     let below = home.and_then(|home| Path::new(path).strip_prefix(home).ok().map(Path::to_owned));
     match below {
@@ -544,6 +547,7 @@ mod tests {
                 is_verbose: true,
                 is_interactive: false,
                 has_prompt: false,
+                round: None,
                 last_round: None,
                 takes_clipboard: false,
             };

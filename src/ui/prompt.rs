@@ -29,7 +29,7 @@ use self::turn::Mode;
 use super::ask::PromptQuestion;
 use super::live::{self, Colour};
 use super::terminal::Terminal;
-use super::{Answer, escape_text};
+use super::{Answer, escape_text, wrap};
 use crate::interrupt::Interrupt;
 use crate::platform::was_continued;
 
@@ -73,8 +73,8 @@ pub enum Pasted {
 pub enum LineKind {
     /// A command of ours.
     Command,
-    /// A plain word that is a command, unless a question waits that it may answer.
-    PlainCommand,
+    /// A plain word that is this command, unless a question waits that it may answer.
+    PlainCommand(&'static str),
     /// A command for a shell, which there is none of here.
     Shell,
     /// Words.
@@ -352,8 +352,9 @@ impl Terminal {
     }
 
     fn say(&self, text: &str) {
+        let text = wrap::folded(&escape_text(text), live::size().0);
         self.rows.above(|| {
-            let _ = writeln!(io::stderr(), "{}", escape_text(text));
+            let _ = writeln!(io::stderr(), "{text}");
         });
     }
 

@@ -36,27 +36,32 @@ pub(super) enum StepLayout {
     },
 }
 
-/// A step and what became of it, as the loop tells it.
-pub fn step_lines(result: &StepResult) -> String {
-    step(result, &[], StepLayout::Line)
+/// A step of a round and what became of it, as the loop tells it.
+pub fn step_lines(result: &StepResult, round: Option<u32>) -> String {
+    step(result, &[], StepLayout::Line, round)
 }
 
 pub(super) fn step(
     result: &StepResult,
     differences: &[ShownDifference],
     layout: StepLayout,
+    round: Option<u32>,
 ) -> String {
     // These have been told in full already, or will be.
     if result.is_shown_speech() {
         return String::new();
     }
     match layout {
-        StepLayout::Line => line(result),
-        StepLayout::Row { columns, look } => row(result, differences, columns, look),
+        StepLayout::Line => line(result, round),
+        StepLayout::Row { columns, look } => {
+            let mut text = row(result, differences, columns, look);
+            text.push_str(&beneath(result, differences, columns, round));
+            text
+        }
     }
 }
 
-fn line(result: &StepResult) -> String {
+fn line(result: &StepResult, round: Option<u32>) -> String {
     let outcome = &result.outcome;
     let (style, word) = status_word(outcome.status);
     let mut text = format!(
@@ -68,10 +73,10 @@ fn line(result: &StepResult) -> String {
         time(result),
     );
     text.push_str(&match (outcome.status, result.is_run()) {
-        (Status::Failed, true) => tail(&outcome.detail.text, FAILURE_LINES),
+        (Status::Failed, true) => tail(&outcome.detail.text, FAILURE_LINES, round),
         // Why it failed stands first, then what the model needs to fix it.
-        (Status::Failed, false) => head(&outcome.detail.text, FAILURE_LINES),
-        (Status::Ok, true) => tail(&outcome.detail.text, OUTPUT_LINES),
+        (Status::Failed, false) => head(&outcome.detail.text, FAILURE_LINES, round),
+        (Status::Ok, true) => tail(&outcome.detail.text, OUTPUT_LINES, round),
         _ => String::new(),
     });
     text
@@ -143,13 +148,23 @@ fn row(result: &StepResult, differences: &[ShownDifference], columns: usize, loo
         };
     }
     text.push_str(&below);
-    match (outcome.status, is_run) {
-        (Status::Failed, true) => text.push_str(&tail(&outcome.detail.text, FAILURE_LINES)),
-        (Status::Failed, false) => text.push_str(&head(&outcome.detail.text, FAILURE_LINES)),
-        (Status::Ok, false) => text.push_str(&short_difference(differences, columns)),
-        _ => {}
-    }
     text
+}
+
+/// The lines beneath the row of a step: why it failed, or what it changed.
+fn beneath(
+    result: &StepResult,
+    differences: &[ShownDifference],
+    columns: usize,
+    round: Option<u32>,
+) -> String {
+    let outcome = &result.outcome;
+    match (outcome.status, result.is_run()) {
+        (Status::Failed, true) => tail(&outcome.detail.text, FAILURE_LINES, round),
+        (Status::Failed, false) => head(&outcome.detail.text, FAILURE_LINES, round),
+        (Status::Ok, false) => short_difference(differences, columns),
+        _ => String::new(),
+    }
 }
 
 /// Says in words what was done, or what was to be done and why it was not.
@@ -316,22 +331,21 @@ pub fn elapsed(seconds: u64) -> String {
 }
 
 /// The first lines of a text, indented beneath their step.
-fn head(text: &str, lines: usize) -> String {
+fn head(text: &str, lines: usize, round: Option<u32>) -> String {
     let all = text.lines().count();
     let mut head: String = text.lines().take(lines).map(detail_line).collect();
-    head.push_str(&folded_lines(all.saturating_sub(lines)));
+    head.push_str(&folded_lines(all.saturating_sub(lines), round));
     head
 }
 
 /// Says how many lines are not shown, and where they are.
-fn folded_lines(more: usize) -> String {
-    match more {
-        0 => String::new(),
-        more => format!(
-            "      {DIM}(+{}; all of it: agent show --round N){DIM:#}\n",
-            count(more, "line")
-        ),
-    }
+fn folded_lines(more: usize, round: Option<u32>) -> String {
+    let whole = match (more, round) {
+        (0, _) => return String::new(),
+        (_, Some(round)) => format!("; all of it: agent show --round {round}"),
+        (_, None) => String::new(),
+    };
+    format!("      {DIM}(+{}{whole}){DIM:#}\n", count(more, "line"))
 }
 
 /// A line as a terminal leaves it: progress bars write over themselves.
@@ -348,13 +362,13 @@ fn detail_line(line: &str) -> String {
 }
 
 /// The last lines of a text, indented beneath their step.
-pub(super) fn tail(text: &str, lines: usize) -> String {
+pub(super) fn tail(text: &str, lines: usize, round: Option<u32>) -> String {
     let all: Vec<&str> = text.lines().collect();
     let more = match lines {
         0 => 0,
         lines => all.len().saturating_sub(lines),
     };
-    let mut tail = folded_lines(more);
+    let mut tail = folded_lines(more, round);
     let last = &all[all.len().saturating_sub(lines)..];
     tail.extend(last.iter().map(|line| detail_line(line)));
     tail
@@ -427,24 +441,33 @@ mod tests {
                 &deleted(Outcome::ok("deleted src/a.txt")),
                 &[difference(0, 43, "")],
                 layout,
+                Some(3),
             ),
-            step(&deleted(Outcome::ok("deleted src/a.txt")), &[edit], layout),
+            step(
+                &deleted(Outcome::ok("deleted src/a.txt")),
+                &[edit],
+                layout,
+                Some(3),
+            ),
             step(
                 &run(3, "make all", 0, "one\n\nRan 62 tests ... OK\n"),
                 &[],
                 layout,
+                Some(3),
             ),
-            step(&run(4, long, 0, "fine\n"), &[], layout),
+            step(&run(4, long, 0, "fine\n"), &[], layout, Some(3)),
             step(
                 &run(5, "python3 todo.py done 7", 1, &traceback),
                 &[],
                 layout,
+                Some(3),
             ),
-            step(&deleted(declined), &[], layout),
+            step(&deleted(declined), &[], layout, Some(3)),
             step(
                 &deleted(Outcome::skipped("the change in step 1 failed")),
                 &[],
                 layout,
+                Some(3),
             ),
         ];
         // Where the terminal of the tests has signs, they stand for words.
@@ -462,7 +485,7 @@ mod tests {
             "      +2\n",
         );
         const REST: &str = concat!(
-            "      (+4 lines; all of it: agent show --round N)\n",
+            "      (+4 lines; all of it: agent show --round 3)\n",
             "        File \"todo.py\", line 5\n",
             "        File \"todo.py\", line 6\n",
             "        File \"todo.py\", line 7\n",
@@ -508,8 +531,8 @@ mod tests {
     fn without_colour_the_same_words_are_there() {
         let layout = |look| StepLayout::Row { columns: 80, look };
         let failed = run(1, "make", 2, "");
-        let plain = step(&failed, &[], layout(Look::Plain));
-        let rich = step(&failed, &[], layout(Look::Rich { columns: 80 }));
+        let plain = step(&failed, &[], layout(Look::Plain), Some(3));
+        let rich = step(&failed, &[], layout(Look::Rich { columns: 80 }), Some(3));
         assert!(bare(&plain).starts_with("  1 failed ran make"), "{plain}");
         assert_eq!(
             bare(&rich)
@@ -531,12 +554,12 @@ mod tests {
             1_250,
         );
         assert_eq!(
-            bare(&step_lines(&made)),
+            bare(&step_lines(&made, Some(3))),
             "   2. ok DELETE_FILE: edited a.txt 1.2 s\n"
         );
         let ran = run(3, "make", 0, "fine\n");
         assert_eq!(
-            bare(&step_lines(&ran)),
+            bare(&step_lines(&ran, Some(3))),
             "   3. ok RUN_COMMAND: `make`: exit code 0 in 562 ms\n      fine\n"
         );
     }
@@ -544,7 +567,7 @@ mod tests {
     #[test]
     fn of_a_progress_bar_the_last_state_is_shown() {
         let failed = run(1, "curl", 6, "\r  0  0\r100  0curl: (6) no host\r\n\r\n");
-        let shown = bare(&step_lines(&failed));
+        let shown = bare(&step_lines(&failed, Some(3)));
         assert!(
             shown.contains("\n      100  0curl: (6) no host\n"),
             "{shown}"
@@ -563,6 +586,7 @@ mod tests {
             &deleted(Outcome::ok("deleted src/a.txt")),
             &[long],
             layout,
+            Some(3),
         ));
         assert_eq!(shown.lines().count(), 1, "{shown}");
         assert!(shown.contains("+50"), "{shown}");
@@ -574,16 +598,16 @@ mod tests {
         let outcome = Outcome::failed("1 of 2 blocks applied to a; not applied: block 2")
             .with_hint("send only these again")
             .with_detail(lines.join("\n"));
-        let shown_edit = bare(&step_lines(&deleted(outcome)));
+        let shown_edit = bare(&step_lines(&deleted(outcome), Some(3)));
         assert!(
             shown_edit.contains("applied to a; not applied: block 2\n      line 1\n"),
             "{shown_edit}"
         );
         assert!(
-            shown_edit.ends_with("line 8\n      (+12 lines; all of it: agent show --round N)\n"),
+            shown_edit.ends_with("line 8\n      (+12 lines; all of it: agent show --round 3)\n"),
             "{shown_edit}"
         );
-        let shown_run = bare(&step_lines(&run(1, "make", 2, &lines.join("\n"))));
+        let shown_run = bare(&step_lines(&run(1, "make", 2, &lines.join("\n")), Some(3)));
         assert!(shown_run.ends_with("line 20\n"), "{shown_run}");
     }
 

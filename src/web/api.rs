@@ -321,13 +321,11 @@ pub(super) fn difference(desk: &PageDesk, id: &str, round: u32) -> Result<Value>
         0 => services::diff::changed_session(&caller, id.as_str())?,
         round => services::diff::changed_round(&caller, Some(id.as_str()), Some(round))?,
     };
-    let generated = changed.generated();
+    let shown_paths = changed.shown_paths();
     let stat = changed.files()?;
     let is_left_out = |path: &Path| {
         let path = path.to_str().unwrap_or_default();
-        generated
-            .as_ref()
-            .is_some_and(|folders| folders.containing_output(path).is_some())
+        (shown_paths.as_ref()).is_some_and(|shown| !shown.has(path))
     };
     let text = changed.text_without(is_left_out)?;
     let shown = stat.iter().filter(|one| !is_left_out(&one.change.path));

@@ -336,7 +336,8 @@ fn other_nodes(event: &Event) -> Vec<PageNode> {
             command,
             title,
             shown,
-        } => ahead(*number, command, title, shown),
+            before,
+        } => ahead(*number, *before, command, title, shown),
         Event::Cut { line, what } => PageNode::element(
             "p",
             "note warning",
@@ -382,7 +383,7 @@ fn other_nodes(event: &Event) -> Vec<PageNode> {
             ..
         } => finished(summary, *rounds, *changed, *seconds),
         Event::RoundLimit { rounds, .. } => note(format!(
-            "Stopped after {}: that is the limit. Resuming grants as many again.",
+            "Stopped after {}: that is the limit. Resuming allows more.",
             count(*rounds as usize, "round")
         )),
         Event::Interrupted { .. } => note("Stopped. Nothing is lost: resume it when you like."),
@@ -560,11 +561,14 @@ fn repaired(repair: &Repair) -> PageNode {
 }
 
 /// Shows a change that needs no approval, ahead of a question that may depend on it.
-fn ahead(number: u32, command: &str, title: &str, shown: &str) -> PageNode {
+fn ahead(number: u32, before: u32, command: &str, title: &str, shown: &str) -> PageNode {
     let line = [
         PageNode::Text(format!("Step {number}, {command} ")),
         PageNode::code(title),
-        PageNode::Text(": not asked about; it comes first".to_owned()),
+        PageNode::Text(match before {
+            0 => ": not asked about".to_owned(),
+            before => format!(": not asked about; it comes before step {before}"),
+        }),
     ];
     let line = PageNode::element("p", "note", line);
     PageNode::element("div", "ahead", [line, diff(shown)])

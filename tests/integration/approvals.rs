@@ -82,7 +82,7 @@ fn status_shows_what_waits_whole_and_escaped() {
         .code(0)
         .said("1. RUN_COMMAND")
         .said("| echo a\n  | echo \\u{1b}[2Jb")
-        .said("why you are asked: it uses the network");
+        .said("why: it uses the network");
     assert!(finished.stdout.contains("agent approve [N|all]"));
     let finished = Test::after(finished, &["approve", "1", "--always"])
         .run()

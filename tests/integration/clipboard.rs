@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::harness::{DEADLINE, Finished, Test, wait_until};
+use crate::harness::{DEADLINE, Finished, Test, program, wait_until};
 use crate::terminal::{Terminal, has_script};
 
 const DONE: &str = "[DONE]\nall is fine\n[/DONE]\n{end}\n";
@@ -244,6 +244,87 @@ fn the_clipboard_is_offered_once_and_then_copying_the_reply_is_enough() {
         .join(".config/agent/settings.json");
     let kept = fs::read_to_string(own).unwrap();
     assert_eq!(kept, "{\n  \"Clipboard\": \"auto\"\n}\n");
+}
+
+#[test]
+fn only_a_clear_answer_to_the_offer_is_remembered_and_stopping_there_begins_nothing() {
+    let Some(display) = Display::open().filter(|_| has_script()) else {
+        return;
+    };
+    let environment = [("DISPLAY", display.name.as_str())];
+    let asked = "Copy each message, and take the reply when you copy it? [Y/n]";
+    for key in ["\u{3}", "\u{4}"] {
+        let mut terminal = Terminal::open(Test::new(&[]), "new task", &environment);
+        terminal.expect(asked);
+        terminal.type_in(key);
+        terminal.expect("interrupted");
+        assert!(fs::read_dir(terminal.base()).unwrap().next().is_none());
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new --no-wait task", &environment);
+    terminal.expect("Started");
+    let mut terminal = Terminal::open(Test::new(&[]), "new task", &environment);
+    terminal.expect(asked);
+    terminal.type_in("maybe\n");
+    terminal.expect("y or n");
+    terminal.expect(asked);
+    terminal.type_in("n\n");
+    terminal.expect("agent config set Clipboard auto");
+    terminal.expect("into your chat");
+    let own = (terminal.base().with_file_name("home")).join(".config/agent/settings.json");
+    assert!(fs::read_to_string(own).unwrap().contains("\"off\""));
+}
+
+#[test]
+fn who_chose_the_clipboard_in_their_settings_is_not_asked_again() {
+    let Some(display) = Display::open().filter(|_| has_script()) else {
+        return;
+    };
+    // What lies there before the message is no answer to it, and no reason for a warning.
+    display.copy("[MESSAGE]\nhello\n[/MESSAGE]\n", &[]);
+    let environment = [("DISPLAY", display.name.as_str())];
+    let arguments = format!("config set Clipboard auto; '{}' new task", program());
+    let mut terminal = Terminal::open(Test::new(&[]), &arguments, &environment);
+    let mut shown = terminal.expect_text("it is taken from the clipboard");
+    shown += &terminal.expect_text("copied to the clipboard of X11");
+    let end = mark(&terminal.base(), 1);
+    display.copy(&DONE.replace("{end}", &end), &[]);
+    shown += &terminal.expect_text("Taken from the clipboard");
+    let (code, rest) = terminal.close();
+    assert_eq!(code, Some(0), "{rest}");
+    for words in ["May `agent` look", "has commands, but not"] {
+        assert!(!shown.contains(words), "{shown}");
+    }
+}
+
+#[test]
+fn the_same_message_written_anew_is_not_carried_twice() {
+    if !has_script() {
+        return;
+    }
+    let sent = "sent through the terminal";
+    let mut terminal = Terminal::open(Test::new(&[]), "new --clipboard out task", &[]);
+    terminal.expect(sent);
+    let (id, text) = crate::harness::wait_for_outbox(&terminal.base(), 1);
+    let file = terminal.base().join(format!("outbox/{id}_seq0001.txt"));
+    fs::write(file, text).unwrap();
+    terminal.reply(1, "[LIST_FILES]\n{end}\n");
+    let shown = terminal.expect_text("Round 2");
+    assert!(!shown.contains(sent), "{shown}");
+    terminal.expect(sent);
+    terminal.reply(2, DONE);
+    assert_eq!(terminal.close().0, Some(0));
+}
+
+#[test]
+fn without_a_clipboard_to_read_nobody_is_told_that_copying_is_enough() {
+    if !has_script() {
+        return;
+    }
+    let arguments = format!("config set Clipboard auto; '{}' new task", program());
+    let mut terminal = Terminal::open(Test::new(&[]), &arguments, &[]);
+    let shown = terminal.expect_text("paste it here");
+    assert!(!shown.contains("taken from the clipboard"), "{shown}");
+    assert!(!shown.contains("Paste the clipboard"), "{shown}");
 }
 
 #[test]

@@ -217,6 +217,25 @@ fn no_filter_and_no_monitor_runs() {
 }
 
 #[test]
+fn a_file_that_was_left_out_is_committed_once_the_reason_is_gone() {
+    let finished = session(&[CREATE, EDIT]);
+    let base = finished.base().join("workspace");
+    fs::write(base.join(".gitattributes"), "new.txt filter=evil\n").unwrap();
+    let finished = Test::after(finished, &["commit", "--yes"])
+        .run()
+        .code(0)
+        .said("left out: new.txt");
+    // As long as it holds, it is named.
+    let finished = Test::after(finished, &["commit", "--yes"])
+        .run()
+        .said("left out: new.txt");
+    fs::remove_file(base.join(".gitattributes")).unwrap();
+    let _committed = Test::after(finished, &["commit", "--yes"]).run().code(0);
+    assert_eq!(git(&base, &["show", "HEAD:new.txt"]), "new\n");
+    assert!(git(&base, &["show", "HEAD:old.txt"]).contains("THREE"));
+}
+
+#[test]
 fn rounds_that_pass_the_check_are_committed_as_they_come() {
     let arguments = ["new", "--check", "test -f new.txt", "--commit", "task"];
     let test = project(&arguments);

@@ -8,9 +8,9 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use agent::protocol::{
-    ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, ClipboardNews, Command, EVENT_SCHEMA, Event,
-    Housekeeping, Issue, Outcome, PersonAct, QuestionKind, Recovery, RelPath, Repair, SessionId,
-    SetupNews, Step, StepResult, WideExtent,
+    ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, ClipboardNews, Command, CopiedFrom, EVENT_SCHEMA,
+    Event, Housekeeping, Issue, Outcome, PersonAct, QuestionKind, Recovery, RelPath, Repair,
+    SessionId, SetupNews, Step, StepResult, WideExtent,
 };
 use serde_json::Value;
 
@@ -66,6 +66,7 @@ fn sessions() -> Vec<Event> {
             rounds: 1,
             changed: 1,
             files: Vec::new(),
+            lines: BTreeMap::new(),
             seconds: 1,
             workspace: text(),
         },
@@ -135,6 +136,7 @@ fn messages() -> Vec<Event> {
                 what: text(),
                 count: 1,
                 in_body: false,
+                copied_from: Some(CopiedFrom::Page),
             },
         },
         Event::Prose { text: text() },
@@ -220,6 +222,7 @@ fn decisions() -> Vec<Event> {
             command: text(),
             title: text(),
             shown: text(),
+            before: 2,
         },
         Event::Approval {
             kind,

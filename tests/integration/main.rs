@@ -41,6 +41,9 @@ mod console;
 mod corpus;
 /// The events of a session: their page, their file, and who watches.
 mod events;
+/// Questions and keys of a first hour that went another way than the person meant.
+#[cfg(target_os = "linux")]
+mod first_answers;
 /// What the first message shows, and what the person adds to it.
 #[cfg(unix)]
 mod first_hour;

@@ -158,7 +158,7 @@ fn commands_do_what_their_verbs_do() {
     terminal.type_in("/diff\r");
     terminal.expect("+a");
     terminal.type_in("/undo\r");
-    terminal.expect("Do it? [y/N]");
+    terminal.expect("Do it?");
     terminal.type_in("y\r");
     terminal.expect("Undid round");
     assert!(!file.exists());
@@ -340,7 +340,7 @@ fn a_note_is_no_answer_to_a_question_about_yes_or_no() {
     terminal.reply(1, CREATE);
     outbox(&terminal, 2);
     terminal.type_in("/undo\r");
-    terminal.expect("Do it? [y/N]");
+    terminal.expect("Do it?");
     terminal.type_in("use tabs\r");
     terminal.expect("goes to the model as a note");
     // It does not wait for the command that asks.
@@ -407,7 +407,7 @@ fn another_terminal_answers_what_this_one_asks() {
     // Before it is asked there is nothing to answer.
     assert!(!beside(&["approve", "undo"]).0);
     terminal.type_in("/undo\r");
-    terminal.expect("Do it? [y/N]");
+    terminal.expect("Do it?");
     let pending = base.join(format!("sessions/{id}/pending"));
     wait_until("the question is a file", || {
         pending.join("undo.json").exists()

@@ -127,7 +127,7 @@ fn a_template_of_the_project_is_shown_once_and_then_used() {
     let test = Test::new(&[]).file(".agent/prompts/review.md", REVIEW);
     let mut terminal = Terminal::open(test, "new --base . --no-wait /review a", &[]);
     terminal.expect("  | Review {{args}} well.");
-    terminal.expect("Use it as your task? [y/N]");
+    terminal.expect("Use it as your task?");
     terminal.type_in("y\n");
     let (_, outbox) = wait_for_outbox(&terminal.base(), 1);
     assert!(outbox.contains("Task: Review a well."), "{outbox}");

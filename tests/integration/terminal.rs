@@ -246,7 +246,7 @@ fn a_decline_carries_its_reason_to_the_model() {
     let mut terminal = Terminal::open(test, "new task", &[]);
     terminal.reply(1, "[RUN_COMMAND]\ngit push\n[/RUN_COMMAND]\n{end}\n");
     terminal.expect("git push");
-    terminal.expect("why you are asked");
+    terminal.expect("why: ");
     terminal.expect("[n] no, with a reason");
     terminal.type_in("n the release is not ready\n");
     let (_, outbox) = wait_for_outbox(&terminal.base(), 2);
@@ -436,7 +436,7 @@ fn a_settings_file_is_asked_about_once_and_only_if_it_loosens() {
     let test = Test::new(&[]).file("appsettings.json", looser);
     let both = format!("new --no-wait task; '{0}' resume --no-wait", program());
     let mut terminal = Terminal::open(test, &both, &[]);
-    terminal.expect("Do you trust this file? [y/N]");
+    terminal.expect("Do you trust this file?");
     terminal.type_in("n\n");
     let (code, shown) = terminal.close();
     assert_eq!(code, Some(0), "{shown}");
@@ -521,12 +521,12 @@ fn done_counts_unchecked_only_if_the_person_begins_without_the_check() {
     }
     let arguments = "new --check 'no-such-tool-here --all' task";
     let mut terminal = Terminal::open(Test::new(&[]), arguments, &[]);
-    terminal.expect("counts unchecked. [y/N]");
+    terminal.expect("counts unchecked.");
     terminal.type_in("y\n");
     terminal.expect("into your chat");
     let (_, message) = wait_for_outbox(&terminal.base(), 1);
     assert!(
-        message.contains("The user goes on without it: [DONE] counts."),
+        message.contains("The user continues without it: [DONE] counts."),
         "{message}"
     );
     terminal.reply(1, DONE);

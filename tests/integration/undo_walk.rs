@@ -224,7 +224,9 @@ impl Walk {
         let Some(round) = self.undoable.pop() else {
             return;
         };
-        self.succeeds(&["undo", "--yes"]);
+        // By its number: without one, rounds that changed only ignored files are passed over.
+        let to = (round.number - 1).to_string();
+        self.succeeds(&["undo", "--to", &to, "--yes"]);
         self.is_as(&round.before);
         self.redoable.push(vec![round]);
     }

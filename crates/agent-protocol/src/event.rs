@@ -36,6 +36,15 @@ pub struct Envelope {
     pub event: Event,
 }
 
+/// How many lines of a file were added and removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineTotals {
+    /// Added.
+    pub added: usize,
+    /// Removed.
+    pub removed: usize,
+}
+
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
@@ -172,6 +181,9 @@ pub enum Event {
         command: String,
         title: String,
         shown: String,
+        /// The step that is asked about next; 0 in events of earlier versions.
+        #[serde(default)]
+        before: u32,
     },
     /// The work stops here until somebody decides.
     Waiting { kind: QuestionKind },
@@ -244,6 +256,9 @@ pub enum Event {
         rounds: u32,
         changed: usize,
         files: Vec<String>,
+        /// Lines added and removed, by file; without those of which nobody counted them.
+        #[serde(default)]
+        lines: BTreeMap<String, LineTotals>,
         seconds: u64,
         /// The directory that the model worked in; empty in events of earlier versions.
         #[serde(default)]

@@ -23,8 +23,8 @@ pub use command::{
 };
 pub use event::{
     ApiAnswer, ApiAnswerEnd, ApiNews, Bounded, Circling, ClipboardNews, DisarmedFile, EVENT_SCHEMA,
-    Envelope, Event, EventSink, Housekeeping, KeptSecret, OutwardLink, Recovery, SandboxProperty,
-    SetupNews, ShownDifference, UncoveredFile, WideExtent,
+    Envelope, Event, EventSink, Housekeeping, KeptSecret, LineTotals, OutwardLink, Recovery,
+    SandboxProperty, SetupNews, ShownDifference, UncoveredFile, WideExtent,
 };
 pub use failure::OnFailure;
 pub use lines::{LineWindow, truncated_lines};
@@ -34,8 +34,8 @@ pub use outcome::{
 };
 pub use patch::{FileChange, Hunk, HunkLine};
 pub use path::{PathProblem, RelPath, quoted};
-pub use question::{AcceptedLines, QuestionKind, QuestionLife, is_no, is_yes};
-pub use reading::{Issue, Repair, TruncatedReply};
+pub use question::{AcceptedLines, QuestionKind, QuestionLife, is_answer_key, is_no, is_yes};
+pub use reading::{CopiedFrom, Issue, Repair, TruncatedReply};
 pub use round::{EndMark, SessionId, SessionIdProblem};
 pub use seen::{KnownExtent, ReadRequest, SeenFiles, ShownLines};
 pub use selection::Selection;

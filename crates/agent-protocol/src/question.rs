@@ -73,7 +73,7 @@ pub enum AcceptedLines {
     /// Any that is not empty.
     #[default]
     AnyLine,
-    /// `y`, `n`, or nothing, which is a no.
+    /// `y`, `n`, or what is a no too: nothing, `s` and `q`.
     YesOrNo,
     /// `y`, `n`, or nothing, which is a yes.
     YesUnlessNo,
@@ -189,7 +189,8 @@ impl AcceptedLines {
         let is_empty = line.trim().is_empty();
         match self {
             Self::AnyLine => !is_empty,
-            Self::YesOrNo | Self::YesUnlessNo => is_empty || is_yes(line) || is_no(line),
+            Self::YesOrNo => is_empty || is_yes(line) || is_no(line) || is_refusal(line),
+            Self::YesUnlessNo => is_empty || is_yes(line) || is_no(line),
             Self::Enter => is_empty || is_yes(line),
         }
     }
@@ -205,7 +206,20 @@ pub fn is_no(line: &str) -> bool {
     is_one_of(line, ["n", "no"])
 }
 
-fn is_one_of(line: &str, words: [&str; 2]) -> bool {
+/// Returns true for the keys that leave a question without a yes: `s` and `q`.
+fn is_refusal(line: &str) -> bool {
+    is_one_of(line, ["s", "skip", "q", "stop"])
+}
+
+/// Returns true for a key of some question, or its word: never a note for the model.
+pub fn is_answer_key(line: &str) -> bool {
+    is_yes(line)
+        || is_no(line)
+        || is_refusal(line)
+        || is_one_of(line, ["a", "all", "always", "d", "e", "o"])
+}
+
+fn is_one_of<const N: usize>(line: &str, words: [&str; N]) -> bool {
     words
         .iter()
         .any(|word| line.trim().eq_ignore_ascii_case(word))
@@ -229,5 +243,18 @@ mod tests {
         case("n", true, false);
         case("no, use tabs", false, false);
         case("use tabs", false, false);
+        case("q", true, false);
+        case("skip", true, false);
+        case("a", false, false);
+    }
+
+    #[test]
+    fn a_key_of_a_question_is_no_note() {
+        for key in ["y", "No", "q", "s", "a", "all", "d", "e", "o"] {
+            assert!(is_answer_key(key), "{key}");
+        }
+        for line in ["", "status", "a b", "no, use tabs"] {
+            assert!(!is_answer_key(line), "{line}");
+        }
     }
 }

@@ -34,6 +34,16 @@ impl Issue {
     }
 }
 
+/// The way in which a person copied a reply, as far as its damage shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CopiedFrom {
+    /// The text of the page was selected.
+    Page,
+    /// The text was selected in a terminal, which indents and wraps it.
+    Terminal,
+}
+
 /// A kind of damage that was repaired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -44,6 +54,9 @@ pub struct Repair {
     pub count: u32,
     /// True if the body of a command was changed; the model is told then.
     pub in_body: bool,
+    /// Where it was copied from, if the damage shows that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied_from: Option<CopiedFrom>,
 }
 
 /// The point where an incomplete reply ends.
@@ -79,6 +92,7 @@ impl Repair {
             what: what.into(),
             count: 1,
             in_body: false,
+            copied_from: None,
         }
     }
 }

@@ -30,6 +30,7 @@ pub fn decode(bytes: &[u8]) -> (String, Vec<Repair>) {
             what: "replaced bytes that are not text".to_owned(),
             count: replaced(bytes, &text),
             in_body: true,
+            copied_from: None,
         });
     }
     (text.into_owned(), repairs)

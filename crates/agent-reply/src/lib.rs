@@ -129,6 +129,7 @@ fn read_repaired(text: &str, done: &[repair::Done]) -> Reply {
             what: done.what.to_owned(),
             count: u32::try_from(done.count).unwrap_or(u32::MAX),
             in_body: reaches_body(&done.changed, &reply.steps, &blocks),
+            copied_from: repair::copied::copied_from(done.what),
         })
         .collect();
     reply.repairs.splice(0..0, repairs);
@@ -276,6 +277,7 @@ fn add_repair(repairs: &mut Vec<Repair>, what: &str, count: usize, in_body: bool
             what: what.to_owned(),
             count,
             in_body,
+            copied_from: repair::copied::copied_from(what),
         }),
     }
 }

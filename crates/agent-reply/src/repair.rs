@@ -13,6 +13,7 @@ use std::borrow::Cow;
 
 use super::tags;
 
+pub(super) mod copied;
 mod escapes;
 mod gutter;
 mod line_ends;

@@ -257,7 +257,7 @@ impl Scan<'_> {
             let buttons = self.lines[labels.clone()].iter().filter(is_button).count();
             self.lines[labels].fill("");
             self.remark(ReplyOffer::remark(at).repaired(
-                "removed the words of a copy button",
+                crate::repair::copied::BUTTON_WORDS,
                 buttons,
                 false,
             ));

@@ -116,6 +116,19 @@ impl GitRepository {
         Ok(found)
     }
 
+    /// Returns true if this names a commit.
+    pub(super) fn has_commit(&self, revision: &str) -> Result<bool> {
+        let commit = format!("{revision}^{{commit}}");
+        let words = [
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &commit,
+        ];
+        Ok(self.output(&words, None, &[])?.status.success())
+    }
+
     /// Refuses to commit in the middle of something else.
     pub(super) fn ensure_idle(&self) -> Result<()> {
         const UNDER_WAY: [(&str, &str); 5] = [

@@ -11,7 +11,7 @@ use super::line::Line;
 use super::past::Past;
 use super::view::View;
 use super::{Entry, LineKind, Listener, Pasted};
-use crate::protocol::AcceptedLines;
+use crate::protocol::{AcceptedLines, is_answer_key, is_no, is_yes};
 use crate::ui::ask::PromptQuestion;
 use crate::ui::live::Rows;
 use crate::ui::{Answer, count};
@@ -66,8 +66,8 @@ enum HeldDoubt {
     NoCommand,
     /// It was typed and looks like a command for a shell.
     Shell,
-    /// It was typed while a question waits, and is also a command of ours.
-    AnswerOrCommand,
+    /// It was typed while a question waits, and is also this command of ours.
+    AnswerOrCommand(&'static str),
 }
 
 /// A question that waits for a line.
@@ -192,6 +192,9 @@ impl Desk {
                 return self.paste(&text, Some(Instant::now()), listener);
             }
             Key::Enter => return self.enter(listener),
+            Key::Drop if self.has_typed_held() && !self.line.is_empty() => {
+                self.line.take();
+            }
             Key::Drop => match self.held.take() {
                 Some(held) if held.doubt.is_typed() => self.line = Line::of(&held.text),
                 Some(_) => {}
@@ -277,12 +280,25 @@ impl Desk {
         }
         let typed = self.line.take();
         if let Some(held) = self.held.take() {
-            return self.enter_held(held, &typed);
+            if !held.doubt.is_typed() {
+                return self.enter_held(held, &typed);
+            }
+            if typed.trim().is_empty() || is_yes(&typed) {
+                return self.send(held.text.clone(), held.text);
+            }
+            if is_no(&typed) {
+                self.line = Line::of(&held.text);
+                return Act::Nothing;
+            }
+            // Another line takes its place; the arrow brings it back.
+            self.past.remember(&held.text);
         }
         let kind = listener.kind_of_line(&typed);
         let is_answer = self.takes_any_line();
         let doubt = match kind {
-            LineKind::PlainCommand if is_answer => Some(HeldDoubt::AnswerOrCommand),
+            LineKind::PlainCommand(command) if is_answer => {
+                Some(HeldDoubt::AnswerOrCommand(command))
+            }
             LineKind::Shell if !is_answer => Some(HeldDoubt::Shell),
             _ => None,
         };
@@ -292,7 +308,7 @@ impl Desk {
             return Act::Nothing;
         }
         match kind {
-            LineKind::Command | LineKind::PlainCommand => {
+            LineKind::Command | LineKind::PlainCommand(_) => {
                 self.past.remember(&typed);
                 Act::Entered {
                     echo: typed.clone(),
@@ -305,11 +321,8 @@ impl Desk {
         }
     }
 
-    /// Enter, while a text is held and with what was typed beside it.
+    /// Enter, while a pasted text is held and with what was typed beside it.
     fn enter_held(&mut self, held: Held, typed: &str) -> Act {
-        if held.doubt.is_typed() {
-            return self.send(held.text.clone(), held.text);
-        }
         self.last_paste = Some(Instant::now());
         let is_alone = typed.trim().is_empty();
         match held.doubt {
@@ -370,6 +383,15 @@ impl Desk {
         if self.fits_the_line(&text) {
             self.past.remember(&text);
         }
+        if let Some(asked) = self.asked.last()
+            && is_answer_key(&text)
+        {
+            return Act::Say(format!(
+                "`{}` is no answer here. {}",
+                text.trim(),
+                asked.question.text
+            ));
+        }
         let why = self.asked.last().map(|asked| {
             format!(
                 "That is no answer to the question, so it goes to the model as a note. The question still waits: {}",
@@ -405,16 +427,31 @@ impl Desk {
 }
 
 impl Desk {
+    /// Returns true if the person is asked about a line that they typed.
+    fn has_typed_held(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| held.doubt.is_typed())
+    }
+
+    /// Returns true if a line is being typed that says neither yes nor no.
+    fn has_other_line(&self) -> bool {
+        let line = self.line.text();
+        !line.trim().is_empty() && !is_yes(&line) && !is_no(&line)
+    }
+
     /// Tells what is held, and what the keys do with it.
     fn words_about(&self, held: &Held) -> Vec<String> {
         let drop = "Esc: drop";
         match held.doubt {
+            HeldDoubt::Shell | HeldDoubt::AnswerOrCommand(_) if self.has_other_line() => vec![
+                format!("`{}` is not sent.", held.text.trim()),
+                "Enter: enter the new line   Esc: drop the new line".to_owned(),
+            ],
             HeldDoubt::Shell => vec![
                 "That looks like a shell command. It is not run here.".to_owned(),
                 "Enter: send it to the model   Esc: edit".to_owned(),
             ],
-            HeldDoubt::AnswerOrCommand => vec![
-                format!("A question waits. `/{}` is the command.", held.text.trim()),
+            HeldDoubt::AnswerOrCommand(command) => vec![
+                format!("A question waits. `{command}` is the command."),
                 "Enter: it is my answer   Esc: edit".to_owned(),
             ],
             _ if !self.line.is_empty() => vec![
@@ -440,7 +477,7 @@ impl Desk {
 impl HeldDoubt {
     /// Returns true for a line that was typed, so that it goes back where it was.
     fn is_typed(self) -> bool {
-        matches!(self, Self::Shell | Self::AnswerOrCommand)
+        matches!(self, Self::Shell | Self::AnswerOrCommand(_))
     }
 }
 

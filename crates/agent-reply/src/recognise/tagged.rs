@@ -207,7 +207,7 @@ pub(crate) fn offer(
     let built = build(opening, lines, around(scan, tag, end));
     let escaped = usize::from(tag.damage != Damage::None);
     let mut offer = ReplyOffer::new(tag.line..end, source)
-        .repaired("restored tags that were escaped", escaped, false)
+        .repaired(crate::repair::copied::ESCAPED_TAGS, escaped, false)
         .repaired("straightened curly quotes in tags", built.curly, false);
     for (what, count) in built.repairs {
         offer = offer.repaired(what, count, true);

@@ -26,7 +26,7 @@ pub(super) fn repair_entities(text: &str) -> Mended {
     }
     let count = memchr::memchr_iter(b'&', &bytes[at..]).count();
     let done = Done {
-        what: "turned HTML entities into characters",
+        what: crate::repair::copied::ENTITIES,
         count,
         changed: RepairedLines::Everything,
     };
@@ -65,7 +65,7 @@ pub(super) fn repair_backslashes(text: &str) -> Mended {
     let pairs = text.split('\n').zip(mended.split('\n')).enumerate();
     let changed = pairs.filter(|(_, (before, after))| before != after);
     let done = Done {
-        what: "removed backslashes before Markdown characters",
+        what: crate::repair::copied::BACKSLASHES,
         count: text.len() - mended.len(),
         changed: RepairedLines::Lines(changed.map(|(line, _)| line).collect()),
     };
@@ -100,7 +100,7 @@ pub(super) fn repair_half_escaped_tags(text: &str) -> Mended {
     });
     let mended = lines.collect::<Vec<_>>().join("\n");
     let done = Done {
-        what: "removed backslashes before Markdown characters",
+        what: crate::repair::copied::BACKSLASHES,
         count: changed.len(),
         changed: RepairedLines::Nothing,
     };

@@ -17,16 +17,13 @@ pub(super) fn repair(text: &str) -> Mended {
             let plain = without_quote_marks(&lines, is_spaced_quotation(&lines))?;
             (plain, "removed the quote mark before every line")
         }
-        b'0'..=b'9' => (
-            without_numbers(text)?,
-            "removed line numbers before every line",
-        ),
+        b'0'..=b'9' => (without_numbers(text)?, crate::repair::copied::LINE_NUMBERS),
         b'+' if first.starts_with('+') => {
             (without_signs(text)?, "removed the `+` before every line")
         }
         _ if first.starts_with(' ') => (
             without_indentation(text)?,
-            "removed the indentation of every line",
+            crate::repair::copied::INDENTATION,
         ),
         _ => return None,
     };
@@ -113,7 +110,7 @@ pub(super) fn repair_parts(text: &str) -> Mended {
     }
     (!changed.is_empty()).then(|| {
         let done = Done {
-            what: "removed line numbers before the lines of a block",
+            what: crate::repair::copied::BLOCK_NUMBERS,
             count: changed.len(),
             changed: RepairedLines::Lines(changed),
         };

@@ -85,13 +85,9 @@ pub(super) fn remove_padding(text: &str) -> Mended {
     if !each_line(text).all(is_padded) || filled.take(ENOUGH).count() < ENOUGH {
         return None;
     }
-    by_line(
-        text,
-        "removed blanks from the ends of all lines",
-        |line, mended| {
-            mended.push_str(line.trim_end_matches([' ', '\t']));
-        },
-    )
+    by_line(text, crate::repair::copied::PADDING, |line, mended| {
+        mended.push_str(line.trim_end_matches([' ', '\t']));
+    })
 }
 
 /// Puts plain spaces in place of others.
@@ -102,7 +98,7 @@ pub(super) fn restore_spaces(text: &str) -> Mended {
     let everywhere = !text.contains(' ') && text.contains(NO_BREAK);
     by_line(
         text,
-        "turned unusual spaces into plain ones",
+        crate::repair::copied::UNUSUAL_SPACES,
         |line, mended| {
             if line.is_ascii() {
                 mended.push_str(line);

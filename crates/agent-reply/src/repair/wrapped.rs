@@ -48,7 +48,7 @@ pub(super) fn join_tags(text: &str) -> Mended {
     joined.push_str(&text[kept..]);
     (count > 0).then(|| {
         let done = Done {
-            what: "put tags together that were wrapped",
+            what: crate::repair::copied::WRAPPED_TAGS,
             count,
             changed: RepairedLines::Nothing,
         };

@@ -102,7 +102,7 @@ impl<'a> Body<'a> {
             let count = text.len() - plain.len();
             if count > 0 {
                 self.repairs
-                    .push(("removed backslashes before Markdown characters", count));
+                    .push((crate::repair::copied::BACKSLASHES, count));
             }
             return plain;
         }
@@ -165,12 +165,12 @@ impl<'a> Body<'a> {
         let count = copy_button::labels(&self.lines, place.is_prose());
         if count > 0 {
             let rest = self.lines[count..].to_vec();
-            self.replace(rest, "removed the words of a copy button", count);
+            self.replace(rest, crate::repair::copied::BUTTON_WORDS, count);
         }
         let is_code = !matches!(place, BodyPlace::File(content) | BodyPlace::Part(content) if content != FileContent::Code);
         if let Some(rest) = repair::without_labels(&self.lines).filter(|_| is_code) {
             let count = self.lines.len() - rest.len();
-            self.replace(rest, "removed the words of a copy button", count);
+            self.replace(rest, crate::repair::copied::BUTTON_WORDS, count);
         }
     }
 
@@ -213,7 +213,7 @@ impl<'a> Body<'a> {
         };
         if let Some(plain) = plain {
             let count = plain.len();
-            self.replace(plain, "removed line numbers before every line", count);
+            self.replace(plain, crate::repair::copied::LINE_NUMBERS, count);
         }
     }
 }

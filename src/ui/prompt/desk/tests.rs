@@ -25,7 +25,7 @@ impl Listener for Ear {
 
     fn kind_of_line(&self, line: &str) -> LineKind {
         match line {
-            "quit" => LineKind::PlainCommand,
+            "quit" => LineKind::PlainCommand("/quit"),
             "git status" => LineKind::Shell,
             line if line.starts_with("/s") || line.starts_with("/help") => LineKind::Command,
             _ => LineKind::Words,
@@ -176,6 +176,48 @@ fn a_line_for_a_shell_is_asked_about_and_can_be_changed() {
     typed(&mut desk, "git status");
     let act = press(&mut desk, Key::Enter);
     assert!(matches!(act, Act::Answered { .. }), "{act:?}");
+}
+
+#[test]
+fn a_line_typed_beside_a_question_about_another_takes_its_place() {
+    let mut desk = Desk::new(Vec::new());
+    typed(&mut desk, "git status");
+    press(&mut desk, Key::Enter);
+    typed(&mut desk, "please add colours");
+    assert!(shown(&desk).contains("`git status` is not sent."));
+    assert_eq!(
+        entered(press(&mut desk, Key::Enter)),
+        Entry::Note("please add colours".to_owned())
+    );
+    press(&mut desk, Key::Earlier);
+    press(&mut desk, Key::Earlier);
+    assert_eq!(shown(&desk), "> git status");
+    // A no sends nothing, a yes does.
+    press(&mut desk, Key::Enter);
+    typed(&mut desk, "n");
+    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+    assert_eq!(shown(&desk), "> git status");
+    press(&mut desk, Key::Enter);
+    typed(&mut desk, "y");
+    assert_eq!(
+        entered(press(&mut desk, Key::Enter)),
+        Entry::Note("git status".to_owned())
+    );
+}
+
+#[test]
+fn a_key_of_a_question_is_never_a_note() {
+    let mut desk = Desk::new(Vec::new());
+    desk.ask(question(1, "May I?", AcceptedLines::YesOrNo));
+    typed(&mut desk, "a");
+    let act = press(&mut desk, Key::Enter);
+    assert!(
+        matches!(&act, Act::Say(why) if why.ends_with("May I?")),
+        "{act:?}"
+    );
+    typed(&mut desk, "q");
+    let act = press(&mut desk, Key::Enter);
+    assert!(matches!(&act, Act::Answered { .. }), "{act:?}");
 }
 
 #[test]
