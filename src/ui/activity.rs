@@ -111,9 +111,11 @@ impl ActivityState {
             ActivityPhase::Answering => format!("  answering {}: ", elapsed(seconds)),
             ActivityPhase::Retrying(until) => {
                 let now = Instant::now();
-                match until.checked_duration_since(now) {
-                    Some(left) => format!("  next try in {}: ", elapsed(left.as_secs() + 1)),
-                    None => format!("  waiting {}: ", elapsed((now - until).as_secs())),
+                let left = until.saturating_duration_since(now);
+                // Within the second of a tick it may still be about to begin.
+                match now.saturating_duration_since(until).as_secs() {
+                    0 => format!("  next try in {}: ", elapsed(left.as_secs() + 1)),
+                    seconds => format!("  waiting {}: ", elapsed(seconds)),
                 }
             }
         };

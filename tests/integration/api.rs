@@ -1601,7 +1601,8 @@ mod at_a_terminal {
     fn a_failure_is_told_and_the_person_asks_again() {
         let busy = |seconds| Answer::Status("503 Busy", seconds, "{}".to_owned());
         let server = ModelServer::start(vec![
-            busy("retry-after: 3\r\n"),
+            // One second more than is waited for: the line is drawn once a second.
+            busy("retry-after: 4\r\n"),
             Answer::Status("401 No", "", "{}".to_owned()),
             done(),
         ]);
