@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(with_cost.chars().count(), 80);
         let line = line(&listed, CostColumn::None);
         assert!(
-            line.starts_with("ab12cd34  running        0      0      0 s  \\u{1b}"),
+            line.starts_with("ab12cd34  running        1      0      0 s  \\u{1b}"),
             "{line}"
         );
         assert_eq!(line.chars().count(), 80);

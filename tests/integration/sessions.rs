@@ -47,7 +47,7 @@ fn a_list_tells_state_rounds_files_and_age() {
     let finished = Test::after(finished, &["list"]).run().code(0);
     prints(
         &finished,
-        "ID        STATE     ROUNDS  FILES      AGE  TASK\n",
+        "ID        STATE      ROUND  FILES      AGE  TASK\n",
     );
     prints(&finished, &format!("{id}  done           2      1  "));
     prints(&finished, "write a greeting\n");
