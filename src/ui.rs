@@ -268,6 +268,11 @@ impl Ui {
         }
     }
 
+    /// Returns false if standard output is a pipe that nobody reads any more.
+    pub fn is_heard(&self) -> bool {
+        !crate::platform::is_unread(&io::stdout())
+    }
+
     /// Keeps what a question shows folded, until the person wants all of it.
     fn keep_shown(&self, event: &Event) {
         let mut kept = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);

@@ -97,7 +97,7 @@ fn follow(
     // Nobody is asked here: how to decide elsewhere is told instead.
     let ui = ui.clone().with_input(Input::Refuse);
     let mut show = |envelope: &Envelope| ui.show(envelope);
-    let is_heard = || !crate::platform::is_output_closed();
+    let is_heard = || ui.is_heard();
     match follow::follow(caller, files, session, from, &is_heard, &mut show) {
         FollowEnd::Ended | FollowEnd::Unheard => Ok(ExitCode::SUCCESS),
         FollowEnd::Interrupted => Ok(Kind::Interrupted.exit_code().into()),

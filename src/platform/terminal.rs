@@ -41,17 +41,18 @@ fn has_more_input() -> bool {
     is_ready && watched[0].revents().contains(PollFlags::IN)
 }
 
-/// Returns true if standard output is a pipe that nobody reads any more.
-pub fn is_output_closed() -> bool {
-    #[cfg(unix)]
-    {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let stdout = rustix::stdio::stdout();
-        let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
-        let is_ready = poll(&mut watched, Some(&Timespec::default())).is_ok_and(|ready| ready > 0);
-        is_ready && watched[0].revents().contains(PollFlags::ERR)
-    }
-    #[cfg(not(unix))]
+/// Returns true if an output is a pipe that nobody reads any more.
+#[cfg(unix)]
+pub fn is_unread(output: &impl std::os::fd::AsFd) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut watched = [PollFd::new(output, PollFlags::empty())];
+    let is_ready = poll(&mut watched, Some(&Timespec::default())).is_ok_and(|ready| ready > 0);
+    is_ready && watched[0].revents().contains(PollFlags::ERR)
+}
+
+/// Returns true if an output is known to be read by nobody; that is not known here.
+#[cfg(not(unix))]
+pub fn is_unread<T>(_: &T) -> bool {
     false
 }
 

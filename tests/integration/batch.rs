@@ -263,7 +263,7 @@ fn bad_lines_are_named_and_nothing_is_begun() {
         .said("line 2: unknown key `modle`; did you mean `model`?")
         .said("line 3: this is not a JSON object")
         .said("line 5: there is no `task`")
-        .said("line 6: `runner` is not supported yet")
+        .said("line 6: `runner` is not taken from a file of tasks")
         .said("line 7: the value of `approval`")
         .said("line 8: there is no `nowhere`");
     assert!(!finished.base().join(STATE).exists());

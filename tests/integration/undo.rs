@@ -851,7 +851,7 @@ fn a_round_that_only_moved_what_is_ignored_is_named_and_does_not_stand_in_the_wa
         .run()
         .code(1)
         .said("checkpoints do not cover these files")
-        .said("`agent undo --to 0` takes back round 1 too");
+        .said("`agent undo --to 0` undoes round 1 too");
     let finished = Test::after(finished, &["undo", "--to", "0", "--yes"])
         .run()
         .code(0)

@@ -187,8 +187,9 @@ fn is_cover(what: &LayoutEntry) -> bool {
 /// is nothing left to cover, and `bwrap` would fail to find the mount point.
 fn is_covered(layout: &super::Layout, path: &Path, what: &LayoutEntry) -> bool {
     let mut above = path.ancestors().skip(1).filter_map(|path| layout.get(path));
-    let decides = above.find(|what| matches!(what, LayoutEntry::Hidden) || !is_cover(what));
-    is_cover(what) && matches!(decides, Some(LayoutEntry::Hidden))
+    let hides = |what: &LayoutEntry| matches!(what, LayoutEntry::Hidden | LayoutEntry::Masked);
+    let decides = above.find(|what| hides(what) || !is_cover(what));
+    is_cover(what) && decides.is_some_and(hides)
 }
 
 #[derive(Default)]
@@ -265,6 +266,8 @@ mod tests {
     #[test]
     fn what_lies_in_something_hidden_is_not_looked_for() {
         let layout: super::super::Layout = [
+            ("/etc/ssh", LayoutEntry::Masked),
+            ("/etc/ssh/key", LayoutEntry::Hidden),
             ("/h", LayoutEntry::Hidden),
             ("/h/inbox", LayoutEntry::Hidden),
             ("/h/work", LayoutEntry::Workspace),
@@ -277,7 +280,7 @@ mod tests {
             .filter(|(path, what)| is_covered(&layout, path, what))
             .map(|(path, _)| path.to_str().unwrap())
             .collect();
-        assert_eq!(covered, ["/h/inbox"]);
+        assert_eq!(covered, ["/etc/ssh/key", "/h/inbox"]);
     }
 
     #[test]

@@ -162,12 +162,9 @@ fn setting(name: &str, value: &Json) -> Result<(&'static str, String), String> {
     let flag = name.replace('_', "-");
     let key = Key::with_flag(&flag).filter(|_| !name.contains('-') && !flag.starts_with('-'));
     let Some(key) = key else {
-        return Err(match name {
-            "runner" => "`runner` is not supported yet: commands run on this machine".to_owned(),
-            _ => match nearest(name, names().iter().map(String::as_str)) {
-                Some(meant) => format!("unknown key `{shown}`; did you mean `{meant}`?"),
-                None => format!("unknown key `{shown}`"),
-            },
+        return Err(match nearest(name, names().iter().map(String::as_str)) {
+            Some(meant) => format!("unknown key `{shown}`; did you mean `{meant}`?"),
+            None => format!("unknown key `{shown}`"),
         });
     };
     if let Some(why) = not_for_tasks(key) {
@@ -192,6 +189,9 @@ pub(super) fn not_for_tasks(key: &Key) -> Option<&'static str> {
         );
     }
     // A file of tasks may come with a project.
+    if key.name == "Runner" {
+        return Some("is not taken from a file of tasks: `Runner` of your own settings counts");
+    }
     (key.loosens == Loosens::Personal)
         .then_some("decides where your key goes: give it by flag or environment, for all tasks")
 }
@@ -251,8 +251,9 @@ mod tests {
         let unknown = "unknown key `modle`; did you mean `model`?";
         problem("{\"task\": \"x\", \"modle\": \"y\"}", unknown);
         problem("{\"task\": \"x\", \"zzzzzzz\": 1}", "unknown key `zzzzzzz`");
-        let runner = "`runner` is not supported yet: commands run on this machine";
-        problem("{\"task\": \"x\", \"runner\": \"docker:x\"}", runner);
+        let runner =
+            "`runner` is not taken from a file of tasks: `Runner` of your own settings counts";
+        problem("{\"task\": \"x\", \"runner\": \"exec:sh\"}", runner);
         problem(
             "{\"task\": \"x\", \"max_rounds\": [1]}",
             "`max_rounds` must be a string or a number",
