@@ -47,7 +47,8 @@ impl ContextRequest {
     /// Refuses a path or a commit that cannot be there, before anybody is asked and before a base
     /// directory is made for it.
     pub fn ensure_possible(&self, caller: &Caller) -> Result<()> {
-        if open::nearest_base(caller)?.settings_file.is_some() {
+        let base = open::nearest_base(caller)?;
+        if base.settings_file.is_some() {
             return Ok(());
         }
         if let Some(revision) = &self.changed_since {
@@ -55,7 +56,10 @@ impl ContextRequest {
             commit::ensure_commit(&workspace, revision)?;
         }
         let is_pattern = |path: &str| path.contains(['*', '?', '[', '{']);
-        let is_there = |path: &str| is_pattern(path) || caller.here.join(path).exists();
+        // A workspace may be there before its settings.
+        let places = [caller.here.clone(), base.directory.join("workspace")];
+        let is_there =
+            |path: &str| is_pattern(path) || places.iter().any(|place| place.join(path).exists());
         match self.paths.iter().find(|path| !is_there(path)) {
             None => Ok(()),
             Some(path) => Err(Error::usage(format!("there is no `{path}` to add"))
