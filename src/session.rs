@@ -38,7 +38,7 @@ pub use self::journal::{
     CheckProgress, ClaimedReply, Journal, JournalEnd, JsonDelta, KeptSession, MissingRecords,
     Record, Recovered, Sync,
 };
-pub use self::lock::{Holder, LoopLock, RoundLock, lock_soon};
+pub use self::lock::{Holder, LoopLock, RoundLock, lock_soon, open_lock};
 pub use self::notes::{Note, Notes, Source};
 pub use self::past::{Past, PastRound};
 pub use self::planning::{PlanNews, Planning};

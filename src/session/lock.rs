@@ -32,7 +32,7 @@ impl LoopLock {
     /// Who holds it stands in a file of its own: on Windows a locked file cannot be read.
     pub fn take(directory: &Path) -> Result<Self> {
         let path = directory.join("loop.lock");
-        let file = open(&path)?;
+        let file = open_lock(&path)?;
         match lock_soon(|| file.try_lock()) {
             Ok(()) => {
                 let lock = Self { _file: file };
@@ -109,7 +109,8 @@ pub fn lock_soon(
     }
 }
 
-fn open(path: &Path) -> Result<File> {
+/// Opens the file of a lock, which is made if it is missing.
+pub fn open_lock(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
     crate::platform::ours(&mut options);
@@ -177,12 +178,7 @@ impl RoundLock {
 
     fn open(directory: &Path) -> Result<(PathBuf, File)> {
         let path = directory.join("round.lock");
-        let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true);
-        crate::platform::ours(&mut options);
-        let file = options
-            .open(&path)
-            .map_err(|cause| Error::file("open", &path, cause))?;
+        let file = open_lock(&path)?;
         Ok((path, file))
     }
 }

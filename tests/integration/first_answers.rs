@@ -3,24 +3,9 @@
 use std::fs;
 use std::process::Command;
 
+use crate::first_hour::{CREATE, paste, waiting};
 use crate::harness::{Test, agent, program, wait_for_outbox};
 use crate::terminal::{DONE, Terminal, has_script};
-
-const CREATE: &str = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n{end}\n";
-
-fn waiting(arguments: &str) -> Option<(Terminal, String)> {
-    if !has_script() {
-        return None;
-    }
-    let mut terminal = Terminal::open(Test::new(&[]), arguments, &[]);
-    let (id, _) = wait_for_outbox(&terminal.base(), 1);
-    terminal.expect("into your chat");
-    Some((terminal, id))
-}
-
-fn paste(terminal: &mut Terminal, text: &str) {
-    terminal.type_in(&format!("\u{1b}[200~{text}\u{1b}[201~"));
-}
 
 #[test]
 fn the_line_after_a_shell_command_is_the_one_that_is_sent() {

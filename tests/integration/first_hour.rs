@@ -8,9 +8,9 @@ use crate::harness::{Test, program, wait_for_outbox, wait_until};
 use crate::terminal::{DONE, Terminal, has_script};
 
 const READ: &str = "[LIST_FILES]\n{end}\n";
-const CREATE: &str = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n{end}\n";
+pub(crate) const CREATE: &str = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n{end}\n";
 
-fn waiting(arguments: &str) -> Option<(Terminal, String)> {
+pub(crate) fn waiting(arguments: &str) -> Option<(Terminal, String)> {
     if !has_script() {
         return None;
     }
@@ -20,7 +20,7 @@ fn waiting(arguments: &str) -> Option<(Terminal, String)> {
     Some((terminal, id))
 }
 
-fn paste(terminal: &mut Terminal, text: &str) {
+pub(crate) fn paste(terminal: &mut Terminal, text: &str) {
     terminal.type_in(&format!("\u{1b}[200~{text}\u{1b}[201~"));
 }
 

@@ -78,7 +78,7 @@ pub struct Outcome {
     /// The advice for the model: how it goes on from here, or where it finds what was asked for.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub hint: String,
-    /// What the person did to the step.
+    /// The act of the person that decided it, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_person: Option<PersonAct>,
     /// Text below that line: output, listings, the lines around a failed edit.
@@ -101,7 +101,7 @@ pub struct Outcome {
     pub unfinished: Option<UnfinishedRun>,
 }
 
-/// What the person did to a step, so that it was not carried out as the model sent it.
+/// An act of the person, because of which a step was not carried out as the model sent it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PersonAct {

@@ -5,7 +5,7 @@
 //! says of costs and of the end is read from the session itself, so that a kill between the two
 //! loses nothing.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use super::tasks::BatchTask;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, own_directory, write_atomic};
 use crate::protocol::{CommandKind, SessionId, Status, StepResult};
-use crate::session::{LoopLock, Session, Store, UsageTotals, lock_soon};
+use crate::session::{LoopLock, Session, Store, UsageTotals, lock_soon, open_lock};
 
 /// The version of a record; a newer one is not guessed at.
 const SCHEMA: u32 = 1;
@@ -271,13 +271,4 @@ impl BatchFolder {
 #[derive(Debug)]
 pub(super) struct BatchLock {
     _files: Vec<File>,
-}
-
-fn open_lock(path: &Path) -> Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    crate::platform::ours(&mut options);
-    options
-        .open(path)
-        .map_err(|cause| Error::file("open", path, cause))
 }
