@@ -286,7 +286,7 @@ impl CallDesk<'_> {
         self.add(&step)?;
         let limits = room.raise(&self.engine.agent.limits);
         let result = self.execute(&step, &plan, &limits)?;
-        if may_change(&step) {
+        if may_change(&step) && plan.went_unasked() {
             self.drop_stale_approvals()?;
         }
         let open = self.open.as_mut().expect("the call was added to a round");
@@ -358,8 +358,8 @@ impl CallDesk<'_> {
         store.put_aside(id, UNTOLD, &self.words)
     }
 
-    /// Forgets approvals of commands that wait for their call: another call has changed what they may
-    /// run.
+    /// Forgets approvals of commands that wait for their call: another call, which the person was not
+    /// asked about, may have changed what they run.
     fn drop_stale_approvals(&self) -> Result<()> {
         let pending = self.engine.pending();
         for (question, verdict) in pending.of_calls() {

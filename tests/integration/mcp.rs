@@ -457,6 +457,28 @@ fn a_question_and_an_approval_outlive_other_calls_and_the_client() {
 }
 
 #[test]
+fn every_approval_holds_until_its_call_comes() {
+    let (test, mut client) = begun(&ASK);
+    let runs = ["one", "two", "three"].map(|name| json!({ "command": format!("touch {name}") }));
+    for (number, run) in (1..).zip(&runs) {
+        client.abandon(("run", run), &format!("agent approve {number}"));
+    }
+    beside(&test, &["decline", "3"]);
+    beside(&test, &["approve", "all"]);
+    client.leave();
+    // Nobody is asked again.
+    let mut client = LineClient::connect(&test.base(), &[&ASK[..], &["--no-input"]].concat());
+    let [one, two, three] = &runs;
+    assert!(client.call("run", three).1, "it was declined");
+    client.well("run", one);
+    client.well("run", two);
+    assert!(client.call("run", two).1, "it was approved once");
+    let made = |name: &str| test.base().join("workspace").join(name).exists();
+    assert!(made("one") && made("two") && !made("three"));
+    client.leave();
+}
+
+#[test]
 fn an_approval_does_not_outlive_a_change_of_what_it_may_run() {
     let (test, mut client) = begun(&["--approval", "edits"]);
     let run = json!({ "command": "sh tool.sh" });
