@@ -271,6 +271,7 @@ impl CallDesk<'_> {
         let mut step = self.numbered(command);
         if self.open.is_some() && self.must_begin_round(&step)? {
             self.end(RoundCheck::Waits, Answering::Done)?;
+            self.hear()?;
             step = self.numbered(step.command);
         }
         let Some(plan) = self.plan(&step)? else {
@@ -440,9 +441,13 @@ impl CallDesk<'_> {
     }
 
     /// Returns true if a call cannot be added to the round that is under way: the person must decide
-    /// about it, which they do between rounds, or its checkpoint does not cover it.
+    /// about it, which they do between rounds, it asks anew while an earlier answer waits to be heard,
+    /// or its checkpoint does not cover it.
     fn must_begin_round(&mut self, step: &Step) -> Result<bool> {
         let engine = &mut self.engine;
+        if matches!(step.command, Command::AskUser { .. }) && engine.has_answer() {
+            return Ok(true);
+        }
         let agent = engine.agent;
         let approval = engine.approval();
         if (agent.manner.authorizer).leaves_to_person(&agent.base, approval, step)? {

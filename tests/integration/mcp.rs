@@ -410,6 +410,55 @@ fn whoever_asks_again_gets_the_answer_that_was_given_meanwhile() {
 }
 
 #[test]
+fn a_question_takes_the_place_of_one_that_the_client_gave_up() {
+    let test = base();
+    let forms = json!({ "elicitation": {} });
+    let mut client = LineClient::connect_with(&test.base(), &AUTO, &forms);
+    client.well("begin", &json!({ "task": "ask" }));
+    client.abandon(("ask_user", &json!({ "question": "Tabs?" })), "Tabs?");
+    let call = client.begin_call("ask_user", &json!({ "question": "Name?" }));
+    let form = client.hear("elicitation/create").to_string();
+    assert!(form.contains("Name?"), "{form}");
+    let status = beside(&test, &["status"]);
+    assert!(status.contains("asks: Name?"), "{status}");
+    let said = beside(&test, &["say", "Bobby"]);
+    assert!(said.contains("Answers: Name?"), "{said}");
+    let answer = client.answer_to(call).to_string();
+    assert!(answer.contains("Bobby") && !answer.contains("Tabs?"));
+    // Of two that nobody waits with, the latest is asked.
+    for question in ["Blue?", "Green?"] {
+        client.abandon(("ask_user", &json!({ "question": question })), question);
+    }
+    let said = beside(&test, &["say", "green"]);
+    assert!(said.contains("Answers: Green?"), "{said}");
+    let said = beside(&test, &["status"]);
+    assert!(!said.contains("Blue?"), "{said}");
+    let words = ["You asked: Green?\nThe user says: green"];
+    client.told_once(("list_files", &json!({})), &words);
+    client.leave();
+}
+
+#[test]
+fn an_answer_is_told_though_another_question_comes() {
+    let (test, mut client) = begun(&AUTO);
+    client.abandon(("ask_user", &json!({ "question": "Tabs?" })), "agent say");
+    // A round is under way when the answer comes.
+    client.well("list_files", &json!({}));
+    beside(&test, &["say", "tabs please"]);
+    let call = client.begin_call("ask_user", &json!({ "question": "Name?" }));
+    client.hear("agent say");
+    beside(&test, &["say", "Bobby"]);
+    let answer = client.answer_to(call).to_string();
+    for words in [
+        "Tabs?\\nThe user says: tabs",
+        "Name?\\nThe user says: Bobby",
+    ] {
+        assert!(answer.contains(words), "{answer}");
+    }
+    client.leave();
+}
+
+#[test]
 fn a_note_that_a_round_ended_with_is_told_to_the_next_call() {
     let (test, mut client) = begun(&AUTO);
     client.write_file("a.txt", "a\n");
