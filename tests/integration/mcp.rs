@@ -280,6 +280,11 @@ fn a_call_that_was_not_begun_is_not_carried_out_by_anybody() {
     let (test, mut client) = begun(&AUTO);
     client.write_file("a.txt", "a\n");
     client.kill();
+    let status = beside(&test, &["status"]);
+    assert!(
+        status.contains("The client is gone: 1 call in this round") && !status.contains("reply"),
+        "{status}"
+    );
     // As a kill leaves it between the line of a call and the record that it begins.
     let processed = test.base().join("inbox/processed");
     let calls = std::fs::read_dir(processed)
@@ -561,12 +566,22 @@ fn a_client_without_progress_hears_what_a_call_waits_for() {
 #[test]
 fn the_open_round_is_seen_while_calls_come() {
     let (test, mut client) = begun(&AUTO);
+    let status = beside(&test, &["status"]);
+    assert!(
+        status.contains("A client is connected: 0 calls in this round so far"),
+        "{status}"
+    );
     client.write_file("a.txt", "LIVE\n");
+    let status = beside(&test, &["status"]);
+    assert!(
+        status.contains("connected: 1 call in this") && !status.contains("reply"),
+        "{status}"
+    );
     let changes = beside(&test, &["diff"]);
     assert!(changes.contains("+LIVE"), "{changes}");
     let shown = beside(&test, &["show"]);
     assert!(
-        shown.contains("a.txt") && !shown.contains("no reply"),
+        shown.contains("a.txt") && shown.contains("1 round, the last one under way"),
         "{shown}"
     );
     let read = client.request("resources/read", &json!({ "uri": "agent://changes" }));
