@@ -271,6 +271,7 @@ impl CallDesk<'_> {
         let mut step = self.numbered(command);
         if self.open.is_some() && self.must_begin_round(&step)? {
             self.end(RoundCheck::Waits, Answering::Done)?;
+            self.hear()?;
             step = self.numbered(step.command);
         }
         let Some(plan) = self.plan(&step)? else {
@@ -286,7 +287,7 @@ impl CallDesk<'_> {
         self.add(&step)?;
         let limits = room.raise(&self.engine.agent.limits);
         let result = self.execute(&step, &plan, &limits)?;
-        if may_change(&step) {
+        if may_change(&step) && plan.went_unasked() {
             self.drop_stale_approvals()?;
         }
         let open = self.open.as_mut().expect("the call was added to a round");
@@ -358,8 +359,8 @@ impl CallDesk<'_> {
         store.put_aside(id, UNTOLD, &self.words)
     }
 
-    /// Forgets approvals of commands that wait for their call: another call has changed what they may
-    /// run.
+    /// Forgets approvals of commands that wait for their call: another call, which the person was not
+    /// asked about, may have changed what they run.
     fn drop_stale_approvals(&self) -> Result<()> {
         let pending = self.engine.pending();
         for (question, verdict) in pending.of_calls() {
@@ -440,9 +441,13 @@ impl CallDesk<'_> {
     }
 
     /// Returns true if a call cannot be added to the round that is under way: the person must decide
-    /// about it, which they do between rounds, or its checkpoint does not cover it.
+    /// about it, which they do between rounds, it asks anew while an earlier answer waits to be heard,
+    /// or its checkpoint does not cover it.
     fn must_begin_round(&mut self, step: &Step) -> Result<bool> {
         let engine = &mut self.engine;
+        if matches!(step.command, Command::AskUser { .. }) && engine.has_answer() {
+            return Ok(true);
+        }
         let agent = engine.agent;
         let approval = engine.approval();
         if (agent.manner.authorizer).leaves_to_person(&agent.base, approval, step)? {

@@ -91,8 +91,8 @@ impl Engine<'_> {
         })
     }
 
-    /// Makes a note of an answer that came after the message was written: its reply is there, so only
-    /// the next message can tell it.
+    /// Takes back the model's question and makes a note of an answer that came too late for it: the
+    /// reply to the message is there, or the client has asked another one.
     pub(super) fn keep_answer(&self) -> Result<()> {
         let pending = self.pending();
         let mut asked = pending.all().into_iter();

@@ -269,7 +269,9 @@ impl HeldSession {
 
     /// Takes calls in place of replies.
     pub fn take_calls(&self) -> Result<CallDesk<'_>> {
-        self.opened.agent.take_calls(self.session.clone())
+        let agent = &self.opened.agent;
+        self.lock.takes_calls(agent.store.directory(), self.id())?;
+        agent.take_calls(self.session.clone())
     }
 
     /// Returns true if somebody waits for the round to end, and forgets it.
