@@ -58,22 +58,13 @@ impl Pending {
         Ok(&self.directory)
     }
 
-    /// Puts a question, keeping the decision if this very question was put before.
+    /// Puts a question, keeping the decision if this very question was put before. One that another
+    /// version put in other words is put anew.
     pub fn put(&self, question: &Question) -> Result<()> {
-        let before = read::<Question>(&self.question(&question.key()), MAX_QUESTION);
-        match before {
-            Some(before) if before.identity() == question.identity() => return Ok(()),
-            // Another version put it in other words, and what was decided holds. The decision goes
-            // first: a kill between the two leaves one that the next call brings together.
-            Some(before) if before.decides_like(question) => {
-                if let Some(verdict) = self.decision_on(&before) {
-                    let path = self.decision(&question.key());
-                    let json = decision_json(&path, question, &verdict)?;
-                    write_atomic(&path, json.as_bytes(), Durability::Synced)?;
-                }
-            }
-            _ => remove(&self.decision(&question.key()))?,
+        if self.is_put(question) {
+            return Ok(());
         }
+        remove(&self.decision(&question.key()))?;
         let path = self.directory()?.join(format!("{}.json", question.key()));
         let mut json =
             crate::json::to_lines(question).map_err(|cause| Error::file("write", &path, cause))?;
@@ -214,16 +205,16 @@ impl Pending {
     pub fn decision_on(&self, question: &Question) -> Option<Verdict> {
         let key = question.key();
         let KeptDecision { verdict, about } = read(&self.decision(&key), MAX_DECISION)?;
+        let is_about_it = about.is_none_or(|about| about == question.identity());
         // What lies there may be another question by now, or have been changed by others.
-        let put = self.put_like(question)?;
-        let is_about_it = about.is_none_or(|about| about == put.identity());
-        (is_about_it && question.is_answered_by(&verdict)).then_some(verdict)
+        let counts = is_about_it && self.is_put(question) && question.is_answered_by(&verdict);
+        counts.then_some(verdict)
     }
 
-    /// The question that lies there, if a decision on it is one on this one.
-    fn put_like(&self, question: &Question) -> Option<Question> {
-        let put = read::<Question>(&self.question(&question.key()), MAX_QUESTION)?;
-        put.decides_like(question).then_some(put)
+    /// Returns true if this very question lies there, with all that is shown.
+    fn is_put(&self, question: &Question) -> bool {
+        let put = read::<Question>(&self.question(&question.key()), MAX_QUESTION);
+        put.as_ref() == Some(question)
     }
 
     /// Returns false if our decision came after the question was taken back, so that nobody reads it;
@@ -233,7 +224,7 @@ impl Pending {
         const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
         let key = question.key();
         for _ in 0..TRIES {
-            if self.put_like(question).is_some() || !self.decision(&key).exists() {
+            if self.is_put(question) || !self.decision(&key).exists() {
                 return true;
             }
             // Another question took its place.
@@ -248,14 +239,6 @@ impl Pending {
             let _ = remove(&self.decision(&key));
         }
         false
-    }
-
-    /// Puts a question anew if what lies there is another one by now.
-    pub(super) fn restore(&self, question: &Question) -> Result<()> {
-        match self.put_like(question) {
-            Some(_) => Ok(()),
-            None => self.put(question),
-        }
     }
 
     /// The person's answer to a question of the model, if it waits to be told.
@@ -472,20 +455,6 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_on_a_question_of_an_earlier_version_holds() {
-        let (_directory, pending) = pending();
-        let earlier = Question {
-            context: None,
-            ..question(1, "ls")
-        };
-        pending.put(&earlier).unwrap();
-        pending.decide_put(1, &Verdict::Yes).unwrap();
-        pending.put(&question(1, "ls")).unwrap();
-        assert_eq!(pending.decision_on(&question(1, "ls")), Some(Verdict::Yes));
-        assert!(!pending.decide(&question(1, "ls"), &Verdict::Skip).unwrap());
-    }
-
-    #[test]
     fn a_file_that_is_no_decision_decides_nothing_and_blocks_nobody() {
         let (_directory, pending) = pending();
         pending.put(&question(1, "ls")).unwrap();
@@ -609,16 +578,24 @@ mod tests {
     fn a_decision_on_a_question_that_was_changed_counts_for_nothing() {
         let (_directory, pending) = pending();
         let asked = question(1, "ls -la");
-        pending.put(&asked).unwrap();
-        let changed = question(1, "echo harmless");
-        let json = serde_json::to_vec(&changed).unwrap();
-        write_atomic(&pending.question("1"), &json, Durability::Atomic).unwrap();
-        assert!(pending.decide(&changed, &Verdict::Yes).unwrap());
-        assert_eq!(pending.decision_on(&asked), None);
-        assert!(pending.is_unfit(&asked));
-        pending.restore(&asked).unwrap();
-        assert_eq!(pending.open_questions(), std::slice::from_ref(&asked));
-        assert!(pending.decide(&asked, &Verdict::Skip).unwrap());
+        let no_reason = Question {
+            why: String::new(),
+            ..asked.clone()
+        };
+        for changed in [question(1, "echo harmless"), no_reason] {
+            pending.put(&asked).unwrap();
+            let json = serde_json::to_vec(&changed).unwrap();
+            write_atomic(&pending.question("1"), &json, Durability::Atomic).unwrap();
+            assert!(pending.decide(&changed, &Verdict::Yes).unwrap());
+            assert_eq!(pending.decision_on(&asked), None);
+            assert!(pending.is_unfit(&asked));
+            // Also if it was changed back after they saw it.
+            let json = serde_json::to_vec(&asked).unwrap();
+            write_atomic(&pending.question("1"), &json, Durability::Atomic).unwrap();
+            assert_eq!(pending.decision_on(&asked), None);
+            assert!(pending.decide(&asked, &Verdict::Skip).unwrap());
+            pending.take_back(&asked).unwrap();
+        }
     }
 
     #[test]
