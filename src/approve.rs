@@ -168,7 +168,7 @@ pub fn ask(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Result<Option<De
         .map(|asked| desk.question(round, asked))
         .collect();
     let numbers: Vec<u32> = asked.iter().map(|asked| asked.step.number).collect();
-    desk.pending.keep(&numbers)?;
+    desk.pending.keep(desk.person, &numbers);
     for question in &questions {
         desk.pending.put(question)?;
     }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::{Question, QuestionOrigin, Verdict};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, own_directory, read_plain, write_atomic, write_new};
-use crate::protocol::{QuestionKind, QuestionLife};
+use crate::protocol::{Event, EventSink, QuestionKind, QuestionLife};
 
 /// The largest question that is read, in bytes: a reply and what it would change.
 const MAX_QUESTION: u64 = 256 << 20;
@@ -64,7 +64,13 @@ impl Pending {
         if self.is_put(question) {
             return Ok(());
         }
-        remove(&self.decision(&question.key()))?;
+        let (place, decision) = (
+            self.question(&question.key()),
+            self.decision(&question.key()),
+        );
+        // Empty directories of these names are in the way of the files; anything else stays.
+        let _ = (fs::remove_dir(&place), fs::remove_dir(&decision));
+        remove(&decision)?;
         let path = self.directory()?.join(format!("{}.json", question.key()));
         let mut json =
             crate::json::to_lines(question).map_err(|cause| Error::file("write", &path, cause))?;
@@ -108,7 +114,9 @@ impl Pending {
                 question.name = format!("{kind}-{number}");
             }
             let lock = self.open_lock(&question.name)?;
-            if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+            let is_held = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
+            // Whoever had it may have removed it meanwhile: nobody would find ours.
+            if is_held || !is_at(&lock, &self.lock(&question.name)) {
                 continue;
             }
             remove(&self.decision(&question.name))?;
@@ -144,12 +152,14 @@ impl Pending {
         if question.kind.life() != QuestionLife::WhileAsked {
             return true;
         }
-        let lock = self.open_lock(&question.name);
+        let lock = OpenOptions::new()
+            .write(true)
+            .open(self.lock(&question.name));
         lock.is_ok_and(|lock| lock.try_lock_shared().is_err())
     }
 
     fn open_lock(&self, name: &str) -> Result<File> {
-        let path = self.directory.join(format!("{name}.lock"));
+        let path = self.lock(name);
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         crate::platform::ours(&mut options);
@@ -266,9 +276,10 @@ impl Pending {
         remove(&self.decision(&key))
     }
 
-    /// Forgets all questions about the steps of replies and their decisions.
-    pub fn clear(&self) -> Result<()> {
-        self.forget(|_| true)
+    /// Forgets all questions about the steps of replies and their decisions; tells what is no file
+    /// and stays.
+    pub fn clear(&self, told: &dyn EventSink) {
+        self.forget(told, |_| true);
     }
 
     /// Forgets all questions about calls and their decisions, and the model's own.
@@ -295,16 +306,19 @@ impl Pending {
         Ok(!decisions.is_empty())
     }
 
-    /// Forgets what belongs to other questions than these.
-    pub(super) fn keep(&self, numbers: &[u32]) -> Result<()> {
-        self.forget(|number| !numbers.contains(&number))
+    /// Forgets what belongs to other questions than these, as [`Pending::clear`] does.
+    pub(super) fn keep(&self, told: &dyn EventSink, numbers: &[u32]) {
+        self.forget(told, |number| !numbers.contains(&number));
     }
 
-    fn forget(&self, is_over: impl Fn(u32) -> bool) -> Result<()> {
-        let entries = match fs::read_dir(&self.directory) {
-            Ok(entries) => entries,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(cause) => return Err(Error::file("read", &self.directory, cause)),
+    /// An entry that cannot be removed ends nothing: it decides about no other question.
+    fn forget(&self, told: &dyn EventSink, is_over: impl Fn(u32) -> bool) {
+        let entries = fs::read_dir(&self.directory).into_iter().flatten();
+        let remove = |path: &Path| {
+            if let Err(error) = remove(path) {
+                let hint = "move it out of the records of the session";
+                told.emit(Event::from(&error.hint(hint)));
+            }
         };
         let mut decisions = Vec::new();
         for entry in entries.filter_map(Result::ok) {
@@ -325,14 +339,18 @@ impl Pending {
             if name.ends_with(".decision") {
                 decisions.push(entry.path());
             } else {
-                remove(&entry.path())?;
+                remove(&entry.path());
             }
         }
-        decisions.iter().try_for_each(|path| remove(path))
+        decisions.iter().for_each(|path| remove(path));
     }
 
     fn question(&self, key: &str) -> PathBuf {
         self.directory.join(format!("{key}.json"))
+    }
+
+    fn lock(&self, name: &str) -> PathBuf {
+        self.directory.join(format!("{name}.lock"))
     }
 
     fn decision(&self, key: &str) -> PathBuf {
@@ -353,6 +371,24 @@ impl Drop for Posed {
     fn drop(&mut self) {
         // What stays behind is seen by nobody: the lock goes with this value.
         let _ = self.pending.take_back(&self.question);
+        // While it is held: who opened this file meanwhile finds that it is gone.
+        let _ = remove(&self.pending.lock(&self.question.name));
+    }
+}
+
+/// Returns true if this path still leads to this file, where the system can tell.
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(ours), Ok(found)) = (file.metadata(), fs::metadata(path)) else {
+        return false;
+    };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        (ours.dev(), ours.ino()) == (found.dev(), found.ino())
+    }
+    #[cfg(not(unix))]
+    {
+        ours.created().ok() == found.created().ok()
     }
 }
 
@@ -381,7 +417,8 @@ fn remove(path: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::question;
+    use super::super::Input;
+    use super::super::tests::{Absent, question};
     use super::*;
 
     fn pending() -> (tempfile::TempDir, Pending) {
@@ -405,8 +442,26 @@ mod tests {
         }
         let numbers: Vec<u32> = pending.all().iter().map(|found| found.number).collect();
         assert_eq!(numbers, [1, 2, 10]);
-        pending.clear().unwrap();
+        pending.clear(&Absent::with(Input::Wait));
         assert!(pending.all().is_empty());
+    }
+
+    #[test]
+    fn a_directory_among_the_questions_is_passed_over_and_told() {
+        let (_directory, pending) = pending();
+        pending.put(&question(2, "ls")).unwrap();
+        for path in [pending.question("11"), pending.decision("12")] {
+            fs::create_dir(path).unwrap();
+        }
+        let nobody = Absent::with(Input::Wait);
+        pending.clear(&nobody);
+        assert!(pending.all().is_empty());
+        assert_eq!(nobody.heard.lock().unwrap().len(), 2);
+        // In the place of a question an empty one hinders nobody.
+        for number in [11, 12] {
+            pending.put(&question(number, "ls")).unwrap();
+            assert!(pending.decide_put(number, &Verdict::Yes).unwrap());
+        }
     }
 
     #[test]
@@ -516,7 +571,7 @@ mod tests {
         assert!(pending.decide(&second.question, &Verdict::Yes).unwrap());
         assert!(!pending.decide(&second.question, &no("late")).unwrap());
         assert_eq!(pending.decision_on(&first.question), None);
-        pending.clear().unwrap();
+        pending.clear(&Absent::with(Input::Wait));
         assert_eq!(
             pending.all().len(),
             2,
@@ -525,17 +580,8 @@ mod tests {
         // A process that was killed leaves the file, and its lock is gone.
         let json = fs::read(pending.question("undo")).unwrap();
         drop((first, second));
-        assert!(
-            fs::read_dir(pending.directory().unwrap())
-                .unwrap()
-                .all(|entry| {
-                    entry
-                        .unwrap()
-                        .path()
-                        .extension()
-                        .is_some_and(|ending| ending == "lock")
-                })
-        );
+        let left = fs::read_dir(pending.directory().unwrap()).unwrap();
+        assert_eq!(left.count(), 0, "nothing stays behind, not even a lock");
         write_atomic(&pending.question("undo"), &json, Durability::Atomic).unwrap();
         assert!(pending.all().is_empty());
         // What was decided about it decides nothing about the next one.
