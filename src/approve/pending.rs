@@ -342,7 +342,9 @@ impl Pending {
                 remove(&entry.path());
             }
         }
-        decisions.iter().for_each(|path| remove(path));
+        for path in &decisions {
+            remove(path);
+        }
     }
 
     fn question(&self, key: &str) -> PathBuf {
