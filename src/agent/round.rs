@@ -222,7 +222,7 @@ impl<'a> Engine<'a> {
         self.is_under_way = false;
         self.save()?;
         if arrival == ReplyArrival::Whole || self.session.planning != Planning::Proposed {
-            self.pending().clear()?;
+            self.pending().clear(&*self.agent.person);
         }
         if arrival == ReplyArrival::Whole || self.session.is_complete {
             // Whoever made these calls does not go on.

@@ -32,7 +32,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct StatusArgs {
     /// The session: its ID, the first few digits of it, or `latest`; by default the latest
-    /// unfinished one
+    /// unfinished one, or an ended one that asks
     #[arg(value_name = "ID")]
     id: Option<String>,
 }
@@ -48,7 +48,7 @@ impl StatusArgs {
             });
             return Ok(ExitCode::SUCCESS);
         }
-        if standing.session.is_complete {
+        if standing.session.is_complete && standing.questions.is_empty() {
             ui.folded_page(&ended(&standing));
             return Ok(ExitCode::SUCCESS);
         }
@@ -266,7 +266,7 @@ fn next(standing: &SessionStanding) -> Vec<String> {
         let inbox = standing.files.mailbox.inbox();
         (paste(standing.posted(), inbox), false)
     };
-    if !is_running && !names_resume {
+    if !is_running && !names_resume && !standing.session.is_complete {
         next.push(format!(
             "`agent` is not running: `agent resume {id}` continues."
         ));

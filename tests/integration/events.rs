@@ -574,7 +574,7 @@ fn a_follower_sees_words_and_how_to_decide() {
     save_reply(&base.join("inbox/two.md"), Save::Write, text.as_bytes());
     let _finished = running.wait().code(0);
     let shown = follower.wait_with_output().unwrap();
-    let said = String::from_utf8(shown.stderr).unwrap();
+    let said = String::from_utf8(shown.stdout).unwrap();
     for words in [
         "into your chat:",
         "Decide with `agent approve 1`",
@@ -617,6 +617,14 @@ fn a_follower_ends_when_nobody_reads_it_and_when_the_session_is_removed() {
     assert!(first.contains("\"seq\":1"), "{first}");
     drop(reader);
     has_ended(&mut unheard);
+    let mut in_words = agent(&base);
+    in_words.args(["show", "--follow", "--from", "1"]);
+    let mut in_words = in_words.stdin(Stdio::null()).spawn().unwrap();
+    let mut reader = BufReader::new(in_words.stdout.take().unwrap());
+    reader.read_line(&mut String::new()).unwrap();
+    drop(reader);
+    has_ended(&mut in_words);
+    assert_eq!(in_words.wait().unwrap().code(), Some(0));
     let mut reader = BufReader::new(left.stdout.take().unwrap());
     reader.read_line(&mut first).unwrap();
     let removed = agent(&base)
@@ -626,6 +634,50 @@ fn a_follower_ends_when_nobody_reads_it_and_when_the_session_is_removed() {
     assert!(removed.status.success(), "{removed:?}");
     has_ended(&mut left);
     assert_eq!(left.wait().unwrap().code(), Some(1));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_cannot_be_written_ends_whoever_writes_events() {
+    let running = Test::new(&["new", "task"]).start();
+    running.outbox(1);
+    let finished = running.kill();
+    let base = finished.base();
+    let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+    let follow = ["show", "--follow", "--from", "1", "--json"];
+    let new = ["new", "--json", "another task"];
+    for words in [&follow[..], &follow[..4], &new] {
+        let mut child = agent(&base);
+        child.args(words).stdin(Stdio::null()).stdout(full());
+        let mut child = child.spawn().unwrap();
+        has_ended(&mut child);
+        let ended = child.wait_with_output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(
+            said.contains("could not write to standard output"),
+            "{said}"
+        );
+        assert_eq!(ended.status.code(), Some(1), "{words:?}");
+    }
+    let program = agent(&base);
+    let mut closed = std::process::Command::new("sh");
+    closed
+        .args(["-c", "exec \"$0\" show --follow --json >&-"])
+        .arg(program.get_program())
+        .current_dir(&base)
+        .envs(
+            program
+                .get_envs()
+                .filter_map(|(key, value)| Some((key, value?))),
+        )
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut closed = closed.spawn().unwrap();
+    has_ended(&mut closed);
+    let ended = closed.wait_with_output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains("standard output is closed"), "{said}");
+    assert_eq!(ended.status.code(), Some(1));
 }
 
 #[test]
@@ -665,6 +717,6 @@ fn a_follower_sees_the_answer_to_the_models_question() {
         .args(["show", "--follow", "--from", "1"])
         .output()
         .unwrap();
-    let shown = String::from_utf8(shown.stderr).unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("answered: deep blue"), "{shown}");
 }
