@@ -5,6 +5,6 @@ mod terminal;
 pub use agent_files::platform::*;
 pub use agent_sandbox::platform::*;
 pub use terminal::{
-    discard_typed_input, has_foreground, is_closed, is_unread, keep_line_breaks, stop_this_process,
+    discard_typed_input, has_foreground, is_unread, keep_line_breaks, stop_this_process,
     was_continued,
 };

@@ -296,11 +296,6 @@ impl Ui {
         self.ensure_written().is_ok() && !crate::platform::is_unread(&io::stdout())
     }
 
-    /// Returns false if standard output is known to be closed.
-    pub fn has_output(&self) -> bool {
-        !crate::platform::is_closed(&io::stdout())
-    }
-
     /// Fails if something could not be written to standard output, other than for a reader that went
     /// away.
     pub fn ensure_written(&self) -> Result<()> {

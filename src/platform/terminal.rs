@@ -56,22 +56,6 @@ pub fn is_unread<T>(_: &T) -> bool {
     false
 }
 
-/// Returns true if an output was closed when the process began: the start of a Rust program puts
-/// `/dev/null` there, open for reading too, which a redirection is not.
-#[cfg(unix)]
-pub fn is_closed(output: &impl std::os::fd::AsFd) -> bool {
-    use rustix::fs::{OFlags, fcntl_getfl, fstat, stat};
-    let both_ways = fcntl_getfl(output).is_ok_and(|flags| flags.contains(OFlags::RDWR));
-    let is_null = || Some(fstat(output).ok()?.st_rdev == stat("/dev/null").ok()?.st_rdev);
-    both_ways && is_null() == Some(true)
-}
-
-/// Returns true if an output was closed when the process began; that is not known here.
-#[cfg(not(unix))]
-pub fn is_closed<T>(_: &T) -> bool {
-    false
-}
-
 /// Lets a terminal in raw mode still begin each line at its left edge, where the system knows how:
 /// whatever is printed by accident then stays readable.
 pub fn keep_line_breaks() {
