@@ -11,6 +11,7 @@ mod attend;
 mod channel;
 mod choice;
 mod container;
+mod container_file;
 mod environment;
 mod escapes;
 mod exchange;
@@ -34,6 +35,7 @@ use crate::protocol::Capped;
 use crate::sandbox::{Confinement, Property, PropertyName};
 pub use choice::{ContainerEngine, NoRunner, RunnerChoice};
 pub use container::{ContainerRunner, remove_stale};
+pub use container_file::ContainerPlan;
 pub use exchange::{ExchangeRunner, RemoteConnection};
 pub use exec::ExecRunner;
 pub use kubectl::PodConnection;
@@ -78,6 +80,11 @@ pub trait Runner: fmt::Debug + Send + Sync {
     /// The sandbox of this machine is tested elsewhere, and tells more.
     fn promises(&self) -> &'static [PropertyName] {
         &[]
+    }
+
+    /// A sentence for the person about what was asked of it and does not count.
+    fn notice(&self) -> Option<String> {
+        None
     }
 
     /// True for this machine, whose sandbox the job names.

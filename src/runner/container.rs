@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::channel::{self, Belongings, Errand, Lifeline, quoted};
-use super::{ContainerEngine, End, Granted, Job, Program, Ran, Runner};
+use super::{ContainerEngine, ContainerPlan, End, Granted, Job, Program, Ran, Runner};
 use crate::platform::{ChildEvent, ChildExit, ChildSession, ChildTree, programs};
 use crate::sandbox::{Confinement, Property, PropertyName, Shield};
 
@@ -54,7 +54,8 @@ const PROMISED: [PropertyName; 6] = [
 #[derive(Debug)]
 pub struct ContainerRunner {
     engine: ContainerEngine,
-    image: String,
+    /// The image and its use, or why it is not known.
+    plan: Result<ContainerPlan, String>,
     /// The workspace, its protected paths and the limits, as for the local sandbox.
     confinement: Confinement,
     /// A directory of the person that a container must not show.
@@ -79,14 +80,14 @@ impl ContainerRunner {
     /// seen in a container.
     pub fn new(
         engine: ContainerEngine,
-        image: String,
+        plan: Result<ContainerPlan, String>,
         mut confinement: Confinement,
         canary: Option<PathBuf>,
     ) -> Self {
         confinement.home = PathBuf::from(HOME);
         Self {
             engine,
-            image,
+            plan,
             confinement,
             canary,
             keepers: Mutex::default(),
@@ -117,13 +118,14 @@ impl ContainerRunner {
         if cfg!(windows) {
             return Err(format!("`{engine}:` does not work on Windows yet; use WSL"));
         }
+        self.plan.as_ref().map_err(String::clone)?;
         let identity = self.identity()?;
         let name = format!("agent-{}-{}", own_process(), uuid::Uuid::new_v4().simple());
         let mut client = self.client()?;
         client.args(["run", "--interactive", "--rm", "--pull=never"]);
         client.args(["--name", &name, "--label", &format!("{LABEL}=1")]);
         client.args(self.options(granted)).args(identity.options);
-        client.args(["--entrypoint", "sh", &self.image, "-c"]);
+        client.args(["--entrypoint", "sh", self.image(), "-c"]);
         // With a second command the shell waits for the first, and so it also reaps orphans.
         client.arg(format!("echo {READY}; cat >/dev/null; exit 0"));
         client.arg("agent-keeper");
@@ -136,9 +138,26 @@ impl ContainerRunner {
             lifeline: Some(lifeline),
             properties: Vec::new(),
         };
-        keeper.wait_until_ready(&self.image)?;
+        keeper.wait_until_ready(self.image())?;
         keeper.properties = self.tested(&keeper, granted)?;
         Ok(keeper)
+    }
+
+    fn image(&self) -> &str {
+        self.plan.as_ref().map_or("", |plan| &plan.image)
+    }
+
+    /// Where the workspace is shown: at its own path, and in the folder that a file names.
+    fn roots(&self) -> Vec<&Path> {
+        let folder = self
+            .plan
+            .as_ref()
+            .ok()
+            .and_then(|plan| plan.folder.as_deref());
+        [self.confinement.workspace.as_path()]
+            .into_iter()
+            .chain(folder)
+            .collect()
     }
 
     fn client(&self) -> Result<Command, String> {
@@ -164,7 +183,7 @@ impl ContainerRunner {
         };
         let mut client = self.client()?;
         client.args(["info", "--format", question]);
-        let told = answer(client).map_err(|words| explain(self.engine, &self.image, &words))?;
+        let told = answer(client).map_err(|words| explain(self.engine, self.image(), &words))?;
         let is_rootless = told.contains("rootless") || told.trim() == "true";
         Ok(match self.engine {
             ContainerEngine::Docker if is_rootless => CommandIdentity {
@@ -237,7 +256,8 @@ impl ContainerRunner {
                 .map(|most| format!("--ulimit=cpu={most}:{most}")),
         );
         let workspace = &self.confinement.workspace;
-        options.push(bind(workspace, workspace, ""));
+        let roots = self.roots();
+        options.extend(roots.iter().map(|root| bind(workspace, root, "")));
         if let Some(cache) = &self.confinement.cache {
             options.push(bind(cache, &Path::new(HOME).join(".cache"), ""));
         }
@@ -250,14 +270,15 @@ impl ContainerRunner {
         let mut confinement = self.confinement.clone();
         confinement.git_write = granted.git_write;
         for (path, shield) in confinement.shields() {
-            options.push(match shield {
-                Shield::ReadOnly => bind(&path, &path, ",readonly"),
-                Shield::Pinned => bind(&path, &path, ""),
-                Shield::Hidden if path.is_dir() => {
-                    format!("--tmpfs={}:ro,size=4k,mode=555{empty}", path.display())
+            let inside = path.strip_prefix(workspace).unwrap_or(&path);
+            options.extend(roots.iter().map(|root| match (shield, root.join(inside)) {
+                (Shield::ReadOnly, to) => bind(&path, &to, ",readonly"),
+                (Shield::Pinned, to) => bind(&path, &to, ""),
+                (Shield::Hidden, to) if path.is_dir() => {
+                    format!("--tmpfs={}:ro,size=4k,mode=555{empty}", to.display())
                 }
-                Shield::Hidden => bind(Path::new("/dev/null"), &path, ",readonly"),
-            });
+                (Shield::Hidden, to) => bind(Path::new("/dev/null"), &to, ",readonly"),
+            }));
         }
         options
     }
@@ -285,7 +306,7 @@ impl ContainerRunner {
                 End::NotStarted(reason) => reason,
                 _ => ran.output.text,
             };
-            return Err(explain(self.engine, &self.image, &words));
+            return Err(explain(self.engine, self.image(), &words));
         }
         let told = ran.output.text;
         if told.contains("workspace=no") {
@@ -341,10 +362,12 @@ impl ContainerRunner {
             let canary = quoted(&canary.to_string_lossy());
             let _ = writeln!(script, "t home no [ -e {canary} ]");
         }
-        let git = workspace.join(".git");
-        if git.is_dir() && !self.confinement.git_write {
-            let probe = quoted(&git.join("agent-probe").to_string_lossy());
-            let _ = writeln!(script, "t repository no writes {probe}");
+        if workspace.join(".git").is_dir() && !self.confinement.git_write {
+            for root in self.roots() {
+                let probe = root.join(".git/agent-probe");
+                let probe = quoted(&probe.to_string_lossy());
+                let _ = writeln!(script, "t repository no writes {probe}");
+            }
         }
         #[cfg(unix)]
         if let Ok(found) = std::fs::metadata(workspace) {
@@ -373,9 +396,23 @@ impl ContainerRunner {
         let mut environment: Vec<(String, String)> = (confinement.environment().into_iter())
             .map(|(name, value)| (name.to_owned(), value.to_string_lossy().into_owned()))
             .collect();
+        let mut directory = job.directory.to_owned();
+        if let Ok(plan) = &self.plan {
+            let names = plan
+                .user
+                .iter()
+                .flat_map(|user| ["USER", "LOGNAME"].map(|name| (name, user)));
+            environment.extend(names.map(|(name, user)| (name.to_owned(), user.clone())));
+            environment.extend(plan.environment.iter().cloned());
+            if let Some(folder) = &plan.folder
+                && let Ok(inside) = job.directory.strip_prefix(&self.confinement.workspace)
+            {
+                directory = folder.join(inside);
+            }
+        }
         let own = job.environment.iter();
         environment.extend(own.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        let directory = quoted(&job.directory.to_string_lossy());
+        let directory = quoted(&directory.to_string_lossy());
         let errand = Errand {
             client,
             directory: &directory,
@@ -389,6 +426,13 @@ impl ContainerRunner {
 impl Runner for ContainerRunner {
     fn promises(&self) -> &'static [PropertyName] {
         &PROMISED
+    }
+
+    fn notice(&self) -> Option<String> {
+        match &self.plan {
+            Ok(plan) => plan.notes(),
+            Err(reason) => Some(format!("commands cannot run: {reason}")),
+        }
     }
 
     fn test(&self, workspace: &Path) -> Result<Vec<Property>, String> {
@@ -407,7 +451,7 @@ impl Runner for ContainerRunner {
             Err(reason) => return Ran::not_started(reason),
         };
         if let End::NotStarted(words) = &ran.end {
-            ran.end = End::NotStarted(explain(self.engine, &self.image, words));
+            ran.end = End::NotStarted(explain(self.engine, self.image(), words));
         }
         if ran.is_lost {
             ran.note = Some("the container was lost while it ran".to_owned());

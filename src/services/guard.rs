@@ -19,8 +19,8 @@ use crate::policy::{
 use crate::protocol::RelPath;
 use crate::repositories::{self, ConfiguredPaths};
 use crate::runner::{
-    ContainerRunner, ExchangeRunner, ExecRunner, LocalRunner, PodConnection, RemoteConnection,
-    Runner, RunnerChoice, SshConnection,
+    ContainerPlan, ContainerRunner, ExchangeRunner, ExecRunner, LocalRunner, PodConnection,
+    RemoteConnection, Runner, RunnerChoice, SshConnection,
 };
 use crate::sandbox::{
     self, Backend, Confinement, FileIdentity, ResourceLimits, SandboxMode, Strength,
@@ -119,12 +119,18 @@ pub(super) fn runner(
         RunnerChoice::Container { engine, image } => {
             let mut confinement = confinement(loaded, workspace, trust, testing)?;
             // What was built for one image may not run in another.
+            let plan = ContainerPlan::read(engine, &image, &Workspace::open(workspace)?);
+            if let Some(file) = described_in(&image) {
+                // A command must not choose the container of the next one.
+                confinement.read_only.push(workspace.join(file));
+            }
+            let image = plan.as_ref().map_or(&image, |plan| &plan.image);
             let name = blake3::hash(image.as_bytes()).to_hex();
             let cache = (confinement.cache.take())
                 .map(|cache| cache.join(format!("{}-{}", engine.program(), &name[..8])));
             confinement.cache = cache.filter(|cache| own_directory(cache).is_ok());
             let canary = trust.directory().map(Path::to_owned);
-            Arc::new(ContainerRunner::new(engine, image, confinement, canary))
+            Arc::new(ContainerRunner::new(engine, plan, confinement, canary))
         }
         RunnerChoice::Ssh { host, directory } => {
             let connection = SshConnection::new(host);
@@ -143,6 +149,12 @@ pub(super) fn runner(
             exchange(connection, None, (loaded, workspace, trust))?
         }
     })
+}
+
+/// The file of the workspace that describes the container, if the image is named by one.
+fn described_in(image: &str) -> Option<&str> {
+    let file = image.strip_prefix("./")?;
+    Some(file.split_once('#').map_or(file, |(file, _)| file))
 }
 
 /// A runner that exchanges files over this connection.

@@ -303,9 +303,11 @@ class Base:
 
     def begin(self, *flags):
         """Starts the loop; every command is a script of the workspace."""
+        if "--runner" not in flags:
+            flags = ("--runner", self.engine.runner, *flags)
         with open(self.root / "said", "w") as said:
             self.loop = subprocess.Popen(
-                [AGENT, "new", "test", "--runner", self.engine.runner, "--base", self.directory, *flags],
+                [AGENT, "new", "test", "--base", self.directory, *flags],
                 env=self.environment, cwd=self.root, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
                 start_new_session=True, **self.options())
         return self.message(1)
@@ -497,6 +499,39 @@ echo tried
 """, 1)
     message = base.message(2)
     assert "tried" in message and "\nBROKEN" not in message, message
+    base.done(message)
+
+
+def test_a_file_describes_the_container(engine, base):
+    if not engine.confines:
+        raise NotForThis
+    (base.workspace / ".git").mkdir()
+    base.write("compose.yaml", f"""services:
+  app:
+    image: {IMAGE}
+    user: builder
+    working_dir: /app
+    environment: {{GREETING: "it's me", SECRET: "${{HOME}}"}}
+    privileged: true
+    volumes: ["/:/host"]
+""")
+    (base.workspace / ".devcontainer").mkdir()
+    base.write(".devcontainer/devcontainer.json",
+               f'{{"image": "{IMAGE}", "workspaceFolder": "/work/here", "mounts": []}} // a comment')
+    program = engine.runner.split(":")[0]
+    told = base.agent("doctor", "--runner", f"{program}:./.devcontainer/devcontainer.json", ok=False)
+    assert "is ignored: `mounts`" in told.stdout, told.stdout
+    message = base.begin("--runner", f"{program}:./compose.yaml#app")
+    assert "`privileged`, `volumes`" in base.said() or "`volumes`" in base.said(), base.said()
+    base.run(message, """pwd; echo "$USER says $GREETING${SECRET-}"; echo made >made.txt
+[ -e /host ] && echo BROKEN mount
+(echo x >/app/.git/probe) 2>/dev/null && echo BROKEN git
+(echo x >>compose.yaml) 2>/dev/null && echo BROKEN file
+grep -q 'CapEff.*0000000000000000' /proc/self/status || echo BROKEN privileges
+""", 1)
+    message = base.message(2)
+    assert "/app\nbuilder says it's me\n" in message and "\nBROKEN" not in message, message
+    assert (base.workspace / "made.txt").read_text() == "made\n"
     base.done(message)
 
 
