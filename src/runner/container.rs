@@ -255,6 +255,9 @@ impl ContainerRunner {
                 .cpu_seconds
                 .map(|most| format!("--ulimit=cpu={most}:{most}")),
         );
+        // Docker refuses more than there are.
+        let processors = std::thread::available_parallelism().map_or(u64::MAX, |number| number.get() as u64);
+        options.extend(limits.cpus.map(|most| format!("--cpus={}", most.min(processors))));
         let workspace = &self.confinement.workspace;
         let roots = self.roots();
         options.extend(roots.iter().map(|root| bind(workspace, root, "")));

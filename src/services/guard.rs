@@ -268,6 +268,7 @@ fn confinement(
         file_size: Some(settings.max_written_megabytes * MEGABYTE),
         open_files: Some(settings.max_open_files),
         cpu_seconds: Some(settings.max_cpu_seconds).filter(|seconds| *seconds > 0),
+        cpus: Some(settings.max_cpus).filter(|cpus| *cpus > 0),
         ..ResourceLimits::default()
     };
     let own = loaded.paths.directories().into_iter();

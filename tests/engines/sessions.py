@@ -535,6 +535,21 @@ grep -q 'CapEff.*0000000000000000' /proc/self/status || echo BROKEN privileges
     base.done(message)
 
 
+def test_processors_are_limited(engine, base):
+    if engine.name != "docker":
+        raise NotForThis
+    # More than the machine has means all of them.
+    for wanted, limit in [("1", "100000"), ("1000", str(os.cpu_count() * 100000))]:
+        message = base.begin("--max-cpus", wanted)
+        script = "cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu/cpu.cfs_quota_us 2>/dev/null; true"
+        base.run(message, script, 1)
+        message = base.message(2)
+        assert re.search(rf"^{limit}\b", message, re.M), message
+        base.done(message)
+        base.remove()
+        base.__init__(engine)
+
+
 def test_doctor_tells_what_holds(engine, base):
     found = base.agent("doctor", "--json", "--runner", engine.runner, ok=False).stdout
     findings = [json.loads(line) for line in found.splitlines()]
