@@ -34,7 +34,7 @@ use crate::api::ApiKey;
 use crate::protocol::Capped;
 use crate::sandbox::{Confinement, Property, PropertyName};
 pub use choice::{ContainerEngine, NoRunner, RunnerChoice};
-pub use container::{ContainerRunner, remove_stale};
+pub use container::{ContainerRunner, REMOTE_FILES, is_remote, remove_stale};
 pub use container_file::ContainerPlan;
 pub use exchange::{ExchangeRunner, RemoteConnection};
 pub use exec::ExecRunner;

@@ -6,6 +6,9 @@
 //! runs as another user than the commands, which therefore cannot end it; so a command's script may
 //! kill all processes that it sees.
 //!
+//! An engine on another machine cannot mount the workspace. There the container has a volume, and
+//! [`exchange`](super::exchange) sends files to it and fetches them as over ssh.
+//!
 //! Before the first command the container is tested from inside. If something that was promised does
 //! not hold, no command runs there.
 
@@ -18,12 +21,21 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::channel::{self, Belongings, Errand, Lifeline, quoted};
+use super::exchange::RemoteConnection;
 use super::{ContainerEngine, ContainerPlan, End, Granted, Job, Program, Ran, Runner};
 use crate::platform::{ChildEvent, ChildExit, ChildSession, ChildTree, programs};
 use crate::sandbox::{Confinement, Property, PropertyName, Shield};
 
 /// The label of every container of ours.
 const LABEL: &str = "agent.runner";
+
+/// Options of every container.
+const HARDENING: [&str; 4] = [
+    "--read-only",
+    "--cap-drop=ALL",
+    "--security-opt=no-new-privileges",
+    "--ulimit=core=0:0",
+];
 
 /// The user of the keeper: nobody's, and not that of the commands.
 const KEEPER: &str = "65534:65534";
@@ -33,6 +45,11 @@ const READY: &str = "agent-ready";
 
 /// The home of commands, which is scratch space.
 const HOME: &str = "/home/agent";
+
+/// Where the volume of an engine on another machine is, and the workspace in it.
+const VOLUME: &str = "/agent";
+/// The workspace in a container of an engine on another machine.
+pub const REMOTE_FILES: &str = "/agent/files";
 
 /// How long an engine may take to start a container.
 const START: Duration = Duration::from_mins(1);
@@ -60,6 +77,8 @@ pub struct ContainerRunner {
     confinement: Confinement,
     /// A directory of the person that a container must not show.
     canary: Option<PathBuf>,
+    /// The volume that has the workspace, if the engine is on another machine.
+    volume: Option<String>,
     keepers: Mutex<BTreeMap<Granted, Keeper>>,
 }
 
@@ -90,8 +109,22 @@ impl ContainerRunner {
             plan,
             confinement,
             canary,
+            volume: None,
             keepers: Mutex::default(),
         }
+    }
+
+    /// The same runner for an engine on another machine, with the workspace in a volume of this name.
+    pub fn on_another_machine(mut self, volume: String) -> Self {
+        self.volume = Some(volume);
+        self.confinement.cache = None;
+        if let Ok(plan) = &mut self.plan
+            && plan.folder.take().is_some()
+        {
+            plan.ignored
+                .push("the folder (the engine is on another machine)".to_owned());
+        }
+        self
     }
 
     /// Gives the container with these permissions, which is started if it does not run.
@@ -105,6 +138,7 @@ impl ContainerRunner {
             keepers.remove(&granted);
             if keepers.is_empty() {
                 remove_stale(self.engine);
+                self.make_volume()?;
             }
             let keeper = self.start(granted)?;
             keepers.insert(granted, keeper);
@@ -123,7 +157,7 @@ impl ContainerRunner {
         let name = format!("agent-{}-{}", own_process(), uuid::Uuid::new_v4().simple());
         let mut client = self.client()?;
         client.args(["run", "--interactive", "--rm", "--pull=never"]);
-        client.args(["--name", &name, "--label", &format!("{LABEL}=1")]);
+        client.args(["--name", &name, "--label", &label()]);
         client.args(self.options(granted)).args(identity.options);
         client.args(["--entrypoint", "sh", self.image(), "-c"]);
         // With a second command the shell waits for the first, and so it also reaps orphans.
@@ -141,6 +175,29 @@ impl ContainerRunner {
         keeper.wait_until_ready(self.image())?;
         keeper.properties = self.tested(&keeper, granted)?;
         Ok(keeper)
+    }
+
+    /// Makes the volume, if there is to be one, with a directory that commands can write to.
+    fn make_volume(&self) -> Result<(), String> {
+        let (Some(volume), Ok(_)) = (&self.volume, &self.plan) else {
+            return Ok(());
+        };
+        let explained = |words: String| explain(self.engine, self.image(), &words);
+        let mut client = self.client()?;
+        client.args(["volume", "create", "--label", &label(), volume]);
+        answer(client).map_err(explained)?;
+        // A new volume is root's. This root has no capabilities, and sees the volume only.
+        let mut client = self.client()?;
+        client.args(["run", "--rm", "--pull=never", "--label", &label()]);
+        client
+            .args(HARDENING)
+            .args(["--network=none", "--user=0:0"]);
+        client.arg(mounted(volume));
+        client.args(["--entrypoint", "sh", self.image(), "-c"]);
+        client.arg(format!(
+            "mkdir -p {REMOTE_FILES} && chmod 777 {REMOTE_FILES}"
+        ));
+        answer(client).map(drop).map_err(explained)
     }
 
     fn image(&self) -> &str {
@@ -210,14 +267,7 @@ impl ContainerRunner {
     /// Everything that confines the container.
     fn options(&self, granted: Granted) -> Vec<String> {
         let limits = &self.confinement.limits;
-        let mut options: Vec<String> = [
-            "--read-only",
-            "--cap-drop=ALL",
-            "--security-opt=no-new-privileges",
-            "--ulimit=core=0:0",
-        ]
-        .map(str::to_owned)
-        .to_vec();
+        let mut options = HARDENING.map(str::to_owned).to_vec();
         options.push(format!("--user={KEEPER}"));
         if self.engine == ContainerEngine::Podman {
             // Else a system with SELinux denies the mounts below.
@@ -256,8 +306,21 @@ impl ContainerRunner {
                 .map(|most| format!("--ulimit=cpu={most}:{most}")),
         );
         // Docker refuses more than there are.
-        let processors = std::thread::available_parallelism().map_or(u64::MAX, |number| number.get() as u64);
-        options.extend(limits.cpus.map(|most| format!("--cpus={}", most.min(processors))));
+        let processors = match self.volume {
+            Some(_) => u64::MAX,
+            None => {
+                std::thread::available_parallelism().map_or(u64::MAX, |number| number.get() as u64)
+            }
+        };
+        options.extend(
+            limits
+                .cpus
+                .map(|most| format!("--cpus={}", most.min(processors))),
+        );
+        if let Some(volume) = &self.volume {
+            options.push(mounted(volume));
+            return options;
+        }
         let workspace = &self.confinement.workspace;
         let roots = self.roots();
         options.extend(roots.iter().map(|root| bind(workspace, root, "")));
@@ -291,6 +354,7 @@ impl ContainerRunner {
         let script = self.test_script();
         let ran = self.execute(
             keeper,
+            self.directory(&self.confinement.workspace),
             Job {
                 program: Program::Shell(&script),
                 directory: &self.confinement.workspace,
@@ -365,6 +429,10 @@ impl ContainerRunner {
             let canary = quoted(&canary.to_string_lossy());
             let _ = writeln!(script, "t home no [ -e {canary} ]");
         }
+        if self.volume.is_some() {
+            script.push_str("exit 0\n");
+            return script;
+        }
         if workspace.join(".git").is_dir() && !self.confinement.git_write {
             for root in self.roots() {
                 let probe = root.join(".git/agent-probe");
@@ -387,19 +455,39 @@ impl ContainerRunner {
         script
     }
 
-    fn execute(&self, keeper: &Keeper, job: Job<'_>) -> Ran {
-        let mut client = match self.client() {
+    /// The directory in the container for this one of the workspace, as a word of the shell.
+    fn directory(&self, directory: &Path) -> String {
+        let folder = match (&self.volume, &self.plan) {
+            (Some(_), _) => Some(Path::new(REMOTE_FILES)),
+            (None, Ok(plan)) => plan.folder.as_deref(),
+            (None, Err(_)) => None,
+        };
+        let inside = directory.strip_prefix(&self.confinement.workspace);
+        let place = match (folder, inside) {
+            (Some(folder), Ok(inside)) => folder.join(inside),
+            _ => directory.to_owned(),
+        };
+        quoted(&place.to_string_lossy())
+    }
+
+    /// A program that runs the script that it reads from its standard input in the container.
+    fn exec(&self, keeper: &Keeper) -> Result<Command, String> {
+        let mut client = self.client()?;
+        client.args(["exec", "--interactive", "--user", &keeper.user]);
+        client.args([&keeper.name, "sh"]);
+        Ok(client)
+    }
+
+    fn execute(&self, keeper: &Keeper, directory: String, job: Job<'_>) -> Ran {
+        let client = match self.exec(keeper) {
             Ok(client) => client,
             Err(reason) => return Ran::not_started(reason),
         };
-        client.args(["exec", "--interactive", "--user", &keeper.user]);
-        client.args([&keeper.name, "sh"]);
         let mut confinement = self.confinement.clone();
         confinement.network = job.granted.network;
         let mut environment: Vec<(String, String)> = (confinement.environment().into_iter())
             .map(|(name, value)| (name.to_owned(), value.to_string_lossy().into_owned()))
             .collect();
-        let mut directory = job.directory.to_owned();
         if let Ok(plan) = &self.plan {
             let names = plan
                 .user
@@ -407,15 +495,9 @@ impl ContainerRunner {
                 .flat_map(|user| ["USER", "LOGNAME"].map(|name| (name, user)));
             environment.extend(names.map(|(name, user)| (name.to_owned(), user.clone())));
             environment.extend(plan.environment.iter().cloned());
-            if let Some(folder) = &plan.folder
-                && let Ok(inside) = job.directory.strip_prefix(&self.confinement.workspace)
-            {
-                directory = folder.join(inside);
-            }
         }
         let own = job.environment.iter();
         environment.extend(own.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        let directory = quoted(&directory.to_string_lossy());
         let errand = Errand {
             client,
             directory: &directory,
@@ -448,7 +530,13 @@ impl Runner for ContainerRunner {
     }
 
     fn run(&self, job: Job<'_>) -> Ran {
-        let ran = self.with_keeper(job.granted, |keeper| self.execute(keeper, job));
+        self.run_in(self.directory(job.directory), job)
+    }
+}
+
+impl ContainerRunner {
+    fn run_in(&self, directory: String, job: Job<'_>) -> Ran {
+        let ran = self.with_keeper(job.granted, |keeper| self.execute(keeper, directory, job));
         let mut ran = match ran {
             Ok(ran) => ran,
             Err(reason) => return Ran::not_started(reason),
@@ -460,6 +548,52 @@ impl Runner for ContainerRunner {
             ran.note = Some("the container was lost while it ran".to_owned());
         }
         ran
+    }
+}
+
+impl RemoteConnection for ContainerRunner {
+    fn client(&self, script: Option<&str>) -> Result<Command, String> {
+        let mut client = self.with_keeper(Granted::default(), |keeper| self.exec(keeper))??;
+        if let Some(script) = script {
+            client.args(["-c", script]);
+        }
+        Ok(client)
+    }
+
+    fn explain(&self, words: &str) -> String {
+        explain(self.engine, self.image(), words)
+    }
+
+    fn promises(&self) -> &'static [PropertyName] {
+        Runner::promises(self)
+    }
+
+    fn notice(&self) -> Option<String> {
+        Runner::notice(self)
+    }
+
+    fn test(&self) -> Result<Vec<Property>, String> {
+        self.with_keeper(Granted::default(), |keeper| keeper.properties.clone())
+    }
+
+    fn run(&self, directory: &str, mut job: Job<'_>) -> Ran {
+        // The repository is not there.
+        job.granted.git_write = false;
+        self.run_in(directory.to_owned(), job)
+    }
+
+    fn discard(&self) -> Result<(), String> {
+        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        keepers.clear();
+        let Some(volume) = &self.volume else {
+            return Ok(());
+        };
+        remove_stale(self.engine);
+        let mut client = self.client()?;
+        client.args(["volume", "rm", "--force", volume]);
+        answer(client)
+            .map(drop)
+            .map_err(|words| RemoteConnection::explain(self, &words))
     }
 }
 
@@ -544,7 +678,7 @@ pub fn remove_stale(engine: ContainerEngine) -> Vec<String> {
     let Some(mut list) = client() else {
         return Vec::new();
     };
-    let filter = format!("label={LABEL}");
+    let filter = format!("label={}", label());
     list.args(["ps", "--all", "--filter", &filter, "--format", "{{.Names}}"]);
     let names = answer(list).unwrap_or_default();
     let names = names.lines().map(str::trim).filter(|name| is_stale(name));
@@ -555,6 +689,53 @@ pub fn remove_stale(engine: ContainerEngine) -> Vec<String> {
         })
     });
     removed.map(str::to_owned).collect()
+}
+
+/// True if the engine is on another machine, so that it cannot mount the workspace.
+pub fn is_remote(engine: ContainerEngine) -> bool {
+    let is_elsewhere = |host: &str| {
+        let scheme = host.trim().split_once("://").map(|(scheme, _)| scheme);
+        matches!(scheme, Some("tcp" | "ssh" | "http" | "https"))
+    };
+    let variable = |name| std::env::var(name).ok().filter(|text| !text.is_empty());
+    match (engine, variable("DOCKER_HOST")) {
+        (ContainerEngine::Podman, _) => false,
+        (ContainerEngine::Docker, Some(host)) => is_elsewhere(&host),
+        (ContainerEngine::Docker, None) => {
+            let context = variable("DOCKER_CONTEXT").or_else(current_context);
+            let context = context.filter(|context| context != "default");
+            let host = context.and_then(|context| {
+                let mut client = programs::command(engine.program()).ok()?;
+                let format = "{{.Endpoints.docker.Host}}";
+                client.args(["context", "inspect", "--format", format, "--", &context]);
+                answer(client).ok()
+            });
+            host.is_some_and(|host| is_elsewhere(&host))
+        }
+    }
+}
+
+/// The context that `docker context use` chose.
+fn current_context() -> Option<String> {
+    let named = std::env::var_os("DOCKER_CONFIG").map(PathBuf::from);
+    let directory = named.or_else(|| Some(std::env::home_dir()?.join(".docker")))?;
+    let text = std::fs::read(directory.join("config.json")).ok()?;
+    let read: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    read.get("currentContext")?.as_str().map(str::to_owned)
+}
+
+/// The label of what this machine made: several may use one engine, and know only their own processes.
+fn label() -> String {
+    let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let processes = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    let machine = format!("{machine}\n{}", processes.display());
+    let machine = blake3::hash(machine.as_bytes()).to_hex();
+    format!("{LABEL}={}", &machine[..16])
+}
+
+/// The volume of an engine on another machine, as a mount.
+fn mounted(volume: &str) -> String {
+    format!("--mount=type=volume,source={volume},destination={VOLUME}")
 }
 
 /// True for the name of a container whose process is gone.

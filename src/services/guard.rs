@@ -20,7 +20,7 @@ use crate::protocol::RelPath;
 use crate::repositories::{self, ConfiguredPaths};
 use crate::runner::{
     ContainerPlan, ContainerRunner, ExchangeRunner, ExecRunner, LocalRunner, PodConnection,
-    RemoteConnection, Runner, RunnerChoice, SshConnection,
+    REMOTE_FILES, RemoteConnection, Runner, RunnerChoice, SshConnection, is_remote,
 };
 use crate::sandbox::{
     self, Backend, Confinement, FileIdentity, ResourceLimits, SandboxMode, Strength,
@@ -130,10 +130,16 @@ pub(super) fn runner(
                 .map(|cache| cache.join(format!("{}-{}", engine.program(), &name[..8])));
             confinement.cache = cache.filter(|cache| own_directory(cache).is_ok());
             let canary = trust.directory().map(Path::to_owned);
-            Arc::new(ContainerRunner::new(engine, plan, confinement, canary))
+            let container = ContainerRunner::new(engine, plan, confinement, canary);
+            if !is_remote(engine) {
+                return Ok(Arc::new(container));
+            }
+            let connection =
+                |name: &str| container.on_another_machine(format!("agent-files-{name}"));
+            exchange(connection, Some(REMOTE_FILES), (loaded, workspace, trust))?
         }
         RunnerChoice::Ssh { host, directory } => {
-            let connection = SshConnection::new(host);
+            let connection = |_: &str| SshConnection::new(host);
             exchange(connection, directory.as_deref(), (loaded, workspace, trust))?
         }
         RunnerChoice::Kubectl {
@@ -141,7 +147,7 @@ pub(super) fn runner(
             pod,
             container,
         } => {
-            let connection = PodConnection {
+            let connection = |_: &str| PodConnection {
                 namespace,
                 pod,
                 container,
@@ -157,9 +163,9 @@ fn described_in(image: &str) -> Option<&str> {
     Some(file.split_once('#').map_or(file, |(file, _)| file))
 }
 
-/// A runner that exchanges files over this connection.
-fn exchange(
-    connection: impl RemoteConnection + 'static,
+/// A runner that exchanges files over the connection for this name of the workspace.
+fn exchange<C: RemoteConnection + 'static>(
+    connection: impl FnOnce(&str) -> C,
     directory: Option<&str>,
     (loaded, workspace, trust): (&Loaded, &Path, &Trust),
 ) -> Result<Arc<dyn Runner>> {
@@ -174,7 +180,8 @@ fn exchange(
     if let Some(state) = trust.directory() {
         create_directory(state)?;
     }
-    let runner = ExchangeRunner::new(connection, files, directory, &name[..16], memory);
+    let name = &name[..16];
+    let runner = ExchangeRunner::new(connection(name), files, directory, name, memory);
     Ok(Arc::new(runner))
 }
 

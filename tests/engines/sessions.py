@@ -8,6 +8,7 @@ import pwd
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -70,6 +71,12 @@ def rootfs():
     return root
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 class Engine:
     """A runner and what it takes to use it."""
 
@@ -94,16 +101,20 @@ class Docker(Engine):
     name, confines = "docker", True
     runner = f"docker:{IMAGE}"
 
+    def listens(self):
+        """The address of the daemon."""
+        return f"unix://{self.folder}/docker.sock"
+
     def start(self):
         if os.getuid() != 0 or not shutil.which("dockerd") or not Path("/bin/busybox").exists():
             raise Skipped("dockerd needs root, docker.io and busybox-static")
         self.folder = Path(tempfile.mkdtemp(prefix="docker-", dir=KIT))
-        socket = f"unix://{self.folder}/docker.sock"
-        self.environment = {"DOCKER_HOST": socket}
+        address = self.listens()
+        self.environment = {"DOCKER_HOST": address}
         log = open(self.folder / "log", "w")
         self.daemon = subprocess.Popen(
             ["dockerd", "--data-root", f"{self.folder}/data", "--exec-root", f"{self.folder}/exec",
-             "-H", socket, "-p", f"{self.folder}/pid", "--iptables=false", "--ip6tables=false",
+             "-H", address, "-p", f"{self.folder}/pid", "--iptables=false", "--ip6tables=false",
              "--bridge=none", "--storage-driver=vfs"],
             stdout=log, stderr=log, start_new_session=True,
         )
@@ -120,9 +131,11 @@ class Docker(Engine):
         return subprocess.run(["docker", *arguments], env=os.environ | self.environment,
                               capture_output=True, timeout=60, **options)
 
+    def containers(self):
+        return self.docker("ps", "--all", "--quiet").stdout.split()
+
     def leftovers(self):
-        listed = self.docker("ps", "--all", "--quiet").stdout + self.docker("volume", "ls", "--quiet").stdout
-        return listed.split()
+        return self.containers() + self.docker("volume", "ls", "--quiet").stdout.split()
 
     def stop(self):
         self.daemon.terminate()
@@ -131,6 +144,15 @@ class Docker(Engine):
         except subprocess.TimeoutExpired:
             self.daemon.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class DockerElsewhere(Docker):
+    """A daemon that is reached over the network counts as one on another machine: nothing is mounted."""
+
+    name, shared = "docker-tcp", False
+
+    def listens(self):
+        return f"tcp://127.0.0.1:{free_port()}"
 
 
 class Podman(Engine):
@@ -174,9 +196,11 @@ class Podman(Engine):
         return subprocess.run(["podman", *arguments], env=environment, user=USER, group=USER,
                               extra_groups=[], cwd=self.folder, capture_output=True, timeout=60, **options)
 
+    def containers(self):
+        return self.podman("ps", "--all", "--quiet").stdout.split()
+
     def leftovers(self):
-        listed = self.podman("ps", "--all", "--quiet").stdout + self.podman("volume", "ls", "--quiet").stdout
-        return listed.split()
+        return self.containers() + self.podman("volume", "ls", "--quiet").stdout.split()
 
     def stop(self):
         self.podman("rm", "--all", "--force")
@@ -438,7 +462,7 @@ def test_kill_leaves_nothing(engine, base):
     base.loop.wait()
     wait_for("no survivors", lambda: not survivors("7040"), 10)
     if engine.confines:
-        wait_for("no container", lambda: not engine.leftovers(), 15)
+        wait_for("no container", lambda: not engine.containers(), 15)
     # The session goes on with the same runner, and finds what the command did before the kill.
     base.asked = 0
     with open(base.root / "said", "w") as said:
@@ -502,8 +526,40 @@ echo tried
     base.done(message)
 
 
-def test_a_file_describes_the_container(engine, base):
+def test_a_docker_context_elsewhere_is_known(engine, base):
+    if engine.name != "docker-tcp":
+        raise NotForThis
+    address = base.environment.pop("DOCKER_HOST")
+    base.environment["DOCKER_CONFIG"] = str(base.root / "docker")
+    subprocess.run(["docker", "context", "create", "far", "--docker", f"host={address}"], check=True,
+                   env=base.environment, capture_output=True)
+    subprocess.run(["docker", "context", "use", "far"], check=True, env=base.environment, capture_output=True)
+    base.write("there.txt", "sent\n")
+    message = base.begin()
+    base.run(message, "pwd; cat there.txt", 1)
+    message = base.message(2)
+    assert "/agent/files\nsent" in message, message
+    base.done(message)
+
+
+def test_containers_of_another_machine_stay(engine, base):
     if not engine.confines:
+        raise NotForThis
+    client = engine.podman if engine.name == "podman" else engine.docker
+    # A process that is not there: on this machine, and on another one that uses the same engine.
+    other = ["run", "--detach", "--network=none", "--label", "agent.runner=0123456789abcdef",
+             "--name", "agent-4194999-1-x", IMAGE, "sleep", "600"]
+    assert client(*other).returncode == 0
+    message = base.begin()
+    base.run(message, "echo ran", 1)
+    base.done(base.message(2))
+    base.agent("doctor", "--clean", "--runner", engine.runner)
+    assert client("rm", "--force", "agent-4194999-1-x").stdout.decode().strip() == "agent-4194999-1-x"
+    assert not engine.containers()
+
+
+def test_a_file_describes_the_container(engine, base):
+    if not engine.confines or not engine.shared:
         raise NotForThis
     (base.workspace / ".git").mkdir()
     base.write("compose.yaml", f"""services:
@@ -522,7 +578,7 @@ def test_a_file_describes_the_container(engine, base):
     told = base.agent("doctor", "--runner", f"{program}:./.devcontainer/devcontainer.json", ok=False)
     assert "is ignored: `mounts`" in told.stdout, told.stdout
     message = base.begin("--runner", f"{program}:./compose.yaml#app")
-    assert "`privileged`, `volumes`" in base.said() or "`volumes`" in base.said(), base.said()
+    assert "`privileged`" in base.said() and "`volumes`" in base.said(), base.said()
     base.run(message, """pwd; echo "$USER says $GREETING${SECRET-}"; echo made >made.txt
 [ -e /host ] && echo BROKEN mount
 (echo x >/app/.git/probe) 2>/dev/null && echo BROKEN git
@@ -626,7 +682,7 @@ def test_troubles_are_told(engine, base):
         "kubectl": [("kubectl:builder", {"PATH": "/usr/bin:/bin"}, "kubectl")],
         "exec": [("exec:no-such-program", {}, "not installed")],
     }
-    for runner, environment, words in cases[engine.name]:
+    for runner, environment, words in cases.get(engine.name, []):
         before, base.environment = base.environment, base.environment | environment
         told = base.agent("doctor", "--runner", runner, ok=False)
         base.environment = before
@@ -668,12 +724,12 @@ def main():
     wanted = sys.argv[1:]
     tests = {name: test for name, test in globals().items() if name.startswith("test_")}
     chosen = [name for name in tests if not wanted or any(word in name for word in wanted)]
-    names = [engine.name for engine in (Docker, Podman, Ssh, Kubectl, Exec) if engine.name in wanted]
+    names = [engine.name for engine in (Docker, DockerElsewhere, Podman, Ssh, Kubectl, Exec) if engine.name in wanted]
     if names:
         words = [word for word in wanted if word not in names]
         chosen = [name for name in tests if not words or any(word in name for word in words)]
     failed, ran = 0, 0
-    for engine in [Exec(), Kubectl(), Ssh(), Docker(), Podman()]:
+    for engine in [Exec(), Kubectl(), Ssh(), Docker(), DockerElsewhere(), Podman()]:
         if names and engine.name not in names:
             continue
         try:
