@@ -92,6 +92,11 @@ pub trait Runner: fmt::Debug + Send + Sync {
         false
     }
 
+    /// True if it may keep files elsewhere.
+    fn keeps_files(&self) -> bool {
+        false
+    }
+
     /// Removes what it keeps elsewhere; nothing of it is needed afterwards.
     fn clean(&self) -> Result<(), String> {
         Ok(())

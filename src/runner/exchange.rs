@@ -103,6 +103,8 @@ pub struct ExchangeRunner<C> {
     /// Where our side writes down what the other side has.
     memory: Option<PathBuf>,
     known: Mutex<Option<ExchangeState>>,
+    /// The directory there has been made, or may have been.
+    has_entered: AtomicBool,
 }
 
 /// What both sides have, as of the last exchange.
@@ -155,6 +157,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             }),
             memory,
             known: Mutex::default(),
+            has_entered: AtomicBool::new(false),
         }
     }
 
@@ -259,6 +262,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
 
     /// Makes the directory there and tells its mark.
     fn enter(&self, stop: &AtomicBool) -> Result<String, String> {
+        self.has_entered.store(true, Ordering::Relaxed);
         let new = uuid::Uuid::new_v4().simple();
         let script = format!(
             "umask 077; mkdir -p {0} && cd {0} || exit 1; [ -s {MARK} ] || echo {new} >{MARK} || exit 1; cat {MARK}",
@@ -547,6 +551,11 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
 }
 
 impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
+    fn keeps_files(&self) -> bool {
+        let is_remembered = self.memory.as_ref().is_none_or(|memory| memory.exists());
+        is_remembered || self.has_entered.load(Ordering::Relaxed)
+    }
+
     fn clean(&self) -> Result<(), String> {
         if self.is_own {
             let stop = AtomicBool::new(false);

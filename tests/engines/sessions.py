@@ -453,6 +453,25 @@ def test_interrupt_leaves_nothing(engine, base):
     base.agent("doctor", "--clean", "--runner", engine.runner)
 
 
+def test_end_leaves_nothing(engine, base):
+    message = base.begin()
+    base.run(message, "echo made >made.txt", 1)
+    base.message(2)
+    base.loop.send_signal(signal.SIGINT)
+    base.loop.wait(30)
+    assert engine.shared or engine.leftovers()
+    if engine.name == "kubectl":
+        path, base.environment["PATH"] = base.environment["PATH"], "/usr/bin:/bin"
+        told = base.agent("end")
+        assert "agent doctor --clean --runner kubectl:ci/builder" in told.stdout + told.stderr, told
+        base.environment["PATH"] = path
+        base.agent("doctor", "--clean", "--runner", engine.runner)
+    else:
+        base.agent("end")
+    assert not engine.leftovers()
+    assert (base.workspace / "made.txt").read_text() == "made\n"
+
+
 def test_kill_leaves_nothing(engine, base):
     base.write("kept.txt", "kept\n")
     message = base.begin()
