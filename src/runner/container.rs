@@ -24,7 +24,8 @@ use super::channel::{self, Belongings, Errand, Lifeline, quoted};
 use super::exchange::RemoteConnection;
 use super::{ContainerEngine, ContainerPlan, End, Granted, Job, Program, Ran, Runner};
 use crate::platform::{ChildEvent, ChildExit, ChildSession, ChildTree, programs};
-use crate::sandbox::{Confinement, Property, PropertyName, Shield};
+use crate::sandbox::{self, Confinement, Property, PropertyName, Shield};
+use crate::workspace::Workspace;
 
 /// The label of every container of ours.
 const LABEL: &str = "agent.runner";
@@ -530,7 +531,15 @@ impl Runner for ContainerRunner {
     }
 
     fn run(&self, job: Job<'_>) -> Ran {
-        self.run_in(self.directory(job.directory), job)
+        let names = ProtectedNames::missing_in(&self.confinement.workspace);
+        let mut ran = self.run_in(self.directory(job.directory), job);
+        if let Some(created) = names.set_aside() {
+            ran.note = Some(
+                ran.note
+                    .map_or(created.clone(), |note| format!("{note}; {created}")),
+            );
+        }
+        ran
     }
 }
 
@@ -594,6 +603,62 @@ impl RemoteConnection for ContainerRunner {
         answer(client)
             .map(drop)
             .map_err(|words| RemoteConnection::explain(self, &words))
+    }
+}
+
+/// Protected names that do not exist before a command.
+///
+/// A name can only be kept from being created by a mount, and the mounts of a container are made when
+/// it starts. So what a command creates under such a name gets another one when the command has ended.
+struct ProtectedNames<'a> {
+    workspace: &'a Path,
+    names: Vec<&'static str>,
+}
+
+impl<'a> ProtectedNames<'a> {
+    fn missing_in(workspace: &'a Path) -> Self {
+        // All of `.github` is nobody's program; its workflows are.
+        let workflows = sandbox::RESERVED_WORKFLOWS
+            .into_iter()
+            .filter(|name| *name != ".github");
+        let names = sandbox::PROTECTED.into_iter().chain(workflows);
+        let names = names.chain([sandbox::STATE]);
+        let is_missing = |name: &&str| workspace.join(name).symlink_metadata().is_err();
+        Self {
+            workspace,
+            names: names.filter(is_missing).collect(),
+        }
+    }
+
+    /// Renames those that exist now; tells the model about them.
+    fn set_aside(&self) -> Option<String> {
+        let files = Workspace::open(self.workspace).ok()?;
+        let is_there = |name: &&&str| self.workspace.join(name).symlink_metadata().is_ok();
+        let created = self.names.iter().filter(is_there).map(|&name| {
+            let moved = if name == sandbox::STATE {
+                let kept = format!("{name}.kept");
+                crate::fs::move_aside(&self.workspace.join(name), self.workspace, &kept)
+                    .map_err(|error| error.to_string())
+            } else {
+                files
+                    .set_aside_exact(Path::new(name))
+                    .map_err(|error| error.to_string())
+            };
+            match moved {
+                Ok(path) => {
+                    let other = path.file_name().unwrap_or_default().to_string_lossy();
+                    format!("`{name}` (now `{other}`)")
+                }
+                Err(error) => format!("`{name}` (which could not be renamed: {error})"),
+            }
+        });
+        let created: Vec<String> = created.collect();
+        (!created.is_empty()).then(|| {
+            format!(
+                "commands must not create these names, so they were renamed: {}",
+                created.join(", ")
+            )
+        })
     }
 }
 
@@ -854,5 +919,86 @@ fn explain(engine: ContainerEngine, image: &str, words: &str) -> String {
         advice
     } else {
         format!("{advice} ({words})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::{Durability, write_atomic};
+
+    #[test]
+    fn protected_names_that_a_command_creates_are_renamed() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        let write = |name: &str| {
+            let path = workspace.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            write_atomic(&path, b"x", Durability::Atomic).unwrap();
+        };
+        write(".idea/old");
+        let names = ProtectedNames::missing_in(&workspace);
+        assert_eq!(names.set_aside(), None);
+        for name in [
+            ".vscode/tasks.json",
+            ".envrc",
+            ".github/workflows/x.yml",
+            ".agent/x",
+            ".idea/new",
+        ] {
+            write(name);
+        }
+        let told = names.set_aside().unwrap();
+        for name in [
+            "`.vscode` (now `.vscode.kept`)",
+            "`.agent`",
+            "`.github/workflows` (now `workflows.kept`)",
+        ] {
+            assert!(told.contains(name), "{told}");
+        }
+        let left = |name: &str| workspace.join(name).exists();
+        assert!(
+            !left(".vscode") && !left(".envrc") && !left(".github/workflows") && !left(".agent")
+        );
+        assert!(left(".vscode.kept/tasks.json") && left(".agent.kept/x") && left(".idea/new"));
+        write(".vscode/again");
+        assert!(names.set_aside().unwrap().contains("`.vscode.kept-2`"));
+    }
+
+    #[test]
+    fn a_container_is_given_limits_and_shields_in_both_folders() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(workspace.join(".vscode")).unwrap();
+        let mut confinement = Confinement::of_workspace(&workspace);
+        confinement.limits.cpus = Some(1);
+        let plan = ContainerPlan {
+            folder: Some("/app".into()),
+            ..ContainerPlan::default()
+        };
+        let runner = ContainerRunner::new(ContainerEngine::Docker, Ok(plan), confinement, None);
+        let options = runner.options(Granted::default());
+        let shown = workspace.display();
+        for option in [
+            "--cpus=1",
+            "--network=none",
+            &format!("--mount=type=bind,source={shown},destination=/app"),
+            &format!("--mount=type=bind,source={shown}/.vscode,destination=/app/.vscode,readonly"),
+            &format!(
+                "--mount=type=bind,source={shown}/.vscode,destination={shown}/.vscode,readonly"
+            ),
+        ] {
+            assert!(
+                options.iter().any(|one| one == option),
+                "{option}: {options:?}"
+            );
+        }
+        let far = runner.on_another_machine("volume".to_owned());
+        let options = far.options(Granted::default());
+        assert!(
+            !options.iter().any(|option| option.contains("type=bind")),
+            "{options:?}"
+        );
+        assert!(Runner::notice(&far).unwrap().contains("the folder"));
     }
 }

@@ -538,10 +538,13 @@ kill -9 1 2>/dev/null && echo BROKEN keeper
 mount -t tmpfs none /mnt 2>/dev/null && echo BROKEN mount
 wget -q -T 2 -O - http://1.1.1.1/ 2>/dev/null && echo BROKEN network
 grep -q eth0 /proc/net/dev && echo BROKEN interface
+mkdir .vscode; echo x >.vscode/tasks.json; echo x >.envrc
 echo tried
 """, 1)
     message = base.message(2)
     assert "tried" in message and "\nBROKEN" not in message, message
+    assert not (base.workspace / ".vscode").exists() and not (base.workspace / ".envrc").exists()
+    assert ".vscode" in message and ("renamed" if engine.shared else "protected here") in message, message
     base.done(message)
 
 
