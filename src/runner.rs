@@ -19,6 +19,7 @@ mod exec;
 mod kubectl;
 mod local;
 mod output;
+mod owner;
 mod pipeline;
 mod ssh;
 mod tar;

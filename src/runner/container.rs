@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use super::channel::{self, Belongings, Errand, Lifeline, quoted};
 use super::exchange::RemoteConnection;
+use super::owner;
 use super::{ContainerEngine, ContainerPlan, End, Granted, Job, Program, Ran, Runner};
 use crate::platform::{ChildEvent, ChildExit, ChildSession, ChildTree, programs};
 use crate::sandbox::{self, Confinement, Property, PropertyName, Shield};
@@ -155,7 +156,11 @@ impl ContainerRunner {
         }
         self.plan.as_ref().map_err(String::clone)?;
         let identity = self.identity()?;
-        let name = format!("agent-{}-{}", own_process(), uuid::Uuid::new_v4().simple());
+        let name = format!(
+            "agent-{}-{}",
+            owner::own_process(),
+            uuid::Uuid::new_v4().simple()
+        );
         let mut client = self.client()?;
         client.args(["run", "--interactive", "--rm", "--pull=never"]);
         client.args(["--name", &name, "--label", &label()]);
@@ -746,7 +751,10 @@ pub fn remove_stale(engine: ContainerEngine) -> Vec<String> {
     let filter = format!("label={}", label());
     list.args(["ps", "--all", "--filter", &filter, "--format", "{{.Names}}"]);
     let names = answer(list).unwrap_or_default();
-    let names = names.lines().map(str::trim).filter(|name| is_stale(name));
+    let names = names.lines().map(str::trim).filter(|name| {
+        let owner = name.strip_prefix("agent-");
+        owner.is_some_and(owner::is_gone)
+    });
     let removed = names.filter(|name| {
         client().is_some_and(|mut client| {
             client.args(["rm", "--force", name]);
@@ -801,48 +809,6 @@ fn label() -> String {
 /// The volume of an engine on another machine, as a mount.
 fn mounted(volume: &str) -> String {
     format!("--mount=type=volume,source={volume},destination={VOLUME}")
-}
-
-/// True for the name of a container whose process is gone.
-fn is_stale(name: &str) -> bool {
-    let Some(rest) = name.strip_prefix("agent-") else {
-        return false;
-    };
-    let mut parts = rest.split('-');
-    let (Some(process), Some(began)) = (parts.next(), parts.next()) else {
-        return false;
-    };
-    process
-        .parse()
-        .is_ok_and(|process| start_of(process).as_deref() != Some(began))
-}
-
-/// This process, so that another one with its number is not taken for it: `PID-START`.
-fn own_process() -> String {
-    let process = std::process::id();
-    let began = start_of(process).unwrap_or_else(|| "0".to_owned());
-    format!("{process}-{began}")
-}
-
-/// When a process began, in ticks of the kernel; `None` if there is none.
-#[cfg(target_os = "linux")]
-fn start_of(process: u32) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(19).map(str::to_owned)
-}
-
-/// `0` for a process that there is; `None` if there is none.
-#[cfg(all(unix, not(target_os = "linux")))]
-fn start_of(process: u32) -> Option<String> {
-    let process = rustix::process::Pid::from_raw(process.try_into().ok()?)?;
-    rustix::process::test_kill_process(process).ok()?;
-    Some("0".to_owned())
-}
-
-#[cfg(not(unix))]
-fn start_of(_process: u32) -> Option<String> {
-    Some("0".to_owned())
 }
 
 /// A mount of this path, as the engines read it: fields separated by commas, quoted as in CSV.

@@ -19,8 +19,8 @@ from pathlib import Path
 AGENT = os.environ["AGENT"]
 KIT = Path(os.environ["ENGINES"])
 IMAGE = "local/busybox:1"
-PORT = 22922
-USER = "agent-engines"
+# Names of what this run makes, so that the next one finds what a killed run left.
+OWN = f"agent-engines-{os.getpid()}"
 DEADLINE = 60
 
 
@@ -69,6 +69,20 @@ def rootfs():
         (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
         (root / "tmp").chmod(0o1777)
     return root
+
+
+def remove_leftovers():
+    """Removes users and folders of runs that were killed."""
+    def is_gone(name):
+        found = re.fullmatch(r"agent-engines-(\d+)(-.*)?", name)
+        return found and not Path("/proc", found[1]).exists()
+
+    for folder in Path(tempfile.gettempdir()).glob("agent-engines-*"):
+        if is_gone(folder.name):
+            shutil.rmtree(folder, ignore_errors=True)
+    for user in pwd.getpwall():
+        if is_gone(user.pw_name):
+            subprocess.run(["userdel", user.pw_name], capture_output=True)
 
 
 def free_port():
@@ -162,15 +176,12 @@ class Podman(Engine):
     def start(self):
         if os.getuid() != 0 or not shutil.which("podman") or not Path("/bin/busybox").exists():
             raise Skipped("rootless podman is tested by root, for a user made for it")
-        try:
-            pwd.getpwnam(USER)
-        except KeyError:
-            made = subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/sh", USER], capture_output=True)
-            if made.returncode:
-                raise Skipped("no user can be made for rootless podman") from None
-        self.user = USER
+        made = subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/sh", OWN], capture_output=True)
+        if made.returncode:
+            raise Skipped("no user can be made for rootless podman")
+        self.user = OWN
         # Not below the checkout, which another user may not enter.
-        self.folder = Path(tempfile.mkdtemp(prefix="agent-podman-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{OWN}-p"))
         for name in ["run", "home/.config/containers"]:
             (self.folder / name).mkdir(parents=True, mode=0o700)
         (self.folder / "home/.config/containers/containers.conf").write_text(
@@ -189,11 +200,11 @@ class Podman(Engine):
             raise Skipped(f"rootless podman does not work here: {words}")
 
     def own(self, folder):
-        subprocess.run(["chown", "-R", f"{USER}:{USER}", folder], check=True)
+        subprocess.run(["chown", "-R", f"{OWN}:{OWN}", folder], check=True)
 
     def podman(self, *arguments, **options):
         environment = {"PATH": os.environ["PATH"], "HOME": f"{self.folder}/home"} | self.environment
-        return subprocess.run(["podman", *arguments], env=environment, user=USER, group=USER,
+        return subprocess.run(["podman", *arguments], env=environment, user=OWN, group=OWN,
                               extra_groups=[], cwd=self.folder, capture_output=True, timeout=60, **options)
 
     def containers(self):
@@ -206,7 +217,10 @@ class Podman(Engine):
         self.podman("rm", "--all", "--force")
         # Its files belong to users that only podman knows.
         self.podman("unshare", "rm", "-rf", f"{self.folder}/home/data")
+        # Its pause process belongs to the user.
+        self.podman("system", "migrate")
         shutil.rmtree(self.folder, ignore_errors=True)
+        subprocess.run(["userdel", OWN], capture_output=True)
 
 
 class Ssh(Engine):
@@ -217,22 +231,23 @@ class Ssh(Engine):
         sshd = shutil.which("sshd") or "/usr/sbin/sshd"
         if os.getuid() != 0 or not Path(sshd).exists() or not shutil.which("ssh"):
             raise Skipped("sshd needs root here, and openssh-server")
-        self.folder = Path(tempfile.mkdtemp(prefix="agent-ssh-test-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{OWN}-ssh-"))
         there = self.there = self.folder / "there"
         there.mkdir()
         Path("/run/sshd").mkdir(exist_ok=True)
+        port = free_port()
         for name in ["host", "key"]:
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / name], check=True)
         shutil.copy(self.folder / "key.pub", self.folder / "authorized")
         (self.folder / "sshd_config").write_text(
-            f"Port {PORT}\nListenAddress 127.0.0.1\nHostKey {self.folder}/host\nPidFile {self.folder}/pid\n"
+            f"Port {port}\nListenAddress 127.0.0.1\nHostKey {self.folder}/host\nPidFile {self.folder}/pid\n"
             f"AuthorizedKeysFile {self.folder}/authorized\nStrictModes no\nPasswordAuthentication no\n"
             f"PermitRootLogin prohibit-password\nUsePAM no\nSetEnv XDG_CACHE_HOME={there}\n")
         (self.folder / "known").write_text(
-            f"[127.0.0.1]:{PORT} " + (self.folder / "host.pub").read_text())
+            f"[127.0.0.1]:{port} " + (self.folder / "host.pub").read_text())
         self.config = self.folder / "config"
         self.config.write_text(
-            f"Host engines\n HostName 127.0.0.1\n Port {PORT}\n User root\n IdentityFile {self.folder}/key\n"
+            f"Host engines\n HostName 127.0.0.1\n Port {port}\n User root\n IdentityFile {self.folder}/key\n"
             f" IdentitiesOnly yes\n UserKnownHostsFile {self.folder}/known\n")
         # `ssh` takes the home of the user from the system, so its configuration is named by a wrapper.
         programs = self.folder / "bin"
@@ -266,7 +281,7 @@ class Kubectl(Engine):
     runner = "kubectl:ci/builder"
 
     def start(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="agent-kubectl-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{OWN}-kubectl-"))
         (self.folder / "bin").mkdir()
         kubectl = self.folder / "bin/kubectl"
         kubectl.write_text(
@@ -295,7 +310,7 @@ class Base:
 
     def __init__(self, engine):
         self.engine = engine
-        self.root = Path(tempfile.mkdtemp(prefix="agent-engines-"))
+        self.root = Path(tempfile.mkdtemp(prefix=f"{OWN}-"))
         self.directory = self.root / "base"
         self.workspace = self.directory / "workspace"
         self.workspace.mkdir(parents=True)
@@ -477,6 +492,7 @@ def test_kill_leaves_nothing(engine, base):
     message = base.begin()
     base.run(message, "echo before >before.txt; (setsid sleep 70401 &); sleep 70402", 1)
     wait_for("the command", lambda: len(survivors("7040")) >= 2)
+    base.killed = base.loop.pid
     base.loop.kill()
     base.loop.wait()
     wait_for("no survivors", lambda: not survivors("7040"), 10)
@@ -492,6 +508,8 @@ def test_kill_leaves_nothing(engine, base):
     message = base.message(3)
     assert "before\nkept" in message, message
     wait_for("the file", lambda: (base.workspace / "before.txt").exists(), 5)
+    killed = f"agent-ssh-{base.killed}-*"
+    assert not list(Path(tempfile.gettempdir()).glob(killed)), "the killed process left a directory"
     base.done(message)
 
 
@@ -744,6 +762,7 @@ def measure(engine):
 
 def main():
     wanted = sys.argv[1:]
+    remove_leftovers()
     tests = {name: test for name, test in globals().items() if name.startswith("test_")}
     chosen = [name for name in tests if not wanted or any(word in name for word in wanted)]
     names = [engine.name for engine in (Docker, DockerElsewhere, Podman, Ssh, Kubectl, Exec) if engine.name in wanted]
