@@ -71,6 +71,21 @@ def rootfs():
     return root
 
 
+def remove_user(name):
+    """Removes a user made here, and its processes: podman leaves one that holds its namespaces."""
+    number = pwd.getpwnam(name).pw_uid
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and entry.stat().st_uid == number:
+                os.kill(int(entry.name), signal.SIGKILL)
+        except OSError:
+            continue  # it has ended
+
+    def is_removed():
+        return subprocess.run(["userdel", name], capture_output=True).returncode == 0
+    wait_for("the end of its processes", is_removed, 10)
+
+
 def remove_leftovers():
     """Removes users and folders of runs that were killed."""
     def is_gone(name):
@@ -82,7 +97,15 @@ def remove_leftovers():
             shutil.rmtree(folder, ignore_errors=True)
     for user in pwd.getpwall():
         if is_gone(user.pw_name):
-            subprocess.run(["userdel", user.pw_name], capture_output=True)
+            remove_user(user.pw_name)
+
+
+def make_user():
+    """Makes a user for an engine without root."""
+    made = subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/sh", OWN], capture_output=True)
+    if made.returncode:
+        raise Skipped(f"no user can be made for it: {made.stderr.decode()}")
+    return OWN
 
 
 def free_port():
@@ -96,6 +119,7 @@ class Engine:
 
     confines = False
     shared = True  # it sees our files
+    only = ()  # its tests, if not all
 
     def __init__(self):
         self.environment = {}
@@ -114,6 +138,7 @@ class Engine:
 class Docker(Engine):
     name, confines = "docker", True
     runner = f"docker:{IMAGE}"
+    wrapper = ()
 
     def listens(self):
         """The address of the daemon."""
@@ -122,15 +147,15 @@ class Docker(Engine):
     def start(self):
         if os.getuid() != 0 or not shutil.which("dockerd") or not Path("/bin/busybox").exists():
             raise Skipped("dockerd needs root, docker.io and busybox-static")
-        self.folder = Path(tempfile.mkdtemp(prefix="docker-", dir=KIT))
+        self.prepare()
         address = self.listens()
-        self.environment = {"DOCKER_HOST": address}
+        self.environment["DOCKER_HOST"] = address
         log = open(self.folder / "log", "w")
         self.daemon = subprocess.Popen(
-            ["dockerd", "--data-root", f"{self.folder}/data", "--exec-root", f"{self.folder}/exec",
+            [*self.wrapper, "dockerd", "--data-root", f"{self.folder}/data", "--exec-root", f"{self.folder}/exec",
              "-H", address, "-p", f"{self.folder}/pid", "--iptables=false", "--ip6tables=false",
              "--bridge=none", "--storage-driver=vfs"],
-            stdout=log, stderr=log, start_new_session=True,
+            stdout=log, stderr=log, start_new_session=True, **self.options(),
         )
         try:
             wait_for("dockerd", lambda: self.daemon.poll() is None and self.docker("info").returncode == 0, 30)
@@ -142,8 +167,13 @@ class Docker(Engine):
         self.docker("import", "-", IMAGE, input=archive)
 
     def docker(self, *arguments, **options):
-        return subprocess.run(["docker", *arguments], env=os.environ | self.environment,
-                              capture_output=True, timeout=60, **options)
+        return subprocess.run(["docker", *arguments], capture_output=True, timeout=60, **self.options(), **options)
+
+    def options(self):
+        return {"env": os.environ | self.environment}
+
+    def prepare(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="docker-", dir=KIT))
 
     def containers(self):
         return self.docker("ps", "--all", "--quiet").stdout.split()
@@ -169,6 +199,33 @@ class DockerElsewhere(Docker):
         return f"tcp://127.0.0.1:{free_port()}"
 
 
+class DockerRootless(Docker):
+    """A daemon of a user made for it, in a user namespace."""
+
+    name = "docker-rootless"
+    # Links of the copied directory lead to files of root.
+    wrapper = ("rootlesskit", "--net=host", "--copy-up=/etc", "--copy-up=/run", "--propagation=rslave",
+               "sh", "-c", 'rm -f /run/docker /run/containerd; exec "$@" --rootless', "sh")
+
+    def prepare(self):
+        if not shutil.which("rootlesskit"):
+            raise Skipped("docker without root needs rootlesskit")
+        self.user = make_user()
+        # Not below the checkout, which another user may not enter.
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{OWN}-d"))
+        (self.folder / "home").mkdir()
+        self.environment = {"XDG_RUNTIME_DIR": str(self.folder)}
+        subprocess.run(["chown", "-R", f"{OWN}:{OWN}", self.folder], check=True)
+
+    def options(self):
+        environment = {"PATH": os.environ["PATH"], "HOME": f"{self.folder}/home"} | self.environment
+        return {"env": environment, "user": OWN, "group": OWN, "extra_groups": [], "cwd": self.folder}
+
+    def stop(self):
+        super().stop()
+        remove_user(OWN)
+
+
 class Podman(Engine):
     name, confines = "podman", True
     runner = f"podman:{IMAGE}"
@@ -176,10 +233,7 @@ class Podman(Engine):
     def start(self):
         if os.getuid() != 0 or not shutil.which("podman") or not Path("/bin/busybox").exists():
             raise Skipped("rootless podman is tested by root, for a user made for it")
-        made = subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/sh", OWN], capture_output=True)
-        if made.returncode:
-            raise Skipped("no user can be made for rootless podman")
-        self.user = OWN
+        self.user = make_user()
         # Not below the checkout, which another user may not enter.
         self.folder = Path(tempfile.mkdtemp(prefix=f"{OWN}-p"))
         for name in ["run", "home/.config/containers"]:
@@ -217,15 +271,14 @@ class Podman(Engine):
         self.podman("rm", "--all", "--force")
         # Its files belong to users that only podman knows.
         self.podman("unshare", "rm", "-rf", f"{self.folder}/home/data")
-        # Its pause process belongs to the user.
-        self.podman("system", "migrate")
         shutil.rmtree(self.folder, ignore_errors=True)
-        subprocess.run(["userdel", OWN], capture_output=True)
+        remove_user(OWN)
 
 
 class Ssh(Engine):
     name, shared = "ssh", False
     runner = "ssh:engines"
+    variables = ""
 
     def start(self):
         sshd = shutil.which("sshd") or "/usr/sbin/sshd"
@@ -242,7 +295,7 @@ class Ssh(Engine):
         (self.folder / "sshd_config").write_text(
             f"Port {port}\nListenAddress 127.0.0.1\nHostKey {self.folder}/host\nPidFile {self.folder}/pid\n"
             f"AuthorizedKeysFile {self.folder}/authorized\nStrictModes no\nPasswordAuthentication no\n"
-            f"PermitRootLogin prohibit-password\nUsePAM no\nSetEnv XDG_CACHE_HOME={there}\n")
+            f"PermitRootLogin prohibit-password\nUsePAM no\nSetEnv XDG_CACHE_HOME={there}{self.variables}\n")
         (self.folder / "known").write_text(
             f"[127.0.0.1]:{port} " + (self.folder / "host.pub").read_text())
         self.config = self.folder / "config"
@@ -272,6 +325,29 @@ class Ssh(Engine):
         self.daemon.terminate()
         self.daemon.wait(10)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class DockerOverSsh(Docker):
+    """A daemon that is reached through sshd, as with `DOCKER_HOST=ssh://HOST`."""
+
+    name, shared = "docker-ssh", False
+    # Each call of its client is a connection, so the rest is left to `docker-tcp`.
+    only = ("test_session_to_done", "test_kill_leaves_nothing", "test_conflict_keeps_both")
+
+    def start(self):
+        super().start()
+        self.machine = Ssh()
+        self.machine.variables = f" DOCKER_HOST={self.environment['DOCKER_HOST']}"
+        try:
+            self.machine.start()
+        except Skipped:
+            super().stop()
+            raise
+        self.environment = self.machine.environment | {"DOCKER_HOST": "ssh://engines"}
+
+    def stop(self):
+        self.machine.stop()
+        super().stop()
 
 
 class Kubectl(Engine):
@@ -765,12 +841,13 @@ def main():
     remove_leftovers()
     tests = {name: test for name, test in globals().items() if name.startswith("test_")}
     chosen = [name for name in tests if not wanted or any(word in name for word in wanted)]
-    names = [engine.name for engine in (Docker, DockerElsewhere, Podman, Ssh, Kubectl, Exec) if engine.name in wanted]
+    engines = [Exec(), Kubectl(), Ssh(), Docker(), DockerElsewhere(), DockerOverSsh(), DockerRootless(), Podman()]
+    names = [engine.name for engine in engines if engine.name in wanted]
     if names:
         words = [word for word in wanted if word not in names]
         chosen = [name for name in tests if not words or any(word in name for word in words)]
     failed, ran = 0, 0
-    for engine in [Exec(), Kubectl(), Ssh(), Docker(), DockerElsewhere(), Podman()]:
+    for engine in engines:
         if names and engine.name not in names:
             continue
         try:
@@ -779,7 +856,7 @@ def main():
             print(f"{engine.name}: skipped: {reason}", flush=True)
             continue
         try:
-            for name in chosen:
+            for name in (name for name in chosen if name in (engine.only or chosen)):
                 base, began = Base(engine), time.monotonic()
                 try:
                     tests[name](engine, base)
