@@ -117,6 +117,7 @@ impl ContainerRunner {
     }
 
     /// The same runner for an engine on another machine, with the workspace in a volume of this name.
+    #[must_use]
     pub fn on_another_machine(mut self, volume: String) -> Self {
         self.volume = Some(volume);
         self.confinement.cache = None;
@@ -360,7 +361,7 @@ impl ContainerRunner {
         let script = self.test_script();
         let ran = self.execute(
             keeper,
-            self.directory(&self.confinement.workspace),
+            &self.directory(&self.confinement.workspace),
             Job {
                 program: Program::Shell(&script),
                 directory: &self.confinement.workspace,
@@ -484,7 +485,7 @@ impl ContainerRunner {
         Ok(client)
     }
 
-    fn execute(&self, keeper: &Keeper, directory: String, job: Job<'_>) -> Ran {
+    fn execute(&self, keeper: &Keeper, directory: &str, job: Job<'_>) -> Ran {
         let client = match self.exec(keeper) {
             Ok(client) => client,
             Err(reason) => return Ran::not_started(reason),
@@ -506,7 +507,7 @@ impl ContainerRunner {
         environment.extend(own.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let errand = Errand {
             client,
-            directory: &directory,
+            directory,
             environment: &environment,
             belongings: Belongings::Container,
         };
@@ -537,7 +538,7 @@ impl Runner for ContainerRunner {
 
     fn run(&self, job: Job<'_>) -> Ran {
         let names = ProtectedNames::missing_in(&self.confinement.workspace);
-        let mut ran = self.run_in(self.directory(job.directory), job);
+        let mut ran = self.run_in(&self.directory(job.directory), job);
         if let Some(created) = names.set_aside() {
             ran.note = Some(
                 ran.note
@@ -549,7 +550,7 @@ impl Runner for ContainerRunner {
 }
 
 impl ContainerRunner {
-    fn run_in(&self, directory: String, job: Job<'_>) -> Ran {
+    fn run_in(&self, directory: &str, job: Job<'_>) -> Ran {
         let ran = self.with_keeper(job.granted, |keeper| self.execute(keeper, directory, job));
         let mut ran = match ran {
             Ok(ran) => ran,
@@ -593,7 +594,7 @@ impl RemoteConnection for ContainerRunner {
     fn run(&self, directory: &str, mut job: Job<'_>) -> Ran {
         // The repository is not there.
         job.granted.git_write = false;
-        self.run_in(directory.to_owned(), job)
+        self.run_in(directory, job)
     }
 
     fn discard(&self) -> Result<(), String> {

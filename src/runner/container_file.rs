@@ -86,6 +86,48 @@ impl ContainerPlan {
             format!("of the file that describes the container, this is ignored: {ignored}")
         })
     }
+
+    fn take_user(&mut self, key: &str, value: &Value) {
+        let name = value.as_str().unwrap_or_default();
+        let name = name.split(':').next().unwrap_or_default();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if is_name && name.chars().all(is_plain) && name != "root" {
+            self.user = Some(name.to_owned());
+        } else {
+            self.ignored.push(format!("`{key}` (commands run as you)"));
+        }
+    }
+
+    /// Takes the variables of an object, or of a list of `NAME=VALUE`.
+    fn take_environment(&mut self, key: &str, value: &Value) {
+        let pairs: Vec<(&str, Option<&str>)> = match value {
+            Value::Object(pairs) => (pairs.iter())
+                .map(|(name, value)| (name.as_str(), value.as_str()))
+                .collect(),
+            Value::Array(lines) => (lines.iter().filter_map(Value::as_str))
+                .map(|line| match line.split_once('=') {
+                    Some((name, value)) => (name, Some(value)),
+                    None => (line, None),
+                })
+                .collect(),
+            _ => Vec::new(),
+        };
+        for (name, value) in pairs {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let is_name =
+                !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(is_plain);
+            // A value that is missing, or has a variable in it, would be the person's.
+            match value.filter(|value| !value.contains(['$', '\0'])) {
+                Some(value) if is_name && !name.is_empty() => {
+                    self.environment.push((name.to_owned(), value.to_owned()));
+                }
+                _ => self
+                    .ignored
+                    .push(format!("`{key}.{name}` (no plain value)")),
+            }
+        }
+    }
 }
 
 /// Reads one file.
@@ -113,9 +155,9 @@ impl FileReader<'_> {
             match key.as_str() {
                 "image" | "name" | "$schema" => {}
                 "containerUser" if read.contains_key("remoteUser") => {}
-                "remoteUser" | "containerUser" => self.take_user(key, value, &mut plan),
+                "remoteUser" | "containerUser" => plan.take_user(key, value),
                 "workspaceFolder" => self.take_folder(key, value, &mut plan),
-                "containerEnv" | "remoteEnv" => self.take_environment(key, value, &mut plan),
+                "containerEnv" | "remoteEnv" => plan.take_environment(key, value),
                 key => plan.ignored.push(format!("`{key}`")),
             }
         }
@@ -144,9 +186,9 @@ impl FileReader<'_> {
         for (key, value) in read {
             match key.as_str() {
                 "image" => {}
-                "user" => self.take_user(key, value, &mut plan),
+                "user" => plan.take_user(key, value),
                 "working_dir" => self.take_folder(key, value, &mut plan),
-                "environment" => self.take_environment(key, value, &mut plan),
+                "environment" => plan.take_environment(key, value),
                 key => plan.ignored.push(format!("`{key}`")),
             }
         }
@@ -212,18 +254,6 @@ impl FileReader<'_> {
         }
     }
 
-    fn take_user(&self, key: &str, value: &Value, plan: &mut ContainerPlan) {
-        let name = value.as_str().unwrap_or_default();
-        let name = name.split(':').next().unwrap_or_default();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        if is_name && name.chars().all(is_plain) && name != "root" {
-            plan.user = Some(name.to_owned());
-        } else {
-            plan.ignored.push(format!("`{key}` (commands run as you)"));
-        }
-    }
-
     fn take_folder(&self, key: &str, value: &Value, plan: &mut ContainerPlan) {
         let text = value.as_str().unwrap_or_default();
         let basename = self.workspace.file_name().unwrap_or_default();
@@ -249,36 +279,6 @@ impl FileReader<'_> {
         } else {
             plan.ignored
                 .push(format!("`{key}` (cannot be the folder of the workspace)"));
-        }
-    }
-
-    /// Takes the variables of an object, or of a list of `NAME=VALUE`.
-    fn take_environment(&self, key: &str, value: &Value, plan: &mut ContainerPlan) {
-        let pairs: Vec<(&str, Option<&str>)> = match value {
-            Value::Object(pairs) => (pairs.iter())
-                .map(|(name, value)| (name.as_str(), value.as_str()))
-                .collect(),
-            Value::Array(lines) => (lines.iter().filter_map(Value::as_str))
-                .map(|line| match line.split_once('=') {
-                    Some((name, value)) => (name, Some(value)),
-                    None => (line, None),
-                })
-                .collect(),
-            _ => Vec::new(),
-        };
-        for (name, value) in pairs {
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            let is_name =
-                !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(is_plain);
-            // A value that is missing, or has a variable in it, would be the person's.
-            match value.filter(|value| !value.contains(['$', '\0'])) {
-                Some(value) if is_name && !name.is_empty() => {
-                    plan.environment.push((name.to_owned(), value.to_owned()));
-                }
-                _ => plan
-                    .ignored
-                    .push(format!("`{key}.{name}` (no plain value)")),
-            }
         }
     }
 }

@@ -121,7 +121,10 @@ pub(super) fn runner(
             // What was built for one image may not run in another.
             let plan = ContainerPlan::read(engine, &image, &Workspace::open(workspace)?);
             if let Some(file) = described_in(&image) {
-                // A command must not choose the container of the next one.
+                // A command must not choose the container of the next one, nor move it away.
+                let above = Path::new(file).ancestors().skip(1);
+                let above = above.filter(|path| !path.as_os_str().is_empty());
+                (confinement.pinned).extend(above.map(|path| workspace.join(path)));
                 confinement.read_only.push(workspace.join(file));
             }
             let image = plan.as_ref().map_or(&image, |plan| &plan.image);

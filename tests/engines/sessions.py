@@ -678,7 +678,8 @@ def test_a_file_describes_the_container(engine, base):
     if not engine.confines or not engine.shared:
         raise NotForThis
     (base.workspace / ".git").mkdir()
-    base.write("compose.yaml", f"""services:
+    (base.workspace / "deploy").mkdir()
+    base.write("deploy/compose.yaml", f"""services:
   app:
     image: {IMAGE}
     user: builder
@@ -693,12 +694,14 @@ def test_a_file_describes_the_container(engine, base):
     program = engine.runner.split(":")[0]
     told = base.agent("doctor", "--runner", f"{program}:./.devcontainer/devcontainer.json", ok=False)
     assert "is ignored: `mounts`" in told.stdout, told.stdout
-    message = base.begin("--runner", f"{program}:./compose.yaml#app")
+    message = base.begin("--runner", f"{program}:./deploy/compose.yaml#app")
+    assert "in a container that `./deploy/compose.yaml#app` describes" in message, message
     assert "`privileged`" in base.said() and "`volumes`" in base.said(), base.said()
     base.run(message, """pwd; echo "$USER says $GREETING${SECRET-}"; echo made >made.txt
 [ -e /host ] && echo BROKEN mount
 (echo x >/app/.git/probe) 2>/dev/null && echo BROKEN git
-(echo x >>compose.yaml) 2>/dev/null && echo BROKEN file
+(echo x >>deploy/compose.yaml) 2>/dev/null && echo BROKEN file
+mv deploy other 2>/dev/null && echo BROKEN rename
 grep -q 'CapEff.*0000000000000000' /proc/self/status || echo BROKEN privileges
 """, 1)
     message = base.message(2)

@@ -383,7 +383,7 @@ impl Confinement {
             let is_nothing = kept.is_nothing();
             self.read_only.extend(kept.read_only);
             self.repositories = kept.repositories;
-            self.pinned = kept.pinned;
+            self.pinned.extend(kept.pinned);
             self.unseen = kept.unseen;
             self.hidden.extend(kept.hidden);
             let has_led = obeyed::protect(self, &kept.git_directories);
