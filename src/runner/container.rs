@@ -384,10 +384,7 @@ impl ContainerRunner {
         }
         let told = ran.output.text;
         if told.contains("workspace=no") {
-            let engine = self.engine.program();
-            return Err(format!(
-                "`{engine}` does not see the files of this machine, as with a remote `DOCKER_HOST`; use `--runner ssh:HOST` instead"
-            ));
+            return Err(sees_no_files(self.engine));
         }
         let properties: Vec<Property> = (PropertyName::WORDS.iter())
             .filter_map(|word| {
@@ -856,6 +853,14 @@ fn answer(mut client: Command) -> Result<String, String> {
     }
 }
 
+/// The advice about an engine that runs elsewhere behind a local socket, so that [`is_remote`] is false.
+fn sees_no_files(engine: ContainerEngine) -> String {
+    let program = engine.program();
+    format!(
+        "`{program}` does not see the files of this machine; if docker runs on another one, say so with `DOCKER_HOST=ssh://HOST`, or use `--runner ssh:HOST`"
+    )
+}
+
 /// The words of an engine about a failure, with what to do about it.
 fn explain(engine: ContainerEngine, image: &str, words: &str) -> String {
     let program = engine.program();
@@ -874,9 +879,7 @@ fn explain(engine: ContainerEngine, image: &str, words: &str) -> String {
     } else if has("\"sh\"") && (has("not found") || has("no such file")) {
         format!("the image `{image}` has no shell (`sh`), which commands need")
     } else if has("bind source path does not exist") {
-        format!(
-            "`{program}` does not see the files of this machine, as with a remote `DOCKER_HOST`; use `--runner ssh:HOST` instead"
-        )
+        sees_no_files(engine)
     } else if words.is_empty() {
         format!("`{program}` failed without a word")
     } else {
