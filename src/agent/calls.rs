@@ -131,7 +131,7 @@ enum RoundCheck {
 impl Agent {
     /// Opens a session for calls, and settles what a killed process left.
     pub fn take_calls(&self, session: Session) -> Result<CallDesk<'_>> {
-        self.tell(self.manner.authorizer.described());
+        self.tell_confinement();
         let mut engine = Engine::open(self, session, Patience::Session)?;
         engine.tell_planning();
         let (store, id) = (&self.store, &engine.session.session_id);

@@ -28,7 +28,7 @@ use super::{Job, Ran, Runner};
 use crate::fs::{Durability, write_atomic};
 use crate::protocol::RelPath;
 use crate::protocol::generated::generated_directory;
-use crate::sandbox::{self, Property};
+use crate::sandbox::{self, Property, PropertyName};
 use crate::workspace::{Kind, Workspace};
 
 /// Marks the directory on the other side as that of this workspace.
@@ -36,6 +36,9 @@ const MARK: &str = ".agent-runner";
 
 /// The most bytes that travel at once in one direction.
 const MAX_BYTES: usize = 512 << 20;
+
+/// The most files that are fetched at once.
+const MAX_NAMES: usize = 1000;
 
 /// How long the other side may be silent while files travel.
 const SILENCE: Duration = Duration::from_mins(1);
@@ -51,6 +54,41 @@ pub trait RemoteConnection: std::fmt::Debug + Send + Sync {
 
     /// The words of a failure, with what to do about it.
     fn explain(&self, words: &str) -> String;
+
+    /// Properties that hold for every command there.
+    fn promises(&self) -> &'static [PropertyName] {
+        &[]
+    }
+
+    /// A sentence for the person about what was asked of it and does not count.
+    fn notice(&self) -> Option<String> {
+        None
+    }
+
+    /// Tells what holds there.
+    fn test(&self) -> Result<Vec<Property>, String> {
+        Ok(Vec::new())
+    }
+
+    /// Runs a job in a directory there, which is a word of the shell.
+    fn run(&self, directory: &str, job: Job<'_>) -> Ran {
+        let client = match self.client(None) {
+            Ok(client) => client,
+            Err(reason) => return Ran::not_started(reason),
+        };
+        let errand = Errand {
+            client,
+            directory,
+            environment: &[],
+            belongings: Belongings::Marked,
+        };
+        channel::run(errand, job)
+    }
+
+    /// Removes what the connection itself keeps there.
+    fn discard(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Runs commands on the other side of a connection, and exchanges files with it.
@@ -65,6 +103,8 @@ pub struct ExchangeRunner<C> {
     /// Where our side writes down what the other side has.
     memory: Option<PathBuf>,
     known: Mutex<Option<ExchangeState>>,
+    /// The directory there has been made, or may have been.
+    has_entered: AtomicBool,
 }
 
 /// What both sides have, as of the last exchange.
@@ -117,6 +157,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             }),
             memory,
             known: Mutex::default(),
+            has_entered: AtomicBool::new(false),
         }
     }
 
@@ -221,6 +262,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
 
     /// Makes the directory there and tells its mark.
     fn enter(&self, stop: &AtomicBool) -> Result<String, String> {
+        self.has_entered.store(true, Ordering::Relaxed);
         let new = uuid::Uuid::new_v4().simple();
         let script = format!(
             "umask 077; mkdir -p {0} && cd {0} || exit 1; [ -s {MARK} ] || echo {new} >{MARK} || exit 1; cat {MARK}",
@@ -279,21 +321,27 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         names: &[&str],
         stop: &AtomicBool,
     ) -> Result<BTreeMap<String, TarContent>, String> {
-        if names.is_empty() {
-            return Ok(BTreeMap::new());
+        // Not every `tar` reads names from a file, and a command line has a limit.
+        let script = format!(
+            "cd {} || exit 1; if tar -cf - -T /dev/null >/dev/null 2>&1; then exec tar -cf - -T -; fi; \
+             set --; while IFS= read -r n; do set -- \"$@\" \"$n\"; done; exec tar -cf - \"$@\"",
+            self.directory
+        );
+        let mut contents = BTreeMap::new();
+        for names in names.chunks(MAX_NAMES) {
+            let mut list = String::new();
+            for name in names {
+                let _ = writeln!(list, "./{name}");
+            }
+            let archive = self.call(&script, list.into_bytes(), stop)?;
+            let entries =
+                tar::entries(&archive).ok_or("the archive of the other side is damaged")?;
+            contents.extend(entries.into_iter().map(|entry| {
+                let name = entry.name.strip_prefix("./").unwrap_or(&entry.name);
+                (name.to_owned(), entry.content)
+            }));
         }
-        let script = format!("cd {} || exit 1; exec tar -cf - -T -", self.directory);
-        let mut list = String::new();
-        for name in names {
-            let _ = writeln!(list, "./{name}");
-        }
-        let archive = self.call(&script, list.into_bytes(), stop)?;
-        let entries = tar::entries(&archive).ok_or("the archive of the other side is damaged")?;
-        let entries = entries.into_iter().map(|entry| {
-            let name = entry.name.strip_prefix("./").unwrap_or(&entry.name);
-            (name.to_owned(), entry.content)
-        });
-        Ok(entries.collect())
+        Ok(contents)
     }
 
     /// Writes a change of the other side here, unless the file changed here too.
@@ -503,20 +551,38 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
 }
 
 impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
+    fn keeps_files(&self) -> bool {
+        let is_remembered = self.memory.as_ref().is_none_or(|memory| memory.exists());
+        is_remembered || self.has_entered.load(Ordering::Relaxed)
+    }
+
     fn clean(&self) -> Result<(), String> {
         if self.is_own {
             let stop = AtomicBool::new(false);
             self.call(&format!("rm -rf {}", self.directory), Vec::new(), &stop)?;
         }
+        self.connection.discard()?;
+        *self.known() = None;
         if let Some(memory) = &self.memory {
             let _ = crate::fs::remove(memory);
         }
         Ok(())
     }
 
+    fn promises(&self) -> &'static [PropertyName] {
+        self.connection.promises()
+    }
+
+    fn notice(&self) -> Option<String> {
+        self.connection.notice()
+    }
+
     fn test(&self, workspace: &Path) -> Result<Vec<Property>, String> {
         let is_in_use = self.memory.as_ref().is_none_or(|memory| memory.exists());
-        let tested = self.test_survival(workspace);
+        let tested = self.connection.test().and_then(|mut properties| {
+            properties.extend(self.test_survival(workspace)?);
+            Ok(properties)
+        });
         if !is_in_use {
             self.clean()?;
         }
@@ -529,17 +595,7 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
             Ok(sent) => sent,
             Err(reason) => return Ran::not_started(format!("no files were exchanged: {reason}")),
         };
-        let client = match self.connection.client(None) {
-            Ok(client) => client,
-            Err(reason) => return Ran::not_started(reason),
-        };
-        let errand = Errand {
-            client,
-            directory: &self.directory,
-            environment: &[],
-            belongings: Belongings::Marked,
-        };
-        let mut ran = channel::run(errand, job);
+        let mut ran = self.connection.run(&self.directory, job);
         // Also of a command that was interrupted; but then nobody waits for a second Ctrl-C.
         let fetched = self.fetch(&mut known, &AtomicBool::new(false));
         let mut notes: Vec<String> = earlier.notes();

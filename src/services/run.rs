@@ -22,7 +22,7 @@ use crate::courier::{Couriers, Message, TerminalLine};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Arrival, Candidate, Inbox, Posted};
-use crate::protocol::{RelPath, SessionId};
+use crate::protocol::{Event, RelPath, SessionId};
 use crate::session::{LoopLock, RoundLock, Session, Summary};
 use crate::settings::ClipboardUse;
 
@@ -213,6 +213,7 @@ pub fn end(caller: &Caller, id: Option<&str>) -> Result<(SessionId, bool)> {
         return Ok((id, false));
     }
     held.opened.agent.end(held.session)?;
+    clean_runner(&held.opened.agent);
     Ok((id, true))
 }
 
@@ -456,11 +457,25 @@ impl HeldSession {
     }
 }
 
-/// Removes what the runner of an ended session keeps elsewhere. `agent doctor --clean` does so too,
-/// where it fails.
+/// Removes what the runner of a session keeps elsewhere, if the session is done.
 fn leave_runner(agent: &Agent, ending: &Result<Ending>) {
     if matches!(ending, Ok(Ending::Done)) {
-        let _ = agent.manner.authorizer.runner.clean();
+        clean_runner(agent);
+    }
+}
+
+/// Removes what the runner of an ended session keeps elsewhere; tells the person if it cannot.
+fn clean_runner(agent: &Agent) {
+    let authorizer = &agent.manner.authorizer;
+    if !authorizer.runner.keeps_files() {
+        return;
+    }
+    if let Err(reason) = authorizer.runner.clean() {
+        let runner = &authorizer.runner_choice;
+        let text = format!(
+            "`{runner}` still has files of this workspace: {reason}. When it answers, `agent doctor --clean --runner {runner}` removes them."
+        );
+        agent.tell(Event::Notice { text });
     }
 }
 
