@@ -288,7 +288,7 @@ impl CallDesk<'_> {
         let limits = room.raise(&self.engine.agent.limits);
         let result = self.execute(&step, &plan, &limits)?;
         if may_change(&step) && plan.went_unasked() {
-            self.drop_stale_approvals()?;
+            self.drop_stale_questions()?;
         }
         let open = self.open.as_mut().expect("the call was added to a round");
         open.taken.reply.steps.push(step.clone());
@@ -359,12 +359,12 @@ impl CallDesk<'_> {
         store.put_aside(id, UNTOLD, &self.words)
     }
 
-    /// Forgets approvals of commands that wait for their call: another call, which the person was not
-    /// asked about, may have changed what they run.
-    fn drop_stale_approvals(&self) -> Result<()> {
+    /// Forgets questions about commands that wait for their call, and approvals of them: another call,
+    /// which the person was not asked about, may have changed what they run.
+    fn drop_stale_questions(&self) -> Result<()> {
         let pending = self.engine.pending();
-        for (question, verdict) in pending.of_calls() {
-            if verdict.is_some() && question.command == CommandKind::RunCommand.word() {
+        for (question, _) in pending.of_calls() {
+            if question.command == CommandKind::RunCommand.word() {
                 pending.take_back(&question)?;
             }
         }

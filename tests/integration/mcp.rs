@@ -320,15 +320,22 @@ fn install_prints_what_a_client_needs_and_writes_only_what_was_asked_for() {
 /// Runs another verb beside the client, and returns what it printed.
 #[track_caller]
 fn beside(test: &Finished, arguments: &[&str]) -> String {
-    let mut command = agent(&test.base());
-    let done = command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
-    assert!(done.status.success(), "{arguments:?}: {said}");
+    let (is_success, said) = run_beside(test, arguments);
+    assert!(is_success, "{arguments:?}: {said}");
     said
+}
+
+fn beside_fails(test: &Finished, arguments: &[&str], words: &str) {
+    let (is_success, said) = run_beside(test, arguments);
+    assert!(!is_success && said.contains(words), "{arguments:?}: {said}");
+}
+
+fn run_beside(test: &Finished, arguments: &[&str]) -> (bool, String) {
+    let mut command = agent(&test.base());
+    let command = command.args(arguments).stdin(Stdio::null());
+    let done = command.output().unwrap();
+    let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
+    (done.status.success(), said)
 }
 
 const ASK: [&str; 2] = ["--approval", "ask"];
@@ -544,6 +551,15 @@ fn an_approval_does_not_outlive_a_change_of_what_it_may_run() {
     beside(&test, &["decline", "1"]);
     client.answer_to(call);
     assert!(!test.base().join("workspace/bad").exists());
+    // Nor does a question that was put before the change.
+    client.abandon(("run", &run), "agent approve 1");
+    client.write_file("tool.sh", "touch worse\n");
+    beside_fails(&test, &["approve", "1"], "nothing waits");
+    let call = client.begin_call("run", &run);
+    client.hear("agent approve 1");
+    beside(&test, &["decline", "1"]);
+    client.answer_to(call);
+    assert!(!test.base().join("workspace/worse").exists());
     client.leave();
 }
 
@@ -560,6 +576,36 @@ fn a_client_without_progress_hears_what_a_call_waits_for() {
     assert_eq!(told["method"], "notifications/message");
     beside(&test, &["approve", "1"]);
     client.answer_to(call);
+    client.leave();
+}
+
+#[test]
+fn files_and_rules_are_read_before_a_session_begins_and_secrets_are_not() {
+    let test = base();
+    add_secret(&test);
+    let rules = format!("be brief, the key is {SECRET}\n");
+    std::fs::write(workspace(&test).join("AGENTS.md"), rules).unwrap();
+    let mut client = LineClient::connect(&test.base(), &AUTO);
+    let mut read = |uri: &str| {
+        client
+            .request("resources/read", &json!({ "uri": uri }))
+            .to_string()
+    };
+    let files = read("agent://files");
+    assert!(files.contains("AGENTS.md ("), "{files}");
+    let rules = read("agent://rules");
+    assert!(rules.contains("the key is [SECRET-1"), "{rules}");
+    assert!(!rules.contains(SECRET), "{rules}");
+    let task = read("agent://task");
+    assert!(task.contains("no unfinished session"), "{task}");
+    client.leave();
+}
+
+#[test]
+fn an_empty_question_is_refused() {
+    let (_test, mut client) = begun(&AUTO);
+    let (answer, is_error) = client.call("ask_user", &json!({ "question": " " }));
+    assert!(is_error, "{answer}");
     client.leave();
 }
 
