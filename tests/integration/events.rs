@@ -531,17 +531,23 @@ fn another_terminal_follows_what_one_does() {
     };
     reply("one.md", RUN, &mark);
     let mark = mark_of(&base, 2);
-    let said = agent(&base).args(["say", "use tabs"]).output().unwrap();
-    assert!(said.status.success());
-    reply("two.md", DONE, &mark);
+    let say = |words: &str| {
+        let said = agent(&base).args(["say", words]).output().unwrap();
+        assert!(said.status.success());
+    };
+    say("use tabs");
+    reply("two.md", RUN, &mark);
+    let mark = mark_of(&base, 3);
+    say("too late");
+    reply("three.md", DONE, &mark);
     let _finished = running.wait().code(0);
     let shown = follower.wait_with_output().unwrap();
     assert!(shown.status.success());
     let seen = lines(&String::from_utf8(shown.stdout).unwrap());
     let kept = lines(&fs::read_to_string(event_file(&base)).unwrap());
-    // What is told after the end is not waited for.
-    assert_eq!(seen, kept[..seen.len()]);
+    assert_eq!(seen, kept);
     assert!(seen.iter().any(|event| event["event"] == "done"));
+    assert_eq!(seen.last().unwrap()["event"], "noteUnsent");
     let is_note = |event: &Value| event["event"] == "note" && event["text"] == "use tabs";
     assert!(seen.iter().any(is_note), "{seen:?}");
 }
@@ -659,6 +665,29 @@ fn an_output_that_cannot_be_written_ends_whoever_writes_events() {
         );
         assert_eq!(ended.status.code(), Some(1), "{words:?}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_follower_ends_with_the_session_even_if_its_last_event_was_not_written() {
+    let running = Test::new(&["new", "task"]).start();
+    running.outbox(1);
+    let finished = running.kill();
+    let base = finished.base();
+    let mut follower = agent(&base);
+    follower.args(["show", "--follow", "--from", "1", "--json"]);
+    let mut follower = follower.stdin(Stdio::null()).spawn().unwrap();
+    let mut reader = BufReader::new(follower.stdout.take().unwrap());
+    reader.read_line(&mut String::new()).unwrap();
+    // A pipe in the place of the file: nothing can be written, and nobody is held up by it.
+    let file = event_file(&base);
+    fs::remove_file(&file).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&file).status();
+    assert!(made.unwrap().success());
+    let ended = agent(&base).args(["end"]).output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    has_ended(&mut follower);
+    assert_eq!(follower.wait().unwrap().code(), Some(0));
 }
 
 #[test]

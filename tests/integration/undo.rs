@@ -774,6 +774,11 @@ fn the_question_of_an_undo_after_the_end_is_found_without_naming_the_session() {
     terminal.expect("Undid round");
     assert!(!terminal.base().join("workspace/a.txt").exists());
     assert_eq!(fs::read_dir(pending).unwrap().count(), 0);
+    let events = terminal.base().join(format!("sessions/{id}/events.jsonl"));
+    let events = fs::read_to_string(events).unwrap();
+    for event in ["\"event\":\"approval\"", "\"event\":\"decided\""] {
+        assert!(events.contains(event), "{events}");
+    }
     let (code, shown) = terminal.close();
     assert_eq!(code, Some(0), "{shown}");
 }
