@@ -292,8 +292,7 @@ impl SessionDesk {
 
     /// The cost of tokens, if it is known.
     fn cost_micros(&self, usage: &TokenUsage) -> Option<u64> {
-        let price = self.choice.price.as_ref();
-        (usage.billed_micros).or_else(|| price.map(|price| price.cost_micros(usage)))
+        usage.cost_micros(self.choice.price.as_ref())
     }
 
     /// The costs of the session; nothing if they are not known. Answers that came when no price was

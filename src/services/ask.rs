@@ -206,8 +206,7 @@ fn spent(usage: &TokenUsage, price: Option<&TokenPrice>) -> String {
         usize::try_from(usage.total()).unwrap_or(usize::MAX),
         "token",
     );
-    let cost = (usage.billed_micros).or_else(|| price.map(|price| price.cost_micros(usage)));
-    let cost = cost.map(|cost| format!(", {about}{}", dollars(cost)));
+    let cost = (usage.cost_micros(price)).map(|cost| format!(", {about}{}", dollars(cost)));
     format!("{about}{tokens}{}", cost.unwrap_or_default())
 }
 

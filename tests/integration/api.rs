@@ -620,6 +620,37 @@ fn a_cost_limit_holds_only_if_every_answer_has_a_price() {
     assert_eq!(server.requests().len(), 4);
 }
 
+/// A reply whose server says what it costs.
+fn billed(answer: Answer, dollars: f64) -> Answer {
+    let Answer::Events(mut events) = uncounted(answer) else {
+        unreachable!("it makes events")
+    };
+    let usage = json!({"prompt_tokens": 1000, "completion_tokens": 50, "cost": dollars});
+    events.push(json!({"choices": [], "usage": usage}));
+    Answer::Events(events)
+}
+
+#[test]
+fn what_a_server_says_about_its_cost_opens_no_limit() {
+    let flags = ["new", "--no-input", "--max-cost", "1"];
+    for (provider, price, code, said) in [
+        ("custom", "1000/1000", 3, "$1.05"),
+        ("openrouter", "1000/1000", 3, "$1.05"),
+        ("custom", "", 1, "no price of `one` is known"),
+        ("openrouter", "", 0, "$0.00"),
+    ] {
+        let server = ModelServer::start(vec![
+            billed(create("a.txt", "1"), 0.0),
+            billed(done(), 0.0),
+        ]);
+        let test = Test::new(&[&flags[..], &["--api-price", price, "x"]].concat());
+        let test = by_api(test, &server)
+            .environment("Agent__Api", provider)
+            .environment("OPENROUTER_API_KEY", KEY);
+        test.run().code(code).said(said);
+    }
+}
+
 #[test]
 fn a_limit_holds_between_the_tries_of_a_request() {
     let thought = || Answer::Events(vec![piece("reasoning_content", &"thought ".repeat(50))]);
