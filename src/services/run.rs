@@ -17,12 +17,12 @@ pub use crate::agent::Ending;
 use crate::agent::{Agent, added::AddedContext};
 pub use crate::agent::{AnswerRoom, CallAnswer, CallDesk, TextCover};
 use crate::approve::{Answer, Question};
-use crate::courier::api::{Allowance, ApiCourier};
+use crate::courier::api::{Allowance, ApiCourier, CourierFailure};
 use crate::courier::{Couriers, Message, TerminalLine};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Arrival, Candidate, Inbox, Posted};
-use crate::protocol::{RelPath, SessionId};
+use crate::protocol::{Event, RelPath, SessionId};
 use crate::session::{LoopLock, RoundLock, Session, Summary};
 use crate::settings::ClipboardUse;
 
@@ -95,14 +95,14 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
     context.ensure_possible(caller)?;
     // Before a base directory is made: a key that is missing is no reason for one.
     let early = match open::unmade(caller)? {
-        Some(settings) => Some(api::chosen(&settings)?),
+        Some(settings) => Some(api::chosen(&settings, &caller.interrupt)?),
         None => None,
     };
     let before = open::nearest_base(caller)?;
     let begun = open::new_session(caller).and_then(|opened| {
         let api = match early {
             Some(choice) => choice,
-            None => api::chosen(&opened.settings)?,
+            None => api::chosen(&opened.settings, &caller.interrupt)?,
         };
         begin_in(caller, opened, task, api, context)
     });
@@ -390,8 +390,10 @@ impl HeldSession {
         context: &ContextRequest,
     ) -> Result<Option<Self>> {
         let text = ensure_instruction(text)?.to_owned();
-        let added = context.find(caller, &self.opened.agent)?;
-        let Some(session) = self.opened.agent.instruct(self.session, text, &added)? else {
+        let (agent, id) = (&self.opened.agent, self.id().clone());
+        let added = context.find(caller, agent)?;
+        let Some(session) = agent.instruct(self.session, text, &added)? else {
+            conclude(agent, id, &Ok(Ending::Interrupted));
             return Ok(None);
         };
         self.session = session;
@@ -405,17 +407,18 @@ impl HeldSession {
         status::forget_api_stop(store, self.id());
         let api = self.start_api();
         let ending = self.opened.agent.run(self.session.clone());
-        match (api.and_then(ApiCourier::finish), ending) {
+        let failure = api.and_then(ApiCourier::finish);
+        if !failure.as_ref().is_some_and(|failure| failure.has_lost) {
+            conclude(&self.opened.agent, self.id().clone(), &ending);
+        }
+        match (failure, ending) {
             // The courier stopped the loop, and this is why.
-            (Some(failure), Ok(Ending::Interrupted)) => {
+            (Some(CourierFailure { error, .. }), Ok(Ending::Interrupted)) => {
                 // Only `agent status` misses it where it cannot be kept.
-                let _ = status::keep_api_stop(store, self.id(), &failure);
-                Err(failure)
+                let _ = status::keep_api_stop(store, self.id(), &error);
+                Err(error)
             }
-            (_, ending) => {
-                leave_runner(&self.opened.agent, &ending);
-                ending
-            }
+            (_, ending) => ending,
         }
     }
 
@@ -424,7 +427,9 @@ impl HeldSession {
     pub fn write_message(&self) -> Result<(Ending, Option<Posted>)> {
         let (id, round) = (self.id().clone(), self.session.sequence_number);
         let known = self.opened.agent.mailbox.posted(&id, round);
-        let ending = self.opened.agent.begin(self.session.clone())?;
+        let ending = self.opened.agent.begin(self.session.clone());
+        conclude(&self.opened.agent, id.clone(), &ending);
+        let ending = ending?;
         // A round that was finished just now has told its own message.
         let now = self.opened.agent.store.load(&id);
         let is_same = now.is_ok_and(|now| now.sequence_number == round);
@@ -433,38 +438,40 @@ impl HeldSession {
 
     /// Carries out the oldest reply in the inbox and writes the next message.
     pub fn step(self) -> Result<Ending> {
-        let agent = &self.opened.agent;
+        let (agent, id) = (&self.opened.agent, self.id().clone());
         let ending = agent.run_once(self.session, |session| {
             oldest_reply(agent, session).map(Some)
         });
-        leave_runner(agent, &ending);
+        conclude(agent, id, &ending);
         ending
     }
 
     /// Carries out the reply that is given and writes the next message. Where a killed process left
     /// a round unfinished, that is finished instead, and nobody is asked for the reply.
     pub fn step_with(self, give: impl FnOnce() -> Result<Vec<u8>>) -> Result<Ending> {
-        let agent = &self.opened.agent;
+        let (agent, id) = (&self.opened.agent, self.id().clone());
         let ending = agent.run_once(self.session, |_| {
             let path = reply::put(&agent.mailbox, &give()?, reply::RoundNumber::MustMatch)?;
             Candidate::at(path).map(Some)
         });
-        leave_runner(agent, &ending);
+        conclude(agent, id, &ending);
         ending
     }
 }
 
-/// Removes what the runner of an ended session keeps elsewhere. `agent doctor --clean` does so too,
-/// where it fails.
-fn leave_runner(agent: &Agent, ending: &Result<Ending>) {
-    if matches!(ending, Ok(Ending::Done)) {
-        let _ = agent.manner.authorizer.runner.clean();
+/// Tells that the person stopped a session, or removes what the runner of an ended one keeps
+/// elsewhere. `agent doctor --clean` does so too, where it fails.
+fn conclude(agent: &Agent, id: SessionId, ending: &Result<Ending>) {
+    match ending {
+        Ok(Ending::Interrupted) => agent.tell(Event::Interrupted { id }),
+        Ok(Ending::Done) => drop(agent.manner.authorizer.runner.clean()),
+        _ => {}
     }
 }
 
 /// The API that the settings name, made known to whoever writes messages.
 fn carried_by_api(opened: &mut OpenedBase) -> Result<Option<ApiChoice>> {
-    let choice = api::chosen(&opened.settings)?;
+    let choice = api::chosen(&opened.settings, &opened.agent.interrupt)?;
     Ok(carried_by(opened, choice))
 }
 
