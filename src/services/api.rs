@@ -180,7 +180,8 @@ fn key(provider: &Provider, command: &str) -> Result<Option<ApiKey>> {
     }
     let failed = |why: String| {
         Error::mendable(format!("`ApiKeyCommand` gave no key: {why}"))
-            .hint(format!("run it yourself to see why: {command}"))
+            // Not its words: the key may be one of them.
+            .hint("run it yourself to see why")
     };
     let shell: &[&str] = if cfg!(windows) {
         &["cmd", "/C"]
@@ -249,7 +250,7 @@ fn first_line(pieces: &Receiver<Vec<u8>>) -> String {
 
 /// The keys in the variables of all providers, for texts that must not have one in them. No command
 /// is run for one: it may ask the person for something.
-pub(super) fn keys_in_environment() -> Vec<ApiKey> {
+fn keys_in_environment() -> Vec<ApiKey> {
     let variables = Provider::all().iter().map(|one| one.key_variable.as_str());
     let values = variables.filter_map(|name| std::env::var(name).ok());
     values.filter_map(|value| ApiKey::new(&value)).collect()
@@ -257,6 +258,35 @@ pub(super) fn keys_in_environment() -> Vec<ApiKey> {
 
 /// The file beside a session with the fingerprints of the keys that it was carried with.
 const KEY_FINGERPRINTS: &str = "api-keys.json";
+
+/// The keys that a text about a session may have in it: those in the environment, and those that the
+/// session was carried with, of which others know only the fingerprint.
+#[derive(Debug)]
+pub(super) struct KnownKeys {
+    keys: Vec<ApiKey>,
+    fingerprints: Vec<KeyFingerprint>,
+}
+
+impl KnownKeys {
+    pub(super) fn of(store: &Store, id: &SessionId) -> Self {
+        Self {
+            keys: keys_in_environment(),
+            fingerprints: key_fingerprints(store, id),
+        }
+    }
+
+    /// Adds the key of the API that carries the session now.
+    pub(super) fn and(mut self, api: Option<&ApiChoice>) -> Self {
+        self.keys.extend(api.and_then(|api| api.key.clone()));
+        self
+    }
+
+    /// The text without the keys.
+    pub(super) fn scrub(&self, text: &str) -> String {
+        let text = (self.keys.iter()).fold(text.to_owned(), |text, key| key.scrub(text));
+        (self.fingerprints.iter()).fold(text, |text, print| print.scrub(text))
+    }
+}
 
 /// Keeps the fingerprint of a session's key, for texts about it that are made where the key is not
 /// known.
@@ -271,7 +301,7 @@ pub(super) fn keep_fingerprint(store: &Store, id: &SessionId, key: &ApiKey) -> R
 }
 
 /// The fingerprints of the keys that a session was carried with.
-pub(super) fn key_fingerprints(store: &Store, id: &SessionId) -> Vec<KeyFingerprint> {
+fn key_fingerprints(store: &Store, id: &SessionId) -> Vec<KeyFingerprint> {
     store.aside(id, KEY_FINGERPRINTS).unwrap_or_default()
 }
 

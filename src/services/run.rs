@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::api::{self, ApiChoice, SessionDesk};
+use super::api::{self, ApiChoice, KnownKeys, SessionDesk};
 use super::find::FindSession;
 use super::open::{self, OpenedBase};
 use super::reply::ReplyDesk;
@@ -16,6 +16,7 @@ use super::{Caller, commit, find, log, reply, status, workspace};
 pub use crate::agent::Ending;
 use crate::agent::{Agent, added::AddedContext};
 pub use crate::agent::{AnswerRoom, CallAnswer, CallDesk, TextCover};
+use crate::api::ApiKey;
 use crate::approve::{Answer, Question};
 use crate::courier::api::{Allowance, ApiCourier, CourierFailure};
 use crate::courier::{Couriers, Message, TerminalLine};
@@ -120,12 +121,10 @@ fn begin_in(
     api: Option<ApiChoice>,
     context: &ContextRequest,
 ) -> Result<HeldSession> {
-    let api = carried_by(&mut opened, api);
-    let task = match api.as_ref().and_then(|api| api.key.as_ref()) {
-        Some(key) => key.scrub(task.to_owned()),
-        None => task.to_owned(),
-    };
+    let api = carried_by(&mut opened, api)?;
     let agent = &opened.agent;
+    let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
+    let task = (KnownKeys::of(&agent.store, &id).and(api.as_ref())).scrub(task);
     let longest = agent.manner.carriage.limit.characters / 2;
     if task.chars().count() > longest {
         return Err(
@@ -134,7 +133,6 @@ fn begin_in(
         );
     }
     let lock = LoopLock::take(agent.store.directory())?;
-    let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
     let rounds = agent.manner.max_rounds;
     let mut session = Session::new(id, task, rounds, crate::session::now());
     session.choices.clone_from(&agent.manner.choices);
@@ -389,8 +387,9 @@ impl HeldSession {
         text: &str,
         context: &ContextRequest,
     ) -> Result<Option<Self>> {
-        let text = ensure_instruction(text)?.to_owned();
         let (agent, id) = (&self.opened.agent, self.id().clone());
+        let keys = KnownKeys::of(&agent.store, &id).and(self.api.as_ref());
+        let text = keys.scrub(ensure_instruction(text)?);
         let added = context.find(caller, agent)?;
         let Some(session) = agent.instruct(self.session, text, &added)? else {
             conclude(agent, id, &Ok(Ending::Interrupted));
@@ -472,17 +471,34 @@ fn conclude(agent: &Agent, id: SessionId, ending: &Result<Ending>) {
 /// The API that the settings name, made known to whoever writes messages.
 fn carried_by_api(opened: &mut OpenedBase) -> Result<Option<ApiChoice>> {
     let choice = api::chosen(&opened.settings, &opened.agent.interrupt)?;
-    Ok(carried_by(opened, choice))
+    carried_by(opened, choice)
 }
 
-fn carried_by(opened: &mut OpenedBase, choice: Option<ApiChoice>) -> Option<ApiChoice> {
+fn carried_by(opened: &mut OpenedBase, choice: Option<ApiChoice>) -> Result<Option<ApiChoice>> {
     if let Some(choice) = &choice {
+        if let Some(key) = &choice.key {
+            ensure_keyless(key, opened)?;
+        }
         let agent = &mut opened.agent;
         agent.manner.carried_by = Some(choice.plan.name());
         agent.manner.api_key.clone_from(&choice.key);
         agent.person.hide(choice.key.clone());
     }
-    choice
+    Ok(choice)
+}
+
+/// Refuses a flag that the session would keep with the key in it: without the key, a command is another
+/// one.
+fn ensure_keyless(key: &ApiKey, opened: &OpenedBase) -> Result<()> {
+    let check = ("CheckCommand", opened.settings.check_command.as_str());
+    let mut kept = opened.agent.manner.choices.iter().chain([check]);
+    let Some((name, _)) = kept.find(|(_, value)| key.is_in(value)) else {
+        return Ok(());
+    };
+    Err(Error::usage(format!(
+        "`{name}` has the key of the API in it, and the session would keep it"
+    ))
+    .hint("put the key into a variable or a file, and name that"))
 }
 
 /// The oldest reply that lies in the inbox.

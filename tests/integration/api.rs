@@ -837,6 +837,46 @@ fn a_key_that_the_model_or_the_task_names_is_nowhere() {
 }
 
 #[test]
+fn a_key_that_the_person_says_later_is_nowhere() {
+    let server = ModelServer::start(vec![create("a.txt", "1"), done(), done()]);
+    let flags = ["new", "--base", ".", "--no-input", "--max-rounds", "1", "x"];
+    let begun = by_api(Test::new(&flags), &server).run().code(3);
+    let words = format!("use {KEY} for it");
+    // Also where only its fingerprint is known.
+    let said = agent(&begun.base()).args(["say", &words]).output().unwrap();
+    assert!(said.status.success());
+    let begun = has_no_key(begun);
+    let flags = ["resume", "--base", ".", "--no-input"];
+    let done = by_api(Test::after(begun, &flags), &server).run().code(0);
+    let flags = [&flags[..], &["latest", &words]].concat();
+    let again = by_api(Test::after(has_no_key(done), &flags), &server).run();
+    has_no_key(again.code(0));
+    for seen in &server.requests() {
+        assert!(!seen.body.to_string().contains(KEY));
+    }
+    let told = server.requests()[2].body.to_string();
+    assert_eq!(told.matches("use <API key> for it").count(), 2, "{told}");
+}
+
+#[test]
+fn a_flag_that_has_the_key_in_it_is_kept_nowhere() {
+    let server = ModelServer::start(Vec::new());
+    let command = format!("echo {KEY}");
+    let failing = format!("echo {KEY}; exit 1");
+    for (flag, value, said) in [
+        ("--check", &command, "`CheckCommand` has the key"),
+        ("--api-key-command", &command, "`ApiKeyCommand` has the key"),
+        ("--api-key-command", &failing, "gave no key"),
+    ] {
+        let flags = ["new", "--base", ".", "--no-input", "--api", "custom"];
+        let flags = [&flags[..], &[flag, value, "x"]].concat();
+        let refused = by_api(Test::new(&flags), &server).run().said(said);
+        assert!(!refused.status.success());
+        has_no_key(refused);
+    }
+}
+
+#[test]
 fn a_key_beside_a_changed_line_is_in_no_export() {
     let edit = "[EDIT_FILE path=\"notes.txt\"]\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n[/EDIT_FILE]";
     let server = ModelServer::start(vec![reply(edit), done()]);

@@ -441,7 +441,11 @@ impl ApiClient {
                 Ok(text)
             });
         let text = found.map_err(|error| self.scrubbed(error, stop))?;
-        Ok(served_models(&text))
+        let mut models = served_models(&text);
+        for model in &mut models {
+            model.name = self.endpoint.scrub(std::mem::take(&mut model.name));
+        }
+        Ok(models)
     }
 
     /// The proxy that requests go through, if they do.
@@ -688,7 +692,11 @@ impl ArrivingAnswer {
         if is_web_page(body.as_bytes()) {
             return Err(ApiError::new(ApiErrorKind::WebPage, ""));
         }
-        for delta in self.provider.wire.decode_body(&self.surrogates.join(body))? {
+        for delta in self
+            .provider
+            .wire
+            .decode_body(&self.surrogates.join(body))?
+        {
             self.take(delta, told)?;
         }
         Ok(())
