@@ -197,7 +197,7 @@ pub fn for_one_reply(caller: &Caller, id: Option<&str>) -> Result<HeldSession> {
 /// Continues a session that has not ended with calls: see [`HeldSession::take_calls`].
 pub fn for_calls(caller: &Caller, id: Option<&str>) -> Result<HeldSession> {
     let mut held = HeldSession::open(caller, find::find_open, id)?;
-    held.allow_more_rounds();
+    held.allow_more_rounds(caller);
     held.tell_resumed(caller)?;
     Ok(held)
 }
@@ -244,13 +244,14 @@ impl HeldSession {
 
     fn go_on(mut self, caller: &Caller) -> Result<Self> {
         self.api = carried_by_api(&mut self.opened)?;
-        self.allow_more_rounds();
+        self.allow_more_rounds(caller);
         self.tell_resumed(caller)?;
         Ok(self)
     }
 
-    fn allow_more_rounds(&mut self) {
-        if self.session.is_at_limit() {
+    /// Allows as many rounds again at the limit, and whenever the person says how many.
+    fn allow_more_rounds(&mut self, caller: &Caller) {
+        if self.session.is_at_limit() || caller.flags.value("--max-rounds").is_some() {
             let rounds = self.session.sequence_number.saturating_sub(1);
             self.session.round_limit = rounds.saturating_add(self.opened.agent.manner.max_rounds);
         }

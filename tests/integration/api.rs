@@ -1469,6 +1469,22 @@ fn nothing_is_asked_for_if_it_cannot_be_booked() {
     assert_eq!(server.requests().len(), 1);
 }
 
+#[test]
+fn a_resume_can_allow_fewer_rounds() {
+    let server = ModelServer::start(vec![
+        create("a.txt", "1"),
+        Answer::Hang,
+        create("b.txt", "2"),
+        done(),
+    ]);
+    let running = by_api(Test::new(&["new", "--no-input", "x"]), &server).start();
+    wait_until("the second request", || server.requests().len() == 2);
+    let flags = ["resume", "--no-input", "--max-rounds", "1"];
+    let resumed = by_api(Test::after(running.kill(), &flags), &server).run();
+    resumed.code(3).workspace("b.txt", "2\n");
+    assert_eq!(server.requests().len(), 3);
+}
+
 /// A server that does not have the model, and is silent when it is asked which ones it has.
 fn silent_about_models() -> (String, std::sync::mpsc::Receiver<TcpStream>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
