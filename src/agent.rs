@@ -139,7 +139,7 @@ pub enum Ending {
     Done,
     /// All rounds are used up.
     RoundLimit,
-    /// The person stopped it.
+    /// The person stopped it. Whoever called tells of it, when all that worked beside the loop has ended.
     Interrupted,
     /// One reply was processed, as asked, and the next outbox is out.
     Stepped,
@@ -260,7 +260,7 @@ impl Agent {
             engine.tidy();
             match engine.wait(&mut inbox)? {
                 Some(taken) => engine.step(taken, Patience::Session)?,
-                None => return Ok(engine.stopped(Ending::Interrupted)),
+                None => return Ok(Ending::Interrupted),
             }
         }
     }
@@ -377,7 +377,7 @@ impl<'a> Engine<'a> {
     /// Publishes the outbox of this round, or says how the session stands if there is none to come.
     fn settle(&mut self, patience: Patience) -> Result<Option<Ending>> {
         if self.is_under_way {
-            return Ok(Some(self.stopped(Ending::Interrupted)));
+            return Ok(Some(Ending::Interrupted));
         }
         if self.session.is_complete {
             return Ok(Some(Ending::Done));
@@ -385,15 +385,15 @@ impl<'a> Engine<'a> {
         if self.answer_questions(patience)? == Answered::Interrupted
             || self.decide_plan(patience)? == Answered::Interrupted
         {
-            return Ok(Some(self.stopped(Ending::Interrupted)));
+            return Ok(Some(Ending::Interrupted));
         }
         self.check_at_start()?;
         self.publish(patience)?;
         if self.session.is_at_limit() {
-            return Ok(Some(self.stopped(Ending::RoundLimit)));
+            return Ok(Some(self.at_limit()));
         }
         if self.agent.interrupt.is_raised() {
-            return Ok(Some(self.stopped(Ending::Interrupted)));
+            return Ok(Some(Ending::Interrupted));
         }
         Ok(None)
     }
@@ -677,17 +677,12 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn stopped(&self, ending: Ending) -> Ending {
-        let id = self.session.session_id.clone();
-        match ending {
-            Ending::RoundLimit => self.agent.tell(Event::RoundLimit {
-                id,
-                rounds: self.session.sequence_number - 1,
-            }),
-            Ending::Interrupted => self.agent.tell(Event::Interrupted { id }),
-            Ending::Done | Ending::Stepped | Ending::Rejected => {}
-        }
-        ending
+    fn at_limit(&self) -> Ending {
+        self.agent.tell(Event::RoundLimit {
+            id: self.session.session_id.clone(),
+            rounds: self.session.sequence_number - 1,
+        });
+        Ending::RoundLimit
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::error::{Error, Kind, Result};
+use crate::platform::{EndSignal, on_end_signals};
 
 type Alarm = Box<dyn Fn() + Send>;
 type Detour = Box<dyn Fn() -> bool + Send>;
@@ -54,23 +55,30 @@ impl Interrupt {
         }
         let interrupt = OF_THIS_PROCESS.get_or_init(Self::default).clone();
         let raised = interrupt.clone();
-        ctrlc::set_handler(move || {
+        on_end_signals(move |signal| {
             if raised.is_raised() {
                 on_second();
             }
-            raised.raise();
+            match signal {
+                EndSignal::CtrlC => raised.press(),
+                EndSignal::Termination => raised.raise(),
+            }
         })
         .map_err(|cause| Error::new(Kind::Defect, "could not listen for Ctrl-C").because(cause))?;
         Ok(interrupt)
     }
 
-    /// Raises it, as a signal does, unless it is diverted.
-    pub fn raise(&self) {
+    /// Raises it as Ctrl-C does: unless a detour deals with it.
+    pub fn press(&self) {
         let is_diverted =
             !self.is_raised() && (locked(&self.detour).as_ref()).is_some_and(|detour| detour());
-        if is_diverted {
-            return;
+        if !is_diverted {
+            self.raise();
         }
+    }
+
+    /// Raises it, whatever is under way.
+    pub fn raise(&self) {
         self.flag.store(true, Ordering::SeqCst);
         for alarm in locked(&self.alarms).iter() {
             alarm();
@@ -97,9 +105,10 @@ impl Interrupt {
         locked(&self.alarms).push(Box::new(alarm));
     }
 
-    /// Asks `detour` first when somebody wants to raise it: what returns true has dealt with it.
+    /// Asks `detour` first when Ctrl-C is pressed: what returns true has dealt with it.
     ///
-    /// So Ctrl-C stops a request, and only where there is none the loop.
+    /// So Ctrl-C stops a request, and only where there is none the loop. A termination and `/quit` stop
+    /// the loop in any case.
     pub fn divert(&self, detour: impl Fn() -> bool + Send + 'static) -> Diversion {
         *locked(&self.detour) = Some(Box::new(detour));
         Diversion(self.clone())
@@ -124,15 +133,19 @@ mod tests {
         let is_dealt_with = Arc::new(AtomicBool::new(true));
         let deals = Arc::clone(&is_dealt_with);
         let diversion = interrupt.divert(move || deals.load(Ordering::SeqCst));
-        interrupt.raise();
+        interrupt.press();
         assert!(!interrupt.is_raised());
         is_dealt_with.store(false, Ordering::SeqCst);
-        interrupt.raise();
+        interrupt.press();
         assert!(interrupt.is_raised());
         drop(diversion);
         let other = Interrupt::default();
         drop(other.divert(|| true));
-        other.raise();
+        other.press();
         assert!(other.is_raised());
+        let ended = Interrupt::default();
+        let _diversion = ended.divert(|| true);
+        ended.raise();
+        assert!(ended.is_raised(), "only Ctrl-C is diverted");
     }
 }

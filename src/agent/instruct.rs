@@ -1,7 +1,7 @@
 //! Further instructions that the person gives when they resume a session.
 
 use super::added::{self, AddedContext};
-use super::{Agent, Ending, Engine, Patience};
+use super::{Agent, Engine, Patience};
 use crate::error::Result;
 use crate::session::{CheckedWhen, Record, Session, Source, Sync};
 
@@ -19,7 +19,6 @@ impl Agent {
     ) -> Result<Option<Session>> {
         let mut engine = Engine::open(self, session, Patience::Session)?;
         if engine.is_under_way || self.interrupt.is_raised() {
-            engine.stopped(Ending::Interrupted);
             return Ok(None);
         }
         engine.instruct(text, added)?;

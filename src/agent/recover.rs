@@ -138,7 +138,9 @@ impl<'a> Engine<'a> {
         engine.undone(&recovered.undone);
         (engine.session.history).mark(&recovered.redone, false);
         let sandbox = agent.manner.authorizer.sandbox_name();
-        let is_other = engine.session.sandbox != sandbox || engine.allow(given.round_limit);
+        let is_other =
+            engine.session.sandbox != sandbox || engine.session.round_limit != given.round_limit;
+        engine.session.round_limit = given.round_limit;
         engine.session.sandbox = sandbox;
         let unmentioned = engine.unmentioned_claim(&recovered)?;
         let is_between = recovered.claimed.is_none() && unmentioned.is_none();
@@ -289,13 +291,6 @@ impl Engine<'_> {
             is_new = true;
         }
         is_new
-    }
-
-    /// Lets the session have so many rounds, if it may not already; tells whether that is new.
-    fn allow(&mut self, rounds: u32) -> bool {
-        let is_more = rounds > self.session.round_limit;
-        self.session.round_limit = self.session.round_limit.max(rounds);
-        is_more
     }
 
     /// How far the check came; one that may have run counts as begun.

@@ -55,13 +55,14 @@ impl Api {
 }
 
 fn test(common: &Common, ui: &Ui) -> Result<ExitCode> {
-    let (_, loaded) = open::settings(&common.caller(ui)?, FirstRun::Look)?;
-    let Some(choice) = api::chosen(&loaded.settings)? else {
+    let caller = common.caller(ui)?;
+    let (_, loaded) = open::settings(&caller, FirstRun::Look)?;
+    let Some(choice) = api::chosen(&loaded.settings, &caller.interrupt)? else {
         return Err(Error::usage("no API is chosen").hint(
             "name one: `agent api test --api ollama --model NAME`; `agent api list` lists them",
         ));
     };
-    let findings = api::test(&choice);
+    let findings = api::test(&choice, &caller.interrupt);
     for ApiFinding {
         works,
         what,

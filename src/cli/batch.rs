@@ -210,8 +210,7 @@ fn carry_job(common: &Common, ui: &Ui) -> Result<ExitCode> {
                 ended.end();
             }
         }
-        // The batch is gone, or wants the job to stop. Once stops a request, twice the loop as well.
-        interrupt.raise();
+        // The batch is gone, or wants the job to stop.
         interrupt.raise();
     });
     let voice = ui.clone();

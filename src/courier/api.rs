@@ -3,19 +3,21 @@
 //!
 //! It runs on a thread beside the loop and knows only the mailbox. A reply is written when it is
 //! whole, under a name that says which round it answers, and a round that has a reply is not asked
-//! again: so a kill at any point loses at most an answer that was still on its way. What was billed
-//! is booked before the reply is in the inbox; an answer that cannot be booked is kept, and ends the
-//! loop.
+//! again: so a kill at any point loses at most an answer that was still on its way. What was billed is
+//! noted, the reply is put into the inbox, and then it is booked: a kill in between loses neither. News
+//! is told on another thread, so that a screen that stands still holds up nothing. An answer that cannot
+//! be booked is kept, and ends the loop.
 //!
-//! Ctrl-C stops the request, not the loop. What cannot be answered goes to the person, if there is
-//! one; otherwise the loop ends, and [`ApiCourier::finish`] says why. It also ends if this thread
-//! panics.
+//! Ctrl-C stops the request, not the loop; an answer that is whole by then waits in the inbox, and the
+//! loop ends. What cannot be answered goes to the person, if there is one; otherwise the loop ends, and
+//! [`ApiCourier::finish`] says why. It also ends if this thread panics.
 
 use std::cell::RefCell;
 use std::fmt::Debug;
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -25,7 +27,7 @@ use crate::api::{
     ApiClient, ApiError, ApiErrorKind, ChatTurn, Completion, CompletionEnd, ModelRequest,
     ReasoningEffort, ReplyTiming, RequestProgress, ServedModel, StopSignal, TokenUsage,
 };
-use crate::approve::{Asker, Question, Verdict};
+use crate::approve::{Asker, Person, Question, Verdict};
 use crate::error::{Error, Kind, Result};
 use crate::fs::{Durability, own_directory, write_atomic};
 use crate::interrupt::Interrupt;
@@ -69,14 +71,17 @@ pub trait ApiDesk: Debug + Send {
     /// and is not booked yet.
     fn ensure_affordable(&self, unbooked: &TokenUsage) -> Result<()>;
 
-    /// Books the tokens of an answer, or of half of one; returns the cost of it, and what the session
-    /// took so far.
-    fn book(&self, round: u32, usage: TokenUsage, timing: ReplyTiming) -> Result<BookedAnswer>;
+    /// Notes the tokens of an answer, or of half of one: they count from now on, also after a kill.
+    /// Refuses if they cannot be noted. Returns the cost, and what the session took so far.
+    fn note(&self, round: u32, usage: TokenUsage, timing: ReplyTiming) -> Result<NotedAnswer>;
+
+    /// Books what was noted last.
+    fn book(&self) -> Result<()>;
 }
 
 /// The costs of an answer, and of the session so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct BookedAnswer {
+pub struct NotedAnswer {
     /// The cost of the answer in millionths of a dollar, if a price is known.
     pub cost_micros: Option<u64>,
     /// All tokens of the session.
@@ -137,11 +142,11 @@ impl ApiPlan {
     }
 
     /// The error as the person is told it.
-    pub fn explained(&self, error: &ApiError) -> Error {
+    pub fn explained(&self, error: &ApiError, stop: &StopSignal) -> Error {
         let endpoint = self.client.endpoint();
         let mut told = Error::mendable(format!("`{}` did not answer: {error}", self.name()));
         if error.kind == ApiErrorKind::ModelNotFound {
-            told = match self.models() {
+            told = match self.models(stop) {
                 Some(models) => told.hint(format!("the server has: {models}")),
                 None => told,
             };
@@ -153,8 +158,8 @@ impl ApiPlan {
     }
 
     /// The names of the models that the server has.
-    fn models(&self) -> Option<String> {
-        let models = self.client.models(&StopSignal::default()).ok()?;
+    fn models(&self, stop: &StopSignal) -> Option<String> {
+        let models = self.client.models(stop).ok()?;
         model_names(&models)
     }
 }
@@ -180,6 +185,15 @@ pub struct ApiCourier {
     thread: Option<JoinHandle<()>>,
 }
 
+/// Why a courier ended the loop.
+#[derive(Debug)]
+pub struct CourierFailure {
+    /// The reason, for the person.
+    pub error: Error,
+    /// True if an answer is lost.
+    pub has_lost: bool,
+}
+
 #[derive(Debug, Default)]
 struct SharedCourierState {
     is_over: AtomicBool,
@@ -188,6 +202,8 @@ struct SharedCourierState {
     /// Ends the question under way.
     question: Mutex<Interrupt>,
     failure: Mutex<Option<Error>>,
+    /// True if the last answer could not be put into the inbox.
+    has_lost: AtomicBool,
     /// The reply that was put into the inbox last.
     placed: Mutex<Option<PathBuf>>,
 }
@@ -217,8 +233,9 @@ impl ApiCourier {
             desk,
             mailbox: mailbox.clone(),
             session: session.clone(),
-            asker,
             notify,
+            news: NewsTeller::start(asker.person.clone()),
+            asker,
             told: RefCell::default(),
             interrupt: interrupt.clone(),
             shared: Arc::clone(&shared),
@@ -239,9 +256,11 @@ impl ApiCourier {
     }
 
     /// Ends it, and says why it ended the loop, if it did.
-    pub fn finish(mut self) -> Option<Error> {
+    pub fn finish(mut self) -> Option<CourierFailure> {
         self.end();
-        locked(&self.shared.failure).take()
+        let has_lost = self.shared.has_lost.load(Ordering::SeqCst);
+        let error = locked(&self.shared.failure).take()?;
+        Some(CourierFailure { error, has_lost })
     }
 
     fn end(&mut self) {
@@ -293,9 +312,69 @@ enum CarriedRound {
     AgainShorter,
 }
 
+/// The outcome of a request.
+#[derive(Debug)]
+struct RequestOutcome {
+    answer: Result<Completion, ApiError>,
+    /// The limit that forbade a further try.
+    limit: Option<Error>,
+    /// True if the person stopped it, in time or not.
+    is_stopped: bool,
+}
+
+/// Tells news on a thread of its own: a terminal or a pipe that takes nothing must not hold up an
+/// answer.
+#[derive(Debug)]
+struct NewsTeller {
+    /// News, and after it those who wait until it is told; closed when this is dropped.
+    queue: Option<Sender<(Option<ApiNews>, Sender<()>)>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl NewsTeller {
+    fn start(person: Arc<dyn Person>) -> Self {
+        let (queue, news) = mpsc::channel::<(Option<ApiNews>, Sender<()>)>();
+        let thread = thread::spawn(move || {
+            for (news, _told) in news {
+                if let Some(news) = news {
+                    person.emit(Event::Api(news));
+                }
+            }
+        });
+        Self {
+            queue: Some(queue),
+            thread: Some(thread),
+        }
+    }
+
+    fn tell(&self, news: Option<ApiNews>) -> mpsc::Receiver<()> {
+        let (told, is_told) = mpsc::channel();
+        if let Some(queue) = &self.queue {
+            let _ = queue.send((news, told));
+        }
+        is_told
+    }
+
+    /// Waits until all is told.
+    fn flush(&self) {
+        // The other end is dropped then.
+        let _ = self.tell(None).recv();
+    }
+}
+
+impl Drop for NewsTeller {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
 /// The state of the thread.
 #[derive(Debug)]
 struct ApiThread {
+    news: NewsTeller,
     plan: ApiPlan,
     desk: Box<dyn ApiDesk>,
     mailbox: Mailbox,
@@ -399,6 +478,7 @@ impl ApiThread {
     }
 
     fn ask(&self, message: &Message, is_shortened: bool) -> Result<CarriedRound> {
+        self.shared.has_lost.store(false, Ordering::SeqCst);
         self.desk.ensure_affordable(&TokenUsage::default())?;
         let round = message.mark.sequence;
         let dialogue = self.desk.conversation(round)?;
@@ -415,11 +495,24 @@ impl ApiThread {
             turns: dialogue.turns.len(),
             tokens: dialogue.tokens,
         });
-        let (answer, limit) = self.request(dialogue.turns);
+        let RequestOutcome {
+            answer,
+            limit,
+            is_stopped,
+        } = self.request(dialogue.turns);
+        let is_cut_short = match &answer {
+            Ok(answer) => answer.end == CompletionEnd::Stopped,
+            Err(error) => error.kind == ApiErrorKind::Stopped,
+        };
+        // The answer was over by itself. It waits in the inbox, and the loop must not take it.
+        if is_stopped && !is_cut_short {
+            self.interrupt.raise();
+        }
         if let Err(error) = &answer
             && !error.spent.is_empty()
         {
-            (self.desk).book(round, error.spent, ReplyTiming::default())?;
+            (self.desk).note(round, error.spent, ReplyTiming::default())?;
+            self.desk.book()?;
         }
         match (answer, limit) {
             (Ok(answer), _) => self.take(message, answer),
@@ -435,7 +528,11 @@ impl ApiThread {
             (Err(error), None) if error.kind == ApiErrorKind::Stopped => {
                 Ok(self.stopped(message, None))
             }
-            (Err(error), None) => Err(self.plan.explained(&error)),
+            (Err(error), None) => {
+                // Whoever ends the loop raises it.
+                let stop = locked(&self.shared.stop).clone();
+                Err(self.plan.explained(&error, &stop))
+            }
         }
     }
 
@@ -446,16 +543,16 @@ impl ApiThread {
         Ok(self.desk.conversation(round)?.tokens < tokens)
     }
 
-    /// Sends a conversation; also returns the limit that forbade a further try, if one did.
-    fn request(&self, turns: Vec<ChatTurn>) -> (Result<Completion, ApiError>, Option<Error>) {
+    /// Sends a conversation.
+    fn request(&self, turns: Vec<ChatTurn>) -> RequestOutcome {
         let stop = StopSignal::default();
         *locked(&self.shared.stop) = stop.clone();
         if self.is_over() {
-            return (Err(ApiError::new(ApiErrorKind::Stopped, "")), None);
+            stop.raise();
         }
         let stopped = stop.clone();
         // The first Ctrl-C stops the request, the second one the loop.
-        let _diversion = self.interrupt.divert(move || {
+        let diversion = self.interrupt.divert(move || {
             let is_first = !stopped.is_raised();
             stopped.raise();
             is_first
@@ -465,32 +562,55 @@ impl ApiThread {
             pieces.hear(&news);
         });
         pieces.tell();
-        (answer, pieces.limit)
+        let limit = pieces.limit;
+        // From here on Ctrl-C ends the loop, so none is missed.
+        drop(diversion);
+        let is_stopped = stop.is_raised() && limit.is_none();
+        RequestOutcome {
+            answer,
+            limit,
+            is_stopped,
+        }
     }
 
-    /// Books an answer and puts it into the inbox.
-    fn take(&self, message: &Message, answer: Completion) -> Result<CarriedRound> {
+    /// Tells of an answer, puts it into the inbox and books it.
+    fn take(&self, message: &Message, mut answer: Completion) -> Result<CarriedRound> {
         let round = message.mark.sequence;
-        let booked = match (self.desk).book(round, answer.usage, answer.timing) {
-            Ok(booked) => booked,
-            // Limits cannot hold without books, so the loop ends; what was paid for is kept.
-            Err(error) => {
-                self.fail(error);
-                BookedAnswer::default()
-            }
+        let noted = (self.desk).note(round, answer.usage, answer.timing);
+        // Limits cannot hold without books, so the loop ends; what was paid for is kept.
+        let noted = noted.unwrap_or_else(|error| {
+            self.fail(error);
+            NotedAnswer::default()
+        });
+        if answer.end == CompletionEnd::Whole {
+            answer.text = marked(answer.text, &message.mark);
+        }
+        // Told before the loop tells of the reply. Nobody waits until it is.
+        self.tell(ApiNews::Answered(told(&answer, noted)));
+        let is_overtaken = self.is_overtaken(message);
+        let is_reply = !matches!(
+            answer.end,
+            CompletionEnd::Refused(_) | CompletionEnd::Stopped
+        );
+        let put = if is_reply && !is_overtaken {
+            self.put(&message.mark, &answer.text)
+        } else {
+            Ok(())
         };
-        self.tell(ApiNews::Answered(told(&answer, booked)));
-        if self.is_overtaken(message) {
+        if let Err(error) = self.desk.book() {
+            self.fail(error);
+        }
+        match put {
+            // Why the loop ends matters less than what is lost.
+            Err(lost) if self.is_over() => self.fail(lost),
+            put => put?,
+        }
+        if is_overtaken {
             self.tell(ApiNews::Overtaken);
             return Ok(CarriedRound::Settled);
         }
         match answer.end {
-            CompletionEnd::Whole => {
-                self.put(&message.mark, &marked(answer.text, &message.mark))?;
-                Ok(CarriedRound::Settled)
-            }
-            CompletionEnd::LengthLimit | CompletionEnd::Broken(_) => {
-                self.put(&message.mark, &answer.text)?;
+            CompletionEnd::Whole | CompletionEnd::LengthLimit | CompletionEnd::Broken(_) => {
                 Ok(CarriedRound::Settled)
             }
             CompletionEnd::Refused(words) => {
@@ -523,27 +643,26 @@ impl ApiThread {
         let characters = came.map_or(0, |text| text.chars().count());
         self.tell(ApiNews::Stopped { characters });
         let is_asked = || self.asker.person.is_interactive() && !self.is_over();
-        let mut is_dropped = came.is_none();
-        if let Some(text) = came {
+        let verdict = came.filter(|_| is_asked()).and_then(|text| {
             let size = crate::number::count(characters, "character");
-            let question = Question::about_cut_reply(round, &size, text);
-            let verdict = is_asked().then(|| self.verdict(question)).flatten();
-            is_dropped = matches!(verdict, Some(Verdict::No { .. } | Verdict::Skip));
-            if !is_dropped && let Err(trouble) = self.put(&message.mark, text) {
-                self.fail(trouble);
-                return CarriedRound::Settled;
-            }
-            if matches!(verdict, Some(Verdict::Yes | Verdict::Always)) {
-                return CarriedRound::Settled;
-            }
-        }
-        if is_dropped && is_asked() {
+            self.verdict(Question::about_cut_reply(round, &size, text))
+        });
+        let kept = came.filter(|_| !matches!(verdict, Some(Verdict::No { .. } | Verdict::Skip)));
+        if kept.is_none() && is_asked() {
             let name = self.plan.name();
             if self.is_confirmed(Question::about_asking_again(round, &name, "")) {
                 return CarriedRound::Again;
             }
         }
-        self.interrupt.raise();
+        // First, so that the loop does not take what is kept for the next run.
+        if !matches!(verdict, Some(Verdict::Yes | Verdict::Always)) {
+            self.interrupt.raise();
+        }
+        if let Some(text) = kept
+            && let Err(trouble) = self.put(&message.mark, text)
+        {
+            self.fail(trouble);
+        }
         CarriedRound::Settled
     }
 
@@ -562,6 +681,7 @@ impl ApiThread {
             self.fail(error);
             return CarriedRound::Settled;
         }
+        self.news.flush();
         self.asker.person.emit(Event::from(&error));
         let (round, name) = (message.mark.sequence, self.plan.name());
         let question = Question::about_asking_again(round, &name, &error.to_string());
@@ -584,6 +704,7 @@ impl ApiThread {
         *locked(&self.shared.question) = over.clone();
         let raised = over.clone();
         self.interrupt.on_raise(move || raised.raise());
+        self.news.flush();
         if self.is_over() {
             return None;
         }
@@ -597,18 +718,28 @@ impl ApiThread {
         let unique = uuid::Uuid::new_v4().simple().to_string();
         let name = mailbox::api_reply_name(&self.session, mark.sequence, &unique[..8]);
         let inbox = self.mailbox.inbox();
-        // The loop makes the directory again too, in the base directory that it knows.
-        if inbox.parent().is_some_and(Path::exists) {
-            own_directory(inbox)?;
-        }
         let path = inbox.join(name);
-        write_atomic(&path, text.as_bytes(), Durability::Durable)?;
+        let write = || {
+            // The loop makes the directory again too, in the base directory that it knows.
+            if inbox.parent().is_some_and(Path::exists) {
+                own_directory(inbox)?;
+            }
+            write_atomic(&path, text.as_bytes(), Durability::Durable)
+        };
+        write().map_err(|cause: Error| {
+            self.shared.has_lost.store(true, Ordering::SeqCst);
+            let size = crate::number::count(text.chars().count(), "character");
+            let what = format!("the answer to round {} is lost ({size})", mark.sequence);
+            (Error::mendable(what).because(cause)).hint(
+                "when the inbox can be written, `agent resume` asks again, which may be billed again",
+            )
+        })?;
         *locked(&self.shared.placed) = Some(path);
         Ok(())
     }
 
     fn tell(&self, news: ApiNews) {
-        self.asker.person.emit(Event::Api(news));
+        self.news.tell(Some(news));
     }
 }
 
@@ -631,7 +762,7 @@ fn marked(mut text: String, mark: &EndMark) -> String {
     format!("{}\n{mark}\n", text.trim_end())
 }
 
-fn told(answer: &Completion, booked: BookedAnswer) -> ApiAnswer {
+fn told(answer: &Completion, noted: NotedAnswer) -> ApiAnswer {
     let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     let (end, why) = match &answer.end {
         CompletionEnd::Whole => (ApiAnswerEnd::Whole, String::new()),
@@ -648,11 +779,11 @@ fn told(answer: &Completion, booked: BookedAnswer) -> ApiAnswer {
         output: answer.usage.output,
         reasoning: answer.usage.reasoning,
         is_estimated: answer.usage.is_estimated,
-        cost_micros: booked.cost_micros,
-        session_tokens: booked.session_tokens,
-        session_cost_micros: booked.session_cost_micros,
-        session_is_estimated: booked.session_is_estimated,
-        session_unpriced: booked.session_unpriced,
+        cost_micros: noted.cost_micros,
+        session_tokens: noted.session_tokens,
+        session_cost_micros: noted.session_cost_micros,
+        session_is_estimated: noted.session_is_estimated,
+        session_unpriced: noted.session_unpriced,
         first_millis: millis(answer.timing.to_first),
         millis: millis(answer.timing.total),
         tokens_in_ten_seconds: answer.timing.tenths_per_second(answer.usage.output),
@@ -807,7 +938,11 @@ mod tests {
             panic!("a defect of the desk")
         }
 
-        fn book(&self, _: u32, _: TokenUsage, _: ReplyTiming) -> Result<BookedAnswer> {
+        fn note(&self, _: u32, _: TokenUsage, _: ReplyTiming) -> Result<NotedAnswer> {
+            unreachable!("the defect comes first")
+        }
+
+        fn book(&self) -> Result<()> {
             unreachable!("the defect comes first")
         }
     }
@@ -847,7 +982,7 @@ mod tests {
             &interrupt,
         );
         is_raised.recv_timeout(Duration::from_mins(1)).unwrap();
-        let failure = courier.finish().unwrap();
+        let failure = courier.finish().unwrap().error;
         assert_eq!(failure.kind(), Kind::Defect);
         assert!(failure.to_string().contains("crashed"), "{failure}");
     }

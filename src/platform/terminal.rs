@@ -81,6 +81,38 @@ pub fn has_foreground() -> bool {
     true
 }
 
+/// A signal that asks the process to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndSignal {
+    /// The person pressed Ctrl-C.
+    CtrlC,
+    /// Somebody ends the process, or its terminal is gone.
+    Termination,
+}
+
+/// Calls `heard` on a thread of its own with each signal that asks the process to end.
+pub fn on_end_signals(
+    heard: impl Fn(EndSignal) + Send + 'static,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    #[cfg(unix)]
+    {
+        let ends = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+        let mut signals = signal_hook::iterator::Signals::new(ends)?;
+        std::thread::spawn(move || {
+            for signal in signals.forever() {
+                heard(match signal {
+                    libc::SIGINT => EndSignal::CtrlC,
+                    _ => EndSignal::Termination,
+                });
+            }
+        });
+    }
+    #[cfg(not(unix))]
+    // It does not tell which one it was.
+    ctrlc::set_handler(move || heard(EndSignal::CtrlC))?;
+    Ok(())
+}
+
 /// Returns true if the process was stopped and continued since the last call.
 ///
 /// It must have been asked once before the stop.

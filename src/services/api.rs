@@ -1,7 +1,7 @@
 //! Everything about a model's API but the asking: whom the settings mean, where the key comes from,
 //! what is sent, what it costs, and whether it works.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::Read as _;
 use std::process::{ChildStdout, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -16,8 +16,9 @@ use crate::api::{
 };
 pub use crate::api::{Provider, dollars};
 use crate::compose::{self, estimated_tokens};
-use crate::courier::api::{Allowance, ApiDesk, ApiPlan, BookedAnswer, Dialogue, model_names};
+use crate::courier::api::{Allowance, ApiDesk, ApiPlan, Dialogue, NotedAnswer, model_names};
 use crate::error::{Error, Kind, Result};
+use crate::interrupt::Interrupt;
 use crate::mailbox::{self, Mailbox, Reading};
 use crate::number::{count, grouped};
 use crate::platform::programs;
@@ -58,8 +59,16 @@ pub struct ApiChoice {
     pub allowance: Allowance,
 }
 
-/// The API that the settings name, if they name one; gets the key.
-pub fn chosen(settings: &Settings) -> Result<Option<ApiChoice>> {
+/// A signal that ends requests when the person interrupts.
+pub(super) fn stop_on(interrupt: &Interrupt) -> StopSignal {
+    let stop = StopSignal::default();
+    let stopped = stop.clone();
+    interrupt.on_raise(move || stopped.raise());
+    stop
+}
+
+/// The API that the settings name, if they name one; gets the key. Ctrl-C ends it.
+pub fn chosen(settings: &Settings, interrupt: &Interrupt) -> Result<Option<ApiChoice>> {
     let Some(provider) = settings.api.0 else {
         return Ok(None);
     };
@@ -67,7 +76,7 @@ pub fn chosen(settings: &Settings) -> Result<Option<ApiChoice>> {
     let endpoint = ApiEndpoint::new(provider, Some(&settings.api_url), key.clone())
         .map_err(|error| refused(provider, &error))?;
     let client = ApiClient::new(endpoint);
-    let model = model(settings, provider, &client)?;
+    let model = model(settings, provider, &client, interrupt)?;
     let facts = provider.model(&model);
     let price = (settings.api_price.0).or_else(|| facts.and_then(|facts| facts.price));
     let window = match settings.api_window {
@@ -116,7 +125,12 @@ fn reasoning(setting: Reasoning) -> Option<ReasoningEffort> {
 
 /// The model that is meant: the one that is named, the provider's default, or the only one that a
 /// server on this machine has.
-fn model(settings: &Settings, provider: &Provider, client: &ApiClient) -> Result<String> {
+fn model(
+    settings: &Settings,
+    provider: &Provider,
+    client: &ApiClient,
+    interrupt: &Interrupt,
+) -> Result<String> {
     if !settings.model.is_empty() {
         return Ok(settings.model.clone());
     }
@@ -128,7 +142,7 @@ fn model(settings: &Settings, provider: &Provider, client: &ApiClient) -> Result
     if provider.needs_key {
         return Err(missing);
     }
-    match client.models(&StopSignal::default()) {
+    match client.models(&stop_on(interrupt)) {
         Ok(models) => match models.as_slice() {
             [only] => Ok(only.name.clone()),
             models => Err(match model_names(models) {
@@ -136,6 +150,9 @@ fn model(settings: &Settings, provider: &Provider, client: &ApiClient) -> Result
                 None => missing,
             }),
         },
+        Err(error) if error.kind == ApiErrorKind::Stopped => {
+            Err(Error::new(Kind::Interrupted, "interrupted"))
+        }
         Err(error) => {
             let told =
                 Error::mendable(format!("`--api {}` cannot be used: {error}", provider.name));
@@ -163,7 +180,8 @@ fn key(provider: &Provider, command: &str) -> Result<Option<ApiKey>> {
     }
     let failed = |why: String| {
         Error::mendable(format!("`ApiKeyCommand` gave no key: {why}"))
-            .hint(format!("run it yourself to see why: {command}"))
+            // Not its words: the key may be one of them.
+            .hint("run it yourself to see why")
     };
     let shell: &[&str] = if cfg!(windows) {
         &["cmd", "/C"]
@@ -232,7 +250,7 @@ fn first_line(pieces: &Receiver<Vec<u8>>) -> String {
 
 /// The keys in the variables of all providers, for texts that must not have one in them. No command
 /// is run for one: it may ask the person for something.
-pub(super) fn keys_in_environment() -> Vec<ApiKey> {
+fn keys_in_environment() -> Vec<ApiKey> {
     let variables = Provider::all().iter().map(|one| one.key_variable.as_str());
     let values = variables.filter_map(|name| std::env::var(name).ok());
     values.filter_map(|value| ApiKey::new(&value)).collect()
@@ -240,6 +258,36 @@ pub(super) fn keys_in_environment() -> Vec<ApiKey> {
 
 /// The file beside a session with the fingerprints of the keys that it was carried with.
 const KEY_FINGERPRINTS: &str = "api-keys.json";
+
+/// The keys that a text about a session may have in it: those in the environment, and those that the
+/// session was carried with, of which others know only the fingerprint.
+#[derive(Debug)]
+pub(super) struct KnownKeys {
+    keys: Vec<ApiKey>,
+    fingerprints: Vec<KeyFingerprint>,
+}
+
+impl KnownKeys {
+    /// Those that this process can see, and those that the session met.
+    pub(super) fn of(store: &Store, session: Option<&SessionId>) -> Self {
+        Self {
+            keys: keys_in_environment(),
+            fingerprints: session.map_or_else(Vec::new, |id| key_fingerprints(store, id)),
+        }
+    }
+
+    /// Adds the key of the API that carries the session now.
+    pub(super) fn and(mut self, api: Option<&ApiChoice>) -> Self {
+        self.keys.extend(api.and_then(|api| api.key.clone()));
+        self
+    }
+
+    /// The text without the keys.
+    pub(super) fn scrub(&self, text: &str) -> String {
+        let text = (self.keys.iter()).fold(text.to_owned(), |text, key| key.scrub(text));
+        (self.fingerprints.iter()).fold(text, |text, print| print.scrub(text))
+    }
+}
 
 /// Keeps the fingerprint of a session's key, for texts about it that are made where the key is not
 /// known.
@@ -254,7 +302,7 @@ pub(super) fn keep_fingerprint(store: &Store, id: &SessionId, key: &ApiKey) -> R
 }
 
 /// The fingerprints of the keys that a session was carried with.
-pub(super) fn key_fingerprints(store: &Store, id: &SessionId) -> Vec<KeyFingerprint> {
+fn key_fingerprints(store: &Store, id: &SessionId) -> Vec<KeyFingerprint> {
     store.aside(id, KEY_FINGERPRINTS).unwrap_or_default()
 }
 
@@ -267,6 +315,8 @@ pub struct SessionDesk {
     session: SessionId,
     /// The longest conversation, in tokens, after the server found one too long.
     learned_room: Cell<usize>,
+    /// The record that is to be booked next.
+    noted: RefCell<Option<UsageRecord>>,
 }
 
 impl SessionDesk {
@@ -278,6 +328,7 @@ impl SessionDesk {
             mailbox: mailbox.clone(),
             session: session.clone(),
             learned_room: Cell::new(usize::MAX),
+            noted: RefCell::default(),
         }
     }
 
@@ -292,8 +343,7 @@ impl SessionDesk {
 
     /// The cost of tokens, if it is known.
     fn cost_micros(&self, usage: &TokenUsage) -> Option<u64> {
-        let price = self.choice.price.as_ref();
-        (usage.billed_micros).or_else(|| price.map(|price| price.cost_micros(usage)))
+        usage.cost_micros(self.choice.price.as_ref())
     }
 
     /// The costs of the session; nothing if they are not known. Answers that came when no price was
@@ -328,6 +378,7 @@ impl ApiDesk for SessionDesk {
             return Err(Error::new(Kind::RoundLimit, what));
         }
         // Also without a limit: an answer that cannot be booked should not be asked for.
+        self.store.ensure_bookable(&self.session)?;
         let records = self.store.usage_records(&self.session)?;
         let mut spent = UsageTotals::of(&records).usage;
         spent.add(unbooked);
@@ -377,7 +428,7 @@ impl ApiDesk for SessionDesk {
         }
     }
 
-    fn book(&self, round: u32, usage: TokenUsage, timing: ReplyTiming) -> Result<BookedAnswer> {
+    fn note(&self, round: u32, usage: TokenUsage, timing: ReplyTiming) -> Result<NotedAnswer> {
         let cost_micros = self.cost_micros(&usage);
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let record = UsageRecord {
@@ -390,15 +441,24 @@ impl ApiDesk for SessionDesk {
             first_millis: millis(timing.to_first),
             millis: millis(timing.total),
         };
-        self.store.book_usage(&self.session, &record)?;
+        let noted = self.store.note_usage(&self.session, &record);
+        *self.noted.borrow_mut() = Some(record);
+        noted?;
         let totals = self.store.usage(&self.session).unwrap_or_default();
-        Ok(BookedAnswer {
+        Ok(NotedAnswer {
             cost_micros,
             session_tokens: totals.usage.total(),
             session_cost_micros: totals.cost_micros,
             session_is_estimated: totals.usage.is_estimated,
             session_unpriced: totals.unpriced,
         })
+    }
+
+    fn book(&self) -> Result<()> {
+        match self.noted.borrow_mut().take() {
+            Some(record) => self.store.book_usage(&self.session, &record),
+            None => Ok(()),
+        }
     }
 }
 
@@ -601,8 +661,8 @@ impl ApiFinding {
     }
 }
 
-/// Tries the key, the model, streaming and limits; the request costs a few tokens.
-pub fn test(choice: &ApiChoice) -> Vec<ApiFinding> {
+/// Tries the key, the model, streaming and limits; the request costs a few tokens. Ctrl-C ends it.
+pub fn test(choice: &ApiChoice, interrupt: &Interrupt) -> Vec<ApiFinding> {
     let ApiPlan { client, model, .. } = &choice.plan;
     let endpoint = client.endpoint();
     let key = match (&choice.key, endpoint.provider.needs_key) {
@@ -610,7 +670,7 @@ pub fn test(choice: &ApiChoice) -> Vec<ApiFinding> {
         (None, _) => "without a key",
     };
     let mut findings = vec![ApiFinding::fine(format!("{endpoint}, {key}"))];
-    let stop = StopSignal::default();
+    let stop = stop_on(interrupt);
     let patient = crate::api::RetryPolicy {
         tries: 2,
         ..crate::api::RetryPolicy::default()
@@ -633,7 +693,7 @@ pub fn test(choice: &ApiChoice) -> Vec<ApiFinding> {
             "the server does not list its models ({error})"
         ))),
     }
-    findings.push(try_answer(&client, &choice.plan));
+    findings.push(try_answer(&client, &choice.plan, &stop));
     findings.push(ApiFinding::fine(match window {
         Some(window) => format!("the model's window has {} tokens", grouped(window)),
         None => "the model's window is not known: a conversation that is too long is shortened when the server says so, or with `--api-window`".to_owned(),
@@ -645,11 +705,11 @@ pub fn test(choice: &ApiChoice) -> Vec<ApiFinding> {
     findings
 }
 
-fn try_answer(client: &ApiClient, plan: &ApiPlan) -> ApiFinding {
+fn try_answer(client: &ApiClient, plan: &ApiPlan, stop: &StopSignal) -> ApiFinding {
     let mut request = plan.request(vec![ChatTurn::user("Answer with the word OK.")]);
     request.max_output = Some(64);
     let mut pieces = 0;
-    let answer = client.complete(&request, &StopSignal::default(), &mut |progress| {
+    let answer = client.complete(&request, stop, &mut |progress| {
         if matches!(
             progress,
             crate::api::RequestProgress::Text(_) | crate::api::RequestProgress::Reasoning(_)

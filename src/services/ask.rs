@@ -9,7 +9,7 @@ use super::{Caller, guard};
 use crate::agent::added::find_files;
 use crate::agent::credentials;
 pub use crate::api::CompletionEnd;
-use crate::api::{ChatTurn, RequestProgress, StopSignal, TokenPrice, TokenUsage, dollars};
+use crate::api::{ChatTurn, RequestProgress, TokenPrice, TokenUsage, dollars};
 use crate::compose::{estimated_tokens, fenced};
 use crate::courier::api::ApiPlan;
 use crate::error::{Error, Result};
@@ -62,7 +62,7 @@ pub fn prepare(caller: &Caller, question: &str, add: &[String]) -> Result<Prepar
         loaded.paths.workspace.clone()
     };
     let workspace = Workspace::open(&directory)?.leaving_out(guard::own_paths(&loaded, &directory));
-    let api = api::chosen(&loaded.settings)?;
+    let api = api::chosen(&loaded.settings, &caller.interrupt)?;
     let room = room(api.as_ref(), &loaded.settings);
     let mut redactor = QuestionRedactor::of(&loaded.settings, &workspace, api.as_ref());
     let walked = workspace.walk(None);
@@ -206,8 +206,7 @@ fn spent(usage: &TokenUsage, price: Option<&TokenPrice>) -> String {
         usize::try_from(usage.total()).unwrap_or(usize::MAX),
         "token",
     );
-    let cost = (usage.billed_micros).or_else(|| price.map(|price| price.cost_micros(usage)));
-    let cost = cost.map(|cost| format!(", {about}{}", dollars(cost)));
+    let cost = (usage.cost_micros(price)).map(|cost| format!(", {about}{}", dollars(cost)));
     format!("{about}{tokens}{}", cost.unwrap_or_default())
 }
 
@@ -224,9 +223,7 @@ impl PreparedQuestion {
             .as_ref()
             .ok_or_else(|| Error::usage("there is no API to ask"))?;
         let ApiPlan { client, .. } = &choice.plan;
-        let stop = StopSignal::default();
-        let stopped = stop.clone();
-        caller.interrupt.on_raise(move || stopped.raise());
+        let stop = api::stop_on(&caller.interrupt);
         let request = choice.plan.request(vec![ChatTurn::user(&self.message)]);
         let answer = client.complete(&request, &stop, &mut |progress| match progress {
             RequestProgress::Text(text) => tell(text),
@@ -245,7 +242,7 @@ impl PreparedQuestion {
         });
         let price = choice.price.as_ref();
         let answer = answer.map_err(|error| {
-            let told = choice.plan.explained(&error);
+            let told = choice.plan.explained(&error, &stop);
             if error.spent.is_empty() {
                 return told;
             }

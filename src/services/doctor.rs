@@ -11,6 +11,7 @@ mod runner;
 use super::{Caller, api, open};
 use crate::courier::TerminalLine;
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 use crate::platform::programs;
 use crate::session::now;
 use crate::settings::Settings;
@@ -74,7 +75,7 @@ pub fn examine(caller: &Caller, terminal: &dyn TerminalLine) -> Vec<Finding> {
     }
     findings.extend(place::findings(settings.as_ref(), &caller.trust));
     if let Ok((_, loaded)) = &settings {
-        findings.extend(api_findings(&loaded.settings));
+        findings.extend(api_findings(&loaded.settings, &caller.interrupt));
     }
     if let Ok(settings) = &settings {
         findings.extend(runner::findings(settings, &caller.trust));
@@ -91,8 +92,8 @@ pub fn clean(caller: &Caller) -> Result<Vec<Finding>> {
 }
 
 /// Tries the API that the settings name, if they name one.
-fn api_findings(settings: &Settings) -> Vec<Finding> {
-    let choice = match api::chosen(settings) {
+fn api_findings(settings: &Settings, interrupt: &Interrupt) -> Vec<Finding> {
+    let choice = match api::chosen(settings, interrupt) {
         Ok(Some(choice)) => choice,
         Ok(None) => return Vec::new(),
         Err(error) => {
@@ -100,7 +101,7 @@ fn api_findings(settings: &Settings) -> Vec<Finding> {
             return vec![Finding::problem(error.to_string(), hints)];
         }
     };
-    let findings = api::test(&choice).into_iter().map(|found| {
+    let findings = api::test(&choice, interrupt).into_iter().map(|found| {
         let what = format!("API: {}", found.what);
         if found.works {
             Finding::ok(what)

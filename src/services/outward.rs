@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::fmt::Write as _;
 
+use super::api::KnownKeys;
 use super::diff::{self, WhichRounds};
 use super::open::{self, SessionFiles};
-use super::{Caller, api, find};
+use super::{Caller, find};
 use crate::agent::{PROJECT_NAMES, credentials, kept_secrets};
-use crate::api::{ApiKey, KeyFingerprint};
 use crate::error::{Error, Result};
 use crate::protocol::RelPath;
 use crate::secrets::{Scanner, TextSource, Vault};
@@ -41,10 +41,7 @@ pub(super) struct OutwardRedactor {
     vault: RefCell<Vault>,
     credentials: Vault,
     scanner: Scanner,
-    /// The keys of APIs that this process can see.
-    keys: Vec<ApiKey>,
-    /// Those that only the session's process knew, because a command printed them.
-    fingerprints: Vec<KeyFingerprint>,
+    keys: KnownKeys,
 }
 
 impl OutwardRedactor {
@@ -61,17 +58,12 @@ impl OutwardRedactor {
             vault,
             credentials,
             scanner,
-            keys: api::keys_in_environment(),
-            fingerprints: session.map_or_else(Vec::new, |session| {
-                api::key_fingerprints(&files.store, &session.session_id)
-            }),
+            keys: KnownKeys::of(&files.store, session.map(|session| &session.session_id)),
         }
     }
 
     pub(super) fn redact(&self, text: &str) -> String {
-        let scrub = |text: String, key: &ApiKey| key.scrub(text);
-        let text = self.keys.iter().fold(text.to_owned(), scrub);
-        let text = (self.fingerprints.iter()).fold(text, |text, print| print.scrub(text));
+        let text = self.keys.scrub(text);
         let mut vault = self.vault.borrow_mut();
         vault.foresee(&self.credentials, &text);
         vault.redact(&self.scanner, &text, TextSource::Text).text

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::api::{self, ApiChoice, SessionDesk};
+use super::api::{self, ApiChoice, KnownKeys, SessionDesk};
 use super::find::FindSession;
 use super::open::{self, OpenedBase};
 use super::reply::ReplyDesk;
@@ -16,8 +16,9 @@ use super::{Caller, commit, find, log, reply, status, workspace};
 pub use crate::agent::Ending;
 use crate::agent::{Agent, added::AddedContext};
 pub use crate::agent::{AnswerRoom, CallAnswer, CallDesk, TextCover};
+use crate::api::ApiKey;
 use crate::approve::{Answer, Question};
-use crate::courier::api::{Allowance, ApiCourier};
+use crate::courier::api::{Allowance, ApiCourier, CourierFailure};
 use crate::courier::{Couriers, Message, TerminalLine};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
@@ -95,14 +96,14 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
     context.ensure_possible(caller)?;
     // Before a base directory is made: a key that is missing is no reason for one.
     let early = match open::unmade(caller)? {
-        Some(settings) => Some(api::chosen(&settings)?),
+        Some(settings) => Some(api::chosen(&settings, &caller.interrupt)?),
         None => None,
     };
     let before = open::nearest_base(caller)?;
     let begun = open::new_session(caller).and_then(|opened| {
         let api = match early {
             Some(choice) => choice,
-            None => api::chosen(&opened.settings)?,
+            None => api::chosen(&opened.settings, &caller.interrupt)?,
         };
         begin_in(caller, opened, task, api, context)
     });
@@ -120,12 +121,10 @@ fn begin_in(
     api: Option<ApiChoice>,
     context: &ContextRequest,
 ) -> Result<HeldSession> {
-    let api = carried_by(&mut opened, api);
-    let task = match api.as_ref().and_then(|api| api.key.as_ref()) {
-        Some(key) => key.scrub(task.to_owned()),
-        None => task.to_owned(),
-    };
+    let api = carried_by(&mut opened, api)?;
     let agent = &opened.agent;
+    let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
+    let task = (KnownKeys::of(&agent.store, Some(&id)).and(api.as_ref())).scrub(task);
     let longest = agent.manner.carriage.limit.characters / 2;
     if task.chars().count() > longest {
         return Err(
@@ -134,7 +133,6 @@ fn begin_in(
         );
     }
     let lock = LoopLock::take(agent.store.directory())?;
-    let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
     let rounds = agent.manner.max_rounds;
     let mut session = Session::new(id, task, rounds, crate::session::now());
     session.choices.clone_from(&agent.manner.choices);
@@ -199,7 +197,7 @@ pub fn for_one_reply(caller: &Caller, id: Option<&str>) -> Result<HeldSession> {
 /// Continues a session that has not ended with calls: see [`HeldSession::take_calls`].
 pub fn for_calls(caller: &Caller, id: Option<&str>) -> Result<HeldSession> {
     let mut held = HeldSession::open(caller, find::find_open, id)?;
-    held.allow_more_rounds();
+    held.allow_more_rounds(caller);
     held.tell_resumed(caller)?;
     Ok(held)
 }
@@ -247,13 +245,14 @@ impl HeldSession {
 
     fn go_on(mut self, caller: &Caller) -> Result<Self> {
         self.api = carried_by_api(&mut self.opened)?;
-        self.allow_more_rounds();
+        self.allow_more_rounds(caller);
         self.tell_resumed(caller)?;
         Ok(self)
     }
 
-    fn allow_more_rounds(&mut self) {
-        if self.session.is_at_limit() {
+    /// Allows as many rounds again at the limit, and whenever the person says how many.
+    fn allow_more_rounds(&mut self, caller: &Caller) {
+        if self.session.is_at_limit() || caller.flags.value("--max-rounds").is_some() {
             let rounds = self.session.sequence_number.saturating_sub(1);
             self.session.round_limit = rounds.saturating_add(self.opened.agent.manner.max_rounds);
         }
@@ -392,9 +391,12 @@ impl HeldSession {
         text: &str,
         context: &ContextRequest,
     ) -> Result<Option<Self>> {
-        let text = ensure_instruction(text)?.to_owned();
-        let added = context.find(caller, &self.opened.agent)?;
-        let Some(session) = self.opened.agent.instruct(self.session, text, &added)? else {
+        let (agent, id) = (&self.opened.agent, self.id().clone());
+        let keys = KnownKeys::of(&agent.store, Some(&id)).and(self.api.as_ref());
+        let text = keys.scrub(ensure_instruction(text)?);
+        let added = context.find(caller, agent)?;
+        let Some(session) = agent.instruct(self.session, text, &added)? else {
+            conclude(agent, id, &Ok(Ending::Interrupted));
             return Ok(None);
         };
         self.session = session;
@@ -408,17 +410,18 @@ impl HeldSession {
         status::forget_api_stop(store, self.id());
         let api = self.start_api();
         let ending = self.opened.agent.run(self.session.clone());
-        match (api.and_then(ApiCourier::finish), ending) {
+        let failure = api.and_then(ApiCourier::finish);
+        if !failure.as_ref().is_some_and(|failure| failure.has_lost) {
+            conclude(&self.opened.agent, self.id().clone(), &ending);
+        }
+        match (failure, ending) {
             // The courier stopped the loop, and this is why.
-            (Some(failure), Ok(Ending::Interrupted)) => {
+            (Some(CourierFailure { error, .. }), Ok(Ending::Interrupted)) => {
                 // Only `agent status` misses it where it cannot be kept.
-                let _ = status::keep_api_stop(store, self.id(), &failure);
-                Err(failure)
+                let _ = status::keep_api_stop(store, self.id(), &error);
+                Err(error)
             }
-            (_, ending) => {
-                leave_runner(&self.opened.agent, &ending);
-                ending
-            }
+            (_, ending) => ending,
         }
     }
 
@@ -427,7 +430,9 @@ impl HeldSession {
     pub fn write_message(&self) -> Result<(Ending, Option<Posted>)> {
         let (id, round) = (self.id().clone(), self.session.sequence_number);
         let known = self.opened.agent.mailbox.posted(&id, round);
-        let ending = self.opened.agent.begin(self.session.clone())?;
+        let ending = self.opened.agent.begin(self.session.clone());
+        conclude(&self.opened.agent, id.clone(), &ending);
+        let ending = ending?;
         // A round that was finished just now has told its own message.
         let now = self.opened.agent.store.load(&id);
         let is_same = now.is_ok_and(|now| now.sequence_number == round);
@@ -436,31 +441,34 @@ impl HeldSession {
 
     /// Carries out the oldest reply in the inbox and writes the next message.
     pub fn step(self) -> Result<Ending> {
-        let agent = &self.opened.agent;
+        let (agent, id) = (&self.opened.agent, self.id().clone());
         let ending = agent.run_once(self.session, |session| {
             oldest_reply(agent, session).map(Some)
         });
-        leave_runner(agent, &ending);
+        conclude(agent, id, &ending);
         ending
     }
 
     /// Carries out the reply that is given and writes the next message. Where a killed process left
     /// a round unfinished, that is finished instead, and nobody is asked for the reply.
     pub fn step_with(self, give: impl FnOnce() -> Result<Vec<u8>>) -> Result<Ending> {
-        let agent = &self.opened.agent;
+        let (agent, id) = (&self.opened.agent, self.id().clone());
         let ending = agent.run_once(self.session, |_| {
             let path = reply::put(&agent.mailbox, &give()?, reply::RoundNumber::MustMatch)?;
             Candidate::at(path).map(Some)
         });
-        leave_runner(agent, &ending);
+        conclude(agent, id, &ending);
         ending
     }
 }
 
-/// Removes what the runner of a session keeps elsewhere, if the session is done.
-fn leave_runner(agent: &Agent, ending: &Result<Ending>) {
-    if matches!(ending, Ok(Ending::Done)) {
-        clean_runner(agent);
+/// Tells that the person stopped a session, or removes what the runner of an ended one keeps
+/// elsewhere.
+fn conclude(agent: &Agent, id: SessionId, ending: &Result<Ending>) {
+    match ending {
+        Ok(Ending::Interrupted) => agent.tell(Event::Interrupted { id }),
+        Ok(Ending::Done) => clean_runner(agent),
+        _ => {}
     }
 }
 
@@ -481,18 +489,35 @@ fn clean_runner(agent: &Agent) {
 
 /// The API that the settings name, made known to whoever writes messages.
 fn carried_by_api(opened: &mut OpenedBase) -> Result<Option<ApiChoice>> {
-    let choice = api::chosen(&opened.settings)?;
-    Ok(carried_by(opened, choice))
+    let choice = api::chosen(&opened.settings, &opened.agent.interrupt)?;
+    carried_by(opened, choice)
 }
 
-fn carried_by(opened: &mut OpenedBase, choice: Option<ApiChoice>) -> Option<ApiChoice> {
+fn carried_by(opened: &mut OpenedBase, choice: Option<ApiChoice>) -> Result<Option<ApiChoice>> {
     if let Some(choice) = &choice {
+        if let Some(key) = &choice.key {
+            ensure_keyless(key, opened)?;
+        }
         let agent = &mut opened.agent;
         agent.manner.carried_by = Some(choice.plan.name());
         agent.manner.api_key.clone_from(&choice.key);
         agent.person.hide(choice.key.clone());
     }
-    choice
+    Ok(choice)
+}
+
+/// Refuses a flag that the session would keep with the key in it: without the key, a command is another
+/// one.
+fn ensure_keyless(key: &ApiKey, opened: &OpenedBase) -> Result<()> {
+    let check = ("CheckCommand", opened.settings.check_command.as_str());
+    let mut kept = opened.agent.manner.choices.iter().chain([check]);
+    let Some((name, _)) = kept.find(|(_, value)| key.is_in(value)) else {
+        return Ok(());
+    };
+    Err(Error::usage(format!(
+        "`{name}` has the key of the API in it, and the session would keep it"
+    ))
+    .hint("put the key into a variable or a file, and name that"))
 }
 
 /// The oldest reply that lies in the inbox.

@@ -1,5 +1,6 @@
 //! A word from the person to the model: the answer to its question, or a note.
 
+use super::api::KnownKeys;
 use super::open::SessionFiles;
 use crate::approve::{Pending, Verdict};
 use crate::error::Result;
@@ -25,7 +26,7 @@ pub enum SaidOutcome {
 
 /// Tells the model something.
 pub fn say(files: &SessionFiles, session: &mut Session, text: &str) -> Result<SaidOutcome> {
-    let text = text.trim().to_owned();
+    let text = KnownKeys::of(&files.store, Some(&session.session_id)).scrub(text.trim());
     let pending = Pending::of(&files.store.folder(&session.session_id));
     let asked = pending.all().into_iter();
     let mut asked = asked.filter(|question| question.kind == QuestionKind::Model);

@@ -1,11 +1,12 @@
 //! The usage of an API: `sessions/<id>/usage.jsonl`, a line for each answer.
 //!
-//! A line is on the disk before the reply is in the inbox, so that a limit of costs counts whatever
-//! was billed, also if the process is killed in between. A line that a kill cut off counts as
-//! nothing. A file that cannot be read is an error, so that no limit passes for one that holds.
+//! The line is noted in `unbooked.json` before the reply is in the inbox, and booked afterwards. A note
+//! counts as a line does, once, so that a limit of costs counts whatever was billed, also if the process
+//! is killed in between. A line that a kill cut off counts as nothing. A file that cannot be read is an
+//! error, so that no limit passes for one that holds.
 
 use std::fmt;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 
@@ -18,6 +19,9 @@ use crate::error::{Error, Result};
 use crate::fs::own_directory;
 use crate::number::{count, grouped};
 use crate::protocol::SessionId;
+
+/// The file beside a session with the record that is booked next.
+const UNBOOKED: &str = "unbooked.json";
 
 /// One answer of an API.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,6 +112,14 @@ impl fmt::Display for UsageTotals {
 impl Store {
     /// The answers of APIs to a session, in their order.
     pub fn usage_records(&self, id: &SessionId) -> Result<Vec<UsageRecord>> {
+        // Read first: what is booked meanwhile is found below.
+        let noted: Option<UsageRecord> = self.aside(id, UNBOOKED);
+        let mut records = self.booked(id)?;
+        records.extend(noted.filter(|noted| !records.contains(noted)));
+        Ok(records)
+    }
+
+    fn booked(&self, id: &SessionId) -> Result<Vec<UsageRecord>> {
         let path = self.usage_file(id);
         let bytes = match std::fs::read(&path) {
             Err(cause) if cause.kind() == ErrorKind::NotFound => Vec::new(),
@@ -127,18 +139,30 @@ impl Store {
         (totals.requests > 0).then_some(totals)
     }
 
+    /// Refuses if nothing can be booked.
+    pub fn ensure_bookable(&self, id: &SessionId) -> Result<()> {
+        self.open_usage(id).map(drop)
+    }
+
+    /// Has an answer count although it is not booked yet. One that a kill left like that is booked.
+    pub fn note_usage(&self, id: &SessionId, record: &UsageRecord) -> Result<()> {
+        self.ensure_bookable(id)?;
+        if let Some(left) = self.aside::<UsageRecord>(id, UNBOOKED)
+            && !self.booked(id)?.contains(&left)
+        {
+            self.book_usage(id, &left)?;
+        }
+        self.put_aside(id, UNBOOKED, record)
+    }
+
     /// Books one answer, and makes that last.
     pub fn book_usage(&self, id: &SessionId, record: &UsageRecord) -> Result<()> {
-        own_directory(&self.folder(id))?;
+        let mut file = self.open_usage(id)?;
         let path = self.usage_file(id);
         let mut line =
             serde_json::to_string(record).map_err(|cause| Error::file("write", &path, cause))?;
         line.push('\n');
-        let mut options = OpenOptions::new();
-        options.create(true).append(true).read(true);
-        crate::platform::ours(&mut options);
-        let write = || -> std::io::Result<()> {
-            let mut file = options.open(&path)?;
+        let mut write = || -> std::io::Result<()> {
             // A line that a kill cut off must not swallow this one.
             if !std::fs::read(&path)?.ends_with(b"\n") && file.metadata()?.len() > 0 {
                 file.write_all(b"\n")?;
@@ -146,7 +170,18 @@ impl Store {
             file.write_all(line.as_bytes())?;
             file.sync_data()
         };
-        write().map_err(|cause| Error::file("write", &path, cause))
+        write().map_err(|cause| Error::file("write", &path, cause))?;
+        self.drop_aside(id, UNBOOKED);
+        Ok(())
+    }
+
+    fn open_usage(&self, id: &SessionId) -> Result<File> {
+        own_directory(&self.folder(id))?;
+        let path = self.usage_file(id);
+        let mut options = OpenOptions::new();
+        options.create(true).append(true).read(true);
+        crate::platform::ours(&mut options);
+        (options.open(&path)).map_err(|cause| Error::file("write", &path, cause))
     }
 
     fn usage_file(&self, id: &SessionId) -> PathBuf {
@@ -189,6 +224,25 @@ mod tests {
             UsageTotals::of([&record(1, None), &half]).to_string(),
             "2,000,100 tokens sent, 20 received, partly estimated, ~$0.0200 and 1 answer without a price"
         );
+    }
+
+    #[test]
+    fn a_note_counts_once_whenever_a_kill_comes() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path().join("sessions")).unwrap();
+        let id = SessionId::parse("ab12cd34").unwrap();
+        let requests = || store.usage(&id).map_or(0, |totals| totals.requests);
+        store.note_usage(&id, &record(1, None)).unwrap();
+        assert_eq!(requests(), 1, "killed before it is booked");
+        store.note_usage(&id, &record(2, None)).unwrap();
+        assert_eq!(requests(), 2, "the one that was left is booked");
+        store.book_usage(&id, &record(2, None)).unwrap();
+        assert_eq!(requests(), 2);
+        store.put_aside(&id, UNBOOKED, &record(2, None)).unwrap();
+        assert_eq!(requests(), 2, "killed before the note is removed");
+        store.note_usage(&id, &record(3, None)).unwrap();
+        store.book_usage(&id, &record(3, None)).unwrap();
+        assert_eq!(requests(), 3);
     }
 
     #[test]

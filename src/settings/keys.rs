@@ -70,7 +70,7 @@ pub static KEYS: &[Key] = &[
         "--max-rounds",
         20,
         1..=10_000,
-        "Number of replies after which a session stops; `agent resume` allows as many again.",
+        "Number of replies after which a session stops; `agent resume` allows as many again, and with this flag that many from there.",
     ),
     ordered(
         "Commands",

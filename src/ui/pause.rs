@@ -39,7 +39,7 @@ impl Ui {
             };
             if let Ok(Event::Key(key)) = event::read() {
                 if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
-                    interrupt.raise();
+                    interrupt.press();
                 }
                 break;
             }

@@ -323,7 +323,7 @@ impl Terminal {
                 if !unsent.trim().is_empty() {
                     listener.entered(Entry::Unsent(unsent));
                 }
-                interrupt.raise();
+                interrupt.press();
             }
             Act::Suspend => self.suspend(),
             Act::Redraw(screen) => self.redraw(screen),

@@ -26,6 +26,8 @@ pub enum Answer {
     Status(&'static str, &'static str, String),
     /// Streams this text and then nothing until the client goes.
     Stall(String),
+    /// Streams this text and its end, and keeps the connection open.
+    Lingering(String),
     /// Says nothing until the client goes.
     Hang,
 }
@@ -169,6 +171,12 @@ fn give(stream: &mut TcpStream, answer: Answer) -> std::io::Result<()> {
         Answer::Stall(text) => {
             stream.write_all(HEAD.as_bytes())?;
             stream.write_all(chunk(&text).as_bytes())?;
+            give(stream, Answer::Hang)
+        }
+        Answer::Lingering(text) => {
+            let end = finish("stop");
+            // At once, so that whoever read the text has read the end.
+            write!(stream, "{HEAD}{}data: {end}\n\n", chunk(&text))?;
             give(stream, Answer::Hang)
         }
         Answer::Hang => {
@@ -620,6 +628,35 @@ fn a_cost_limit_holds_only_if_every_answer_has_a_price() {
     assert_eq!(server.requests().len(), 4);
 }
 
+/// A reply whose server says what it costs.
+fn billed(answer: Answer, dollars: f64) -> Answer {
+    let Answer::Events(mut events) = uncounted(answer) else {
+        unreachable!("it makes events")
+    };
+    let usage = json!({"prompt_tokens": 1000, "completion_tokens": 50, "cost": dollars});
+    events.push(json!({"choices": [], "usage": usage}));
+    Answer::Events(events)
+}
+
+#[test]
+fn what_a_server_says_about_its_cost_opens_no_limit() {
+    let flags = ["new", "--no-input", "--max-cost", "1"];
+    for (provider, price, code, said) in [
+        ("custom", "1000/1000", 3, "$1.05"),
+        ("openrouter", "1000/1000", 3, "$1.05"),
+        ("custom", "", 1, "no price of `one` is known"),
+        ("openrouter", "", 0, "$0.00"),
+    ] {
+        let server =
+            ModelServer::start(vec![billed(create("a.txt", "1"), 0.0), billed(done(), 0.0)]);
+        let test = Test::new(&[&flags[..], &["--api-price", price, "x"]].concat());
+        let test = by_api(test, &server)
+            .environment("Agent__Api", provider)
+            .environment("OPENROUTER_API_KEY", KEY);
+        test.run().code(code).said(said);
+    }
+}
+
 #[test]
 fn a_limit_holds_between_the_tries_of_a_request() {
     let thought = || Answer::Events(vec![piece("reasoning_content", &"thought ".repeat(50))]);
@@ -681,6 +718,7 @@ fn an_answer_that_cannot_be_booked_is_kept() {
         let sessions = std::fs::read_dir(base.join("sessions")).unwrap().flatten();
         let mut folders = sessions.filter(|entry| entry.path().join("events.jsonl").exists());
         let folder = folders.next().unwrap().path();
+        std::fs::remove_file(folder.join("usage.jsonl")).unwrap();
         std::fs::create_dir(folder.join("usage.jsonl")).unwrap();
     });
     let stopped = by_api(test, &server).run().code(1).said("usage.jsonl");
@@ -795,6 +833,46 @@ fn a_key_that_the_model_or_the_task_names_is_nowhere() {
         let told = agent(&finished.base()).args([verb, "--json"]).output();
         let told = String::from_utf8_lossy(&told.unwrap().stdout).into_owned();
         assert!(!told.contains(KEY), "{verb}: {told}");
+    }
+}
+
+#[test]
+fn a_key_that_the_person_says_later_is_nowhere() {
+    let server = ModelServer::start(vec![create("a.txt", "1"), done(), done()]);
+    let flags = ["new", "--base", ".", "--no-input", "--max-rounds", "1", "x"];
+    let begun = by_api(Test::new(&flags), &server).run().code(3);
+    let words = format!("use {KEY} for it");
+    // Also where only its fingerprint is known.
+    let said = agent(&begun.base()).args(["say", &words]).output().unwrap();
+    assert!(said.status.success());
+    let begun = has_no_key(begun);
+    let flags = ["resume", "--base", ".", "--no-input"];
+    let done = by_api(Test::after(begun, &flags), &server).run().code(0);
+    let flags = [&flags[..], &["latest", &words]].concat();
+    let again = by_api(Test::after(has_no_key(done), &flags), &server).run();
+    has_no_key(again.code(0));
+    for seen in &server.requests() {
+        assert!(!seen.body.to_string().contains(KEY));
+    }
+    let told = server.requests()[2].body.to_string();
+    assert_eq!(told.matches("use <API key> for it").count(), 2, "{told}");
+}
+
+#[test]
+fn a_flag_that_has_the_key_in_it_is_kept_nowhere() {
+    let server = ModelServer::start(Vec::new());
+    let command = format!("echo {KEY}");
+    let failing = format!("echo {KEY}; exit 1");
+    for (flag, value, said) in [
+        ("--check", &command, "`CheckCommand` has the key"),
+        ("--api-key-command", &command, "`ApiKeyCommand` has the key"),
+        ("--api-key-command", &failing, "gave no key"),
+    ] {
+        let flags = ["new", "--base", ".", "--no-input", "--api", "custom"];
+        let flags = [&flags[..], &[flag, value, "x"]].concat();
+        let refused = by_api(Test::new(&flags), &server).run().said(said);
+        assert!(!refused.status.success());
+        has_no_key(refused);
     }
 }
 
@@ -1283,6 +1361,173 @@ fn ctrl_c_without_a_terminal_keeps_what_came_for_the_next_run() {
     assert_eq!(server.requests().len(), 2);
 }
 
+/// The events that are kept in a base directory.
+fn kept_events(base: &std::path::Path) -> String {
+    let folders = std::fs::read_dir(base.join("sessions"));
+    let folders = folders.into_iter().flatten().flatten();
+    folders
+        .filter_map(|folder| std::fs::read_to_string(folder.path().join("events.jsonl")).ok())
+        .collect()
+}
+
+#[test]
+fn ctrl_c_as_the_answer_ends_pauses_and_keeps_all_of_it() {
+    let Answer::Text(whole) = create("a.txt", "one") else {
+        unreachable!("a reply is a text")
+    };
+    let server = ModelServer::start(vec![Answer::Lingering(whole), done()]);
+    let running = by_api(Test::new(&["new", "--no-input", "x"]), &server).start();
+    let base = running.base();
+    wait_until("the answer", || kept_events(&base).contains("CREATE_FILE"));
+    running.signal("INT");
+    let stopped = running.wait().code(130).said("Paused");
+    assert!(!stopped.files("workspace").contains_key("a.txt"));
+    let inbox = stopped.files("inbox");
+    let (name, kept) = inbox.first_key_value().unwrap();
+    assert!(name.starts_with("api-") && kept.contains("[END "), "{kept}");
+    let finished = by_api(Test::after(stopped, &["resume", "--no-input"]), &server).run();
+    finished.code(0).workspace("a.txt", "one\n");
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn a_screen_that_stands_still_holds_up_no_answer() {
+    let words = "words of the model\n".repeat(20_000);
+    let Answer::Text(commands) = create("a.txt", "one") else {
+        unreachable!("a reply is a text")
+    };
+    let server = ModelServer::start(vec![Answer::Text(words + &commands), done()]);
+    let test = Test::new(&[]);
+    let (_unread, screen) = std::io::pipe().unwrap();
+    let by_server = |arguments: &[&str]| {
+        let mut command = agent(&test.base());
+        let address = [
+            "--api",
+            "custom",
+            "--api-url",
+            &server.url,
+            "--model",
+            "one",
+        ];
+        command.args(arguments).args(address).arg("--no-input");
+        command
+    };
+    let mut child = by_server(&["new", "--verbose", "x"])
+        .stdout(screen.try_clone().unwrap())
+        .stderr(screen)
+        .spawn()
+        .unwrap();
+    let has_reply = |directory: &str| {
+        let files = std::fs::read_dir(test.base().join(directory));
+        let mut files = files.into_iter().flatten().flatten();
+        files.any(|file| file.file_name().to_string_lossy().contains("api-"))
+    };
+    wait_until("the reply", || {
+        has_reply("inbox") || has_reply("inbox/processed")
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let resumed = by_server(&["resume"]).output().unwrap();
+    assert!(resumed.status.success(), "{resumed:?}");
+    assert!(test.base().join("workspace/a.txt").exists());
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn an_answer_that_cannot_be_kept_is_told_as_lost() {
+    let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
+    let server = disturbing(test.base(), |base| {
+        // The loop makes the directory again, unless we are faster.
+        let mut moved = 0;
+        while base.join("inbox").is_dir() {
+            moved += 1;
+            std::fs::rename(base.join("inbox"), base.join(format!("moved{moved}"))).unwrap();
+            let _ = std::fs::File::create_new(base.join("inbox"));
+        }
+    });
+    let failed = by_api(test, &server).run().code(1);
+    let failed = failed.said("the answer to round 1 is lost");
+    let said = format!("{}{}", failed.stdout, failed.stderr);
+    assert!(!said.contains("Nothing is lost"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_asked_for_if_it_cannot_be_booked() {
+    let server = ModelServer::start(vec![create("a.txt", "1"), done()]);
+    let flags = ["new", "--base", ".", "--no-input", "--max-rounds", "1", "x"];
+    let finished = by_api(Test::new(&flags), &server).run().code(3);
+    let books = finished.files("sessions").into_keys();
+    let mut books = books.filter(|name| name.ends_with("usage.jsonl"));
+    let books = finished.base().join("sessions").join(books.next().unwrap());
+    let moved = finished.base().join("moved.jsonl");
+    std::fs::rename(&books, &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, &books).unwrap();
+    let flags = ["resume", "--base", ".", "--no-input"];
+    let stopped = by_api(Test::after(finished, &flags), &server).run();
+    stopped.code(1).said("usage.jsonl");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_resume_can_allow_fewer_rounds() {
+    let server = ModelServer::start(vec![
+        create("a.txt", "1"),
+        Answer::Hang,
+        create("b.txt", "2"),
+        done(),
+    ]);
+    let running = by_api(Test::new(&["new", "--no-input", "x"]), &server).start();
+    wait_until("the second request", || server.requests().len() == 2);
+    let flags = ["resume", "--no-input", "--max-rounds", "1"];
+    let resumed = by_api(Test::after(running.kill(), &flags), &server).run();
+    resumed.code(3).workspace("b.txt", "2\n");
+    assert_eq!(server.requests().len(), 3);
+}
+
+/// A server that does not have the model, and is silent when it is asked which ones it has.
+fn silent_about_models() -> (String, std::sync::mpsc::Receiver<TcpStream>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let (asked, is_asked) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let Some(seen) = read_request(&mut stream) else {
+                continue;
+            };
+            if seen.path.ends_with("/models") {
+                let _ = asked.send(stream);
+            } else {
+                let body = r#"{"error":{"code":"model_not_found","message":"no"}}"#;
+                let _ = stream.write_all(plain("404 No", "", body).as_bytes());
+            }
+        }
+    });
+    (url, is_asked)
+}
+
+#[test]
+fn one_ctrl_c_ends_the_question_for_the_models() {
+    for arguments in [
+        &["new", "--no-input", "--model", "one", "x"][..],
+        &["new", "--no-input", "x"],
+        &["ask", "--no-input", "why?"],
+        &["ask", "--no-input", "--model", "one", "why?"],
+    ] {
+        let (url, is_asked) = silent_about_models();
+        let running = Test::new(arguments)
+            .environment("Agent__Api", "custom")
+            .environment("Agent__ApiUrl", &url)
+            .start();
+        let minute = std::time::Duration::from_mins(1);
+        let stream = is_asked.recv_timeout(minute).unwrap();
+        running.signal("INT");
+        let stopped = running.wait();
+        assert_ne!(stopped.status.code(), Some(0), "{arguments:?}");
+        drop(stream);
+    }
+}
+
 #[test]
 fn what_needs_a_person_is_refused_where_there_is_none() {
     let push = || reply("[RUN_COMMAND]\ngit push\n[/RUN_COMMAND]");
@@ -1595,6 +1840,49 @@ mod at_a_terminal {
             texts.any(|text| text == half)
         });
         assert_eq!(terminal.close().0, Some(130));
+    }
+
+    /// Waits until half of a reply is in the inbox, and the session has ended with this code.
+    #[track_caller]
+    fn ends_without_a_question(terminal: Terminal, half: &str, code: i32) {
+        let inbox = terminal.base().join("inbox");
+        wait_until("the reply is kept", || {
+            let files = std::fs::read_dir(&inbox).unwrap().flatten();
+            let mut texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+            texts.any(|text| text == half)
+        });
+        let (ended, shown) = terminal.close();
+        assert_eq!(ended, Some(code), "{shown}");
+        assert!(!shown.contains("Use what came"), "{shown}");
+        let stopped = shown.find("was stopped").unwrap();
+        assert!(stopped < shown.find("Paused").unwrap(), "{shown}");
+    }
+
+    #[test]
+    fn quit_and_a_termination_leave_without_a_question() {
+        let half = "``````\n[CREATE_FILE path=\"a.txt\"]\none\n[/CREATE_FILE]\n[RUN_COMMAND]\nech";
+        let stall = || ModelServer::start(vec![Answer::Stall(half.to_owned())]);
+        let server = stall();
+        let Some(mut terminal) = open(&server) else {
+            return;
+        };
+        terminal.expect("answering");
+        terminal.type_in("/quit\r");
+        ends_without_a_question(terminal, half, 0);
+        for signal in ["TERM", "HUP"] {
+            let server = stall();
+            let Some(mut terminal) = open(&server) else {
+                return;
+            };
+            terminal.expect("answering");
+            let holder = std::fs::read_to_string(terminal.base().join("sessions/loop.json"));
+            let holder: Value = serde_json::from_str(&holder.unwrap()).unwrap();
+            let kill = std::process::Command::new("kill")
+                .args(["-s", signal, &holder["process"].to_string()])
+                .status();
+            assert!(kill.unwrap().success());
+            ends_without_a_question(terminal, half, 130);
+        }
     }
 
     #[test]

@@ -214,7 +214,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         ],
     ),
     ("escape", &["unseen"]),
-    ("interrupt", &[]),
+    ("interrupt", &["platform"]),
     ("json", &["unseen"]),
     ("number", &[]),
     ("platform", &["platform"]),

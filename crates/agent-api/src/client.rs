@@ -441,7 +441,11 @@ impl ApiClient {
                 Ok(text)
             });
         let text = found.map_err(|error| self.scrubbed(error, stop))?;
-        Ok(served_models(&text))
+        let mut models = served_models(&text);
+        for model in &mut models {
+            model.name = self.endpoint.scrub(std::mem::take(&mut model.name));
+        }
+        Ok(models)
     }
 
     /// The proxy that requests go through, if they do.
@@ -571,7 +575,7 @@ fn served_models(text: &str) -> Vec<ServedModel> {
 
 /// An answer that is being read.
 struct ArrivingAnswer {
-    wire: Wire,
+    provider: &'static Provider,
     /// Keep the key out of text and reasoning, however their pieces are cut.
     text_filter: Option<KeyFilter>,
     reasoning_filter: Option<KeyFilter>,
@@ -594,7 +598,7 @@ impl ArrivingAnswer {
     fn new(endpoint: &ApiEndpoint) -> Self {
         let filter = || endpoint.key.clone().map(KeyFilter::new);
         Self {
-            wire: endpoint.provider.wire,
+            provider: endpoint.provider,
             text_filter: filter(),
             reasoning_filter: filter(),
             received: 0,
@@ -688,7 +692,11 @@ impl ArrivingAnswer {
         if is_web_page(body.as_bytes()) {
             return Err(ApiError::new(ApiErrorKind::WebPage, ""));
         }
-        for delta in self.wire.decode_body(&self.surrogates.join(body))? {
+        for delta in self
+            .provider
+            .wire
+            .decode_body(&self.surrogates.join(body))?
+        {
             self.take(delta, told)?;
         }
         Ok(())
@@ -698,7 +706,7 @@ impl ArrivingAnswer {
         if let Cow::Owned(joined) = self.surrogates.join(&event.data) {
             event.data = joined;
         }
-        Ok(self.wire.decode_event(&event)?)
+        Ok(self.provider.wire.decode_event(&event)?)
     }
 
     fn take(
@@ -740,7 +748,10 @@ impl ArrivingAnswer {
                     self.refusal.push_str(&text);
                 }
             }
-            StreamDelta::Usage(usage) => self.usage.merge(usage),
+            StreamDelta::Usage(mut usage) => {
+                usage.billed_micros = usage.billed_micros.filter(|_| self.provider.tells_cost);
+                self.usage.merge(usage);
+            }
             StreamDelta::Finish(finish) => self.finish = Some(finish),
             StreamDelta::Failed(complaint) => return Err(ApiError::from_stream(&complaint)),
             StreamDelta::End => self.has_ended = true,

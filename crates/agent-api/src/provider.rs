@@ -37,6 +37,10 @@ pub struct Provider {
     /// True if a stream has token counts only when they are asked for.
     #[serde(default = "yes")]
     pub asks_for_usage: bool,
+    /// True if it tells the cost of an answer, and is documented to. What others say in that place is
+    /// not believed: a limit of costs would not hold.
+    #[serde(default)]
+    pub tells_cost: bool,
     /// The name of the limit of an answer, in chat completions.
     #[serde(default = "max_tokens")]
     pub output_limit_field: String,

@@ -19,7 +19,7 @@ pub struct TokenUsage {
     pub output: u64,
     /// Tokens that the model spent on reasoning.
     pub reasoning: u64,
-    /// The cost in millionths of a dollar, if the server tells it itself.
+    /// The cost in millionths of a dollar, if the provider is one that tells it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub billed_micros: Option<u64>,
     /// True if some of it is estimated, because the server did not count it.
@@ -67,6 +67,11 @@ impl TokenUsage {
         self.input.saturating_add(self.output)
     }
 
+    /// The cost in millionths of a dollar: at this price, or else as the provider bills it.
+    pub fn cost_micros(&self, price: Option<&TokenPrice>) -> Option<u64> {
+        (price.map(|price| price.cost_micros(self))).or(self.billed_micros)
+    }
+
     /// Returns true if nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.total() == 0
@@ -112,7 +117,8 @@ pub struct TokenPrice {
 }
 
 impl TokenPrice {
-    /// Reads `INPUT/OUTPUT` or `INPUT/OUTPUT/CACHED`, in dollars for a million tokens.
+    /// Reads `INPUT/OUTPUT` or `INPUT/OUTPUT/CACHED`, in dollars for a million tokens. What is put into
+    /// a cache costs a quarter more than `INPUT`: only Anthropic counts it, and has that price.
     pub fn parse(text: &str) -> Option<Self> {
         let numbers: Option<Vec<f64>> = (text.split('/'))
             .map(|part| {
@@ -131,21 +137,18 @@ impl TokenPrice {
             input,
             output,
             cached,
-            cache_written: None,
+            cache_written: Some(input * 1.25),
         })
     }
 
-    /// The cost in millionths of a dollar. What the server itself bills counts more than a price.
+    /// The cost in millionths of a dollar.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "costs of a session are far below the limits of the types"
     )]
-    pub fn cost_micros(&self, usage: &TokenUsage) -> u64 {
-        if let Some(billed) = usage.billed_micros {
-            return billed;
-        }
+    fn cost_micros(&self, usage: &TokenUsage) -> u64 {
         let fresh = (usage.input)
             .saturating_sub(usage.cached)
             .saturating_sub(usage.cache_written);
@@ -189,7 +192,18 @@ mod tests {
             billed_micros: Some(7),
             ..usage
         };
-        assert_eq!(price.cost_micros(&billed), 7);
+        assert_eq!(billed.cost_micros(None), Some(7));
+        let own = billed.cost_micros(Some(&price));
+        assert_eq!(own, Some(480_000), "the person's price counts");
+        let written = TokenUsage {
+            cache_written: 100_000,
+            ..usage
+        };
+        assert_eq!(
+            price.cost_micros(&written),
+            250_000 + 180_000 + 100_000,
+            "a quarter more than input"
+        );
         let without = TokenPrice::parse("2 / 10").unwrap();
         assert_eq!(without.cost_micros(&usage), 2_000_000 + 100_000);
     }

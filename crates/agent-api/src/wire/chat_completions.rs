@@ -97,21 +97,36 @@ fn finish(choice: &Value) -> Option<StreamDelta> {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "negative and huge costs saturate"
+    reason = "`billed` has no cost that is negative or huge"
 )]
+fn micros(dollars: f64) -> u64 {
+    (dollars * 1e6).round() as u64
+}
+
+/// The cost that OpenRouter tells, in dollars. Who brings a key of the model's maker pays there too.
+fn billed(usage: &Value) -> Option<f64> {
+    let cost = |path: &str| {
+        let cost = usage.pointer(path)?.as_f64()?;
+        (0.0..1e6).contains(&cost).then_some(cost)
+    };
+    let upstream = match usage.get("is_byok").and_then(Value::as_bool) {
+        Some(true) => cost("/cost_details/upstream_inference_cost")?,
+        _ => 0.0,
+    };
+    Some(cost("/cost")? + upstream)
+}
+
 fn usage(json: &Value) -> Option<StreamDelta> {
     let usage = json.get("usage").filter(|usage| usage.is_object())?;
     let cached = number(usage, "/prompt_tokens_details/cached_tokens")
         .max(number(usage, "/prompt_cache_hit_tokens"));
-    // OpenRouter tells what it bills, in dollars.
-    let cost = usage.get("cost").and_then(Value::as_f64);
     Some(StreamDelta::Usage(TokenUsage {
         input: number(usage, "/prompt_tokens"),
         cached,
         cache_written: 0,
         output: number(usage, "/completion_tokens"),
         reasoning: number(usage, "/completion_tokens_details/reasoning_tokens"),
-        billed_micros: cost.map(|dollars| (dollars * 1e6).round() as u64),
+        billed_micros: billed(usage).map(micros),
         is_estimated: false,
     }))
 }
@@ -155,6 +170,32 @@ mod tests {
         assert_eq!(played.finish, Some(FinishReason::Complete));
         assert_eq!((played.usage.reasoning, played.usage.cached), (5, 4));
         assert_eq!(played.usage.billed_micros, Some(120));
+    }
+
+    #[test]
+    fn only_a_cost_that_can_be_one_is_believed() {
+        let case = |usage: &str, expected: Option<f64>| {
+            let usage = serde_json::from_str(usage).unwrap();
+            assert_eq!(billed(&usage), expected, "{usage}");
+        };
+        case(r#"{"cost":0.5,"is_byok":false}"#, Some(0.5));
+        case(
+            r#"{"cost":0.5,"cost_details":{"upstream_inference_cost":0.25}}"#,
+            Some(0.5),
+        );
+        case(
+            r#"{"cost":0,"is_byok":true,"cost_details":{"upstream_inference_cost":0.25}}"#,
+            Some(0.25),
+        );
+        for usage in [
+            r#"{"cost":-5}"#,
+            r#"{"cost":1e300}"#,
+            r#"{"cost":"0.5"}"#,
+            r#"{"cost":0,"is_byok":true}"#,
+            r#"{"cost":0,"is_byok":true,"cost_details":{"upstream_inference_cost":-1}}"#,
+        ] {
+            case(usage, None);
+        }
     }
 
     #[test]

@@ -399,6 +399,16 @@ fn the_key_is_not_in_any_error() {
 }
 
 #[test]
+fn the_key_is_not_in_the_name_of_a_model() {
+    let body = format!(r#"{{"data":[{{"id":"x-{KEY}"}}]}}"#);
+    let server = Server::start(vec![plain("200 OK", "", &body)]);
+    let models = client("custom", &server.url())
+        .models(&StopSignal::default())
+        .unwrap();
+    assert_eq!(models[0].name, "x-<API key>");
+}
+
+#[test]
 fn a_redirect_is_not_followed_with_the_key() {
     let elsewhere = Server::start(vec![Act::Stream(hello("llamacpp"))]);
     for status in [
