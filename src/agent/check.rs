@@ -220,7 +220,7 @@ impl CheckRunner<'_, '_> {
             .map(|planned| planned.decision);
         Ok(match decision {
             Some(PersonDecision::Declined(outcome)) => Some(outcome),
-            Some(PersonDecision::Stopped) => Some(Outcome::skipped("the user stopped here")),
+            Some(PersonDecision::Stopped) => Some(Outcome::skipped("the user stopped before this")),
             Some(PersonDecision::NotAsked | PersonDecision::Approved { .. }) | None => None,
         })
     }

@@ -1,8 +1,8 @@
 //! One round: the steps of a reply, executed once, and what the session knows afterwards.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
@@ -14,7 +14,7 @@ use super::live_output::announce;
 use super::steps::{Begun, StepJournal, StepRunner};
 use super::{Engine, Patience, ReplyArrival, Taken, Written};
 use crate::approve::{Input, Pending, Person as _, QuestionOrigin};
-use crate::checkpoint::{CheckpointStore, DiffLimits};
+use crate::checkpoint::{ChangeKind, CheckpointStore, DiffLimits, SnapshotChange};
 use crate::error::{Error, Result};
 use crate::execute::{self, Hide};
 use crate::policy::Grant;
@@ -292,6 +292,32 @@ impl<'a> Engine<'a> {
         if summary.is_some() {
             session.is_complete = true;
             session.summary = summary;
+            self.forget_reverted_files();
+        }
+    }
+
+    /// Forgets files that the session changed and left as they had been, temporary ones for example, so
+    /// that all lists name what `agent diff` shows. Where that cannot be found out, they stay.
+    fn forget_reverted_files(&mut self) {
+        let (agent, session) = (self.agent, &mut self.session);
+        let found = || -> Result<(BTreeSet<PathBuf>, BTreeSet<PathBuf>)> {
+            let mut rounds = agent.store.history(&session.session_id)?.snapshots(0);
+            // The journal has this round only when it is concluded.
+            let latest = session.checkpoints.back();
+            let latest = latest.map(|latest| (latest.before, latest.after));
+            rounds.extend(latest.filter(|latest| rounds.last() != Some(latest)));
+            let mut objects = CheckpointStore::open(&agent.store.objects())?;
+            let mut touched = BTreeSet::new();
+            for (before, after) in &rounds {
+                let changes = objects.changes(before, after)?;
+                touched.extend(changes.into_iter().flat_map(paths_of));
+            }
+            let net = objects.net_changes(&rounds)?;
+            Ok((touched, net.into_iter().flat_map(paths_of).collect()))
+        };
+        if let Ok((touched, net)) = found() {
+            let is_reverted = |path: &Path| touched.contains(path) && !net.contains(path);
+            (session.changed_files).retain(|path| !is_reverted(Path::new(path.as_str())));
         }
     }
 
@@ -383,11 +409,9 @@ impl<'a> Engine<'a> {
         let Ok(history) = agent.store.history(&self.session.session_id) else {
             return BTreeMap::new();
         };
-        // The latest stands first.
-        let rounds = history.undoable(0);
-        let stat = rounds.last().zip(rounds.first()).and_then(|(first, last)| {
-            let mut objects = CheckpointStore::open(&agent.store.objects()).ok()?;
-            (objects.stat(&first.before, &last.after, &DiffLimits::default())).ok()
+        let stat = CheckpointStore::open(&agent.store.objects()).and_then(|mut objects| {
+            let changes = objects.net_changes(&history.snapshots(0))?;
+            objects.stat_of(changes, &DiffLimits::default())
         });
         let counted = stat.into_iter().flatten().filter_map(|stat| {
             let path = stat.change.path.to_str()?.to_owned();
@@ -415,6 +439,14 @@ impl<'a> Engine<'a> {
             let text = note.text.clone();
             self.agent.tell(Event::NoteUnsent { text });
         }
+    }
+}
+
+/// The paths of a change: the old one of a rename too.
+fn paths_of(change: SnapshotChange) -> Vec<PathBuf> {
+    match change.kind {
+        ChangeKind::Renamed { from } => vec![from, change.path],
+        _ => vec![change.path],
     }
 }
 

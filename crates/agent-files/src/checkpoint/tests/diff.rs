@@ -68,7 +68,8 @@ fn a_diff_reads_as_git_writes_it() {
     rename from old
     rename to new
     ");
-    let stat = bench.store.stat(&before, &after, &limits).unwrap();
+    let changes = bench.store.changes(&before, &after).unwrap();
+    let stat = bench.store.stat_of(changes, &limits).unwrap();
     assert_eq!(
         stat[0].lines,
         Some(Lines {
