@@ -17,7 +17,7 @@ use crate::approve::{Input, Pending, Person as _, QuestionOrigin};
 use crate::checkpoint::{ChangeKind, CheckpointStore, DiffLimits, SnapshotChange};
 use crate::error::{Error, Result};
 use crate::execute::{self, Hide};
-use crate::policy::Grant;
+use crate::policy::{Approval, Grant};
 use crate::protocol::{
     Circling, Command, CommandKind, Event, LineTotals, Outcome, ReadRequest, StagedBatch,
     StagedChange, StagedStep, Status, Step, StepResult,
@@ -66,8 +66,36 @@ impl<'a> Engine<'a> {
                 ReplyArrival::Whole => QuestionOrigin::Reply,
                 ReplyArrival::Calls => QuestionOrigin::Call,
             },
+            unseen: &|script| self.unseen_changes(script),
         };
         agent.manner.authorizer.plan(&asking, reply, done)
+    }
+
+    /// The differences that earlier rounds made to files which a script names, in the mode in which files
+    /// are changed without a question; a courtesy, on which nothing depends.
+    fn unseen_changes(&self, script: &str) -> Vec<(String, String)> {
+        if self.approval() != Approval::Edits {
+            return Vec::new();
+        }
+        let is_named = |change: &SnapshotChange| {
+            let name = change.path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| names_file(script, name))
+        };
+        let store = &self.agent.store;
+        let found = || -> Result<Vec<(String, String)>> {
+            let rounds = store.history(&self.session.session_id)?.snapshots(0);
+            let mut objects = CheckpointStore::open(&store.objects())?;
+            let mut changes = objects.net_changes(&rounds)?;
+            changes.retain(is_named);
+            let mut found = Vec::new();
+            for change in changes {
+                let path = change.path.display().to_string();
+                let difference = objects.diff_of(&[change], &DiffLimits::default())?;
+                found.push((path, difference));
+            }
+            Ok(found)
+        };
+        found().unwrap_or_default()
     }
 
     /// Carries out the steps of a plan.
@@ -440,6 +468,13 @@ impl<'a> Engine<'a> {
             self.agent.tell(Event::NoteUnsent { text });
         }
     }
+}
+
+/// Returns true if a word of the script is this file, in whatever directory.
+fn names_file(script: &str, name: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || "._-/".contains(letter);
+    let mut words = script.split(|letter| !is_part(letter));
+    words.any(|word| word.rsplit('/').next() == Some(name))
 }
 
 /// The paths of a change: the old one of a rename too.

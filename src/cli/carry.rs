@@ -45,13 +45,11 @@ pub(super) fn run(
     if flags.copy {
         held.copy_messages();
     }
+    let clipboard = Clipboard::of(Surroundings::of_this_process());
+    let usage = held.opened.wishes.clipboard;
     // OSC 52 only writes: through a terminal far away nothing can be read back.
-    let can_read = || {
-        !Clipboard::of(Surroundings::of_this_process())
-            .ways_in()
-            .is_empty()
-    };
-    ui.takes_clipboard(held.opened.wishes.clipboard == ClipboardUse::Auto && can_read());
+    ui.takes_clipboard(usage == ClipboardUse::Auto && !clipboard.ways_in().is_empty());
+    ui.copies_messages(usage != ClipboardUse::Off && !clipboard.ways_out(ui).is_empty());
     if flags.no_wait {
         leave(&held, common, ui)
     } else {

@@ -117,3 +117,144 @@ fn a_setting_is_written_beside_one_that_is_wrong() {
     let text = fs::read_to_string(&file).unwrap_or_default();
     assert!(text.is_empty() || text.contains("claude"), "{text}");
 }
+
+#[test]
+fn a_command_is_asked_about_with_what_an_earlier_round_wrote() {
+    if !has_script() {
+        return;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new --approval edits task", &[]);
+    terminal.reply(
+        1,
+        "[CREATE_FILE path=\"x.py\"]\nprint('the answer')\n[/CREATE_FILE]\n{end}\n",
+    );
+    terminal.expect("Round 2");
+    terminal.reply(2, "[RUN_COMMAND]\npython3 x.py\n[/RUN_COMMAND]\n{end}\n");
+    terminal.expect("x.py");
+    terminal.expect("(from an earlier round, not shown before; step 1 names it)");
+    terminal.expect("print('the answer')");
+    terminal.expect("1. run");
+    terminal.expect("because `Approval` is `edits`");
+    terminal.type_in("q\r");
+    terminal.expect("1. run");
+    terminal.expect("you stopped before this");
+}
+
+#[test]
+fn the_reason_of_several_steps_is_told_once() {
+    if !has_script() {
+        return;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new --approval ask task", &[]);
+    terminal.reply(
+        1,
+        "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[RUN_COMMAND]\ncat a.txt\n[/RUN_COMMAND]\n[RUN_COMMAND]\nls\n[/RUN_COMMAND]\n{end}\n",
+    );
+    terminal.expect("because `Approval` is `ask`");
+    terminal.expect("[q] stop");
+    terminal.type_in("d\r");
+    let shown = terminal.expect_text("3. run");
+    assert!(!shown.contains("why:"), "{shown}");
+    terminal.type_in("o\r");
+    terminal.expect("Do it?");
+    terminal.type_in("y\r");
+    let shown = terminal.expect_text("2. run");
+    assert!(shown.contains("1. create"), "{shown}");
+    assert!(!shown.contains("CREATE_FILE"), "{shown}");
+    assert!(!shown.contains("why:"), "{shown}");
+    terminal.expect("Run it?");
+    terminal.type_in("n not now\r");
+    terminal.expect("declined");
+    let shown = terminal.expect_text("not now");
+    assert!(shown.contains("2. run `cat a.txt`"), "{shown}");
+    terminal.expect("Run it?");
+    terminal.type_in("q\r");
+    terminal.expect("stopped before this");
+}
+
+#[test]
+fn questions_before_a_session_are_broken_between_words() {
+    if !has_script() {
+        return;
+    }
+    let looser = "{\"Agent\": {\"Network\": \"on\"}}";
+    let test = Test::new(&[]).file("appsettings.json", looser);
+    let mut terminal = Terminal::open(test, "new --no-wait task", &[]);
+    let shown = terminal.expect_text("[y] yes  [n] no");
+    let shown = without_sequences(&shown);
+    let path = terminal.base();
+    for line in shown.lines() {
+        let is_path = line.contains(path.file_name().unwrap().to_str().unwrap());
+        assert!(line.chars().count() <= 80 || is_path, "{line}");
+    }
+    terminal.type_in("q\n");
+    assert_eq!(terminal.close().0, Some(130));
+}
+
+/// A text without the sequences of a terminal.
+fn without_sequences(text: &str) -> String {
+    let mut plain = String::new();
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter == '\u{1b}' {
+            letters.by_ref().find(char::is_ascii_alphabetic);
+        } else if letter != '\r' {
+            plain.push(letter);
+        }
+    }
+    plain
+}
+
+#[test]
+fn a_part_of_a_repository_is_set_up_with_a_word_about_the_rest() {
+    let test = Test::new(&["init", "part"]).file("part/a.txt", "a\n");
+    fs::create_dir(test.base().join(".git")).unwrap();
+    test.run()
+        .code(0)
+        .said("The model sees only this folder of the repository")
+        .said("agent init '");
+}
+
+#[test]
+fn a_step_warns_before_the_last_round() {
+    let arguments = ["new", "--no-wait", "--max-rounds", "2", "task"];
+    let begun = Test::new(&arguments).run().code(0);
+    let stepped = step(begun, "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]");
+    assert!(
+        told(&stepped).contains("The last round"),
+        "{}",
+        told(&stepped)
+    );
+}
+
+#[test]
+fn an_undo_does_not_list_ignored_files() {
+    let test = Test::new(&["new", "--no-wait", "task"])
+        .file("appsettings.json", "{\"Agent\": {}}")
+        .file("workspace/.gitignore", "*.log\n");
+    fs::create_dir(test.base().join("workspace/.git")).unwrap();
+    let begun = test.run().code(0);
+    let stepped = step(
+        begun,
+        "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[RUN_COMMAND]\necho x > build.log\n[/RUN_COMMAND]",
+    );
+    let undone = Test::after(stepped, &["undo", "--yes"]).run().code(0);
+    let text = told(&undone);
+    assert!(text.contains("delete a.txt"), "{text}");
+    assert!(!text.contains("delete build.log"), "{text}");
+}
+
+#[test]
+fn a_long_command_is_told_whole() {
+    if !has_script() {
+        return;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new task", &[]);
+    let long = format!("echo {} the-last-word", "a-word ".repeat(20).trim_end());
+    terminal.reply(
+        1,
+        &format!("[RUN_COMMAND]\n{long} > /dev/null\n[/RUN_COMMAND]\n{{end}}\n"),
+    );
+    terminal.expect("the-last-word > /dev/null");
+    terminal.expect("Round 2");
+}
