@@ -47,9 +47,11 @@ pub(super) fn run(
     }
     let clipboard = Clipboard::of(Surroundings::of_this_process());
     let usage = held.opened.wishes.clipboard;
-    // OSC 52 only writes: through a terminal far away nothing can be read back.
-    ui.takes_clipboard(usage == ClipboardUse::Auto && !clipboard.ways_in().is_empty());
-    ui.copies_messages(usage != ClipboardUse::Off && !clipboard.ways_out(ui).is_empty());
+    // OSC 52 only writes: through a terminal far away nothing can be read back, and nobody knows if the
+    // message is on the clipboard.
+    let is_sure = !clipboard.ways_in().is_empty();
+    ui.takes_clipboard(usage == ClipboardUse::Auto && is_sure);
+    ui.copies_messages(usage != ClipboardUse::Off && is_sure);
     if flags.no_wait {
         leave(&held, common, ui)
     } else {

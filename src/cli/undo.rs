@@ -138,7 +138,11 @@ pub(super) fn shown(planned: &PlannedReversal, force: Force) -> String {
     }
     steps.retain(|step| !folded.has(&step.path));
     let all = steps.len();
-    steps.retain(|step| !(shown.as_ref()).is_some_and(|shown| shown.is_ignored(&step.path)));
+    // A log that a command made, for example; what stays is listed all the same.
+    steps.retain(|step| {
+        let is_ignored = (shown.as_ref()).is_some_and(|shown| shown.is_ignored(&step.path));
+        !is_ignored || step.then.is_some()
+    });
     let ignored = all - steps.len();
     for step in steps.iter().take(SHOWN) {
         let verb = match (&step.now, &step.then) {
@@ -154,7 +158,7 @@ pub(super) fn shown(planned: &PlannedReversal, force: Force) -> String {
         let _ = write!(text, "\n  {line}");
     }
     if ignored > 0 {
-        let _ = write!(text, "\n  and {} that git ignores", counted(ignored));
+        let _ = write!(text, "\n  delete {} that git ignores", counted(ignored));
     }
     if plan.steps.is_empty() && plan.conflicts.is_empty() {
         text.push_str("\n  the files are already that way");

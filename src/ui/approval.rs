@@ -278,9 +278,9 @@ pub(super) fn asked(
     if !why.is_empty() && !(is_interactive && is_of_mode(why)) {
         let _ = writeln!(words, "  why: {}", escape_line(why));
     }
-    let is_usual = may == USUAL;
-    let is_said = !is_script && is_of_mode(why);
-    if !may.is_empty() && !(is_interactive && (is_usual || is_said)) {
+    // Of a file step the difference says it.
+    let is_said = may == USUAL || !is_script;
+    if !may.is_empty() && !(is_interactive && is_said) {
         let _ = writeln!(words, "  what it may do: {}", escape_line(may));
     }
     if !is_interactive {

@@ -479,11 +479,23 @@ impl OfferedKeys {
 
     /// The question as the prompt puts it: `[y] yes  [n] no`.
     fn text(&self) -> String {
-        let keys = self.keys.iter();
-        let keys: Vec<String> = keys
-            .map(|(key, words)| format!("[{key}] {words}"))
-            .collect();
-        let keys = keys.join("  ");
+        // A row ends between two keys, where the terminal is not narrow.
+        const ROW: usize = 79;
+        let (mut keys, mut used) = (String::new(), 0);
+        for (key, words) in &self.keys {
+            let one = format!("[{key}] {words}");
+            let length = one.chars().count();
+            match used {
+                0 => {}
+                used if used + 2 + length <= ROW => keys.push_str("  "),
+                _ => {
+                    keys.push('\n');
+                    used = 0;
+                }
+            }
+            used += length + if used == 0 { 0 } else { 2 };
+            keys.push_str(&one);
+        }
         match self.question.as_str() {
             "" => keys,
             question if keys.is_empty() => question.to_owned(),

@@ -132,7 +132,7 @@ pub(super) fn asked(kind: QuestionKind, title: &str, shown: &str, rounds: (u32, 
         ),
         QuestionKind::Place => place(title, shown),
         QuestionKind::OtherBase => format!(
-            "`{shown}` above this folder is set up for `agent`, and this folder is not. Where should the model work?\n  1. there, in `{shown}`\n  2. here, in `{title}`\n[1/2]"
+            "`{shown}` above this folder is set up for `agent`, and this folder is not.\nWhere should the model work?\n  1. there, in `{shown}`\n  2. here, in `{title}`\n[1/2] (q stops)"
         ),
         QuestionKind::Task => {
             format!("`{title}` stands for what you want. What should the model do?")
@@ -166,15 +166,15 @@ pub(super) fn inquiry(question: &Question) -> String {
 /// Where to work: in a directory that is not empty, or in a part of a repository.
 fn place(directory: &str, repository: &str) -> String {
     let (is, root, keys) = match repository {
-        "" => ("is not empty".to_owned(), String::new(), "[1/2]"),
+        "" => ("is not empty".to_owned(), String::new(), "[1/2] (q stops)"),
         root => (
             format!("is in the repository `{root}`"),
             format!("\n  3. on the whole repository, in place: `{root}`"),
-            "[1/2/3]",
+            "[1/2/3] (q stops)",
         ),
     };
     format!(
-        "`{directory}` {is}. Where should the model work?\n  1. on what is here, in place (makes `.agent/`, touches nothing else)\n  2. in a new, empty folder `workspace/`{root}\n{keys}"
+        "`{directory}` {is}.\nWhere should the model work?\n  1. on what is here, in place (makes `.agent/`, touches nothing else)\n  2. in a new, empty folder `workspace/`{root}\n{keys}"
     )
 }
 

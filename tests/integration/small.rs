@@ -280,7 +280,7 @@ fn the_screens_are_those_that_were_drawn() {
             );
         }
         assert_eq!(
-            count(&shown, "--approval ask"),
+            count(&shown, "`Approval` is `ask`"),
             1,
             "the reason once: {shown}"
         );
