@@ -68,6 +68,7 @@ const REMEMBERED_CHECKPOINTS: usize = 50;
 /// The state of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Session {
     /// The version of this file's form.
     pub schema: u32,

@@ -275,12 +275,13 @@ pub(super) fn asked(
         }
         return text + &fitting(words);
     }
-    if !why.is_empty() && !(is_interactive && is_of_mode(why)) {
+    let is_told = is_interactive && is_of_mode(why);
+    if !why.is_empty() && !is_told {
         let _ = writeln!(words, "  why: {}", escape_line(why));
     }
     // Of a file step the difference says it.
-    let is_said = may == USUAL || !is_script;
-    if !may.is_empty() && !(is_interactive && is_said) {
+    let is_said = is_interactive && (may == USUAL || !is_script);
+    if !may.is_empty() && !is_said {
         let _ = writeln!(words, "  what it may do: {}", escape_line(may));
     }
     if !is_interactive {

@@ -479,11 +479,14 @@ impl OfferedKeys {
 
     /// The question as the prompt puts it: `[y] yes  [n] no`.
     fn text(&self) -> String {
-        // A row ends between two keys, where the terminal is not narrow.
+        // A row ends between two keys, where the terminal is not narrow, and a long one comes last.
         const ROW: usize = 79;
+        let named = self.keys.iter();
+        let named = named.map(|(key, words)| format!("[{key}] {words}"));
+        let (short, long): (Vec<String>, Vec<String>) =
+            named.partition(|one| one.chars().count() < ROW / 2);
         let (mut keys, mut used) = (String::new(), 0);
-        for (key, words) in &self.keys {
-            let one = format!("[{key}] {words}");
+        for one in short.into_iter().chain(long) {
             let length = one.chars().count();
             match used {
                 0 => {}

@@ -105,17 +105,7 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
                     }
                     way => way.words(&inbox),
                 };
-                let action = if view.is_copied {
-                    format!(
-                        "{NEXT}{arrow}1. Paste the clipboard into {chat} chat{NEXT:#}, or this:"
-                    )
-                } else {
-                    format!("{NEXT}{arrow}1. Paste this into {chat} chat:{NEXT:#}")
-                };
-                let action = match columns_of_talk() {
-                    None => format!("{action} {}", shown(path)),
-                    Some(columns) => with_path(&action, path, columns, view),
-                };
+                let action = first_action(path, chat, view);
                 let _ = writeln!(
                     text,
                     "{action}{file}\n{:width$}2. {}",
@@ -143,6 +133,20 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
         );
     }
     text
+}
+
+/// Says what to paste, and where the file of it is.
+fn first_action(path: &str, chat: &str, view: &RenderContext) -> String {
+    let arrow = arrow(view);
+    let action = if view.is_copied {
+        format!("{NEXT}{arrow}1. Paste the clipboard into {chat} chat{NEXT:#}, or this:")
+    } else {
+        format!("{NEXT}{arrow}1. Paste this into {chat} chat:{NEXT:#}")
+    };
+    match columns_of_talk() {
+        None => format!("{action} {}", shown(path)),
+        Some(columns) => with_path(&action, path, columns, view),
+    }
 }
 
 /// The mark before the next action.

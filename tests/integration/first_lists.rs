@@ -109,13 +109,14 @@ fn a_setting_is_written_beside_one_that_is_wrong() {
         .with_file_name("home/.config/agent/settings.json");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, "{\"Nonsense\": 1}").unwrap();
-    test.run()
+    let _finished = test
+        .run()
         .code(0)
         .said("Chat = claude")
         .said("cannot be used yet")
         .said("Nonsense");
-    let text = fs::read_to_string(&file).unwrap_or_default();
-    assert!(text.is_empty() || text.contains("claude"), "{text}");
+    let written = fs::read_to_string(&file).unwrap();
+    assert!(written.contains("claude"), "{written}");
 }
 
 #[test]
@@ -239,9 +240,9 @@ fn an_undo_does_not_list_ignored_files() {
         "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[RUN_COMMAND]\necho x > build.log\n[/RUN_COMMAND]",
     );
     let undone = Test::after(stepped, &["undo", "--yes"]).run().code(0);
-    let text = told(&undone);
-    assert!(text.contains("delete a.txt"), "{text}");
-    assert!(!text.contains("delete build.log"), "{text}");
+    let shown = told(&undone);
+    assert!(shown.contains("delete a.txt"), "{shown}");
+    assert!(!shown.contains("delete build.log"), "{shown}");
 }
 
 #[test]
@@ -257,4 +258,12 @@ fn a_long_command_is_told_whole() {
     );
     terminal.expect("the-last-word > /dev/null");
     terminal.expect("Round 2");
+}
+
+#[test]
+fn the_demonstration_recommends_nothing_for_a_folder_that_is_gone() {
+    let shown = told(&Test::new(&["demo"]).run().code(0));
+    assert!(shown.contains("Done after 3 rounds"), "{shown}");
+    assert!(!shown.contains("agent undo"), "{shown}");
+    assert!(!shown.contains("agent resume"), "{shown}");
 }
