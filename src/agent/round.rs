@@ -84,6 +84,9 @@ impl<'a> Engine<'a> {
         let store = &self.agent.store;
         let found = || -> Result<Vec<(String, String)>> {
             let rounds = store.history(&self.session.session_id)?.snapshots(0);
+            if rounds.is_empty() {
+                return Ok(Vec::new());
+            }
             let mut objects = CheckpointStore::open(&store.objects())?;
             let mut changes = objects.net_changes(&rounds)?;
             changes.retain(is_named);
@@ -328,6 +331,9 @@ impl<'a> Engine<'a> {
     /// that all lists name what `agent diff` shows. Where that cannot be found out, they stay.
     fn forget_reverted_files(&mut self) {
         let (agent, session) = (self.agent, &mut self.session);
+        if session.changed_files.is_empty() {
+            return;
+        }
         let found = || -> Result<(BTreeSet<PathBuf>, BTreeSet<PathBuf>)> {
             let mut rounds = agent.store.history(&session.session_id)?.snapshots(0);
             // The journal has this round only when it is concluded.
@@ -437,8 +443,12 @@ impl<'a> Engine<'a> {
         let Ok(history) = agent.store.history(&self.session.session_id) else {
             return BTreeMap::new();
         };
+        let rounds = history.snapshots(0);
+        if rounds.is_empty() {
+            return BTreeMap::new();
+        }
         let stat = CheckpointStore::open(&agent.store.objects()).and_then(|mut objects| {
-            let changes = objects.net_changes(&history.snapshots(0))?;
+            let changes = objects.net_changes(&rounds)?;
             objects.stat_of(changes, &DiffLimits::default())
         });
         let counted = stat.into_iter().flatten().filter_map(|stat| {
