@@ -136,6 +136,7 @@ fn a_command_is_asked_about_with_what_an_earlier_round_wrote() {
     terminal.expect("print('the answer')");
     terminal.expect("1. run");
     terminal.expect("because `Approval` is `edits`");
+    terminal.expect("[q] stop");
     terminal.type_in("q\r");
     terminal.expect("1. run");
     terminal.expect("you stopped before this");
@@ -154,21 +155,25 @@ fn the_reason_of_several_steps_is_told_once() {
     terminal.expect("because `Approval` is `ask`");
     terminal.expect("[q] stop");
     terminal.type_in("d\r");
-    let shown = terminal.expect_text("3. run");
+    terminal.expect("3. run");
+    let shown = terminal.expect_text("[q] stop");
     assert!(!shown.contains("why:"), "{shown}");
     terminal.type_in("o\r");
     terminal.expect("Do it?");
+    terminal.expect("[q] stop");
     terminal.type_in("y\r");
     let shown = terminal.expect_text("2. run");
     assert!(shown.contains("1. create"), "{shown}");
     assert!(!shown.contains("CREATE_FILE"), "{shown}");
     assert!(!shown.contains("why:"), "{shown}");
     terminal.expect("Run it?");
+    terminal.expect("[q] stop");
     terminal.type_in("n not now\r");
     terminal.expect("declined");
     let shown = terminal.expect_text("not now");
     assert!(shown.contains("2. run `cat a.txt`"), "{shown}");
     terminal.expect("Run it?");
+    terminal.expect("[q] stop");
     terminal.type_in("q\r");
     terminal.expect("stopped before this");
 }
