@@ -97,6 +97,17 @@ impl<'a> Asked<'a> {
         }
     }
 
+    /// The event that tells what earlier rounds made of a file which a step names.
+    pub fn unseen(path: &str, difference: String, before: u32) -> Event {
+        Event::Ahead {
+            number: 0,
+            command: String::new(),
+            title: path.to_owned(),
+            shown: difference,
+            before,
+        }
+    }
+
     fn question(&self, round: u32) -> Question {
         let rules: Vec<String> = self.proposal.iter().map(ToString::to_string).collect();
         Question {

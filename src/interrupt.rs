@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::error::{Error, Kind, Result};
 use crate::platform::{EndSignal, on_end_signals};
+use crate::protocol::PersonAct;
 
 type Alarm = Box<dyn Fn() + Send>;
 type Detour = Box<dyn Fn() -> bool + Send>;
@@ -13,6 +14,8 @@ type Detour = Box<dyn Fn() -> bool + Send>;
 #[derive(Clone, Default)]
 pub struct Interrupt {
     flag: Arc<AtomicBool>,
+    /// True if an answer to a question raised it.
+    is_answer: Arc<AtomicBool>,
     alarms: Arc<Mutex<Vec<Alarm>>>,
     detour: Arc<Mutex<Option<Detour>>>,
 }
@@ -85,6 +88,21 @@ impl Interrupt {
         }
     }
 
+    /// Raises it because the person answered a question with `q`.
+    pub fn stop(&self) {
+        self.is_answer.store(true, Ordering::SeqCst);
+        self.raise();
+    }
+
+    /// The act of the person that raised it.
+    pub fn act(&self) -> PersonAct {
+        if self.is_answer.load(Ordering::SeqCst) {
+            PersonAct::Stopped
+        } else {
+            PersonAct::Interrupted
+        }
+    }
+
     /// Returns true if it was raised.
     pub fn is_raised(&self) -> bool {
         self.flag.load(Ordering::SeqCst)
@@ -93,6 +111,7 @@ impl Interrupt {
     /// Takes back that it was raised: what it stopped is over, and the process goes on.
     pub fn reset(&self) {
         self.flag.store(false, Ordering::SeqCst);
+        self.is_answer.store(false, Ordering::SeqCst);
     }
 
     /// The flag, for work that looks at it now and then.

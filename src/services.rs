@@ -51,10 +51,10 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::approve::Person;
-use crate::error::{Error, Result};
+use crate::approve::{Answer, Person, Question};
+use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
-use crate::protocol::{Event, SetupNews};
+use crate::protocol::{Event, SetupNews, is_stop};
 use crate::settings::{Overrides, OwnSettings, Trust};
 
 /// A call: who wants something done, where, and with which settings.
@@ -91,6 +91,39 @@ impl Caller {
             person,
             interrupt,
         })
+    }
+
+    /// Asks the person until a line answers the question; `q` stops the call.
+    ///
+    /// A slip of the fingers is no answer: nothing is decided, let alone remembered, because of one.
+    /// Returns nothing where nobody answers.
+    pub fn ask(&self, question: &Question) -> Result<Option<String>> {
+        let takes = question.kind.takes();
+        self.ask_for(question, &["y", "n"], |line| takes.accept(line))
+    }
+
+    /// Asks until a line is one of these answers.
+    fn ask_for(
+        &self,
+        question: &Question,
+        answers: &[&str],
+        is_answer: impl Fn(&str) -> bool,
+    ) -> Result<Option<String>> {
+        loop {
+            match self.person.ask(question, &self.interrupt) {
+                Answer::Text(line) if is_stop(&line) => {
+                    return Err(Error::new(Kind::Interrupted, "stopped"));
+                }
+                Answer::Text(line) if !is_answer(&line) => {
+                    self.tell(SetupNews::AnswerUnknown {
+                        answers: answers.iter().map(ToString::to_string).collect(),
+                    });
+                }
+                Answer::Text(line) => return Ok(Some(line)),
+                Answer::Interrupted => return Err(Error::new(Kind::Interrupted, "interrupted")),
+                Answer::Nobody | Answer::Elsewhere => return Ok(None),
+            }
+        }
     }
 
     /// Tells the person a finding about the call itself.

@@ -68,6 +68,7 @@ const REMEMBERED_CHECKPOINTS: usize = 50;
 /// The state of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Session {
     /// The version of this file's form.
     pub schema: u32,
@@ -139,6 +140,9 @@ pub struct Session {
     /// The person's choices by flag, which hold until another flag.
     #[serde(default, skip_serializing_if = "Choices::is_empty")]
     pub choices: Choices,
+    /// True if a commit is made after each round that passes the check.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub commits_rounds: bool,
     /// The permissions that were in force when it began: later calls permit no more, unless a flag
     /// says so. Nothing in sessions of version 0.1.0.
     #[serde(default, skip_serializing_if = "Choices::is_empty")]
@@ -249,6 +253,7 @@ impl Session {
             check: None,
             waived_check: None,
             choices: Choices::default(),
+            commits_rounds: false,
             permissions: Choices::default(),
             workspace: None,
             outside_repository: None,

@@ -115,6 +115,8 @@ pub struct Ui {
     activity: Arc<Mutex<Option<Activity>>>,
     /// The steps that were told before the questions that are open.
     ahead: Arc<Mutex<Vec<Event>>>,
+    /// Changes of earlier rounds that the person has seen, by their text.
+    seen_changes: Arc<Mutex<BTreeSet<String>>>,
     /// The questions that a dialog tells the decisions of, by their keys.
     attended: Arc<Mutex<BTreeSet<String>>>,
 }
@@ -131,6 +133,7 @@ impl Ui {
             terminal: Arc::default(),
             activity: Arc::default(),
             ahead: Arc::default(),
+            seen_changes: Arc::default(),
             attended: Arc::default(),
         }
     }
@@ -157,6 +160,16 @@ impl Ui {
         self.terminal
             .takes_clipboard
             .store(is_taken, Ordering::SeqCst);
+    }
+
+    /// Lets the person know that each message is on the clipboard.
+    pub fn copies_messages(&self, is_copied: bool) {
+        self.terminal.is_copied.store(is_copied, Ordering::SeqCst);
+    }
+
+    /// Recommends no commands at the end: the folder of a demonstration is gone then.
+    pub fn plays_demo(&self) {
+        self.terminal.is_demo.store(true, Ordering::SeqCst);
     }
 
     /// Returns true if a prompt is open, so that nobody else may read the terminal.
@@ -282,6 +295,14 @@ impl Ui {
         {
             text.push_str(&tip);
         }
+        // What an earlier round changed is shown once.
+        if let Event::Ahead {
+            number: 0, shown, ..
+        } = event
+            && !self.seen_changes().insert(shown.clone())
+        {
+            return;
+        }
         // What the person decides about is shown exactly as it is.
         if matches!(event, Event::Approval { .. } | Event::Ahead { .. }) {
             self.keep_shown(event);
@@ -331,6 +352,10 @@ impl Ui {
         for event in ahead.iter().chain(questions) {
             self.talk(&plain::whole(event, &self.context()));
         }
+    }
+
+    fn seen_changes(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        (self.seen_changes.lock()).unwrap_or_else(PoisonError::into_inner)
     }
 
     fn attended(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -564,7 +589,7 @@ impl Ui {
             self.talk_folded(&format!("{}\n", escape_text(question.trim_end())));
         } else {
             unread::discard(&self.terminal);
-            self.talk(&plain::question(question));
+            self.talk_folded(&plain::question(question));
             ask::read_line(&self.terminal, answers.sender());
         }
     }
@@ -614,6 +639,8 @@ impl Ui {
             round: known(&self.terminal.round),
             last_round: known(&self.terminal.last_round),
             takes_clipboard: self.terminal.takes_clipboard.load(Ordering::SeqCst),
+            is_copied: self.terminal.is_copied.load(Ordering::SeqCst),
+            is_demo: self.terminal.is_demo.load(Ordering::SeqCst),
         }
     }
 

@@ -6,7 +6,7 @@
 //! out otherwise. The result is a [`StepPlan`], which `steps` carries out.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -75,7 +75,12 @@ pub(super) struct Asking<'a> {
     pub(super) round: u32,
     pub(super) reveal: &'a Reveal<'a>,
     pub(super) origin: QuestionOrigin,
+    /// Finds what earlier rounds changed in files that a script names, if nobody was asked about that.
+    pub(super) unseen: &'a UnseenChanges<'a>,
 }
+
+/// Finds changes of earlier rounds: the path of a file that the script names, and the difference.
+pub(super) type UnseenChanges<'a> = dyn Fn(&str) -> Vec<(String, String)> + 'a;
 
 /// The steps of a reply that are not done yet, each with what was decided about it.
 #[derive(Debug)]
@@ -414,6 +419,17 @@ fn tell_ahead(
             announce(asking.person, step);
         }
     }
+    let mut told = BTreeSet::new();
+    for (step, _) in steps.iter().filter(|(_, ruling)| is_asked(ruling)) {
+        let Command::RunCommand { script, .. } = &step.command else {
+            continue;
+        };
+        for (path, difference) in (asking.unseen)(script) {
+            if told.insert(path.clone()) {
+                (asking.person).emit(Asked::unseen(&path, difference, step.number));
+            }
+        }
+    }
     for (at, (step, ruling)) in steps.iter().enumerate() {
         let next = steps[at..].iter().find(|(_, ruling)| is_asked(ruling));
         let difference = shown.get(&step.number).filter(|_| !is_asked(ruling));
@@ -498,6 +514,7 @@ pub(super) mod tests {
             round: 1,
             reveal: &|step| Ok(Cow::Borrowed(step)),
             origin: QuestionOrigin::Reply,
+            unseen: &|_| Vec::new(),
         };
         authorizer.plan(&asking, steps, 0).unwrap().unwrap()
     }
@@ -625,6 +642,7 @@ pub(super) mod tests {
             round: 1,
             reveal: &|step| Ok(Cow::Borrowed(step)),
             origin: QuestionOrigin::Reply,
+            unseen: &|_| Vec::new(),
         };
         let shown = differences(&asking, &steps).unwrap();
         let header = "--- a/a.txt\n+++ b/a.txt\n";

@@ -209,6 +209,7 @@ impl CheckRunner<'_, '_> {
             round: self.session.sequence_number,
             reveal: &|step| Ok(Cow::Borrowed(step)),
             origin: QuestionOrigin::Reply,
+            unseen: &|_| Vec::new(),
         };
         let Some(plan) = authorizer.plan(&asking, &steps, steps.len() - 1)? else {
             return Ok(Some(Outcome::skipped("the user interrupted")));
@@ -220,7 +221,7 @@ impl CheckRunner<'_, '_> {
             .map(|planned| planned.decision);
         Ok(match decision {
             Some(PersonDecision::Declined(outcome)) => Some(outcome),
-            Some(PersonDecision::Stopped) => Some(Outcome::skipped("the user stopped here")),
+            Some(PersonDecision::Stopped) => Some(Outcome::skipped("the user stopped before this")),
             Some(PersonDecision::NotAsked | PersonDecision::Approved { .. }) | None => None,
         })
     }

@@ -116,8 +116,9 @@ impl Agent {
             permissions: self.manner.permissions.clone(),
             workspace: self.workspace_from_base(),
             outside_repository: None,
-            // It was given to that session, not to this one.
+            // These were given to that session, not to this one.
             network_granted: false,
+            commits_rounds: false,
             ..point.state
         };
         session.checkpoints.clear();

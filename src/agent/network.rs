@@ -60,7 +60,7 @@ impl StepRunner<'_> {
                 true
             }
             Some(Verdict::Stop) => {
-                self.interrupt.raise();
+                self.interrupt.stop();
                 false
             }
             Some(

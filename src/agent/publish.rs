@@ -522,13 +522,6 @@ impl Publisher<'_, '_> {
 }
 
 impl Agent {
-    /// The directories of build output in the workspace; `None` if it cannot be walked.
-    pub fn generated_directories(&self) -> Option<GeneratedDirectories> {
-        let walked = self.workspace.walk(None).ok()?;
-        let paths = walked.files.iter().map(|file| file.path.as_str());
-        Some(GeneratedDirectories::among(paths))
-    }
-
     /// Writes a message in the form that it has.
     pub(super) fn post(&self, id: &SessionId, sequence: u32, outbox: &Outbox) -> Result<Posted> {
         let mailbox = &self.mailbox;

@@ -1,8 +1,8 @@
 //! One round: the steps of a reply, executed once, and what the session knows afterwards.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
@@ -14,10 +14,10 @@ use super::live_output::announce;
 use super::steps::{Begun, StepJournal, StepRunner};
 use super::{Engine, Patience, ReplyArrival, Taken, Written};
 use crate::approve::{Input, Pending, Person as _, QuestionOrigin};
-use crate::checkpoint::{CheckpointStore, DiffLimits};
+use crate::checkpoint::{ChangeKind, CheckpointStore, DiffLimits, SnapshotChange};
 use crate::error::{Error, Result};
 use crate::execute::{self, Hide};
-use crate::policy::Grant;
+use crate::policy::{Approval, Grant};
 use crate::protocol::{
     Circling, Command, CommandKind, Event, LineTotals, Outcome, ReadRequest, StagedBatch,
     StagedChange, StagedStep, Status, Step, StepResult,
@@ -66,8 +66,39 @@ impl<'a> Engine<'a> {
                 ReplyArrival::Whole => QuestionOrigin::Reply,
                 ReplyArrival::Calls => QuestionOrigin::Call,
             },
+            unseen: &|script| self.unseen_changes(script),
         };
         agent.manner.authorizer.plan(&asking, reply, done)
+    }
+
+    /// The differences that earlier rounds made to files which a script names, in the mode in which files
+    /// are changed without a question; a courtesy, on which nothing depends.
+    fn unseen_changes(&self, script: &str) -> Vec<(String, String)> {
+        if self.approval() != Approval::Edits {
+            return Vec::new();
+        }
+        let is_named = |change: &SnapshotChange| {
+            let name = change.path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| names_file(script, name))
+        };
+        let store = &self.agent.store;
+        let found = || -> Result<Vec<(String, String)>> {
+            let rounds = store.history(&self.session.session_id)?.snapshots(0);
+            if rounds.is_empty() {
+                return Ok(Vec::new());
+            }
+            let mut objects = CheckpointStore::open(&store.objects())?;
+            let mut changes = objects.net_changes(&rounds)?;
+            changes.retain(is_named);
+            let mut found = Vec::new();
+            for change in changes {
+                let path = change.path.display().to_string();
+                let difference = objects.diff_of(&[change], &DiffLimits::default())?;
+                found.push((path, difference));
+            }
+            Ok(found)
+        };
+        found().unwrap_or_default()
     }
 
     /// Carries out the steps of a plan.
@@ -292,6 +323,35 @@ impl<'a> Engine<'a> {
         if summary.is_some() {
             session.is_complete = true;
             session.summary = summary;
+            self.forget_reverted_files();
+        }
+    }
+
+    /// Forgets files that the session changed and left as they had been, temporary ones for example, so
+    /// that all lists name what `agent diff` shows. Where that cannot be found out, they stay.
+    fn forget_reverted_files(&mut self) {
+        let (agent, session) = (self.agent, &mut self.session);
+        if session.changed_files.is_empty() {
+            return;
+        }
+        let found = || -> Result<(BTreeSet<PathBuf>, BTreeSet<PathBuf>)> {
+            let mut rounds = agent.store.history(&session.session_id)?.snapshots(0);
+            // The journal has this round only when it is concluded.
+            let latest = session.checkpoints.back();
+            let latest = latest.map(|latest| (latest.before, latest.after));
+            rounds.extend(latest.filter(|latest| rounds.last() != Some(latest)));
+            let mut objects = CheckpointStore::open(&agent.store.objects())?;
+            let mut touched = BTreeSet::new();
+            for (before, after) in &rounds {
+                let changes = objects.changes(before, after)?;
+                touched.extend(changes.into_iter().flat_map(paths_of));
+            }
+            let net = objects.net_changes(&rounds)?;
+            Ok((touched, net.into_iter().flat_map(paths_of).collect()))
+        };
+        if let Ok((touched, net)) = found() {
+            let is_reverted = |path: &Path| touched.contains(path) && !net.contains(path);
+            (session.changed_files).retain(|path| !is_reverted(Path::new(path.as_str())));
         }
     }
 
@@ -383,11 +443,13 @@ impl<'a> Engine<'a> {
         let Ok(history) = agent.store.history(&self.session.session_id) else {
             return BTreeMap::new();
         };
-        // The latest stands first.
-        let rounds = history.undoable(0);
-        let stat = rounds.last().zip(rounds.first()).and_then(|(first, last)| {
-            let mut objects = CheckpointStore::open(&agent.store.objects()).ok()?;
-            (objects.stat(&first.before, &last.after, &DiffLimits::default())).ok()
+        let rounds = history.snapshots(0);
+        if rounds.is_empty() {
+            return BTreeMap::new();
+        }
+        let stat = CheckpointStore::open(&agent.store.objects()).and_then(|mut objects| {
+            let changes = objects.net_changes(&rounds)?;
+            objects.stat_of(changes, &DiffLimits::default())
         });
         let counted = stat.into_iter().flatten().filter_map(|stat| {
             let path = stat.change.path.to_str()?.to_owned();
@@ -415,6 +477,21 @@ impl<'a> Engine<'a> {
             let text = note.text.clone();
             self.agent.tell(Event::NoteUnsent { text });
         }
+    }
+}
+
+/// Returns true if a word of the script is this file, in whatever directory.
+fn names_file(script: &str, name: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || "._-/".contains(letter);
+    let mut words = script.split(|letter| !is_part(letter));
+    words.any(|word| word.rsplit('/').next() == Some(name))
+}
+
+/// The paths of a change: the old one of a rename too.
+fn paths_of(change: SnapshotChange) -> Vec<PathBuf> {
+    match change.kind {
+        ChangeKind::Renamed { from } => vec![from, change.path],
+        _ => vec![change.path],
     }
 }
 

@@ -438,14 +438,14 @@ impl<'e> Progress<'_, 'e> {
             ..
         } = self.runner;
         if interrupt.is_raised() {
-            return Err(Outcome::by_person(PersonAct::Interrupted));
+            return Err(Outcome::by_person(interrupt.act()));
         }
         // Before anything else: what the person declined is not to be sent again.
         match &planned.decision {
             PersonDecision::NotAsked | PersonDecision::Approved { .. } => {}
             PersonDecision::Declined(outcome) => return Err(outcome.clone()),
             PersonDecision::Stopped => {
-                interrupt.raise();
+                interrupt.stop();
                 return Err(Outcome::by_person(PersonAct::Stopped));
             }
         }

@@ -26,7 +26,7 @@ Examples:
   agent batch tasks.jsonl --api openai --shard 0/4
 
 Each line of the file is a JSON object, such as {\"id\": \"parser\", \"task\": \"fix the parser\", \
-\"worktree\": \".\", \"check\": \"make test\"}. The same command goes on after Ctrl-C or a kill. \
+\"worktree\": \".\", \"check\": \"make test\"}. Run the same command again to continue after Ctrl-C or a kill. \
 Settings given here hold for every task that does not set them itself; `--max-cost` and \
 `--max-tokens` limit all tasks together. `docs/batch.md` explains it.";
 
@@ -108,7 +108,7 @@ fn tell(ui: &Ui, news: &BatchNews<'_>) {
         }
         BatchNews::Running(records) => {
             let lines: Vec<String> = records.iter().map(|record| at_work(record)).collect();
-            ui.show_progress(Some(&lines.join(" · ")));
+            ui.show_progress(Some(&lines.join("; ")));
         }
         BatchNews::Ended {
             record,
@@ -165,10 +165,10 @@ fn closing(summary: &BatchSummary) -> String {
     let is_open = summary.tasks.iter().any(|record| !record.is_finished);
     let is_ended = |record: &TaskRecord| record.is_finished && record.status != TaskStatus::Done;
     if is_open {
-        text.push_str(" The same command goes on.");
+        text.push_str(" Run the same command again to continue.");
     }
     if summary.tasks.iter().any(is_ended) {
-        text.push_str(" `--retry` goes on with those that ended without being done.");
+        text.push_str(" `--retry` continues those that ended without being done.");
     }
     text
 }

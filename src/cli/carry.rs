@@ -45,13 +45,13 @@ pub(super) fn run(
     if flags.copy {
         held.copy_messages();
     }
-    // OSC 52 only writes: through a terminal far away nothing can be read back.
-    let can_read = || {
-        !Clipboard::of(Surroundings::of_this_process())
-            .ways_in()
-            .is_empty()
-    };
-    ui.takes_clipboard(held.opened.wishes.clipboard == ClipboardUse::Auto && can_read());
+    let clipboard = Clipboard::of(Surroundings::of_this_process());
+    let usage = held.opened.wishes.clipboard;
+    // OSC 52 only writes: through a terminal far away nothing can be read back, and nobody knows if the
+    // message is on the clipboard.
+    let is_sure = !clipboard.ways_in().is_empty();
+    ui.takes_clipboard(usage == ClipboardUse::Auto && is_sure);
+    ui.copies_messages(usage != ClipboardUse::Off && is_sure);
     if flags.no_wait {
         leave(&held, common, ui)
     } else {

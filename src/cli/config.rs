@@ -156,13 +156,22 @@ fn set(
         None => format!("{} is no longer set in `{file}`.", key.name),
     });
     // What is set may still lose against a flag, a variable or a file that counts more.
-    let now = settings::get(caller, key)?;
+    let now = match settings::get(caller, key) {
+        Ok(now) => now,
+        // It is set all the same, and the file may have been wrong before.
+        Err(trouble) => {
+            ui.say("It is written, but the settings cannot be used yet:");
+            ui.error(&trouble);
+            return Ok(());
+        }
+    };
     let is_in_force = now.origin.contains(&file.to_string());
     if value.is_some() && !is_in_force {
         ui.say(&format!(
-            "It does not hold here: {} says {}.",
-            now.origin,
-            shown_value(&now)
+            "It does not hold here: {} is {}, from {}.",
+            key.name,
+            shown_value(&now),
+            now.origin
         ));
     }
     Ok(())
@@ -174,6 +183,10 @@ fn edit(caller: &Caller, ui: &Ui, scope: SettingsScope) -> Result<()> {
     let program = editor::of_this_person(|name| std::env::var_os(name)).ok_or_else(|| {
         Error::mendable("there is no editor").hint("set `VISUAL` or `EDITOR` to one")
     })?;
+    let path = match scope {
+        SettingsScope::Person => crate::fs::behind_links(&path)?,
+        SettingsScope::Here => path,
+    };
     if !path.exists() {
         let start = match scope {
             SettingsScope::Person => "{\n}\n",

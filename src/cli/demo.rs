@@ -22,6 +22,7 @@ pub(super) struct Demo {}
 
 pub(super) fn run(ui: &Ui) -> Result<ExitCode> {
     ui.say("A demonstration: a script plays you and the chat. Everything else is real.\n");
+    ui.plays_demo();
     let interrupt = Interrupt::from_signals()?;
     let pause = || ui.pause(PAUSE, &interrupt);
     if ui.can_pause() {

@@ -37,6 +37,12 @@ impl Init {
                 ""
             }
         ));
+        if let Some(root) = project.larger_repository {
+            let root = root.display();
+            ui.say(&format!(
+                "The model sees only this folder of the repository `{root}`. For all of it: agent init '{root}'"
+            ));
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

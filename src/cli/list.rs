@@ -81,7 +81,7 @@ fn show(found: SessionList, word: Option<&str>, common: &Common, ui: &Ui) {
         return;
     }
     if sessions.is_empty() {
-        ui.say("There are no sessions here yet. `agent new \"<task>\"` begins one.");
+        ui.say("There are no sessions here yet. `agent new \"<task>\"` starts one.");
         return;
     }
     let now = list::now();

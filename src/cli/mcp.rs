@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::common::Common;
-use crate::approve::{Answer, Question};
+use crate::approve::Question;
 use crate::error::{Error, Result};
 use crate::mcp::install::{self, KnownClient, ServerEntry};
 use crate::mcp::{self, ServeOptions};
+use crate::protocol::is_yes;
 use crate::services::open::{self, FirstRun};
 use crate::ui::Ui;
 
@@ -90,9 +91,9 @@ impl Install {
             return Ok(ExitCode::SUCCESS);
         };
         let question = Question::about_client(&plan.file, &plan.shown);
-        match caller.person.ask(&question, &caller.interrupt) {
-            answer if answer.is_yes() => {}
-            Answer::Nobody => {
+        match caller.ask(&question)? {
+            Some(answer) if is_yes(&answer) => {}
+            None => {
                 return Err(
                     Error::mendable("nobody could be asked; nothing was written").hint(format!(
                         "`agent mcp install --client {} --print` shows the entry",
@@ -100,7 +101,7 @@ impl Install {
                     )),
                 );
             }
-            _ => {
+            Some(_) => {
                 ui.say("Nothing was written.");
                 return Ok(ExitCode::SUCCESS);
             }

@@ -16,7 +16,7 @@ use crate::ui::Ui;
 const EXAMPLES: &str = "\
 Examples:
   agent new \"fix the failing test\"
-  agent new --chat claude --clipboard auto \"add a --json flag to the report command\"
+  agent new --chat claude --clipboard auto \"add a --json flag\"
   agent new --check \"cargo test\" --commit \"fix the parser\"
   agent new --approval plan \"move the settings into their own module\"
   agent new --add src/parser.py --add-diff=main \"finish what I began\"
@@ -34,7 +34,8 @@ pub(super) struct New {
     /// Carry it on in the browser, like `agent serve`
     #[arg(long, conflicts_with_all = ["no_wait", "copy"])]
     web: bool,
-    /// Commit after each round that passes the check, without running hooks
+    /// Commit after each round that passes the check, without running hooks; `agent resume` and
+    /// `agent step` commit too
     #[arg(long, conflicts_with = "web")]
     commit: bool,
     #[command(flatten)]
@@ -60,12 +61,13 @@ impl New {
         if !self.carrying.is_short() {
             offer_clipboard(&caller, ui)?;
         }
-        let caller = if self.commit {
-            commit::committing(&caller)?
-        } else {
-            caller
-        };
-        let held = run::begin(&caller, &task, &context)?;
+        if self.commit {
+            commit::ensure_possible(&caller)?;
+        }
+        let mut held = run::begin(&caller, &task, &context)?;
+        if self.commit {
+            held.commit_rounds()?;
+        }
         carry::run(held, common, ui, self.carrying, program)
     }
 }

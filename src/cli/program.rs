@@ -187,6 +187,7 @@ mod tests {
             let found = slash::recognise_line(PROGRAM, line);
             assert_eq!(found, Recognised::Note, "{line}");
         }
+        assert_eq!(name("agent"), is("status", ""));
         let elsewhere = slash::recognise_line(PROGRAM, "agent new task");
         assert!(matches!(elsewhere, Recognised::Unclear(_)));
     }
@@ -198,6 +199,8 @@ mod tests {
             "ls",
             "./run.sh",
             "make -j4",
+            "make test",
+            "go build",
             "python src/a.py",
             "agent frobnicate",
             "agent stauts --all ab12",
@@ -206,6 +209,7 @@ mod tests {
         }
         for line in [
             "make it faster",
+            "make tests for it",
             "find the bug",
             "use git status",
             "agent should use tabs",

@@ -51,6 +51,9 @@ impl Resume {
             );
         }
         let caller = common.acting_caller(ui)?;
+        let instruction = instruction
+            .map(|text| run::instruction_meant(&caller, &text))
+            .transpose()?;
         let mut held = match &instruction {
             Some(_) => run::reopen(&caller, id.as_deref())?,
             None => run::resume(&caller, id.as_deref())?,

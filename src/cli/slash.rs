@@ -97,6 +97,11 @@ const SHELL_OR_WORD: &[&str] = &[
     "tree", "type", "which",
 ];
 
+/// What is built or run: `make test`.
+const TARGETS: &[&str] = &[
+    "all", "build", "check", "clean", "fmt", "install", "lint", "run", "test", "tests",
+];
+
 /// Returns true if a line looks like a command for a shell.
 pub(super) fn is_for_shell(line: &str) -> bool {
     let mut words = line.split_whitespace();
@@ -116,6 +121,10 @@ pub(super) fn is_for_shell(line: &str) -> bool {
     if first == "agent" && !rest.is_empty() {
         return rest.len() <= 2 || rest.iter().any(has_shape);
     }
+    if ["make", "go"].contains(&first) && matches!(rest[..], [target] if TARGETS.contains(&target))
+    {
+        return true;
+    }
     SHELL_ONLY.contains(&first) || (SHELL_OR_WORD.contains(&first) && rest.iter().any(has_shape))
 }
 
@@ -126,6 +135,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("quit", "/quit"),
     ("exit", "/exit"),
     (":q", "/quit"),
+    ("agent", "/status"),
     ("status", "/status"),
     ("diff", "/diff"),
     ("undo", "/undo"),

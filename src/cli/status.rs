@@ -309,7 +309,7 @@ fn message_line(message: &MessageStanding) -> String {
     let takes = message.meter.takes.iter();
     let takes = takes.map(|takes| (takes.what.to_owned(), takes.characters));
     let limit = match message.chat {
-        "generic" => "a typical limit".to_owned(),
+        "generic" => "the limit of a message".to_owned(),
         chat => format!("the limit of `{chat}`"),
     };
     format!(

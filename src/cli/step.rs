@@ -33,6 +33,7 @@ impl StepArgs {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let held = run::for_one_reply(&common.acting_caller(ui)?, self.id.as_deref())?;
         resume::tell_permissions(ui, &held);
+        ui.warn_before_round(held.last_round());
         let ending = match &self.reply {
             Some(file) => held.step_with(|| read(file)),
             None => held.step(),

@@ -131,11 +131,19 @@ pub(super) fn shown(planned: &PlannedReversal, force: Force) -> String {
         Wish::Redo => format!("Redoing {rounds} of session {id}:"),
     };
     let mut steps = files(&plan.steps);
-    let mut folded = FoldedOutput::of(planned.generated());
+    let shown = planned.shown_paths();
+    let mut folded = FoldedOutput::of(shown.as_ref().map(|shown| shown.generated().clone()));
     for step in &steps {
         folded.count(&step.path);
     }
     steps.retain(|step| !folded.has(&step.path));
+    let all = steps.len();
+    // A log that a command made, for example; what stays is listed all the same.
+    steps.retain(|step| {
+        let is_ignored = (shown.as_ref()).is_some_and(|shown| shown.is_ignored(&step.path));
+        !is_ignored || step.then.is_some()
+    });
+    let ignored = all - steps.len();
     for step in steps.iter().take(SHOWN) {
         let verb = match (&step.now, &step.then) {
             (_, None) => "delete",
@@ -148,6 +156,9 @@ pub(super) fn shown(planned: &PlannedReversal, force: Force) -> String {
     text.push_str(&more(steps.len()));
     for line in folded.lines() {
         let _ = write!(text, "\n  {line}");
+    }
+    if ignored > 0 {
+        let _ = write!(text, "\n  delete {} that git ignores", counted(ignored));
     }
     if plan.steps.is_empty() && plan.conflicts.is_empty() {
         text.push_str("\n  the files are already that way");

@@ -50,7 +50,7 @@ pub(super) enum LineProblem {
     )]
     NoRange { start: u32, end: u32 },
     /// The file ends before.
-    #[error("there is no line {line}: the file has {lines} when this reply begins", lines = count(*.lines))]
+    #[error("there is no line {line}: the file has {lines}, counted when this reply begins or when one of its steps writes the file anew", lines = count(*.lines))]
     Beyond { line: u32, lines: usize },
     /// An earlier step of the same reply changed them.
     #[error("{lines} changed by an earlier step of this reply", lines = were(.0))]
@@ -394,7 +394,7 @@ mod tests {
         let word = |start, end| book.range(start, end).unwrap_err().to_string();
         assert_eq!(
             word(9, 11),
-            "there is no line 11: the file has 10 lines when this reply begins"
+            "there is no line 11: the file has 10 lines, counted when this reply begins or when one of its steps writes the file anew"
         );
         assert_eq!(
             word(3, 3),

@@ -162,7 +162,7 @@ fn conflict(
     let message = match kept {
         Ok(place) => format!("{stays}; what was meant for it is kept for the user in `{place}`"),
         Err(problem) => format!(
-            "{stays}; what was meant for it could not be kept elsewhere ({problem}) and lies in `{staged}`"
+            "{stays}; what was meant for it could not be kept elsewhere ({problem}) and is in `{staged}`"
         ),
     };
     Obstacle {

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::fs::{
-    Durability, create_directory, free_name, read_plain, write_atomic, write_atomic_in_place,
+    Durability, behind_links, create_directory, free_name, read_plain, write_atomic,
+    write_atomic_in_place,
 };
 
 /// The largest configuration that is read, in bytes.
@@ -156,22 +157,6 @@ impl ServerEntry {
                     .iter()
                     .any(|one| one.strip_prefix("--base=") == Some(base)))
     }
-}
-
-/// The path that a link leads to, also if nothing is there yet.
-fn behind_links(file: &Path) -> Result<PathBuf> {
-    const MOST_LINKS: usize = 40;
-    let mut target = file.to_owned();
-    for _ in 0..MOST_LINKS {
-        match std::fs::read_link(&target) {
-            Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
-            Err(_) => return Ok(target),
-        }
-    }
-    Err(Error::mendable(format!(
-        "`{}` is a link that leads nowhere",
-        file.display()
-    )))
 }
 
 /// Works out the change; `None` if the entry is there already. Comments, order and spaces stay, and so do

@@ -183,7 +183,7 @@ fn ensure_known(sessions: &Path, session: &Session) -> Result<()> {
     };
     let file = sessions.join(format!("{}.json", session.session_id));
     Err(Error::newer(&file).because(format!(
-        "the session was given `{}`, which is no setting of this version",
+        "the session was given `{}`, which is not a setting of this version",
         escape_line(name)
     )))
 }

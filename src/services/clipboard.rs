@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use super::Caller;
 use super::settings::{self, SettingsScope};
-use crate::approve::{Answer, Question};
+use crate::approve::Question;
 use crate::courier::{Clipboard, Surroundings};
 use crate::error::{Error, Kind, Result};
-use crate::protocol::{SetupNews, is_no, is_yes};
+use crate::protocol::is_no;
 use crate::settings::{ClipboardUse, Origin};
 
 /// The answer to an offer.
@@ -33,7 +33,11 @@ pub fn offer(caller: &Caller) -> Result<Option<AnsweredOffer>> {
     if !is_open || !is_by_hand || clipboard.ways_in().is_empty() {
         return Ok(None);
     }
-    let is_accepted = ask(caller)?;
+    // Enter is a yes.
+    let Some(answer) = caller.ask(&Question::about_using_clipboard())? else {
+        return Err(Error::new(Kind::Interrupted, "interrupted"));
+    };
+    let is_accepted = !is_no(&answer);
     let word = if is_accepted {
         ClipboardUse::Auto.word()
     } else {
@@ -42,21 +46,4 @@ pub fn offer(caller: &Caller) -> Result<Option<AnsweredOffer>> {
     let key = settings::named(settings::CLIPBOARD)?;
     let file = settings::set(caller, SettingsScope::Person, key, Some(word))?;
     Ok(Some(AnsweredOffer { is_accepted, file }))
-}
-
-/// Asks until the answer is a yes, which Enter is too, or a no.
-fn ask(caller: &Caller) -> Result<bool> {
-    let question = Question::about_using_clipboard();
-    loop {
-        match caller.person.ask(&question, &caller.interrupt) {
-            Answer::Text(text) if text.trim().is_empty() || is_yes(&text) => return Ok(true),
-            Answer::Text(text) if is_no(&text) => return Ok(false),
-            Answer::Text(_) => caller.tell(SetupNews::AnswerUnknown {
-                answers: vec!["y".to_owned(), "n".to_owned()],
-            }),
-            Answer::Interrupted | Answer::Nobody | Answer::Elsewhere => {
-                return Err(Error::new(Kind::Interrupted, "interrupted"));
-            }
-        }
-    }
 }

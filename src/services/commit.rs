@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::after_rounds::committing;
+pub(super) use self::after_rounds::RoundCommits;
+pub use self::after_rounds::ensure_possible;
 use self::git::{GitRepository, TreeEntry};
 pub use self::hooks::{HookFile, RunFile};
 use super::open::{self, SessionFiles};

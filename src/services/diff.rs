@@ -1,4 +1,4 @@
-//! The changes of a round, whoever made them.
+//! The changes of a round, whoever made them, or of several rounds as one.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::agent::Agent;
 pub use crate::agent::ShownPaths;
 use crate::agent::undo::tidied;
 pub use crate::checkpoint::{ChangeKind, DiffStat};
-use crate::checkpoint::{CheckpointStore, DiffLimits};
+use crate::checkpoint::{CheckpointStore, DiffLimits, Snapshot, SnapshotChange};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
 use crate::session::{Checkpoint, History};
@@ -23,7 +23,8 @@ pub struct ChangedRound {
     pub rounds: (u32, u32),
     /// True if it was undone since.
     pub is_undone: bool,
-    checkpoint: Checkpoint,
+    /// The workspace before and after each of the rounds, the earliest first.
+    snapshots: Vec<(Snapshot, Snapshot)>,
     objects: CheckpointStore,
     agent: Agent,
 }
@@ -62,8 +63,8 @@ pub fn changed_round(
     one(opened.agent, session.session_id, round)
 }
 
-/// All that the rounds of a session changed and nobody undid, as one change; its round is 0. Changes by
-/// others in between are in it.
+/// All that the rounds of a session changed and nobody undid, as one change; its round is 0. Files that
+/// only the person changed in between are not in it.
 pub fn changed_session(caller: &Caller, id: &str) -> Result<ChangedRound> {
     changes(caller, Some(id), WhichRounds::After(0))
 }
@@ -94,7 +95,7 @@ fn one(agent: Agent, session: SessionId, round: Option<u32>) -> Result<ChangedRo
         is_undone: history.is_undone(round),
         objects,
         session,
-        checkpoint,
+        snapshots: vec![(checkpoint.before, checkpoint.after)],
         agent,
     })
 }
@@ -116,11 +117,7 @@ fn after(agent: Agent, session: SessionId, round: u32) -> Result<ChangedRound> {
         round: 0,
         rounds: (first.round, latest.round),
         is_undone: false,
-        checkpoint: Checkpoint {
-            round: 0,
-            before: first.before,
-            ..*latest
-        },
+        snapshots: history.snapshots(round),
         objects: CheckpointStore::open(&agent.store.objects())?,
         session,
         agent,
@@ -154,25 +151,29 @@ pub(super) fn latest_seen(
 }
 
 impl ChangedRound {
+    fn changes(&mut self) -> Result<Vec<SnapshotChange>> {
+        let changes = self.objects.net_changes(&self.snapshots);
+        changes.map_err(tidied)
+    }
+
     /// Each changed file with how many lines changed.
     pub fn files(&mut self) -> Result<Vec<DiffStat>> {
-        let Checkpoint { before, after, .. } = &self.checkpoint;
-        let stat = self.objects.stat(before, after, &DiffLimits::default());
+        let changes = self.changes()?;
+        let stat = self.objects.stat_of(changes, &DiffLimits::default());
         stat.map_err(tidied)
     }
 
     /// The changed paths.
     pub fn paths(&mut self) -> Result<Vec<PathBuf>> {
-        let Checkpoint { before, after, .. } = &self.checkpoint;
-        let changes = self.objects.changes(before, after).map_err(tidied)?;
-        Ok(changes.into_iter().map(|change| change.path).collect())
+        let changes = self.changes()?.into_iter();
+        Ok(changes.map(|change| change.path).collect())
     }
 
     /// The changes as a unified diff, without the paths that are left out.
     pub fn text_without(&mut self, is_left_out: impl Fn(&Path) -> bool) -> Result<String> {
-        let Checkpoint { before, after, .. } = &self.checkpoint;
-        let limits = DiffLimits::default();
-        let diff = (self.objects).diff_without(before, after, &limits, is_left_out);
+        let mut changes = self.changes()?;
+        changes.retain(|change| !is_left_out(&change.path));
+        let diff = self.objects.diff_of(&changes, &DiffLimits::default());
         diff.map_err(tidied)
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Caller, open};
+use super::{Caller, open, repository};
 use crate::error::{Error, Result};
 use crate::settings::{self, Key};
 
@@ -13,6 +13,8 @@ pub struct InitializedProject {
     pub base: PathBuf,
     /// True if the project is a git repository, which ignores the base directory.
     pub is_in_repository: bool,
+    /// The root of its repository, if the project is only a part of that.
+    pub larger_repository: Option<PathBuf>,
 }
 
 /// Makes `.agent/` in a project and touches nothing else.
@@ -32,10 +34,12 @@ pub fn init(caller: &Caller, project: &Path) -> Result<InitializedProject> {
     for (key, value) in given {
         settings::set_here(&made, key, Some(&value), &caller.trust)?;
     }
+    let larger_repository = repository::root_of(&project).filter(|root| *root != project);
     let base = made.directory;
     let is_in_repository = base.ancestors().any(|above| above.join(".git").exists());
     Ok(InitializedProject {
         base,
         is_in_repository,
+        larger_repository,
     })
 }

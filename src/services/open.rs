@@ -10,16 +10,16 @@ pub(super) use self::opened::held_session;
 pub use self::opened::{OpenedBase, agent, new_session, session};
 use super::{Caller, choices, guard, repository, workspace};
 use crate::agent::{Agent, Authorizer, Check, Manner, Recorder};
-use crate::approve::{Answer, KnownSessions, Person, Question};
+use crate::approve::{KnownSessions, Person, Question};
 use crate::compose::{Carriage, FileLimit, Limit, TooLong};
 use crate::courier::{ClipboardReplyUse, Wishes};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::execute::Limits;
 use crate::interrupt::Interrupt;
 use crate::mailbox::Mailbox;
 use crate::platform::programs;
 use crate::policy::Approval;
-use crate::protocol::{Event, OnFailure, SetupNews, WideExtent};
+use crate::protocol::{Event, OnFailure, SetupNews, WideExtent, is_no, is_yes};
 use crate::secrets::Scanner;
 use crate::session::{Choices, Store};
 use crate::settings::{
@@ -464,10 +464,10 @@ pub fn settings(caller: &Caller, first_run: FirstRun) -> Result<(Base, Loaded)> 
     if !untrusted.is_empty() && caller.person.is_interactive() && !layers.is_declined(trust) {
         let items: Vec<String> = untrusted.iter().map(|item| format!("  {item}")).collect();
         let question = Question::about_trust(&untrusted[0].file, &items.join("\n"));
-        let answer = caller.person.ask(&question, &caller.interrupt);
-        if answer.is_yes() {
+        let answer = caller.ask(&question)?.unwrap_or_default();
+        if is_yes(&answer) {
             layers.confirm(trust)?;
-        } else if matches!(answer, Answer::Text(_)) {
+        } else if is_no(&answer) {
             // Where it cannot be remembered, the question comes again.
             let _ = layers.decline(trust);
         }
@@ -696,19 +696,7 @@ fn choice<'a>(
     question: &Question,
     choices: &[&'a str],
 ) -> Result<Option<&'a str>> {
-    loop {
-        match caller.person.ask(question, &caller.interrupt) {
-            Answer::Text(answer) => {
-                let chosen = choices.iter().find(|choice| **choice == answer.trim());
-                if let Some(choice) = chosen {
-                    return Ok(Some(choice));
-                }
-                caller.tell(SetupNews::AnswerUnknown {
-                    answers: choices.iter().map(ToString::to_string).collect(),
-                });
-            }
-            Answer::Interrupted => return Err(Error::new(Kind::Interrupted, "interrupted")),
-            Answer::Nobody | Answer::Elsewhere => return Ok(None),
-        }
-    }
+    let chosen = |line: &str| (choices.iter().copied()).find(|choice| *choice == line.trim());
+    let answer = caller.ask_for(question, choices, |line| chosen(line).is_some())?;
+    Ok(answer.and_then(|line| chosen(&line)))
 }

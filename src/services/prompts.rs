@@ -1,10 +1,11 @@
 //! Task templates, and how one becomes a task.
 
 use super::Caller;
-use crate::approve::{Answer, Question};
-use crate::error::{Error, Kind, Result};
+use crate::approve::Question;
+use crate::error::{Error, Result};
 pub use crate::prompts::{Owner, Prompt};
 use crate::prompts::{Shelves, called};
+use crate::protocol::is_yes;
 use crate::settings::{Base, FoundBase, quoted};
 
 /// The templates that can be used from here.
@@ -71,9 +72,9 @@ fn shelves(caller: &Caller) -> Result<Shelves> {
 fn ask(caller: &Caller, prompt: &Prompt) -> Result<()> {
     let file = prompt.file.display();
     let question = Question::about_template(&prompt.file, &prompt.text);
-    match caller.person.ask(&question, &caller.interrupt) {
-        answer if answer.is_yes() => Ok(()),
-        Answer::Nobody | Answer::Elsewhere => Err(Error::mendable(format!(
+    match caller.ask(&question)? {
+        Some(answer) if is_yes(&answer) => Ok(()),
+        None => Err(Error::mendable(format!(
             "`{file}` came with this project, and you have not seen it yet"
         ))
         .hint("use it once on a terminal, where it is shown to you first")
@@ -81,8 +82,7 @@ fn ask(caller: &Caller, prompt: &Prompt) -> Result<()> {
             "or read it, and give the task yourself: agent new - < {}",
             quoted(&prompt.file)
         ))),
-        Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
-        Answer::Text(_) => Err(Error::mendable(format!("`/{}` was not used", prompt.name))
+        Some(_) => Err(Error::mendable(format!("`/{}` was not used", prompt.name))
             .hint("agent new \"<task>\" begins a session with your own words")),
     }
 }

@@ -2,11 +2,11 @@
 
 use super::Caller;
 use super::open::SessionFiles;
-use crate::approve::{Answer, Question};
-use crate::error::{Error, Kind, Result};
+use crate::approve::Question;
+use crate::error::{Error, Result};
 use crate::escape::escape_line;
 use crate::number::count;
-use crate::protocol::SessionId;
+use crate::protocol::{SessionId, is_yes};
 use crate::session::{LoopLock, RoundLock};
 
 /// The letters that went with a session.
@@ -44,13 +44,12 @@ pub fn is_agreed(caller: &Caller, files: &SessionFiles, id: &SessionId) -> Resul
     };
     let letters = format!("{} and {replies}", count(messages.len(), "message"));
     let question = Question::about_removal(&format!("Session {id}{task}"), &letters);
-    match caller.person.ask(&question, &caller.interrupt) {
-        Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
-        Answer::Nobody | Answer::Elsewhere => Err(Error::mendable(
-            "there is no terminal to ask on, so nothing was removed",
-        )
-        .hint("`--yes` removes it without asking")),
-        answer @ Answer::Text(_) => Ok(answer.is_yes()),
+    match caller.ask(&question)? {
+        None => Err(
+            Error::mendable("there is no terminal to ask on, so nothing was removed")
+                .hint("`--yes` removes it without asking"),
+        ),
+        Some(answer) => Ok(is_yes(&answer)),
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::api::{self, ApiChoice, KnownKeys, SessionDesk};
+use super::commit::RoundCommits;
 use super::find::FindSession;
 use super::open::{self, OpenedBase};
 use super::reply::ReplyDesk;
@@ -81,13 +82,20 @@ pub struct HeldSession {
     session: Session,
     lock: LoopLock,
     api: Option<ApiChoice>,
+    commits: RoundCommits,
     /// Files that only the chat itself can read: the person attaches them.
     pub to_attach: Vec<RelPath>,
 }
 
 /// Begins a session; its message is not written yet.
 pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<HeldSession> {
-    let task = task_meant(caller, task.trim())?;
+    let commits = RoundCommits::default();
+    let caller = &commits.follow(caller);
+    let task = words_meant(
+        caller,
+        task.trim(),
+        "agent new \"add a test for the parser\"",
+    )?;
     let task = task.trim();
     if task.is_empty() {
         return Err(Error::usage("the task is empty")
@@ -107,6 +115,7 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
         };
         begin_in(caller, opened, task, api, context)
     });
+    let begun = begun.map(|held| HeldSession { commits, ..held });
     if begun.is_err() {
         open::discard_new(caller, &before);
     }
@@ -153,12 +162,19 @@ fn begin_in(
         session,
         lock,
         api,
+        commits: RoundCommits::default(),
         to_attach: added.attached,
     })
 }
 
-/// The task, unless a placeholder of the documentation was typed in its place: then it is asked for.
-fn task_meant(caller: &Caller, task: &str) -> Result<String> {
+/// A further instruction, as the person means it.
+pub fn instruction_meant(caller: &Caller, text: &str) -> Result<String> {
+    words_meant(caller, text, "agent resume \"now add tests\"")
+}
+
+/// The task or instruction, unless a placeholder of the documentation was typed in its place: then it is
+/// asked for.
+fn words_meant(caller: &Caller, task: &str, example: &str) -> Result<String> {
     let is_placeholder = task.starts_with('<') && task.ends_with('>') && !task.contains("</");
     if !is_placeholder || task.chars().count() > 40 {
         return Ok(task.to_owned());
@@ -168,8 +184,7 @@ fn task_meant(caller: &Caller, task: &str) -> Result<String> {
         Answer::Text(text) => Ok(text),
         Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
         Answer::Nobody | Answer::Elsewhere => {
-            Err(Error::usage(format!("`{task}` stands for what you want"))
-                .hint("agent new \"add a test for the parser\""))
+            Err(Error::usage(format!("`{task}` stands for what you want")).hint(example))
         }
     }
 }
@@ -233,14 +248,29 @@ pub fn ensure_instruction(text: &str) -> Result<&str> {
 
 impl HeldSession {
     fn open(caller: &Caller, find: FindSession, id: Option<&str>) -> Result<Self> {
+        let commits = RoundCommits::default();
+        let caller = &commits.follow(caller);
         let (opened, session, lock) = open::held_session(caller, find, id)?;
+        if session.commits_rounds {
+            commits.switch_on(&session.session_id);
+        }
         Ok(Self {
             opened,
             session,
             lock,
             api: None,
+            commits,
             to_attach: Vec::new(),
         })
+    }
+
+    /// Has a commit made after each round that passes the check, in later calls too: see
+    /// [`commit::ensure_possible`].
+    pub fn commit_rounds(&mut self) -> Result<()> {
+        self.session.commits_rounds = true;
+        self.opened.agent.store.save(&self.session)?;
+        self.commits.switch_on(&self.session.session_id);
+        Ok(())
     }
 
     fn go_on(mut self, caller: &Caller) -> Result<Self> {

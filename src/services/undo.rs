@@ -3,15 +3,14 @@
 use std::path::PathBuf;
 
 use super::{Caller, diff, find, open};
-use crate::agent::Agent;
 pub use crate::agent::undo::{Reversal, Wish, ensure_restored, files, named, obstacle};
+use crate::agent::{Agent, ShownPaths};
 use crate::approve::{Person as _, Question, Verdict};
 use crate::checkpoint::CheckpointStore;
 pub use crate::checkpoint::{Conflict, Force, Restored};
 use crate::error::{Error, Kind, Result};
 use crate::mailbox::has_calls;
 use crate::protocol::SessionId;
-use crate::protocol::generated::GeneratedDirectories;
 
 /// Rounds that would be undone or redone, with the session that they are of.
 #[derive(Debug)]
@@ -85,9 +84,9 @@ impl PlannedReversal {
         (self.agent.store.load(&self.session)).is_ok_and(|session| session.is_complete)
     }
 
-    /// The directories of build output in the workspace.
-    pub fn generated(&self) -> Option<GeneratedDirectories> {
-        self.agent.generated_directories()
+    /// Tells which of the files are shown as changes.
+    pub fn shown_paths(&self) -> Option<ShownPaths> {
+        self.agent.shown_paths()
     }
 
     pub(super) fn into_agent(self) -> Agent {

@@ -6,8 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use super::Caller;
-use crate::approve::{Answer, Question};
-use crate::error::{Error, Kind, Result};
+use crate::approve::Question;
+use crate::error::{Error, Result};
+use crate::protocol::is_yes;
 use crate::settings::{self, Base, Trust};
 
 /// The directory that `--workspace` names, if it does.
@@ -33,10 +34,9 @@ pub(super) fn ensure_there(directory: &Path, caller: &Caller) -> Result<()> {
         return Err(missing());
     }
     let question = Question::about_new_workspace(directory);
-    match caller.person.ask(&question, &caller.interrupt) {
-        Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
-        answer if answer.is_yes() => crate::fs::create_directory(directory),
-        Answer::Text(_) | Answer::Nobody | Answer::Elsewhere => Err(missing()),
+    match caller.ask(&question)? {
+        Some(answer) if is_yes(&answer) => crate::fs::create_directory(directory),
+        _ => Err(missing()),
     }
 }
 

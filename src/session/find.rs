@@ -99,7 +99,7 @@ impl Store {
         summaries.into_iter().next().ok_or_else(|| {
             troubles.pop().unwrap_or_else(|| {
                 Error::mendable("there is no session here")
-                    .hint("`agent new \"<task>\"` begins one")
+                    .hint("`agent new \"<task>\"` starts one")
             })
         })
     }

@@ -258,6 +258,12 @@ impl History {
             .collect()
     }
 
+    /// The workspace before and after each round that an undo takes back, the earliest first.
+    pub fn snapshots(&self, after: u32) -> Vec<(Snapshot, Snapshot)> {
+        let rounds = self.undoable(after).into_iter().rev();
+        rounds.map(|round| (round.before, round.after)).collect()
+    }
+
     /// The rounds after this one that no undo can take back, because there is no checkpoint of them.
     pub fn uncovered(&self, after: u32) -> Vec<u32> {
         let later = self.uncovered.iter().copied();

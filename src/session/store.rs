@@ -227,7 +227,7 @@ impl Store {
             return (self.load_or_rebuild(&summary.session_id)).map(|(session, _)| session);
         }
         let error = Error::mendable("there is no unfinished session here")
-            .hint("`agent new \"<task>\"` begins one; `agent list` shows those that have ended");
+            .hint("`agent new \"<task>\"` starts one; `agent list` shows those that have ended");
         let further = "`agent resume latest \"<what to do next>\"` continues the latest one";
         Err(if has_ended {
             error.hint(further)

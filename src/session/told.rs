@@ -38,6 +38,7 @@ impl Session {
             chat_tokens: _,
             circles: _,
             choices: _,
+            commits_rounds: _,
             permissions: _,
             workspace: _,
             sandbox: _,

@@ -89,7 +89,7 @@ impl SettingsFile {
 
     fn unknown(&self, name: &str) -> Error {
         Error::mendable(format!(
-            "`{}` in `{}` is no setting",
+            "`{}` in `{}` is not a setting",
             shown(name),
             self.path.display()
         ))
@@ -259,17 +259,17 @@ mod tests {
     fn an_unknown_key_names_the_file_and_the_nearest_key() {
         refused(
             r#"{"Agent": {"MaxRuonds": 3}}"#,
-            "appsettings.json` is no setting",
+            "appsettings.json` is not a setting",
             "did you mean `MaxRounds`?",
         );
         refused(
             r#"{"Agent": {"maxRounds": 3}}"#,
-            "is no setting",
+            "is not a setting",
             "did you mean `MaxRounds`?",
         );
         refused(
             r#"{"Agent": {"Brightness": 3}}"#,
-            "is no setting",
+            "is not a setting",
             &Key::suggestion("Brightness", ""),
         );
     }

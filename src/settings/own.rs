@@ -16,7 +16,7 @@ use super::loosens::Loosens;
 use super::origin::Origin;
 use super::value::Value;
 use crate::error::{Error, Result};
-use crate::fs::{Durability, create_directory, write_atomic};
+use crate::fs::{behind_links, create_directory, write_atomic_in_place};
 
 /// The name of the file.
 const NAME: &str = "settings.json";
@@ -110,11 +110,12 @@ impl OwnSettings {
                 key.name
             )));
         }
-        let path = self.file()?;
+        // It is often a link into a repository of dotfiles; nobody but the person made that.
+        let path = behind_links(self.file()?)?;
         if let Some(directory) = path.parent() {
             create_directory(directory)?;
         }
-        change(path, None, key, value).map(|_| ())
+        change(&path, None, key, value).map(|_| ())
     }
 }
 
@@ -155,13 +156,14 @@ pub(super) fn change(
     }
     let json = crate::json::to_lines(&top).map_err(|cause| Error::file("write", path, cause))?;
     let content = format!("{json}\n").into_bytes();
-    write_atomic(path, &content, Durability::Durable)?;
+    write_atomic_in_place(path, &content)?;
     Ok(content)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fs::{Durability, write_atomic};
 
     #[cfg(not(any(windows, target_os = "macos")))]
     #[test]
@@ -199,6 +201,25 @@ mod tests {
         let values = own.layer().unwrap().unwrap().values;
         assert_eq!(values.len(), 1);
         assert_eq!(values[0].0.name, "MaxRounds");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_the_file_stays_a_link() {
+        let directory = tempfile::tempdir().unwrap();
+        let (link, file) = (
+            directory.path().join("settings.json"),
+            directory.path().join("dotfiles/agent.json"),
+        );
+        std::os::unix::fs::symlink("dotfiles/agent.json", &link).unwrap();
+        let rounds = Key::named("MaxRounds").unwrap();
+        let own = OwnSettings::at(&link);
+        for number in [7, 8] {
+            own.set(rounds, Some(&Value::Number(number))).unwrap();
+            assert!(link.is_symlink());
+            let text = std::fs::read_to_string(&file).unwrap();
+            assert_eq!(text, format!("{{\n  \"MaxRounds\": {number}\n}}\n"));
+        }
     }
 
     #[test]

@@ -33,7 +33,7 @@ const MAX_LINES: usize = 30;
 
 /// Returns true for a reason that holds for a whole round, which the dialog says once.
 pub(super) fn is_of_mode(why: &str) -> bool {
-    why.starts_with("because of `--approval") && !why.contains(';')
+    why.starts_with("because `Approval` is") && !why.contains(';')
 }
 
 /// Several steps that wait for one answer, a row each. A script is shown whole, because an answer may
@@ -127,19 +127,6 @@ fn listed_row(question: &Event, columns: Option<usize>) -> String {
     text
 }
 
-/// A command in a plain word.
-fn verb_of(command: &str) -> &str {
-    match command.parse() {
-        Ok(CommandKind::RunCommand) => "run",
-        Ok(CommandKind::CreateFile) => "create",
-        Ok(CommandKind::DeleteFile) => "delete",
-        Ok(CommandKind::MoveFile) => "move",
-        Ok(CommandKind::ApplyPatch) => "patch",
-        Ok(CommandKind::EditFile | CommandKind::InsertText) => "edit",
-        _ => command,
-    }
-}
-
 /// How many lines a unified diff adds and removes.
 fn sizes(diff: &str) -> (usize, usize) {
     let mut is_header = true;
@@ -171,11 +158,19 @@ pub(super) fn ahead(event: &Event, columns: Option<usize>, extent: DiffExtent) -
         0 => String::new(),
         before => format!("; it comes before step {before}"),
     };
-    let mut text = format!(
-        "\n{BOLD}{number}. {}{BOLD:#} {} {DIM}(not asked about{place}){DIM:#}\n",
-        escape_line(verb_of(command)),
-        escape_line(title)
-    );
+    let (_, verb) = verbs(command);
+    let mut text = match number {
+        // Of an earlier round.
+        0 => format!(
+            "\n{BOLD}{}{BOLD:#} {DIM}(from an earlier round, not shown before; step {before} names it){DIM:#}\n",
+            escape_line(title)
+        ),
+        number => format!(
+            "\n{BOLD}{number}. {}{BOLD:#} {} {DIM}(not asked about{place}){DIM:#}\n",
+            escape_line(verb),
+            escape_line(title)
+        ),
+    };
     text.push_str(&lines(&diff::colored(shown), columns, extent));
     text
 }
@@ -245,15 +240,24 @@ pub(super) fn asked(
         Some(columns) => folded(&text, columns),
         None => text,
     };
-    // In a pipe the name of the protocol, which scripts may look for.
-    let name = match (is_interactive, kind.is_step()) {
-        (true, true) => format!("{}{BOLD:#}", escape_line(verb_of(command))),
-        _ => format!("{}{BOLD:#}:", escape_line(command)),
+    let (_, verb) = verbs(command);
+    let head = match (is_interactive, kind) {
+        (true, QuestionKind::Plan | QuestionKind::Secrets) => {
+            format!("{BOLD}{}{BOLD:#}", news::capital(&escape_line(title)))
+        }
+        (true, _) => format!(
+            "{BOLD}{number}. {}{BOLD:#} {}{size}",
+            escape_line(verb),
+            escape_line(title)
+        ),
+        // In a pipe the name of the protocol, which scripts may look for.
+        (false, _) => format!(
+            "{BOLD}{number}. {}{BOLD:#}: {}{size}",
+            escape_line(command),
+            escape_line(title)
+        ),
     };
-    let mut text = fitting(format!(
-        "\n{BOLD}{number}. {name} {}{size}\n",
-        escape_line(title)
-    ));
+    let mut text = fitting(format!("\n{head}\n"));
     // What a command runs is never folded.
     let (body, extent) = if is_script || *kind == QuestionKind::Plan {
         (escape_text(shown), DiffExtent::Whole)
@@ -264,12 +268,20 @@ pub(super) fn asked(
     };
     text.push_str(&lines(&body, columns, extent));
     let mut words = String::new();
-    if !is_interactive || !is_of_mode(why) {
+    if is_interactive && !kind.is_step() {
+        // The prompt says what a yes means, and of a plan nobody asks why.
+        if *kind != QuestionKind::Plan {
+            let _ = writeln!(words, "  {}.", news::capital(&escape_line(why)));
+        }
+        return text + &fitting(words);
+    }
+    let is_told = is_interactive && is_of_mode(why);
+    if !why.is_empty() && !is_told {
         let _ = writeln!(words, "  why: {}", escape_line(why));
     }
-    let is_usual = may == USUAL;
-    let is_said = !is_script && is_of_mode(why);
-    if !may.is_empty() && !(is_interactive && (is_usual || is_said)) {
+    // Of a file step the difference says it.
+    let is_said = is_interactive && (may == USUAL || !is_script);
+    if !may.is_empty() && !is_said {
         let _ = writeln!(words, "  what it may do: {}", escape_line(may));
     }
     if !is_interactive {
@@ -356,9 +368,13 @@ pub(super) fn decided(event: &Event) -> String {
     };
     let reason = reason.as_ref();
     let reason = reason.map_or_else(String::new, |reason| format!(": {}", escape_line(reason)));
+    // A plan, or values that may be secrets: the title says it.
+    let step = match verbs(command) {
+        (_, verb) if verb == command => String::new(),
+        (_, verb) => format!("{number}. {verb} "),
+    };
     format!(
-        "  {style}{word}{style:#} {number}. {} {}{reason}\n",
-        escape_line(command),
+        "  {style}{word}{style:#} {step}{}{reason}\n",
         escape_line(title)
     )
 }
@@ -406,7 +422,7 @@ mod tests {
     }
 
     fn list(columns: usize, network: &str) -> String {
-        let mode = "because of `--approval ask`";
+        let mode = "because `Approval` is `ask`";
         let new = "--- /dev/null\n+++ b/hello.py\n@@ -0,0 +1,2 @@\n+one\n+two\n";
         let long = format!("echo {}\n", "a-long-word ".repeat(9));
         let questions = [
@@ -442,7 +458,7 @@ mod tests {
     fn several_steps_are_a_list_at_80_and_at_120_columns() {
         const BEGINNING: &str = concat!(
             "\n",
-            "The model wants to do 5 things  (asked because of `--approval ask`)\n",
+            "The model wants to do 5 things  (asked because `Approval` is `ask`)\n",
             "   2  create  `hello.py`  +2\n",
             "   3  run     python3 hello.py\n",
             "   4  run     2 lines\n",
@@ -465,7 +481,7 @@ mod tests {
             "  | echo a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word a-long-word\n",
             "   6  run     curl example\n",
         ];
-        let text = list(120, "because of `--approval ask`");
+        let text = list(120, "because `Approval` is `ask`");
         assert_eq!(text, wide.concat(), "{text}");
     }
 

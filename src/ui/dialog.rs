@@ -54,6 +54,8 @@ pub(super) struct Dialog {
     is_prompted: bool,
     last_shown: Option<u32>,
     last_listed: Vec<usize>,
+    /// The reason that was told last: it is not repeated for each step.
+    told_reason: String,
     editor: Option<String>,
     is_withdrawn: Arc<AtomicBool>,
 }
@@ -113,6 +115,7 @@ impl Dialog {
             is_prompted: false,
             last_shown: None,
             last_listed: Vec::new(),
+            told_reason: String::new(),
             editor: editor::of_this_person(|name| std::env::var_os(name)),
             is_withdrawn: Arc::default(),
         }
@@ -204,9 +207,27 @@ impl Dialog {
     }
 
     fn show(&mut self, at: usize) {
+        let event = self.with_new_reason(at);
+        self.ui.tell(&event);
+        self.last_shown = Some(self.items[at].question.number);
+    }
+
+    /// A question with its reason, unless that was told for the one before.
+    fn with_new_reason(&mut self, at: usize) -> Event {
         let question = &self.items[at].question;
-        self.ui.tell(&question.event());
-        self.last_shown = Some(question.number);
+        let why = match self.items.len() {
+            1 => question.why.clone(),
+            // What the reply changes before is shown with the other steps.
+            _ => question.own_reason().to_owned(),
+        };
+        let is_told = why == self.told_reason && self.items.len() > 1;
+        self.told_reason.clone_from(&why);
+        let why = if is_told { String::new() } else { why };
+        let shown = Question {
+            why,
+            ..question.clone()
+        };
+        shown.event()
     }
 
     fn prompt(&mut self) {
@@ -244,6 +265,13 @@ impl Dialog {
         };
         let listed: Vec<Event> = open.iter().map(briefly).collect();
         self.ui.list_questions(&listed);
+        let mut reasons = open.iter().map(|at| self.items[*at].question.own_reason());
+        let first = reasons.next().unwrap_or_default();
+        let is_shared = reasons.all(|reason| reason == first);
+        self.told_reason = first.to_owned();
+        if !is_shared {
+            self.told_reason.clear();
+        }
         self.last_listed = open.to_vec();
     }
 
@@ -283,8 +311,9 @@ impl Dialog {
                     Manner::Together => open.as_slice(),
                     Manner::OneByOne => &open[..1],
                 };
-                let events = shown.iter().map(|at| self.items[*at].question.event());
-                self.ui.show_whole(&events.collect::<Vec<_>>());
+                let events: Vec<Event> =
+                    (shown.iter()).map(|at| self.with_new_reason(*at)).collect();
+                self.ui.show_whole(&events);
                 Ok(())
             }
             Some(typed) if open.len() > 1 && self.manner == Manner::Together => {
@@ -450,11 +479,26 @@ impl OfferedKeys {
 
     /// The question as the prompt puts it: `[y] yes  [n] no`.
     fn text(&self) -> String {
-        let keys = self.keys.iter();
-        let keys: Vec<String> = keys
-            .map(|(key, words)| format!("[{key}] {words}"))
-            .collect();
-        let keys = keys.join("  ");
+        // A row ends between two keys, where the terminal is not narrow, and a long one comes last.
+        const ROW: usize = 79;
+        let named = self.keys.iter();
+        let named = named.map(|(key, words)| format!("[{key}] {words}"));
+        let (short, long): (Vec<String>, Vec<String>) =
+            named.partition(|one| one.chars().count() < ROW / 2);
+        let (mut keys, mut used) = (String::new(), 0);
+        for one in short.into_iter().chain(long) {
+            let length = one.chars().count();
+            match used {
+                0 => {}
+                used if used + 2 + length <= ROW => keys.push_str("  "),
+                _ => {
+                    keys.push('\n');
+                    used = 0;
+                }
+            }
+            used += length + if used == 0 { 0 } else { 2 };
+            keys.push_str(&one);
+        }
         match self.question.as_str() {
             "" => keys,
             question if keys.is_empty() => question.to_owned(),
@@ -487,13 +531,16 @@ fn single_keys(item: &Item, open: usize, all: usize) -> OfferedKeys {
                 .key("q", "stop");
         }
         QuestionKind::Secrets => {
-            return OfferedKeys::new("Send them as they are?")
-                .key("y", "yes")
-                .key("n", "no, keep them back")
-                .key("q", "stop");
+            return OfferedKeys::new(
+                "Send them as they are, in this and later sessions of this project?",
+            )
+            .key("y", "yes")
+            .key("n", "no, keep them back")
+            .key("q", "stop");
         }
         QuestionKind::Plan => {
-            return OfferedKeys::new("Approve the plan?")
+            let (_, then) = (item.question.may).split_once(": ").unwrap_or_default();
+            return OfferedKeys::new(format!("Approve the plan? Then {then}."))
                 .key("y", "yes")
                 .key("n", "no, say what to change")
                 .key("e", "edit")

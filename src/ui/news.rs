@@ -132,7 +132,7 @@ pub(super) fn asked(kind: QuestionKind, title: &str, shown: &str, rounds: (u32, 
         ),
         QuestionKind::Place => place(title, shown),
         QuestionKind::OtherBase => format!(
-            "`{shown}` above this folder is set up for `agent`, and this folder is not. Where should the model work?\n  1. there, in `{shown}`\n  2. here, in `{title}`\n[1/2]"
+            "`{shown}` above this folder is set up for `agent`, and this folder is not.\nWhere should the model work?\n  1. there, in `{shown}`\n  2. here, in `{title}`\n[1/2] (q stops)"
         ),
         QuestionKind::Task => {
             format!("`{title}` stands for what you want. What should the model do?")
@@ -166,15 +166,15 @@ pub(super) fn inquiry(question: &Question) -> String {
 /// Where to work: in a directory that is not empty, or in a part of a repository.
 fn place(directory: &str, repository: &str) -> String {
     let (is, root, keys) = match repository {
-        "" => ("is not empty".to_owned(), String::new(), "[1/2]"),
+        "" => ("is not empty".to_owned(), String::new(), "[1/2] (q stops)"),
         root => (
             format!("is in the repository `{root}`"),
             format!("\n  3. on the whole repository, in place: `{root}`"),
-            "[1/2/3]",
+            "[1/2/3] (q stops)",
         ),
     };
     format!(
-        "`{directory}` {is}. Where should the model work?\n  1. on what is here, in place (makes `.agent/`, touches nothing else)\n  2. in a new, empty folder `workspace/`{root}\n{keys}"
+        "`{directory}` {is}.\nWhere should the model work?\n  1. on what is here, in place (makes `.agent/`, touches nothing else)\n  2. in a new, empty folder `workspace/`{root}\n{keys}"
     )
 }
 
@@ -206,6 +206,8 @@ pub fn sentence(event: &Event) -> String {
         round: None,
         last_round: None,
         takes_clipboard: false,
+        is_copied: false,
+        is_demo: false,
     };
     sentences(event, &view)
 }
@@ -246,7 +248,7 @@ fn sentences(event: &Event, view: &RenderContext) -> String {
             escape_line(repository)
         ),
         Event::SecretsKept { secrets, doubts } => secrets_kept(secrets, *doubts),
-        Event::Clipboard(news) => clipboard(news),
+        Event::Clipboard(news) => clipboard(news, view),
         Event::Api(news) => super::api::words(news),
         Event::Arriving { name, bytes } => {
             format!("`{}` is arriving: {bytes} bytes so far.", escape_line(name))
@@ -419,10 +421,19 @@ fn secrets_kept(secrets: &[KeptSecret], doubts: usize) -> String {
     }
 }
 
-fn clipboard(news: &ClipboardNews) -> String {
+fn clipboard(news: &ClipboardNews, view: &RenderContext) -> String {
+    let paste = if view.has_prompt {
+        "`/paste`"
+    } else {
+        "`agent paste`"
+    };
     match news {
         ClipboardNews::Copied { message, how } => {
-            format!("{} is {}.", capital(&escape_line(message)), escape_line(how))
+            format!(
+                "{} is {}.",
+                capital(&escape_line(message)),
+                escape_line(how)
+            )
         }
         ClipboardNews::NotCopied { message, why } => format!(
             "{} is not on the clipboard: {}.",
@@ -430,17 +441,22 @@ fn clipboard(news: &ClipboardNews) -> String {
             escape_text(why)
         ),
         ClipboardNews::NextPart { message, part } => {
-            format!("`agent copy --part {part}` copies {}.", escape_line(message))
+            format!(
+                "`agent copy --part {part}` copies {}.",
+                escape_line(message)
+            )
         }
         ClipboardNews::Unwatched { remembered_in } => {
             let again = remembered_in.as_ref().map_or_else(String::new, |file| {
                 format!(" Remove `{}` to be asked again.", escape_line(file))
             });
-            format!("The clipboard is not looked at; `agent paste` takes a reply from it.{again}")
+            format!("The clipboard is not looked at; {paste} takes a reply from it.{again}")
         }
-        ClipboardNews::HasReply => "The clipboard has the reply: `agent paste` takes it.".to_owned(),
+        ClipboardNews::HasReply => format!("The clipboard has the reply: {paste} takes it."),
         ClipboardNews::HasUnmarked => {
-            "The clipboard has commands, but not this round's end mark at its end: `agent paste` takes it.".to_owned()
+            format!(
+                "The clipboard has commands, but not this round's end mark at its end: {paste} takes it."
+            )
         }
         ClipboardNews::Taken {
             characters,
@@ -459,7 +475,7 @@ fn clipboard(news: &ClipboardNews) -> String {
 }
 
 /// A sentence begins with a capital letter; the names of messages do not.
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()
@@ -743,6 +759,8 @@ mod tests {
             round: None,
             last_round: None,
             takes_clipboard: false,
+            is_copied: false,
+            is_demo: false,
         };
         anstream::adapter::strip_str(&words(event, &view)).to_string()
     }

@@ -105,14 +105,7 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
                     }
                     way => way.words(&inbox),
                 };
-                let action = match way {
-                    ReplyRoute::Clipboard => format!(
-                        "{NEXT}{arrow}1. Paste the clipboard into {chat} chat{NEXT:#}, or this: "
-                    ),
-                    _ => format!("{NEXT}{arrow}1. Paste this into {chat} chat:{NEXT:#} "),
-                };
-                let path = in_line(path, columns_of(&action), view);
-                let action = action + &path;
+                let action = first_action(path, chat, view);
                 let _ = writeln!(
                     text,
                     "{action}{file}\n{:width$}2. {}",
@@ -142,6 +135,20 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
     text
 }
 
+/// Says what to paste, and where the file of it is.
+fn first_action(path: &str, chat: &str, view: &RenderContext) -> String {
+    let arrow = arrow(view);
+    let action = if view.is_copied {
+        format!("{NEXT}{arrow}1. Paste the clipboard into {chat} chat{NEXT:#}, or this:")
+    } else {
+        format!("{NEXT}{arrow}1. Paste this into {chat} chat:{NEXT:#}")
+    };
+    match columns_of_talk() {
+        None => format!("{action} {}", shown(path)),
+        Some(columns) => with_path(&action, path, columns, view),
+    }
+}
+
 /// The mark before the next action.
 fn arrow(view: &RenderContext) -> &'static str {
     match sign(view.look, Sign::Next) {
@@ -167,17 +174,25 @@ fn link(path: &str, name: &str, view: &RenderContext) -> String {
     format!("\u{1b}]8;;file://{address}\u{1b}\\{name}\u{1b}]8;;\u{1b}\\")
 }
 
-/// A path that stays in the line in which so many columns are used: the whole one, else from the home,
-/// else from here. Whatever is shown, it links to the whole one.
-fn in_line(path: &str, used: usize, view: &RenderContext) -> String {
-    let Some(columns) = columns_of_talk() else {
-        return shown(path);
+/// An action with the path that it is about, in one line: the whole path, else from the home, else from
+/// here as a link to the whole one. Where none of these fits, or nothing can be a link, the path has a
+/// line of its own.
+fn with_path(action: &str, path: &str, columns: usize, view: &RenderContext) -> String {
+    let (whole, home, here) = (escape_line(path), shown_home(path), shown(path));
+    let used = columns_of(action) + 1;
+    let fits = |form: &String| used + columns_of(form) <= columns;
+    if let Some(form) = [&whole, &home].into_iter().find(|form| fits(form)) {
+        return format!("{action} {}", link(path, form, view));
+    }
+    if view.look != Look::Plain && fits(&here) {
+        return format!("{action} {}", link(path, &here, view));
+    }
+    let form = if columns_of(&whole) + 5 <= columns {
+        &whole
+    } else {
+        &home
     };
-    let forms = [escape_line(path), shown_home(path), shown(path)];
-    let fits = |form: &&String| used + columns_of(form) <= columns;
-    let [.., shortest] = &forms;
-    let form = forms.iter().find(fits).unwrap_or(shortest);
-    link(path, form, view)
+    format!("{action}\n     {}", link(path, form, view))
 }
 
 /// A byte of a path as it stands in an address; whatever could end the sequence is encoded.
@@ -258,9 +273,9 @@ fn how_long(event: &Event) -> String {
         let length = length(*characters, *tokens);
         return format!("{length}, to {}: {}", escape_line(api), space(takes));
     }
-    // Nobody chose this one, so nobody knows what it is.
+    // Nobody chose this chat; the limit may be the person's own number.
     let limit = match chat.as_str() {
-        "generic" => "a typical limit".to_owned(),
+        "generic" => "the limit of a message".to_owned(),
         chat => format!("the limit of `{}`", escape_line(chat)),
     };
     let fits = if *percent <= TIGHT { "fits" } else { "tight" };
@@ -356,9 +371,43 @@ mod tests {
             round: None,
             last_round: None,
             takes_clipboard: false,
+            is_copied: false,
+            is_demo: false,
         };
         let text = ready(&event, &view);
         anstream::adapter::strip_str(&text).to_string()
+    }
+
+    #[test]
+    fn the_action_stays_in_one_line_and_the_whole_path_is_somewhere() {
+        let action = "  1. Paste this into your chat:";
+        let plain = RenderContext {
+            look: Look::Plain,
+            is_verbose: false,
+            is_interactive: true,
+            has_prompt: true,
+            round: None,
+            last_round: None,
+            takes_clipboard: false,
+            is_copied: false,
+            is_demo: false,
+        };
+        assert_eq!(
+            with_path(action, "/a/outbox/x.txt", 80, &plain),
+            "  1. Paste this into your chat: /a/outbox/x.txt"
+        );
+        let far = format!("/somewhere/{}/outbox/x.txt", "deep/".repeat(9));
+        let text = with_path(action, &far, 80, &plain);
+        assert_eq!(text, format!("{action}\n     {far}"));
+        let rich = RenderContext {
+            look: Look::Rich { columns: 80 },
+            ..plain
+        };
+        let here = std::env::current_dir().unwrap().join("x".repeat(30));
+        let text = with_path(action, here.to_str().unwrap(), 62, &rich);
+        assert_eq!(text.lines().count(), 1, "{text}");
+        let text = with_path(action, here.to_str().unwrap(), 62, &plain);
+        assert_eq!(text.lines().count(), 2, "{text}");
     }
 
     #[test]

@@ -57,6 +57,10 @@ pub(super) struct RenderContext {
     pub(super) last_round: Option<u32>,
     /// True if a reply is taken from the clipboard.
     pub(super) takes_clipboard: bool,
+    /// True if each message is put on the clipboard.
+    pub(super) is_copied: bool,
+    /// True if the folder of the session is gone when it ends.
+    pub(super) is_demo: bool,
 }
 
 /// The lines of an event, each with its line break; most have words of their own in `news`.
@@ -125,7 +129,7 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
             causes,
             hints,
         } => trouble("error", message, causes, hints),
-        Event::Done { .. } => done(event, look),
+        Event::Done { .. } => done(event, view),
         Event::RoundLimit { id, rounds } => format!(
             "\n{YELLOW}Stopped{YELLOW:#} after {}: that is the limit (`MaxRounds`).\n`agent resume {id}` allows more.\n",
             count(*rounds as usize, "round")
@@ -382,7 +386,8 @@ pub(super) fn spoken(text: &str, look: Look, indent: &str) -> String {
     block
 }
 
-fn done(event: &Event, look: Look) -> String {
+fn done(event: &Event, view: &RenderContext) -> String {
+    let look = view.look;
     let Event::Done {
         id,
         summary,
@@ -409,7 +414,9 @@ fn done(event: &Event, look: Look) -> String {
         shown_home(workspace),
         named_files(files, lines, *changed)
     );
-    text.push_str(&what_next(!files.is_empty(), id.as_str()));
+    if !view.is_demo {
+        text.push_str(&what_next(!files.is_empty(), id.as_str()));
+    }
     text
 }
 
@@ -550,6 +557,8 @@ mod tests {
                 round: None,
                 last_round: None,
                 takes_clipboard: false,
+                is_copied: false,
+                is_demo: false,
             };
             let text = render(&event, &view);
             assert!(

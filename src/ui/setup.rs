@@ -51,7 +51,9 @@ pub(super) fn words(news: &SetupNews) -> String {
             escape_line(directory)
         ),
         SetupNews::AnswerUnknown { answers } => {
-            format!("Please answer {}.", answers.join(" or "))
+            let last = answers.last().cloned().unwrap_or_default();
+            let others = answers[..answers.len().saturating_sub(1)].join(", ");
+            format!("Please answer {others} or {last}.")
         }
     }
 }

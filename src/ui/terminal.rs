@@ -29,6 +29,10 @@ pub struct Terminal {
     pub(super) last_round: AtomicU32,
     /// True if a reply is taken from the clipboard.
     pub(super) takes_clipboard: AtomicBool,
+    /// True if each message is put on the clipboard.
+    pub(super) is_copied: AtomicBool,
+    /// True if the folder of the session is gone when it ends.
+    pub(super) is_demo: AtomicBool,
     /// True once the person was told how a reply is copied best.
     pub(super) has_tip: AtomicBool,
     /// Why standard output takes nothing more; a reader that went away is no failure.

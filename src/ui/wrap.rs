@@ -28,7 +28,8 @@ pub(super) fn folded(text: &str, columns: usize) -> String {
             Some(line) => (line, "\n"),
             None => (line, ""),
         };
-        if columns_of(line) <= columns {
+        // A path by itself is left to the terminal: broken, it could not be copied.
+        if columns_of(line) <= columns || !line.trim().contains(' ') {
             shown.push_str(line);
         } else {
             // Not farther than half the width: a line of spaces would be repeated without end.

@@ -563,9 +563,15 @@ fn repaired(repair: &Repair) -> PageNode {
 /// Shows a change that needs no approval, ahead of a question that may depend on it.
 fn ahead(number: u32, before: u32, command: &str, title: &str, shown: &str) -> PageNode {
     let line = [
-        PageNode::Text(format!("Step {number}, {command} ")),
+        PageNode::Text(match number {
+            0 => String::new(),
+            number => format!("Step {number}, {command} "),
+        }),
         PageNode::code(title),
         PageNode::Text(match before {
+            before if number == 0 => {
+                format!(": from an earlier round; step {before} names it")
+            }
             0 => ": not asked about".to_owned(),
             before => format!(": not asked about; it comes before step {before}"),
         }),

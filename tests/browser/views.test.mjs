@@ -429,5 +429,5 @@ test('the meter is there, whichever comes first, the message or its event', asyn
     await route.fulfill({ response, json: { ...session, seq: 0, items: [] } });
   });
   await begin(page, 'Late');
-  await page.getByText(/~\d+ tokens, \d+% of a typical limit/).waitFor();
+  await page.getByText(/~\d+ tokens, \d+% of the limit of a message/).waitFor();
 });

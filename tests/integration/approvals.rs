@@ -41,7 +41,7 @@ fn the_only_question_needs_no_number() {
     let finished = Test::after(finished, &["approve"])
         .run()
         .code(0)
-        .said("approved 1. RUN_COMMAND `curl example`");
+        .said("approved 1. run `curl example`");
     assert_eq!(
         decision(&pending, 1),
         serde_json::json!({"decision": "yes"})
@@ -63,7 +63,7 @@ fn a_decline_carries_its_reason_and_the_first_decision_wins() {
     let finished = Test::after(finished, &["decline", "2", "--reason", "use cargo"])
         .run()
         .code(0)
-        .said("declined 2. RUN_COMMAND `two`: use cargo");
+        .said("declined 2. run `two`: use cargo");
     let finished = Test::after(finished, &["approve", "2"])
         .run()
         .code(1)

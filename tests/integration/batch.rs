@@ -244,7 +244,7 @@ fn ctrl_c_stops_all_jobs_and_says_how_to_go_on() {
     }
     let jobs = [process_of(&base, "a"), process_of(&base, "b")];
     running.signal("INT");
-    let stopped = running.wait().code(130).said("The same command goes on");
+    let stopped = running.wait().code(130).said("Run the same command again");
     assert!(!jobs.iter().any(|job| is_alive(*job)));
     let words = ["interrupted", "interrupted", "not-started"];
     assert_eq!(statuses(&stopped).into_values().collect::<Vec<_>>(), words);
@@ -556,7 +556,7 @@ fn a_terminal_shows_what_runs() {
     terminal.expect("[1/2] b: done");
     terminal.type_in(CTRL_C);
     terminal.expect("a: interrupted");
-    terminal.expect("The same command goes on");
+    terminal.expect("Run the same command again");
     let (code, shown) = terminal.close();
     assert_eq!(code, Some(130), "{shown}");
 }

@@ -316,6 +316,17 @@ fn the_same_message_written_anew_is_not_carried_twice() {
 }
 
 #[test]
+fn a_copied_message_is_said_to_be_on_the_clipboard() {
+    let Some(display) = Display::open().filter(|_| has_script()) else {
+        return;
+    };
+    let environment = [("DISPLAY", display.name.as_str())];
+    let mut terminal = Terminal::open(Test::new(&[]), "new --clipboard out task", &environment);
+    terminal.expect("1. Paste the clipboard into your chat");
+    terminal.expect("Copy its reply and paste it here");
+}
+
+#[test]
 fn without_a_clipboard_to_read_nobody_is_told_that_copying_is_enough() {
     if !has_script() {
         return;

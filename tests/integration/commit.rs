@@ -255,3 +255,34 @@ fn rounds_that_pass_the_check_are_committed_as_they_come() {
         .code(2)
         .said("there is none");
 }
+
+#[test]
+fn a_session_goes_on_committing_after_its_first_call() {
+    let begun = project(&[
+        "new",
+        "--no-wait",
+        "--check",
+        "test -f new.txt",
+        "--commit",
+        "task",
+    ])
+    .run()
+    .code(0);
+    let base = begun.base().join("workspace");
+    let session = begun.session();
+    let id = session["sessionId"].as_str().unwrap();
+    let reply = CREATE.replace("{end}", &format!("[END {id}#1]"));
+    let stepped = Test::after(begun, &["step", "--reply", "-"])
+        .input(&reply)
+        .run()
+        .code(0)
+        .said("(no hooks were run)");
+    assert_eq!(git(&base, &["rev-list", "--count", "HEAD"]), "2\n");
+    let _resumed = Test::after(stepped, &["resume"])
+        .reply(EDIT)
+        .reply(DONE)
+        .run()
+        .code(0)
+        .said("(no hooks were run)");
+    assert_eq!(git(&base, &["rev-list", "--count", "HEAD"]), "3\n");
+}

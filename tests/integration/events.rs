@@ -584,7 +584,7 @@ fn a_follower_sees_words_and_how_to_decide() {
     for words in [
         "into your chat:",
         "Decide with `agent approve 1`",
-        "approved 1. RUN_COMMAND",
+        "approved 1. run",
         "Done after 2 rounds",
     ] {
         assert!(said.contains(words), "`{words}` is missing: {said}");

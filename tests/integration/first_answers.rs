@@ -376,7 +376,9 @@ fn the_next_action_stays_in_one_line_with_a_path_that_leads_there() {
             let bare = anstream::adapter::strip_str(&shown).to_string();
             let path = bare.trim().lines().next().unwrap_or_default().trim();
             assert!(path.ends_with("_seq0001.txt"), "{bare:?}");
-            assert_eq!(path.starts_with('/'), columns == 200, "{bare:?}");
+            // Where nothing can be a link, the whole path has a line of its own.
+            let is_whole = columns == 200 || environment.0 == "NO_COLOR";
+            assert_eq!(path.starts_with('/'), is_whole, "{bare:?}");
         }
     }
 }

@@ -47,6 +47,9 @@ mod first_answers;
 /// What the first message shows, and what the person adds to it.
 #[cfg(unix)]
 mod first_hour;
+/// Lists that agree, choices that a session keeps, slips that decide nothing.
+#[cfg(target_os = "linux")]
+mod first_lists;
 mod first_message;
 /// Bases that earlier versions left.
 #[cfg(unix)]

@@ -177,7 +177,7 @@ fn a_decision_can_be_typed_as_an_answer_or_as_a_command() {
         return;
     };
     terminal.reply(1, CREATE);
-    terminal.expect("because of `--approval ask`");
+    terminal.expect("because `Approval` is `ask`");
     terminal.expect("[y] yes");
     terminal.type_in("/decline not this file\r");
     terminal.expect("declined");

@@ -263,7 +263,7 @@ fn the_screens_are_those_that_were_drawn() {
             ("ok", "failed")
         };
         for line in [
-            "The model wants to do 3 things  (asked because of `--approval ask`)",
+            "The model wants to do 3 things  (asked because `Approval` is `ask`)",
             "1  create  `hello.py`  +2",
             "3  run     echo gone; exit 3",
             "[y] yes to all  [n] no + reason  [o] one by one  [d] show  [s] skip  [q] stop",
@@ -280,7 +280,7 @@ fn the_screens_are_those_that_were_drawn() {
             );
         }
         assert_eq!(
-            count(&shown, "--approval ask"),
+            count(&shown, "`Approval` is `ask`"),
             1,
             "the reason once: {shown}"
         );

@@ -470,7 +470,7 @@ fn a_sample_token_is_asked_about_once_and_then_sent() {
     let (token, test) = token_in_a_test();
     let mut terminal = Terminal::open(test, "new --base . task", &[]);
     terminal.expect("tests/test_auth.py: ey");
-    terminal.expect("Send them as they are?");
+    terminal.expect("Send them as they are,");
     terminal.type_in("y\n");
     let (first, outbox) = wait_for_outbox(&terminal.base(), 1);
     assert!(outbox.contains(&token), "{outbox}");
@@ -501,7 +501,7 @@ fn a_sample_token_that_is_kept_back_is_not_asked_about_again() {
     }
     let (token, test) = token_in_a_test();
     let mut terminal = Terminal::open(test, "new --base . task", &[]);
-    terminal.expect("Send them as they are?");
+    terminal.expect("Send them as they are,");
     terminal.type_in("n\n");
     let (_, outbox) = wait_for_outbox(&terminal.base(), 1);
     assert!(outbox.contains("TOKEN = '[SECRET-1 jwt]'"), "{outbox}");

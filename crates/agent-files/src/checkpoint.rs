@@ -32,6 +32,7 @@ mod take;
 mod tidy;
 mod tree;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -364,31 +365,43 @@ impl CheckpointStore {
         diff::diff(&self.objects, &changes, limits)
     }
 
-    /// The changes between two snapshots as a unified diff, without those that are left out.
-    pub fn diff_without(
-        &mut self,
-        from: &Snapshot,
-        to: &Snapshot,
-        limits: &DiffLimits,
-        is_left_out: impl Fn(&Path) -> bool,
-    ) -> Result<String> {
+    /// The changes of several rounds as one, sorted by path. A round is the snapshots before and after
+    /// it, and the earliest stands first. Changes between two rounds are left out, unless a later round
+    /// changed the same path, and so is a path that ends as it began.
+    pub fn net_changes(&mut self, rounds: &[(Snapshot, Snapshot)]) -> Result<Vec<SnapshotChange>> {
         let _shared = self.lock_shared()?;
         self.objects.refresh()?;
-        let mut changes = self.changes_locked(from, to)?;
-        changes.retain(|change| !is_left_out(&change.path));
-        diff::diff(&self.objects, &changes, limits)
+        let mut net: BTreeMap<PathBuf, SnapshotDifference> = BTreeMap::new();
+        for (from, to) in rounds {
+            for difference in changes::differences(&self.objects, from.0, to.0)? {
+                match net.entry(difference.path.clone()) {
+                    Entry::Occupied(known) => known.into_mut().after = difference.after,
+                    Entry::Vacant(new) => {
+                        new.insert(difference);
+                    }
+                }
+            }
+        }
+        let net = net.into_values();
+        let differences = net.filter(|one| one.before != one.after).collect();
+        Ok(changes::changes(differences))
     }
 
-    /// The changes between two snapshots with line counts.
-    pub fn stat(
+    /// Changes as a unified diff.
+    pub fn diff_of(&mut self, changes: &[SnapshotChange], limits: &DiffLimits) -> Result<String> {
+        let _shared = self.lock_shared()?;
+        self.objects.refresh()?;
+        diff::diff(&self.objects, changes, limits)
+    }
+
+    /// Changes with line counts.
+    pub fn stat_of(
         &mut self,
-        from: &Snapshot,
-        to: &Snapshot,
+        changes: Vec<SnapshotChange>,
         limits: &DiffLimits,
     ) -> Result<Vec<DiffStat>> {
         let _shared = self.lock_shared()?;
         self.objects.refresh()?;
-        let changes = self.changes_locked(from, to)?;
         diff::stat(&self.objects, changes, limits)
     }
 

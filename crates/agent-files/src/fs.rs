@@ -25,6 +25,24 @@ pub enum Durability {
     Durable,
 }
 
+/// The path that a link leads to, also if nothing is there yet.
+///
+/// A write to it keeps the link, which would otherwise be replaced.
+pub fn behind_links(file: &Path) -> Result<PathBuf> {
+    const MOST_LINKS: usize = 40;
+    let mut target = file.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&target) {
+            Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => return Ok(target),
+        }
+    }
+    Err(Error::mendable(format!(
+        "`{}` is a link that leads nowhere",
+        file.display()
+    )))
+}
+
 /// Replaces a file atomically. The new file is readable by its owner only.
 ///
 /// Writes a temporary file in the same directory and renames it: another directory could be on

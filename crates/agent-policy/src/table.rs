@@ -361,11 +361,11 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         RuleCheck::Every(&[StepKind::Change, StepKind::Command]))
         .hint("send a PLAN and wait for the person to approve it")
         .when(|policy| policy.approval == Approval::Plan),
-    row(Ask, "with `--approval ask`, every file change", "because of `--approval ask`", EVERY_CHANGE)
+    row(Ask, "with `--approval ask`, every file change", "because `Approval` is `ask`", EVERY_CHANGE)
         .when(|policy| policy.approval == Approval::Ask),
-    row(Ask, "with `--approval ask`, every command", "because of `--approval ask`", EVERY_COMMAND)
+    row(Ask, "with `--approval ask`, every command", "because `Approval` is `ask`", EVERY_COMMAND)
         .when(|policy| policy.approval == Approval::Ask),
-    row(Ask, "with `--approval edits`, every command", "because of `--approval edits`", EVERY_COMMAND)
+    row(Ask, "with `--approval edits`, every command", "because `Approval` is `edits`", EVERY_COMMAND)
         .when(|policy| policy.approval == Approval::Edits),
     row(Deny, "every command, since a sandbox is required and this machine has none",
         "the settings require a sandbox and this machine has none; `agent doctor` says what is \

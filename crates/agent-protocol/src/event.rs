@@ -175,7 +175,8 @@ pub enum Event {
         #[serde(default)]
         hash: String,
     },
-    /// A file step that needs no decision and comes before one that does: what it will change.
+    /// A file step that needs no decision and comes before one that does: what it will change. With the
+    /// number 0, a file that earlier rounds changed and that the next step names.
     Ahead {
         number: u32,
         command: String,

@@ -34,7 +34,9 @@ pub use outcome::{
 };
 pub use patch::{FileChange, Hunk, HunkLine};
 pub use path::{PathProblem, RelPath, quoted};
-pub use question::{AcceptedLines, QuestionKind, QuestionLife, is_answer_key, is_no, is_yes};
+pub use question::{
+    AcceptedLines, QuestionKind, QuestionLife, is_answer_key, is_no, is_stop, is_yes,
+};
 pub use reading::{CopiedFrom, Issue, Repair, TruncatedReply};
 pub use round::{EndMark, SessionId, SessionIdProblem};
 pub use seen::{KnownExtent, ReadRequest, SeenFiles, ShownLines};

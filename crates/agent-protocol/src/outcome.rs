@@ -125,7 +125,7 @@ impl PersonAct {
         match self {
             Self::Declined => "declined",
             Self::Skipped => "skipped this",
-            Self::Stopped => "stopped here",
+            Self::Stopped => "stopped before this",
             Self::Interrupted => "interrupted",
             Self::EndedSession => "ended the session before this",
             Self::ChangedScript => "changed the script",
@@ -345,13 +345,17 @@ impl StepResult {
     }
 }
 
+/// The longest subject that is no script, in characters.
+const SHORT: usize = 100;
+
 fn subject(command: &Command) -> String {
     match command {
         Command::MoveFile { from, to } => format!("{from} -> {to}"),
-        Command::SearchText { pattern, .. } => first_line(pattern),
-        Command::RunCommand { script, .. } => first_line(without_options(script)),
+        Command::SearchText { pattern, .. } => first_line(pattern, SHORT),
+        // Most are shorter: whoever reads the result need not guess what ran.
+        Command::RunCommand { script, .. } => first_line(without_options(script), 400),
         other => match (other.selection(), other.path()) {
-            (Some(selection), _) => first_line(&selection.to_string()),
+            (Some(selection), _) => first_line(&selection.to_string(), SHORT),
             (None, Some(path)) => path.to_string(),
             (None, None) => String::new(),
         },
@@ -369,11 +373,10 @@ fn without_options(script: &str) -> &str {
     }
 }
 
-fn first_line(text: &str) -> String {
-    const MAX_CHARS: usize = 100;
+fn first_line(text: &str, longest: usize) -> String {
     let mut lines = text.trim().lines();
     let line = lines.next().unwrap_or_default();
-    let mut short: String = line.chars().take(MAX_CHARS).collect();
+    let mut short: String = line.chars().take(longest).collect();
     if short.len() < line.len() || lines.next().is_some() {
         short.push_str(" ...");
     }

@@ -190,7 +190,7 @@ impl AcceptedLines {
         match self {
             Self::AnyLine => !is_empty,
             Self::YesOrNo => is_empty || is_yes(line) || is_no(line) || is_refusal(line),
-            Self::YesUnlessNo => is_empty || is_yes(line) || is_no(line),
+            Self::YesUnlessNo => is_empty || is_yes(line) || is_no(line) || is_stop(line),
             Self::Enter => is_empty || is_yes(line),
         }
     }
@@ -206,9 +206,14 @@ pub fn is_no(line: &str) -> bool {
     is_one_of(line, ["n", "no"])
 }
 
+/// Returns true for the key that ends what is being asked about: `q`.
+pub fn is_stop(line: &str) -> bool {
+    is_one_of(line, ["q", "quit", "stop"])
+}
+
 /// Returns true for the keys that leave a question without a yes: `s` and `q`.
 fn is_refusal(line: &str) -> bool {
-    is_one_of(line, ["s", "skip", "q", "stop"])
+    is_stop(line) || is_one_of(line, ["s", "skip"])
 }
 
 /// Returns true for a key of some question, or its word: never a note for the model.

@@ -11,7 +11,7 @@ use clap::{Arg, Args as _, Command};
 use super::super::common::Common;
 use super::topics::TOPICS;
 use crate::services::doctor::build_info;
-use crate::settings::{GROUPS, Shape};
+use crate::settings::{GROUPS, Key, Shape};
 
 /// The verbs of which the help shows every setting.
 const USE_SETTINGS: &[&str] = &[
@@ -179,16 +179,33 @@ fn setting_arguments() -> impl Iterator<Item = Arg> {
         .map(|(group, key)| {
             Arg::new(key.flag)
                 .long(key.flag.trim_start_matches('-'))
-                .value_name(value_name(&key.shape))
-                .help(key.meaning)
+                .value_name(value_name(key))
+                .help(explained(key))
                 .help_heading(group.title)
                 .hide_short_help(!OFTEN.contains(&key.name))
         })
 }
 
+/// The longest placeholder that leaves room for what is said of an option, in characters.
+const LONGEST_NAME: usize = 24;
+
+/// The meaning of a setting, with the words that its placeholder has no room for.
+fn explained(key: &Key) -> String {
+    match &key.shape {
+        Shape::Choice(words) | Shape::Words(words) if words.join("|").len() > LONGEST_NAME => {
+            format!("{} One of: {}.", key.meaning, words.join(", "))
+        }
+        _ => key.meaning.to_owned(),
+    }
+}
+
 /// The placeholder for the value in the help.
-fn value_name(shape: &Shape) -> String {
-    match shape {
+fn value_name(key: &Key) -> String {
+    match &key.shape {
+        Shape::Choice(words) | Shape::Words(words) if words.join("|").len() > LONGEST_NAME => {
+            let words = key.flag.rsplit('-').next();
+            words.unwrap_or_default().to_uppercase()
+        }
         Shape::Directory => "DIR".to_owned(),
         Shape::Number(_) => "N".to_owned(),
         Shape::Choice(words) => words.join("|"),
@@ -244,6 +261,26 @@ mod tests {
         for line in plain.lines() {
             assert!(line.chars().count() <= 80, "{line}");
             assert!(!line.ends_with("  "), "nothing is said of `{line}`");
+        }
+    }
+
+    #[track_caller]
+    fn is_readable(help: &str) {
+        let is_narrow = |line: &&str| line.len() - line.trim_start().len() > 50;
+        let narrow = help.lines().find(is_narrow);
+        assert_eq!(narrow, None, "{help}");
+        let is_long = |line: &&str| line.chars().count() > 80;
+        assert_eq!(help.lines().find(is_long), None, "{help}");
+    }
+
+    #[test]
+    fn every_help_can_be_read_at_80_columns() {
+        let mut command = command();
+        command.build();
+        for verb in command.get_subcommands() {
+            let verb = verb.clone().term_width(80);
+            is_readable(&verb.clone().render_help().to_string());
+            is_readable(&verb.clone().render_long_help().to_string());
         }
     }
 

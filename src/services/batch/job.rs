@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::super::commit::committing;
+use super::super::commit;
 use super::super::run::{self, ContextRequest, Ending};
 use super::super::{Caller, GivenFlags};
 use super::record::{is_at_work, session_in};
@@ -154,17 +154,18 @@ fn carried(
     {
         return Ok(Ending::Done);
     }
-    let caller = if order.commits {
-        committing(&caller)?
-    } else {
-        caller
-    };
+    if order.commits {
+        commit::ensure_possible(&caller)?;
+    }
     let mut held = match known {
         Some((session, _)) => run::resume(&caller, Some(session.session_id.as_str()))?,
         None => run::begin(&caller, &order.task, &ContextRequest::default())?,
     };
     if !held.is_carried_by_api() {
         return Err(Error::mendable("no API carries this task").hint("name one with `--api`"));
+    }
+    if order.commits {
+        held.commit_rounds()?;
     }
     held.ask_within(allowance);
     held.run()

@@ -1,22 +1,22 @@
-//! Commits after each round that passes the check (`agent new --commit`): never with hooks.
+//! Commits after each round that passes the check (`agent new --commit`): never with hooks. A session
+//! keeps that, so that `agent resume` and `agent step` commit too.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::git::GitRepository;
 use super::{CommitHooks, MadeCommit, OwnChanges, plan};
 use crate::approve::{Answer, Attending, Input, Pending, Person, Question};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::protocol::{Envelope, Event, EventSink, Status};
+use crate::protocol::{Envelope, Event, EventSink, SessionId, Status};
 use crate::services::settings;
 use crate::services::{Caller, open};
 
-/// Makes a call by a person whose repository gets a commit after each round that passes the check.
-///
-/// Refused where there is no check, or a base directory whose workspace is in no repository.
-pub fn committing(caller: &Caller) -> Result<Caller> {
+/// Refuses commits after rounds where there is no check, or a base directory whose workspace is in no
+/// repository.
+pub fn ensure_possible(caller: &Caller) -> Result<()> {
     let (_, loaded) = settings::settings(caller)?;
     if loaded.settings.check_command.is_empty() {
         return Err(
@@ -27,21 +27,40 @@ pub fn committing(caller: &Caller) -> Result<Caller> {
     if open::has_base(caller)? {
         GitRepository::around(&loaded.paths.workspace)?;
     }
-    let person = Arc::new(CommittingPerson {
-        inner: caller.person.clone(),
-        caller: caller.clone(),
-        has_passed: AtomicBool::new(false),
-    });
-    Ok(Caller {
-        person,
-        ..caller.clone()
-    })
+    Ok(())
+}
+
+/// Switches the commits of a session on.
+#[derive(Debug, Clone, Default)]
+pub(in crate::services) struct RoundCommits(Arc<OnceLock<SessionId>>);
+
+impl RoundCommits {
+    /// Makes a call by a person whose repository gets a commit after each round that passes the
+    /// check, once that is switched on.
+    pub(in crate::services) fn follow(&self, caller: &Caller) -> Caller {
+        let person = Arc::new(CommittingPerson {
+            inner: caller.person.clone(),
+            caller: caller.clone(),
+            session: self.clone(),
+            has_passed: AtomicBool::new(false),
+        });
+        Caller {
+            person,
+            ..caller.clone()
+        }
+    }
+
+    /// Commits what rounds of this session change, from now on.
+    pub(in crate::services) fn switch_on(&self, session: &SessionId) {
+        let _ = self.0.set(session.clone());
+    }
 }
 
 /// A person who hears what happens, and has a commit made when a round is over that passed the check.
 struct CommittingPerson {
     inner: Arc<dyn Person>,
     caller: Caller,
+    session: RoundCommits,
     has_passed: AtomicBool,
 }
 
@@ -56,7 +75,10 @@ impl CommittingPerson {
             Event::Outbox { .. } | Event::Done { .. }
                 if self.has_passed.swap(false, Ordering::SeqCst) =>
             {
-                let told = match self.commit() {
+                let Some(session) = self.session.0.get() else {
+                    return;
+                };
+                let told = match self.commit(session) {
                     Ok(Some(made)) => Event::Committed {
                         commit: made.id,
                         subject: made.subject,
@@ -72,8 +94,8 @@ impl CommittingPerson {
         }
     }
 
-    fn commit(&self) -> Result<Option<MadeCommit>> {
-        let planned = plan(&self.caller, None, OwnChanges::LeftOut)?;
+    fn commit(&self, session: &SessionId) -> Result<Option<MadeCommit>> {
+        let planned = plan(&self.caller, Some(session.as_str()), OwnChanges::LeftOut)?;
         if planned.files.is_empty() {
             return Ok(None);
         }

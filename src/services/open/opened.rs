@@ -51,7 +51,7 @@ pub(in super::super) fn held_session(
     id: Option<&str>,
 ) -> Result<(OpenedBase, Session, LoopLock)> {
     let mut lock = None;
-    let (opened, session) = found(caller, |store| {
+    let (opened, mut session) = found(caller, |store| {
         lock = Some(LoopLock::take(store.directory())?);
         find(store, &*caller.person, id)
     })?;
@@ -59,6 +59,7 @@ pub(in super::super) fn held_session(
     let (known, id) = (&agent.manner.authorizer.known_sessions, &session.session_id);
     if known::take_over(known, &agent.base, &agent.store, id)? {
         caller.tell(SetupNews::SessionTakenOver { id: id.clone() });
+        session.commits_rounds = false;
     }
     let lock = lock.expect("a session is found after the lock is taken");
     Ok((opened, session, lock))

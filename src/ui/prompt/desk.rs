@@ -117,7 +117,7 @@ impl Desk {
             hint: if is_question {
                 ""
             } else {
-                "paste the reply, or type a note · /help · Ctrl-C pauses"
+                "paste the reply, or type a note (/help; Ctrl-C pauses)"
             },
             held: &held,
         }

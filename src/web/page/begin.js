@@ -50,7 +50,7 @@ export async function openBegin(page) {
         const name = chat.value || offer.chat;
         const files = told.files.map((one) => el('li', {}, build(one.path), ` ${one.tokens === null ? 'not shown: attach it yourself' : `~${one.tokens} tokens`}`));
         cost.replaceChildren(
-          el('p', { class: told.percent > 70 ? 'warning' : 'note' }, `Together ~${told.tokens} tokens, ${told.percent}% of ${name === 'generic' ? 'a typical limit' : `the limit of ${name}`}.`),
+          el('p', { class: told.percent > 70 ? 'warning' : 'note' }, `Together ~${told.tokens} tokens, ${told.percent}% of ${name === 'generic' ? 'the limit of a message' : `the limit of ${name}`}.`),
           el('ul', { class: 'lines' }, files));
       } catch (error) {
         if (asked === add.value) cost.replaceChildren(trouble(error));

@@ -120,7 +120,7 @@ export class Card {
       copies.push(button(label, () => this.copy(part), { class: part === 1 && isFirst ? 'primary' : '', key: part === 1 && isFirst ? 'c' : undefined }));
     }
     const { sizes } = this.view;
-    const limit = session.chat === 'generic' ? 'a typical limit' : `the limit of ${session.chat}`;
+    const limit = session.chat === 'generic' ? 'the limit of a message' : `the limit of ${session.chat}`;
     const size = sizes?.round === message.round ? `~${sizes.tokens} tokens, ${sizes.percent}% of ${limit}` : '';
     this.box = el('textarea', { id: 'reply', rows: '2', placeholder: 'or paste it here', 'aria-label': 'The reply' });
     return el('ol', { class: 'turn' },

@@ -68,7 +68,8 @@ fn a_diff_reads_as_git_writes_it() {
     rename from old
     rename to new
     ");
-    let stat = bench.store.stat(&before, &after, &limits).unwrap();
+    let changes = bench.store.changes(&before, &after).unwrap();
+    let stat = bench.store.stat_of(changes, &limits).unwrap();
     assert_eq!(
         stat[0].lines,
         Some(Lines {
@@ -96,4 +97,38 @@ fn a_name_cannot_forge_a_line_of_the_diff() {
         .diff(&before, &after, &DiffLimits::default())
         .unwrap();
     assert!(!diff.contains("\n+++ b/forged"), "{diff}");
+}
+
+#[test]
+fn several_rounds_are_one_change_without_what_others_did_in_between() {
+    let mut bench = bench();
+    bench.shell("printf 'a\n' > old; printf 'x\n' > gone");
+    let mut rounds = Vec::new();
+    let mut round = |bench: &mut Bench, script: &str| {
+        let before = bench.take();
+        bench.shell(script);
+        rounds.push((before, bench.take()));
+    };
+    round(
+        &mut bench,
+        "mkdir d; printf 'n\n' > d/n; printf 'b\n' > old",
+    );
+    bench.shell("printf 'mine\n' > mine; printf 'my line\n' >> d/n");
+    round(
+        &mut bench,
+        "printf 1 > tmp; mkdir t; : > t/x; printf 'm\n' > d/m; rm gone",
+    );
+    round(&mut bench, "rm -r tmp t; printf 'a\n' > old");
+    let changes = bench.store.net_changes(&rounds).unwrap();
+    let told: Vec<_> = changes.iter().map(|one| (&*one.path, &one.kind)).collect();
+    assert_eq!(
+        told,
+        [
+            (Path::new("d/m"), &ChangeKind::Created),
+            (Path::new("d/n"), &ChangeKind::Created),
+            (Path::new("gone"), &ChangeKind::Deleted),
+        ]
+    );
+    let diff = (bench.store.diff_of(&changes, &DiffLimits::default())).unwrap();
+    assert!(!diff.contains("my line"), "{diff}");
 }

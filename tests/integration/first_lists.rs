@@ -1,0 +1,274 @@
+//! What is kept, counted and asked again in the first hour: lists that agree, choices that a session
+//! keeps, slips that decide nothing.
+
+use std::fs;
+
+use crate::harness::{Finished, Test};
+use crate::terminal::{Terminal, has_script};
+
+/// One step with this reply on standard input.
+fn step(finished: Finished, text: &str) -> Finished {
+    let session = finished.session();
+    let id = session["sessionId"].as_str().unwrap();
+    let end = format!("[END {id}#{}]", session["sequenceNumber"]);
+    Test::after(finished, &["step", "--reply", "-"])
+        .input(&format!("{text}\n{end}\n"))
+        .run()
+        .code(0)
+}
+
+fn told(finished: &Finished) -> String {
+    format!("{}{}", finished.stdout, finished.stderr)
+}
+
+#[test]
+fn all_lists_name_what_the_session_changed_and_nothing_of_the_person() {
+    let begun = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    let one = step(begun, "[CREATE_FILE path=\"n.txt\"]\none\n[/CREATE_FILE]");
+    let workspace = one.base().join("workspace");
+    fs::write(workspace.join("mine.txt"), "mine\n").unwrap();
+    fs::write(workspace.join("n.txt"), "one\nmy line\n").unwrap();
+    let two = step(
+        one,
+        "[CREATE_FILE path=\"m.txt\"]\nm\n[/CREATE_FILE]\n[RUN_COMMAND]\necho 1 > tmp.txt\n[/RUN_COMMAND]",
+    );
+    let done = step(
+        two,
+        "[RUN_COMMAND]\nrm tmp.txt\n[/RUN_COMMAND]\n[DONE]\nAll of it is there and was tried.\n[/DONE]",
+    );
+    let text = told(&done);
+    assert!(text.contains("m.txt +1, n.txt +1\n"), "{text}");
+    let status = Test::after(done, &["status"]).run().code(0);
+    assert!(
+        told(&status).contains("2 files changed"),
+        "{}",
+        told(&status)
+    );
+    let list = Test::after(status, &["list", "--json"]).run().code(0);
+    assert!(
+        list.stdout.contains("\"changedFiles\":2"),
+        "{}",
+        list.stdout
+    );
+    let diff = Test::after(list, &["diff", "--stat"]).run().code(0);
+    assert!(diff.stdout.contains("m.txt"), "{}", diff.stdout);
+    assert!(diff.stdout.contains("n.txt"), "{}", diff.stdout);
+    assert_eq!(diff.stdout.lines().count(), 2, "{}", diff.stdout);
+    let whole = Test::after(diff, &["diff"]).run().code(0);
+    assert!(!whole.stdout.contains("my line"), "{}", whole.stdout);
+}
+
+#[test]
+fn a_slip_at_the_question_of_trust_decides_nothing() {
+    if !has_script() {
+        return;
+    }
+    let looser = "{\"Agent\": {\"Network\": \"on\"}}";
+    let test = Test::new(&[]).file("appsettings.json", looser);
+    let mut terminal = Terminal::open(test, "new --no-wait task", &[]);
+    terminal.expect("Do you trust this file?");
+    terminal.type_in("maybe\n");
+    terminal.expect("Please answer y or n.");
+    terminal.expect("Do you trust this file?");
+    terminal.type_in("y\n");
+    terminal.expect("Started");
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0), "{shown}");
+}
+
+#[test]
+fn q_stops_a_question_that_comes_before_a_session() {
+    if !has_script() {
+        return;
+    }
+    let test = Test::new(&[]).file("notes.txt", "x\n");
+    let mut terminal = Terminal::open(test, "new task", &[]);
+    terminal.expect("Where should the model work?");
+    terminal.type_in("q\n");
+    let base = terminal.base();
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(130), "{shown}");
+    assert!(!base.join("appsettings.json").exists());
+}
+
+#[test]
+fn a_placeholder_is_no_instruction() {
+    let begun = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    Test::after(begun, &["resume", "--no-wait", "<what to do next>"])
+        .run()
+        .code(2)
+        .said("stands for what you want")
+        .said("agent resume \"now add tests\"");
+}
+
+#[test]
+fn a_setting_is_written_beside_one_that_is_wrong() {
+    let test = Test::new(&["config", "set", "Chat", "claude"]);
+    let file = test
+        .base()
+        .with_file_name("home/.config/agent/settings.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "{\"Nonsense\": 1}").unwrap();
+    let _finished = test
+        .run()
+        .code(0)
+        .said("Chat = claude")
+        .said("cannot be used yet")
+        .said("Nonsense");
+    let written = fs::read_to_string(&file).unwrap();
+    assert!(written.contains("claude"), "{written}");
+}
+
+#[test]
+fn a_command_is_asked_about_with_what_an_earlier_round_wrote() {
+    if !has_script() {
+        return;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new --approval edits task", &[]);
+    terminal.reply(
+        1,
+        "[CREATE_FILE path=\"x.py\"]\nprint('the answer')\n[/CREATE_FILE]\n{end}\n",
+    );
+    terminal.expect("Round 2");
+    terminal.reply(2, "[RUN_COMMAND]\npython3 x.py\n[/RUN_COMMAND]\n{end}\n");
+    terminal.expect("x.py");
+    terminal.expect("(from an earlier round, not shown before; step 1 names it)");
+    terminal.expect("print('the answer')");
+    terminal.expect("1. run");
+    terminal.expect("because `Approval` is `edits`");
+    terminal.expect("[q] stop");
+    terminal.type_in("q\r");
+    terminal.expect("1. run");
+    terminal.expect("you stopped before this");
+}
+
+#[test]
+fn the_reason_of_several_steps_is_told_once() {
+    if !has_script() {
+        return;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new --approval ask task", &[]);
+    terminal.reply(
+        1,
+        "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[RUN_COMMAND]\ncat a.txt\n[/RUN_COMMAND]\n[RUN_COMMAND]\nls\n[/RUN_COMMAND]\n{end}\n",
+    );
+    terminal.expect("because `Approval` is `ask`");
+    terminal.expect("[q] stop");
+    terminal.type_in("d\r");
+    terminal.expect("3. run");
+    let shown = terminal.expect_text("[q] stop");
+    assert!(!shown.contains("why:"), "{shown}");
+    terminal.type_in("o\r");
+    terminal.expect("Do it?");
+    terminal.expect("[q] stop");
+    terminal.type_in("y\r");
+    let shown = terminal.expect_text("2. run");
+    assert!(shown.contains("1. create"), "{shown}");
+    assert!(!shown.contains("CREATE_FILE"), "{shown}");
+    assert!(!shown.contains("why:"), "{shown}");
+    terminal.expect("Run it?");
+    terminal.expect("[q] stop");
+    terminal.type_in("n not now\r");
+    terminal.expect("declined");
+    let shown = terminal.expect_text("not now");
+    assert!(shown.contains("2. run `cat a.txt`"), "{shown}");
+    terminal.expect("Run it?");
+    terminal.expect("[q] stop");
+    terminal.type_in("q\r");
+    terminal.expect("stopped before this");
+}
+
+#[test]
+fn questions_before_a_session_are_broken_between_words() {
+    if !has_script() {
+        return;
+    }
+    let looser = "{\"Agent\": {\"Network\": \"on\"}}";
+    let test = Test::new(&[]).file("appsettings.json", looser);
+    let mut terminal = Terminal::open(test, "new --no-wait task", &[]);
+    let shown = terminal.expect_text("[y] yes  [n] no");
+    let shown = without_sequences(&shown);
+    let path = terminal.base();
+    for line in shown.lines() {
+        let is_path = line.contains(path.file_name().unwrap().to_str().unwrap());
+        assert!(line.chars().count() <= 80 || is_path, "{line}");
+    }
+    terminal.type_in("q\n");
+    assert_eq!(terminal.close().0, Some(130));
+}
+
+/// A text without the sequences of a terminal.
+fn without_sequences(text: &str) -> String {
+    let mut plain = String::new();
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter == '\u{1b}' {
+            letters.by_ref().find(char::is_ascii_alphabetic);
+        } else if letter != '\r' {
+            plain.push(letter);
+        }
+    }
+    plain
+}
+
+#[test]
+fn a_part_of_a_repository_is_set_up_with_a_word_about_the_rest() {
+    let test = Test::new(&["init", "part"]).file("part/a.txt", "a\n");
+    fs::create_dir(test.base().join(".git")).unwrap();
+    test.run()
+        .code(0)
+        .said("The model sees only this folder of the repository")
+        .said("agent init '");
+}
+
+#[test]
+fn a_step_warns_before_the_last_round() {
+    let arguments = ["new", "--no-wait", "--max-rounds", "2", "task"];
+    let begun = Test::new(&arguments).run().code(0);
+    let stepped = step(begun, "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]");
+    assert!(
+        told(&stepped).contains("The last round"),
+        "{}",
+        told(&stepped)
+    );
+}
+
+#[test]
+fn an_undo_does_not_list_ignored_files() {
+    let test = Test::new(&["new", "--no-wait", "task"])
+        .file("appsettings.json", "{\"Agent\": {}}")
+        .file("workspace/.gitignore", "*.log\n");
+    fs::create_dir(test.base().join("workspace/.git")).unwrap();
+    let begun = test.run().code(0);
+    let stepped = step(
+        begun,
+        "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[RUN_COMMAND]\necho x > build.log\n[/RUN_COMMAND]",
+    );
+    let undone = Test::after(stepped, &["undo", "--yes"]).run().code(0);
+    let shown = told(&undone);
+    assert!(shown.contains("delete a.txt"), "{shown}");
+    assert!(!shown.contains("delete build.log"), "{shown}");
+}
+
+#[test]
+fn a_long_command_is_told_whole() {
+    if !has_script() {
+        return;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new task", &[]);
+    let long = format!("echo {} the-last-word", "a-word ".repeat(20).trim_end());
+    terminal.reply(
+        1,
+        &format!("[RUN_COMMAND]\n{long} > /dev/null\n[/RUN_COMMAND]\n{{end}}\n"),
+    );
+    terminal.expect("the-last-word > /dev/null");
+    terminal.expect("Round 2");
+}
+
+#[test]
+fn the_demonstration_recommends_nothing_for_a_folder_that_is_gone() {
+    let shown = told(&Test::new(&["demo"]).run().code(0));
+    assert!(shown.contains("Done after 3 rounds"), "{shown}");
+    assert!(!shown.contains("agent undo"), "{shown}");
+    assert!(!shown.contains("agent resume"), "{shown}");
+}
