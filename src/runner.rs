@@ -14,8 +14,11 @@ mod container;
 mod environment;
 mod escapes;
 mod exchange;
+mod exchange_report;
 mod exec;
+mod framed;
 mod kubectl;
+mod listing;
 mod local;
 mod output;
 mod pipeline;
@@ -85,6 +88,12 @@ pub trait Runner: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Takes back what is still elsewhere at the end of a session, and removes it there. Tells the
+    /// person what became of it, or why it is kept and where.
+    fn finish(&self) -> Result<Option<String>, String> {
+        self.clean().map(|()| None)
+    }
+
     /// Removes what it keeps elsewhere; nothing of it is needed afterwards.
     fn clean(&self) -> Result<(), String> {
         Ok(())
@@ -99,8 +108,11 @@ pub trait Runner: fmt::Debug + Send + Sync {
     fn test_survival(&self, workspace: &Path) -> Result<Vec<Property>, String> {
         let begin = "if command -v setsid >/dev/null 2>&1; then setsid sleep 600 >/dev/null 2>&1 & else sleep 600 >/dev/null 2>&1 & fi; echo $!";
         let process = self.tried(workspace, begin)?;
+        // A dead process that its parent has not taken leave of does not live.
         let look = format!(
-            "if kill -0 {} 2>/dev/null; then echo lives; fi",
+            "p={}; if [ -r /proc/self/stat ]; then read -r s 2>/dev/null </proc/$p/stat && \
+             case ${{s##*) }} in [ZX]*) ;; *) echo lives;; esac; \
+             elif kill -0 $p 2>/dev/null; then echo lives; fi; true",
             process.trim()
         );
         let holds = self.tried(workspace, &look)?.is_empty();

@@ -22,7 +22,7 @@ use crate::courier::{Couriers, Message, TerminalLine};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{Arrival, Candidate, Inbox, Posted};
-use crate::protocol::{RelPath, SessionId};
+use crate::protocol::{Event, RelPath, SessionId};
 use crate::session::{LoopLock, RoundLock, Session, Summary};
 use crate::settings::ClipboardUse;
 
@@ -454,12 +454,24 @@ impl HeldSession {
     }
 }
 
-/// Removes what the runner of an ended session keeps elsewhere. `agent doctor --clean` does so too,
-/// where it fails.
+/// Takes back what the runner of an ended session still has elsewhere, and removes it there; tells the
+/// person what cannot be removed.
 fn leave_runner(agent: &Agent, ending: &Result<Ending>) {
-    if matches!(ending, Ok(Ending::Done)) {
-        let _ = agent.manner.authorizer.runner.clean();
+    if !matches!(ending, Ok(Ending::Done)) {
+        return;
     }
+    let authorizer = &agent.manner.authorizer;
+    let text = match authorizer.runner.finish() {
+        Ok(None) => return,
+        Ok(Some(note)) => note,
+        Err(reason) => {
+            let runner = &authorizer.runner_choice;
+            format!(
+                "`{runner}` still has files of this workspace: {reason}. `agent doctor --clean --runner {runner}` removes them."
+            )
+        }
+    };
+    agent.tell(Event::Notice { text });
 }
 
 /// The API that the settings name, made known to whoever writes messages.
