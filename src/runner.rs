@@ -106,7 +106,8 @@ pub trait Runner: fmt::Debug + Send + Sync {
 
     /// Tries out if a process can outlive its command.
     fn test_survival(&self, workspace: &Path) -> Result<Vec<Property>, String> {
-        let begin = "if command -v setsid >/dev/null 2>&1; then setsid sleep 600 >/dev/null 2>&1 & else sleep 600 >/dev/null 2>&1 & fi; echo $!";
+        // It leaves its session and forgets its variables, as a server would.
+        let begin = "s=; if command -v setsid >/dev/null 2>&1; then s=setsid; fi; env -i $s sleep 600 >/dev/null 2>&1 & echo $!";
         let process = self.tried(workspace, begin)?;
         // A dead process that its parent has not taken leave of does not live.
         let look = format!(
