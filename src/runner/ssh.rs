@@ -188,3 +188,28 @@ impl Drop for SharedConnection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_by_its_cause() {
+        let connection = SshConnection::new("box".to_owned());
+        for (words, advice) in [
+            (
+                "ssh: connect to host box port 22: Connection refused",
+                "`box` does not answer",
+            ),
+            (
+                "Control socket connect(/tmp/s): Connection refused\nkex_exchange_identification: closed",
+                "the connection to `box` was lost",
+            ),
+            ("sha256sum: not found", "`box` lacks a program"),
+            ("Permission denied (publickey).", "`ssh box` cannot log in"),
+        ] {
+            let told = connection.explain(words);
+            assert!(told.starts_with(advice), "{told}");
+        }
+    }
+}
