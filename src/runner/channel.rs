@@ -148,11 +148,12 @@ fn end_of(end: End, reports: &Reports, printed: &str) -> End {
 }
 
 /// Begins a command with a mark that its descendants inherit; the number of its process group is a part
-/// of it. If the system lets us, it is in a control group of its own too, which no process can leave.
+/// of it. If the system lets us, it is in a control group of its own too, which no process can leave. Empty
+/// groups of commands whose script was killed are removed by the next one.
 const START_MARKED: &str = r#"s=; if command -v setsid >/dev/null 2>&1; then s=setsid; fi
 g=; if [ -e /sys/fs/cgroup/cgroup.procs ]; then g=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
 elif [ -d /sys/fs/cgroup/freezer ]; then g=/sys/fs/cgroup/freezer$(sed -n 's/^[0-9]*:freezer://p' /proc/self/cgroup); fi
-if [ -n "$g" ]; then g=$g/agent-$m; { mkdir "$g" && [ -w "$g/cgroup.procs" ]; } 2>/dev/null || g=; fi
+if [ -n "$g" ]; then find "$g" -maxdepth 1 -name 'agent-*' -mmin +1 -exec rmdir {} + 2>/dev/null; g=$g/agent-$m; { mkdir "$g" && [ -w "$g/cgroup.procs" ]; } 2>/dev/null || g=; fi
 start() { AGENT_RUN=$m $s sh -c 'AGENT_RUN=$AGENT_RUN-$$; export AGENT_RUN
 if [ -n "$0" ]; then echo $$ >"$0/cgroup.procs"; fi 2>/dev/null; exec "$@"' "$g" "$@"; }
 "#;
