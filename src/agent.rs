@@ -230,9 +230,22 @@ impl Agent {
         self.tell(Event::Inbox { message, hint });
     }
 
+    /// Tells how commands are confined, and what was asked of their runner and does not count.
+    pub(crate) fn tell_confinement(&self) {
+        let authorizer = &self.manner.authorizer;
+        self.tell(authorizer.described());
+        if let Some(text) = authorizer
+            .runner
+            .notice()
+            .filter(|_| authorizer.runs_commands())
+        {
+            self.tell(Event::Notice { text });
+        }
+    }
+
     /// Carries a session on until it ends, its rounds are used up or the person stops it.
     pub fn run(&self, session: Session) -> Result<Ending> {
-        self.tell(self.manner.authorizer.described());
+        self.tell_confinement();
         let mut engine = Engine::open(self, session, Patience::Session)?;
         engine.tell_planning();
         let inbox = Inbox::watch(&self.mailbox, crate::reply::end_mark);

@@ -109,7 +109,7 @@ impl<'a> Asked<'a> {
             why: self.why.clone(),
             may: self.may.clone(),
             proposal: (!rules.is_empty()).then(|| rules.join(" and ")),
-            context: Some(self.context.clone()),
+            context: self.context.clone(),
             name: String::new(),
             origin: QuestionOrigin::Reply,
         }
@@ -168,7 +168,7 @@ pub fn ask(desk: &Desk<'_>, round: u32, asked: &[Asked<'_>]) -> Result<Option<De
         .map(|asked| desk.question(round, asked))
         .collect();
     let numbers: Vec<u32> = asked.iter().map(|asked| asked.step.number).collect();
-    desk.pending.keep(&numbers)?;
+    desk.pending.keep(desk.person, &numbers);
     for question in &questions {
         desk.pending.put(question)?;
     }
@@ -257,7 +257,7 @@ pub fn decide(
 /// Puts what is still asked anew where another question lies in its place: nobody must decide about
 /// what they were not shown.
 fn restore(pending: &Pending, questions: &[Question], verdicts: &[Option<Verdict>]) -> Result<()> {
-    open(questions, verdicts).try_for_each(|(question, _)| pending.restore(question))
+    open(questions, verdicts).try_for_each(|(question, _)| pending.put(question))
 }
 
 /// Puts questions of a session that go with this process.
@@ -407,7 +407,7 @@ pub(crate) mod tests {
             why: "it is asked about".to_owned(),
             may: String::new(),
             proposal: None,
-            context: Some(String::new()),
+            context: String::new(),
             name: String::new(),
             origin: QuestionOrigin::Reply,
         }

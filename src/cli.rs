@@ -99,7 +99,8 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(message) => return help::answer(&message, PROGRAM, &arguments),
     };
     let ui = cli.common.ui();
-    match cli.verb.run(&cli.common, &ui, PROGRAM) {
+    let ended = cli.verb.run(&cli.common, &ui, PROGRAM);
+    match ended.and_then(|code| ui.ensure_written().map(|()| code)) {
         Ok(code) => code,
         Err(error) => {
             cli.common.ui().error(&error);

@@ -11,6 +11,7 @@ mod attend;
 mod channel;
 mod choice;
 mod container;
+mod container_file;
 mod environment;
 mod escapes;
 mod exchange;
@@ -21,6 +22,7 @@ mod kubectl;
 mod listing;
 mod local;
 mod output;
+mod owner;
 mod pipeline;
 mod ssh;
 mod tar;
@@ -36,7 +38,8 @@ use crate::api::ApiKey;
 use crate::protocol::Capped;
 use crate::sandbox::{Confinement, Property, PropertyName};
 pub use choice::{ContainerEngine, NoRunner, RunnerChoice};
-pub use container::{ContainerRunner, remove_stale};
+pub use container::{ContainerRunner, REMOTE_FILES, is_remote, remove_stale};
+pub use container_file::ContainerPlan;
 pub use exchange::{ExchangeRunner, RemoteConnection};
 pub use exec::ExecRunner;
 pub use kubectl::PodConnection;
@@ -83,6 +86,11 @@ pub trait Runner: fmt::Debug + Send + Sync {
         &[]
     }
 
+    /// A sentence for the person about what was asked of it and does not count.
+    fn notice(&self) -> Option<String> {
+        None
+    }
+
     /// True for this machine, whose sandbox the job names.
     fn is_local(&self) -> bool {
         false
@@ -92,6 +100,11 @@ pub trait Runner: fmt::Debug + Send + Sync {
     /// person what became of it, or why it is kept and where.
     fn finish(&self) -> Result<Option<String>, String> {
         self.clean().map(|()| None)
+    }
+
+    /// True if it may keep files elsewhere.
+    fn keeps_files(&self) -> bool {
+        false
     }
 
     /// Removes what it keeps elsewhere; nothing of it is needed afterwards.

@@ -108,6 +108,7 @@ pub struct Settings {
     pub max_written_megabytes: u64,
     pub max_open_files: u64,
     pub max_cpu_seconds: u64,
+    pub max_cpus: u64,
     pub max_output_length: usize,
     pub max_read_lines: u32,
     pub max_list_items: u32,

@@ -276,6 +276,11 @@ impl Round {
         }
     }
 
+    /// True if some of its calls are done, and more may come.
+    pub fn is_under_way(&self) -> bool {
+        self.ended_at.is_none() && self.reply.is_some()
+    }
+
     /// True if it changed files.
     pub fn changed_files(&self) -> bool {
         self.checkpoint.is_some()

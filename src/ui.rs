@@ -49,7 +49,7 @@ pub use self::unread::Unread;
 pub use self::width::shortened;
 pub use self::wrap::fold;
 use crate::approve::{Answer, Answers, Attending, Input, Pending, Person, Question};
-use crate::error::Error;
+use crate::error::{Error, Result};
 pub use crate::escape::{escape_line, escape_text};
 use crate::interrupt::Interrupt;
 pub use crate::number::count;
@@ -77,6 +77,15 @@ pub enum Form {
     Json,
 }
 
+/// The stream that lines for a person go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LineStream {
+    /// Standard error: they are talk.
+    Error,
+    /// Standard output: they are the result.
+    Output,
+}
+
 /// An event as a script reads it; without number, time and session if it is not one of a session.
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -98,6 +107,7 @@ enum ScriptEvent<'a> {
 pub struct Ui {
     volume: Volume,
     form: Form,
+    lines: LineStream,
     color: ColorChoice,
     input: Input,
     terminal: Arc<Terminal>,
@@ -115,6 +125,7 @@ impl Ui {
         Self {
             volume,
             form,
+            lines: LineStream::Error,
             color,
             input: Input::default(),
             terminal: Arc::default(),
@@ -157,6 +168,13 @@ impl Ui {
     #[must_use]
     pub fn with_input(mut self, input: Input) -> Self {
         self.input = input;
+        self
+    }
+
+    /// One whose lines are the result, on standard output.
+    #[must_use]
+    pub fn on_output(mut self) -> Self {
+        self.lines = LineStream::Output;
         self
     }
 
@@ -217,11 +235,11 @@ impl Ui {
             return false;
         }
         self.terminal.rows.beside(|| {
-            if io::stderr().is_terminal() {
-                write_all(&mut io::stderr().lock(), sequence);
+            let _ = if io::stderr().is_terminal() {
+                write_all(&mut io::stderr().lock(), sequence)
             } else {
-                write_all(&mut io::stdout().lock(), sequence);
-            }
+                write_all(&mut io::stdout().lock(), sequence)
+            };
         });
         true
     }
@@ -241,14 +259,19 @@ impl Ui {
     fn tell_as(&self, event: &Event, told: &ScriptEvent<'_>) {
         tracing::debug!(event = %trace::trace(event));
         if self.form == Form::Json {
-            return self.data(told);
+            self.data(told);
+            let stops = self.terminal.interrupt.get();
+            if let Some(interrupt) = stops.filter(|_| self.ensure_written().is_err()) {
+                interrupt.raise();
+            }
+            return;
         }
         self.follow_command(event);
         if let Event::Reply { sequence, .. } = event {
             self.terminal.round.store(*sequence, Ordering::SeqCst);
         }
         // On a terminal its line at the foot says it.
-        let is_at_foot = matches!(event, Event::Running { .. }) && live::has_terminal();
+        let is_at_foot = matches!(event, Event::Running { .. }) && self.has_foot();
         if is_at_foot || news::volume(event) > self.volume {
             return;
         }
@@ -268,9 +291,20 @@ impl Ui {
         }
     }
 
-    /// Returns false if standard output is a pipe that nobody reads any more.
+    /// Returns false if standard output is a pipe that nobody reads any more, or cannot be written.
     pub fn is_heard(&self) -> bool {
-        !crate::platform::is_unread(&io::stdout())
+        self.ensure_written().is_ok() && !crate::platform::is_unread(&io::stdout())
+    }
+
+    /// Fails if something could not be written to standard output, other than for a reader that went
+    /// away.
+    pub fn ensure_written(&self) -> Result<()> {
+        let Some(cause) = self.terminal.output_failure.get() else {
+            return Ok(());
+        };
+        Err(Error::mendable("could not write to standard output")
+            .because(cause.to_string())
+            .hint("look at the file or the program that it goes to"))
     }
 
     /// Keeps what a question shows folded, until the person wants all of it.
@@ -315,7 +349,7 @@ impl Ui {
             Event::Running { script, .. } => {
                 // The line of the command before must be gone first.
                 self.activity().take();
-                if self.volume > Volume::Quiet && live::has_terminal() {
+                if self.volume > Volume::Quiet && self.has_foot() {
                     let name = script.trim().lines().next().unwrap_or_default();
                     self.begin_activity(ActivityPhase::Running, name);
                 }
@@ -350,7 +384,7 @@ impl Ui {
                 provider, model, ..
             } => {
                 self.activity().take();
-                if self.volume > Volume::Quiet && live::has_terminal() {
+                if self.volume > Volume::Quiet && self.has_foot() {
                     self.begin_activity(ActivityPhase::Asking, &format!("{provider} {model}"));
                 }
             }
@@ -399,7 +433,16 @@ impl Ui {
         let stdout = io::stdout();
         self.terminal
             .rows
-            .above(|| write_all(&mut self.colored(stdout.lock(), &stdout), text));
+            .above(|| self.put_out(&mut self.colored(stdout.lock(), &stdout), text));
+    }
+
+    /// Writes to standard output, and remembers if it takes nothing more.
+    fn put_out(&self, stdout: &mut impl Write, text: &str) {
+        if let Err(cause) = write_all(stdout, text)
+            && cause.kind() != io::ErrorKind::BrokenPipe
+        {
+            let _ = self.terminal.output_failure.set(cause);
+        }
     }
 
     /// Prints a text of ours, its long lines folded between words on a terminal.
@@ -414,7 +457,7 @@ impl Ui {
     pub fn line(&self, text: &str) {
         self.terminal
             .rows
-            .above(|| write_all(&mut io::stdout().lock(), &format!("{text}\n")));
+            .above(|| self.put_out(&mut io::stdout().lock(), &format!("{text}\n")));
     }
 
     /// Prints what the model said, rendered where a person reads it.
@@ -437,11 +480,9 @@ impl Ui {
         } else {
             text.to_owned()
         };
-        self.terminal.rows.above(|| {
-            let mut stdout = io::stdout().lock();
-            write_all(&mut stdout, &shown);
-            let _ = stdout.flush();
-        });
+        self.terminal
+            .rows
+            .above(|| self.put_out(&mut io::stdout().lock(), &shown));
     }
 
     /// Ends the line of an answer whose last piece was this.
@@ -461,7 +502,7 @@ impl Ui {
         };
         self.terminal
             .rows
-            .above(|| write_all(&mut io::stdout().lock(), &format!("{shown}{end}")));
+            .above(|| self.put_out(&mut io::stdout().lock(), &format!("{shown}{end}")));
     }
 
     /// Prints the difference between two versions of a file as a unified diff.
@@ -552,9 +593,10 @@ impl Ui {
     }
 
     fn colour_of_talk(&self) -> live::Colour {
-        let choice = match self.color {
-            ColorChoice::Auto => AutoStream::choice(&io::stderr()),
-            chosen => chosen,
+        let choice = match (self.color, self.lines) {
+            (ColorChoice::Auto, LineStream::Error) => AutoStream::choice(&io::stderr()),
+            (ColorChoice::Auto, LineStream::Output) => AutoStream::choice(&io::stdout()),
+            (chosen, _) => chosen,
         };
         match choice {
             ColorChoice::Never => live::Colour::Off,
@@ -577,7 +619,7 @@ impl Ui {
 
     /// How lines look where talk goes.
     fn look(&self) -> Look {
-        if live::has_terminal() && self.colour_of_talk() == live::Colour::On {
+        if self.has_foot() && self.colour_of_talk() == live::Colour::On {
             let columns = live::size().0;
             Look::Rich { columns }
         } else {
@@ -585,8 +627,15 @@ impl Ui {
         }
     }
 
+    /// Returns true if lines go to a terminal with a foot.
+    fn has_foot(&self) -> bool {
+        live::has_terminal() && (self.lines == LineStream::Error || io::stdout().is_terminal())
+    }
+
     fn talk_folded(&self, text: &str) {
-        if io::stderr().is_terminal() {
+        if self.lines == LineStream::Output {
+            self.folded_page(text);
+        } else if io::stderr().is_terminal() {
             self.talk(&wrap::folded(text, live::size().0));
         } else {
             self.talk(text);
@@ -594,9 +643,12 @@ impl Ui {
     }
 
     fn talk(&self, text: &str) {
-        self.terminal
-            .rows
-            .above(|| write_all(&mut self.colored(io::stderr().lock(), &io::stderr()), text));
+        if self.lines == LineStream::Output {
+            return self.page(text);
+        }
+        self.terminal.rows.above(|| {
+            let _ = write_all(&mut self.colored(io::stderr().lock(), &io::stderr()), text);
+        });
     }
 
     fn colored<S: RawStream>(&self, stream: S, raw: &impl RawStream) -> AutoStream<S> {
@@ -664,10 +716,7 @@ fn known(round: &AtomicU32) -> Option<u32> {
     }
 }
 
-/// Writes what can be written: a reader that went away, or a full disk behind a redirection, is no
-/// reason to lose a round.
-fn write_all(stream: &mut impl Write, text: &str) {
-    let _ = stream
-        .write_all(text.as_bytes())
-        .and_then(|()| stream.flush());
+fn write_all(stream: &mut impl Write, text: &str) -> io::Result<()> {
+    stream.write_all(text.as_bytes())?;
+    stream.flush()
 }

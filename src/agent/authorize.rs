@@ -272,6 +272,12 @@ impl Authorizer {
 }
 
 impl StepPlan {
+    /// Returns true if the rules allowed a step, so that the person has not seen it.
+    pub(super) fn went_unasked(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.any(|planned| matches!(planned.decision, PersonDecision::NotAsked))
+    }
+
     /// Returns true if a step was told already, before the questions.
     pub(super) fn was_told(&self, step: &Step) -> bool {
         self.has_spoken && is_speech(&step.command, self.policy.approval)

@@ -131,7 +131,7 @@ enum RoundCheck {
 impl Agent {
     /// Opens a session for calls, and settles what a killed process left.
     pub fn take_calls(&self, session: Session) -> Result<CallDesk<'_>> {
-        self.tell(self.manner.authorizer.described());
+        self.tell_confinement();
         let mut engine = Engine::open(self, session, Patience::Session)?;
         engine.tell_planning();
         let (store, id) = (&self.store, &engine.session.session_id);
@@ -271,6 +271,7 @@ impl CallDesk<'_> {
         let mut step = self.numbered(command);
         if self.open.is_some() && self.must_begin_round(&step)? {
             self.end(RoundCheck::Waits, Answering::Done)?;
+            self.hear()?;
             step = self.numbered(step.command);
         }
         let Some(plan) = self.plan(&step)? else {
@@ -286,8 +287,8 @@ impl CallDesk<'_> {
         self.add(&step)?;
         let limits = room.raise(&self.engine.agent.limits);
         let result = self.execute(&step, &plan, &limits)?;
-        if may_change(&step) {
-            self.drop_stale_approvals()?;
+        if may_change(&step) && plan.went_unasked() {
+            self.drop_stale_questions()?;
         }
         let open = self.open.as_mut().expect("the call was added to a round");
         open.taken.reply.steps.push(step.clone());
@@ -358,12 +359,12 @@ impl CallDesk<'_> {
         store.put_aside(id, UNTOLD, &self.words)
     }
 
-    /// Forgets approvals of commands that wait for their call: another call has changed what they may
-    /// run.
-    fn drop_stale_approvals(&self) -> Result<()> {
+    /// Forgets questions about commands that wait for their call, and approvals of them: another call,
+    /// which the person was not asked about, may have changed what they run.
+    fn drop_stale_questions(&self) -> Result<()> {
         let pending = self.engine.pending();
-        for (question, verdict) in pending.of_calls() {
-            if verdict.is_some() && question.command == CommandKind::RunCommand.word() {
+        for (question, _) in pending.of_calls() {
+            if question.command == CommandKind::RunCommand.word() {
                 pending.take_back(&question)?;
             }
         }
@@ -440,9 +441,13 @@ impl CallDesk<'_> {
     }
 
     /// Returns true if a call cannot be added to the round that is under way: the person must decide
-    /// about it, which they do between rounds, or its checkpoint does not cover it.
+    /// about it, which they do between rounds, it asks anew while an earlier answer waits to be heard,
+    /// or its checkpoint does not cover it.
     fn must_begin_round(&mut self, step: &Step) -> Result<bool> {
         let engine = &mut self.engine;
+        if matches!(step.command, Command::AskUser { .. }) && engine.has_answer() {
+            return Ok(true);
+        }
         let agent = engine.agent;
         let approval = engine.approval();
         if (agent.manner.authorizer).leaves_to_person(&agent.base, approval, step)? {

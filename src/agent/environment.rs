@@ -35,6 +35,9 @@ impl Agent {
 /// Where commands run, if not here: nobody knows which tools are there before one has run.
 fn elsewhere(runner: &RunnerChoice, has_network: bool) -> String {
     let place = match runner {
+        RunnerChoice::Container { image, .. } if image.starts_with("./") => {
+            format!("in a container that `{image}` describes")
+        }
         RunnerChoice::Container { image, .. } => format!("in a container of the image `{image}`"),
         RunnerChoice::Local | RunnerChoice::Exec(_) => "through a program of the user".to_owned(),
         RunnerChoice::Ssh { host, .. } => format!("on another machine, `{host}`"),

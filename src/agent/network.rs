@@ -90,9 +90,10 @@ impl StepRunner<'_> {
                 && starts.count() == 1
                 && recovered.finished.iter().any(is_finished)
         });
-        let Some(question) = open.filter(|_| self.offers_network(input)) else {
+        let Some(put) = open.filter(|_| self.offers_network(input)) else {
             return Ok(None);
         };
+        let question = Question::about_network(put.number, round, &put.shown);
         let at = steps.iter().position(|step| step.number == question.number);
         let Some((at, Command::RunCommand { timeout, .. })) = at.map(|at| (at, &steps[at].command))
         else {

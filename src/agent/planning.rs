@@ -127,7 +127,7 @@ impl Engine<'_> {
             ),
             Verdict::Stop => {
                 // The next run asks again.
-                self.pending().clear()?;
+                self.pending().clear(&*self.agent.person);
                 self.agent.interrupt.raise();
                 return Ok(Answered::Interrupted);
             }
@@ -147,7 +147,7 @@ impl Engine<'_> {
         }
         let _alone = self.alone()?;
         self.save()?;
-        self.pending().clear()?;
+        self.pending().clear(&*self.agent.person);
         Ok(Answered::Yes)
     }
 }

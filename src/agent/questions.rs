@@ -72,14 +72,17 @@ impl Engine<'_> {
     }
 
     /// The first of the model's questions that nobody has answered. One that was put in an earlier round
-    /// is that very question: whoever answers it has seen that one.
+    /// keeps that round: whoever answers it has seen that one.
     fn question_of_model(&mut self) -> Option<Question> {
         let round = self.session.sequence_number;
         let open = self.session.open_question()?;
-        let question = Question::of_model(round, &open.question);
+        let asked = open.question.clone();
         let mut put = self.pending().all().into_iter();
-        let is_same = |put: &Question| put.kind == question.kind && put.shown == question.shown;
-        put.find(is_same).or(Some(question))
+        let put = put.find(|put| put.kind == QuestionKind::Model && put.shown == asked);
+        Some(Question::of_model(
+            put.map_or(round, |put| put.round),
+            &asked,
+        ))
     }
 
     /// Returns true if an answer to the model's question waits to be told.
@@ -91,8 +94,8 @@ impl Engine<'_> {
         })
     }
 
-    /// Makes a note of an answer that came after the message was written: its reply is there, so only
-    /// the next message can tell it.
+    /// Takes back the model's question and makes a note of an answer that came too late for it: the
+    /// reply to the message is there, or the client has asked another one.
     pub(super) fn keep_answer(&self) -> Result<()> {
         let pending = self.pending();
         let mut asked = pending.all().into_iter();

@@ -208,10 +208,10 @@ impl<'a> Engine<'a> {
         let in_chat = self.tokens_of_round(&taken.file);
         self.session.chat_tokens = self.session.chat_tokens.saturating_add(in_chat);
         let circles = self.circles(&results, &taken.reply.issues);
-        self.move_on(taken, results, proposes);
+        let replaces_question = self.move_on(taken, results, proposes);
         self.session.remember_round(changed);
         self.end_if_done(done, checked);
-        if arrival == ReplyArrival::Whole {
+        if replaces_question {
             self.keep_answer()?;
         }
         let notes = self.agent.store.notes(&self.session.session_id);
@@ -222,7 +222,7 @@ impl<'a> Engine<'a> {
         self.is_under_way = false;
         self.save()?;
         if arrival == ReplyArrival::Whole || self.session.planning != Planning::Proposed {
-            self.pending().clear()?;
+            self.pending().clear(&*self.agent.person);
         }
         if arrival == ReplyArrival::Whole || self.session.is_complete {
             // Whoever made these calls does not go on.
@@ -239,8 +239,8 @@ impl<'a> Engine<'a> {
     }
 
     /// Moves the session to the next round and records what the next message says about the reply
-    /// and its results.
-    fn move_on(&mut self, taken: Taken, results: Vec<StepResult>, proposes: bool) {
+    /// and its results. Returns true if nobody waits any more for the answer to an earlier question.
+    fn move_on(&mut self, taken: Taken, results: Vec<StepResult>, proposes: bool) -> bool {
         let (agent, session) = (self.agent, &mut self.session);
         let reply = taken.reply;
         session.last_cut = reply.cut.clone().map(|cut| CutReply {
@@ -259,19 +259,12 @@ impl<'a> Engine<'a> {
         session.remember_reply(taken.identity);
         session.read_file_requests = read_requests(&agent.workspace, &reply.steps, &results);
         let asked = questions(&reply.steps, &results);
-        if is_whole {
+        // A client may give up waiting and make other calls: its question stays until it asks again.
+        let replaces_question = is_whole || !asked.is_empty();
+        if replaces_question {
             session.questions = asked;
         } else {
-            // A client may give up waiting and make other calls: its question stays.
             session.questions.retain(|one| one.answer.is_none());
-            let is_known = |one: &Question, known: &[Question]| {
-                (known.iter()).any(|known| known.question == one.question)
-            };
-            for one in asked {
-                if !is_known(&one, &session.questions) {
-                    session.questions.push(one);
-                }
-            }
         }
         if let Some(plan) = reply.steps.iter().rev().find_map(plan) {
             session.plan = Some(plan);
@@ -288,6 +281,7 @@ impl<'a> Engine<'a> {
         session.last_repairs = repairs.map(|repair| repair.what.clone()).collect();
         session.last_issues = reply.issues;
         session.last_results = results;
+        replaces_question
     }
 
     /// Ends the session if the model is done, or the person wants no more than the check.

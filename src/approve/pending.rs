@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::{Question, QuestionOrigin, Verdict};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, own_directory, read_plain, write_atomic, write_new};
-use crate::protocol::{QuestionKind, QuestionLife};
+use crate::protocol::{Event, EventSink, QuestionKind, QuestionLife};
 
 /// The largest question that is read, in bytes: a reply and what it would change.
 const MAX_QUESTION: u64 = 256 << 20;
@@ -58,22 +58,19 @@ impl Pending {
         Ok(&self.directory)
     }
 
-    /// Puts a question, keeping the decision if this very question was put before.
+    /// Puts a question, keeping the decision if this very question was put before. One that another
+    /// version put in other words is put anew.
     pub fn put(&self, question: &Question) -> Result<()> {
-        let before = read::<Question>(&self.question(&question.key()), MAX_QUESTION);
-        match before {
-            Some(before) if before.identity() == question.identity() => return Ok(()),
-            // Another version put it in other words, and what was decided holds. The decision goes
-            // first: a kill between the two leaves one that the next call brings together.
-            Some(before) if before.decides_like(question) => {
-                if let Some(verdict) = self.decision_on(&before) {
-                    let path = self.decision(&question.key());
-                    let json = decision_json(&path, question, &verdict)?;
-                    write_atomic(&path, json.as_bytes(), Durability::Synced)?;
-                }
-            }
-            _ => remove(&self.decision(&question.key()))?,
+        if self.is_put(question) {
+            return Ok(());
         }
+        let (place, decision) = (
+            self.question(&question.key()),
+            self.decision(&question.key()),
+        );
+        // Empty directories of these names are in the way of the files; anything else stays.
+        let _ = (fs::remove_dir(&place), fs::remove_dir(&decision));
+        remove(&decision)?;
         let path = self.directory()?.join(format!("{}.json", question.key()));
         let mut json =
             crate::json::to_lines(question).map_err(|cause| Error::file("write", &path, cause))?;
@@ -117,7 +114,9 @@ impl Pending {
                 question.name = format!("{kind}-{number}");
             }
             let lock = self.open_lock(&question.name)?;
-            if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+            let is_held = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
+            // Whoever had it may have removed it meanwhile: nobody would find ours.
+            if is_held || !is_at(&lock, &self.lock(&question.name)) {
                 continue;
             }
             remove(&self.decision(&question.name))?;
@@ -153,12 +152,14 @@ impl Pending {
         if question.kind.life() != QuestionLife::WhileAsked {
             return true;
         }
-        let lock = self.open_lock(&question.name);
+        let lock = OpenOptions::new()
+            .write(true)
+            .open(self.lock(&question.name));
         lock.is_ok_and(|lock| lock.try_lock_shared().is_err())
     }
 
     fn open_lock(&self, name: &str) -> Result<File> {
-        let path = self.directory.join(format!("{name}.lock"));
+        let path = self.lock(name);
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         crate::platform::ours(&mut options);
@@ -214,16 +215,16 @@ impl Pending {
     pub fn decision_on(&self, question: &Question) -> Option<Verdict> {
         let key = question.key();
         let KeptDecision { verdict, about } = read(&self.decision(&key), MAX_DECISION)?;
+        let is_about_it = about.is_none_or(|about| about == question.identity());
         // What lies there may be another question by now, or have been changed by others.
-        let put = self.put_like(question)?;
-        let is_about_it = about.is_none_or(|about| about == put.identity());
-        (is_about_it && question.is_answered_by(&verdict)).then_some(verdict)
+        let counts = is_about_it && self.is_put(question) && question.is_answered_by(&verdict);
+        counts.then_some(verdict)
     }
 
-    /// The question that lies there, if a decision on it is one on this one.
-    fn put_like(&self, question: &Question) -> Option<Question> {
-        let put = read::<Question>(&self.question(&question.key()), MAX_QUESTION)?;
-        put.decides_like(question).then_some(put)
+    /// Returns true if this very question lies there, with all that is shown.
+    fn is_put(&self, question: &Question) -> bool {
+        let put = read::<Question>(&self.question(&question.key()), MAX_QUESTION);
+        put.as_ref() == Some(question)
     }
 
     /// Returns false if our decision came after the question was taken back, so that nobody reads it;
@@ -233,7 +234,7 @@ impl Pending {
         const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
         let key = question.key();
         for _ in 0..TRIES {
-            if self.put_like(question).is_some() || !self.decision(&key).exists() {
+            if self.is_put(question) || !self.decision(&key).exists() {
                 return true;
             }
             // Another question took its place.
@@ -248,14 +249,6 @@ impl Pending {
             let _ = remove(&self.decision(&key));
         }
         false
-    }
-
-    /// Puts a question anew if what lies there is another one by now.
-    pub(super) fn restore(&self, question: &Question) -> Result<()> {
-        match self.put_like(question) {
-            Some(_) => Ok(()),
-            None => self.put(question),
-        }
     }
 
     /// The person's answer to a question of the model, if it waits to be told.
@@ -283,9 +276,10 @@ impl Pending {
         remove(&self.decision(&key))
     }
 
-    /// Forgets all questions about the steps of replies and their decisions.
-    pub fn clear(&self) -> Result<()> {
-        self.forget(|_| true)
+    /// Forgets all questions about the steps of replies and their decisions; tells what is no file
+    /// and stays.
+    pub fn clear(&self, told: &dyn EventSink) {
+        self.forget(told, |_| true);
     }
 
     /// Forgets all questions about calls and their decisions, and the model's own.
@@ -312,16 +306,19 @@ impl Pending {
         Ok(!decisions.is_empty())
     }
 
-    /// Forgets what belongs to other questions than these.
-    pub(super) fn keep(&self, numbers: &[u32]) -> Result<()> {
-        self.forget(|number| !numbers.contains(&number))
+    /// Forgets what belongs to other questions than these, as [`Pending::clear`] does.
+    pub(super) fn keep(&self, told: &dyn EventSink, numbers: &[u32]) {
+        self.forget(told, |number| !numbers.contains(&number));
     }
 
-    fn forget(&self, is_over: impl Fn(u32) -> bool) -> Result<()> {
-        let entries = match fs::read_dir(&self.directory) {
-            Ok(entries) => entries,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(cause) => return Err(Error::file("read", &self.directory, cause)),
+    /// An entry that cannot be removed ends nothing: it decides about no other question.
+    fn forget(&self, told: &dyn EventSink, is_over: impl Fn(u32) -> bool) {
+        let entries = fs::read_dir(&self.directory).into_iter().flatten();
+        let remove = |path: &Path| {
+            if let Err(error) = remove(path) {
+                let hint = "move it out of the records of the session";
+                told.emit(Event::from(&error.hint(hint)));
+            }
         };
         let mut decisions = Vec::new();
         for entry in entries.filter_map(Result::ok) {
@@ -342,14 +339,20 @@ impl Pending {
             if name.ends_with(".decision") {
                 decisions.push(entry.path());
             } else {
-                remove(&entry.path())?;
+                remove(&entry.path());
             }
         }
-        decisions.iter().try_for_each(|path| remove(path))
+        for path in &decisions {
+            remove(path);
+        }
     }
 
     fn question(&self, key: &str) -> PathBuf {
         self.directory.join(format!("{key}.json"))
+    }
+
+    fn lock(&self, name: &str) -> PathBuf {
+        self.directory.join(format!("{name}.lock"))
     }
 
     fn decision(&self, key: &str) -> PathBuf {
@@ -370,6 +373,24 @@ impl Drop for Posed {
     fn drop(&mut self) {
         // What stays behind is seen by nobody: the lock goes with this value.
         let _ = self.pending.take_back(&self.question);
+        // While it is held: who opened this file meanwhile finds that it is gone.
+        let _ = remove(&self.pending.lock(&self.question.name));
+    }
+}
+
+/// Returns true if this path still leads to this file, where the system can tell.
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(ours), Ok(found)) = (file.metadata(), fs::metadata(path)) else {
+        return false;
+    };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        (ours.dev(), ours.ino()) == (found.dev(), found.ino())
+    }
+    #[cfg(not(unix))]
+    {
+        ours.created().ok() == found.created().ok()
     }
 }
 
@@ -398,7 +419,8 @@ fn remove(path: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::question;
+    use super::super::Input;
+    use super::super::tests::{Absent, question};
     use super::*;
 
     fn pending() -> (tempfile::TempDir, Pending) {
@@ -422,8 +444,26 @@ mod tests {
         }
         let numbers: Vec<u32> = pending.all().iter().map(|found| found.number).collect();
         assert_eq!(numbers, [1, 2, 10]);
-        pending.clear().unwrap();
+        pending.clear(&Absent::with(Input::Wait));
         assert!(pending.all().is_empty());
+    }
+
+    #[test]
+    fn a_directory_among_the_questions_is_passed_over_and_told() {
+        let (_directory, pending) = pending();
+        pending.put(&question(2, "ls")).unwrap();
+        for path in [pending.question("11"), pending.decision("12")] {
+            fs::create_dir(path).unwrap();
+        }
+        let nobody = Absent::with(Input::Wait);
+        pending.clear(&nobody);
+        assert!(pending.all().is_empty());
+        assert_eq!(nobody.heard.lock().unwrap().len(), 2);
+        // In the place of a question an empty one hinders nobody.
+        for number in [11, 12] {
+            pending.put(&question(number, "ls")).unwrap();
+            assert!(pending.decide_put(number, &Verdict::Yes).unwrap());
+        }
     }
 
     #[test]
@@ -469,20 +509,6 @@ mod tests {
         let other = question(1, "rm -r .");
         pending.put(&other).unwrap();
         assert_eq!(pending.decision_on(&other), None);
-    }
-
-    #[test]
-    fn a_decision_on_a_question_of_an_earlier_version_holds() {
-        let (_directory, pending) = pending();
-        let earlier = Question {
-            context: None,
-            ..question(1, "ls")
-        };
-        pending.put(&earlier).unwrap();
-        pending.decide_put(1, &Verdict::Yes).unwrap();
-        pending.put(&question(1, "ls")).unwrap();
-        assert_eq!(pending.decision_on(&question(1, "ls")), Some(Verdict::Yes));
-        assert!(!pending.decide(&question(1, "ls"), &Verdict::Skip).unwrap());
     }
 
     #[test]
@@ -547,7 +573,7 @@ mod tests {
         assert!(pending.decide(&second.question, &Verdict::Yes).unwrap());
         assert!(!pending.decide(&second.question, &no("late")).unwrap());
         assert_eq!(pending.decision_on(&first.question), None);
-        pending.clear().unwrap();
+        pending.clear(&Absent::with(Input::Wait));
         assert_eq!(
             pending.all().len(),
             2,
@@ -556,17 +582,8 @@ mod tests {
         // A process that was killed leaves the file, and its lock is gone.
         let json = fs::read(pending.question("undo")).unwrap();
         drop((first, second));
-        assert!(
-            fs::read_dir(pending.directory().unwrap())
-                .unwrap()
-                .all(|entry| {
-                    entry
-                        .unwrap()
-                        .path()
-                        .extension()
-                        .is_some_and(|ending| ending == "lock")
-                })
-        );
+        let left = fs::read_dir(pending.directory().unwrap()).unwrap();
+        assert_eq!(left.count(), 0, "nothing stays behind, not even a lock");
         write_atomic(&pending.question("undo"), &json, Durability::Atomic).unwrap();
         assert!(pending.all().is_empty());
         // What was decided about it decides nothing about the next one.
@@ -609,16 +626,24 @@ mod tests {
     fn a_decision_on_a_question_that_was_changed_counts_for_nothing() {
         let (_directory, pending) = pending();
         let asked = question(1, "ls -la");
-        pending.put(&asked).unwrap();
-        let changed = question(1, "echo harmless");
-        let json = serde_json::to_vec(&changed).unwrap();
-        write_atomic(&pending.question("1"), &json, Durability::Atomic).unwrap();
-        assert!(pending.decide(&changed, &Verdict::Yes).unwrap());
-        assert_eq!(pending.decision_on(&asked), None);
-        assert!(pending.is_unfit(&asked));
-        pending.restore(&asked).unwrap();
-        assert_eq!(pending.open_questions(), std::slice::from_ref(&asked));
-        assert!(pending.decide(&asked, &Verdict::Skip).unwrap());
+        let no_reason = Question {
+            why: String::new(),
+            ..asked.clone()
+        };
+        for changed in [question(1, "echo harmless"), no_reason] {
+            pending.put(&asked).unwrap();
+            let json = serde_json::to_vec(&changed).unwrap();
+            write_atomic(&pending.question("1"), &json, Durability::Atomic).unwrap();
+            assert!(pending.decide(&changed, &Verdict::Yes).unwrap());
+            assert_eq!(pending.decision_on(&asked), None);
+            assert!(pending.is_unfit(&asked));
+            // Also if it was changed back after they saw it.
+            let json = serde_json::to_vec(&asked).unwrap();
+            write_atomic(&pending.question("1"), &json, Durability::Atomic).unwrap();
+            assert_eq!(pending.decision_on(&asked), None);
+            assert!(pending.decide(&asked, &Verdict::Skip).unwrap());
+            pending.take_back(&asked).unwrap();
+        }
     }
 
     #[test]

@@ -58,10 +58,9 @@ pub struct Question {
     /// The rule that the answer "always" would add, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
-    /// Tells what the reply changes before the command runs; empty if it changes nothing. Missing in
-    /// questions of version 0.1.0, which did not know it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<String>,
+    /// Tells what the reply changes before the command runs; empty if it changes nothing.
+    #[serde(default)]
+    pub context: String,
     /// The name of its file, if that is not the number.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
@@ -83,7 +82,7 @@ impl Question {
             why: String::new(),
             may: String::new(),
             proposal: None,
-            context: Some(String::new()),
+            context: String::new(),
             name: kind.name().unwrap_or_default().to_owned(),
             origin: QuestionOrigin::Reply,
         }
@@ -105,37 +104,11 @@ impl Question {
 
     /// The reason without the files that the reply changes first, where these are shown beside it.
     pub fn own_reason(&self) -> &str {
-        let has_context = self.context.as_ref().is_some_and(|text| !text.is_empty());
         let clause = format!("; {CHANGES_BEFORE}");
-        match self.why.rfind(&clause).filter(|_| has_context) {
+        match self.why.rfind(&clause).filter(|_| !self.context.is_empty()) {
             Some(at) => &self.why[..at],
             None => &self.why,
         }
-    }
-
-    /// Returns true if a decision on this question, which was kept, is one on the other.
-    ///
-    /// The reason is left out: it is wording, and another version of the program words it otherwise.
-    pub(super) fn decides_like(&self, other: &Self) -> bool {
-        let Self {
-            kind,
-            number,
-            round,
-            command,
-            title,
-            shown,
-            why: _,
-            may,
-            proposal,
-            context,
-            name,
-            origin: _,
-        } = self;
-        (kind, number, round, command) == (&other.kind, &other.number, &other.round, &other.command)
-            && (title, shown, may, proposal)
-                == (&other.title, &other.shown, &other.may, &other.proposal)
-            && (context.is_none() || *context == other.context)
-            && *name == other.name
     }
 
     /// Returns true if this decision means something for this kind of question.
@@ -165,14 +138,12 @@ impl Question {
         };
         self.origin == QuestionOrigin::Call
             && other.origin == QuestionOrigin::Call
-            && placed.decides_like(other)
+            && placed == *other
     }
 
-    /// The hash of what is shown and decided; the reason is left out here too.
+    /// The hash of all that is shown, which a decision carries.
     pub fn identity(&self) -> String {
-        let mut told = self.clone();
-        told.why.clear();
-        let json = serde_json::to_vec(&told).unwrap_or_default();
+        let json = serde_json::to_vec(self).unwrap_or_default();
         blake3::hash(&json).to_hex().to_string()
     }
 
@@ -221,7 +192,7 @@ impl Question {
             why: "plan mode is on: nothing is changed before you approve a plan".to_owned(),
             may: words::may_work(mode).to_owned(),
             proposal: None,
-            context: Some(String::new()),
+            context: String::new(),
             name: String::new(),
             origin: QuestionOrigin::Reply,
         }
@@ -243,7 +214,7 @@ impl Question {
             why: "they look like secrets, but stand only in tests or documentation, or have names that do not say so".to_owned(),
             may: "go to the chat as they are, in this and later sessions of this project".to_owned(),
             proposal: None,
-            context: Some(String::new()),
+            context: String::new(),
             name: String::new(),
             origin: QuestionOrigin::Reply,
         }
@@ -261,7 +232,7 @@ impl Question {
             why: "it failed, probably for lack of a network".to_owned(),
             may: "run once more in the sandbox, this time with the network".to_owned(),
             proposal: Some("every command of this session has the network".to_owned()),
-            context: Some(String::new()),
+            context: String::new(),
             name: String::new(),
             origin: QuestionOrigin::Reply,
         }

@@ -48,7 +48,7 @@ pub(super) struct Decline {
     /// The reason to give to the model
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// The session; by default the latest unfinished one
+    /// The session; by default the latest unfinished one, or an ended one that asks
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }
@@ -58,7 +58,7 @@ struct Choice {
     /// Numbers of steps, names of other questions, or `all`; optional if only one waits
     #[arg(value_name = "N|NAME|all", value_parser = which)]
     which: Vec<WhichQuestion>,
-    /// The session; by default the latest unfinished one
+    /// The session; by default the latest unfinished one, or an ended one that asks
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }
@@ -116,7 +116,8 @@ impl Decline {
 impl Choice {
     fn decide(&self, common: &Common, ui: &Ui, verdict: &Verdict) -> Result<ExitCode> {
         let files = open::files(&common.caller(ui)?)?;
-        let session = find::find(&files.store, ui, self.session.as_deref())?;
+        let id = self.session.as_deref();
+        let session = find::find_asking(&files.store, ui, id, find::find)?;
         let decided = decide::decide(&files, &session.session_id, &self.which, verdict)?;
         // The loop of this terminal tells it itself.
         let told = decided.iter().filter(|_| !ui.has_prompt());

@@ -100,7 +100,9 @@ impl Common {
 
     /// A call that does something: Ctrl-C tells it to come to an end.
     pub(super) fn acting_caller(&self, ui: &Ui) -> Result<Caller> {
-        self.caller_until(ui, Interrupt::from_signals()?)
+        let interrupt = Interrupt::from_signals()?;
+        ui.terminal().stop_unwritten(&interrupt);
+        self.caller_until(ui, interrupt)
     }
 
     fn caller_until(&self, ui: &Ui, interrupt: Interrupt) -> Result<Caller> {

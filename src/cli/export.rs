@@ -27,7 +27,7 @@ pub(super) struct Export {
     /// Markdown, a single HTML page, or JSON
     #[arg(long, value_name = "FORMAT", default_value = "md")]
     format: Format,
-    /// Write to this file instead of standard output
+    /// Write to this file instead of standard output, which `-` means too
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the file if it exists
@@ -54,7 +54,8 @@ impl From<Format> for TranscriptFormat {
 
 impl Export {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        if let Some(path) = self.output.as_ref().filter(|_| !self.force)
+        let output = self.output.as_ref().filter(|path| path.as_os_str() != "-");
+        if let Some(path) = output.filter(|_| !self.force)
             && path.symlink_metadata().is_ok()
         {
             return Err(Error::mendable(format!("`{}` exists", path.display()))
@@ -72,7 +73,7 @@ impl Export {
             ));
         }
         let text = export::written(&transcript, self.format.into())?;
-        match &self.output {
+        match output {
             Some(path) => {
                 export::save(path, &text)?;
                 ui.say(&format!("Written to `{}`.", path.display()));

@@ -49,7 +49,7 @@ fn tell_in(common: &Common, ui: &Ui, session: Option<&str>, text: &str) -> Resul
     let what = match say::say(&files, &mut session, text)? {
         SaidOutcome::Answer { question } => format!("Answers: {}", question.trim()),
         SaidOutcome::Note { is_late: true, .. } => {
-            "The question was answered already. Noted: the model gets it with the next message."
+            "Noted. The model gets it with the next message; its question was answered already."
                 .to_owned()
         }
         SaidOutcome::Note {

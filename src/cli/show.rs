@@ -95,7 +95,7 @@ fn follow(
             .hint("`agent show --follow` watches a session from another one"));
     }
     // Nobody is asked here: how to decide elsewhere is told instead.
-    let ui = ui.clone().with_input(Input::Refuse);
+    let ui = ui.clone().with_input(Input::Refuse).on_output();
     let mut show = |envelope: &Envelope| ui.show(envelope);
     let is_heard = || ui.is_heard();
     match follow::follow(caller, files, session, from, &is_heard, &mut show) {
@@ -111,11 +111,17 @@ fn follow(
 /// All rounds in short.
 fn overview(session: &Session, transcript: &Transcript) -> String {
     let summary = Summary::of(session);
+    let is_open = transcript.rounds.last().is_some_and(Round::is_under_way);
+    let under_way = if is_open {
+        ", the last one under way"
+    } else {
+        ""
+    };
     let mut text = format!(
-        "{} ({}), {}, {} changed, last saved {} ago\n",
+        "{} ({}), {}{under_way}, {} changed, last saved {} ago\n",
         heading(&format!("Session {}", session.session_id)),
         summary.state().word(),
-        count(summary.rounds() as usize, "round"),
+        count(summary.rounds() as usize + usize::from(is_open), "round"),
         super::status::files_changed(summary.changed_files),
         list::age(now(), session.updated_at),
     );

@@ -32,7 +32,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct StatusArgs {
     /// The session: its ID, the first few digits of it, or `latest`; by default the latest
-    /// unfinished one
+    /// unfinished one, or an ended one that asks
     #[arg(value_name = "ID")]
     id: Option<String>,
 }
@@ -48,7 +48,7 @@ impl StatusArgs {
             });
             return Ok(ExitCode::SUCCESS);
         }
-        if standing.session.is_complete {
+        if standing.session.is_complete && standing.questions.is_empty() {
             ui.folded_page(&ended(&standing));
             return Ok(ExitCode::SUCCESS);
         }
@@ -120,7 +120,9 @@ fn in_short(standing: &SessionStanding) -> String {
         list::age(now(), summary.updated_at),
     );
     let _ = writeln!(text, "Workspace {}", shown(&standing.files.workspace));
-    if !session.is_complete && standing.is_taken {
+    if let Some(calls) = standing.calls {
+        let _ = writeln!(text, "{}", calls_line(calls, standing.is_running));
+    } else if standing.is_taken {
         let _ = writeln!(
             text,
             "The reply to it is taken, and not carried out to its end"
@@ -145,6 +147,16 @@ fn in_short(standing: &SessionStanding) -> String {
         );
     }
     text
+}
+
+/// How far a client has come that makes calls, in a line.
+fn calls_line(calls: usize, is_running: bool) -> String {
+    let calls = count(calls, "call");
+    if is_running {
+        format!("A client is connected: {calls} in this round so far")
+    } else {
+        format!("The client is gone: {calls} in this round, which has not ended")
+    }
 }
 
 /// `Round 3 of at most 20`; a session at its limit has no further round.
@@ -226,6 +238,15 @@ fn next(standing: &SessionStanding) -> Vec<String> {
             vec![asks, "Answer with: agent say \"...\"".to_owned()],
             false,
         )
+    } else if standing.calls.is_some() && is_running {
+        let wait =
+            "Wait: the chat works by itself. `agent diff` shows what this round has changed.";
+        (vec![wait.to_owned()], false)
+    } else if standing.calls.is_some() {
+        let resume = format!(
+            "`agent resume {id}` ends the round and continues by pasting; the client can also connect again."
+        );
+        (vec![resume], true)
     } else if is_taken && is_running {
         let wait = "Wait: the reply is being carried out.";
         (vec![wait.to_owned()], false)
@@ -245,7 +266,7 @@ fn next(standing: &SessionStanding) -> Vec<String> {
         let inbox = standing.files.mailbox.inbox();
         (paste(standing.posted(), inbox), false)
     };
-    if !is_running && !names_resume {
+    if !is_running && !names_resume && !standing.session.is_complete {
         next.push(format!(
             "`agent` is not running: `agent resume {id}` continues."
         ));

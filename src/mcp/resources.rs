@@ -108,7 +108,8 @@ fn prompts(caller: &Caller) -> Result<Vec<Value>, (ErrorCode, String)> {
     let seen = list.prompts.iter().filter(|(_, is_trusted)| *is_trusted);
     let told = seen.map(|(prompt, _)| {
         let words = "The words that follow the name of the template";
-        agent_mcp::prompt(&prompt.name, &prompt.description, "args", words)
+        let argument = ("args", prompt.fill("").is_err());
+        agent_mcp::prompt(&prompt.name, &prompt.description, argument, words)
     });
     Ok(told.collect())
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! runner = "local"
 //!        | ("docker" | "podman") ":" IMAGE
+//!        | ("docker" | "podman") ":./" FILE ["#" SERVICE]     a file of the workspace that names it
 //!        | "ssh:" HOST [":" DIRECTORY]
 //!        | "kubectl:" [NAMESPACE "/"] POD [":" CONTAINER]
 //!        | "exec:" PROGRAM { ARGUMENT }          quotes keep spaces together
@@ -45,7 +46,7 @@ pub enum RunnerChoice {
     Container {
         /// The program that runs it.
         engine: ContainerEngine,
-        /// The image, by its name.
+        /// The image, by its name, or `./` and a file of the workspace that describes the container.
         image: String,
     },
     /// Another machine.
@@ -232,6 +233,8 @@ mod tests {
         assert_eq!(case("local"), RunnerChoice::Local);
         assert!(case("docker:rust:1.95").is_container());
         assert!(case("podman:quay.io/a/b@sha256:0").is_container());
+        assert!(case("docker:./.devcontainer/devcontainer.json").is_container());
+        assert!(case("podman:./compose.yaml#app").is_container());
         assert!(!case("ssh:box:/srv/work").is_container());
         case("ssh:me@box");
         case("kubectl:builder");

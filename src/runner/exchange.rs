@@ -35,7 +35,7 @@ use super::{Job, Ran, Runner};
 use crate::fs::{Durability, write_atomic};
 use crate::protocol::RelPath;
 use crate::protocol::generated::generated_directory;
-use crate::sandbox::{self, Property};
+use crate::sandbox::{self, Property, PropertyName};
 use crate::workspace::{IgnoreLookup, Kind, Workspace};
 
 /// Marks the directory on the other side as that of this workspace.
@@ -61,6 +61,46 @@ pub trait RemoteConnection: std::fmt::Debug + Send + Sync {
 
     /// The words of a failure, with what to do about it.
     fn explain(&self, words: &str) -> String;
+
+    /// Properties that hold for every command there.
+    fn promises(&self) -> &'static [PropertyName] {
+        &[]
+    }
+
+    /// A sentence for the person about what was asked of it and does not count.
+    fn notice(&self) -> Option<String> {
+        None
+    }
+
+    /// Tells what holds there.
+    fn test(&self) -> Result<Vec<Property>, String> {
+        Ok(Vec::new())
+    }
+
+    /// Runs a job in a directory there, which is a word of the shell.
+    fn run(&self, directory: &str, job: Job<'_>) -> Ran {
+        let client = match self.client(None) {
+            Ok(client) => client,
+            Err(reason) => return Ran::not_started(reason),
+        };
+        let errand = Errand {
+            client,
+            directory,
+            environment: &[],
+            belongings: Belongings::Marked,
+        };
+        channel::run(errand, job)
+    }
+
+    /// True if the files there are gone once the connection is discarded.
+    fn holds_files(&self) -> bool {
+        false
+    }
+
+    /// Removes what the connection itself keeps there.
+    fn discard(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Runs commands on the other side of a connection, and exchanges files with it.
@@ -79,6 +119,8 @@ pub struct ExchangeRunner<C> {
     /// Where our side writes down what the other side has.
     memory: Option<PathBuf>,
     known: Mutex<RememberedExchange>,
+    /// The directory there has been made, or may have been.
+    has_entered: AtomicBool,
 }
 
 /// The latest state, if this process has exchanged anything.
@@ -192,6 +234,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             name: name.to_owned(),
             memory,
             known: Mutex::default(),
+            has_entered: AtomicBool::new(false),
         }
     }
 
@@ -398,6 +441,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         pruned: &PrunedDirectories,
         stop: &AtomicBool,
     ) -> Result<(String, RemoteListing), String> {
+        self.has_entered.store(true, Ordering::Relaxed);
         let new = uuid::Uuid::new_v4().simple();
         let script = format!(
             "umask 077; mkdir -p {0} && cd {0} || exit 1\n\
@@ -965,6 +1009,17 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         Ok(Some((known, report)))
     }
 
+    /// Removes the directory there; of one that the person named, only the mark.
+    fn leave_directory(&self) -> Result<(), String> {
+        let script = if self.is_own {
+            format!("rm -rf {}", self.directory)
+        } else {
+            format!("rm -f {}/{MARK}", self.directory)
+        };
+        let patience = (&AtomicBool::new(false), SILENCE);
+        self.call(&script, Vec::new(), patience).map(drop)
+    }
+
     /// Names of results that are only there.
     fn only_there(&self, known: &ExchangeState) -> Vec<String> {
         let mut lookup = self.workspace.ignore_lookup();
@@ -989,9 +1044,22 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
 }
 
 impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
+    fn promises(&self) -> &'static [PropertyName] {
+        self.connection.promises()
+    }
+
+    fn notice(&self) -> Option<String> {
+        self.connection.notice()
+    }
+
+    fn keeps_files(&self) -> bool {
+        let is_remembered = self.memory.as_ref().is_none_or(|memory| memory.exists());
+        is_remembered || self.has_entered.load(Ordering::Relaxed)
+    }
+
     fn finish(&self) -> Result<Option<String>, String> {
         let kept = |reason: &str| format!("{reason}; its files are kept there in `{}`", self.shown);
-        if self.recall().is_none() {
+        if !self.keeps_files() {
             return Ok(None);
         }
         let rest = self.fetch_rest().map_err(|reason| {
@@ -1003,7 +1071,8 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
         if let Some((known, report)) = rest {
             notes = report.notes();
             let left = self.only_there(&known);
-            if self.is_own && !left.is_empty() {
+            let is_removed = self.is_own || self.connection.holds_files();
+            if is_removed && !left.is_empty() {
                 let left = super::exchange_report::listed(&left);
                 notes.push(kept(&format!("not all results came back: {left}")));
                 return Err(notes.join("; "));
@@ -1014,13 +1083,12 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
     }
 
     fn clean(&self) -> Result<(), String> {
-        let patience = (&AtomicBool::new(false), SILENCE);
-        let script = if self.is_own {
-            format!("rm -rf {}", self.directory)
+        if self.connection.holds_files() {
+            self.connection.discard()?;
         } else {
-            format!("rm -f {}/{MARK}", self.directory)
-        };
-        self.call(&script, Vec::new(), patience)?;
+            self.leave_directory()?;
+        }
+        self.has_entered.store(false, Ordering::Relaxed);
         *self.known() = RememberedExchange::default();
         if let Some(memory) = &self.memory {
             let _ = crate::fs::remove(memory);
@@ -1047,10 +1115,17 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
             name: "trial".to_owned(),
             memory: None,
             known: Mutex::default(),
+            has_entered: AtomicBool::new(false),
         };
-        let tested = trial.test_survival(here.path());
-        trial.clean()?;
-        tested
+        let tested = self.connection.test().and_then(|mut properties| {
+            properties.extend(trial.test_survival(here.path())?);
+            Ok(properties)
+        });
+        let left = trial.leave_directory();
+        if !self.keeps_files() {
+            self.connection.discard()?;
+        }
+        left.and(tested)
     }
 
     fn run(&self, job: Job<'_>) -> Ran {
@@ -1059,17 +1134,7 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
             Ok(sent) => sent,
             Err(reason) => return Ran::not_started(format!("no files were exchanged: {reason}")),
         };
-        let client = match self.connection.client(None) {
-            Ok(client) => client,
-            Err(reason) => return Ran::not_started(reason),
-        };
-        let errand = Errand {
-            client,
-            directory: &self.directory,
-            environment: &[],
-            belongings: Belongings::Marked,
-        };
-        let mut ran = channel::run(errand, job);
+        let mut ran = self.connection.run(&self.directory, job);
         // What an interrupted command changed is fetched too. A second Ctrl-C cannot be seen then.
         let never = AtomicBool::new(false);
         let patience = if cancelled.load(Ordering::Relaxed) {

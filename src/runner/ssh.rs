@@ -9,10 +9,14 @@ use std::time::{Duration, Instant};
 
 use super::channel::{Lifeline, quoted};
 use super::exchange::RemoteConnection;
+use super::owner;
 use crate::platform::{ChildEvent, ChildTree, programs};
 
 /// The keeper says this when the connection stands.
 const READY: &str = "agent-ready";
+
+/// The name of a directory for a socket begins with this.
+const DIRECTORY: &str = "agent-ssh-";
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(30);
@@ -67,7 +71,9 @@ impl SshConnection {
     }
 
     fn connect(&self) -> Result<SharedConnection, String> {
-        let directory = crate::fs::temporary_directory("agent-ssh-").map_err(|e| e.to_string())?;
+        remove_stale_directories();
+        let name = format!("{DIRECTORY}{}-", owner::own_process());
+        let directory = crate::fs::temporary_directory(&name).map_err(|e| e.to_string())?;
         let mut client = Self::ssh(&directory.path().join("s"))?;
         client.args(["-M", "-o", "ControlPersist=no", "--", &self.host, "sh"]);
         let script = format!("{{ echo {READY}; cat >/dev/null; exit; }}\n");
@@ -82,6 +88,19 @@ impl SshConnection {
             Ok(shared)
         } else {
             Err(self.explain(&words))
+        }
+    }
+}
+
+/// Removes the directories of sockets whose `agent` was killed.
+fn remove_stale_directories() {
+    let entries = std::fs::read_dir(std::env::temp_dir());
+    for entry in entries.into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix(DIRECTORY));
+        if owner.is_some_and(owner::is_gone) {
+            // Another user's stays.
+            let _ = crate::fs::remove(&entry.path());
         }
     }
 }

@@ -29,6 +29,7 @@ pub fn decide(
     which: &[WhichQuestion],
     verdict: &Verdict,
 ) -> Result<Vec<Question>> {
+    ensure_undecided(files, id, which)?;
     let chosen = chosen(which, open_questions(files, id), id)?;
     known::take_over(&files.known, &files.base.directory, &files.store, id)?;
     if *verdict == Verdict::Always {
@@ -75,11 +76,25 @@ fn decide_one(
     if Pending::of(&files.store.folder(id)).decide(question, verdict)? {
         return Ok(());
     }
-    let what = named(&question.key());
-    Err(
-        Error::mendable(format!("{what} has been decided already, or asked anew"))
-            .hint("the first decision counts; `agent status` shows where the session stands"),
-    )
+    Err(decided_already(&question.key()))
+}
+
+/// Refuses a question that was decided and that nobody has gone on with since.
+fn ensure_undecided(files: &SessionFiles, id: &SessionId, which: &[WhichQuestion]) -> Result<()> {
+    let pending = Pending::of(&files.store.folder(id));
+    let mut decided = pending.all();
+    decided.retain(|question| pending.decision_on(question).is_some());
+    let is_named = |question: &&Question| which.contains(&WhichQuestion::Key(question.key()));
+    match decided.iter().find(is_named) {
+        Some(question) => Err(decided_already(&question.key())),
+        None => Ok(()),
+    }
+}
+
+fn decided_already(key: &str) -> Error {
+    let what = named(key);
+    Error::mendable(format!("{what} has been decided already, or asked anew"))
+        .hint("the first decision counts; `agent status` shows where the session stands")
 }
 
 fn chosen(which: &[WhichQuestion], open: Vec<Question>, id: &SessionId) -> Result<Vec<Question>> {

@@ -16,7 +16,7 @@ pub fn transcript(files: &SessionFiles, session: &Session) -> Result<Transcript>
     let transcript = Transcript::gather(session, &files.store, &files.mailbox, None)?
         .with_diffs(&files.store.objects(), &DiffLimits::default());
     // What leaves the machine with a transcript is what leaves it with a message.
-    let redactor = OutwardRedactor::new(files, session);
+    let redactor = OutwardRedactor::new(files, Some(session));
     Ok(transcript.redacted(&|text| redactor.redact(text)))
 }
 

@@ -1,8 +1,8 @@
 //! Finds the session that a person means.
 
-use crate::approve::Person;
+use crate::approve::{Pending, Person};
 use crate::error::{Error, Result};
-use crate::protocol::{Event, SetupNews};
+use crate::protocol::{Event, SessionId, SetupNews};
 pub use crate::session::Session;
 use crate::session::{LoopLock, Store};
 
@@ -39,6 +39,27 @@ pub fn find_latest(store: &Store, person: &dyn Person, id: Option<&str>) -> Resu
         return store.latest();
     }
     found
+}
+
+/// The session that this way finds; if nothing waits for the person there and none was named, the latest
+/// ended one where something does: an undo is asked about after the end too.
+pub fn find_asking(
+    store: &Store,
+    person: &dyn Person,
+    id: Option<&str>,
+    way: FindSession,
+) -> Result<Session> {
+    let found = way(store, person, id);
+    let asks = |id: &SessionId| !Pending::of(&store.folder(id)).open_questions().is_empty();
+    if id.is_some() || (found.as_ref()).is_ok_and(|found| asks(&found.session_id)) {
+        return found;
+    }
+    let (mut all, _) = store.summaries()?;
+    all.retain(|one| one.is_complete && asks(&one.session_id));
+    match all.first() {
+        Some(one) => store.load(&one.session_id),
+        None => found,
+    }
 }
 
 /// The session that [`find`] finds, unless it has ended.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Caller;
 use super::open::SessionFiles;
 use crate::protocol::{Envelope, Event};
-use crate::session::{EventReader, Session};
+use crate::session::{EventReader, LoopLock, Session};
 use crate::watch::Doorbell;
 
 /// How often a session is looked at where nothing reports changes.
@@ -46,17 +46,16 @@ pub fn follow(
         let round = news.iter().rposition(is_outbox).unwrap_or(0);
         news.drain(..round);
     }
-    let mut is_over = session.is_complete;
+    // The session itself says that it has ended: its last event may not have been written, and others
+    // may come after the one that says so.
+    let has_ended = || {
+        let is_left = !LoopLock::is_at_work_on(files.store.directory(), &session.session_id);
+        is_left && (files.store.load(&session.session_id)).is_ok_and(|session| session.is_complete)
+    };
     loop {
-        for envelope in &news {
-            tell(envelope);
-            match envelope.event {
-                Event::Done { .. } | Event::Ended { .. } => is_over = true,
-                Event::Session { .. } => is_over = false,
-                _ => {}
-            }
-        }
-        if is_over {
+        news.iter().for_each(&mut *tell);
+        if has_ended() {
+            reader.read().iter().for_each(&mut *tell);
             return FollowEnd::Ended;
         }
         if caller.interrupt.is_raised() {

@@ -19,8 +19,8 @@ use crate::policy::{
 use crate::protocol::RelPath;
 use crate::repositories::{self, ConfiguredPaths};
 use crate::runner::{
-    ContainerRunner, ExchangeRunner, ExecRunner, LocalRunner, PodConnection, RemoteConnection,
-    Runner, RunnerChoice, SshConnection,
+    ContainerPlan, ContainerRunner, ExchangeRunner, ExecRunner, LocalRunner, PodConnection,
+    REMOTE_FILES, RemoteConnection, Runner, RunnerChoice, SshConnection, is_remote,
 };
 use crate::sandbox::{
     self, Backend, Confinement, FileIdentity, ResourceLimits, SandboxMode, Strength,
@@ -120,15 +120,30 @@ pub(super) fn runner(
         RunnerChoice::Container { engine, image } => {
             let mut confinement = confinement(loaded, workspace, trust, testing)?;
             // What was built for one image may not run in another.
+            let plan = ContainerPlan::read(engine, &image, &Workspace::open(workspace)?);
+            if let Some(file) = described_in(&image) {
+                // A command must not choose the container of the next one, nor move it away.
+                let above = Path::new(file).ancestors().skip(1);
+                let above = above.filter(|path| !path.as_os_str().is_empty());
+                (confinement.pinned).extend(above.map(|path| workspace.join(path)));
+                confinement.read_only.push(workspace.join(file));
+            }
+            let image = plan.as_ref().map_or(&image, |plan| &plan.image);
             let name = blake3::hash(image.as_bytes()).to_hex();
             let cache = (confinement.cache.take())
                 .map(|cache| cache.join(format!("{}-{}", engine.program(), &name[..8])));
             confinement.cache = cache.filter(|cache| own_directory(cache).is_ok());
             let canary = trust.directory().map(Path::to_owned);
-            Arc::new(ContainerRunner::new(engine, image, confinement, canary))
+            let container = ContainerRunner::new(engine, plan, confinement, canary);
+            if !is_remote(engine) {
+                return Ok(Arc::new(container));
+            }
+            let connection =
+                |name: &str| container.on_another_machine(format!("agent-files-{name}"));
+            exchange(connection, Some(REMOTE_FILES), (loaded, workspace, trust))?
         }
         RunnerChoice::Ssh { host, directory } => {
-            let connection = SshConnection::new(host);
+            let connection = |_: &str| SshConnection::new(host);
             exchange(connection, directory.as_deref(), (loaded, workspace, trust))?
         }
         RunnerChoice::Kubectl {
@@ -136,7 +151,7 @@ pub(super) fn runner(
             pod,
             container,
         } => {
-            let connection = PodConnection {
+            let connection = |_: &str| PodConnection {
                 namespace,
                 pod,
                 container,
@@ -146,9 +161,15 @@ pub(super) fn runner(
     })
 }
 
-/// A runner that exchanges files over this connection.
-fn exchange(
-    connection: impl RemoteConnection + 'static,
+/// The file of the workspace that describes the container, if the image is named by one.
+fn described_in(image: &str) -> Option<&str> {
+    let file = image.strip_prefix("./")?;
+    Some(file.split_once('#').map_or(file, |(file, _)| file))
+}
+
+/// A runner that exchanges files over the connection for this name of the workspace.
+fn exchange<C: RemoteConnection + 'static>(
+    connection: impl FnOnce(&str) -> C,
     directory: Option<&str>,
     (loaded, workspace, trust): (&Loaded, &Path, &Trust),
 ) -> Result<Arc<dyn Runner>> {
@@ -163,7 +184,8 @@ fn exchange(
     if let Some(state) = trust.directory() {
         create_directory(state)?;
     }
-    let runner = ExchangeRunner::new(connection, files, directory, &name[..16], memory);
+    let name = &name[..16];
+    let runner = ExchangeRunner::new(connection(name), files, directory, name, memory);
     Ok(Arc::new(runner))
 }
 
@@ -257,6 +279,7 @@ fn confinement(
         file_size: Some(settings.max_written_megabytes * MEGABYTE),
         open_files: Some(settings.max_open_files),
         cpu_seconds: Some(settings.max_cpu_seconds).filter(|seconds| *seconds > 0),
+        cpus: Some(settings.max_cpus).filter(|cpus| *cpus > 0),
         ..ResourceLimits::default()
     };
     let own = loaded.paths.directories().into_iter();

@@ -453,7 +453,7 @@ pub fn settings(caller: &Caller, first_run: FirstRun) -> Result<(Base, Loaded)> 
                     "there is no session in `{}` yet",
                     directory.display()
                 ))
-                .hint("`agent new \"<task>\"` starts a session")
+                .hint("`agent new \"<task>\"` starts a session, `agent init` only prepares for one")
                 .hint("`--base DIR` names another base directory"));
             }
         },

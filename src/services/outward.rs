@@ -48,8 +48,10 @@ pub(super) struct OutwardRedactor {
 }
 
 impl OutwardRedactor {
-    pub(super) fn new(files: &SessionFiles, session: &Session) -> Self {
-        let vault = RefCell::new(kept_secrets(&files.store, &session.session_id));
+    /// Knows the secrets of the workspace, and those that the session has met.
+    pub(super) fn new(files: &SessionFiles, session: Option<&Session>) -> Self {
+        let kept = session.map(|session| kept_secrets(&files.store, &session.session_id));
+        let vault = RefCell::new(kept.unwrap_or_default());
         let scanner = Scanner::default();
         let workspace = Workspace::open(&files.workspace).ok();
         let credentials = workspace.map(|workspace| credentials(&workspace, &scanner));
@@ -60,7 +62,9 @@ impl OutwardRedactor {
             credentials,
             scanner,
             keys: api::keys_in_environment(),
-            fingerprints: api::key_fingerprints(&files.store, &session.session_id),
+            fingerprints: session.map_or_else(Vec::new, |session| {
+                api::key_fingerprints(&files.store, &session.session_id)
+            }),
         }
     }
 
@@ -77,14 +81,14 @@ impl OutwardRedactor {
 /// A text about the session that is meant if none is named.
 pub fn text(caller: &Caller, which: OutwardText) -> Result<String> {
     let files = open::files(caller)?;
-    let session = find::find_latest(&files.store, &*caller.person, None)?;
-    let redactor = OutwardRedactor::new(&files, &session);
+    let session = find::find_latest(&files.store, &*caller.person, None);
+    let redactor = OutwardRedactor::new(&files, session.as_ref().ok());
     let text = match which {
-        OutwardText::Task => session.task.clone(),
+        OutwardText::Task => session?.task,
         OutwardText::Files => listing(&files)?,
         OutwardText::Rules => rules(&files)?,
         OutwardText::Changes => {
-            let id = session.session_id.to_string();
+            let id = session?.session_id.to_string();
             let mut changes = diff::changes(caller, Some(&id), WhichRounds::Fitting)?;
             changes.text_without(|_| false)?
         }

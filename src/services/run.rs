@@ -213,6 +213,7 @@ pub fn end(caller: &Caller, id: Option<&str>) -> Result<(SessionId, bool)> {
         return Ok((id, false));
     }
     held.opened.agent.end(held.session)?;
+    finish_runner(&held.opened.agent);
     Ok((id, true))
 }
 
@@ -269,7 +270,9 @@ impl HeldSession {
 
     /// Takes calls in place of replies.
     pub fn take_calls(&self) -> Result<CallDesk<'_>> {
-        self.opened.agent.take_calls(self.session.clone())
+        let agent = &self.opened.agent;
+        self.lock.takes_calls(agent.store.directory(), self.id())?;
+        agent.take_calls(self.session.clone())
     }
 
     /// Returns true if somebody waits for the round to end, and forgets it.
@@ -454,20 +457,27 @@ impl HeldSession {
     }
 }
 
+/// Leaves the runner of a session that is done.
+fn leave_runner(agent: &Agent, ending: &Result<Ending>) {
+    if matches!(ending, Ok(Ending::Done)) {
+        finish_runner(agent);
+    }
+}
+
 /// Takes back what the runner of an ended session still has elsewhere, and removes it there; tells the
 /// person what cannot be removed.
-fn leave_runner(agent: &Agent, ending: &Result<Ending>) {
-    if !matches!(ending, Ok(Ending::Done)) {
+fn finish_runner(agent: &Agent) {
+    let authorizer = &agent.manner.authorizer;
+    if !authorizer.runner.keeps_files() {
         return;
     }
-    let authorizer = &agent.manner.authorizer;
     let text = match authorizer.runner.finish() {
         Ok(None) => return,
         Ok(Some(note)) => note,
         Err(reason) => {
             let runner = &authorizer.runner_choice;
             format!(
-                "`{runner}` still has files of this workspace: {reason}. `agent doctor --clean --runner {runner}` removes them."
+                "`{runner}` still has files of this workspace: {reason}. When it answers, `agent doctor --clean --runner {runner}` removes them."
             )
         }
     };

@@ -37,19 +37,15 @@ pub fn say(files: &SessionFiles, session: &mut Session, text: &str) -> Result<Sa
             return Ok(SaidOutcome::Answer { question });
         }
     }
-    // Who was first may have been heard before we looked.
-    let was_open = session.open_question().is_some();
-    let is_late = question.is_some() || was_open && is_answered(files, session);
+    // Who was first may have been heard before we looked; the message tells their answer.
+    let now = files.store.load(&session.session_id);
+    let is_answered =
+        now.is_ok_and(|mut now| !now.questions.is_empty() && now.open_question().is_none());
+    let is_late = question.is_some() || is_answered;
     let notes = files.store.notes(&session.session_id);
     notes.add(Source::Person, &text)?;
     (files.store.events(&session.session_id)).append(Event::Note { text });
     let open = session.open_question().filter(|_| !is_late);
     let open = open.map(|question| question.question.clone());
     Ok(SaidOutcome::Note { open, is_late })
-}
-
-/// Returns true if no question of the model is open any more in the session as it is saved now.
-fn is_answered(files: &SessionFiles, session: &Session) -> bool {
-    let now = files.store.load(&session.session_id);
-    now.is_ok_and(|mut now| now.open_question().is_none())
 }

@@ -37,6 +37,8 @@ pub struct SessionStanding {
     pub is_running: bool,
     /// True if the reply to the round was taken, and is not carried out to its end.
     pub is_taken: bool,
+    /// How many calls the round has, if a client makes calls in the place of a reply.
+    pub calls: Option<usize>,
     /// The name of a file in the inbox that a loop would take.
     pub reply_in_inbox: Option<String>,
     /// The open questions.
@@ -115,10 +117,11 @@ pub(super) fn forget_api_stop(store: &Store, id: &SessionId) {
 /// Tells where the session that is meant stands.
 pub fn status(caller: &Caller, id: Option<&str>) -> Result<SessionStanding> {
     let mut files = open::files(caller)?;
-    let mut session = find::find_latest(&files.store, &*caller.person, id)?;
+    let mut session = find::find_asking(&files.store, &*caller.person, id, find::find_latest)?;
     choices::recall_files(&mut files, caller, &session)?;
     let id = session.session_id.clone();
-    let running = LoopLock::holder(files.store.directory()).and_then(|holder| holder.session);
+    let holder = LoopLock::holder(files.store.directory());
+    let holder = holder.filter(|holder| holder.session.as_ref() == Some(&id));
     let pending = Pending::of(&files.store.folder(&id));
     if let Some(open) = session.open_question()
         && let Some(answer) = pending.answer_to(&open.question)
@@ -129,13 +132,13 @@ pub fn status(caller: &Caller, id: Option<&str>) -> Result<SessionStanding> {
     let open = session.open_question();
     let model_question = open.map(|question| question.question.clone());
     let posted = files.mailbox.posted(&id, session.sequence_number);
+    let taken = files.mailbox.claimed(&id, session.sequence_number);
+    let takes_calls = holder.as_ref().is_some_and(|holder| holder.takes_calls);
     Ok(SessionStanding {
         message: posted.map(|posted| MessageStanding::new(&files, posted)),
-        is_running: running.as_ref() == Some(&id),
-        is_taken: files
-            .mailbox
-            .claimed(&id, session.sequence_number)
-            .is_some(),
+        is_running: holder.is_some(),
+        is_taken: taken.is_some(),
+        calls: (taken.as_deref().and_then(count_calls)).or(takes_calls.then_some(0)),
         reply_in_inbox: reply_in_inbox(&files, &session),
         questions: decide::open_questions(&files, &id),
         model_question,
@@ -147,6 +150,12 @@ pub fn status(caller: &Caller, id: Option<&str>) -> Result<SessionStanding> {
         session,
         files,
     })
+}
+
+/// How many calls a file in `processed/` has; nothing if it is a reply.
+fn count_calls(taken: &Path) -> Option<usize> {
+    let has_calls = mailbox::has_calls(&taken.to_string_lossy());
+    has_calls.then(|| mailbox::read_calls(&std::fs::read(taken).unwrap_or_default()).len())
 }
 
 /// How the check of a session stands; nothing without a check.

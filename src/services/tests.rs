@@ -118,6 +118,15 @@ fn the_first_answer_to_the_model_counts_and_the_second_becomes_a_note() {
     let notes = files.store.notes(&session.session_id).all();
     let notes: Vec<&str> = notes.iter().map(|note| note.text.as_str()).collect();
     assert_eq!(notes, ["before", "red"]);
+    // The loop told the answer and took the question back before the third one spoke.
+    scene.pending().take_back(&question).unwrap();
+    let mut told = scene.session.clone();
+    told.questions = vec![crate::session::Question {
+        question: "Which colour?".to_owned(),
+        answer: Some("blue".to_owned()),
+    }];
+    files.store.save(&told).unwrap();
+    assert_eq!(say::say(&files, &mut told, "green").unwrap(), note(true));
 }
 
 #[test]

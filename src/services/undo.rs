@@ -61,6 +61,7 @@ impl PlannedReversal {
         if !self.agent.person.is_interactive() {
             return Ok(None);
         }
+        self.agent.record_events_of(&self.session);
         let question = Question::about_undo(&named(&self.reversal.rounds), shown);
         let asker = self.agent.asker(&self.session);
         match asker.pose(question, &self.agent.interrupt)? {

@@ -24,6 +24,19 @@ pub struct Holder {
     pub process: u32,
     /// The session that it works on.
     pub session: Option<SessionId>,
+    /// True if a client makes calls in the place of replies.
+    #[serde(default)]
+    pub takes_calls: bool,
+}
+
+impl Holder {
+    fn this_process(session: Option<&SessionId>) -> Self {
+        Self {
+            process: std::process::id(),
+            session: session.cloned(),
+            takes_calls: false,
+        }
+    }
 }
 
 impl LoopLock {
@@ -55,13 +68,22 @@ impl LoopLock {
 
     /// Says which session the loop works on, for those who look from outside.
     pub fn works_on(&self, directory: &Path, session: Option<&SessionId>) -> Result<()> {
+        Self::tell_holder(directory, &Holder::this_process(session))
+    }
+
+    /// Says that a client makes calls for this session.
+    pub fn takes_calls(&self, directory: &Path, session: &SessionId) -> Result<()> {
         let holder = Holder {
-            process: std::process::id(),
-            session: session.cloned(),
+            takes_calls: true,
+            ..Holder::this_process(Some(session))
         };
+        Self::tell_holder(directory, &holder)
+    }
+
+    fn tell_holder(directory: &Path, holder: &Holder) -> Result<()> {
         let path = directory.join("loop.json");
         let json =
-            serde_json::to_vec(&holder).map_err(|cause| Error::file("write", &path, cause))?;
+            serde_json::to_vec(holder).map_err(|cause| Error::file("write", &path, cause))?;
         write_atomic(&path, &json, Durability::Atomic)
     }
 

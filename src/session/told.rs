@@ -1,10 +1,10 @@
 //! The words of a session that messages tell.
 
-use super::{CheckReport, CutReply, Session};
+use super::{CutReply, Session};
 
 impl Session {
-    /// Passes every text that a message may tell through this function, the results apart: how
-    /// these are read depends on the file that each is about.
+    /// Passes every text that a message may tell through this function, apart from the results of
+    /// the steps and of the check: the person is told where in them a secret was.
     ///
     /// All fields are named, so that a new one is decided about.
     pub fn each_word(&mut self, clean: &mut dyn FnMut(&mut String)) {
@@ -19,12 +19,12 @@ impl Session {
             plan_news,
             summary,
             last_circles,
-            check,
             waived_check: _,
             history,
             further,
-            // Told by `results`, or not in words.
+            // Told apart, or not in words.
             last_results: _,
+            check: _,
             schema: _,
             session_id: _,
             sequence_number: _,
@@ -69,13 +69,6 @@ impl Session {
         }
         if let Some(CutReply { cut, .. }) = last_cut {
             clean(&mut cut.what);
-        }
-        if let Some(CheckReport {
-            command, outcome, ..
-        }) = check
-        {
-            clean(command);
-            outcome.texts_mut().into_iter().for_each(&mut *clean);
         }
         for round in &mut history.rounds {
             let named = [

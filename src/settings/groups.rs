@@ -95,6 +95,7 @@ pub static GROUPS: &[Group] = &[
             "MaxWrittenMegabytes",
             "MaxOpenFiles",
             "MaxCpuSeconds",
+            "MaxCpus",
             "MaxFileBytes",
             "MaxUndoFileBytes",
             "MaxUndoMegabytes",

@@ -253,6 +253,13 @@ pub static KEYS: &[Key] = &[
         0..=LONGEST_TIMEOUT,
         "CPU time limit of one sandboxed process; 0 for none.",
     ),
+    limit(
+        "MaxCpus",
+        "--max-cpus",
+        0,
+        0..=1024,
+        "Processors that commands in a container may use at once; 0 for all.",
+    ),
     number(
         "MaxOutputLength",
         "--max-output-length",

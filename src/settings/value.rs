@@ -236,7 +236,7 @@ impl fmt::Display for Shape {
             Self::Temperature => f.write_str("a number from 0 to 2, or nothing"),
             Self::Price => f.write_str("dollars like `2/10` or `2/10/0.2`, or nothing"),
             Self::Runner => f.write_str(
-                "`local`, `docker:IMAGE`, `podman:IMAGE`, `ssh:HOST[:DIR]`, `kubectl:POD` or `exec:PROGRAM ARGS`",
+                "`local`, `docker:IMAGE`, `podman:IMAGE`, `docker:./FILE[#SERVICE]`, `ssh:HOST[:DIR]`, `kubectl:POD` or `exec:PROGRAM ARGS`",
             ),
             Self::Paths => write!(f, "absolute paths, separated by `{PATH_SEPARATOR}`"),
             Self::Number(range) => write!(

@@ -1,12 +1,14 @@
 //! The terminal of the process, as a value that its voices share: the rows at its foot, the prompt,
 //! and who reads what is typed.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, OnceLock};
 
 use super::ask::LineReader;
 use super::live::LiveRows;
 use super::prompt::OpenPrompt;
+use crate::interrupt::Interrupt;
 
 /// A terminal, and what goes on at it.
 #[derive(Debug, Default)]
@@ -29,4 +31,15 @@ pub struct Terminal {
     pub(super) takes_clipboard: AtomicBool,
     /// True once the person was told how a reply is copied best.
     pub(super) has_tip: AtomicBool,
+    /// Why standard output takes nothing more; a reader that went away is no failure.
+    pub(super) output_failure: OnceLock<io::Error>,
+    /// Raised if events for a script cannot be written.
+    pub(super) interrupt: OnceLock<Interrupt>,
+}
+
+impl Terminal {
+    /// Lets work come to an end if its events for a script cannot be written.
+    pub fn stop_unwritten(&self, interrupt: &Interrupt) {
+        let _ = self.interrupt.set(interrupt.clone());
+    }
 }

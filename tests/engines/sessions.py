@@ -8,6 +8,7 @@ import pwd
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -18,8 +19,8 @@ from pathlib import Path
 AGENT = os.environ["AGENT"]
 KIT = Path(os.environ["ENGINES"])
 IMAGE = "local/busybox:1"
-PORT = 22922
-USER = "agent-engines"
+# Names of what this run makes, so that the next one finds what a killed run left.
+OWN = f"agent-engines-{os.getpid()}"
 DEADLINE = 60
 
 
@@ -70,11 +71,55 @@ def rootfs():
     return root
 
 
+def remove_user(name):
+    """Removes a user made here, and its processes: podman leaves one that holds its namespaces."""
+    number = pwd.getpwnam(name).pw_uid
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and entry.stat().st_uid == number:
+                os.kill(int(entry.name), signal.SIGKILL)
+        except OSError:
+            continue  # it has ended
+
+    def is_removed():
+        return subprocess.run(["userdel", name], capture_output=True).returncode == 0
+    wait_for("the end of its processes", is_removed, 10)
+
+
+def remove_leftovers():
+    """Removes users and folders of runs that were killed."""
+    def is_gone(name):
+        found = re.fullmatch(r"agent-engines-(\d+)(-.*)?", name)
+        return found and not Path("/proc", found[1]).exists()
+
+    for folder in Path(tempfile.gettempdir()).glob("agent-engines-*"):
+        if is_gone(folder.name):
+            shutil.rmtree(folder, ignore_errors=True)
+    for user in pwd.getpwall():
+        if is_gone(user.pw_name):
+            remove_user(user.pw_name)
+
+
+def make_user():
+    """Makes a user for an engine without root."""
+    made = subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/sh", OWN], capture_output=True)
+    if made.returncode:
+        raise Skipped(f"no user can be made for it: {made.stderr.decode()}")
+    return OWN
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 class Engine:
     """A runner and what it takes to use it."""
 
     confines = False
     shared = True  # it sees our files
+    only = ()  # its tests, if not all
 
     def __init__(self):
         self.environment = {}
@@ -93,19 +138,24 @@ class Engine:
 class Docker(Engine):
     name, confines = "docker", True
     runner = f"docker:{IMAGE}"
+    wrapper = ()
+
+    def listens(self):
+        """The address of the daemon."""
+        return f"unix://{self.folder}/docker.sock"
 
     def start(self):
         if os.getuid() != 0 or not shutil.which("dockerd") or not Path("/bin/busybox").exists():
             raise Skipped("dockerd needs root, docker.io and busybox-static")
-        self.folder = Path(tempfile.mkdtemp(prefix="docker-", dir=KIT))
-        socket = f"unix://{self.folder}/docker.sock"
-        self.environment = {"DOCKER_HOST": socket}
+        self.prepare()
+        address = self.listens()
+        self.environment["DOCKER_HOST"] = address
         log = open(self.folder / "log", "w")
         self.daemon = subprocess.Popen(
-            ["dockerd", "--data-root", f"{self.folder}/data", "--exec-root", f"{self.folder}/exec",
-             "-H", socket, "-p", f"{self.folder}/pid", "--iptables=false", "--ip6tables=false",
+            [*self.wrapper, "dockerd", "--data-root", f"{self.folder}/data", "--exec-root", f"{self.folder}/exec",
+             "-H", address, "-p", f"{self.folder}/pid", "--iptables=false", "--ip6tables=false",
              "--bridge=none", "--storage-driver=vfs"],
-            stdout=log, stderr=log, start_new_session=True,
+            stdout=log, stderr=log, start_new_session=True, **self.options(),
         )
         try:
             wait_for("dockerd", lambda: self.daemon.poll() is None and self.docker("info").returncode == 0, 30)
@@ -117,12 +167,19 @@ class Docker(Engine):
         self.docker("import", "-", IMAGE, input=archive)
 
     def docker(self, *arguments, **options):
-        return subprocess.run(["docker", *arguments], env=os.environ | self.environment,
-                              capture_output=True, timeout=60, **options)
+        return subprocess.run(["docker", *arguments], capture_output=True, timeout=60, **self.options(), **options)
+
+    def options(self):
+        return {"env": os.environ | self.environment}
+
+    def prepare(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="docker-", dir=KIT))
+
+    def containers(self):
+        return self.docker("ps", "--all", "--quiet").stdout.split()
 
     def leftovers(self):
-        listed = self.docker("ps", "--all", "--quiet").stdout + self.docker("volume", "ls", "--quiet").stdout
-        return listed.split()
+        return self.containers() + self.docker("volume", "ls", "--quiet").stdout.split()
 
     def stop(self):
         self.daemon.terminate()
@@ -133,6 +190,42 @@ class Docker(Engine):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+class DockerElsewhere(Docker):
+    """A daemon that is reached over the network counts as one on another machine: nothing is mounted."""
+
+    name, shared = "docker-tcp", False
+
+    def listens(self):
+        return f"tcp://127.0.0.1:{free_port()}"
+
+
+class DockerRootless(Docker):
+    """A daemon of a user made for it, in a user namespace."""
+
+    name = "docker-rootless"
+    # Links of the copied directory lead to files of root.
+    wrapper = ("rootlesskit", "--net=host", "--copy-up=/etc", "--copy-up=/run", "--propagation=rslave",
+               "sh", "-c", 'rm -f /run/docker /run/containerd; exec "$@" --rootless', "sh")
+
+    def prepare(self):
+        if not shutil.which("rootlesskit"):
+            raise Skipped("docker without root needs rootlesskit")
+        self.user = make_user()
+        # Not below the checkout, which another user may not enter.
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{OWN}-d"))
+        (self.folder / "home").mkdir()
+        self.environment = {"XDG_RUNTIME_DIR": str(self.folder)}
+        subprocess.run(["chown", "-R", f"{OWN}:{OWN}", self.folder], check=True)
+
+    def options(self):
+        environment = {"PATH": os.environ["PATH"], "HOME": f"{self.folder}/home"} | self.environment
+        return {"env": environment, "user": OWN, "group": OWN, "extra_groups": [], "cwd": self.folder}
+
+    def stop(self):
+        super().stop()
+        remove_user(OWN)
+
+
 class Podman(Engine):
     name, confines = "podman", True
     runner = f"podman:{IMAGE}"
@@ -140,15 +233,9 @@ class Podman(Engine):
     def start(self):
         if os.getuid() != 0 or not shutil.which("podman") or not Path("/bin/busybox").exists():
             raise Skipped("rootless podman is tested by root, for a user made for it")
-        try:
-            pwd.getpwnam(USER)
-        except KeyError:
-            made = subprocess.run(["useradd", "--no-create-home", "--shell", "/bin/sh", USER], capture_output=True)
-            if made.returncode:
-                raise Skipped("no user can be made for rootless podman") from None
-        self.user = USER
+        self.user = make_user()
         # Not below the checkout, which another user may not enter.
-        self.folder = Path(tempfile.mkdtemp(prefix="agent-podman-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{OWN}-p"))
         for name in ["run", "home/.config/containers"]:
             (self.folder / name).mkdir(parents=True, mode=0o700)
         (self.folder / "home/.config/containers/containers.conf").write_text(
@@ -167,48 +254,53 @@ class Podman(Engine):
             raise Skipped(f"rootless podman does not work here: {words}")
 
     def own(self, folder):
-        subprocess.run(["chown", "-R", f"{USER}:{USER}", folder], check=True)
+        subprocess.run(["chown", "-R", f"{OWN}:{OWN}", folder], check=True)
 
     def podman(self, *arguments, **options):
         environment = {"PATH": os.environ["PATH"], "HOME": f"{self.folder}/home"} | self.environment
-        return subprocess.run(["podman", *arguments], env=environment, user=USER, group=USER,
+        return subprocess.run(["podman", *arguments], env=environment, user=OWN, group=OWN,
                               extra_groups=[], cwd=self.folder, capture_output=True, timeout=60, **options)
 
+    def containers(self):
+        return self.podman("ps", "--all", "--quiet").stdout.split()
+
     def leftovers(self):
-        listed = self.podman("ps", "--all", "--quiet").stdout + self.podman("volume", "ls", "--quiet").stdout
-        return listed.split()
+        return self.containers() + self.podman("volume", "ls", "--quiet").stdout.split()
 
     def stop(self):
         self.podman("rm", "--all", "--force")
         # Its files belong to users that only podman knows.
         self.podman("unshare", "rm", "-rf", f"{self.folder}/home/data")
         shutil.rmtree(self.folder, ignore_errors=True)
+        remove_user(OWN)
 
 
 class Ssh(Engine):
     name, shared = "ssh", False
     runner = "ssh:engines"
+    variables = ""
 
     def start(self):
         sshd = shutil.which("sshd") or "/usr/sbin/sshd"
         if os.getuid() != 0 or not Path(sshd).exists() or not shutil.which("ssh"):
             raise Skipped("sshd needs root here, and openssh-server")
-        self.folder = Path(tempfile.mkdtemp(prefix="agent-ssh-test-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{OWN}-ssh-"))
         there = self.there = self.folder / "there"
         there.mkdir()
         Path("/run/sshd").mkdir(exist_ok=True)
+        port = free_port()
         for name in ["host", "key"]:
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / name], check=True)
         shutil.copy(self.folder / "key.pub", self.folder / "authorized")
         (self.folder / "sshd_config").write_text(
-            f"Port {PORT}\nListenAddress 127.0.0.1\nHostKey {self.folder}/host\nPidFile {self.folder}/pid\n"
+            f"Port {port}\nListenAddress 127.0.0.1\nHostKey {self.folder}/host\nPidFile {self.folder}/pid\n"
             f"AuthorizedKeysFile {self.folder}/authorized\nStrictModes no\nPasswordAuthentication no\n"
-            f"PermitRootLogin prohibit-password\nUsePAM no\nSetEnv XDG_CACHE_HOME={there}\n")
+            f"PermitRootLogin prohibit-password\nUsePAM no\nSetEnv XDG_CACHE_HOME={there}{self.variables}\n")
         (self.folder / "known").write_text(
-            f"[127.0.0.1]:{PORT} " + (self.folder / "host.pub").read_text())
+            f"[127.0.0.1]:{port} " + (self.folder / "host.pub").read_text())
         self.config = self.folder / "config"
         self.config.write_text(
-            f"Host engines\n HostName 127.0.0.1\n Port {PORT}\n User root\n IdentityFile {self.folder}/key\n"
+            f"Host engines\n HostName 127.0.0.1\n Port {port}\n User root\n IdentityFile {self.folder}/key\n"
             f" IdentitiesOnly yes\n UserKnownHostsFile {self.folder}/known\n")
         # `ssh` takes the home of the user from the system, so its configuration is named by a wrapper.
         programs = self.folder / "bin"
@@ -235,6 +327,29 @@ class Ssh(Engine):
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+class DockerOverSsh(Docker):
+    """A daemon that is reached through sshd, as with `DOCKER_HOST=ssh://HOST`."""
+
+    name, shared = "docker-ssh", False
+    # Each call of its client is a connection, so the rest is left to `docker-tcp`.
+    only = ("test_session_to_done", "test_kill_leaves_nothing", "test_conflict_keeps_both")
+
+    def start(self):
+        super().start()
+        self.machine = Ssh()
+        self.machine.variables = f" DOCKER_HOST={self.environment['DOCKER_HOST']}"
+        try:
+            self.machine.start()
+        except Skipped:
+            super().stop()
+            raise
+        self.environment = self.machine.environment | {"DOCKER_HOST": "ssh://engines"}
+
+    def stop(self):
+        self.machine.stop()
+        super().stop()
+
+
 class Kubectl(Engine):
     """No cluster runs here: this `kubectl` runs what it is given, in another directory."""
 
@@ -242,7 +357,7 @@ class Kubectl(Engine):
     runner = "kubectl:ci/builder"
 
     def start(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="agent-kubectl-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{OWN}-kubectl-"))
         (self.folder / "bin").mkdir()
         kubectl = self.folder / "bin/kubectl"
         kubectl.write_text(
@@ -271,7 +386,7 @@ class Base:
 
     def __init__(self, engine):
         self.engine = engine
-        self.root = Path(tempfile.mkdtemp(prefix="agent-engines-"))
+        self.root = Path(tempfile.mkdtemp(prefix=f"{OWN}-"))
         self.directory = self.root / "base"
         self.workspace = self.directory / "workspace"
         self.workspace.mkdir(parents=True)
@@ -303,9 +418,11 @@ class Base:
 
     def begin(self, *flags):
         """Starts the loop; every command is a script of the workspace."""
+        if "--runner" not in flags:
+            flags = ("--runner", self.engine.runner, *flags)
         with open(self.root / "said", "w") as said:
             self.loop = subprocess.Popen(
-                [AGENT, "new", "test", "--runner", self.engine.runner, "--base", self.directory, *flags],
+                [AGENT, "new", "test", "--base", self.directory, *flags],
                 env=self.environment, cwd=self.root, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
                 start_new_session=True, **self.options())
         return self.message(1)
@@ -427,16 +544,36 @@ def test_interrupt_leaves_nothing(engine, base):
     base.agent("doctor", "--clean", "--runner", engine.runner)
 
 
+def test_end_leaves_nothing(engine, base):
+    message = base.begin()
+    base.run(message, "echo made >made.txt", 1)
+    base.message(2)
+    base.loop.send_signal(signal.SIGINT)
+    base.loop.wait(30)
+    assert engine.shared or engine.leftovers()
+    if engine.name == "kubectl":
+        path, base.environment["PATH"] = base.environment["PATH"], "/usr/bin:/bin"
+        told = base.agent("end")
+        assert "agent doctor --clean --runner kubectl:ci/builder" in told.stdout + told.stderr, told
+        base.environment["PATH"] = path
+        base.agent("doctor", "--clean", "--runner", engine.runner)
+    else:
+        base.agent("end")
+    assert not engine.leftovers()
+    assert (base.workspace / "made.txt").read_text() == "made\n"
+
+
 def test_kill_leaves_nothing(engine, base):
     base.write("kept.txt", "kept\n")
     message = base.begin()
     base.run(message, "echo before >before.txt; (setsid sleep 70401 &); sleep 70402", 1)
     wait_for("the command", lambda: len(survivors("7040")) >= 2)
+    base.killed = base.loop.pid
     base.loop.kill()
     base.loop.wait()
     wait_for("no survivors", lambda: not survivors("7040"), 10)
     if engine.confines:
-        wait_for("no container", lambda: not engine.leftovers(), 15)
+        wait_for("no container", lambda: not engine.containers(), 15)
     # The session goes on with the same runner, and finds what the command did before the kill.
     base.asked = 0
     with open(base.root / "said", "w") as said:
@@ -447,6 +584,8 @@ def test_kill_leaves_nothing(engine, base):
     message = base.message(3)
     assert "before\nkept" in message, message
     wait_for("the file", lambda: (base.workspace / "before.txt").exists(), 5)
+    killed = f"agent-ssh-{base.killed}-*"
+    assert not list(Path(tempfile.gettempdir()).glob(killed)), "the killed process left a directory"
     base.done(message)
 
 
@@ -493,11 +632,97 @@ kill -9 1 2>/dev/null && echo BROKEN keeper
 mount -t tmpfs none /mnt 2>/dev/null && echo BROKEN mount
 wget -q -T 2 -O - http://1.1.1.1/ 2>/dev/null && echo BROKEN network
 grep -q eth0 /proc/net/dev && echo BROKEN interface
+mkdir .vscode; echo x >.vscode/tasks.json; echo x >.envrc
 echo tried
 """, 1)
     message = base.message(2)
     assert "tried" in message and "\nBROKEN" not in message, message
+    assert not (base.workspace / ".vscode").exists() and not (base.workspace / ".envrc").exists()
+    assert ".vscode" in message and ("renamed" if engine.shared else "protected here") in message, message
     base.done(message)
+
+
+def test_a_docker_context_elsewhere_is_known(engine, base):
+    if engine.name != "docker-tcp":
+        raise NotForThis
+    address = base.environment.pop("DOCKER_HOST")
+    base.environment["DOCKER_CONFIG"] = str(base.root / "docker")
+    subprocess.run(["docker", "context", "create", "far", "--docker", f"host={address}"], check=True,
+                   env=base.environment, capture_output=True)
+    subprocess.run(["docker", "context", "use", "far"], check=True, env=base.environment, capture_output=True)
+    base.write("there.txt", "sent\n")
+    message = base.begin()
+    base.run(message, "pwd; cat there.txt", 1)
+    message = base.message(2)
+    assert "/agent/files\nsent" in message, message
+    base.done(message)
+
+
+def test_containers_of_another_machine_stay(engine, base):
+    if not engine.confines:
+        raise NotForThis
+    client = engine.podman if engine.name == "podman" else engine.docker
+    # A process that is not there: on this machine, and on another one that uses the same engine.
+    other = ["run", "--detach", "--network=none", "--label", "agent.runner=0123456789abcdef",
+             "--name", "agent-4194999-1-x", IMAGE, "sleep", "600"]
+    assert client(*other).returncode == 0
+    message = base.begin()
+    base.run(message, "echo ran", 1)
+    base.done(base.message(2))
+    base.agent("doctor", "--clean", "--runner", engine.runner)
+    assert client("rm", "--force", "agent-4194999-1-x").stdout.decode().strip() == "agent-4194999-1-x"
+    assert not engine.containers()
+
+
+def test_a_file_describes_the_container(engine, base):
+    if not engine.confines or not engine.shared:
+        raise NotForThis
+    (base.workspace / ".git").mkdir()
+    (base.workspace / "deploy").mkdir()
+    base.write("deploy/compose.yaml", f"""services:
+  app:
+    image: {IMAGE}
+    user: builder
+    working_dir: /app
+    environment: {{GREETING: "it's me", SECRET: "${{HOME}}"}}
+    privileged: true
+    volumes: ["/:/host"]
+""")
+    (base.workspace / ".devcontainer").mkdir()
+    base.write(".devcontainer/devcontainer.json",
+               f'{{"image": "{IMAGE}", "workspaceFolder": "/work/here", "mounts": []}} // a comment')
+    program = engine.runner.split(":")[0]
+    told = base.agent("doctor", "--runner", f"{program}:./.devcontainer/devcontainer.json", ok=False)
+    assert "is ignored: `mounts`" in told.stdout, told.stdout
+    message = base.begin("--runner", f"{program}:./deploy/compose.yaml#app")
+    assert "in a container that `./deploy/compose.yaml#app` describes" in message, message
+    assert "`privileged`" in base.said() and "`volumes`" in base.said(), base.said()
+    base.run(message, """pwd; echo "$USER says $GREETING${SECRET-}"; echo made >made.txt
+[ -e /host ] && echo BROKEN mount
+(echo x >/app/.git/probe) 2>/dev/null && echo BROKEN git
+(echo x >>deploy/compose.yaml) 2>/dev/null && echo BROKEN file
+mv deploy other 2>/dev/null && echo BROKEN rename
+grep -q 'CapEff.*0000000000000000' /proc/self/status || echo BROKEN privileges
+""", 1)
+    message = base.message(2)
+    assert "/app\nbuilder says it's me\n" in message and "\nBROKEN" not in message, message
+    assert (base.workspace / "made.txt").read_text() == "made\n"
+    base.done(message)
+
+
+def test_processors_are_limited(engine, base):
+    if engine.name != "docker":
+        raise NotForThis
+    # More than the machine has means all of them.
+    for wanted, limit in [("1", "100000"), ("1000", str(os.cpu_count() * 100000))]:
+        message = base.begin("--max-cpus", wanted)
+        script = "cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu/cpu.cfs_quota_us 2>/dev/null; true"
+        base.run(message, script, 1)
+        message = base.message(2)
+        assert re.search(rf"^{limit}\b", message, re.M), message
+        base.done(message)
+        base.remove()
+        base.__init__(engine)
 
 
 def test_doctor_tells_what_holds(engine, base):
@@ -648,7 +873,7 @@ def test_troubles_are_told(engine, base):
         "kubectl": [("kubectl:builder", {"PATH": "/usr/bin:/bin"}, "kubectl")],
         "exec": [("exec:no-such-program", {}, "not installed")],
     }
-    for runner, environment, words in cases[engine.name]:
+    for runner, environment, words in cases.get(engine.name, []):
         before, base.environment = base.environment, base.environment | environment
         told = base.agent("doctor", "--runner", runner, ok=False)
         base.environment = before
@@ -688,14 +913,16 @@ def measure(engine):
 
 def main():
     wanted = sys.argv[1:]
+    remove_leftovers()
     tests = {name: test for name, test in globals().items() if name.startswith("test_")}
     chosen = [name for name in tests if not wanted or any(word in name for word in wanted)]
-    names = [engine.name for engine in (Docker, Podman, Ssh, Kubectl, Exec) if engine.name in wanted]
+    engines = [Exec(), Kubectl(), Ssh(), Docker(), DockerElsewhere(), DockerOverSsh(), DockerRootless(), Podman()]
+    names = [engine.name for engine in engines if engine.name in wanted]
     if names:
         words = [word for word in wanted if word not in names]
         chosen = [name for name in tests if not words or any(word in name for word in words)]
     failed, ran = 0, 0
-    for engine in [Exec(), Kubectl(), Ssh(), Docker(), Podman()]:
+    for engine in engines:
         if names and engine.name not in names:
             continue
         try:
@@ -704,7 +931,7 @@ def main():
             print(f"{engine.name}: skipped: {reason}", flush=True)
             continue
         try:
-            for name in chosen:
+            for name in (name for name in chosen if name in (engine.only or chosen)):
                 base, began = Base(engine), time.monotonic()
                 try:
                     tests[name](engine, base)

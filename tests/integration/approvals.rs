@@ -67,7 +67,7 @@ fn a_decline_carries_its_reason_and_the_first_decision_wins() {
     let finished = Test::after(finished, &["approve", "2"])
         .run()
         .code(1)
-        .said("step 2 does not wait for your decision");
+        .said("step 2 has been decided already");
     let _finished = Test::after(finished, &["approve", "all"]).run().code(0);
     assert_eq!(decision(&pending, 1)["decision"], "yes");
     let expected = serde_json::json!({"decision": "no", "reason": "use cargo"});

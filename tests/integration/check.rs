@@ -435,3 +435,26 @@ fn build_output_does_not_count_as_changed_files() {
         serde_json::json!(["made.txt"])
     );
 }
+
+/// A text that is searched twice has other positions the second time.
+#[test]
+fn a_secret_in_the_output_of_the_check_is_replaced_and_nothing_else() {
+    let secret = "q7Zr1VbN8sKx3LmT5wYd9PfHc2Gj";
+    for (after, told) in [
+        ("", "API_KEY=[SECRET-1 key]\n```"),
+        (
+            "; echo these are plain words of the check",
+            "API_KEY=[SECRET-1 key]\nthese are plain words of the check\n```",
+        ),
+    ] {
+        let check = format!("cat .env{after}; exit 1");
+        let finished = Test::new(&["new", "--no-wait", "--check", &check, "task"])
+            .file("appsettings.json", SETTINGS)
+            .file("workspace/.env", &format!("API_KEY={secret}\n"))
+            .run()
+            .code(0);
+        let first = finished.outbox(1);
+        assert!(first.contains(told), "{first}");
+        assert!(!first.contains("SECRET-2"), "{first}");
+    }
+}

@@ -531,17 +531,23 @@ fn another_terminal_follows_what_one_does() {
     };
     reply("one.md", RUN, &mark);
     let mark = mark_of(&base, 2);
-    let said = agent(&base).args(["say", "use tabs"]).output().unwrap();
-    assert!(said.status.success());
-    reply("two.md", DONE, &mark);
+    let say = |words: &str| {
+        let said = agent(&base).args(["say", words]).output().unwrap();
+        assert!(said.status.success());
+    };
+    say("use tabs");
+    reply("two.md", RUN, &mark);
+    let mark = mark_of(&base, 3);
+    say("too late");
+    reply("three.md", DONE, &mark);
     let _finished = running.wait().code(0);
     let shown = follower.wait_with_output().unwrap();
     assert!(shown.status.success());
     let seen = lines(&String::from_utf8(shown.stdout).unwrap());
     let kept = lines(&fs::read_to_string(event_file(&base)).unwrap());
-    // What is told after the end is not waited for.
-    assert_eq!(seen, kept[..seen.len()]);
+    assert_eq!(seen, kept);
     assert!(seen.iter().any(|event| event["event"] == "done"));
+    assert_eq!(seen.last().unwrap()["event"], "noteUnsent");
     let is_note = |event: &Value| event["event"] == "note" && event["text"] == "use tabs";
     assert!(seen.iter().any(is_note), "{seen:?}");
 }
@@ -574,7 +580,7 @@ fn a_follower_sees_words_and_how_to_decide() {
     save_reply(&base.join("inbox/two.md"), Save::Write, text.as_bytes());
     let _finished = running.wait().code(0);
     let shown = follower.wait_with_output().unwrap();
-    let said = String::from_utf8(shown.stderr).unwrap();
+    let said = String::from_utf8(shown.stdout).unwrap();
     for words in [
         "into your chat:",
         "Decide with `agent approve 1`",
@@ -617,6 +623,14 @@ fn a_follower_ends_when_nobody_reads_it_and_when_the_session_is_removed() {
     assert!(first.contains("\"seq\":1"), "{first}");
     drop(reader);
     has_ended(&mut unheard);
+    let mut in_words = agent(&base);
+    in_words.args(["show", "--follow", "--from", "1"]);
+    let mut in_words = in_words.stdin(Stdio::null()).spawn().unwrap();
+    let mut reader = BufReader::new(in_words.stdout.take().unwrap());
+    reader.read_line(&mut String::new()).unwrap();
+    drop(reader);
+    has_ended(&mut in_words);
+    assert_eq!(in_words.wait().unwrap().code(), Some(0));
     let mut reader = BufReader::new(left.stdout.take().unwrap());
     reader.read_line(&mut first).unwrap();
     let removed = agent(&base)
@@ -626,6 +640,54 @@ fn a_follower_ends_when_nobody_reads_it_and_when_the_session_is_removed() {
     assert!(removed.status.success(), "{removed:?}");
     has_ended(&mut left);
     assert_eq!(left.wait().unwrap().code(), Some(1));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_cannot_be_written_ends_whoever_writes_events() {
+    let running = Test::new(&["new", "task"]).start();
+    running.outbox(1);
+    let finished = running.kill();
+    let base = finished.base();
+    let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+    let follow = ["show", "--follow", "--from", "1", "--json"];
+    let new = ["new", "--json", "another task"];
+    for words in [&follow[..], &follow[..4], &new] {
+        let mut child = agent(&base);
+        child.args(words).stdin(Stdio::null()).stdout(full());
+        let mut child = child.spawn().unwrap();
+        has_ended(&mut child);
+        let ended = child.wait_with_output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(
+            said.contains("could not write to standard output"),
+            "{said}"
+        );
+        assert_eq!(ended.status.code(), Some(1), "{words:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_follower_ends_with_the_session_even_if_its_last_event_was_not_written() {
+    let running = Test::new(&["new", "task"]).start();
+    running.outbox(1);
+    let finished = running.kill();
+    let base = finished.base();
+    let mut follower = agent(&base);
+    follower.args(["show", "--follow", "--from", "1", "--json"]);
+    let mut follower = follower.stdin(Stdio::null()).spawn().unwrap();
+    let mut reader = BufReader::new(follower.stdout.take().unwrap());
+    reader.read_line(&mut String::new()).unwrap();
+    // A pipe in the place of the file: nothing can be written, and nobody is held up by it.
+    let file = event_file(&base);
+    fs::remove_file(&file).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&file).status();
+    assert!(made.unwrap().success());
+    let ended = agent(&base).args(["end"]).output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    has_ended(&mut follower);
+    assert_eq!(follower.wait().unwrap().code(), Some(0));
 }
 
 #[test]
@@ -665,6 +727,6 @@ fn a_follower_sees_the_answer_to_the_models_question() {
         .args(["show", "--follow", "--from", "1"])
         .output()
         .unwrap();
-    let shown = String::from_utf8(shown.stderr).unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("answered: deep blue"), "{shown}");
 }

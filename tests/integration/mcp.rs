@@ -1,13 +1,13 @@
 //! `agent mcp` without a client of others: the lines themselves.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::harness::{DEADLINE, Finished, Test, agent, wait_until};
+use crate::harness::{Finished, Test, agent, wait_until};
 
 /// A client that speaks in lines.
 struct LineClient {
@@ -77,6 +77,15 @@ impl LineClient {
         self.notify("notifications/cancelled", &json!({ "requestId": call }));
     }
 
+    /// Makes a call, and gives up waiting once the server says these words about it.
+    fn abandon(&mut self, (tool, arguments): (&str, &Value), words: &str) {
+        let call = self.begin_call(tool, arguments);
+        self.hear(words);
+        self.cancel(call);
+        // The server reads one line after the other: then the call is cancelled.
+        self.request("ping", &json!({}));
+    }
+
     fn next_message(&mut self) -> Value {
         let mut line = String::new();
         let length = self.output.read_line(&mut line).unwrap();
@@ -129,6 +138,39 @@ impl LineClient {
         text
     }
 
+    /// Makes a call whose answer has these words.
+    #[track_caller]
+    fn told(&mut self, (tool, arguments): (&str, &Value), words: &[&str]) {
+        let text = self.well(tool, arguments);
+        for word in words {
+            assert!(text.contains(word), "no `{word}`: {text}");
+        }
+    }
+
+    /// Makes a call twice, of which only the first answer has these words.
+    #[track_caller]
+    fn told_once(&mut self, (tool, arguments): (&str, &Value), words: &[&str]) {
+        self.told((tool, arguments), words);
+        let text = self.well(tool, arguments);
+        for word in words {
+            assert!(!text.contains(word), "`{word}` is told again: {text}");
+        }
+    }
+
+    #[track_caller]
+    fn write_file(&mut self, path: &str, content: &str) {
+        self.well("write_file", &json!({ "path": path, "content": content }));
+    }
+
+    /// Waits for the end of the server, which must come soon.
+    #[track_caller]
+    fn ends_soon(&mut self) {
+        let began = Instant::now();
+        self.child.wait().unwrap();
+        let took = began.elapsed();
+        assert!(took < Duration::from_secs(20), "{took:?}");
+    }
+
     /// Goes, as a client does, and waits until the server has put everything in order.
     fn leave(mut self) {
         drop(self.input.take());
@@ -156,34 +198,39 @@ fn base() -> Finished {
         .code(0)
 }
 
-#[track_caller]
-fn wait_for(path: &Path) {
-    let began = Instant::now();
-    while !path.exists() {
-        assert!(began.elapsed() < DEADLINE, "no `{}`", path.display());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+/// The workspace of a base directory, which is made if it is missing.
+fn workspace(test: &Finished) -> PathBuf {
+    let workspace = test.base().join("workspace");
+    std::fs::create_dir_all(&workspace).unwrap();
+    workspace
+}
+
+/// Connects a client and begins a session in a base directory.
+fn begin_in(test: &Finished, flags: &[&str]) -> LineClient {
+    let mut client = LineClient::connect(&test.base(), flags);
+    client.well("begin", &json!({ "task": "work" }));
+    client
+}
+
+/// A base directory in which a client has begun a session.
+fn begun(flags: &[&str]) -> (Finished, LineClient) {
+    let test = base();
+    let client = begin_in(&test, flags);
+    (test, client)
 }
 
 const AUTO: [&str; 2] = ["--approval", "auto"];
 
 #[test]
 fn calls_of_a_chat_are_a_session_that_can_be_undone() {
-    let test = base();
-    let mut client = LineClient::connect(&test.base(), &AUTO);
-    client.well("begin", &json!({ "task": "write" }));
-    client.well(
-        "write_file",
-        &json!({ "path": "a.txt", "content": "one\n" }),
-    );
-    let answer = client.well("read_file", &json!({ "path": "a.txt" }));
-    assert!(answer.contains("one"), "{answer}");
+    let (test, mut client) = begun(&AUTO);
+    client.write_file("a.txt", "one\n");
+    client.told(("read_file", &json!({ "path": "a.txt" })), &["one"]);
     let (answer, is_error) = client.call("read_file", &json!({ "path": "../appsettings.json" }));
     assert!(is_error, "{answer}");
     let edit = json!({ "path": "a.txt", "old_string": "one", "new_string": "two" });
     client.well("replace_text", &edit);
-    let answer = client.well("done", &json!({ "summary": "written" }));
-    assert!(answer.contains("[OK] DONE"), "{answer}");
+    client.told(("done", &json!({ "summary": "written" })), &["[OK] DONE"]);
     client.leave();
     let session = test.session();
     assert_eq!(session["isComplete"], true);
@@ -195,23 +242,15 @@ fn calls_of_a_chat_are_a_session_that_can_be_undone() {
 #[test]
 fn an_ignored_file_that_a_call_names_after_a_command_comes_back() {
     let test = base();
-    let workspace = test.base().join("workspace");
-    std::fs::create_dir_all(&workspace).unwrap();
+    let workspace = workspace(&test);
     std::fs::write(workspace.join(".gitignore"), "kept.log\n").unwrap();
     // Too long to be covered as an ignored file that nobody names.
     let kept = "precious line\n".repeat(20_000);
     std::fs::write(workspace.join("kept.log"), &kept).unwrap();
-    let mut client = LineClient::connect(&test.base(), &AUTO);
-    client.well("begin", &json!({ "task": "overwrite" }));
+    let mut client = begin_in(&test, &AUTO);
     client.well("run", &json!({ "command": "echo made > made.txt" }));
-    client.well(
-        "write_file",
-        &json!({ "path": "kept.log", "content": "gone\n".repeat(20_000) }),
-    );
-    client.well(
-        "write_file",
-        &json!({ "path": "made.txt", "content": "changed\n" }),
-    );
+    client.write_file("kept.log", &"gone\n".repeat(20_000));
+    client.write_file("made.txt", "changed\n");
     client.leave();
     // The call that named it began a round of its own.
     let undone = Test::after(test, &["undo", "--yes"]).run().code(0);
@@ -223,34 +262,29 @@ fn an_ignored_file_that_a_call_names_after_a_command_comes_back() {
 
 #[test]
 fn a_command_that_was_under_way_is_named_and_not_run_again() {
-    let test = base();
-    let mut client = LineClient::connect(&test.base(), &AUTO);
-    client.well("begin", &json!({ "task": "append" }));
+    let (test, mut client) = begun(&AUTO);
     let run = json!({ "command": "echo printed; sleep 1; echo once >> count; sleep 30" });
     client.send("tools/call", &json!({ "name": "run", "arguments": run }));
     let count = test.base().join("workspace/count");
-    wait_for(&count);
+    wait_until("the command runs", || count.exists());
     client.kill();
     let mut client = LineClient::connect(&test.base(), &AUTO);
-    let answer = client.well("read_file", &json!({ "path": "count" }));
-    assert!(
-        answer.contains("under way") && answer.contains("RUN_COMMAND"),
-        "{answer}"
-    );
-    assert!(answer.contains("```\nprinted\n```"), "{answer}");
+    let words = ["under way", "RUN_COMMAND", "```\nprinted\n```"];
+    client.told_once(("read_file", &json!({ "path": "count" })), &words);
     assert_eq!(std::fs::read_to_string(&count).unwrap(), "once\n");
-    let answer = client.well("read_file", &json!({ "path": "count" }));
-    assert!(!answer.contains("under way"), "it is told once: {answer}");
     client.leave();
 }
 
 #[test]
 fn a_call_that_was_not_begun_is_not_carried_out_by_anybody() {
-    let test = base();
-    let mut client = LineClient::connect(&test.base(), &AUTO);
-    client.well("begin", &json!({ "task": "write" }));
-    client.well("write_file", &json!({ "path": "a.txt", "content": "a\n" }));
+    let (test, mut client) = begun(&AUTO);
+    client.write_file("a.txt", "a\n");
     client.kill();
+    let status = beside(&test, &["status"]);
+    assert!(
+        status.contains("The client is gone: 1 call in this round") && !status.contains("reply"),
+        "{status}"
+    );
     // As a kill leaves it between the line of a call and the record that it begins.
     let processed = test.base().join("inbox/processed");
     let calls = std::fs::read_dir(processed)
@@ -286,32 +320,36 @@ fn install_prints_what_a_client_needs_and_writes_only_what_was_asked_for() {
 /// Runs another verb beside the client, and returns what it printed.
 #[track_caller]
 fn beside(test: &Finished, arguments: &[&str]) -> String {
-    let mut command = agent(&test.base());
-    let done = command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
-    assert!(done.status.success(), "{arguments:?}: {said}");
+    let (is_success, said) = run_beside(test, arguments);
+    assert!(is_success, "{arguments:?}: {said}");
     said
+}
+
+fn beside_fails(test: &Finished, arguments: &[&str], words: &str) {
+    let (is_success, said) = run_beside(test, arguments);
+    assert!(!is_success && said.contains(words), "{arguments:?}: {said}");
+}
+
+fn run_beside(test: &Finished, arguments: &[&str]) -> (bool, String) {
+    let mut command = agent(&test.base());
+    let command = command.args(arguments).stdin(Stdio::null());
+    let done = command.output().unwrap();
+    let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
+    (done.status.success(), said)
 }
 
 const ASK: [&str; 2] = ["--approval", "ask"];
 const SECRET: &str = "q7Zr1VbN8sKx3LmT5wYd9PfHc2Gj";
 
 fn add_secret(test: &Finished) {
-    let workspace = test.base().join("workspace");
-    std::fs::create_dir_all(&workspace).unwrap();
-    std::fs::write(workspace.join(".env"), format!("API_KEY={SECRET}\n")).unwrap();
+    std::fs::write(workspace(test).join(".env"), format!("API_KEY={SECRET}\n")).unwrap();
 }
 
 #[test]
 fn progress_has_no_secret() {
     let test = base();
     add_secret(&test);
-    let mut client = LineClient::connect(&test.base(), &AUTO);
-    client.well("begin", &json!({ "task": "print" }));
+    let mut client = begin_in(&test, &AUTO);
     let (first, second) = SECRET.split_at(10);
     let script = format!(
         "echo {SECRET}; cat .env; sleep 0.6; head -c 18 .env; sleep 0.6; tail -c +19 .env; sleep 0.6; echo last"
@@ -352,26 +390,13 @@ fn a_question_with_a_secret_is_no_form_and_its_title_has_none() {
 
 #[test]
 fn an_answer_that_comes_after_the_client_gave_up_is_told() {
-    let test = base();
-    let mut client = LineClient::connect(&test.base(), &AUTO);
-    client.well("begin", &json!({ "task": "ask" }));
-    let call = client.begin_call("ask_user", &json!({ "question": "Tabs?" }));
-    client.hear("agent say");
-    client.cancel(call);
-    let answer = client.well("list_files", &json!({}));
-    assert!(
-        answer.contains("not answered") && answer.contains("Tabs?"),
-        "{answer}"
-    );
-    let answer = client.well("list_files", &json!({}));
-    assert!(!answer.contains("Tabs?"), "it is told once: {answer}");
+    let (test, mut client) = begun(&AUTO);
+    client.abandon(("ask_user", &json!({ "question": "Tabs?" })), "agent say");
+    client.told_once(("list_files", &json!({})), &["not answered", "Tabs?"]);
     // Also with a round under way.
     let said = beside(&test, &["say", "tabs please"]);
     assert!(said.contains("Answers: Tabs?"), "{said}");
-    let answer = client.well("list_files", &json!({}));
-    assert!(answer.contains("tabs please"), "{answer}");
-    let answer = client.well("list_files", &json!({}));
-    assert!(!answer.contains("tabs please"), "it is told once: {answer}");
+    client.told_once(("list_files", &json!({})), &["tabs please"]);
     // The client goes, and another one hears it.
     client.begin_call("ask_user", &json!({ "question": "Name?" }));
     client.hear("agent say");
@@ -380,40 +405,79 @@ fn an_answer_that_comes_after_the_client_gave_up_is_told() {
     let status = beside(&test, &["status"]);
     assert!(!status.contains("(asks)"), "{status}");
     let mut client = LineClient::connect(&test.base(), &AUTO);
-    let answer = client.well("list_files", &json!({}));
-    assert!(
-        answer.contains("You asked: Name?") && answer.contains("Bobby"),
-        "{answer}"
-    );
+    client.told(("list_files", &json!({})), &["You asked: Name?", "Bobby"]);
     client.leave();
 }
 
 #[test]
 fn whoever_asks_again_gets_the_answer_that_was_given_meanwhile() {
-    let test = base();
-    let mut client = LineClient::connect(&test.base(), &AUTO);
-    client.well("begin", &json!({ "task": "ask" }));
-    let call = client.begin_call("ask_user", &json!({ "question": "Tabs?" }));
-    client.hear("agent say");
-    client.cancel(call);
-    client.request("ping", &json!({}));
+    let (test, mut client) = begun(&AUTO);
+    client.abandon(("ask_user", &json!({ "question": "Tabs?" })), "agent say");
     beside(&test, &["say", "tabs please"]);
-    let answer = client.well("ask_user", &json!({ "question": "Tabs?" }));
-    assert!(answer.contains("tabs please"), "{answer}");
+    client.told(
+        ("ask_user", &json!({ "question": "Tabs?" })),
+        &["tabs please"],
+    );
+    client.leave();
+}
+
+#[test]
+fn a_question_takes_the_place_of_one_that_the_client_gave_up() {
+    let test = base();
+    let forms = json!({ "elicitation": {} });
+    let mut client = LineClient::connect_with(&test.base(), &AUTO, &forms);
+    client.well("begin", &json!({ "task": "ask" }));
+    client.abandon(("ask_user", &json!({ "question": "Tabs?" })), "Tabs?");
+    let call = client.begin_call("ask_user", &json!({ "question": "Name?" }));
+    let form = client.hear("elicitation/create").to_string();
+    assert!(form.contains("Name?"), "{form}");
+    let status = beside(&test, &["status"]);
+    assert!(status.contains("asks: Name?"), "{status}");
+    let said = beside(&test, &["say", "Bobby"]);
+    assert!(said.contains("Answers: Name?"), "{said}");
+    let answer = client.answer_to(call).to_string();
+    assert!(answer.contains("Bobby") && !answer.contains("Tabs?"));
+    // Of two that nobody waits with, the latest is asked.
+    for question in ["Blue?", "Green?"] {
+        client.abandon(("ask_user", &json!({ "question": question })), question);
+    }
+    let said = beside(&test, &["say", "green"]);
+    assert!(said.contains("Answers: Green?"), "{said}");
+    let said = beside(&test, &["status"]);
+    assert!(!said.contains("Blue?"), "{said}");
+    let words = ["You asked: Green?\nThe user says: green"];
+    client.told_once(("list_files", &json!({})), &words);
+    client.leave();
+}
+
+#[test]
+fn an_answer_is_told_though_another_question_comes() {
+    let (test, mut client) = begun(&AUTO);
+    client.abandon(("ask_user", &json!({ "question": "Tabs?" })), "agent say");
+    // A round is under way when the answer comes.
+    client.well("list_files", &json!({}));
+    beside(&test, &["say", "tabs please"]);
+    let call = client.begin_call("ask_user", &json!({ "question": "Name?" }));
+    client.hear("agent say");
+    beside(&test, &["say", "Bobby"]);
+    let answer = client.answer_to(call).to_string();
+    for words in [
+        "Tabs?\\nThe user says: tabs",
+        "Name?\\nThe user says: Bobby",
+    ] {
+        assert!(answer.contains(words), "{answer}");
+    }
     client.leave();
 }
 
 #[test]
 fn a_note_that_a_round_ended_with_is_told_to_the_next_call() {
-    let test = base();
-    let mut client = LineClient::connect(&test.base(), &AUTO);
-    client.well("begin", &json!({ "task": "write" }));
-    client.well("write_file", &json!({ "path": "a.txt", "content": "a\n" }));
+    let (test, mut client) = begun(&AUTO);
+    client.write_file("a.txt", "a\n");
     beside(&test, &["say", "use spaces"]);
     client.leave();
     let mut client = LineClient::connect(&test.base(), &AUTO);
-    let answer = client.well("list_files", &json!({}));
-    assert!(answer.contains("use spaces"), "{answer}");
+    client.told(("list_files", &json!({})), &["use spaces"]);
     client.leave();
     let mut client = LineClient::connect(&test.base(), &AUTO);
     let answer = client.well("list_files", &json!({}));
@@ -424,27 +488,18 @@ fn a_note_that_a_round_ended_with_is_told_to_the_next_call() {
 #[test]
 fn a_question_and_an_approval_outlive_other_calls_and_the_client() {
     let test = base();
-    let workspace = test.base().join("workspace");
-    std::fs::create_dir_all(&workspace).unwrap();
+    let workspace = workspace(&test);
     std::fs::write(workspace.join("a.txt"), "a\n").unwrap();
-    let mut client = LineClient::connect(&test.base(), &ASK);
-    client.well("begin", &json!({ "task": "touch" }));
+    let mut client = begin_in(&test, &ASK);
     let run = json!({ "command": "touch two" });
     let read = json!({ "path": "a.txt" });
-    let call = client.begin_call("run", &run);
-    client.hear("agent approve 1");
-    client.cancel(call);
+    client.abandon(("run", &run), "agent approve 1");
     // The question stays, and the chat hears that it does.
-    let answer = client.well("read_file", &read);
-    assert!(
-        answer.contains("not decided") && answer.contains("agent approve 1"),
-        "{answer}"
-    );
+    client.told(("read_file", &read), &["not decided", "agent approve 1"]);
     beside(&test, &["approve", "1"]);
-    let answer = client.well("read_file", &read);
-    assert!(
-        answer.contains("has approved RUN_COMMAND `touch two`"),
-        "{answer}"
+    client.told(
+        ("read_file", &read),
+        &["has approved RUN_COMMAND `touch two`"],
     );
     client.leave();
     let mut client = LineClient::connect(&test.base(), &ASK);
@@ -452,9 +507,7 @@ fn a_question_and_an_approval_outlive_other_calls_and_the_client() {
     client.well("run", &run);
     assert!(workspace.join("two").exists());
     // It was for one call.
-    let call = client.begin_call("run", &run);
-    client.hear("agent approve 1");
-    client.cancel(call);
+    client.abandon(("run", &run), "agent approve 1");
     // Two questions wait under numbers of their own.
     let other = client.begin_call("run", &json!({ "command": "touch three" }));
     client.hear("agent approve 2");
@@ -465,33 +518,54 @@ fn a_question_and_an_approval_outlive_other_calls_and_the_client() {
 }
 
 #[test]
+fn every_approval_holds_until_its_call_comes() {
+    let (test, mut client) = begun(&ASK);
+    let runs = ["one", "two", "three"].map(|name| json!({ "command": format!("touch {name}") }));
+    for (number, run) in (1..).zip(&runs) {
+        client.abandon(("run", run), &format!("agent approve {number}"));
+    }
+    beside(&test, &["decline", "3"]);
+    beside(&test, &["approve", "all"]);
+    client.leave();
+    // Nobody is asked again.
+    let mut client = LineClient::connect(&test.base(), &[&ASK[..], &["--no-input"]].concat());
+    let [one, two, three] = &runs;
+    assert!(client.call("run", three).1, "it was declined");
+    client.well("run", one);
+    client.well("run", two);
+    assert!(client.call("run", two).1, "it was approved once");
+    let made = |name: &str| test.base().join("workspace").join(name).exists();
+    assert!(made("one") && made("two") && !made("three"));
+    client.leave();
+}
+
+#[test]
 fn an_approval_does_not_outlive_a_change_of_what_it_may_run() {
-    let test = base();
-    let mut client = LineClient::connect(&test.base(), &["--approval", "edits"]);
-    client.well("begin", &json!({ "task": "run" }));
+    let (test, mut client) = begun(&["--approval", "edits"]);
     let run = json!({ "command": "sh tool.sh" });
-    let call = client.begin_call("run", &run);
-    client.hear("agent approve 1");
-    client.cancel(call);
-    client.request("ping", &json!({}));
+    client.abandon(("run", &run), "agent approve 1");
     beside(&test, &["approve", "1"]);
-    client.well(
-        "write_file",
-        &json!({ "path": "tool.sh", "content": "touch bad\n" }),
-    );
+    client.write_file("tool.sh", "touch bad\n");
     let call = client.begin_call("run", &run);
     client.hear("agent approve 1");
     beside(&test, &["decline", "1"]);
     client.answer_to(call);
     assert!(!test.base().join("workspace/bad").exists());
+    // Nor does a question that was put before the change.
+    client.abandon(("run", &run), "agent approve 1");
+    client.write_file("tool.sh", "touch worse\n");
+    beside_fails(&test, &["approve", "1"], "nothing waits");
+    let call = client.begin_call("run", &run);
+    client.hear("agent approve 1");
+    beside(&test, &["decline", "1"]);
+    client.answer_to(call);
+    assert!(!test.base().join("workspace/worse").exists());
     client.leave();
 }
 
 #[test]
 fn a_client_without_progress_hears_what_a_call_waits_for() {
-    let test = base();
-    let mut client = LineClient::connect(&test.base(), &ASK);
-    client.well("begin", &json!({ "task": "touch" }));
+    let (test, mut client) = begun(&ASK);
     let script = format!("touch one # {}", "long ".repeat(100));
     let arguments = json!({ "command": script });
     let call = client.send(
@@ -506,19 +580,54 @@ fn a_client_without_progress_hears_what_a_call_waits_for() {
 }
 
 #[test]
-fn the_open_round_is_seen_while_calls_come() {
+fn files_and_rules_are_read_before_a_session_begins_and_secrets_are_not() {
     let test = base();
+    add_secret(&test);
+    let rules = format!("be brief, the key is {SECRET}\n");
+    std::fs::write(workspace(&test).join("AGENTS.md"), rules).unwrap();
     let mut client = LineClient::connect(&test.base(), &AUTO);
-    client.well("begin", &json!({ "task": "write" }));
-    client.well(
-        "write_file",
-        &json!({ "path": "a.txt", "content": "LIVE\n" }),
+    let mut read = |uri: &str| {
+        client
+            .request("resources/read", &json!({ "uri": uri }))
+            .to_string()
+    };
+    let files = read("agent://files");
+    assert!(files.contains("AGENTS.md ("), "{files}");
+    let rules = read("agent://rules");
+    assert!(rules.contains("the key is [SECRET-1"), "{rules}");
+    assert!(!rules.contains(SECRET), "{rules}");
+    let task = read("agent://task");
+    assert!(task.contains("no unfinished session"), "{task}");
+    client.leave();
+}
+
+#[test]
+fn an_empty_question_is_refused() {
+    let (_test, mut client) = begun(&AUTO);
+    let (answer, is_error) = client.call("ask_user", &json!({ "question": " " }));
+    assert!(is_error, "{answer}");
+    client.leave();
+}
+
+#[test]
+fn the_open_round_is_seen_while_calls_come() {
+    let (test, mut client) = begun(&AUTO);
+    let status = beside(&test, &["status"]);
+    assert!(
+        status.contains("A client is connected: 0 calls in this round so far"),
+        "{status}"
+    );
+    client.write_file("a.txt", "LIVE\n");
+    let status = beside(&test, &["status"]);
+    assert!(
+        status.contains("connected: 1 call in this") && !status.contains("reply"),
+        "{status}"
     );
     let changes = beside(&test, &["diff"]);
     assert!(changes.contains("+LIVE"), "{changes}");
     let shown = beside(&test, &["show"]);
     assert!(
-        shown.contains("a.txt") && !shown.contains("no reply"),
+        shown.contains("a.txt") && shown.contains("1 round, the last one under way"),
         "{shown}"
     );
     let read = client.request("resources/read", &json!({ "uri": "agent://changes" }));
@@ -531,7 +640,7 @@ fn the_open_round_is_seen_while_calls_come() {
     let changes = beside(&test, &["diff"]);
     assert!(changes.contains("+MADE"), "{changes}");
     // Nobody who looks ends the round.
-    client.well("write_file", &json!({ "path": "c.txt", "content": "c\n" }));
+    client.write_file("c.txt", "c\n");
     let undone = beside(&test, &["undo", "--yes"]);
     assert!(undone.contains("with its next call"), "{undone}");
     let workspace = test.base().join("workspace");
@@ -542,14 +651,12 @@ fn the_open_round_is_seen_while_calls_come() {
 #[test]
 fn a_client_can_raise_the_limits_that_bite() {
     let test = base();
-    let workspace = test.base().join("workspace");
-    std::fs::create_dir_all(&workspace).unwrap();
+    let workspace = workspace(&test);
     let lines: Vec<String> = (0..3_000)
         .map(|number| format!("line {number} of words\n"))
         .collect();
     std::fs::write(workspace.join("long.txt"), lines.concat()).unwrap();
-    let mut client = LineClient::connect(&test.base(), &AUTO);
-    client.well("begin", &json!({ "task": "read" }));
+    let mut client = begin_in(&test, &AUTO);
     for (tool, arguments, last) in [
         ("run", json!({ "command": "seq 9000" }), "\n5000\n"),
         ("read_file", json!({ "path": "long.txt" }), "line 2999 of"),
@@ -575,9 +682,7 @@ fn a_client_can_raise_the_limits_that_bite() {
 
 #[test]
 fn a_cancelled_call_does_not_run_when_its_id_comes_again() {
-    let test = base();
-    let mut client = LineClient::connect(&test.base(), &AUTO);
-    client.well("begin", &json!({ "task": "touch" }));
+    let (test, mut client) = begun(&AUTO);
     let first = client.begin_call("run", &json!({ "command": "sleep 1" }));
     let cancelled = client.begin_call("run", &json!({ "command": "touch cancelled" }));
     client.cancel(cancelled);
@@ -594,15 +699,13 @@ fn a_cancelled_call_does_not_run_when_its_id_comes_again() {
 #[test]
 fn a_client_that_reads_nothing_blocks_nobody() {
     let test = base();
-    let workspace = test.base().join("workspace");
-    std::fs::create_dir_all(&workspace).unwrap();
+    let workspace = workspace(&test);
     std::fs::write(
         workspace.join("long.txt"),
         "many words in a line\n".repeat(4_000),
     )
     .unwrap();
-    let mut client = LineClient::connect(&test.base(), &AUTO);
-    client.well("begin", &json!({ "task": "read" }));
+    let mut client = begin_in(&test, &AUTO);
     for _ in 0..12 {
         client.begin_call(
             "read_file",
@@ -610,7 +713,7 @@ fn a_client_that_reads_nothing_blocks_nobody() {
         );
     }
     client.begin_call("run", &json!({ "command": "touch last" }));
-    wait_for(&workspace.join("last"));
+    wait_until("the command runs", || workspace.join("last").exists());
     // The command may not have ended yet; then the round is not free.
     let undo = || {
         agent(&test.base())
@@ -620,51 +723,53 @@ fn a_client_that_reads_nothing_blocks_nobody() {
     };
     wait_until("the round is undone", || undo().status.success());
     drop(client.input.take());
-    let began = Instant::now();
-    client.child.wait().unwrap();
-    assert!(
-        began.elapsed() < Duration::from_secs(20),
-        "{:?}",
-        began.elapsed()
-    );
+    client.ends_soon();
 }
 
 #[cfg(unix)]
 #[test]
 fn a_single_signal_ends_it_though_nobody_reads() {
-    let test = base();
-    let mut client = LineClient::connect(&test.base(), &AUTO);
-    client.well("begin", &json!({ "task": "print" }));
+    let (test, mut client) = begun(&AUTO);
     for _ in 0..12 {
         let run = json!({ "command": "seq 60000", "max_characters": 400_000 });
         client.begin_call("run", &run);
     }
     client.begin_call("run", &json!({ "command": "touch last" }));
-    wait_for(&test.base().join("workspace/last"));
+    wait_until("the command runs", || {
+        test.base().join("workspace/last").exists()
+    });
     let pid = rustix::process::Pid::from_child(&client.child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    let began = Instant::now();
-    client.child.wait().unwrap();
-    assert!(
-        began.elapsed() < Duration::from_secs(20),
-        "{:?}",
-        began.elapsed()
-    );
+    client.ends_soon();
 }
 
 #[test]
 fn after_done_the_chat_is_told_to_begin() {
-    let test = base();
-    let mut client = LineClient::connect(&test.base(), &AUTO);
-    client.well("begin", &json!({ "task": "nothing" }));
+    let (_test, mut client) = begun(&AUTO);
     client.well("done", &json!({ "summary": "done" }));
     let (answer, is_error) = client.call("list_files", &json!({}));
     assert!(
         is_error && answer.contains("`begin`") && !answer.contains("agent resume"),
         "{answer}"
     );
-    let (answer, _) = client.call("read_file", &json!({ "path": "../x" }));
-    assert!(!answer.contains("{\"tool\""), "{answer}");
+    client.leave();
+}
+
+#[test]
+fn an_error_does_not_say_how_to_write_a_call_in_a_reply() {
+    let (_test, mut client) = begun(&AUTO);
+    for (tool, arguments) in [
+        ("read_file", json!({ "path": "../x" })),
+        ("read_file", json!({ "path": "" })),
+        ("run", json!({ "command": " " })),
+        (
+            "insert_text",
+            json!({ "path": "a", "line": -1, "text": "x" }),
+        ),
+    ] {
+        let (answer, is_error) = client.call(tool, &arguments);
+        assert!(is_error && !answer.contains("{\"tool\""), "{answer}");
+    }
     client.leave();
 }
 
@@ -684,13 +789,11 @@ fn a_project_that_nobody_set_up_is_not_taken_for_a_base_directory() {
 #[test]
 fn a_slow_resource_does_not_hold_up_a_ping() {
     let test = base();
-    let workspace = test.base().join("workspace");
-    std::fs::create_dir_all(&workspace).unwrap();
+    let workspace = workspace(&test);
     for number in 0..3_000 {
         std::fs::write(workspace.join(format!("file{number}.txt")), "x\n").unwrap();
     }
-    let mut client = LineClient::connect(&test.base(), &AUTO);
-    client.well("begin", &json!({ "task": "list" }));
+    let mut client = begin_in(&test, &AUTO);
     let files = json!({ "uri": "agent://files" });
     let reads: Vec<u64> = (0..8)
         .map(|_| client.send("resources/read", &files))

@@ -47,6 +47,15 @@ fn an_exported_file_is_not_replaced_in_silence() {
 }
 
 #[test]
+fn an_export_to_a_dash_goes_to_standard_output() {
+    let finished = Test::after(begun(&[]), &["export", "-o", "-"])
+        .run()
+        .code(0);
+    assert!(finished.stdout.contains("task"), "{}", finished.stdout);
+    assert!(!finished.base().join("-").exists());
+}
+
+#[test]
 fn a_reply_that_is_pasted_while_nothing_runs_says_who_takes_it() {
     let finished = begun(&[]);
     let finished = Test::after(finished, &["paste", "-"])

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use crate::harness::{Finished, Test, agent};
+use crate::terminal::{Terminal, has_script};
 
 const DONE: &str = "[DONE]\nall done\n[/DONE]\n{end}\n";
 
@@ -745,6 +746,41 @@ fn a_fork_knows_what_was_taken_back_and_what_the_person_changed() {
     assert!(fork.join("f3.txt").exists());
     assert!(!fork.join("f2.txt").exists() && !fork.join("f4.txt").exists());
     drop(finished);
+}
+
+#[test]
+fn the_question_of_an_undo_after_the_end_is_found_without_naming_the_session() {
+    if !has_script() {
+        return;
+    }
+    let finished = session(&["new", "task"])
+        .reply(&create("a.txt", "1"))
+        .reply("[DONE]\nfine\n[/DONE]\n{end}\n")
+        .run()
+        .code(0);
+    let id = id_of(&finished.outbox(1));
+    let mut terminal = Terminal::open(Test::after(finished, &[]), "undo", &[]);
+    let pending = terminal.base().join(format!("sessions/{id}/pending"));
+    terminal.expect("Do it?");
+    let call = |words: &[&str]| -> Output {
+        let output = agent(&terminal.base()).args(words).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {output:?}");
+        output
+    };
+    let status = String::from_utf8(call(&["status"]).stdout).unwrap();
+    assert!(status.contains("agent approve undo"), "{status}");
+    assert!(!status.contains("is not running"), "{status}");
+    call(&["approve", "undo"]);
+    terminal.expect("Undid round");
+    assert!(!terminal.base().join("workspace/a.txt").exists());
+    assert_eq!(fs::read_dir(pending).unwrap().count(), 0);
+    let events = terminal.base().join(format!("sessions/{id}/events.jsonl"));
+    let events = fs::read_to_string(events).unwrap();
+    for event in ["\"event\":\"approval\"", "\"event\":\"decided\""] {
+        assert!(events.contains(event), "{events}");
+    }
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0), "{shown}");
 }
 
 #[test]

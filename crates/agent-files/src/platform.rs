@@ -20,7 +20,10 @@ pub fn ours(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(
         options,
-        rustix::fs::OFlags::NOFOLLOW.bits().cast_signed(),
+        // A pipe in the place of a file must not hold anybody up.
+        (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK)
+            .bits()
+            .cast_signed(),
     );
 }
 

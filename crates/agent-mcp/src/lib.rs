@@ -37,9 +37,14 @@ pub fn resource_contents(uri: &str, mime_type: &str, text: &str) -> Value {
     json!({ "contents": [{ "uri": uri, "mimeType": mime_type, "text": text }] })
 }
 
-/// A prompt that the person can choose, with one argument that may be left out.
-pub fn prompt(name: &str, description: &str, argument: &str, note: &str) -> Value {
-    let argument = json!({ "name": argument, "description": note, "required": false });
+/// A prompt that the person can choose, with one argument.
+pub fn prompt(
+    name: &str,
+    description: &str,
+    (argument, is_required): (&str, bool),
+    note: &str,
+) -> Value {
+    let argument = json!({ "name": argument, "description": note, "required": is_required });
     json!({ "name": name, "description": description, "arguments": [argument] })
 }
 

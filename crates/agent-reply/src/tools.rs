@@ -257,8 +257,9 @@ fn command(name: Name, call: &Call<'_>) -> Result<Command, BlockTrouble> {
         Name::Message => Command::Message {
             text: words(call, table::WORDS)?,
         },
-        Name::AskUser => Command::AskUser {
-            question: words(call, table::QUESTION)?,
+        Name::AskUser => match words(call, table::QUESTION)? {
+            question if question.trim().is_empty() => return Err(missing(call, "question")),
+            question => Command::AskUser { question },
         },
         Name::Done => Command::Done {
             summary: words(call, table::SUMMARY).unwrap_or_default(),

@@ -171,6 +171,8 @@ pub struct ResourceLimits {
     pub open_files: Option<u64>,
     /// CPU seconds of one process.
     pub cpu_seconds: Option<u64>,
+    /// Processors in use at the same time. Only a container holds to it.
+    pub cpus: Option<u64>,
     /// Bytes in `/tmp`, `/dev/shm` and the home together.
     pub scratch: u64,
 }
@@ -184,6 +186,7 @@ impl Default for ResourceLimits {
             file_size: Some(2 * GIB),
             open_files: Some(4096),
             cpu_seconds: None,
+            cpus: None,
             scratch: GIB,
         }
     }
@@ -380,7 +383,7 @@ impl Confinement {
             let is_nothing = kept.is_nothing();
             self.read_only.extend(kept.read_only);
             self.repositories = kept.repositories;
-            self.pinned = kept.pinned;
+            self.pinned.extend(kept.pinned);
             self.unseen = kept.unseen;
             self.hidden.extend(kept.hidden);
             let has_led = obeyed::protect(self, &kept.git_directories);

@@ -68,7 +68,7 @@ impl Redactor<'_> {
             Some(Verdict::Yes | Verdict::AllOfThisRound | Verdict::Always) => true,
             Some(Verdict::No { .. }) => false,
             Some(Verdict::Stop) => {
-                pending.clear()?;
+                pending.clear(&*agent.person);
                 agent.interrupt.raise();
                 return Ok(());
             }
@@ -84,7 +84,8 @@ impl Redactor<'_> {
         if let Err(error) = answers.add(&agent.base, marks, is_sent) {
             agent.tell(Event::from(&error));
         }
-        pending.clear()
+        pending.clear(&*agent.person);
+        Ok(())
     }
 }
 

@@ -116,12 +116,11 @@ impl MessageTexts<'_> {
             each_piece(result, visit);
         }
         if let Some(report) = &mut session.check {
-            let text = &mut report.outcome.detail.text;
-            visit(TextPiece::new(
-                text,
-                TextSource::Text,
-                "the output of the check",
-            ));
+            const CHECK: &str = "the output of the check";
+            let outcome = report.outcome.texts_mut().into_iter();
+            for text in outcome.chain([&mut report.command]) {
+                visit(TextPiece::new(text, TextSource::Text, CHECK));
+            }
         }
         let contents = self.contents.iter_mut();
         for content in contents.flat_map(|contents| contents.iter_mut()) {

@@ -30,6 +30,10 @@ pub(super) fn findings((base, loaded): &(Base, Loaded), trust: &Trust) -> Vec<Fi
         }
     };
     let mut findings = vec![first(choice, &*runner)];
+    let notice = runner.notice();
+    findings.extend(
+        notice.map(|text| Finding::warning(text, "only image, user, folder and environment count")),
+    );
     findings.extend(properties.iter().map(|property| {
         let what = format!("  {}", property.name.sentence(property.holds));
         if property.holds {
