@@ -15,8 +15,11 @@ mod container_file;
 mod environment;
 mod escapes;
 mod exchange;
+mod exchange_report;
 mod exec;
+mod framed;
 mod kubectl;
+mod listing;
 mod local;
 mod output;
 mod owner;
@@ -93,6 +96,12 @@ pub trait Runner: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Takes back what is still elsewhere at the end of a session, and removes it there. Tells the
+    /// person what became of it, or why it is kept and where.
+    fn finish(&self) -> Result<Option<String>, String> {
+        self.clean().map(|()| None)
+    }
+
     /// True if it may keep files elsewhere.
     fn keeps_files(&self) -> bool {
         false
@@ -110,10 +119,14 @@ pub trait Runner: fmt::Debug + Send + Sync {
 
     /// Tries out if a process can outlive its command.
     fn test_survival(&self, workspace: &Path) -> Result<Vec<Property>, String> {
-        let begin = "if command -v setsid >/dev/null 2>&1; then setsid sleep 600 >/dev/null 2>&1 & else sleep 600 >/dev/null 2>&1 & fi; echo $!";
+        // It leaves its session and forgets its variables, as a server would.
+        let begin = "s=; if command -v setsid >/dev/null 2>&1; then s=setsid; fi; env -i $s sleep 600 >/dev/null 2>&1 & echo $!";
         let process = self.tried(workspace, begin)?;
+        // A dead process that its parent has not taken leave of does not live.
         let look = format!(
-            "if kill -0 {} 2>/dev/null; then echo lives; fi",
+            "p={}; if [ -r /proc/self/stat ]; then read -r s 2>/dev/null </proc/$p/stat && \
+             case ${{s##*) }} in [ZX]*) ;; *) echo lives;; esac; \
+             elif kill -0 $p 2>/dev/null; then echo lives; fi; true",
             process.trim()
         );
         let holds = self.tried(workspace, &look)?.is_empty();

@@ -74,7 +74,14 @@ pub(super) fn may(policy: &Policy, ruling: &Ruling, command: &Command) -> String
                 CommandConfinement::Missing
                 | CommandConfinement::SwitchedOff
                 | CommandConfinement::Required => {
-                    return "whatever you may do yourself: it runs without a sandbox".to_owned();
+                    return match &policy.runs_by {
+                        Some(runner) => format!(
+                            "whatever you may do there yourself: it is run by `{runner}`, without a sandbox"
+                        ),
+                        None => {
+                            "whatever you may do yourself: it runs without a sandbox".to_owned()
+                        }
+                    };
                 }
             };
             if has(Grant::Network) {
@@ -160,6 +167,8 @@ mod tests {
         );
         policy.confinement = CommandConfinement::Missing;
         assert!(may(&policy, &ruling, &command).contains("without a sandbox"));
+        policy.runs_by = Some("ssh:box".to_owned());
+        assert!(may(&policy, &ruling, &command).contains("by `ssh:box`, without a sandbox"));
     }
 
     #[test]

@@ -41,8 +41,9 @@ pub(super) enum Belongings {
     /// All of the person's processes there, except for the keeper of the container, which is another
     /// user's.
     Container,
-    /// Those that inherited a variable from the command, wherever they went; where the system does not
-    /// show variables, its process group.
+    /// Those in its control group, where we may make one; and those that inherited a variable from the
+    /// command, wherever they went, with their process groups. Where the system does not show variables,
+    /// its own process group.
     Marked,
 }
 
@@ -146,25 +147,48 @@ fn end_of(end: End, reports: &Reports, printed: &str) -> End {
     }
 }
 
+/// Begins a command with a mark that its descendants inherit; the number of its process group is a part
+/// of it. If the system lets us, it is in a control group of its own too, which no process can leave. Empty
+/// groups of commands whose script was killed are removed by the next one.
+const START_MARKED: &str = r#"s=; if command -v setsid >/dev/null 2>&1; then s=setsid; fi
+g=; if [ -e /sys/fs/cgroup/cgroup.procs ]; then g=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
+elif [ -d /sys/fs/cgroup/freezer ]; then g=/sys/fs/cgroup/freezer$(sed -n 's/^[0-9]*:freezer://p' /proc/self/cgroup); fi
+if [ -n "$g" ]; then find "$g" -maxdepth 1 -name 'agent-*' -mmin +1 -exec rmdir {} + 2>/dev/null; g=$g/agent-$m; { mkdir "$g" && [ -w "$g/cgroup.procs" ]; } 2>/dev/null || g=; fi
+start() { AGENT_RUN=$m $s sh -c 'AGENT_RUN=$AGENT_RUN-$$; export AGENT_RUN
+if [ -n "$0" ]; then echo $$ >"$0/cgroup.procs"; fi 2>/dev/null; exec "$@"' "$g" "$@"; }
+"#;
+
+/// Kills everything that a marked command started: its control group, its process group, and processes
+/// with the mark. The groups are killed at once: a process that forks all the time is gone before it
+/// can be killed by its number.
+///
+/// The name of a file under `/proc` holds the process that has the mark. That others vanish meanwhile is
+/// an error for `grep`, so its exit code tells nothing.
+const REAP_MARKED: &str = r#"if [ -n "$g" ]; then for i in 1 2 3; do echo 1 >"$g/cgroup.kill" || {
+echo FROZEN >"$g/freezer.state"; echo 1 >"$g/cgroup.freeze"
+while read -r p; do kill -9 "$p"; done <"$g/cgroup.procs"
+echo THAWED >"$g/freezer.state"; echo 0 >"$g/cgroup.freeze"; }; done; fi
+if [ -r /proc/self/environ ]; then for i in 1 2 3 4 5 6 7 8; do
+l=$(grep -l "AGENT_RUN=$m" /proc/[0-9]*/environ); [ -n "$l" ] || break
+for p in $(cat /proc/[0-9]*/environ | tr '\0' '\n' | sed -n "s/^AGENT_RUN=$m-//p" | sort -u); do kill -9 "-$p"; done
+for f in $l; do f=${f#/proc/}; kill -9 "${f%/environ}"; done; done
+else kill -9 0; fi
+if [ -n "$g" ]; then for i in 1 2 3 4 5 6 7 8 9 10; do rmdir "$g" && break; [ -d "$g" ] || break; sleep 0.05; done; fi
+"#;
+
 /// The script that runs a command on the other side and ends it with its lifeline.
 fn whole_script(errand: &Errand<'_>, script: &str, timeout: Duration) -> String {
     let mark = uuid::Uuid::new_v4().simple().to_string();
     let observed = pipeline::observed("bash".as_ref(), script);
     let bash = quoted(observed.as_deref().unwrap_or(script));
     let plain = quoted(script);
-    let (kill, last, prefix) = match errand.belongings {
-        Belongings::Container => ("kill -9 -1".to_owned(), "kill -9 -1", ""),
+    let (begin, kill, last, start) = match errand.belongings {
+        Belongings::Container => ("", "kill -9 -1\n", "kill -9 -1", ""),
         Belongings::Marked => (
-            // The name of a file under `/proc` holds the process that has the mark. That others vanish
-            // meanwhile is an error for `grep`, so its exit code tells nothing.
-            format!(
-                "if [ -r /proc/self/environ ]; then for i in 1 2 3 4 5 6 7 8; do \
-                 l=$(grep -l AGENT_RUN={mark} /proc/[0-9]*/environ); [ -n \"$l\" ] || break; \
-                 for f in $l; do f=${{f#/proc/}}; kill -9 \"${{f%/environ}}\"; done; done; \
-                 else kill -9 0; fi"
-            ),
+            START_MARKED,
+            REAP_MARKED,
             "kill -9 $w $t; trap '' TERM; if [ -r /proc/self/environ ]; then reap; else kill -TERM 0; fi",
-            "AGENT_RUN=$m $s ",
+            "start ",
         ),
     };
     let mut text = String::from("{ exec 3<&0 </dev/null 2>&1\n");
@@ -173,14 +197,13 @@ fn whole_script(errand: &Errand<'_>, script: &str, timeout: Duration) -> String 
     }
     let _ = write!(
         text,
-        "m={mark}; s=; if command -v setsid >/dev/null 2>&1; then s=setsid; fi\n\
-         reap() {{ {kill}; }} 2>/dev/null\n\
+        "m={mark}\n{begin}reap() {{ {kill}}} 2>/dev/null\n\
          cd {directory} || exit 126\n\
          printf '\\033_{BEGAN}\\a'\n\
          ( AGENT_RUN=$m cat <&3; reap ) >/dev/null 2>&1 & w=$!\n\
          ( exec 3<&-; AGENT_RUN=$m sleep {seconds}; reap ) >/dev/null 2>&1 & t=$!\n\
-         if command -v bash >/dev/null 2>&1; then {prefix}bash -c -- {bash} 3<&-; \
-         else {prefix}sh -c {plain} 3<&-; fi\n\
+         if command -v bash >/dev/null 2>&1; then {start}bash -c -- {bash} 3<&-; \
+         else {start}sh -c {plain} 3<&-; fi\n\
          r=$?\n\
          {{ {last}; }} 2>/dev/null\n\
          printf '\\033_{ENDED}%s\\a' \"$r\"\n\

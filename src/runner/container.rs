@@ -594,6 +594,10 @@ impl RemoteConnection for ContainerRunner {
         self.run_in(directory, job)
     }
 
+    fn holds_files(&self) -> bool {
+        self.volume.is_some()
+    }
+
     fn discard(&self) -> Result<(), String> {
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         keepers.clear();

@@ -6,42 +6,49 @@
 //! that it sent. So only changes travel, in either direction, as an archive of `tar`. Ignored files
 //! stay where they are made, and so does what a command must not change here.
 //!
-//! Nothing is lost: before a command begins, our side writes down what the other side has. After a
-//! lost connection or a kill, the next command first fetches what the lost one changed. A file that
-//! changed on both sides stays as it is here, and the other side's is put beside it.
+//! Each change of the other side is taken, refused, put beside a file that changed here too, or left
+//! there; [`ExchangeReport`] tells all but the first. One that could not be written here is tried again
+//! after the next command, and until then nothing of ours replaces it there.
+//!
+//! Nothing is lost: before files are sent and before a command begins, our side writes down what the
+//! other side has. After a lost connection or a kill, the next command first fetches what the lost one
+//! changed. The directory there is removed when all of it has come back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
-use std::thread;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use super::channel::{self, Belongings, Errand, quoted};
+use super::exchange_report::{ExchangeOutcome, ExchangeReport};
+use super::framed::{CallLimits, FramedScript};
+use super::listing::{
+    ExchangedContent, LeftReason, MAX_FILE, PrunedDirectories, RemoteListing, listing_script,
+};
 use super::tar::{self, TarContent, TarEntry, TarWriter};
 use super::{Job, Ran, Runner};
 use crate::fs::{Durability, write_atomic};
 use crate::protocol::RelPath;
 use crate::protocol::generated::generated_directory;
 use crate::sandbox::{self, Property, PropertyName};
-use crate::workspace::{Kind, Workspace};
+use crate::workspace::{IgnoreLookup, Kind, Workspace};
 
 /// Marks the directory on the other side as that of this workspace.
 const MARK: &str = ".agent-runner";
 
-/// The most bytes that travel at once in one direction.
-const MAX_BYTES: usize = 512 << 20;
-
-/// The most files that are fetched at once.
-const MAX_NAMES: usize = 1000;
+/// The most bytes of files that travel at once in one direction.
+const MAX_BYTES: u64 = MAX_FILE;
 
 /// How long the other side may be silent while files travel.
 const SILENCE: Duration = Duration::from_mins(1);
+
+/// How long it may be silent after the person's Ctrl-C.
+const SHORT_SILENCE: Duration = Duration::from_secs(10);
 
 /// The end of the name of a file that changed on both sides.
 const OTHER: &str = ".other-side";
@@ -85,6 +92,11 @@ pub trait RemoteConnection: std::fmt::Debug + Send + Sync {
         channel::run(errand, job)
     }
 
+    /// True if the files there are gone once the connection is discarded.
+    fn holds_files(&self) -> bool {
+        false
+    }
+
     /// Removes what the connection itself keeps there.
     fn discard(&self) -> Result<(), String> {
         Ok(())
@@ -94,17 +106,29 @@ pub trait RemoteConnection: std::fmt::Debug + Send + Sync {
 /// Runs commands on the other side of a connection, and exchanges files with it.
 #[derive(Debug)]
 pub struct ExchangeRunner<C> {
-    connection: C,
+    connection: Arc<C>,
     workspace: Workspace,
     /// The directory there, as a word of the shell.
     directory: String,
+    /// The directory there, for the person.
+    shown: String,
     /// True if the directory is ours alone, to be removed.
     is_own: bool,
+    /// The name of this workspace, in the mark.
+    name: String,
     /// Where our side writes down what the other side has.
     memory: Option<PathBuf>,
-    known: Mutex<Option<ExchangeState>>,
+    known: Mutex<RememberedExchange>,
     /// The directory there has been made, or may have been.
     has_entered: AtomicBool,
+}
+
+/// The latest state, if this process has exchanged anything.
+#[derive(Debug, Default)]
+struct RememberedExchange {
+    state: Option<ExchangeState>,
+    /// True if nothing has run over there since.
+    is_in_step: bool,
 }
 
 /// What both sides have, as of the last exchange.
@@ -114,27 +138,74 @@ struct ExchangeState {
     mark: String,
     /// Our files, as they were sent or fetched.
     here: BTreeMap<String, ExchangedContent>,
-    /// The files of the other side, before the command that runs or runs next.
-    there: BTreeMap<String, ExchangedContent>,
+    /// The files of the other side, before the command that runs or runs next. The former content of
+    /// those that are pending.
+    there: RemoteListing,
+    /// Names that were on their way there: if they differ, a connection was cut, and no command has
+    /// changed them.
+    sending: BTreeSet<String>,
+    /// Changes of the other side that could not be written here.
+    pending: BTreeSet<String>,
+    /// Our files that were not sent, as told.
+    unsent: BTreeSet<String>,
 }
 
-/// The content of a name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-enum ExchangedContent {
-    File { hash: String, executable: bool },
-    Link(String),
-    Directory,
+impl ExchangeState {
+    /// Remembers what the other side has, except for changes that are still to come here.
+    fn adopt(&mut self, mut listing: RemoteListing) {
+        for name in &self.pending {
+            match self.there.entries.remove(name) {
+                Some(former) => drop(listing.entries.insert(name.clone(), former)),
+                None => drop(listing.entries.remove(name)),
+            }
+        }
+        self.there = listing;
+    }
+
+    /// True if something of the other side would be lost if ours took its place, or if ours has no
+    /// place there.
+    fn is_blocked(&self, name: &str) -> bool {
+        let is_left = |name: &str| {
+            let content = self.there.entries.get(name);
+            self.pending.contains(name) || matches!(content, Some(ExchangedContent::Left(_)))
+        };
+        let mut above = name.match_indices('/').map(|(at, _)| &name[..at]);
+        is_left(name) || above.any(is_left)
+    }
+
+    /// True if something in that directory there would be lost with it.
+    fn holds_results(&self, directory: &str) -> bool {
+        let within = format!("{directory}/");
+        let mut names = self.there.entries.keys().chain(&self.pending);
+        names.any(|name| name.starts_with(&within) && self.is_blocked(name))
+            || self.there.odd.iter().any(|name| name.starts_with(&within))
+    }
 }
 
-/// What became of the changes of a command.
-#[derive(Debug, Default)]
-struct Fetched {
-    /// Changed on both sides.
-    conflicts: Vec<String>,
-    /// Protected here, so left there.
-    refused: Vec<String>,
-    /// Could not be written here.
-    failed: Vec<String>,
+/// The taking of changes: what is told of it, and where things went.
+#[derive(Default)]
+struct TakenChanges {
+    report: ExchangeReport,
+    /// Directories that were put beside something of ours, under the name that they have here.
+    beside: BTreeMap<String, String>,
+    /// Changes that could not be written here.
+    pending: BTreeSet<String>,
+}
+
+impl TakenChanges {
+    /// The place of a name that is in a directory which was put beside something of ours.
+    fn moved(&self, name: &str) -> Option<String> {
+        let mut slashes = name.match_indices('/').map(|(at, _)| at);
+        slashes.find_map(|at| {
+            let place = self.beside.get(&name[..at])?;
+            Some(format!("{place}{}", &name[at..]))
+        })
+    }
+
+    fn fail(&mut self, name: &str) {
+        self.report.tell(ExchangeOutcome::Unwritable, name);
+        self.pending.insert(name.to_owned());
+    }
 }
 
 impl<C: RemoteConnection> ExchangeRunner<C> {
@@ -147,14 +218,20 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         memory: Option<PathBuf>,
     ) -> Self {
         let own = || format!("\"${{XDG_CACHE_HOME:-$HOME/.cache}}\"/agent/{name}");
+        let word = |directory: &str| match directory.strip_prefix('~') {
+            Some("" | "/") => "\"$HOME\"".to_owned(),
+            Some(rest) if rest.starts_with('/') => {
+                format!("\"$HOME\"/{}", quoted(rest.trim_start_matches('/')))
+            }
+            _ => quoted(directory),
+        };
         Self {
-            connection,
+            connection: Arc::new(connection),
             workspace,
             is_own: directory.is_none(),
-            directory: directory.map_or_else(own, |directory| match directory.strip_prefix("~/") {
-                Some(rest) => format!("\"$HOME\"/{}", quoted(rest)),
-                None => quoted(directory),
-            }),
+            directory: directory.map_or_else(own, word),
+            shown: directory.map_or_else(|| format!("~/.cache/agent/{name}"), str::to_owned),
+            name: name.to_owned(),
             memory,
             known: Mutex::default(),
             has_entered: AtomicBool::new(false),
@@ -162,92 +239,189 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
     }
 
     /// Makes both sides equal, as far as files changed here; fetches what an earlier command left.
-    fn send(&self, stop: &AtomicBool) -> Result<(ExchangeState, Fetched), String> {
-        let in_step = self.known().take();
-        let (mut known, fetched) = match in_step {
-            Some(known) => (known, Fetched::default()),
+    fn send(&self, stop: &AtomicBool) -> Result<(ExchangeState, ExchangeReport), String> {
+        let is_in_step = self.known().is_in_step;
+        match self.send_once(stop) {
+            // The directory may have been removed meanwhile, or the connection was lost.
+            Err(_) if is_in_step && !stop.load(Ordering::Relaxed) => self.send_once(stop),
+            sent => sent,
+        }
+    }
+
+    fn send_once(&self, stop: &AtomicBool) -> Result<(ExchangeState, ExchangeReport), String> {
+        let (mut known, mut report, is_first) = match self.take_in_step() {
+            Some(known) => (known, ExchangeReport::default(), false),
             None => self.catch_up(stop)?,
         };
-        let here = self.here(&known)?;
+        let mut here = self.here(&mut known, &mut report)?;
+        if is_first {
+            self.meet(&mut known, &here, &mut report, stop)?;
+        }
         let mut archive = TarWriter::default();
-        let (mut bytes, mut sent) = (0, 0_usize);
-        for (name, content) in &here {
-            if known.here.get(name) == Some(content) {
-                continue;
-            }
-            let content = match content {
-                ExchangedContent::Link(target) => TarContent::Link(target.clone()),
-                ExchangedContent::Directory => TarContent::Directory,
-                ExchangedContent::File { executable, .. } => {
-                    let read = self.workspace.read_exact(Path::new(name), MAX_BYTES as u64);
-                    let Ok(Some(read)) = read else { continue };
-                    bytes += read.len();
-                    TarContent::File {
-                        bytes: read,
-                        executable: *executable,
-                    }
-                }
+        let (mut bytes, mut sent) = (0, BTreeSet::new());
+        let changed = here
+            .iter()
+            .filter(|(name, content)| known.here.get(*name) != Some(*content));
+        let changed: Vec<String> = changed.map(|(name, _)| name.clone()).collect();
+        for name in changed {
+            let is_directory = is_directory(here.get(&name));
+            let is_other = known
+                .there
+                .entries
+                .get(&name)
+                .is_some_and(|there| is_directory != (*there == ExchangedContent::Directory));
+            let entry = if known.is_blocked(&name) || (is_other && known.holds_results(&name)) {
+                report.tell(ExchangeOutcome::Blocked, &name);
+                None
+            } else {
+                self.entry(&name)
             };
+            let Some(entry) = entry else {
+                // It is tried again before the next command.
+                match known.here.get(&name) {
+                    Some(former) => drop(here.insert(name, former.clone())),
+                    None => drop(here.remove(&name)),
+                }
+                continue;
+            };
+            if let TarContent::File(content) = &entry.content {
+                bytes += content.len() as u64;
+            }
             if bytes > MAX_BYTES {
                 return Err("the workspace is too large to be sent: ignore what the other side does not need, with a `.gitignore`".to_owned());
             }
-            sent += 1;
-            let name = name.clone();
-            archive.add(&TarEntry { name, content });
+            archive.add(&entry);
+            sent.insert(name);
         }
-        let gone: Vec<&String> = (known.here.keys().rev())
-            .filter(|name| !here.contains_key(*name))
-            .collect();
-        if sent > 0 || !gone.is_empty() || known.there.is_empty() {
-            self.clear(&gone, &known, &here, stop)?;
-            let mut script = format!("cd {} && tar -xmf - || exit 1\n", self.directory);
-            script.push_str(&self.listing());
-            let listed = self.call(&script, archive.finish(), stop)?;
-            known.there = parse_listing(&listed)?;
+        // What is only ignored now is still here, and stays there.
+        let is_gone = |name: &&String| {
+            let found = self.workspace.stat_exact(Path::new(name.as_str()));
+            !here.contains_key(*name) && matches!(found, Ok(None))
+        };
+        let (kept, gone): (Vec<&String>, Vec<&String>) =
+            (known.here.keys().rev().filter(is_gone)).partition(|name| known.is_blocked(name));
+        let kept: Vec<String> = kept.into_iter().cloned().collect();
+        if !sent.is_empty() || !gone.is_empty() {
+            let list = replaced(&gone, &sent, &known, &here);
+            let gone: Vec<String> = gone.into_iter().cloned().collect();
+            known.sending = sent.into_iter().chain(gone).collect();
+            self.keep(&known, false)?;
+            self.clear(list, stop)?;
+            let script = format!("cd {} && tar -xpmf - || exit 1\n", self.directory);
+            let script = script + &listing_script(&self.pruned(&here));
+            known.adopt(RemoteListing::parse(&self.call(
+                &script,
+                archive.finish(),
+                (stop, SILENCE),
+            )?)?);
+        }
+        for name in kept {
+            report.tell(ExchangeOutcome::Blocked, &name);
+            here.extend(known.here.remove(&name).map(|content| (name, content)));
         }
         known.here = here;
-        self.keep(&known)?;
-        Ok((known, fetched))
+        known.sending.clear();
+        self.keep(&known, false)?;
+        Ok((known, report))
     }
 
-    /// Enters the directory there, for the first time in this process or after a lost connection.
-    fn catch_up(&self, stop: &AtomicBool) -> Result<(ExchangeState, Fetched), String> {
-        let mark = self.enter(stop)?;
-        match self.recall() {
-            Some(mut known) if known.mark == mark => {
-                let fetched = self.fetch(&mut known, stop)?;
-                Ok((known, fetched))
-            }
-            _ => Ok((
-                ExchangeState {
-                    mark,
-                    ..ExchangeState::default()
-                },
-                Fetched::default(),
-            )),
+    /// Enters the directory there, for the first time in this process or after a lost connection. Also
+    /// tells if the two sides have not met before.
+    fn catch_up(&self, stop: &AtomicBool) -> Result<(ExchangeState, ExchangeReport, bool), String> {
+        let earlier = self.recall();
+        let pruned = match &earlier {
+            Some(earlier) => self.pruned(&earlier.here),
+            None => PrunedDirectories::default(),
+        };
+        let (mark, listing) = self.enter(&pruned, stop)?;
+        if let Some(mut known) = earlier.filter(|earlier| earlier.mark == mark) {
+            let report = self.take_changes(&mut known, listing, (stop, SILENCE))?;
+            self.keep(&known, false)?;
+            return Ok((known, report, false));
         }
+        let known = ExchangeState {
+            mark,
+            there: listing,
+            ..ExchangeState::default()
+        };
+        Ok((known, ExchangeReport::default(), true))
     }
 
-    /// Removes there what is gone here, and what became something else.
-    fn clear(
+    /// Compares the files that both sides have had before the first command. Where they differ, ours
+    /// takes the place of the other one, which is put beside it here.
+    fn meet(
         &self,
-        gone: &[&String],
-        known: &ExchangeState,
+        known: &mut ExchangeState,
         here: &BTreeMap<String, ExchangedContent>,
+        report: &mut ExchangeReport,
         stop: &AtomicBool,
     ) -> Result<(), String> {
-        let is_directory = |content: &ExchangedContent| *content == ExchangedContent::Directory;
-        let other = here.iter().filter(|(name, content)| {
-            let before = known.here.get(*name);
-            before.is_some_and(|before| is_directory(before) != is_directory(content))
-        });
-        let mut list = String::new();
-        for name in gone {
-            let _ = writeln!(list, "-{name}");
+        let there = known.there.clone();
+        let shared = || {
+            there
+                .entries
+                .iter()
+                .filter(|(name, _)| here.contains_key(*name))
+        };
+        let mut taken = TakenChanges::default();
+        for (name, content) in shared() {
+            let entry = match content {
+                ExchangedContent::Directory if !is_directory(here.get(name)) => {
+                    return Err(format!(
+                        "`{name}` is a directory in `{}` there, and a file here: choose another directory, or remove one of the two",
+                        self.shown
+                    ));
+                }
+                ExchangedContent::Link(target) => link(name, target),
+                _ => continue,
+            };
+            self.meet_one(entry, here, known, &mut taken);
         }
-        for (name, _) in other {
-            let _ = writeln!(list, "={name}");
+        let files =
+            shared().filter(|(_, content)| matches!(content, ExchangedContent::File { .. }));
+        let files: Vec<&str> = files.map(|(name, _)| name.as_str()).collect();
+        for batch in batches(&files, &there) {
+            let mut contents = self.contents(&batch, (stop, SILENCE))?;
+            for name in batch {
+                match contents.remove(name) {
+                    Some(entry) => self.meet_one(entry, here, known, &mut taken),
+                    None => drop(taken.pending.insert(name.to_owned())),
+                }
+            }
         }
+        // They count as changes that are still to come.
+        for name in &taken.pending {
+            known.there.entries.remove(name);
+        }
+        known.pending.extend(taken.pending);
+        report.extend(taken.report);
+        Ok(())
+    }
+
+    fn meet_one(
+        &self,
+        entry: TarEntry,
+        here: &BTreeMap<String, ExchangedContent>,
+        known: &mut ExchangeState,
+        taken: &mut TakenChanges,
+    ) {
+        use ExchangedContent::File;
+        let Some(ours) = here.get(&entry.name) else {
+            return;
+        };
+        match (ours, &content_of(&entry)) {
+            (File { hash, mode, .. }, File { hash: other, .. }) if hash == other => {
+                if mode & 0o700 == entry.mode & 0o700 {
+                    known.here.insert(entry.name, ours.clone());
+                }
+            }
+            (ours, other) if ours == other => drop(known.here.insert(entry.name, ours.clone())),
+            _ => self.put_beside(&entry, ExchangeOutcome::Met, taken),
+        }
+    }
+
+    /// Removes names there; `-` is a file or an empty directory, `=` all that is there.
+    fn clear(&self, list: String, stop: &AtomicBool) -> Result<(), String> {
         if list.is_empty() {
             return Ok(());
         }
@@ -257,164 +431,308 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
              =*) rm -rf \"./$f\";; esac; done; exit 0",
             self.directory
         );
-        self.call(&script, list.into_bytes(), stop).map(drop)
+        self.call(&script, list.into_bytes(), (stop, SILENCE))
+            .map(drop)
     }
 
-    /// Makes the directory there and tells its mark.
-    fn enter(&self, stop: &AtomicBool) -> Result<String, String> {
+    /// Makes the directory there; tells its mark and its files.
+    fn enter(
+        &self,
+        pruned: &PrunedDirectories,
+        stop: &AtomicBool,
+    ) -> Result<(String, RemoteListing), String> {
         self.has_entered.store(true, Ordering::Relaxed);
         let new = uuid::Uuid::new_v4().simple();
         let script = format!(
-            "umask 077; mkdir -p {0} && cd {0} || exit 1; [ -s {MARK} ] || echo {new} >{MARK} || exit 1; cat {MARK}",
-            self.directory
+            "umask 077; mkdir -p {0} && cd {0} || exit 1\n\
+             for p in find tar; do command -v $p >/dev/null 2>&1 || {{ echo \"$p: not found\" >&2; exit 1; }}; done\n\
+             command -v sha256sum >/dev/null 2>&1 || command -v shasum >/dev/null 2>&1 || {{ echo 'sha256sum: not found' >&2; exit 1; }}\n\
+             m=$(cat {MARK} 2>/dev/null)\n\
+             case $m in *' {name}') ;; *' '*) echo {used} >&2; exit 1;; *) m='{new} {name}'; echo \"$m\" >{MARK} || exit 1;; esac\n\
+             printf '%s\\0' \"$m\"\n",
+            self.directory,
+            name = self.name,
+            used = quoted(&format!(
+                "another session uses the directory {0}; if it is over, remove {0}/{MARK} there",
+                self.shown
+            )),
         );
-        let mark = self.call(&script, Vec::new(), stop)?;
-        Ok(String::from_utf8_lossy(&mark).trim().to_owned())
+        let script = script + &listing_script(pruned);
+        let answer = self.call(&script, Vec::new(), (stop, SILENCE))?;
+        marked_listing(&answer)?.ok_or_else(|| "the other side has no directory".to_owned())
     }
 
     /// Fetches what changed there since the last listing.
-    fn fetch(&self, known: &mut ExchangeState, stop: &AtomicBool) -> Result<Fetched, String> {
-        let script = format!("cd {} || exit 1\n{}", self.directory, self.listing());
-        let there = parse_listing(&self.call(&script, Vec::new(), stop)?)?;
-        let rules = Ignored::of(&self.workspace);
-        let is_exchanged = |name: &str| !known.here.contains_key(name) && rules.ignores(name);
-        let changed: Vec<(&String, &ExchangedContent)> = (there.iter())
-            .filter(|(name, content)| known.there.get(*name) != Some(*content))
-            .filter(|(name, _)| !is_exchanged(name))
-            .collect();
-        let wanted: Vec<&str> = (changed.iter())
-            .filter(|(_, content)| matches!(content, ExchangedContent::File { .. }))
-            .map(|(name, _)| name.as_str())
-            .collect();
-        let files = self.contents(&wanted, stop)?;
-        let mut fetched = Fetched::default();
-        for (name, content) in &changed {
-            let content = match content {
-                ExchangedContent::Directory => TarContent::Directory,
-                ExchangedContent::Link(target) => TarContent::Link(target.clone()),
-                ExchangedContent::File { .. } => {
-                    let Some(content) = files.get(name.as_str()) else {
-                        fetched.failed.push((*name).clone());
-                        continue;
-                    };
-                    content.clone()
-                }
-            };
-            self.put(name, content, known, &mut fetched);
-        }
-        let gone = known
-            .there
-            .keys()
-            .rev()
-            .filter(|name| !there.contains_key(*name));
-        let gone: Vec<String> = gone.cloned().collect();
-        for name in gone {
-            self.remove(&name, known, &mut fetched);
-        }
-        known.there = there;
-        Ok(fetched)
+    fn fetch(
+        &self,
+        known: &mut ExchangeState,
+        patience: (&AtomicBool, Duration),
+    ) -> Result<ExchangeReport, String> {
+        let script = format!("cd {} || exit 1\n", self.directory);
+        let script = script + &listing_script(&self.pruned(&known.here));
+        let listing = RemoteListing::parse(&self.call(&script, Vec::new(), patience)?)?;
+        self.take_changes(known, listing, patience)
     }
 
-    /// The contents of these files there.
+    /// Takes what differs between this listing and the last one.
+    fn take_changes(
+        &self,
+        known: &mut ExchangeState,
+        listing: RemoteListing,
+        patience: (&AtomicBool, Duration),
+    ) -> Result<ExchangeReport, String> {
+        self.forget_sending(known, &listing);
+        let mut taken = TakenChanges::default();
+        let mut lookup = self.workspace.ignore_lookup();
+        let is_new = |(name, content): &(&String, &ExchangedContent)| {
+            known.there.entries.get(*name) != Some(*content)
+        };
+        let mut changed: Vec<(String, ExchangedContent)> = (listing.entries.iter())
+            .filter(is_new)
+            .map(|(name, content)| (name.clone(), content.clone()))
+            .collect();
+        changed.retain(|(name, content)| !is_left_out(&mut lookup, known, name, content));
+        // Rules that a command has written count for what else it has made.
+        let is_rule = |name: &str| {
+            let file = name.rsplit('/').next();
+            matches!(file, Some(".gitignore" | ".ignore")) && self.has_room(name)
+        };
+        let (rules, mut changed): (Vec<_>, Vec<_>) =
+            changed.into_iter().partition(|(name, _)| is_rule(name));
+        if !rules.is_empty() {
+            self.take(&rules, &[], known, &listing, &mut taken, patience)?;
+            lookup = self.workspace.ignore_lookup();
+            changed.retain(|(name, content)| !is_left_out(&mut lookup, known, name, content));
+        }
+        let gone: Vec<String> = (known.there.entries.iter().rev())
+            .filter(|(name, _)| !listing.entries.contains_key(*name) && !listing.is_closed(name))
+            .filter(|(name, content)| !is_left_out(&mut lookup, known, name, content))
+            .map(|(name, _)| name.clone())
+            .collect();
+        self.take(&changed, &gone, known, &listing, &mut taken, patience)?;
+        for name in listing.odd.difference(&known.there.odd) {
+            if !is_odd_left_out(&mut lookup, name) {
+                taken.report.tell(ExchangeOutcome::OddName, name);
+            }
+        }
+        let mut listing = listing;
+        // What is in a directory that cannot be read now is as it was, as far as anybody knows.
+        let hidden: Vec<(String, ExchangedContent)> = (known.there.entries.iter())
+            .filter(|(name, _)| listing.is_closed(name))
+            .map(|(name, content)| (name.clone(), content.clone()))
+            .collect();
+        listing.entries.extend(hidden);
+        known.pending = taken.pending;
+        known.adopt(listing);
+        Ok(taken.report)
+    }
+
+    /// Sends again what a cut connection has sent in part.
+    fn forget_sending(&self, known: &mut ExchangeState, listing: &RemoteListing) {
+        for name in std::mem::take(&mut known.sending) {
+            match listing.entries.get(&name) {
+                Some(there) => {
+                    known.there.entries.insert(name.clone(), there.clone());
+                }
+                None => drop(known.there.entries.remove(&name)),
+            }
+            // One that is gone here is removed again.
+            if self.content(&name).is_some() {
+                known.here.remove(&name);
+            }
+        }
+    }
+
+    /// Takes these changes and these removals.
+    fn take(
+        &self,
+        changed: &[(String, ExchangedContent)],
+        gone: &[String],
+        known: &mut ExchangeState,
+        listing: &RemoteListing,
+        taken: &mut TakenChanges,
+        patience: (&AtomicBool, Duration),
+    ) -> Result<(), String> {
+        let mut files = Vec::new();
+        let mut others = Vec::new();
+        for (name, content) in changed {
+            match content {
+                ExchangedContent::Left(reason) => {
+                    taken.report.tell((*reason).into(), name);
+                }
+                ExchangedContent::Directory if is_protected(name) => {}
+                _ if is_protected(name) => taken.report.tell(ExchangeOutcome::Protected, name),
+                ExchangedContent::File { .. } => files.push(name.as_str()),
+                ExchangedContent::Link(target) => others.push(link(name, target)),
+                ExchangedContent::Directory => others.push(TarEntry {
+                    name: name.clone(),
+                    mode: 0o755,
+                    content: TarContent::Directory,
+                }),
+            }
+        }
+        let batches = batches(&files, listing);
+        let mut batches = batches.iter();
+        // The connection has to hold before anything is changed here.
+        let mut first = match batches.next() {
+            Some(batch) => Some((batch, self.contents(batch, patience)?)),
+            None => None,
+        };
+        for name in gone {
+            self.remove(name, known, taken);
+        }
+        // A directory goes before what it holds.
+        for entry in others {
+            self.put(&entry, known, taken);
+        }
+        while let Some((batch, mut contents)) = first.take() {
+            for name in batch {
+                if let Some(entry) = contents.remove(*name) {
+                    self.put(&entry, known, taken);
+                } else {
+                    taken.report.tell(ExchangeOutcome::Unreadable, name);
+                    taken.pending.insert((*name).to_owned());
+                }
+            }
+            first = match batches.next() {
+                Some(batch) => Some((batch, self.contents(batch, patience)?)),
+                None => None,
+            };
+        }
+        Ok(())
+    }
+
+    /// The contents of these files there, as far as they can be read.
     fn contents(
         &self,
         names: &[&str],
-        stop: &AtomicBool,
-    ) -> Result<BTreeMap<String, TarContent>, String> {
-        // Not every `tar` reads names from a file, and a command line has a limit.
+        patience: (&AtomicBool, Duration),
+    ) -> Result<BTreeMap<String, TarEntry>, String> {
+        // A file that cannot be read is missing in the archive. Not every `tar` reads names from its
+        // input, and a command line has a limit.
         let script = format!(
-            "cd {} || exit 1; if tar -cf - -T /dev/null >/dev/null 2>&1; then exec tar -cf - -T -; fi; \
-             set --; while IFS= read -r n; do set -- \"$@\" \"$n\"; done; exec tar -cf - \"$@\"",
+            "cd {} || exit 1; if tar -cf - -T /dev/null >/dev/null 2>&1; then tar -cf - -T -; exit 0; fi; \
+             set --; while IFS= read -r n; do set -- \"$@\" \"$n\"; done; tar -cf - \"$@\"; exit 0",
             self.directory
         );
-        let mut contents = BTreeMap::new();
-        for names in names.chunks(MAX_NAMES) {
-            let mut list = String::new();
-            for name in names {
-                let _ = writeln!(list, "./{name}");
-            }
-            let archive = self.call(&script, list.into_bytes(), stop)?;
-            let entries =
-                tar::entries(&archive).ok_or("the archive of the other side is damaged")?;
-            contents.extend(entries.into_iter().map(|entry| {
-                let name = entry.name.strip_prefix("./").unwrap_or(&entry.name);
-                (name.to_owned(), entry.content)
-            }));
+        let mut list = String::new();
+        for name in names {
+            let _ = writeln!(list, "./{name}");
         }
-        Ok(contents)
+        let archive = self.call(&script, list.into_bytes(), patience)?;
+        let entries = tar::entries(&archive).ok_or("the archive of the other side is damaged")?;
+        let entries = entries.into_iter().map(|mut entry| {
+            entry.name = entry.name.trim_start_matches("./").to_owned();
+            (entry.name.clone(), entry)
+        });
+        Ok(entries.collect())
     }
 
-    /// Writes a change of the other side here, unless the file changed here too.
-    fn put(
-        &self,
-        name: &str,
-        content: TarContent,
-        known: &mut ExchangeState,
-        fetched: &mut Fetched,
-    ) {
-        if is_protected(name) {
-            fetched.refused.push(name.to_owned());
+    /// Writes a change of the other side here; beside ours, if that changed too.
+    fn put(&self, entry: &TarEntry, known: &mut ExchangeState, taken: &mut TakenChanges) {
+        let name = &entry.name;
+        if let Some(place) = taken.moved(name) {
+            if self.write(&place, entry).is_err() {
+                taken.fail(name);
+            }
             return;
         }
         let now = self.content(name);
-        let is_mine = now.as_ref() == known.here.get(name);
-        let (new, is_file) = match &content {
-            TarContent::File { bytes, executable } => {
-                let hash = blake3::hash(bytes).to_hex().to_string();
-                let executable = *executable;
-                (ExchangedContent::File { hash, executable }, true)
-            }
-            TarContent::Link(target) => (ExchangedContent::Link(target.clone()), false),
-            TarContent::Directory => (ExchangedContent::Directory, false),
-        };
-        if now.as_ref() == Some(&new) {
-            known.here.insert(name.to_owned(), new);
+        let new = content_of(entry);
+        if let Some(now) = now.as_ref().filter(|now| is_alike(now, &new)) {
+            known.here.insert(name.clone(), now.clone());
             return;
         }
-        let place = if is_mine {
-            name.to_owned()
-        } else {
-            fetched.conflicts.push(name.to_owned());
-            if !is_file {
+        let is_ours = match (&now, known.here.get(name)) {
+            (Some(now), Some(former)) => is_alike(now, former),
+            (now, former) => now.is_none() && former.is_none(),
+        };
+        if !is_ours {
+            self.put_beside(entry, ExchangeOutcome::Beside, taken);
+            return;
+        }
+        let path = Path::new(name);
+        let (was, is) = (is_directory(now.as_ref()), is_directory(Some(&new)));
+        if was && !is {
+            // Its files were removed there too, except for those that are ignored or changed here.
+            if self.workspace.remove_directory_exact(path).is_err() {
+                known.here.remove(name);
+                self.put_beside(entry, ExchangeOutcome::Beside, taken);
                 return;
             }
-            format!("{name}{OTHER}")
-        };
-        let path = Path::new(&place);
-        let is_directory = matches!(now, Some(ExchangedContent::Directory));
-        if is_mine && is_directory && new != ExchangedContent::Directory {
-            // Its files were removed there too; what is ignored here keeps it.
-            let _ = self.workspace.remove_directory_exact(path);
-        } else if is_mine && new == ExchangedContent::Directory && now.is_some() && !is_directory {
+        } else if is && !was && now.is_some() {
             let _ = self.workspace.remove_exact(path);
         }
-        let written = self.make_parents(path).and_then(|()| match content {
-            TarContent::File { bytes, executable } => {
-                let mode = self.mode_for(path, executable);
-                self.workspace.write_exact(path, &bytes, mode)
-            }
-            TarContent::Link(target) => self.workspace.link_exact(path, target.as_ref()),
-            TarContent::Directory => self.workspace.make_directory_exact(path),
-        });
-        match written {
-            Ok(()) if is_mine => {
-                known.here.insert(name.to_owned(), new);
-            }
-            Ok(()) => {}
-            Err(_) => fetched.failed.push(name.to_owned()),
+        match self.write(name, entry) {
+            Ok(()) => known
+                .here
+                .extend(self.content(name).map(|now| (name.clone(), now))),
+            Err(_) => taken.fail(name),
         }
     }
 
-    /// The permissions of a file here: those that it has, but for the bit that counts.
-    fn mode_for(&self, path: &Path, executable: bool) -> u32 {
-        let found = self.workspace.stat_exact(path).ok().flatten();
-        let mode = found.filter(|found| matches!(found.kind, Kind::File { .. }));
-        let mode = mode.map_or(0o644, |found| found.mode);
-        if executable {
-            mode | ((mode & 0o444) >> 2)
-        } else {
-            mode & !0o111
+    /// Puts what the other side has beside ours, under a name that is free.
+    fn put_beside(&self, entry: &TarEntry, outcome: ExchangeOutcome, taken: &mut TakenChanges) {
+        let (name, new) = (&entry.name, content_of(entry));
+        let places = (1..1000).map(|number| match number {
+            1 => format!("{name}{OTHER}"),
+            number => format!("{name}{OTHER}-{number}"),
+        });
+        let is_file = !is_directory(Some(&new));
+        for place in places {
+            let found = self.workspace.stat_exact(Path::new(&place));
+            let is_there = is_file
+                && matches!(found, Ok(Some(_)))
+                && self.content(&place).is_some_and(|now| is_alike(&now, &new));
+            let is_free = matches!(found, Ok(None));
+            if !is_free && !is_there {
+                continue;
+            }
+            if is_free && self.write(&place, entry).is_err() {
+                break;
+            }
+            taken.report.tell_place(outcome, name, &place);
+            if !is_file {
+                taken.beside.insert(name.clone(), place);
+            }
+            return;
         }
+        taken.fail(name);
+    }
+
+    fn write(&self, place: &str, entry: &TarEntry) -> std::io::Result<()> {
+        let path = Path::new(place);
+        self.make_parents(path)?;
+        match &entry.content {
+            TarContent::File(bytes) => {
+                let mode = self.mode_for(path, entry.mode);
+                self.workspace.write_exact(path, bytes, mode)
+            }
+            TarContent::Link(target) => self.workspace.link_exact(path, target.as_ref()),
+            TarContent::Directory => self.workspace.make_directory_exact(path),
+        }
+    }
+
+    /// The permissions of a file here: those that it has, but for the bit that counts. A new one is as
+    /// private as it is there.
+    fn mode_for(&self, path: &Path, there: u32) -> u32 {
+        let found = self.workspace.stat_exact(path).ok().flatten();
+        let found = found.filter(|found| matches!(found.kind, Kind::File { .. }));
+        let mode = found.map_or(0o600 | (there & 0o044), |found| found.mode);
+        if there & 0o100 == 0 {
+            mode & !0o111
+        } else {
+            mode | ((mode & 0o444) >> 2)
+        }
+    }
+
+    /// True if all directories above a name are directories or can be made.
+    fn has_room(&self, name: &str) -> bool {
+        let mut above = name.match_indices('/').map(|(at, _)| &name[..at]);
+        above.all(|above| {
+            let found = self.workspace.stat_exact(Path::new(above));
+            found.is_ok_and(|found| found.is_none_or(|found| found.is_directory()))
+        })
     }
 
     fn make_parents(&self, path: &Path) -> std::io::Result<()> {
@@ -432,47 +750,68 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
     }
 
     /// Removes here what a command removed there, unless it changed here.
-    fn remove(&self, name: &str, known: &mut ExchangeState, fetched: &mut Fetched) {
+    fn remove(&self, name: &str, known: &mut ExchangeState, taken: &mut TakenChanges) {
         let (now, path) = (self.content(name), Path::new(name));
-        if now.is_none() || is_protected(name) {
+        let Some(now) = now.filter(|_| !is_protected(name)) else {
             known.here.remove(name);
             return;
-        }
-        if now.as_ref() != known.here.get(name) {
-            fetched.conflicts.push(name.to_owned());
+        };
+        let former = known.here.get(name);
+        if !former.is_some_and(|former| is_alike(&now, former)) {
+            taken.report.tell(ExchangeOutcome::KeptHere, name);
             return;
         }
         let removed = match now {
             // It may hold files that are ignored.
-            Some(ExchangedContent::Directory) => {
-                self.workspace.remove_directory_exact(path).or(Ok(()))
-            }
+            ExchangedContent::Directory => self.workspace.remove_directory_exact(path).or(Ok(())),
             _ => self.workspace.remove_exact(path),
         };
         match removed {
             Ok(()) => drop(known.here.remove(name)),
-            Err(_) => fetched.failed.push(name.to_owned()),
+            Err(_) => taken.fail(name),
         }
     }
 
     /// Our files now, and the directories that hold them.
-    fn here(&self, known: &ExchangeState) -> Result<BTreeMap<String, ExchangedContent>, String> {
+    fn here(
+        &self,
+        known: &mut ExchangeState,
+        report: &mut ExchangeReport,
+    ) -> Result<BTreeMap<String, ExchangedContent>, String> {
         let walked = self
             .workspace
             .walk(None)
             .map_err(|error| error.to_string())?;
         let mut here = BTreeMap::new();
+        let mut unsent = BTreeSet::new();
         for file in walked.files {
             let name = file.path.as_str();
-            if let Some(content) = self.content(name) {
-                for above in Path::new(name).ancestors().skip(1) {
-                    let above = above.to_string_lossy();
-                    if !above.is_empty() && !here.contains_key(above.as_ref()) {
-                        here.insert(above.into_owned(), ExchangedContent::Directory);
-                    }
+            match self.content(name) {
+                None => continue,
+                Some(ExchangedContent::Left(_)) => {
+                    unsent.insert(name.to_owned());
+                    // What is there of it stays as it is.
+                    here.extend(
+                        known
+                            .here
+                            .get(name)
+                            .map(|former| (name.to_owned(), former.clone())),
+                    );
                 }
-                here.insert(name.to_owned(), content);
+                Some(content) => drop(here.insert(name.to_owned(), content)),
             }
+            for above in Path::new(name).ancestors().skip(1) {
+                let above = above.to_string_lossy();
+                if !above.is_empty() && !here.contains_key(above.as_ref()) {
+                    here.insert(above.into_owned(), ExchangedContent::Directory);
+                }
+            }
+        }
+        if walked.unnamable > 0 {
+            unsent.insert(format!(
+                "{} files whose names cannot be sent",
+                walked.unnamable
+            ));
         }
         // An empty directory that came from there is still there.
         for (name, content) in &known.here {
@@ -483,6 +822,10 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
                     .or_insert(ExchangedContent::Directory);
             }
         }
+        for name in unsent.difference(&known.unsent) {
+            report.tell(ExchangeOutcome::Unsent, name);
+        }
+        known.unsent = unsent;
         Ok(here)
     }
 
@@ -490,85 +833,217 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
     fn content(&self, name: &str) -> Option<ExchangedContent> {
         let path = Path::new(name);
         let found = self.workspace.stat_exact(path).ok()??;
-        match found.kind {
-            Kind::Directory => Some(ExchangedContent::Directory),
+        Some(match found.kind {
+            Kind::Directory => ExchangedContent::Directory,
             Kind::Link => {
                 let target = self.workspace.read_link_exact(path).ok()?;
-                Some(ExchangedContent::Link(
-                    target.to_string_lossy().into_owned(),
-                ))
+                match target.into_string() {
+                    Ok(target) => ExchangedContent::Link(target),
+                    Err(_) => ExchangedContent::Left(LeftReason::Special),
+                }
             }
-            Kind::File { .. } => {
-                let bytes = self.workspace.read_exact(path, MAX_BYTES as u64).ok()??;
-                Some(ExchangedContent::File {
+            Kind::File { size } if size > MAX_FILE => {
+                ExchangedContent::Left(LeftReason::TooLarge(size))
+            }
+            Kind::File { .. } => match self.workspace.read_exact(path, MAX_FILE) {
+                Ok(Some(bytes)) => ExchangedContent::File {
                     hash: blake3::hash(&bytes).to_hex().to_string(),
                     executable: found.mode & 0o100 != 0,
-                })
-            }
-            Kind::Special => None,
-        }
+                    mode: found.mode & 0o777,
+                },
+                _ => ExchangedContent::Left(LeftReason::Unreadable),
+            },
+            Kind::Special => return None,
+        })
     }
 
-    /// A script that lists the files there, in sections.
-    fn listing(&self) -> String {
-        let mut left_out = String::from("-name .git -o -name .agent -o -name .agent-runner");
-        for name in Ignored::of(&self.workspace).plain_names() {
-            let _ = write!(left_out, " -o -name {}", quoted(&name));
+    /// Something of ours, to be sent; none if it cannot be read.
+    fn entry(&self, name: &str) -> Option<TarEntry> {
+        let path = Path::new(name);
+        let found = self.workspace.stat_exact(path).ok()??;
+        let (mode, content) = match found.kind {
+            Kind::Directory => (found.mode & 0o777 | 0o700, TarContent::Directory),
+            Kind::Link => {
+                let target = self.workspace.read_link_exact(path).ok()?;
+                (0o777, TarContent::Link(target.into_string().ok()?))
+            }
+            Kind::File { .. } => {
+                let bytes = self.workspace.read_exact(path, MAX_FILE).ok()??;
+                (found.mode & 0o777, TarContent::File(bytes))
+            }
+            Kind::Special => return None,
+        };
+        Some(TarEntry {
+            name: name.to_owned(),
+            mode,
+            content,
+        })
+    }
+
+    /// Ignored directories that a listing need not enter. A rule counts only if it names a directory
+    /// plainly, nothing excepts that name, and nothing in such a directory was exchanged.
+    fn pruned(&self, here: &BTreeMap<String, ExchangedContent>) -> PrunedDirectories {
+        const MAX: u64 = 256 * 1024;
+        let read = |file: &str| {
+            let content = self.workspace.read_exact(Path::new(file), MAX);
+            let content = content.ok().flatten().unwrap_or_default();
+            String::from_utf8_lossy(&content).into_owned()
+        };
+        let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let rules = here
+            .keys()
+            .filter(|name| matches!(last(name).as_str(), ".gitignore" | ".ignore"));
+        let excepted: BTreeSet<String> = rules
+            .flat_map(|file| {
+                let text = read(file);
+                let lines = text.lines().filter_map(|line| line.strip_prefix('!'));
+                let names = lines.map(|line| last(line.trim().trim_end_matches('/')));
+                names.collect::<Vec<_>>()
+            })
+            .collect();
+        let held: BTreeSet<String> = (here.iter())
+            .filter(|(_, content)| **content == ExchangedContent::Directory)
+            .map(|(name, _)| last(name))
+            .collect();
+        let is_plain = |c: char| c.is_alphanumeric() || "._-/".contains(c);
+        let mut pruned = PrunedDirectories::default();
+        for line in [".gitignore", ".ignore"]
+            .map(read)
+            .iter()
+            .flat_map(|text| text.lines())
+        {
+            let line = line.trim();
+            let path = line.trim_start_matches('/').trim_end_matches('/');
+            let name = last(path);
+            let is_excepted =
+                |excepted: &String| *excepted == name || !excepted.chars().all(is_plain);
+            if path.is_empty()
+                || !path.chars().all(is_plain)
+                || held.contains(&name)
+                || excepted.iter().any(is_excepted)
+            {
+                continue;
+            }
+            if line.starts_with('/') || path.contains('/') {
+                pruned.paths.insert(path.to_owned());
+            } else {
+                pruned.names.insert(path.to_owned());
+            }
         }
-        let find = format!("find . \\( {left_out} \\) -prune -o");
-        format!(
-            "if command -v sha256sum >/dev/null 2>&1; then h='sha256sum'; else h='shasum -a 256'; fi\n\
-             {find} -type f -exec $h {{}} +\n\
-             echo ==executable; {find} -type f -perm -100 -print\n\
-             echo ==directories; {find} -type d -print\n\
-             echo ==links; {find} -type l -exec sh -c 'for f; do printf \"%s\\n\" \"$f\"; readlink \"$f\"; done' sh {{}} +\n\
-             echo ==end\n"
-        )
+        pruned
     }
 
     /// Runs a script there that reads this input; tells its output.
-    fn call(&self, script: &str, input: Vec<u8>, stop: &AtomicBool) -> Result<Vec<u8>, String> {
-        let client = self.connection.client(Some(script))?;
-        talk(client, input, stop).map_err(|words| self.connection.explain(&words))
+    fn call(
+        &self,
+        script: &str,
+        input: Vec<u8>,
+        (stop, silence): (&AtomicBool, Duration),
+    ) -> Result<Vec<u8>, String> {
+        let script = FramedScript::new(script);
+        let client = self.connection.client(Some(&script.text))?;
+        // The archive of one file of the largest size fits.
+        let limits = CallLimits {
+            bytes: usize::try_from(MAX_BYTES + (64 << 20)).unwrap_or(usize::MAX),
+            silence,
+            stop,
+        };
+        let answer = script.run(client, input, limits);
+        answer.map_err(|words| self.connection.explain(&words))
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, Option<ExchangeState>> {
+    fn known(&self) -> std::sync::MutexGuard<'_, RememberedExchange> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The state, if nothing has run over there since. Whoever takes it is about to change that.
+    fn take_in_step(&self) -> Option<ExchangeState> {
+        let mut known = self.known();
+        let is_in_step = std::mem::take(&mut known.is_in_step);
+        known.state.clone().filter(|_| is_in_step)
+    }
+
     fn recall(&self) -> Option<ExchangeState> {
+        if let Some(state) = &self.known().state {
+            return Some(state.clone());
+        }
         let bytes = std::fs::read(self.memory.as_ref()?).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
-    fn keep(&self, known: &ExchangeState) -> Result<(), String> {
+    fn keep(&self, state: &ExchangeState, is_in_step: bool) -> Result<(), String> {
+        *self.known() = RememberedExchange {
+            state: Some(state.clone()),
+            is_in_step,
+        };
         let Some(file) = &self.memory else {
             return Ok(());
         };
-        let bytes = serde_json::to_vec(known).map_err(|error| error.to_string())?;
+        let bytes = serde_json::to_vec(state).map_err(|error| error.to_string())?;
         write_atomic(file, &bytes, Durability::Atomic).map_err(|error| error.to_string())
+    }
+
+    /// Fetches what has not come back yet, if anything may be there; tells what both sides have.
+    fn fetch_rest(&self) -> Result<Option<(ExchangeState, ExchangeReport)>, String> {
+        if let Some(known) = self.take_in_step() {
+            return Ok(Some((known, ExchangeReport::default())));
+        }
+        let Some(mut known) = self.recall() else {
+            return Ok(None);
+        };
+        let script = format!(
+            "cd {} 2>/dev/null || exit 0; cat {MARK} 2>/dev/null | tr '\\n' '\\0'\n",
+            self.directory
+        );
+        let script = script + &listing_script(&self.pruned(&known.here));
+        let patience = (&AtomicBool::new(false), SILENCE);
+        let answer = self.call(&script, Vec::new(), patience)?;
+        let Some((mark, listing)) = marked_listing(&answer)? else {
+            return Ok(None);
+        };
+        if mark != known.mark {
+            return Ok(None);
+        }
+        let report = self.take_changes(&mut known, listing, patience)?;
+        self.keep(&known, true)?;
+        Ok(Some((known, report)))
+    }
+
+    /// Removes the directory there; of one that the person named, only the mark.
+    fn leave_directory(&self) -> Result<(), String> {
+        let script = if self.is_own {
+            format!("rm -rf {}", self.directory)
+        } else {
+            format!("rm -f {}/{MARK}", self.directory)
+        };
+        let patience = (&AtomicBool::new(false), SILENCE);
+        self.call(&script, Vec::new(), patience).map(drop)
+    }
+
+    /// Names of results that are only there.
+    fn only_there(&self, known: &ExchangeState) -> Vec<String> {
+        let mut lookup = self.workspace.ignore_lookup();
+        let is_result = |content: &ExchangedContent| {
+            use LeftReason::{TooLarge, Unreadable};
+            matches!(content, ExchangedContent::Left(TooLarge(_) | Unreadable))
+        };
+        let left = known.there.entries.iter();
+        let left = left.filter(|(_, content)| is_result(content));
+        let mut names: Vec<String> = left
+            .filter(|(name, content)| !is_left_out(&mut lookup, known, name, content))
+            .map(|(name, _)| name.clone())
+            .collect();
+        names.extend(known.pending.iter().cloned());
+        let odd = known.there.odd.iter();
+        names.extend(
+            odd.filter(|name| !is_odd_left_out(&mut lookup, name))
+                .cloned(),
+        );
+        names
     }
 }
 
 impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
-    fn keeps_files(&self) -> bool {
-        let is_remembered = self.memory.as_ref().is_none_or(|memory| memory.exists());
-        is_remembered || self.has_entered.load(Ordering::Relaxed)
-    }
-
-    fn clean(&self) -> Result<(), String> {
-        if self.is_own {
-            let stop = AtomicBool::new(false);
-            self.call(&format!("rm -rf {}", self.directory), Vec::new(), &stop)?;
-        }
-        self.connection.discard()?;
-        *self.known() = None;
-        if let Some(memory) = &self.memory {
-            let _ = crate::fs::remove(memory);
-        }
-        Ok(())
-    }
-
     fn promises(&self) -> &'static [PropertyName] {
         self.connection.promises()
     }
@@ -577,39 +1052,112 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
         self.connection.notice()
     }
 
-    fn test(&self, workspace: &Path) -> Result<Vec<Property>, String> {
-        let is_in_use = self.memory.as_ref().is_none_or(|memory| memory.exists());
+    fn keeps_files(&self) -> bool {
+        let is_remembered = self.memory.as_ref().is_none_or(|memory| memory.exists());
+        is_remembered || self.has_entered.load(Ordering::Relaxed)
+    }
+
+    fn finish(&self) -> Result<Option<String>, String> {
+        let kept = |reason: &str| format!("{reason}; its files are kept there in `{}`", self.shown);
+        if !self.keeps_files() {
+            return Ok(None);
+        }
+        let rest = self.fetch_rest().map_err(|reason| {
+            kept(&format!(
+                "what a command changed has not come back: {reason}"
+            ))
+        })?;
+        let mut notes = Vec::new();
+        if let Some((known, report)) = rest {
+            notes = report.notes();
+            let left = self.only_there(&known);
+            let is_removed = self.is_own || self.connection.holds_files();
+            if is_removed && !left.is_empty() {
+                let left = super::exchange_report::listed(&left);
+                notes.push(kept(&format!("not all results came back: {left}")));
+                return Err(notes.join("; "));
+            }
+        }
+        self.clean()?;
+        Ok((!notes.is_empty()).then(|| notes.join("; ")))
+    }
+
+    fn clean(&self) -> Result<(), String> {
+        if self.connection.holds_files() {
+            self.connection.discard()?;
+        } else {
+            self.leave_directory()?;
+        }
+        self.has_entered.store(false, Ordering::Relaxed);
+        *self.known() = RememberedExchange::default();
+        if let Some(memory) = &self.memory {
+            let _ = crate::fs::remove(memory);
+        }
+        Ok(())
+    }
+
+    fn test(&self, _: &Path) -> Result<Vec<Property>, String> {
+        // With files and a directory of its own: a session may be at work.
+        let here = crate::fs::temporary_directory("agent-trial-").map_err(|e| e.to_string())?;
+        let file = here.path().join("trial");
+        write_atomic(&file, b"trial\n", Durability::Atomic).map_err(|e| e.to_string())?;
+        let id = uuid::Uuid::new_v4().simple();
+        let trial = Self {
+            connection: Arc::clone(&self.connection),
+            workspace: Workspace::open(here.path()).map_err(|e| e.to_string())?,
+            directory: if self.is_own {
+                format!("{}-trial-{id}", self.directory)
+            } else {
+                format!("{}/{MARK}-trial-{id}", self.directory)
+            },
+            shown: self.shown.clone(),
+            is_own: true,
+            name: "trial".to_owned(),
+            memory: None,
+            known: Mutex::default(),
+            has_entered: AtomicBool::new(false),
+        };
         let tested = self.connection.test().and_then(|mut properties| {
-            properties.extend(self.test_survival(workspace)?);
+            properties.extend(trial.test_survival(here.path())?);
             Ok(properties)
         });
-        if !is_in_use {
-            self.clean()?;
+        let left = trial.leave_directory();
+        if !self.keeps_files() {
+            self.connection.discard()?;
         }
-        tested
+        left.and(tested)
     }
 
     fn run(&self, job: Job<'_>) -> Ran {
-        let began = Instant::now();
-        let (mut known, earlier) = match self.send(job.cancelled) {
+        let (began, cancelled) = (Instant::now(), job.cancelled);
+        let (mut known, mut report) = match self.send(cancelled) {
             Ok(sent) => sent,
             Err(reason) => return Ran::not_started(format!("no files were exchanged: {reason}")),
         };
         let mut ran = self.connection.run(&self.directory, job);
-        // Also of a command that was interrupted; but then nobody waits for a second Ctrl-C.
-        let fetched = self.fetch(&mut known, &AtomicBool::new(false));
-        let mut notes: Vec<String> = earlier.notes();
+        // What an interrupted command changed is fetched too. A second Ctrl-C cannot be seen then.
+        let never = AtomicBool::new(false);
+        let patience = if cancelled.load(Ordering::Relaxed) {
+            (&never, SHORT_SILENCE)
+        } else {
+            (cancelled, SILENCE)
+        };
+        let fetched = self.fetch(&mut known, patience);
+        let mut late = None;
         match fetched {
             Ok(fetched) => {
-                notes.extend(fetched.notes());
+                report.extend(fetched);
                 // What cannot be remembered is fetched again.
-                let _ = self.keep(&known);
-                *self.known() = Some(known);
+                let _ = self.keep(&known, true);
             }
-            Err(reason) => notes.push(format!(
-                "what it changed has not come back yet and is fetched before the next command: {reason}"
-            )),
+            Err(reason) => {
+                late = Some(format!(
+                    "what it changed has not come back yet and is fetched before the next command: {reason}"
+                ));
+            }
         }
+        let mut notes = report.notes();
+        notes.extend(late);
         if ran.is_lost {
             notes.insert(0, "the connection was lost while it ran".to_owned());
         }
@@ -619,37 +1167,98 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
     }
 }
 
-impl Fetched {
-    fn notes(&self) -> Vec<String> {
-        let list = |names: &[String]| {
-            let shown: Vec<String> = names
-                .iter()
-                .take(5)
-                .map(|name| format!("`{name}`"))
-                .collect();
-            let more = names.len().saturating_sub(shown.len());
-            match more {
-                0 => shown.join(", "),
-                more => format!("{} and {more} more", shown.join(", ")),
+/// The mark before a listing, if there is a directory with one.
+fn marked_listing(answer: &[u8]) -> Result<Option<(String, RemoteListing)>, String> {
+    let Some(end) = answer.iter().position(|byte| *byte == 0) else {
+        return Ok(None);
+    };
+    if answer.starts_with(b"=") {
+        return Ok(None);
+    }
+    let mark = String::from_utf8_lossy(&answer[..end]).trim().to_owned();
+    Ok(Some((mark, RemoteListing::parse(&answer[end + 1..])?)))
+}
+
+/// The names to remove there before an archive is unpacked: those that are gone, and those that become
+/// something else.
+fn replaced(
+    gone: &[&String],
+    sent: &BTreeSet<String>,
+    known: &ExchangeState,
+    here: &BTreeMap<String, ExchangedContent>,
+) -> String {
+    let mut list = String::new();
+    for name in gone {
+        let _ = writeln!(list, "-{name}");
+    }
+    for name in sent {
+        let there = known.there.entries.get(name);
+        if there.is_some() && is_directory(there) != is_directory(here.get(name)) {
+            let _ = writeln!(list, "={name}");
+        }
+    }
+    list
+}
+
+fn link(name: &str, target: &str) -> TarEntry {
+    TarEntry {
+        name: name.to_owned(),
+        mode: 0o777,
+        content: TarContent::Link(target.to_owned()),
+    }
+}
+
+/// Names in groups, each of which travels at once.
+fn batches<'n>(names: &[&'n str], listing: &RemoteListing) -> Vec<Vec<&'n str>> {
+    let mut batches: Vec<Vec<&str>> = Vec::new();
+    let mut bytes = 0;
+    for name in names {
+        let size = listing.size(name);
+        match batches.last_mut() {
+            Some(batch) if bytes + size <= MAX_BYTES => {
+                bytes += size;
+                batch.push(name);
             }
-        };
-        let mut notes = Vec::new();
-        if !self.conflicts.is_empty() {
-            notes.push(format!(
-                "changed here and by the command, so the file here stayed as it is, and the other one is beside it as `NAME{OTHER}`: {}",
-                list(&self.conflicts)
-            ));
+            _ => {
+                bytes = size;
+                batches.push(vec![name]);
+            }
         }
-        if !self.refused.is_empty() {
-            notes.push(format!(
-                "protected here, so not taken from the other side: {}",
-                list(&self.refused)
-            ));
-        }
-        if !self.failed.is_empty() {
-            notes.push(format!("could not be written here: {}", list(&self.failed)));
-        }
-        notes
+    }
+    batches
+}
+
+fn content_of(entry: &TarEntry) -> ExchangedContent {
+    match &entry.content {
+        TarContent::File(bytes) => ExchangedContent::File {
+            hash: blake3::hash(bytes).to_hex().to_string(),
+            executable: entry.mode & 0o100 != 0,
+            mode: entry.mode & 0o777,
+        },
+        TarContent::Link(target) => ExchangedContent::Link(target.clone()),
+        TarContent::Directory => ExchangedContent::Directory,
+    }
+}
+
+fn is_directory(content: Option<&ExchangedContent>) -> bool {
+    content == Some(&ExchangedContent::Directory)
+}
+
+/// True if two contents of our side differ at most in who may read them.
+fn is_alike(one: &ExchangedContent, other: &ExchangedContent) -> bool {
+    use ExchangedContent::File;
+    match (one, other) {
+        (
+            File {
+                hash, executable, ..
+            },
+            File {
+                hash: other,
+                executable: other_executable,
+                ..
+            },
+        ) => hash == other && executable == other_executable,
+        _ => one == other,
     }
 }
 
@@ -657,178 +1266,42 @@ impl Fetched {
 fn is_protected(name: &str) -> bool {
     let is_plain = |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
     let path = Path::new(name);
-    let mut guarded = sandbox::PROTECTED.iter().chain(&sandbox::WORKFLOWS);
-    !path.components().all(is_plain) || guarded.any(|guarded| path.starts_with(guarded))
-}
-
-/// The ignore rules of a workspace, for names that are not there yet.
-struct Ignored {
-    rules: Vec<ignore::gitignore::Gitignore>,
-    names: BTreeSet<String>,
-}
-
-impl Ignored {
-    /// Reads the ignore files at the top, which name what builds make.
-    fn of(workspace: &Workspace) -> Self {
-        const MAX: u64 = 256 * 1024;
-        let (mut rules, mut names) = (Vec::new(), BTreeSet::new());
-        for file in [".gitignore", ".ignore"] {
-            let Ok(Some(content)) = workspace.read_exact(Path::new(file), MAX) else {
-                continue;
-            };
-            let mut builder = ignore::gitignore::GitignoreBuilder::new("");
-            for line in String::from_utf8_lossy(&content).lines() {
-                // A line that is no rule is none for git either.
-                let _ = builder.add_line(None, line);
-                let name = line.trim().trim_end_matches('/');
-                let is_plain = |c: char| c.is_alphanumeric() || "._-".contains(c);
-                if line.trim().ends_with('/') && !name.is_empty() && name.chars().all(is_plain) {
-                    names.insert(name.to_owned());
-                }
-            }
-            rules.extend(builder.build());
-        }
-        Self { rules, names }
-    }
-
-    /// Names of directories that are ignored everywhere, so that they need not be listed.
-    fn plain_names(&self) -> impl Iterator<Item = String> {
-        self.names.iter().cloned()
-    }
-
-    fn ignores(&self, name: &str) -> bool {
-        let path = Path::new(name);
-        let generated = RelPath::parse(name);
-        let is_generated = generated.is_ok_and(|path| generated_directory(&path).is_some());
-        let matched = |rules: &ignore::gitignore::Gitignore| {
-            let matched = |path: &Path, is_directory| rules.matched(path, is_directory).is_ignore();
-            matched(path, false) || path.ancestors().skip(1).any(|above| matched(above, true))
-        };
-        is_generated || self.rules.iter().any(matched)
-    }
-}
-
-/// The files of a listing.
-fn parse_listing(listed: &[u8]) -> Result<BTreeMap<String, ExchangedContent>, String> {
-    let text = String::from_utf8_lossy(listed);
-    if !text.ends_with("==end\n") {
-        return Err("the list of files of the other side is incomplete".to_owned());
-    }
-    let mut there = BTreeMap::new();
-    let (mut section, mut link) = ("", None::<&str>);
-    for line in text.lines() {
-        if let Some(name) = line.strip_prefix("==") {
-            (section, link) = (name, None);
-            continue;
-        }
-        let name = |line: &'_ str| line.strip_prefix("./").map(str::to_owned);
-        match (section, link) {
-            ("", _) => {
-                // A name with a line break in it is quoted, and stays there.
-                if let Some((hash, file)) =
-                    line.split_once("  ").filter(|_| !line.starts_with('\\'))
-                    && let Some(file) = name(file)
-                {
-                    let hash = hash.to_owned();
-                    there.insert(
-                        file,
-                        ExchangedContent::File {
-                            hash,
-                            executable: false,
-                        },
-                    );
-                }
-            }
-            ("executable", _) => {
-                let file = name(line).and_then(|name| there.get_mut(&name));
-                if let Some(ExchangedContent::File { executable, .. }) = file {
-                    *executable = true;
-                }
-            }
-            ("directories", _) => {
-                there.extend(name(line).map(|name| (name, ExchangedContent::Directory)));
-            }
-            ("links", None) => link = Some(line),
-            ("links", Some(from)) => {
-                there
-                    .extend(name(from).map(|name| (name, ExchangedContent::Link(line.to_owned()))));
-                link = None;
-            }
-            _ => {}
-        }
-    }
-    Ok(there)
-}
-
-/// Runs a client with this input to its end; tells its output, or its words if it fails.
-fn talk(mut client: Command, input: Vec<u8>, stop: &AtomicBool) -> Result<Vec<u8>, String> {
-    client
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut client, 0);
-    let mut client = client.spawn().map_err(|error| error.to_string())?;
-    let (Some(mut to), Some(mut from), Some(mut errors)) = (
-        client.stdin.take(),
-        client.stdout.take(),
-        client.stderr.take(),
-    ) else {
-        return Err("the client has no pipes".to_owned());
+    // An editor obeys its configuration in whatever directory the person opens.
+    let is_configuration = |part: &str| {
+        let mut names = sandbox::PROTECTED.iter();
+        names.any(|name| part.eq_ignore_ascii_case(name))
     };
-    let (news, heard) = mpsc::channel::<Option<Vec<u8>>>();
-    let words = thread::scope(|scope| {
-        scope.spawn(move || {
-            // One that ended has said why.
-            let _ = to.write_all(&input);
-        });
-        let words = scope.spawn(move || {
-            let mut words = Vec::new();
-            let _ = (&mut errors).take(64 * 1024).read_to_end(&mut words);
-            String::from_utf8_lossy(&words).into_owned()
-        });
-        scope.spawn(move || {
-            let mut buffer = vec![0; 256 * 1024];
-            while let Ok(length @ 1..) = from.read(&mut buffer) {
-                if news.send(Some(buffer[..length].to_vec())).is_err() {
-                    return;
-                }
-            }
-            let _ = news.send(None);
-        });
-        let mut output = Vec::new();
-        let mut last = Instant::now();
-        let trouble = loop {
-            match heard.recv_timeout(Duration::from_millis(50)) {
-                Ok(Some(bytes)) => {
-                    output.extend(bytes);
-                    last = Instant::now();
-                }
-                Ok(None) => break None,
-                Err(_) => {}
-            }
-            if stop.load(Ordering::Relaxed) {
-                break Some("the user interrupted");
-            }
-            if last.elapsed() > SILENCE {
-                break Some("the other side does not answer");
-            }
-            if output.len() > MAX_BYTES {
-                break Some("too much changed there to be fetched");
-            }
-        };
-        if trouble.is_some() {
-            let _ = client.kill();
-        }
-        drop(heard);
-        (output, trouble, words.join().unwrap_or_default())
-    });
-    let (output, trouble, words) = words;
-    let status = client.wait().map_err(|error| error.to_string())?;
-    match trouble {
-        Some(trouble) => Err(trouble.to_owned()),
-        None if status.success() => Ok(output),
-        None if words.trim().is_empty() => Err(format!("the other side ended with {status}")),
-        None => Err(words),
-    }
+    let mut workflows = sandbox::WORKFLOWS.iter();
+    !path.components().all(is_plain)
+        || name.split('/').any(is_configuration)
+        || workflows.any(|guarded| path.starts_with(guarded))
 }
+
+/// True for a name that is ignored here and was not exchanged before.
+fn is_left_out(
+    lookup: &mut IgnoreLookup<'_>,
+    known: &ExchangeState,
+    name: &str,
+    content: &ExchangedContent,
+) -> bool {
+    if known.here.contains_key(name) {
+        return false;
+    }
+    RelPath::parse(name).is_ok_and(|path| {
+        generated_directory(&path).is_some() || lookup.ignores(&path, is_directory(Some(content)))
+    })
+}
+
+/// True for a name that our side cannot hold, in a directory that is ignored here.
+fn is_odd_left_out(lookup: &mut IgnoreLookup<'_>, name: &str) -> bool {
+    let slashes: Vec<usize> = name.match_indices('/').map(|(at, _)| at).collect();
+    let mut above = slashes.into_iter().rev();
+    above.any(|at| {
+        RelPath::parse(&name[..at])
+            .is_ok_and(|path| generated_directory(&path).is_some() || lookup.ignores(&path, true))
+    })
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests;

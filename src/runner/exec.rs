@@ -122,6 +122,40 @@ mod tests {
     }
 
     #[test]
+    fn a_process_that_forks_all_the_time_is_ended() {
+        let script = "f='exec 0<&-; sleep 0.001; sh -c \"$1\" 7021 \"$1\" & exit'; sh -c \"$f\" 7021 \"$f\" & exit 0";
+        let ran = run(&["sh"], script, 20, &AtomicBool::new(false));
+        assert_eq!(ran.end, End::Exited(0));
+        assert!(!is_running("7021"));
+    }
+
+    #[test]
+    fn nothing_leaves_a_control_group() {
+        let never = AtomicBool::new(false);
+        let groups = run(&["sh"], "cat /proc/self/cgroup", 20, &never);
+        if !groups.output.text.contains("/agent-") {
+            // Only root and whoever was given a part of the tree may make one.
+            return;
+        }
+        let script = "(env -i setsid sleep 7031 >/dev/null 2>&1 &); f='sleep 0.01; setsid sh -c \"$1\" 7032 \"$1\" & exit'; env -i sh -c \"$f\" 7032 \"$f\" & sleep 0.2; exit 0";
+        let ran = run(&["sh"], script, 20, &never);
+        assert_eq!(ran.end, End::Exited(0));
+        for mark in ["7031", "7032"] {
+            assert!(!is_running(mark), "{mark}");
+        }
+        let groups = groups.output.text.lines();
+        for group in groups.filter_map(|line| line.splitn(3, ':').nth(2)) {
+            for tree in ["/sys/fs/cgroup", "/sys/fs/cgroup/freezer"] {
+                let place = format!("{tree}{group}");
+                assert!(
+                    !group.contains("agent-") || !Path::new(&place).exists(),
+                    "{place}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn a_program_that_is_missing_or_fails_is_told() {
         let never = AtomicBool::new(false);
         let missing = run(&["no-such-runner"], "true", 20, &never);

@@ -136,13 +136,15 @@ impl RemoteConnection for SshConnection {
             format!("the key of `{host}` is not known: run `ssh {host}` once and accept it")
         } else if has("could not resolve") {
             format!("there is no machine `{host}`")
+        } else if has("control socket") || has("mux_client") {
+            format!("the connection to `{host}` was lost")
         } else if has("connection refused") || has("timed out") || has("no route") {
             format!("`{host}` does not answer")
         } else if has("no space left") {
             format!("the disk of `{host}` is full")
-        } else if has("tar: not found") || has("tar: command not found") {
-            format!("`{host}` has no `tar`, which the exchange of files needs")
-        } else if has("control socket") || has("mux") || has("broken pipe") || has("closed") {
+        } else if has(": not found") || has(": command not found") {
+            format!("`{host}` lacks a program that the exchange of files needs")
+        } else if has("broken pipe") || has("closed") {
             format!("the connection to `{host}` was lost")
         } else {
             format!("`{host}`")
@@ -183,8 +185,11 @@ impl SharedConnection {
     }
 
     fn has_ended(&mut self) -> bool {
-        let event = self.client.next(&mut [0; 256], Duration::ZERO);
-        matches!(event, Ok(ChildEvent::Ended) | Err(_))
+        // What it said last comes before its end.
+        (0..16).any(|_| {
+            let event = self.client.next(&mut [0; 4096], Duration::ZERO);
+            matches!(event, Ok(ChildEvent::Ended) | Err(_))
+        })
     }
 }
 
@@ -199,6 +204,31 @@ impl Drop for SharedConnection {
                 Ok(_) if left.is_zero() => return,
                 Ok(_) => {}
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_by_its_cause() {
+        let connection = SshConnection::new("box".to_owned());
+        for (words, advice) in [
+            (
+                "ssh: connect to host box port 22: Connection refused",
+                "`box` does not answer",
+            ),
+            (
+                "Control socket connect(/tmp/s): Connection refused\nkex_exchange_identification: closed",
+                "the connection to `box` was lost",
+            ),
+            ("sha256sum: not found", "`box` lacks a program"),
+            ("Permission denied (publickey).", "`ssh box` cannot log in"),
+        ] {
+            let told = connection.explain(words);
+            assert!(told.starts_with(advice), "{told}");
         }
     }
 }

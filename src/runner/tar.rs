@@ -3,7 +3,8 @@
 //! ```text
 //! archive = { header(512) content padding } zero(1024)
 //! header  = name(100) mode(8) ... size(12) ... checksum(8) kind(1) link(100) ...
-//! kind    = "0" file | "2" link | "5" directory | "L", "K", "x": a longer name or target for the next
+//! kind    = "0" file | "1" another name of a file before it | "2" link | "5" directory
+//!         | "L", "K", "x" a longer name or target for the next
 //! ```
 //!
 //! Reading never trusts a name: whoever uses it decides where it may lead.
@@ -14,13 +15,15 @@ const BLOCK: usize = 512;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TarEntry {
     pub(super) name: String,
+    /// The permission bits.
+    pub(super) mode: u32,
     pub(super) content: TarContent,
 }
 
 /// The content of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TarContent {
-    File { bytes: Vec<u8>, executable: bool },
+    File(Vec<u8>),
     Link(String),
     Directory,
 }
@@ -34,12 +37,10 @@ pub(super) struct TarWriter {
 impl TarWriter {
     /// Adds an entry.
     pub(super) fn add(&mut self, entry: &TarEntry) {
-        let (kind, mode, content, link): (u8, u32, &[u8], &str) = match &entry.content {
-            TarContent::File { bytes, executable } => {
-                (b'0', if *executable { 0o755 } else { 0o644 }, bytes, "")
-            }
-            TarContent::Link(target) => (b'2', 0o777, &[], target),
-            TarContent::Directory => (b'5', 0o755, &[], ""),
+        let (kind, content, link): (u8, &[u8], &str) = match &entry.content {
+            TarContent::File(bytes) => (b'0', bytes, ""),
+            TarContent::Link(target) => (b'2', &[], target),
+            TarContent::Directory => (b'5', &[], ""),
         };
         for (kind, text) in [(b'L', entry.name.as_str()), (b'K', link)] {
             if text.len() >= 100 {
@@ -47,7 +48,7 @@ impl TarWriter {
                 self.put("././@LongLink", kind, 0o644, &long, "");
             }
         }
-        self.put(&entry.name, kind, mode, content, link);
+        self.put(&entry.name, kind, entry.mode, content, link);
     }
 
     fn put(&mut self, name: &str, kind: u8, mode: u32, content: &[u8], link: &str) {
@@ -83,7 +84,7 @@ impl TarWriter {
 
 /// The entries of an archive; `None` if it is damaged or incomplete.
 pub(super) fn entries(mut archive: &[u8]) -> Option<Vec<TarEntry>> {
-    let mut entries = Vec::new();
+    let mut entries: Vec<TarEntry> = Vec::new();
     let (mut long_name, mut long_link) = (None, None);
     loop {
         let (header, rest) = archive.split_at_checked(BLOCK)?;
@@ -112,7 +113,7 @@ pub(super) fn entries(mut archive: &[u8]) -> Option<Vec<TarEntry>> {
                     }
                 }
             }
-            b'0' | 0 | b'7' | b'2' | b'5' => {
+            b'0' | 0 | b'7' | b'1' | b'2' | b'5' => {
                 let short = match text(&header[345..500]) {
                     prefix if !prefix.is_empty() && &header[257..263] == b"ustar\0" => {
                         format!("{prefix}/{}", text(&header[..100]))
@@ -121,15 +122,23 @@ pub(super) fn entries(mut archive: &[u8]) -> Option<Vec<TarEntry>> {
                 };
                 let name = long_name.take().unwrap_or(short);
                 let link = long_link.take();
+                let link = || link.unwrap_or_else(|| text(&header[157..257]));
                 let content = match kind {
-                    b'2' => TarContent::Link(link.unwrap_or_else(|| text(&header[157..257]))),
+                    b'1' => {
+                        let first = link();
+                        let first = entries.iter().find(|entry| entry.name == first)?;
+                        first.content.clone()
+                    }
+                    b'2' => TarContent::Link(link()),
                     b'5' => TarContent::Directory,
-                    _ => TarContent::File {
-                        bytes: content.to_vec(),
-                        executable: octal(&header[100..108])? & 0o100 != 0,
-                    },
+                    _ => TarContent::File(content.to_vec()),
                 };
-                entries.push(TarEntry { name, content });
+                let mode = u32::try_from(octal(&header[100..108])? & 0o7777).ok()?;
+                entries.push(TarEntry {
+                    name,
+                    mode,
+                    content,
+                });
             }
             _ => (long_name, long_link) = (None, None),
         }
@@ -170,24 +179,17 @@ mod tests {
     use super::*;
 
     fn sample() -> Vec<TarEntry> {
-        let file = |name: &str, bytes: &[u8], executable| TarEntry {
+        let entry = |name: &str, mode, content| TarEntry {
             name: name.to_owned(),
-            content: TarContent::File {
-                bytes: bytes.to_vec(),
-                executable,
-            },
+            mode,
+            content,
         };
+        let long = format!("{}/long", "n".repeat(200));
         vec![
-            TarEntry {
-                name: "d".to_owned(),
-                content: TarContent::Directory,
-            },
-            file("d/empty", b"", false),
-            file(&format!("{}/long", "n".repeat(200)), &[7; 1500], true),
-            TarEntry {
-                name: "link".to_owned(),
-                content: TarContent::Link("t".repeat(150)),
-            },
+            entry("d", 0o755, TarContent::Directory),
+            entry("d/empty", 0o600, TarContent::File(Vec::new())),
+            entry(&long, 0o755, TarContent::File(vec![7; 1500])),
+            entry("link", 0o777, TarContent::Link("t".repeat(150))),
         ]
     }
 
@@ -226,14 +228,23 @@ mod tests {
             output.stdout
         };
         tar(&["-xf", "-"], &writer.finish());
+        std::fs::hard_link(
+            directory.path().join("d/empty"),
+            directory.path().join("d/second"),
+        )
+        .unwrap();
         for form in ["gnu", "pax"] {
             let form_option = format!("--format={form}");
             let names = ["d", "link"];
             let mut arguments = vec!["-cf", "-", &form_option];
             arguments.extend(names);
             let read = entries(&tar(&arguments, b"")).unwrap();
-            let names: Vec<String> = read.iter().map(|entry| entry.name.clone()).collect();
-            assert_eq!(names, ["d/", "d/empty", "link"], "{form}");
+            let mut names: Vec<&str> = read.iter().map(|entry| entry.name.as_str()).collect();
+            names.sort_unstable();
+            assert_eq!(names, ["d/", "d/empty", "d/second", "link"], "{form}");
+            let empty = TarContent::File(Vec::new());
+            let files = read.iter().filter(|entry| entry.content == empty);
+            assert_eq!(files.map(|file| file.mode).collect::<Vec<_>>(), [0o600; 2]);
         }
     }
 }

@@ -224,7 +224,7 @@ pub fn run(
     let file = caller.here.join(&request.tasks);
     let file = file
         .canonicalize()
-        .map_err(|cause| Error::file("read", &file, cause))?;
+        .map_err(|cause| tasks::unreadable(&file, cause))?;
     let all = tasks::read(&file)?;
     let names: BTreeSet<String> = all.iter().map(|task| task.id.clone()).collect();
     let is_meant = |position| request.shard.is_none_or(|shard| shard.has(position));
@@ -241,7 +241,10 @@ pub fn run(
             .map(|name| name.replace('/', "-of-"))
             .as_deref(),
     )?;
-    let records = loaded(&folder, &tasks, &file)?;
+    let (records, troubles) = loaded(&folder, &tasks, &file)?;
+    for trouble in &troubles {
+        watch(&BatchNews::Trouble(trouble));
+    }
     let mut batch = BatchRun {
         caller: &caller,
         folder: &folder,
@@ -393,17 +396,27 @@ fn ensure_apart(folder: &BatchFolder, tasks: &[BatchTask]) -> Result<()> {
     Ok(())
 }
 
-/// The records of the tasks; refuses lines that were changed after they were begun.
-fn loaded(folder: &BatchFolder, tasks: &[BatchTask], file: &Path) -> Result<Vec<TaskRecord>> {
-    let (mut records, mut changed) = (Vec::new(), Vec::new());
+/// The records of the tasks, and why some cannot be read; refuses lines that were changed after they
+/// were begun.
+fn loaded(
+    folder: &BatchFolder,
+    tasks: &[BatchTask],
+    file: &Path,
+) -> Result<(Vec<TaskRecord>, Vec<Error>)> {
+    let (mut records, mut changed, mut troubles) = (Vec::new(), Vec::new(), Vec::new());
     for task in tasks {
         let base = folder.of_task(&task.id).join("base");
-        let record = match folder.load(&task.id)? {
-            Some(record) if !record.is_of(task) => {
+        let record = match folder.load(&task.id) {
+            Err(trouble) => {
+                let record = TaskRecord::unreadable(task, base, described(&trouble));
+                troubles.push(trouble);
+                record
+            }
+            Ok(Some(record)) if !record.is_of(task) => {
                 changed.push(format!("line {} (`{}`)", task.line, task.id));
                 continue;
             }
-            Some(mut record) => {
+            Ok(Some(mut record)) => {
                 // Wherever the folder is now.
                 record.base = base;
                 record.line = task.line;
@@ -413,12 +426,12 @@ fn loaded(folder: &BatchFolder, tasks: &[BatchTask], file: &Path) -> Result<Vec<
                 }
                 record
             }
-            None => TaskRecord::new(task, base),
+            Ok(None) => TaskRecord::new(task, base),
         };
         records.push(record);
     }
     if changed.is_empty() {
-        return Ok(records);
+        return Ok((records, troubles));
     }
     Err(Error::usage(format!(
         "`{}` has lines that were changed after they were begun: {}",
@@ -479,6 +492,9 @@ struct BatchRun<'a> {
 impl BatchRun<'_> {
     fn is_open(&self, index: usize, retries: bool) -> bool {
         let record = &self.records[index];
+        if record.is_unreadable {
+            return false;
+        }
         !record.is_finished || (retries && record.status != TaskStatus::Done)
     }
 

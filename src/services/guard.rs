@@ -79,6 +79,7 @@ pub(super) fn authorizer(
     let runner = runner(loaded, workspace, trust, testing)?;
     if settings.runner != RunnerChoice::Local {
         policy.confinement = confinement_by(&*runner, mode);
+        policy.runs_by = Some(settings.runner.to_string());
     }
     policy.grants = grants(settings);
     let places = policy.places.with_writable(writable(settings));

@@ -226,7 +226,7 @@ pub fn end(caller: &Caller, id: Option<&str>) -> Result<(SessionId, bool)> {
         return Ok((id, false));
     }
     held.opened.agent.end(held.session)?;
-    clean_runner(&held.opened.agent);
+    finish_runner(&held.opened.agent);
     Ok((id, true))
 }
 
@@ -492,29 +492,33 @@ impl HeldSession {
     }
 }
 
-/// Tells that the person stopped a session, or removes what the runner of an ended one keeps
-/// elsewhere.
+/// Tells that the person stopped a session, or leaves the runner of one that is done.
 fn conclude(agent: &Agent, id: SessionId, ending: &Result<Ending>) {
     match ending {
         Ok(Ending::Interrupted) => agent.tell(Event::Interrupted { id }),
-        Ok(Ending::Done) => clean_runner(agent),
+        Ok(Ending::Done) => finish_runner(agent),
         _ => {}
     }
 }
 
-/// Removes what the runner of an ended session keeps elsewhere; tells the person if it cannot.
-fn clean_runner(agent: &Agent) {
+/// Takes back what the runner of an ended session still has elsewhere, and removes it there; tells the
+/// person what cannot be removed.
+fn finish_runner(agent: &Agent) {
     let authorizer = &agent.manner.authorizer;
     if !authorizer.runner.keeps_files() {
         return;
     }
-    if let Err(reason) = authorizer.runner.clean() {
-        let runner = &authorizer.runner_choice;
-        let text = format!(
-            "`{runner}` still has files of this workspace: {reason}. When it answers, `agent doctor --clean --runner {runner}` removes them."
-        );
-        agent.tell(Event::Notice { text });
-    }
+    let text = match authorizer.runner.finish() {
+        Ok(None) => return,
+        Ok(Some(note)) => note,
+        Err(reason) => {
+            let runner = &authorizer.runner_choice;
+            format!(
+                "`{runner}` still has files of this workspace: {reason}. When it answers, `agent doctor --clean --runner {runner}` removes them."
+            )
+        }
+    };
+    agent.tell(Event::Notice { text });
 }
 
 /// The API that the settings name, made known to whoever writes messages.

@@ -777,6 +777,78 @@ def test_connection_cut_in_the_exchange(engine, base):
     base.done(message)
 
 
+def test_results_come_back_before_their_directory_is_removed(engine, base):
+    if engine.name != "kubectl":
+        raise NotForThis
+    cut = engine.folder / "bin/kubectl.cut"
+    message = base.begin()
+    cut.touch()
+    base.run(message, "echo made >made.txt", 1)
+    message = base.message(2)
+    assert "has not come back yet" in message, message
+    cut.unlink()
+    base.done(message)
+    assert (base.workspace / "made.txt").read_text() == "made\n"
+
+
+def test_results_that_cannot_come_back_are_kept(engine, base):
+    if engine.name != "kubectl":
+        raise NotForThis
+    cut = engine.folder / "bin/kubectl.cut"
+    message = base.begin()
+    cut.touch()
+    base.run(message, "echo made >made.txt", 1)
+    base.done(base.message(2))
+    cut.unlink()
+    assert "are kept there in" in base.said(), base.said()
+    [kept] = engine.leftovers()
+    assert (kept / "made.txt").read_text() == "made\n"
+    base.agent("doctor", "--clean", "--runner", engine.runner)
+
+
+def test_odd_results_block_nothing(engine, base):
+    if engine.shared:
+        raise NotForThis
+    base.write("f.txt", "1\n")
+    message = base.begin()
+    base.run(message, "echo 2 >f.txt; truncate -s 600M big.bin; mkfifo pipe\n"
+                      "touch \"$(printf 'caf\\351')\"; d=$(printf 'a\\n.'); mkdir -p \"$d/f.txt\"\n", 1)
+    message = base.message(2)
+    for words in ["`big.bin`", "`pipe`", "caf", "`a\\n.`"]:
+        assert words in message, (words, message)
+    assert (base.workspace / "f.txt").read_text() == "2\n"
+    base.run(message, "rm -rf big.bin pipe caf* a*; echo 3 >f.txt", 2)
+    message = base.message(3)
+    assert "exit code 0" in message and (base.workspace / "f.txt").read_text() == "3\n", message
+    base.done(message)
+
+
+def test_a_process_without_its_environment_is_ended(engine, base):
+    if engine.confines or os.getuid() != 0:
+        raise NotForThis
+    message = base.begin()
+    base.run(message, "(env -i setsid sleep 70801 >/dev/null 2>&1 &); sleep 0.5; echo begun", 1)
+    message = base.message(2)
+    assert "begun" in message and not survivors("70801"), (message, survivors("70801"))
+    base.done(message)
+
+
+def test_doctor_beside_a_command_changes_no_file(engine, base):
+    if engine.shared:
+        raise NotForThis
+    base.write("f.txt", "0\n")
+    message = base.begin()
+    base.run(message, "echo 1 >f.txt; sleep 70901 & sleep 4; kill $!; echo 2 >f.txt", 1)
+    wait_for("the command", lambda: survivors("70901"))
+    base.agent("doctor", "--runner", engine.runner, ok=False)
+    refused = base.agent("doctor", "--clean", "--runner", engine.runner, ok=False)
+    assert "a session is at work here" in refused.stdout, refused.stdout
+    assert (base.workspace / "f.txt").read_text() == "0\n"
+    message = base.message(2)
+    assert "exit code 0" in message and (base.workspace / "f.txt").read_text() == "2\n", message
+    base.done(message)
+
+
 def test_conflict_keeps_both(engine, base):
     if engine.shared:
         raise NotForThis

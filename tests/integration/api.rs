@@ -1039,7 +1039,7 @@ fn kills_at_any_time_repeat_and_lose_nothing() {
             }
             killed += 1;
             let mut sessions = finished.files("sessions");
-            sessions.retain(|name, _| name.ends_with(".json") && name != "loop.json");
+            sessions.retain(|name, _| name != "loop.json" && name.strip_suffix(".json").is_some());
             let session = sessions.into_values().next();
             // A kill between the end of the session and that of the process.
             if session

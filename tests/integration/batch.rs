@@ -276,8 +276,24 @@ fn bad_lines_are_named_and_nothing_is_begun() {
     inside.said("the records of the batch are in its directory");
     Test::new(&["batch", "missing.jsonl"])
         .run()
-        .code(1)
+        .code(2)
         .said("missing.jsonl");
+}
+
+#[test]
+fn a_record_that_cannot_be_read_stops_no_other_task() {
+    let server = ModelServer::answering(|seen| Some(proper(asked(seen).1)));
+    let finished = batch(&tasks(&["a", "b"]), &[], &server).run().code(0);
+    let record = finished.base().join(STATE).join("a/record.json");
+    let test = again(finished, &["--retry"], &server).file(FILE, tasks(&["a", "b", "c"]));
+    let test = test.file(&format!("{STATE}/a/record.json"), "{\"schema\": 1, \"id\"");
+    let finished = test.run().code(1).said("a/record.json").said("c: done");
+    let expected = [("a", "error"), ("b", "done"), ("c", "done")];
+    let expected = expected.map(|(name, status)| (name.to_owned(), status.to_owned()));
+    assert_eq!(statuses(&finished), BTreeMap::from(expected));
+    // Nothing was done for it, and its record is still there to be looked at.
+    assert_eq!(server.requests().len(), 9);
+    assert!(fs::read_to_string(&record).unwrap().ends_with("\"id\""));
 }
 
 #[test]

@@ -450,7 +450,7 @@ fn a_secret_in_the_output_of_the_check_is_replaced_and_nothing_else() {
         let check = format!("cat .env{after}; exit 1");
         let finished = Test::new(&["new", "--no-wait", "--check", &check, "task"])
             .file("appsettings.json", SETTINGS)
-            .file("workspace/.env", &format!("API_KEY={secret}\n"))
+            .file("workspace/.env", format!("API_KEY={secret}\n"))
             .run()
             .code(0);
         let first = finished.outbox(1);

@@ -36,6 +36,7 @@ use crate::error::{Error, Result};
 use crate::platform::{files, programs};
 use agent_protocol::RelPath;
 
+pub use ignored::IgnoreLookup;
 pub use likeness::Ownership;
 pub use made::MadeDirectories;
 pub use problem::FileProblem;

@@ -209,6 +209,8 @@ pub struct Policy {
     pub strictness: Strictness,
     /// How commands are confined.
     pub confinement: CommandConfinement,
+    /// The runner that commands are sent to, in the words of the settings; none on this machine.
+    pub runs_by: Option<String>,
     /// The grants that the person gave.
     pub grants: Vec<Grant>,
     /// The rules of the person.
@@ -279,6 +281,7 @@ impl Policy {
             approval: Approval::default(),
             strictness: Strictness::default(),
             confinement: CommandConfinement::Missing,
+            runs_by: None,
             grants: Vec::new(),
             person: PersonRules::default(),
             project: ProjectRules::default(),

@@ -99,6 +99,9 @@ pub struct TaskRecord {
     /// The branch of its worktree.
     #[serde(default)]
     pub branch: Option<String>,
+    /// True if the record on the disk cannot be read, so nothing may be done for the task.
+    #[serde(skip)]
+    pub(super) is_unreadable: bool,
 }
 
 impl TaskRecord {
@@ -120,6 +123,17 @@ impl TaskRecord {
             base,
             folder: None,
             branch: None,
+            is_unreadable: false,
+        }
+    }
+
+    /// Stands for a record that cannot be read, for this reason. It is never saved.
+    pub(super) fn unreadable(task: &BatchTask, base: PathBuf, reason: String) -> Self {
+        Self {
+            status: TaskStatus::Error,
+            message: reason,
+            is_unreadable: true,
+            ..Self::new(task, base)
         }
     }
 

@@ -51,11 +51,16 @@ pub(super) enum TaskPlace {
     Worktree(PathBuf),
 }
 
+/// The file of tasks cannot be read.
+pub(super) fn unreadable(file: &Path, cause: std::io::Error) -> Error {
+    Error::usage(format!("could not read `{}`", file.display()))
+        .because(cause)
+        .hint("name a file with a JSON object on each line")
+}
+
 /// Reads a file of tasks; the error names every line that cannot be used.
 pub(super) fn read(file: &Path) -> Result<Vec<BatchTask>> {
-    let bytes = crate::fs::read_plain(file, LARGEST).map_err(|cause| {
-        Error::file("read", file, cause).hint("name a file with a JSON object on each line")
-    })?;
+    let bytes = crate::fs::read_plain(file, LARGEST).map_err(|cause| unreadable(file, cause))?;
     let text = String::from_utf8(bytes).map_err(|_| {
         Error::usage(format!("`{}` is not UTF-8", file.display())).hint("save it as UTF-8")
     })?;

@@ -6,6 +6,7 @@ use super::Finding;
 use crate::error::Result;
 use crate::runner::{ContainerEngine, Runner, RunnerChoice, remove_stale};
 use crate::services::guard::{self, Testing};
+use crate::session::LoopLock;
 use crate::settings::{Base, Loaded, Trust};
 
 /// Runs commands of our own where the settings want commands to run.
@@ -68,7 +69,12 @@ pub(super) fn clean((base, loaded): &(Base, Loaded), trust: &Trust) -> Result<Ve
         .map(|name| Finding::ok(format!("removed the container `{name}`")))
         .collect();
     let choice = &loaded.settings.runner;
-    if *choice != RunnerChoice::Local {
+    if *choice != RunnerChoice::Local && LoopLock::holder(&loaded.paths.sessions).is_some() {
+        findings.push(Finding::problem(
+            format!("a session is at work here, so what `{choice}` keeps for it was not removed"),
+            "end it first: `agent status` shows where it stands",
+        ));
+    } else if *choice != RunnerChoice::Local {
         let workspace = place(base, loaded);
         let runner = guard::runner(loaded, workspace, trust, Testing::Unremembered)?;
         findings.push(match runner.clean() {

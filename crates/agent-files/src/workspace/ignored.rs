@@ -4,6 +4,7 @@
 //! one that is a pipe or a link to `/dev/zero` would never end. Here they are read through the
 //! workspace, up to a limit.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -112,6 +113,63 @@ impl Rules {
     }
 }
 
+/// Tells which paths the ignore rules of a workspace leave out, also paths that do not exist in it.
+///
+/// Each ignore file is read once, so a lookup serves until one of them changes.
+pub struct IgnoreLookup<'a> {
+    workspace: &'a Workspace,
+    /// The rules that hold in a directory, by its path.
+    rules: BTreeMap<String, Option<Arc<Rules>>>,
+}
+
+impl Workspace {
+    /// A lookup in the ignore rules as they are now.
+    pub fn ignore_lookup(&self) -> IgnoreLookup<'_> {
+        IgnoreLookup {
+            workspace: self,
+            rules: BTreeMap::new(),
+        }
+    }
+}
+
+impl IgnoreLookup<'_> {
+    /// True if a walk would leave out this file, or this directory and all that it holds.
+    pub fn ignores(&mut self, path: &RelPath, is_directory: bool) -> bool {
+        let text = path.as_str();
+        let mut ends: Vec<usize> = text.match_indices('/').map(|(at, _)| at).collect();
+        ends.push(text.len());
+        let mut directory = "";
+        for end in ends {
+            let is = if end < text.len() || is_directory {
+                Is::Directory
+            } else {
+                Is::File
+            };
+            let rules = self.within(directory);
+            if is_ignored(rules.as_deref(), Path::new(&text[..end]), is) {
+                return true;
+            }
+            directory = &text[..end];
+        }
+        false
+    }
+
+    fn within(&mut self, directory: &str) -> Option<Arc<Rules>> {
+        if let Some(rules) = self.rules.get(directory) {
+            return rules.clone();
+        }
+        let above = match directory.rsplit_once('/') {
+            Some((above, _)) => self.within(above),
+            None if directory.is_empty() => None,
+            None => self.within(""),
+        };
+        let read = |name: &str| read_beneath(self.workspace, directory, name);
+        let rules = Rules::read(read, Path::new(directory), IgnoreFiles::POSSIBLE, above);
+        self.rules.insert(directory.to_owned(), rules.clone());
+        rules
+    }
+}
+
 /// Reads an ignore file through the workspace; an unreadable one has no rules.
 pub(super) fn read_beneath(workspace: &Workspace, directory: &str, name: &str) -> Option<Vec<u8>> {
     let path = RelPath::parse(&join(directory, name)).ok()?;
@@ -174,5 +232,38 @@ pub(super) fn join(directory: &str, name: &str) -> String {
         name.to_owned()
     } else {
         format!("{directory}/{name}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::{Durability, write_atomic};
+
+    #[test]
+    fn a_lookup_judges_paths_that_do_not_exist() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path();
+        std::fs::create_dir_all(top.join("sub")).unwrap();
+        for (name, text) in [
+            (".gitignore", "build/\nlogs/\n!src/logs/\n"),
+            ("sub/.gitignore", "*.o\n"),
+        ] {
+            write_atomic(&top.join(name), text.as_bytes(), Durability::Atomic).unwrap();
+        }
+        let workspace = Workspace::open(top).unwrap();
+        let mut lookup = workspace.ignore_lookup();
+        for (path, is_directory, expected) in [
+            ("build", true, true),
+            ("deep/build/x", false, true),
+            ("scripts/build", false, false),
+            ("logs/a", false, true),
+            ("src/logs/a", false, false),
+            ("sub/new/a.o", false, true),
+            ("a.o", false, false),
+        ] {
+            let path = RelPath::parse(path).unwrap();
+            assert_eq!(lookup.ignores(&path, is_directory), expected, "{path}");
+        }
     }
 }

@@ -1,0 +1,405 @@
+//! Exchanges with a shell of this machine as the other side.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::platform::programs;
+use crate::runner::{End, Granted, Program};
+
+/// A shell of this machine as the other side, with a directory of its own.
+#[derive(Debug)]
+struct LocalSide {
+    there: PathBuf,
+    /// A script around the calls that have this text in them.
+    around: Mutex<Option<(&'static str, &'static str)>>,
+}
+
+impl RemoteConnection for Arc<LocalSide> {
+    fn client(&self, script: Option<&str>) -> Result<Command, String> {
+        let mut client = programs::command("sh").map_err(|error| error.to_string())?;
+        client.env("XDG_CACHE_HOME", &self.there).current_dir("/");
+        let Some(script) = script else {
+            return Ok(client);
+        };
+        match *self.around.lock().unwrap() {
+            Some((part, around)) if script.contains(part) => {
+                client.args(["-c", around, "sh", script])
+            }
+            _ => client.args(["-c", script]),
+        };
+        Ok(client)
+    }
+
+    fn explain(&self, words: &str) -> String {
+        words.to_owned()
+    }
+}
+
+fn put(path: &Path, text: &str) {
+    write_atomic(path, text.as_bytes(), Durability::Atomic).unwrap();
+}
+
+struct TwoSides {
+    here: TempDir,
+    there: TempDir,
+    side: Arc<LocalSide>,
+    runner: ExchangeRunner<Arc<LocalSide>>,
+}
+
+impl TwoSides {
+    fn new(files: &[(&str, &str)]) -> Self {
+        Self::with_directory(files, None)
+    }
+
+    fn with_directory(files: &[(&str, &str)], directory: Option<&str>) -> Self {
+        let (here, there) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let side = Arc::new(LocalSide {
+            there: there.path().to_owned(),
+            around: Mutex::default(),
+        });
+        let workspace = Workspace::open(here.path()).unwrap();
+        let memory = Some(there.path().join("memory.json"));
+        let runner = ExchangeRunner::new(side.clone(), workspace, directory, "name", memory);
+        let sides = Self {
+            here,
+            there,
+            side,
+            runner,
+        };
+        for (name, text) in files {
+            sides.write(name, text);
+        }
+        sides
+    }
+
+    fn around(&self, around: Option<(&'static str, &'static str)>) {
+        *self.side.around.lock().unwrap() = around;
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.here(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        put(&path, text);
+    }
+
+    fn here(&self, name: &str) -> PathBuf {
+        self.here.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.here(name)).unwrap_or_else(|_| "(none)".to_owned())
+    }
+
+    /// A file in the directory that the runner made.
+    fn there(&self, name: &str) -> PathBuf {
+        self.there.path().join("agent/name").join(name)
+    }
+
+    fn run(&self, script: &str) -> Ran {
+        let script = format!("HERE='{}'\n{script}", self.here.path().display());
+        self.runner.run(Job {
+            program: Program::Shell(&script),
+            directory: self.here.path(),
+            environment: &[],
+            timeout: Duration::from_mins(1),
+            max_output: 4000,
+            cancelled: &AtomicBool::new(false),
+            on_output: &mut |_| {},
+            confinement: None,
+            withheld: None,
+            granted: Granted::default(),
+        })
+    }
+
+    /// Runs a script that must succeed; tells its output and its note.
+    #[track_caller]
+    fn done(&self, script: &str) -> (String, String) {
+        let ran = self.run(script);
+        assert_eq!(ran.end, End::Exited(0), "{ran:?}");
+        (ran.output.text, ran.note.unwrap_or_default())
+    }
+}
+
+const CUT_ARCHIVE: (&str, &str) = ("tar -cf", "sh -c \"$1\" | head -c 700");
+
+#[test]
+fn the_directory_is_removed_only_when_all_results_came_back() {
+    let sides = TwoSides::new(&[("a", "1\n")]);
+    sides.around(Some(CUT_ARCHIVE));
+    let (_, note) = sides.done("echo 2 >a; echo new >b");
+    assert!(note.contains("has not come back yet"), "{note}");
+    let kept = sides.runner.finish().unwrap_err();
+    assert!(
+        kept.contains("kept there in `~/.cache/agent/name`"),
+        "{kept}"
+    );
+    assert!(sides.there("b").exists());
+    sides.around(None);
+    assert_eq!(sides.runner.finish(), Ok(None));
+    assert_eq!(
+        (sides.text("a"), sides.text("b")),
+        ("2\n".into(), "new\n".into())
+    );
+    assert!(!sides.there("").exists());
+}
+
+#[test]
+fn the_ignore_rules_of_our_side_decide() {
+    let rules = "build/\nlogs/\n!src/logs/\n/target\n";
+    let sides = TwoSides::new(&[(".gitignore", rules), ("sub/.gitignore", "*.o\n")]);
+    let (_, note) = sides.done(
+        "mkdir -p scripts src/logs logs build target sub/x new\n\
+         for f in scripts/build src/logs/a logs/a build/a target/a sub/x/a.o; do echo $f >$f; done\n\
+         echo '*.tmp' >new/.gitignore; echo t >new/a.tmp; echo k >new/kept",
+    );
+    assert_eq!(note, "");
+    for name in ["scripts/build", "src/logs/a", "new/kept", "new/.gitignore"] {
+        assert!(sides.here(name).exists(), "{name}");
+    }
+    for name in ["logs", "build", "target", "sub/x/a.o", "new/a.tmp"] {
+        assert!(!sides.here(name).exists(), "{name}");
+    }
+    // Nothing of it is removed there by the next exchange.
+    sides.write("other", "x");
+    let (output, _) = sides.done("ls build/a target/a sub/x/a.o new/a.tmp");
+    assert_eq!(output.lines().count(), 4, "{output}");
+    // What was exchanged and is ignored now stays on both sides.
+    sides.write(
+        ".gitignore",
+        "build/\nlogs/\n!src/logs/\n/target\nscripts/\n",
+    );
+    let (output, note) = sides.done("cat scripts/build");
+    assert_eq!((output.as_str(), note.as_str()), ("scripts/build\n", ""));
+    assert!(sides.here("scripts/build").exists());
+}
+
+#[test]
+fn an_odd_result_is_told_and_left_there_and_all_others_arrive() {
+    let sides = TwoSides::new(&[("f", "1\n"), ("keep.txt", "kept\n")]);
+    let (_, note) = sides.done(
+        "echo 2 >f; touch \"$(printf 'bad\\377name')\" 'back\\slash'; mkfifo pipe\n\
+         truncate -s 600M big.bin; d=$(printf 'a\\n.'); mkdir -p \"$d/keep.txt\"",
+    );
+    for part in [
+        "larger than 512 MiB, so left there: `big.bin`",
+        "`pipe`",
+        "back\\\\slash",
+        "`a\\n.`",
+        "bad",
+    ] {
+        assert!(note.contains(part), "{part}: {note}");
+    }
+    assert_eq!(sides.text("f"), "2\n");
+    assert_eq!(sides.text("keep.txt"), "kept\n");
+    let (_, note) = sides.done("echo 3 >f");
+    assert_eq!((sides.text("f").as_str(), note.as_str()), ("3\n", ""));
+    let kept = sides.runner.finish().unwrap_err();
+    assert!(
+        kept.contains("`big.bin`") && sides.there("big.bin").exists(),
+        "{kept}"
+    );
+    sides.runner.clean().unwrap();
+    assert!(!sides.there("").exists());
+}
+
+#[test]
+fn what_becomes_something_else_arrives() {
+    let sides = TwoSides::new(&[("d/f", "x"), ("l/f", "x"), ("g/f", "x"), ("t", "t")]);
+    let (_, note) = sides.done(
+        "rm -rf d; echo file >d; rm -rf l; ln -s g l; rm t; mkdir t; echo in >t/in\n\
+         echo h >h1; ln h1 h2; chmod 600 h1",
+    );
+    assert_eq!(note, "");
+    assert_eq!(sides.text("d"), "file\n");
+    assert_eq!(fs::read_link(sides.here("l")).unwrap(), Path::new("g"));
+    assert_eq!(sides.text("t/in"), "in\n");
+    assert_eq!(
+        (sides.text("h1"), sides.text("h2")),
+        ("h\n".into(), "h\n".into())
+    );
+    assert_eq!(
+        fs::metadata(sides.here("h1")).unwrap().mode() & 0o777,
+        0o600
+    );
+    // And the other way.
+    fs::remove_file(sides.here("d")).unwrap();
+    sides.write("d/again", "a");
+    fs::remove_dir_all(sides.here("t")).unwrap();
+    symlink("h1", sides.here("t")).unwrap();
+    let (output, _) = sides.done("cat d/again; readlink t");
+    assert_eq!(output, "ah1\n");
+}
+
+#[test]
+fn what_changed_on_both_sides_is_beside_ours() {
+    let files = ["f", "l", "d", "gone", "x/y"].map(|name| (name, "1"));
+    let sides = TwoSides::new(&files);
+    sides.write("f.other-side", "of the person");
+    let (_, note) = sides.done(
+        "for n in f l d gone x/y; do echo mine >$HERE/$n; done\n\
+         echo theirs >f; rm l; ln -s f l; rm d; mkdir d; echo in >d/in; rm gone; rm -r x; echo x >x",
+    );
+    for part in [
+        "`f` as `f.other-side-2`",
+        "`l` as `l.other-side`",
+        "`d` as `d.other-side`",
+        "`x` as `x.other-side`",
+        "deleted by the command but changed here, so it stayed here: `x/y`, `gone`",
+    ] {
+        assert!(note.contains(part), "{part}: {note}");
+    }
+    assert_eq!(sides.text("f.other-side"), "of the person");
+    assert_eq!(sides.text("f.other-side-2"), "theirs\n");
+    assert_eq!(
+        fs::read_link(sides.here("l.other-side")).unwrap(),
+        Path::new("f")
+    );
+    assert_eq!(sides.text("d.other-side/in"), "in\n");
+    assert_eq!(sides.text("x.other-side"), "x\n");
+    let (output, note) = sides.done("cat f l d gone x/y d.other-side/in");
+    assert_eq!(output, "mine\n".repeat(5) + "in\n");
+    assert_eq!(note, "");
+}
+
+#[test]
+fn what_cannot_be_read_there_stays_here() {
+    let sides = TwoSides::new(&[("secret", "s\n"), ("d/f", "f\n"), ("z", "1")]);
+    if rustix::process::geteuid().is_root() {
+        fs::set_permissions(sides.there.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        sides.around(Some((
+            "",
+            "exec setpriv --reuid=65534 --regid=65534 --clear-groups sh -c \"$1\"",
+        )));
+    }
+    // The command itself runs as root in that case, so it must not make files that only root has.
+    sides.done("true");
+    let (_, note) = sides.done("chmod 000 secret d; echo 2 >z");
+    assert!(note.contains("could not be read there"), "{note}");
+    assert!(note.contains("`d`") && note.contains("`secret`"), "{note}");
+    assert_eq!(
+        (sides.text("secret"), sides.text("d/f")),
+        ("s\n".into(), "f\n".into())
+    );
+    assert_eq!(sides.text("z"), "2\n");
+    let (_, note) = sides.done("chmod 755 d; chmod 644 secret");
+    assert_eq!(note, "");
+    assert_eq!(
+        (sides.text("secret"), sides.text("d/f")),
+        ("s\n".into(), "f\n".into())
+    );
+}
+
+#[test]
+fn a_directory_of_the_person_loses_nothing() {
+    let directory = TempDir::new().unwrap();
+    let named = directory.path().join("work");
+    fs::create_dir(&named).unwrap();
+    for (name, text) in [("same", "same"), ("differs", "theirs"), ("only", "there")] {
+        put(&named.join(name), text);
+    }
+    let files = [("same", "same"), ("differs", "ours")];
+    let sides = TwoSides::with_directory(&files, named.to_str());
+    let (output, note) = sides.done("cat differs only");
+    assert_eq!(output, "oursthere");
+    assert!(note.contains("`differs` as `differs.other-side`"), "{note}");
+    assert!(!note.contains("`same"), "{note}");
+    assert_eq!(sides.text("differs.other-side"), "theirs");
+    assert!(!sides.here("only").exists());
+    // Another workspace may not use it at the same time.
+    let workspace = Workspace::open(sides.there.path()).unwrap();
+    let second = ExchangeRunner::new(
+        sides.side.clone(),
+        workspace,
+        named.to_str(),
+        "second",
+        None,
+    );
+    let refused = second.send(&AtomicBool::new(false)).unwrap_err();
+    assert!(refused.contains("another session uses"), "{refused}");
+    assert_eq!(sides.runner.finish(), Ok(None));
+    assert!(named.join("only").exists() && !named.join(MARK).exists());
+}
+
+#[test]
+fn a_cut_while_files_are_sent_makes_no_conflict() {
+    let sides = TwoSides::new(&[("f", "1")]);
+    sides.done("true");
+    for number in 0..3 {
+        sides.write(&format!("big{number}"), &number.to_string().repeat(100_000));
+    }
+    fs::remove_file(sides.here("f")).unwrap();
+    sides.around(Some(("tar -x", "head -c 150000 | sh -c \"$1\"; exit 1")));
+    let ran = sides.run("true");
+    assert!(matches!(ran.end, End::NotStarted(_)), "{ran:?}");
+    assert!(sides.there("big1").exists());
+    sides.around(None);
+    let (output, note) = sides.done("wc -c <big1; ls");
+    assert_eq!(
+        (output.as_str(), note.as_str()),
+        ("100000\nbig0\nbig1\nbig2\n", "")
+    );
+}
+
+#[test]
+fn modes_stay_private_and_protected_names_are_refused_anywhere() {
+    let sides = TwoSides::new(&[(".env", "TOKEN=1"), ("sub/.vscode/tasks.json", "{}")]);
+    fs::set_permissions(sides.here(".env"), fs::Permissions::from_mode(0o600)).unwrap();
+    let (_, note) =
+        sides.done("echo evil >sub/.vscode/tasks.json; mkdir -p .vscode; echo >.vscode/x");
+    let mode = |path: PathBuf| fs::metadata(path).unwrap().mode() & 0o777;
+    assert_eq!(
+        (mode(sides.there(".env")), mode(sides.there(""))),
+        (0o600, 0o700)
+    );
+    assert!(
+        note.contains("protected here, so not taken from the other side: `.vscode/x`, `sub/.vscode/tasks.json`"),
+        "{note}"
+    );
+    assert_eq!(sides.text("sub/.vscode/tasks.json"), "{}");
+}
+
+#[test]
+fn a_file_that_is_too_large_to_be_sent_is_told_once() {
+    let sides = TwoSides::new(&[("f", "1")]);
+    let large = fs::File::create(sides.here("large")).unwrap();
+    large.set_len(MAX_FILE + 1).unwrap();
+    let (output, note) = sides.done("ls");
+    assert_eq!(output, "f\n");
+    assert!(
+        note.contains("not sent") && note.contains("`large`"),
+        "{note}"
+    );
+    assert_eq!(sides.done("ls").1, "");
+}
+
+#[test]
+fn a_trial_exchanges_no_file_of_the_workspace() {
+    let sides = TwoSides::new(&[("f", "1")]);
+    sides.done("true");
+    put(&sides.there("f"), "of a running command");
+    let properties = sides.runner.test(sides.here.path()).unwrap();
+    assert!(
+        properties.iter().all(|property| property.holds),
+        "{properties:?}"
+    );
+    assert_eq!(sides.text("f"), "1");
+    let others = fs::read_dir(sides.there.path().join("agent")).unwrap();
+    assert_eq!(others.count(), 1);
+}
+
+#[test]
+fn a_home_is_named_by_a_tilde() {
+    for (directory, word) in [
+        ("~", "\"$HOME\""),
+        ("~/", "\"$HOME\""),
+        ("~/a b", "\"$HOME\"/'a b'"),
+        ("~other", "'~other'"),
+        ("/srv", "'/srv'"),
+    ] {
+        let sides = TwoSides::with_directory(&[], Some(directory));
+        assert_eq!(sides.runner.directory, word);
+    }
+}
