@@ -152,7 +152,7 @@ fn all_decides_steps_and_nothing_else() {
     let decided = decide(std::slice::from_ref(&named)).unwrap();
     assert_eq!(decided[0].kind, QuestionKind::Undo);
     let error = decide(&[named]).unwrap_err().to_string();
-    assert!(error.contains("nothing waits"), "{error}");
+    assert!(error.contains("decided already"), "{error}");
     drop(undo);
 }
 
