@@ -58,7 +58,7 @@ pub fn write_atomic(path: &Path, content: &[u8], durability: Durability) -> Resu
         if durability != Durability::Atomic {
             file.as_file().sync_all()?;
         }
-        file.persist(path).map_err(|failed| failed.error)?;
+        rename_into_place(file, path)?;
         if durability == Durability::Durable {
             sync_directory(directory)?;
         }
@@ -81,10 +81,25 @@ pub fn write_atomic_in_place(path: &Path, content: &[u8]) -> Result<()> {
             Err(cause) => return Err(cause),
         }
         file.as_file().sync_all()?;
-        file.persist(path).map_err(|failed| failed.error)?;
+        rename_into_place(file, path)?;
         sync_directory(directory)
     };
     write().map_err(|cause| Error::file("write", path, cause))
+}
+
+/// Replaces whatever is there, except for a device: a link to `/dev/null` is an old way to say that
+/// nothing is kept, and root could replace it for the whole machine.
+fn rename_into_place(file: tempfile::NamedTempFile, path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let found = path.symlink_metadata().map(|found| found.file_type());
+        if found.is_ok_and(|kind| kind.is_char_device() || kind.is_block_device()) {
+            return Err(io::Error::other("it is a device"));
+        }
+    }
+    file.persist(path).map_err(|failed| failed.error)?;
+    Ok(())
 }
 
 /// Creates a file atomically. Returns false, and changes nothing, if it already exists.
@@ -157,7 +172,7 @@ impl AtomicFile {
             if durability != Durability::Atomic {
                 file.as_file().sync_all()?;
             }
-            file.persist(path).map_err(|failed| failed.error)?;
+            rename_into_place(file, path)?;
             if durability == Durability::Durable {
                 sync_directory(directory_of(path))?;
             }
@@ -394,6 +409,28 @@ mod tests {
         }
         assert_eq!(real("dangling"), None);
         assert_eq!(real("loop/x"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_device_is_not_replaced() {
+        use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+        let place = tempfile::tempdir().unwrap();
+        let null = place.path().join("null");
+        let mode = Mode::from_raw_mode(0o666);
+        if mknodat(CWD, &null, FileType::CharacterDevice, mode, makedev(1, 3)).is_err() {
+            eprintln!("skipped: only root makes devices, and not everywhere");
+            return;
+        }
+        for written in [
+            write_atomic(&null, b"x", Durability::Atomic),
+            write_atomic_in_place(&null, b"x"),
+            AtomicFile::begin(place.path()).and_then(|file| file.finish(&null, Durability::Atomic)),
+        ] {
+            let error = format!("{:?}", written.unwrap_err());
+            assert!(error.contains("it is a device"), "{error}");
+        }
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
     }
 
     #[test]
