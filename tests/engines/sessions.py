@@ -563,6 +563,17 @@ def test_end_leaves_nothing(engine, base):
     assert (base.workspace / "made.txt").read_text() == "made\n"
 
 
+def test_removal_leaves_nothing(engine, base):
+    message = base.begin()
+    base.run(message, "echo made >made.txt", 1)
+    base.message(2)
+    base.loop.send_signal(signal.SIGINT)
+    base.loop.wait(30)
+    assert engine.shared or engine.leftovers()
+    base.agent("rm", "--yes", "latest")
+    assert not engine.leftovers()
+
+
 def test_kill_leaves_nothing(engine, base):
     base.write("kept.txt", "kept\n")
     message = base.begin()
