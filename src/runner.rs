@@ -24,6 +24,7 @@ mod local;
 mod output;
 mod owner;
 mod pipeline;
+mod set_id;
 mod ssh;
 mod tar;
 

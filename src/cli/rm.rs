@@ -47,7 +47,7 @@ impl Rm {
                 ui.say("Nothing was removed.");
                 continue;
             }
-            let removed = remove::remove(&files, &id)?;
+            let removed = remove::remove(&caller, &files, &id)?;
             if common.json {
                 ui.data(&RemovedRow {
                     id: id.as_str(),

@@ -10,6 +10,7 @@
 //! ```
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -32,6 +33,28 @@ impl ContainerEngine {
         match self {
             Self::Docker => "docker",
             Self::Podman => "podman",
+        }
+    }
+
+    /// True if it may have containers. Podman would make its storage and start a process of its own
+    /// when it is asked for them the first time; docker's program asks a daemon.
+    pub fn has_been_used(self) -> bool {
+        let home = std::env::home_dir().unwrap_or_default();
+        let named = |variable: &str, otherwise: &str| {
+            let path = std::env::var_os(variable).filter(|path| !path.is_empty());
+            path.map_or_else(|| home.join(otherwise), PathBuf::from)
+        };
+        match self {
+            Self::Docker => true,
+            Self::Podman => [
+                named("XDG_DATA_HOME", ".local/share").join("containers/storage"),
+                // Names another place for the storage.
+                named("XDG_CONFIG_HOME", ".config").join("containers/storage.conf"),
+                PathBuf::from("/var/lib/containers/storage"),
+            ]
+            .iter()
+            // Root's storage is not readable for others.
+            .any(|path| path.is_file() || path.read_dir().is_ok()),
         }
     }
 }

@@ -1,10 +1,13 @@
 //! Commands in a container, by the engine's own command-line program.
 //!
-//! A container is started once for a session and each set of permissions, and each command is an
-//! `exec` in it. Its first process, the keeper, reads from us and does nothing else: when we end, in
-//! whatever way, its input ends, it ends, and the engine kills and removes the container. The keeper
-//! runs as another user than the commands, which therefore cannot end it; so a command's script may
-//! kill all processes that it sees.
+//! A container is started for a session and a set of permissions, and each command is an `exec` in it.
+//! Its first process, the keeper, reads from us: when we end, in whatever way, its input ends, it ends,
+//! and the engine kills and removes the container. The keeper runs as another user than the commands,
+//! which therefore cannot end it; so a command's script may kill all processes that it sees.
+//!
+//! A command may kill that script too, and run on. So after each command the keeper is asked if it is
+//! alone; if not, the container ends, and everything in it. What a container mounts is decided while no
+//! command runs, and anew when it has changed before a command.
 //!
 //! An engine on another machine cannot mount the workspace. There the container has a volume, and
 //! [`exchange`](super::exchange) sends files to it and fetches them as over ssh.
@@ -14,18 +17,21 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::{PipeWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
-use super::channel::{self, Belongings, Errand, Lifeline, quoted};
+use super::channel::{self, Belongings, Errand, quoted};
 use super::exchange::RemoteConnection;
 use super::owner;
+use super::set_id::clear_set_id_bits;
 use super::{ContainerEngine, ContainerPlan, End, Granted, Job, Program, Ran, Runner};
 use crate::platform::{ChildEvent, ChildExit, ChildSession, ChildTree, programs};
-use crate::sandbox::{self, Confinement, Property, PropertyName, Shield};
+use crate::sandbox::{self, Confinement, FileIdentity, Property, PropertyName, Shield};
 use crate::workspace::Workspace;
 
 /// The label of every container of ours.
@@ -40,10 +46,30 @@ const HARDENING: [&str; 4] = [
 ];
 
 /// The user of the keeper: nobody's, and not that of the commands.
-const KEEPER: &str = "65534:65534";
+const KEEPER_USER: u32 = 65534;
 
 /// The keeper says this when the container runs.
 const READY: &str = "agent-ready";
+
+/// The keeper's answer when it is asked if it is alone, before the question's number.
+const ALONE: &str = "agent-alone";
+/// The keeper's answer if there are other processes.
+const ACCOMPANIED: &str = "agent-accompanied";
+
+/// The keeper, in words of the shell alone and on one line, which the live test reads.
+///
+/// Because another command follows, the shell waits for the subshell, and so it also reaps orphans. For
+/// each line that it reads, the subshell looks at all processes twice. One that vanishes meanwhile may
+/// have left a child where it has looked already, so it counts. A dead process counts if it has threads.
+fn keeper_script() -> String {
+    format!(
+        "echo {READY}; ( while read -r t; do w={ALONE}; for i in 1 2; do for p in /proc/[0-9]*; do \
+         o=yes; while read -r k v; do case $k in State:) s=$v;; Uid:) u=$v;; \
+         Threads:) case \"$u,$s,$v\" in {KEEPER_USER}[!0-9]*|*,Z*,1) o=no;; esac; break;; esac; \
+         done <\"$p/status\"; case $o in yes) w={ACCOMPANIED};; esac; done; done 2>/dev/null; \
+         echo \"$w $t\"; done ); exit 0",
+    )
+}
 
 /// The home of commands, which is scratch space.
 const HOME: &str = "/home/agent";
@@ -58,6 +84,18 @@ const START: Duration = Duration::from_mins(1);
 
 /// How long an engine may take to answer, and to end a container.
 const ANSWER: Duration = Duration::from_secs(20);
+
+/// How long processes may take to be gone after they were killed.
+const SETTLE: Duration = Duration::from_secs(2);
+
+/// How often to look whether the person interrupted.
+const TICK: Duration = Duration::from_millis(50);
+
+/// The reason why an engine was not waited for.
+const INTERRUPTED: &str = "you interrupted it";
+
+/// For what nobody interrupts.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Properties without which no command runs in a container.
 const PROMISED: [PropertyName; 6] = [
@@ -79,10 +117,20 @@ pub struct ContainerRunner {
     confinement: Confinement,
     /// A directory of the person that a container must not show.
     canary: Option<PathBuf>,
+    /// The person's home, whose secrets no mount must show.
+    home: PathBuf,
     /// The volume that has the workspace, if the engine is on another machine.
     volume: Option<String>,
+    /// Sentences for the person about what does not count.
+    notices: Vec<String>,
+    /// No command ran before this.
+    since: SystemTime,
     keepers: Mutex<BTreeMap<Granted, Keeper>>,
 }
+
+/// A path that is covered in a container, and what it was when the container started. A mount on
+/// something that was replaced since then is gone.
+type MountedShield = (PathBuf, Shield, Option<FileIdentity>);
 
 /// A container that runs.
 #[derive(Debug)]
@@ -92,7 +140,13 @@ struct Keeper {
     /// Commands run as this user.
     user: String,
     client: Option<ChildTree>,
-    lifeline: Option<Lifeline>,
+    /// The keeper's standard input; it ends when this is closed.
+    input: Option<PipeWriter>,
+    /// How often the keeper was asked.
+    asked: u64,
+    /// How long its end may take.
+    patience: Duration,
+    shields: Vec<MountedShield>,
     properties: Vec<Property>,
 }
 
@@ -105,15 +159,25 @@ impl ContainerRunner {
         mut confinement: Confinement,
         canary: Option<PathBuf>,
     ) -> Self {
-        confinement.home = PathBuf::from(HOME);
+        let home = std::mem::replace(&mut confinement.home, PathBuf::from(HOME));
         Self {
             engine,
             plan,
             confinement,
             canary,
+            home,
             volume: None,
+            notices: Vec::new(),
+            since: SystemTime::now(),
             keepers: Mutex::default(),
         }
+    }
+
+    /// The same runner with a sentence for the person about what does not count.
+    #[must_use]
+    pub fn with_notice(mut self, notice: String) -> Self {
+        self.notices.push(notice);
+        self
     }
 
     /// The same runner for an engine on another machine, with the workspace in a volume of this name.
@@ -130,33 +194,85 @@ impl ContainerRunner {
         self
     }
 
-    /// Gives the container with these permissions, which is started if it does not run.
-    fn with_keeper<T>(
-        &self,
-        granted: Granted,
-        work: impl FnOnce(&Keeper) -> T,
-    ) -> Result<T, String> {
-        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
-        if keepers.get_mut(&granted).is_none_or(Keeper::has_ended) {
-            keepers.remove(&granted);
-            if keepers.is_empty() {
-                remove_stale(self.engine);
-                self.make_volume()?;
-            }
-            let keeper = self.start(granted)?;
-            keepers.insert(granted, keeper);
-        }
-        let keeper = keepers.get(&granted).ok_or("the container did not start")?;
-        Ok(work(keeper))
+    fn keepers(&self) -> MutexGuard<'_, BTreeMap<Granted, Keeper>> {
+        self.keepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn start(&self, granted: Granted) -> Result<Keeper, String> {
+    /// The container with these permissions. It is started if it does not run, or if what it must cover
+    /// has changed. No other one with the workspace runs then, so that no command decides its mounts.
+    fn keeper<'k>(
+        &self,
+        keepers: &'k mut BTreeMap<Granted, Keeper>,
+        granted: Granted,
+        cancelled: &AtomicBool,
+    ) -> Result<&'k mut Keeper, String> {
+        self.ensure_no_link(granted)?;
+        let shields = self.shields(granted);
+        let is_of_use = |keeper: &mut Keeper| !keeper.has_ended() && keeper.shields == shields;
+        if !keepers.get_mut(&granted).is_some_and(is_of_use) {
+            keepers.remove(&granted);
+            if self.volume.is_none() {
+                keepers.clear();
+            }
+            if keepers.is_empty() {
+                remove_stale(self.engine, cancelled);
+                self.make_volume(cancelled)?;
+            }
+            let keeper = self.start(granted, shields, cancelled)?;
+            keepers.insert(granted, keeper);
+        }
+        let keeper = keepers.get_mut(&granted);
+        keeper.ok_or_else(|| "the container did not start".to_owned())
+    }
+
+    /// Refuses a workspace with a link in place of something that is to be protected: the engine would
+    /// mount what it leads to, and a command could replace it.
+    fn ensure_no_link(&self, granted: Granted) -> Result<(), String> {
+        if self.volume.is_some() {
+            return Ok(());
+        }
+        match self.confined(granted).link_in_the_way() {
+            None => Ok(()),
+            Some(link) => Err(format!(
+                "`{}` in the workspace is a link, so it cannot be protected from commands in a container; \
+                 the person has to put there what it leads to",
+                link.display()
+            )),
+        }
+    }
+
+    fn confined(&self, granted: Granted) -> Confinement {
+        let mut confinement = self.confinement.clone();
+        confinement.home.clone_from(&self.home);
+        confinement.git_write = granted.git_write;
+        confinement
+    }
+
+    /// What has to be covered now.
+    fn shields(&self, granted: Granted) -> Vec<MountedShield> {
+        if self.volume.is_some() {
+            return Vec::new();
+        }
+        let shields = self.confined(granted).shields().into_iter();
+        let shields = shields.map(|(path, shield)| {
+            let identity = FileIdentity::of(&path);
+            (path, shield, identity)
+        });
+        shields.collect()
+    }
+
+    fn start(
+        &self,
+        granted: Granted,
+        shields: Vec<MountedShield>,
+        cancelled: &AtomicBool,
+    ) -> Result<Keeper, String> {
         let engine = self.engine.program();
         if cfg!(windows) {
             return Err(format!("`{engine}:` does not work on Windows yet; use WSL"));
         }
         self.plan.as_ref().map_err(String::clone)?;
-        let identity = self.identity()?;
+        let identity = self.identity(cancelled)?;
         let name = format!(
             "agent-{}-{}",
             owner::own_process(),
@@ -165,34 +281,38 @@ impl ContainerRunner {
         let mut client = self.client()?;
         client.args(["run", "--interactive", "--rm", "--pull=never"]);
         client.args(["--name", &name, "--label", &label()]);
-        client.args(self.options(granted)).args(identity.options);
+        client.args(self.options(granted, &shields)?);
+        client.args(identity.options);
         client.args(["--entrypoint", "sh", self.image(), "-c"]);
-        // With a second command the shell waits for the first, and so it also reaps orphans.
-        client.arg(format!("echo {READY}; cat >/dev/null; exit 0"));
-        client.arg("agent-keeper");
-        let (client, lifeline) = Lifeline::start(client, String::new())?;
+        client.args([&keeper_script(), "agent-keeper"]);
+        let (reader, input) = std::io::pipe().map_err(|error| error.to_string())?;
+        let client = ChildTree::start(client, Stdio::from(reader), ChildSession::MadeBefore)
+            .map_err(|error| format!("could not start `{engine}`: {error}"))?;
         let mut keeper = Keeper {
             engine: self.engine,
             name,
             user: identity.user,
             client: Some(client),
-            lifeline: Some(lifeline),
+            input: Some(input),
+            asked: 0,
+            patience: ANSWER,
+            shields,
             properties: Vec::new(),
         };
-        keeper.wait_until_ready(self.image())?;
-        keeper.properties = self.tested(&keeper, granted)?;
+        keeper.wait_until_ready(self.image(), cancelled)?;
+        keeper.properties = self.tested(&keeper, granted, cancelled)?;
         Ok(keeper)
     }
 
     /// Makes the volume, if there is to be one, with a directory that commands can write to.
-    fn make_volume(&self) -> Result<(), String> {
+    fn make_volume(&self, cancelled: &AtomicBool) -> Result<(), String> {
         let (Some(volume), Ok(_)) = (&self.volume, &self.plan) else {
             return Ok(());
         };
         let explained = |words: String| explain(self.engine, self.image(), &words);
         let mut client = self.client()?;
         client.args(["volume", "create", "--label", &label(), volume]);
-        answer(client).map_err(explained)?;
+        answer(client, cancelled).map_err(explained)?;
         // A new volume is root's. This root has no capabilities, and sees the volume only.
         let mut client = self.client()?;
         client.args(["run", "--rm", "--pull=never", "--label", &label()]);
@@ -204,7 +324,7 @@ impl ContainerRunner {
         client.arg(format!(
             "mkdir -p {REMOTE_FILES} && chmod 777 {REMOTE_FILES}"
         ));
-        answer(client).map(drop).map_err(explained)
+        answer(client, cancelled).map(drop).map_err(explained)
     }
 
     fn image(&self) -> &str {
@@ -232,7 +352,7 @@ impl ContainerRunner {
     }
 
     /// The user of commands. An engine without root maps the person to another user.
-    fn identity(&self) -> Result<CommandIdentity, String> {
+    fn identity(&self, cancelled: &AtomicBool) -> Result<CommandIdentity, String> {
         #[cfg(unix)]
         let (user, group) = (
             rustix::process::getuid().as_raw(),
@@ -247,7 +367,8 @@ impl ContainerRunner {
         };
         let mut client = self.client()?;
         client.args(["info", "--format", question]);
-        let told = answer(client).map_err(|words| explain(self.engine, self.image(), &words))?;
+        let told = answer(client, cancelled)
+            .map_err(|words| explain(self.engine, self.image(), &words))?;
         let is_rootless = told.contains("rootless") || told.trim() == "true";
         Ok(match self.engine {
             ContainerEngine::Docker if is_rootless => CommandIdentity {
@@ -272,10 +393,10 @@ impl ContainerRunner {
     }
 
     /// Everything that confines the container.
-    fn options(&self, granted: Granted) -> Vec<String> {
+    fn options(&self, granted: Granted, shields: &[MountedShield]) -> Result<Vec<String>, String> {
         let limits = &self.confinement.limits;
         let mut options = HARDENING.map(str::to_owned).to_vec();
-        options.push(format!("--user={KEEPER}"));
+        options.push(format!("--user={KEEPER_USER}:{KEEPER_USER}"));
         if self.engine == ContainerEngine::Podman {
             // Else a system with SELinux denies the mounts below.
             options.push("--security-opt=label=disable".to_owned());
@@ -283,7 +404,7 @@ impl ContainerRunner {
         if !granted.network {
             options.push("--network=none".to_owned());
         }
-        // Podman would copy what it covers into it: a hidden directory would be shown.
+        // Podman would copy what it covers into it.
         let empty = match self.engine {
             ContainerEngine::Docker => "",
             ContainerEngine::Podman => ",notmpcopyup",
@@ -326,38 +447,88 @@ impl ContainerRunner {
         );
         if let Some(volume) = &self.volume {
             options.push(mounted(volume));
-            return options;
+        } else {
+            options.extend(self.mounts(shields)?);
         }
-        let workspace = &self.confinement.workspace;
-        let roots = self.roots();
-        options.extend(roots.iter().map(|root| bind(workspace, root, "")));
+        Ok(options)
+    }
+
+    /// The workspace, what else commands see, and what is covered in them. There is one mount for each
+    /// path, whatever asks for it.
+    fn mounts(&self, shields: &[MountedShield]) -> Result<Vec<String>, String> {
+        let workspace = self.confinement.workspace.as_path();
+        let extra = self.confinement.extra_paths();
+        let shown: Vec<(&Path, &Path, bool)> = (extra.iter())
+            .map(|path| (path.real.as_path(), path.named.as_path(), path.is_writable))
+            .chain(self.roots().into_iter().map(|root| (workspace, root, true)))
+            .collect();
+        let mut mounts = BTreeMap::new();
+        for (from, to, is_writable) in &shown {
+            let access = if *is_writable { "" } else { ",readonly" };
+            mounts.insert(to.to_path_buf(), self.bind(from, to, access)?);
+        }
         if let Some(cache) = &self.confinement.cache {
-            options.push(bind(cache, &Path::new(HOME).join(".cache"), ""));
+            let to = Path::new(HOME).join(".cache");
+            mounts.insert(to.clone(), self.bind(cache, &to, "")?);
         }
-        for path in &self.confinement.extra_read {
-            options.push(bind(path, path, ",readonly"));
+        for (path, shield, _) in shields {
+            for (from, to, is_writable) in &shown {
+                let Ok(inside) = path.strip_prefix(from) else {
+                    continue;
+                };
+                let to = to.join(inside);
+                let mount = match shield {
+                    Shield::ReadOnly => self.bind(path, &to, ",readonly")?,
+                    Shield::Pinned if *is_writable => self.bind(path, &to, "")?,
+                    Shield::Pinned => continue,
+                    Shield::Hidden if path.is_dir() => self.cover(&to)?,
+                    Shield::Hidden => self.bind(Path::new("/dev/null"), &to, ",readonly")?,
+                };
+                mounts.entry(to).or_insert(mount);
+            }
         }
-        for path in &self.confinement.extra_write {
-            options.push(bind(path, path, ""));
+        Ok(mounts.into_values().collect())
+    }
+
+    /// A mount of this path.
+    fn bind(&self, from: &Path, to: &Path, more: &str) -> Result<String, String> {
+        let (from, to) = (self.field("source", from)?, self.field("destination", to)?);
+        Ok(format!("--mount=type=bind,{from},{to}{more}"))
+    }
+
+    /// A mount of an empty directory that nobody can write to.
+    fn cover(&self, path: &Path) -> Result<String, String> {
+        let path = self.field("destination", path)?;
+        // Podman would copy what it covers into it: a hidden directory would be shown.
+        let empty = match self.engine {
+            ContainerEngine::Docker => "",
+            ContainerEngine::Podman => ",notmpcopyup",
+        };
+        Ok(format!(
+            "--mount=type=tmpfs,{path},tmpfs-size=4096,tmpfs-mode=555,ro{empty}"
+        ))
+    }
+
+    /// A part of a mount, as the engines read it: separated by commas, and by docker quoted as in CSV.
+    fn field(&self, name: &str, path: &Path) -> Result<String, String> {
+        let text = format!("{name}={}", path.display());
+        match self.engine {
+            _ if !text.contains([',', '"']) => Ok(text),
+            ContainerEngine::Docker => Ok(format!("\"{}\"", text.replace('"', "\"\""))),
+            ContainerEngine::Podman => Err(format!(
+                "podman cannot mount `{}`, because of the comma or the quote in its name; rename it, or use docker",
+                path.display()
+            )),
         }
-        let mut confinement = self.confinement.clone();
-        confinement.git_write = granted.git_write;
-        for (path, shield) in confinement.shields() {
-            let inside = path.strip_prefix(workspace).unwrap_or(&path);
-            options.extend(roots.iter().map(|root| match (shield, root.join(inside)) {
-                (Shield::ReadOnly, to) => bind(&path, &to, ",readonly"),
-                (Shield::Pinned, to) => bind(&path, &to, ""),
-                (Shield::Hidden, to) if path.is_dir() => {
-                    format!("--tmpfs={}:ro,size=4k,mode=555{empty}", to.display())
-                }
-                (Shield::Hidden, to) => bind(Path::new("/dev/null"), &to, ",readonly"),
-            }));
-        }
-        options
     }
 
     /// Tests a container that has just been started; an error if it does not hold what it must.
-    fn tested(&self, keeper: &Keeper, granted: Granted) -> Result<Vec<Property>, String> {
+    fn tested(
+        &self,
+        keeper: &Keeper,
+        granted: Granted,
+        cancelled: &AtomicBool,
+    ) -> Result<Vec<Property>, String> {
         let script = self.test_script();
         let ran = self.execute(
             keeper,
@@ -368,7 +539,7 @@ impl ContainerRunner {
                 environment: &[],
                 timeout: START,
                 max_output: 4000,
-                cancelled: &AtomicBool::new(false),
+                cancelled,
                 on_output: &mut |_| {},
                 confinement: None,
                 withheld: None,
@@ -415,6 +586,7 @@ impl ContainerRunner {
             "t() { n=$1; shift; if \"$@\" 2>/dev/null; then echo \"$n=yes\"; else echo \"$n=no\"; fi; }\n\
              no() { if \"$@\"; then return 1; fi; return 0; }\n\
              has() { while read -r k v; do [ \"$k\" = \"$2:\" ] && [ \"$v\" = \"$3\" ] && return 0; done <\"$1\"; return 1; }\n\
+             filled() { for f in \"$1\"/* \"$1\"/.[!.]*; do [ -e \"$f\" ] && return 0; done; return 1; }\n\
              writes() { (: >>\"$1\"); }\n\
              lone() { while read -r k v; do case $k in Inter-*|face|lo:*) ;; *) return 1;; esac; done </proc/net/dev; }\n\
              kept() { read -r k </proc/1/cmdline; case $k in *agent-keeper*) ;; *) return 1;; esac; }\n\
@@ -430,8 +602,17 @@ impl ContainerRunner {
              t limits few\n",
         );
         if let Some(canary) = &self.canary {
+            let extra = self.confinement.extra_paths();
+            let is_in = |path: &sandbox::ExtraPath| canary.starts_with(&path.named);
+            // In a path that the person opened, it is there and empty.
+            let shown = if extra.iter().any(is_in) {
+                "filled"
+            } else {
+                "[ -e"
+            };
+            let end = if shown == "filled" { "" } else { " ]" };
             let canary = quoted(&canary.to_string_lossy());
-            let _ = writeln!(script, "t home no [ -e {canary} ]");
+            let _ = writeln!(script, "t home no {shown} {canary}{end}");
         }
         if self.volume.is_some() {
             script.push_str("exit 0\n");
@@ -518,54 +699,95 @@ impl Runner for ContainerRunner {
     }
 
     fn notice(&self) -> Option<String> {
-        match &self.plan {
+        let of_plan = match &self.plan {
             Ok(plan) => plan.notes(),
             Err(reason) => Some(format!("commands cannot run: {reason}")),
-        }
+        };
+        let notices: Vec<String> = of_plan.into_iter().chain(self.notices.clone()).collect();
+        (!notices.is_empty()).then(|| notices.join("; "))
     }
 
     fn test(&self, workspace: &Path) -> Result<Vec<Property>, String> {
-        let properties =
-            self.with_keeper(Granted::default(), |keeper| keeper.properties.clone())?;
-        Ok(properties
+        Ok(RemoteConnection::test(self)?
             .into_iter()
             .chain(self.test_survival(workspace)?)
             .collect())
     }
 
     fn run(&self, job: Job<'_>) -> Ran {
-        let names = ProtectedNames::missing_in(&self.confinement.workspace);
+        let names = ProtectedNames::missing_in(&self.confinement);
         let mut ran = self.run_in(&self.directory(job.directory), job);
-        if let Some(created) = names.set_aside() {
-            ran.note = Some(
-                ran.note
-                    .map_or(created.clone(), |note| format!("{note}; {created}")),
-            );
-        }
+        let notes = [ran.note.take(), names.set_aside(), self.clear_set_id_bits()];
+        let notes: Vec<String> = notes.into_iter().flatten().collect();
+        ran.note = (!notes.is_empty()).then(|| notes.join("; "));
         ran
     }
 }
 
 impl ContainerRunner {
     fn run_in(&self, directory: &str, job: Job<'_>) -> Ran {
-        let ran = self.with_keeper(job.granted, |keeper| self.execute(keeper, directory, job));
-        let mut ran = match ran {
-            Ok(ran) => ran,
+        let (granted, cancelled) = (job.granted, job.cancelled);
+        let mut keepers = self.keepers();
+        let keeper = match self.keeper(&mut keepers, granted, cancelled) {
+            Ok(keeper) => keeper,
+            Err(_) if cancelled.load(Ordering::Relaxed) => {
+                let end = End::Interrupted;
+                return Ran {
+                    end,
+                    ..Ran::not_started("")
+                };
+            }
             Err(reason) => return Ran::not_started(reason),
         };
+        let mut ran = self.execute(keeper, directory, job);
+        let is_there = !keeper.has_ended();
+        // A command may have killed the script that reports its end.
+        ran.is_lost &= !is_there;
+        if !keeper.is_alone() {
+            // The kernel ends all processes of a container with its first one.
+            keepers.remove(&granted);
+            let note = if is_there {
+                "it left processes behind that could only be ended with their container; the next command gets a new one, with an empty home and `/tmp`"
+            } else {
+                "the container was lost while it ran"
+            };
+            ran.note = Some(note.to_owned());
+        }
         if let End::NotStarted(words) = &ran.end {
             ran.end = End::NotStarted(explain(self.engine, self.image(), words));
         }
-        if ran.is_lost {
-            ran.note = Some("the container was lost while it ran".to_owned());
-        }
         ran
+    }
+
+    /// Takes bits away by which a program that a command left here would run as its owner; tells the
+    /// model about it.
+    fn clear_set_id_bits(&self) -> Option<String> {
+        let confinement = &self.confinement;
+        let directories = [&confinement.workspace].into_iter();
+        let directories = directories
+            .chain(&confinement.cache)
+            .chain(&confinement.extra_write);
+        let directories: Vec<&Path> = directories.map(PathBuf::as_path).collect();
+        let cleared = clear_set_id_bits(&directories, self.since);
+        let names = cleared.iter().map(|path| {
+            let inside = path.strip_prefix(&confinement.workspace).unwrap_or(path);
+            format!("`{}`", inside.display())
+        });
+        let names: Vec<String> = names.collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "commands must not leave setuid or setgid programs, so these lost such bits: {}",
+                names.join(", ")
+            )
+        })
     }
 }
 
 impl RemoteConnection for ContainerRunner {
     fn client(&self, script: Option<&str>) -> Result<Command, String> {
-        let mut client = self.with_keeper(Granted::default(), |keeper| self.exec(keeper))??;
+        let mut keepers = self.keepers();
+        let keeper = self.keeper(&mut keepers, Granted::default(), &NEVER)?;
+        let mut client = self.exec(keeper)?;
         if let Some(script) = script {
             client.args(["-c", script]);
         }
@@ -585,7 +807,9 @@ impl RemoteConnection for ContainerRunner {
     }
 
     fn test(&self) -> Result<Vec<Property>, String> {
-        self.with_keeper(Granted::default(), |keeper| keeper.properties.clone())
+        let mut keepers = self.keepers();
+        let keeper = self.keeper(&mut keepers, Granted::default(), &NEVER)?;
+        Ok(keeper.properties.clone())
     }
 
     fn run(&self, directory: &str, mut job: Job<'_>) -> Ran {
@@ -599,15 +823,14 @@ impl RemoteConnection for ContainerRunner {
     }
 
     fn discard(&self) -> Result<(), String> {
-        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
-        keepers.clear();
+        self.keepers().clear();
         let Some(volume) = &self.volume else {
             return Ok(());
         };
-        remove_stale(self.engine);
+        remove_stale(self.engine, &NEVER);
         let mut client = self.client()?;
         client.args(["volume", "rm", "--force", volume]);
-        answer(client)
+        answer(client, &NEVER)
             .map(drop)
             .map_err(|words| RemoteConnection::explain(self, &words))
     }
@@ -620,10 +843,13 @@ impl RemoteConnection for ContainerRunner {
 struct ProtectedNames<'a> {
     workspace: &'a Path,
     names: Vec<&'static str>,
+    /// Records of ours that a command could create in a path that the person opened.
+    outside: Vec<&'a Path>,
 }
 
 impl<'a> ProtectedNames<'a> {
-    fn missing_in(workspace: &'a Path) -> Self {
+    fn missing_in(confinement: &'a Confinement) -> Self {
+        let workspace = confinement.workspace.as_path();
         // All of `.github` is nobody's program; its workflows are.
         let workflows = sandbox::RESERVED_WORKFLOWS
             .into_iter()
@@ -631,9 +857,16 @@ impl<'a> ProtectedNames<'a> {
         let names = sandbox::PROTECTED.into_iter().chain(workflows);
         let names = names.chain([sandbox::STATE]);
         let is_missing = |name: &&str| workspace.join(name).symlink_metadata().is_err();
+        let is_open = |path: &&Path| {
+            let mut opened = confinement.extra_write.iter();
+            !path.starts_with(workspace) && opened.any(|opened| path.starts_with(opened))
+        };
+        let records = confinement.hidden.iter().map(PathBuf::as_path);
+        let records = records.filter(is_open);
         Self {
             workspace,
             names: names.filter(is_missing).collect(),
+            outside: (records.filter(|path| path.symlink_metadata().is_err())).collect(),
         }
     }
 
@@ -641,24 +874,33 @@ impl<'a> ProtectedNames<'a> {
     fn set_aside(&self) -> Option<String> {
         let files = Workspace::open(self.workspace).ok()?;
         let is_there = |name: &&&str| self.workspace.join(name).symlink_metadata().is_ok();
+        let kept = |path: &Path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let directory = path.parent().unwrap_or(path);
+            crate::fs::move_aside(path, directory, &format!("{name}.kept"))
+                .map_err(|error| error.to_string())
+        };
+        let told = |name: &str, moved: Result<PathBuf, String>| match moved {
+            Ok(path) => {
+                let other = path.file_name().unwrap_or_default().to_string_lossy();
+                format!("`{name}` (now `{other}`)")
+            }
+            Err(error) => format!("`{name}` (which could not be renamed: {error})"),
+        };
         let created = self.names.iter().filter(is_there).map(|&name| {
             let moved = if name == sandbox::STATE {
-                let kept = format!("{name}.kept");
-                crate::fs::move_aside(&self.workspace.join(name), self.workspace, &kept)
-                    .map_err(|error| error.to_string())
+                kept(&self.workspace.join(name))
             } else {
                 files
                     .set_aside_exact(Path::new(name))
                     .map_err(|error| error.to_string())
             };
-            match moved {
-                Ok(path) => {
-                    let other = path.file_name().unwrap_or_default().to_string_lossy();
-                    format!("`{name}` (now `{other}`)")
-                }
-                Err(error) => format!("`{name}` (which could not be renamed: {error})"),
-            }
+            told(name, moved)
         });
+        let outside = self.outside.iter();
+        let outside = outside.filter(|path| path.symlink_metadata().is_ok());
+        let outside = outside.map(|path| told(&path.display().to_string(), kept(path)));
+        let created = created.chain(outside);
         let created: Vec<String> = created.collect();
         (!created.is_empty()).then(|| {
             format!(
@@ -677,7 +919,7 @@ struct CommandIdentity {
 
 impl Keeper {
     /// Waits for the keeper's first word; an error has the words of the engine.
-    fn wait_until_ready(&mut self, image: &str) -> Result<(), String> {
+    fn wait_until_ready(&mut self, image: &str, cancelled: &AtomicBool) -> Result<(), String> {
         let deadline = Instant::now() + START;
         let (mut printed, mut buffer) = (Vec::new(), [0; 4096]);
         let Some(client) = &mut self.client else {
@@ -685,10 +927,15 @@ impl Keeper {
         };
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
+            if cancelled.load(Ordering::Relaxed) {
+                // What the engine is about to start ends with its input.
+                self.patience = TICK;
+                return Err(INTERRUPTED.to_owned());
+            }
             if left.is_zero() {
                 return Err("the engine did not start a container in time".to_owned());
             }
-            match client.next(&mut buffer, left) {
+            match client.next(&mut buffer, left.min(TICK)) {
                 Ok(ChildEvent::Output(length)) => printed.extend_from_slice(&buffer[..length]),
                 Ok(ChildEvent::Quiet | ChildEvent::Closed) => {}
                 Ok(ChildEvent::Ended) | Err(_) => {
@@ -708,6 +955,43 @@ impl Keeper {
         }
     }
 
+    /// True if nothing runs in the container but the keeper. What was killed may take a moment to go.
+    fn is_alone(&mut self) -> bool {
+        let deadline = Instant::now() + SETTLE;
+        loop {
+            match self.ask(deadline) {
+                Some(true) => return true,
+                Some(false) if Instant::now() < deadline => thread::sleep(TICK / 5),
+                Some(false) | None => return false,
+            }
+        }
+    }
+
+    /// Asks the keeper if it is alone; no answer if it does not give one in time.
+    fn ask(&mut self, deadline: Instant) -> Option<bool> {
+        self.asked += 1;
+        let question = self.asked;
+        let input = self.input.as_mut()?;
+        writeln!(input, "{question}").ok()?;
+        let (mut printed, mut buffer) = (Vec::new(), [0; 256]);
+        loop {
+            let words = String::from_utf8_lossy(&printed);
+            let is = |answer: &str| {
+                let answer = format!("{answer} {question}");
+                words.lines().any(|line| line.trim() == answer)
+            };
+            if words.ends_with('\n') && (is(ALONE) || is(ACCOMPANIED)) {
+                return Some(is(ALONE));
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.client.as_mut()?.next(&mut buffer, left) {
+                Ok(ChildEvent::Output(length)) => printed.extend_from_slice(&buffer[..length]),
+                Ok(ChildEvent::Quiet) if !left.is_zero() => {}
+                _ => return None,
+            }
+        }
+    }
+
     fn has_ended(&mut self) -> bool {
         let mut buffer = [0; 256];
         let next = |client: &mut ChildTree| client.next(&mut buffer, Duration::ZERO);
@@ -721,11 +1005,11 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         // The keeper ends, and the engine removes the container.
-        drop(self.lifeline.take());
+        drop(self.input.take());
         let Some(mut client) = self.client.take() else {
             return;
         };
-        let deadline = Instant::now() + ANSWER;
+        let deadline = Instant::now() + self.patience;
         let mut buffer = [0; 256];
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -739,20 +1023,20 @@ impl Drop for Keeper {
         if let Ok(mut client) = programs::command(self.engine.program()) {
             client.args(["rm", "--force", &self.name]);
             // It is gone already, as a rule.
-            let _ = answer(client);
+            let _ = answer_within(client, self.patience, &NEVER);
         }
     }
 }
 
 /// Removes the containers whose `agent` is gone; tells their names.
-pub fn remove_stale(engine: ContainerEngine) -> Vec<String> {
+pub fn remove_stale(engine: ContainerEngine, cancelled: &AtomicBool) -> Vec<String> {
     let client = || programs::command(engine.program()).ok();
     let Some(mut list) = client() else {
         return Vec::new();
     };
     let filter = format!("label={}", label());
     list.args(["ps", "--all", "--filter", &filter, "--format", "{{.Names}}"]);
-    let names = answer(list).unwrap_or_default();
+    let names = answer(list, cancelled).unwrap_or_default();
     let names = names.lines().map(str::trim).filter(|name| {
         let owner = name.strip_prefix("agent-");
         owner.is_some_and(owner::is_gone)
@@ -760,7 +1044,7 @@ pub fn remove_stale(engine: ContainerEngine) -> Vec<String> {
     let removed = names.filter(|name| {
         client().is_some_and(|mut client| {
             client.args(["rm", "--force", name]);
-            answer(client).is_ok()
+            answer(client, cancelled).is_ok()
         })
     });
     removed.map(str::to_owned).collect()
@@ -783,7 +1067,7 @@ pub fn is_remote(engine: ContainerEngine) -> bool {
                 let mut client = programs::command(engine.program()).ok()?;
                 let format = "{{.Endpoints.docker.Host}}";
                 client.args(["context", "inspect", "--format", format, "--", &context]);
-                answer(client).ok()
+                answer(client, &NEVER).ok()
             });
             host.is_some_and(|host| is_elsewhere(&host))
         }
@@ -813,35 +1097,27 @@ fn mounted(volume: &str) -> String {
     format!("--mount=type=volume,source={volume},destination={VOLUME}")
 }
 
-/// A mount of this path, as the engines read it: fields separated by commas, quoted as in CSV.
-fn bind(from: &Path, to: &Path, more: &str) -> String {
-    let field = |name: &str, path: &Path| {
-        let text = format!("{name}={}", path.display());
-        if text.contains([',', '"']) {
-            format!("\"{}\"", text.replace('"', "\"\""))
-        } else {
-            text
-        }
-    };
-    format!(
-        "--mount=type=bind,{},{}{more}",
-        field("source", from),
-        field("destination", to)
-    )
+/// Runs a program of an engine to its end; an error has its words.
+fn answer(client: Command, cancelled: &AtomicBool) -> Result<String, String> {
+    answer_within(client, ANSWER, cancelled)
 }
 
-/// Runs a program of an engine to its end; an error has its words.
-fn answer(mut client: Command) -> Result<String, String> {
+fn answer_within(
+    mut client: Command,
+    patience: Duration,
+    cancelled: &AtomicBool,
+) -> Result<String, String> {
     client.env("LC_ALL", "C");
     let mut client = ChildTree::start(client, Stdio::null(), ChildSession::MadeBefore)
         .map_err(|error| error.to_string())?;
-    let deadline = Instant::now() + ANSWER;
+    let deadline = Instant::now() + patience;
     let (mut printed, mut buffer) = (Vec::new(), [0; 4096]);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        match client.next(&mut buffer, left) {
+        match client.next(&mut buffer, left.min(TICK)) {
             Ok(ChildEvent::Output(length)) => printed.extend_from_slice(&buffer[..length]),
             Ok(ChildEvent::Ended) | Err(_) => break,
+            Ok(_) if cancelled.load(Ordering::Relaxed) => return Err(INTERRUPTED.to_owned()),
             Ok(_) if left.is_zero() => return Err("the engine did not answer in time".to_owned()),
             Ok(_) => {}
         }
@@ -904,14 +1180,18 @@ mod tests {
     #[test]
     fn protected_names_that_a_command_creates_are_renamed() {
         let directory = tempfile::tempdir().unwrap();
-        let workspace = directory.path().canonicalize().unwrap();
+        let base = directory.path().canonicalize().unwrap();
+        let workspace = base.join("workspace");
         let write = |name: &str| {
             let path = workspace.join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             write_atomic(&path, b"x", Durability::Atomic).unwrap();
         };
         write(".idea/old");
-        let names = ProtectedNames::missing_in(&workspace);
+        let mut confinement = Confinement::of_workspace(&workspace);
+        confinement.hidden = vec![base.join(".agent")];
+        confinement.extra_write = vec![base.clone()];
+        let names = ProtectedNames::missing_in(&confinement);
         assert_eq!(names.set_aside(), None);
         for name in [
             ".vscode/tasks.json",
@@ -919,6 +1199,7 @@ mod tests {
             ".github/workflows/x.yml",
             ".agent/x",
             ".idea/new",
+            "../.agent/x",
         ] {
             write(name);
         }
@@ -934,6 +1215,7 @@ mod tests {
         assert!(
             !left(".vscode") && !left(".envrc") && !left(".github/workflows") && !left(".agent")
         );
+        assert!(left("../.agent.kept/x") && !left("../.agent"));
         assert!(left(".vscode.kept/tasks.json") && left(".agent.kept/x") && left(".idea/new"));
         write(".vscode/again");
         assert!(names.set_aside().unwrap().contains("`.vscode.kept-2`"));
@@ -951,7 +1233,11 @@ mod tests {
             ..ContainerPlan::default()
         };
         let runner = ContainerRunner::new(ContainerEngine::Docker, Ok(plan), confinement, None);
-        let options = runner.options(Granted::default());
+        let options = |runner: &ContainerRunner| {
+            let shields = runner.shields(Granted::default());
+            runner.options(Granted::default(), &shields).unwrap()
+        };
+        let all = options(&runner);
         let shown = workspace.display();
         for option in [
             "--cpus=1",
@@ -962,16 +1248,13 @@ mod tests {
                 "--mount=type=bind,source={shown}/.vscode,destination={shown}/.vscode,readonly"
             ),
         ] {
-            assert!(
-                options.iter().any(|one| one == option),
-                "{option}: {options:?}"
-            );
+            assert!(all.iter().any(|one| one == option), "{option}: {all:?}");
         }
         let far = runner.on_another_machine("volume".to_owned());
-        let options = far.options(Granted::default());
+        let all = options(&far);
         assert!(
-            !options.iter().any(|option| option.contains("type=bind")),
-            "{options:?}"
+            !all.iter().any(|option| option.contains("type=bind")),
+            "{all:?}"
         );
         assert!(Runner::notice(&far).unwrap().contains("the folder"));
     }

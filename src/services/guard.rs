@@ -119,6 +119,7 @@ pub(super) fn runner(
         RunnerChoice::Exec(words) => Arc::new(ExecRunner::new(words)),
         RunnerChoice::Container { engine, image } => {
             let mut confinement = confinement(loaded, workspace, trust, testing)?;
+            let ignored = drop_mounts_of_project(loaded, &mut confinement);
             // What was built for one image may not run in another.
             let plan = ContainerPlan::read(engine, &image, &Workspace::open(workspace)?);
             if let Some(file) = described_in(&image) {
@@ -134,7 +135,12 @@ pub(super) fn runner(
                 .map(|cache| cache.join(format!("{}-{}", engine.program(), &name[..8])));
             confinement.cache = cache.filter(|cache| own_directory(cache).is_ok());
             let canary = trust.directory().map(Path::to_owned);
-            let container = ContainerRunner::new(engine, plan, confinement, canary);
+            let mut container = ContainerRunner::new(engine, plan, confinement, canary);
+            for key in ignored {
+                container = container.with_notice(format!(
+                    "`{key}` of this project's settings does not count in a container; only your own settings and flags do"
+                ));
+            }
             if !is_remote(engine) {
                 return Ok(Arc::new(container));
             }
@@ -159,6 +165,24 @@ pub(super) fn runner(
             exchange(connection, None, (loaded, workspace, trust))?
         }
     })
+}
+
+/// Drops the extra paths that a project's settings name, trusted or not: what a container mounts is the
+/// person's alone. Tells the names of these settings.
+fn drop_mounts_of_project(loaded: &Loaded, confinement: &mut Confinement) -> Vec<&'static str> {
+    let extra = [
+        ("ExtraReadPaths", &mut confinement.extra_read),
+        ("ExtraWritePaths", &mut confinement.extra_write),
+    ];
+    let of_project = extra.into_iter().filter(|(key, paths)| {
+        let origin = loaded.origins.get(key);
+        !paths.is_empty() && matches!(origin, Some(Origin::File(_)))
+    });
+    let dropped = of_project.map(|(key, paths)| {
+        paths.clear();
+        key
+    });
+    dropped.collect()
 }
 
 /// The file of the workspace that describes the container, if the image is named by one.
@@ -475,6 +499,7 @@ fn strength(
 mod tests {
     use super::*;
     use crate::sandbox::{Property, PropertyName};
+    use crate::settings::{self, Base, Overrides};
 
     fn remembered(device: Option<u64>, wanted: Option<Backend>) -> Tested {
         Tested {
@@ -523,6 +548,32 @@ mod tests {
         let mut old = remembered(device, None);
         old.when.boot = "another".to_owned();
         case(&old, false);
+    }
+
+    #[test]
+    fn a_trusted_project_names_no_path_that_a_container_mounts() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let trust = Trust::kept_in(root.join("state"));
+        let file = root.join("base/appsettings.json");
+        create_directory(&root.join("base")).unwrap();
+        let text = br#"{"Agent": {"ExtraReadPaths": ["/opt"], "ExtraWritePaths": ["/srv"]}}"#;
+        write_atomic(&file, text, Durability::Atomic).unwrap();
+        trust.add(&file).unwrap();
+        let base = Base {
+            directory: root.join("base"),
+            settings_file: Some(file),
+        };
+        let flags = Overrides::default().with("--extra-write-paths", Some("/var/mine"));
+        let layers = settings::read(&base, std::iter::empty(), &flags).unwrap();
+        let loaded = layers.settle(&trust).unwrap();
+        assert_eq!(loaded.settings.extra_read_paths, [Path::new("/opt")]);
+        let mut confinement =
+            confinement(&loaded, &root.join("base"), &trust, Testing::Unneeded).unwrap();
+        let dropped = drop_mounts_of_project(&loaded, &mut confinement);
+        assert_eq!(dropped, ["ExtraReadPaths"]);
+        assert!(confinement.extra_read.is_empty());
+        assert_eq!(confinement.extra_write, [Path::new("/var/mine")]);
     }
 
     #[test]

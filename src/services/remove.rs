@@ -1,12 +1,14 @@
 //! Removes a session with its messages and replies; the workspace stays as it is.
 
-use super::Caller;
-use super::open::SessionFiles;
+use super::guard::Testing;
+use super::open::{FirstRun, SessionFiles, settings};
+use super::{Caller, choices, guard};
 use crate::approve::Question;
 use crate::error::{Error, Result};
 use crate::escape::escape_line;
 use crate::number::count;
-use crate::protocol::{SessionId, is_yes};
+use crate::protocol::{Event, SessionId, is_yes};
+use crate::runner::{Runner, RunnerChoice};
 use crate::session::{LoopLock, RoundLock};
 
 /// The letters that went with a session.
@@ -69,8 +71,13 @@ fn ensure_idle(files: &SessionFiles, id: &SessionId) -> Result<()> {
     .hint("end that loop with Ctrl-C first"))
 }
 
-/// Removes what belongs to a session; its own file last, so that a second try finds the rest.
-pub fn remove(files: &SessionFiles, id: &SessionId) -> Result<RemovedLetters> {
+/// Removes what belongs to a session, here and where its commands ran; its own file last, so that a
+/// second try finds the rest.
+pub fn remove(caller: &Caller, files: &SessionFiles, id: &SessionId) -> Result<RemovedLetters> {
+    ensure_idle(files, id)?;
+    if let Some(notice) = leave_runner(caller, files, id) {
+        caller.person.emit(notice);
+    }
     let _alone = RoundLock::take(files.store.directory())?;
     ensure_idle(files, id)?;
     let (messages, replies) = files.mailbox.letters_of(id)?;
@@ -83,4 +90,39 @@ pub fn remove(files: &SessionFiles, id: &SessionId) -> Result<RemovedLetters> {
         messages: messages.len(),
         replies: replies.len(),
     })
+}
+
+/// Takes leave of the runner of an unfinished session, as at its end. Nothing is done for a session that
+/// cannot be read or whose runner the person did not choose.
+fn leave_runner(caller: &Caller, files: &SessionFiles, id: &SessionId) -> Option<Event> {
+    let session = files.store.load(id).ok()?;
+    if session.is_complete {
+        return None;
+    }
+    let (base, now) = settings(caller, FirstRun::Refuse).ok()?;
+    let loaded = choices::recall(caller, (&base, &now), &session)
+        .ok()?
+        .loaded;
+    let choice = &loaded.settings.runner;
+    let workspace = &loaded.paths.workspace;
+    if *choice == RunnerChoice::Local || !workspace.is_dir() {
+        return None;
+    }
+    let runner = guard::runner(&loaded, workspace, &caller.trust, Testing::Unremembered).ok()?;
+    finish_runner(&*runner, choice)
+}
+
+/// Takes back what the runner of an ended session still has elsewhere, and removes it there; a sentence
+/// for the person about what came back or cannot be removed.
+pub(super) fn finish_runner(runner: &dyn Runner, choice: &RunnerChoice) -> Option<Event> {
+    if !runner.keeps_files() {
+        return None;
+    }
+    let text = match runner.finish() {
+        Ok(note) => note?,
+        Err(reason) => format!(
+            "`{choice}` still has files of this workspace: {reason}. When it answers, `agent doctor --clean --runner {choice}` removes them."
+        ),
+    };
+    Some(Event::Notice { text })
 }

@@ -13,7 +13,7 @@ use super::find::FindSession;
 use super::open::{self, OpenedBase};
 use super::reply::ReplyDesk;
 use super::status::CheckStanding;
-use super::{Caller, commit, find, log, reply, status, workspace};
+use super::{Caller, commit, find, log, remove, reply, status, workspace};
 pub use crate::agent::Ending;
 use crate::agent::{Agent, added::AddedContext};
 pub use crate::agent::{AnswerRoom, CallAnswer, CallDesk, TextCover};
@@ -505,20 +505,9 @@ fn conclude(agent: &Agent, id: SessionId, ending: &Result<Ending>) {
 /// person what cannot be removed.
 fn finish_runner(agent: &Agent) {
     let authorizer = &agent.manner.authorizer;
-    if !authorizer.runner.keeps_files() {
-        return;
+    if let Some(notice) = remove::finish_runner(&*authorizer.runner, &authorizer.runner_choice) {
+        agent.tell(notice);
     }
-    let text = match authorizer.runner.finish() {
-        Ok(None) => return,
-        Ok(Some(note)) => note,
-        Err(reason) => {
-            let runner = &authorizer.runner_choice;
-            format!(
-                "`{runner}` still has files of this workspace: {reason}. When it answers, `agent doctor --clean --runner {runner}` removes them."
-            )
-        }
-    };
-    agent.tell(Event::Notice { text });
 }
 
 /// The API that the settings name, made known to whoever writes messages.

@@ -89,7 +89,7 @@ fn a_session_is_found_listed_and_removed() {
     let standing = status::status(&scene.caller, Some("ab12")).unwrap();
     assert_eq!(standing.session.session_id, scene.session.session_id);
     assert!(standing.posted().is_none() && standing.questions.is_empty());
-    remove::remove(&files, &scene.session.session_id).unwrap();
+    remove::remove(&scene.caller, &files, &scene.session.session_id).unwrap();
     assert!(list::list(&files).unwrap().sessions.is_empty());
     assert!(status::status(&scene.caller, None).is_err());
 }

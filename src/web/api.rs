@@ -821,6 +821,6 @@ pub(super) fn export(desk: &PageDesk, id: &str) -> Result<Value> {
 pub(super) fn remove(desk: &PageDesk, id: &str) -> Result<Value> {
     let id = session_id(id)?;
     let files = desk.files()?;
-    let removed = services::remove::remove(&files, &id)?;
+    let removed = services::remove::remove(&desk.caller().0, &files, &id)?;
     Ok(json!({ "messages": removed.messages, "replies": removed.replies }))
 }

@@ -563,6 +563,17 @@ def test_end_leaves_nothing(engine, base):
     assert (base.workspace / "made.txt").read_text() == "made\n"
 
 
+def test_removal_leaves_nothing(engine, base):
+    message = base.begin()
+    base.run(message, "echo made >made.txt", 1)
+    base.message(2)
+    base.loop.send_signal(signal.SIGINT)
+    base.loop.wait(30)
+    assert engine.shared or engine.leftovers()
+    base.agent("rm", "--yes", "latest")
+    assert not engine.leftovers()
+
+
 def test_kill_leaves_nothing(engine, base):
     base.write("kept.txt", "kept\n")
     message = base.begin()
@@ -640,6 +651,178 @@ echo tried
     assert not (base.workspace / ".vscode").exists() and not (base.workspace / ".envrc").exists()
     assert ".vscode" in message and ("renamed" if engine.shared else "protected here") in message, message
     base.done(message)
+
+
+def mounts(engine):
+    """For tests about containers that mount the workspace."""
+    if not (engine.confines and engine.shared):
+        raise NotForThis
+
+
+def test_links_in_place_of_protected_names_are_refused(engine, base):
+    mounts(engine)
+    outside = base.root / "outside"
+    (outside / "workflows").mkdir(parents=True)
+    (outside / "workflows/secret").write_text("of the host\n")
+    (base.workspace / ".github").symlink_to(outside)
+    base.own()
+    message = base.begin()
+    base.run(message, "cat .github/workflows/secret", 1)
+    message = base.message(2)
+    assert "`.github` in the workspace is a link" in message and "of the host" not in message, message
+    (base.workspace / ".github").unlink()
+    base.run(message, "echo works", 2)
+    message = base.message(3)
+    assert "exit code 0" in message, message
+    # The container runs already.
+    (base.workspace / ".vscode").symlink_to(outside)
+    base.run(message, "rm .vscode", 3)
+    message = base.message(4)
+    assert "`.vscode` in the workspace is a link" in message, message
+    assert (base.workspace / ".vscode").is_symlink()
+    base.done(message)
+
+
+def test_what_kills_our_script_does_not_survive(engine, base):
+    if not engine.confines:
+        raise NotForThis
+    message = base.begin()
+    for number, script in enumerate([
+        "setsid sh -c 'kill -9 -1; sleep 70801' & sleep 70802",
+        "setsid sh -c 'while :; do kill -9 -1; done; sleep 70803' & sleep 70804",
+    ], 1):
+        base.run(message, script, number)
+        message = base.message(number + 1)
+        assert not survivors("7080"), message
+        assert "left processes behind" in message or not engine.shared, message
+    base.run(message, "echo works again", 3)
+    message = base.message(4)
+    assert "works again" in message and "left processes" not in message, message
+    base.done(message)
+
+
+def test_one_container_runs_at_a_time(engine, base):
+    if engine.name != "docker":
+        raise NotForThis  # not every engine without root has a network to give
+    message = base.begin("--network", "ask")
+    base.run(message, "echo 'curl: (6) Could not resolve host: example.com'; "
+                      "cat /proc/self/mountinfo >mounts; [ -e again ] || { touch again; exit 6; }", 1)
+    wait_for("the offer", lambda: "Run it again" in base.said())
+    assert len(engine.containers()) == 1
+    base.agent("approve", "1")
+    message = base.message(2)
+    assert "exit code 0" in message and len(engine.containers()) == 1, message
+    base.done(message)
+
+
+def test_protected_files_that_come_later_are_protected_too(engine, base):
+    mounts(engine)
+    message = base.begin()
+    base.run(message, "echo first >/tmp/first", 1)
+    message = base.message(2)
+    (base.workspace / ".vscode").mkdir()
+    base.write(".gitlab-ci.yml", "ours\n")
+    base.run(message, "for f in .vscode/tasks.json .gitlab-ci.yml; do (echo evil >>$f) && echo BROKEN $f; done; echo tried", 2)
+    message = base.message(3)
+    assert "tried" in message and "\nBROKEN" not in message, message
+    # An editor puts another file in its place.
+    base.write("new.yml", "theirs\n")
+    (base.workspace / "new.yml").rename(base.workspace / ".gitlab-ci.yml")
+    base.run(message, "(echo evil >>.gitlab-ci.yml) && echo BROKEN; cat .gitlab-ci.yml", 3)
+    message = base.message(4)
+    assert "theirs" in message and "\nBROKEN" not in message, message
+    base.run(message, "touch /tmp/kept", 4)
+    message = base.message(5)
+    base.run(message, "ls /tmp/kept", 5)
+    message = base.message(6)
+    assert "exit code 0" in message, message
+    base.done(message)
+
+
+def test_records_in_an_extra_path_are_hidden(engine, base):
+    mounts(engine)
+    message = base.begin("--extra-write-paths", str(base.directory))
+    base.run(message, """cd ..; ls sessions inbox
+for f in inbox/forged.md sessions/x outbox/x appsettings.json; do (echo x >>$f) 2>/dev/null && echo BROKEN $f; done
+for d in sessions inbox outbox appsettings.json; do mv $d x-$d 2>/dev/null && echo BROKEN mv $d; done
+mkdir .agent; echo '{}' >.agent/appsettings.json; echo mine >beside; echo tried""", 1)
+    message = base.message(2)
+    assert "tried" in message and "\nBROKEN" not in message and "journal" not in message, message
+    assert not (base.directory / ".agent").exists() and "`.agent.kept`" in message, message
+    assert (base.directory / "beside").read_text() == "mine\n"
+    base.done(message)
+
+
+def test_no_setuid_program_is_left(engine, base):
+    mounts(engine)
+    message = base.begin()
+    base.run(message, "echo x >program; chmod 6755 program; ls -l program", 1)
+    message = base.message(2)
+    assert (base.workspace / "program").stat().st_mode & 0o7777 == 0o755
+    assert "lost such bits: `program`" in message, message
+    base.done(message)
+
+
+def test_the_repository_of_a_worktree_is_shown(engine, base):
+    mounts(engine)
+    git = lambda *arguments: subprocess.run(["git", *arguments], check=True, capture_output=True, cwd=base.root, env={
+        "PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": "/dev/null", "HOME": "/nowhere",
+        "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a"})
+    main = base.root / "main"
+    git("init", "-q", main)
+    git("-C", main, "commit", "-q", "--allow-empty", "-m", "first")
+    base.workspace.rmdir()
+    git("-C", main, "worktree", "add", "-q", base.workspace)
+    base.own()
+    message = base.begin()
+    base.run(message, "read -r _ git <.git; cat $git/HEAD $git/../../HEAD; for f in $git/x $git/../../hooks/x; do "
+                      "(echo x >$f) 2>/dev/null && echo BROKEN $f; done; echo tried", 1)
+    message = base.message(2)
+    assert "tried" in message and "\nBROKEN" not in message and message.count("ref: refs/heads/") >= 2, message
+    base.done(message)
+
+
+def test_odd_names_are_mounted_or_refused(engine, base):
+    mounts(engine)
+    for name in ["a:b", "a,b", 'a"b c']:
+        other = Base(engine)
+        other.directory = other.root / name
+        (other.root / "base").rename(other.directory)
+        other.workspace = other.directory / "workspace"
+        (other.workspace / ".agent").mkdir()
+        (other.workspace / ".agent/secret").write_text("secret")
+        other.own()
+        try:
+            message = other.begin()
+            other.run(message, "[ -e .agent/secret ] && echo BROKEN; echo tried >tried", 1)
+            message = other.message(2)
+            if engine.name == "podman" and name != "a:b":
+                assert "comma" in message, message
+            else:
+                assert "exit code 0" in message and "\nBROKEN" not in message, message
+                assert (other.workspace / "tried").exists()
+            other.done(message)
+        finally:
+            other.remove()
+
+
+def test_interrupt_while_a_container_starts(engine, base):
+    if engine.name != "docker":
+        raise NotForThis
+    programs = base.root / "bin"
+    programs.mkdir()
+    (programs / "docker").write_text(
+        f'#!/bin/sh\ncase $1 in run|rm) exec sleep 70901;; esac\nexec {shutil.which("docker")} "$@"\n')
+    (programs / "docker").chmod(0o755)
+    base.environment["PATH"] = f"{programs}:{base.environment['PATH']}"
+    message = base.begin()
+    base.run(message, "echo never", 1)
+    wait_for("the start", lambda: survivors("70901"))
+    began = time.monotonic()
+    base.loop.send_signal(signal.SIGINT)
+    base.loop.wait(30)
+    assert time.monotonic() - began < 5, time.monotonic() - began
+    wait_for("no survivors", lambda: not survivors("70901"), 5)
 
 
 def test_a_docker_context_elsewhere_is_known(engine, base):

@@ -75,6 +75,7 @@ fn parts(path: &Path) -> Vec<PathBuf> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::symlink;
 

@@ -8,7 +8,6 @@ mod attributes;
 mod author;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
-#[cfg(target_os = "linux")]
 mod changeable;
 #[cfg(target_os = "linux")]
 mod child;
@@ -29,7 +28,6 @@ mod landlock;
 mod launch;
 #[cfg(target_os = "linux")]
 mod layout;
-#[cfg(target_os = "linux")]
 mod linked;
 #[cfg(target_os = "linux")]
 mod memory;
@@ -83,7 +81,7 @@ pub use probe::{boot_id, probe, try_out};
 use reserve::Reserved;
 #[cfg(target_os = "linux")]
 pub use reserve::sweep;
-pub use shields::Shield;
+pub use shields::{ExtraPath, Shield};
 pub use strength::{Property, PropertyName, Strength};
 
 pub use agent_protocol::obeyed::{TOOL_CONFIGURATION as PROTECTED, WORKFLOWS};

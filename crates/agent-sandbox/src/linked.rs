@@ -6,7 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Backend, Confinement, PROTECTED, STATE, WORKFLOWS};
+#[cfg(target_os = "linux")]
+use super::Backend;
+use super::{Confinement, PROTECTED, STATE, WORKFLOWS};
 
 /// The directories of [`WORKFLOWS`] that also contain other files.
 pub(super) const WORKFLOW_PARENTS: [&str; 3] = [".github", ".gitea", ".forgejo"];
@@ -15,17 +17,22 @@ pub(super) const WORKFLOW_PARENTS: [&str; 3] = [".github", ".gitea", ".forgejo"]
 const CLOSED_IN_GIT: [&str; 5] = ["hooks", "config", "modules", "worktrees", "commondir"];
 
 /// The reason to refuse a command, if a protected name is a link.
+#[cfg(target_os = "linux")]
 pub(super) fn refusal(confinement: &Confinement) -> Option<String> {
     if confinement.backend == Backend::Landlock {
         return None;
     }
-    let workspace = &confinement.workspace;
-    let link = names(confinement).find(|name| workspace.join(name).is_symlink())?;
+    let link = protected_link(confinement)?;
     Some(format!(
         "`{}` in the workspace is a link, so it cannot be protected from commands; the person has to \
          put there what it leads to, or to use `--sandbox off`, where every command is asked about",
         link.display()
     ))
+}
+
+/// The first protected name that is a link.
+pub(super) fn protected_link(confinement: &Confinement) -> Option<PathBuf> {
+    names(confinement).find(|name| confinement.workspace.join(name).is_symlink())
 }
 
 fn names(confinement: &Confinement) -> impl Iterator<Item = PathBuf> {
@@ -39,6 +46,7 @@ fn names(confinement: &Confinement) -> impl Iterator<Item = PathBuf> {
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;

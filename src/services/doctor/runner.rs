@@ -1,6 +1,7 @@
 //! Findings about the runner: what holds where commands run, tried out there.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use super::Finding;
 use crate::error::Result;
@@ -65,7 +66,8 @@ fn first(choice: &RunnerChoice, runner: &dyn Runner) -> Finding {
 /// the other side of the runner that the settings name.
 pub(super) fn clean((base, loaded): &(Base, Loaded), trust: &Trust) -> Result<Vec<Finding>> {
     let mut findings: Vec<Finding> = (ContainerEngine::ALL.into_iter())
-        .flat_map(remove_stale)
+        .filter(|engine| engine.has_been_used())
+        .flat_map(|engine| remove_stale(engine, &AtomicBool::new(false)))
         .map(|name| Finding::ok(format!("removed the container `{name}`")))
         .collect();
     let choice = &loaded.settings.runner;
