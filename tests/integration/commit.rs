@@ -241,7 +241,7 @@ fn rounds_that_pass_the_check_are_committed_as_they_come() {
     let test = project(&arguments);
     let base = test.base().join("workspace");
     plant(&base.join(".git/hooks/pre-commit"), "#!/bin/sh\nexit 1\n");
-    let _kept = test
+    let kept = test
         .reply(CREATE)
         .reply(EDIT)
         .reply(DONE)
@@ -250,6 +250,12 @@ fn rounds_that_pass_the_check_are_committed_as_they_come() {
         .said("(no hooks were run)");
     assert_eq!(git(&base, &["rev-list", "--count", "HEAD"]), "3\n");
     assert_eq!(git(&base, &["status", "--porcelain"]), "");
+    let session = kept.session();
+    let id = session["sessionId"].as_str().unwrap();
+    let events = kept.base().join(format!("sessions/{id}/events.jsonl"));
+    let events = std::fs::read_to_string(events).unwrap();
+    let committed = events.lines().filter(|line| line.contains("\"committed\""));
+    assert_eq!(committed.count(), 2, "{events}");
     Test::new(&["new", "--commit", "task"])
         .run()
         .code(2)

@@ -27,14 +27,24 @@ pub enum Durability {
 
 /// The path that a link leads to, also if nothing is there yet.
 ///
-/// A write to it keeps the link, which would otherwise be replaced.
+/// A write to it keeps the link, which would otherwise be replaced. A link to a device or a pipe, an
+/// old way to say that nothing is kept, is an error.
 pub fn behind_links(file: &Path) -> Result<PathBuf> {
     const MOST_LINKS: usize = 40;
     let mut target = file.to_owned();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&target) {
             Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
-            Err(_) => return Ok(target),
+            Err(_) => {
+                let found = target.symlink_metadata();
+                if found.is_ok_and(|found| !found.is_file()) {
+                    return Err(Error::mendable(format!(
+                        "`{}` is no regular file",
+                        target.display()
+                    )));
+                }
+                return Ok(target);
+            }
         }
     }
     Err(Error::mendable(format!(

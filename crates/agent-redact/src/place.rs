@@ -443,15 +443,19 @@ fn quoted(text: &str, start: usize) -> Option<(Range<usize>, ValueForm)> {
 
 /// The text up to a space or a character that ends it; `None` if the text is code.
 fn bare(text: &str, start: usize) -> Option<Range<usize>> {
-    let rest = text.as_bytes().get(start..)?;
-    let is_value = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-+/=.~!@#$%^&*?:".contains(byte);
-    let length = rest
-        .iter()
-        .take(LONGEST_BARE + 1)
-        .take_while(|byte| is_value(byte))
-        .count();
-    let length = next_parameter(&text[start..start + length]).unwrap_or(length);
+    let rest = text.get(start..)?;
+    let is_value =
+        |letter: &char| letter.is_alphanumeric() || "_-+/=.~!@#$%^&*?:".contains(*letter);
+    let letters = rest.chars().take(LONGEST_BARE + 1).take_while(is_value);
+    let length = letters.map(char::len_utf8).sum();
+    let value = &rest[..length];
+    // A word of another language has no digit in it.
+    if !value.is_ascii() && !value.contains(|letter: char| letter.is_ascii_digit()) {
+        return None;
+    }
+    let length = next_parameter(value).unwrap_or(length);
     let ends = rest
+        .as_bytes()
         .get(length)
         .is_none_or(|byte| byte.is_ascii_whitespace() || b"\"';&<\\,}".contains(byte));
     (ends && length > 0).then(|| start..start + length)
@@ -485,6 +489,7 @@ mod tests {
     fn values_are_found_in_every_way_that_they_follow_their_names() {
         for marked in [
             "\"Server=db;User Id=sa;Password=«Sup3rS3cret!9»;Encrypt=true\"",
+            "  password: «Zürich!2024-kQ9»\n",
             "{ \"pwd\": \"«Qx7vTr92LmZp»\", \"x\": 1 }",
             "{\"pass\": \"«Zk29dkfj39dQ»\"}",
             "db_pass: «Yp29dkfj39dk»\n",

@@ -88,9 +88,17 @@ impl CommittingPerson {
                         cause: error.to_string(),
                     },
                 };
-                self.inner.emit(told);
+                self.tell(session, told);
             }
             _ => {}
+        }
+    }
+
+    /// Tells an event with its number, and keeps it with the others of the session.
+    fn tell(&self, session: &SessionId, event: Event) {
+        match open::files(&self.caller) {
+            Ok(files) => self.inner.hear(&files.store.events(session).append(event)),
+            Err(_) => self.inner.emit(event),
         }
     }
 
