@@ -2,10 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Kind, Result};
 use crate::platform::{EndSignal, on_end_signals};
 use crate::protocol::PersonAct;
+
+/// Signals that come together are one: a terminal that closes sends several.
+const TOGETHER: Duration = Duration::from_millis(500);
 
 type Alarm = Box<dyn Fn() + Send>;
 type Detour = Box<dyn Fn() -> bool + Send>;
@@ -14,6 +18,7 @@ type Detour = Box<dyn Fn() -> bool + Send>;
 #[derive(Clone, Default)]
 pub struct Interrupt {
     flag: Arc<AtomicBool>,
+    raised_at: Arc<Mutex<Option<Instant>>>,
     /// True if an answer to a question raised it.
     is_answer: Arc<AtomicBool>,
     alarms: Arc<Mutex<Vec<Alarm>>>,
@@ -37,8 +42,8 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 impl Interrupt {
     /// One that is raised by Ctrl-C, SIGTERM and SIGHUP.
     ///
-    /// A second signal ends the process at once: all that matters is on the disk already. There is
-    /// one for the process, whoever asks for it.
+    /// A second signal, a moment later, ends the process at once: what was under way has had the time
+    /// to be put on the disk. There is one for the process, whoever asks for it.
     pub fn from_signals() -> Result<Self> {
         Self::listening(|| std::process::exit(i32::from(Kind::Interrupted.exit_code())))
     }
@@ -59,7 +64,7 @@ impl Interrupt {
         let interrupt = OF_THIS_PROCESS.get_or_init(Self::default).clone();
         let raised = interrupt.clone();
         on_end_signals(move |signal| {
-            if raised.is_raised() {
+            if raised.was_raised_before(TOGETHER) {
                 on_second();
             }
             match signal {
@@ -82,7 +87,9 @@ impl Interrupt {
 
     /// Raises it, whatever is under way.
     pub fn raise(&self) {
-        self.flag.store(true, Ordering::SeqCst);
+        if !self.flag.swap(true, Ordering::SeqCst) {
+            *locked(&self.raised_at) = Some(Instant::now());
+        }
         for alarm in locked(&self.alarms).iter() {
             alarm();
         }
@@ -101,6 +108,12 @@ impl Interrupt {
         } else {
             PersonAct::Interrupted
         }
+    }
+
+    /// Returns true if it was raised at least so long ago.
+    fn was_raised_before(&self, pause: Duration) -> bool {
+        let raised_at = *locked(&self.raised_at);
+        self.is_raised() && raised_at.is_none_or(|raised| raised.elapsed() >= pause)
     }
 
     /// Returns true if it was raised.

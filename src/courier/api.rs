@@ -504,8 +504,9 @@ impl ApiThread {
             Ok(answer) => answer.end == CompletionEnd::Stopped,
             Err(error) => error.kind == ApiErrorKind::Stopped,
         };
-        // The answer was over by itself. It waits in the inbox, and the loop must not take it.
-        if is_stopped && !is_cut_short {
+        // The answer was over by itself, and waits in the inbox; the loop must not take it. Or the loop
+        // works on another reply, and the person meant that.
+        if is_stopped && (!is_cut_short || self.is_overtaken(message)) {
             self.interrupt.raise();
         }
         if let Err(error) = &answer

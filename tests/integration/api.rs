@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Finished, Test, agent, wait_until};
+use crate::harness::{Finished, Save, Test, agent, save_reply, wait_for_outbox, wait_until};
 
 pub const KEY: &str = "sk-integration-0123456789";
 
@@ -1358,14 +1358,36 @@ fn ctrl_c_without_a_terminal_keeps_what_came_for_the_next_run() {
         events.any(|events| events.contains("CREATE_FILE"))
     };
     wait_until("a piece of the answer", has_come);
+    // A terminal that closes sends more than one signal.
     running.signal("INT");
-    let stopped = running.wait().code(130).said("was stopped");
+    running.signal("HUP");
+    running.signal("HUP");
+    let stopped = running.wait().code(130);
     let inbox = stopped.files("inbox");
     let (name, kept) = inbox.first_key_value().unwrap();
     assert!(name.starts_with("api-") && kept == half, "{name}: {kept}");
     let finished = by_api(Test::after(stopped, &["resume", "--no-input"]), &server).run();
     finished.code(0).said("cut off").workspace("a.txt", "one\n");
     assert_eq!(server.requests().len(), 2);
+}
+
+/// The request is of no use any more, so the person means the command.
+#[test]
+fn ctrl_c_stops_the_command_of_a_reply_that_came_another_way() {
+    let server = ModelServer::start(vec![Answer::Stall("Let me see".to_owned())]);
+    let running = by_api(Test::new(&["new", "--no-input", "x"]), &server).start();
+    let base = running.base();
+    wait_until("a piece of the answer", || {
+        kept_events(&base).contains("Let me see")
+    });
+    let (id, _) = wait_for_outbox(&base, 1);
+    let command = "[RUN_COMMAND]\necho one > a.txt; sleep 60; echo harm > b.txt\n[/RUN_COMMAND]";
+    let reply = format!("``````\n{command}\n[END {id}#1]\n``````\n");
+    save_reply(&base.join("inbox/mine.md"), Save::Write, reply.as_bytes());
+    wait_until("the command", || base.join("workspace/a.txt").exists());
+    running.signal("INT");
+    let stopped = running.wait().code(130);
+    assert!(!stopped.files("workspace").contains_key("b.txt"));
 }
 
 /// The events that are kept in a base directory.
