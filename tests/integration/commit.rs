@@ -263,6 +263,23 @@ fn rounds_that_pass_the_check_are_committed_as_they_come() {
 }
 
 #[test]
+fn nothing_is_committed_while_another_program_holds_the_index() {
+    let finished = session(&[CREATE]);
+    let base = finished.base().join("workspace");
+    let lock = base.join(".git/index.lock");
+    fs::write(&lock, "").unwrap();
+    let finished = Test::after(finished, &["commit", "--yes"])
+        .run()
+        .code(1)
+        .said("nothing was committed");
+    assert_eq!(git(&base, &["rev-list", "--count", "HEAD"]), "1\n");
+    fs::remove_file(lock).unwrap();
+    let _kept = Test::after(finished, &["commit", "--yes"]).run().code(0);
+    assert_eq!(git(&base, &["rev-list", "--count", "HEAD"]), "2\n");
+    assert_eq!(git(&base, &["status", "--porcelain"]), "");
+}
+
+#[test]
 fn a_session_goes_on_committing_after_its_first_call() {
     let begun = project(&[
         "new",

@@ -356,6 +356,7 @@ impl GitRepository {
         (name, address): &(String, String),
         message: &str,
     ) -> Result<String> {
+        self.ensure_index_is_free()?;
         let directory = crate::fs::temporary_directory("agent-commit-")?;
         let index = self.index_with(entries, directory.path())?;
         let variables = [("GIT_INDEX_FILE", index.as_str())];
@@ -396,6 +397,7 @@ impl GitRepository {
         entries: &BTreeMap<String, Option<TreeEntry>>,
         message: &str,
     ) -> Result<String> {
+        self.ensure_index_is_free()?;
         let directory = crate::fs::temporary_directory("agent-commit-")?;
         let index = self.index_with(entries, directory.path())?;
         let file = directory.path().join("message");
@@ -421,6 +423,19 @@ impl GitRepository {
         let made = self.text_of(&["rev-parse", "--verify", "HEAD^{commit}"])?;
         self.follow(&made, entries)?;
         Ok(made)
+    }
+
+    /// Refuses while another program changes the index: it could not follow the commit, and would take
+    /// it back with the person's next one.
+    fn ensure_index_is_free(&self) -> Result<()> {
+        let lock = self.text_of(&["rev-parse", "--git-path", "index.lock"])?;
+        if !self.root.join(&lock).exists() {
+            return Ok(());
+        }
+        Err(
+            Error::mendable("another program works with this repository; nothing was committed")
+                .hint(format!("if there is none, remove `{lock}`")),
+        )
     }
 
     /// The index of the last commit with these entries, as a file of its own.
