@@ -396,13 +396,16 @@ class Base:
         self.replies = self.asked = 0
         self.own()
 
-    def own(self):
+    def own(self, *paths):
+        """Gives the user these files, or all of them before a session begins: later some come and go."""
         if self.engine.user:
-            subprocess.run(["chown", "-R", f"{self.engine.user}:", self.root], check=True)
+            which = paths or ("-R", self.root)
+            subprocess.run(["chown", "-h", f"{self.engine.user}:", *which], check=True)
 
     def write(self, name, text):
-        (self.workspace / name).write_text(text)
-        self.own()
+        path = self.workspace / name
+        path.write_text(text)
+        self.own(path, *[above for above in path.parents if self.workspace in above.parents])
 
     def options(self):
         if not self.engine.user:
@@ -444,9 +447,10 @@ class Base:
     def reply(self, message, text):
         mark = re.findall(r"\[END [0-9a-f]+#\d+\]", message)[-1]
         self.replies += 1
-        path = self.directory / "inbox" / f"reply{self.replies}.md"
+        path = self.root / f"reply{self.replies}.md"
         path.write_text(f"``````\n{text}\n{mark}\n``````\n")
-        self.own()
+        self.own(path)
+        path.rename(self.directory / "inbox" / path.name)
 
     def run(self, message, script, number, attributes=""):
         """Lets the model run a script of the workspace."""
@@ -721,6 +725,7 @@ def test_protected_files_that_come_later_are_protected_too(engine, base):
     base.run(message, "echo first >/tmp/first", 1)
     message = base.message(2)
     (base.workspace / ".vscode").mkdir()
+    base.own(base.workspace / ".vscode")
     base.write(".gitlab-ci.yml", "ours\n")
     base.run(message, "for f in .vscode/tasks.json .gitlab-ci.yml; do (echo evil >>$f) && echo BROKEN $f; done; echo tried", 2)
     message = base.message(3)
@@ -862,6 +867,7 @@ def test_a_file_describes_the_container(engine, base):
         raise NotForThis
     (base.workspace / ".git").mkdir()
     (base.workspace / "deploy").mkdir()
+    base.own(base.workspace / ".git")
     base.write("deploy/compose.yaml", f"""services:
   app:
     image: {IMAGE}

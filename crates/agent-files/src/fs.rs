@@ -33,19 +33,18 @@ pub fn behind_links(file: &Path) -> Result<PathBuf> {
     const MOST_LINKS: usize = 40;
     let mut target = file.to_owned();
     for _ in 0..MOST_LINKS {
-        match fs::read_link(&target) {
-            Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
-            Err(_) => {
-                let found = target.symlink_metadata();
-                if found.is_ok_and(|found| !found.is_file()) {
-                    return Err(Error::mendable(format!(
-                        "`{}` is no regular file",
-                        target.display()
-                    )));
-                }
-                return Ok(target);
-            }
+        if let Ok(next) = fs::read_link(&target) {
+            target = target.parent().unwrap_or(Path::new("")).join(next);
+            continue;
         }
+        let found = target.symlink_metadata();
+        if found.is_ok_and(|found| !found.is_file()) {
+            return Err(Error::mendable(format!(
+                "`{}` is no regular file",
+                target.display()
+            )));
+        }
+        return Ok(target);
     }
     Err(Error::mendable(format!(
         "`{}` is a link that leads nowhere",
