@@ -139,7 +139,7 @@ pub enum Ending {
     Done,
     /// All rounds are used up.
     RoundLimit,
-    /// The person stopped it. Whoever called tells of it, when all that worked beside the loop has ended.
+    /// The person stopped it. The caller says so once everything beside the loop has ended.
     Interrupted,
     /// One reply was processed, as asked, and the next outbox is out.
     Stepped,

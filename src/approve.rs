@@ -1,7 +1,7 @@
 //! The person decides what the policy ruled `Ask`.
 //!
 //! All questions of a round are put at once, before its first step is carried out: as files, and
-//! whoever answers first wins, at the terminal or elsewhere. A question shows what it is about whole,
+//! the first answer wins, at the terminal or elsewhere. A question shows what it is about whole,
 //! not escaped. What is decided lies on the disk, so a loop that was killed asks nothing twice. This
 //! stage carries out nothing, judges nothing by itself and knows no terminal: the front end is a
 //! [`Person`]. Every other question to the person is a [`Question`] too, and goes the same way as long
@@ -524,7 +524,7 @@ pub(crate) mod tests {
             }
             earlier.note(step);
         }
-        // Whoever cannot be asked puts no question.
+        // Where the person cannot be asked, no question is put.
         if input == Input::Wait {
             for asked in &asked {
                 pending.put(&asked.question(2)).unwrap();

@@ -43,7 +43,7 @@ impl Interrupt {
     /// One that is raised by Ctrl-C, SIGTERM and SIGHUP.
     ///
     /// A second signal, a moment later, ends the process at once: what was under way has had the time
-    /// to be put on the disk. There is one for the process, whoever asks for it.
+    /// to be put on the disk. All calls return the one of the process.
     pub fn from_signals() -> Result<Self> {
         Self::listening(|| std::process::exit(i32::from(Kind::Interrupted.exit_code())))
     }

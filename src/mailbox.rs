@@ -115,7 +115,7 @@ pub enum Arrival {
 
 /// News about the mailbox in words for the person, each told once.
 ///
-/// Names of files in it are as they are: whoever prints it escapes it.
+/// Names of files in it are not escaped: the code that prints it does that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// The problem.

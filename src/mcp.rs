@@ -3,7 +3,7 @@
 //! One process serves one client, on standard input and output, and nothing else: no HTTP, no port.
 //! Calls are commands of the protocol and take the way of a pasted reply, through the engine: rules,
 //! approvals, sandbox, journal, secrets and undo are the same. `connection` reads and answers messages,
-//! `worker` carries out one call after the other, `person` is the engine's view of whoever sits in front
+//! `worker` carries out one call after the other, `person` is the engine's view of the person in front
 //! of the client, `resources` looks at files for it, `outgoing` writes lines.
 //!
 //! While calls come, the process holds the lock of the base directory; a minute after the last one it

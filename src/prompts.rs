@@ -118,7 +118,7 @@ impl Shelves {
         if let Some(at) = prompts.iter().position(|prompt| prompt.name == name) {
             return Ok(prompts.swap_remove(at));
         }
-        // Whoever wrote `fix.md` and calls `/fix` wants to know why it is none.
+        // A person who wrote `fix.md` and calls `/fix` wants to know why it is not a template.
         let file = format!("{name}.md");
         let about = |trouble: &Error| trouble.to_string().contains(&file);
         if let Some(at) = troubles.iter().position(about) {

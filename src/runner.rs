@@ -3,8 +3,8 @@
 //! Invariants: [`Runner::run`] returns soon after the program ended, its time was up or the person
 //! interrupted, whatever the program and its descendants do with their output; nothing of it runs on
 //! after that; memory depends on the cap and not on the output; and the output so far is there in
-//! every case. Files, approvals, snapshots and undo stay where the workspace is, whoever runs the
-//! commands. `sandbox` decides what a program may do on this machine, and the caller what its end
+//! every case. Files, approvals, snapshots and undo stay where the workspace is, wherever commands
+//! run. `sandbox` decides what a program may do on this machine, and the caller what its end
 //! means.
 
 mod attend;

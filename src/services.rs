@@ -2,8 +2,8 @@
 //! round lock where that is needed, and return data.
 //!
 //! Verbs, slash commands and other front ends parse what was typed, call a service and render what
-//! comes back. A service prints nothing and reads no argument list. Whoever calls is a [`Caller`]: its
-//! person hears events, and is asked what only a person can decide.
+//! comes back. A service prints nothing and reads no argument list. The front end is a [`Caller`]:
+//! its person hears events, and is asked what only a person can decide.
 
 pub mod add;
 pub mod api;

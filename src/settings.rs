@@ -6,7 +6,7 @@
 //! which one it came from. What loosens, against the person's own value or the default, counts from a
 //! base directory's file only if the person has trusted it.
 //!
-//! Whoever holds `Settings` need not check ranges or words again: each value has its type. Making
+//! Code that has `Settings` need not check ranges or words again: each value has its type. Making
 //! directories, asking the person and printing are left to others; the environment is handed in as
 //! values.
 
@@ -193,7 +193,7 @@ pub struct Loaded {
     pub held_back: Vec<String>,
 }
 
-/// Reads all layers and decides: `read` and `settle` in one, for whoever asks no questions.
+/// Reads all layers and decides: `read` and `settle` in one, for callers that ask no questions.
 pub fn load(
     base: &Base,
     environment: impl Iterator<Item = (String, String)>,

@@ -576,7 +576,7 @@ impl Ui {
         if !self.is_interactive() {
             return;
         }
-        // First: whoever answers as soon as they see it must be heard.
+        // First: an answer typed as soon as the question shows must be heard.
         let is_at_prompt = self.terminal.ask_at_prompt(PromptQuestion {
             number: answers.number(),
             text: question.to_owned(),
@@ -605,7 +605,7 @@ impl Ui {
     }
 
     /// Opens the prompt line, where there is a terminal for it: until it is dropped, what is
-    /// entered goes to whoever asks, else to the listener.
+    /// entered answers the open question, else it goes to the listener.
     pub fn open_prompt(
         &self,
         history: Vec<String>,

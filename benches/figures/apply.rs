@@ -54,7 +54,7 @@ fn compare(table: &mut Table, name: &str, files: &[Version]) -> Outcome {
             lay_out(tree, files)?;
         }
         for ((command, tree), times) in programs.iter_mut().zip(&trees).zip(&mut times) {
-            // Before each of them: a processor that slept is slower for whoever comes first.
+            // Before each of them: a processor that slept is slower for the program that runs first.
             thread::sleep(SETTLED);
             times.push(run_time(command.current_dir(tree))?);
             check(tree, files)?;

@@ -22,7 +22,7 @@ const FIRST: usize = 5;
 
 const GOAL: f64 = 1.2;
 
-/// What rounds took, by the clock and of the processor.
+/// Times of rounds, by the clock and of the processor.
 #[derive(Default)]
 struct Times {
     clock: Vec<Duration>,

@@ -19,7 +19,7 @@ const TOO_SLOW: Duration = Duration::from_secs(2);
 /// The most that the double may take: two, and room for caches.
 const GOAL: f64 = 2.6;
 
-/// What takes less is not slow, whatever the ratio: so short a time is mostly chance.
+/// Shorter times are not slow, whatever the ratio: so short a time is mostly chance.
 const AT_ONCE: Duration = Duration::from_millis(5);
 
 const RUNS: usize = 7;
@@ -35,7 +35,7 @@ enum Made {
 
 use Made::{Between, By, Of};
 
-/// What the inputs are called, and how they are made.
+/// The inputs: names, and how each is made.
 static INPUTS: &[(&str, Made)] = &[
     ("`[`", Of("[")),
     ("lines of `[`", Of("[\n")),

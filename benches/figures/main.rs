@@ -35,7 +35,7 @@ use std::error::Error;
 
 use table::Table;
 
-/// What goes wrong ends the run: a figure of something that failed would be worse than none.
+/// An error ends the run: a figure of something that failed would be worse than none.
 type Outcome = Result<(), Box<dyn Error>>;
 
 /// A topic: its name on the command line, and what measures it.

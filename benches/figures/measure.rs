@@ -1,7 +1,7 @@
 //! How time is taken.
 //!
-//! What only computes is measured in processor time of this thread, which other programs on the
-//! machine do not add to; what waits for a disk or another process is measured by the clock, in
+//! Code that only computes is measured in processor time of this thread, which other programs on the
+//! machine do not add to. Code that waits for a disk or another process is measured by the clock, in
 //! turns with its peer, so that a busy moment hits both. The figure is the median unless it says
 //! otherwise.
 

@@ -1,4 +1,4 @@
-//! What the sandbox costs: a confined `true` beside bubblewrap's and a plain shell's.
+//! The cost of the sandbox: a confined `true` beside bubblewrap's and a plain shell's.
 //!
 //! Both sandboxes run the program `true`; a script of a reply is run by the shell, so there is a
 //! line with `bash -c true` in both as well. All take turns, so that a busy moment of the machine
@@ -161,7 +161,8 @@ fn bubblewrap(words: &[&str]) -> Command {
     command
 }
 
-/// What the first command of a reply pays for the links that lead out of the workspace.
+/// Measures the search for links that lead out of the workspace, which the first command of a reply
+/// pays for.
 fn search(table: &mut Table, confinement: &mut Confinement) -> Outcome {
     let git = |arguments: &[&str]| {
         let mut git = Command::new("git");

@@ -117,7 +117,7 @@ pub(crate) fn prose(size: usize) -> String {
     })
 }
 
-/// The same tags as a mail program would have quoted them, with HTML entities.
+/// The reply of [`tags`], quoted with HTML entities as a mail program does it.
 pub(crate) fn damaged(size: usize) -> String {
     let text = tags(size / 4 * 3)
         .replace('&', "&amp;")

@@ -174,7 +174,7 @@ fn compare(table: &mut Table, tree: &Path, search: &Search) -> Result<(), Box<dy
     Ok(())
 }
 
-/// The same files and lines; it has no limit of its own for all files together.
+/// A search by ripgrep of the same files and lines. It has no limit of its own for all files together.
 fn ripgrep(search: &Search) -> Command {
     const SAME: [&str; 5] = [
         "--no-config",

@@ -14,7 +14,7 @@ const SIZE: usize = 32_000_000;
 /// Megabytes in a second: then the longest message costs 20 ms.
 const GOAL: f64 = 50.0;
 
-/// What a program prints that tells its settings; the values are no secrets, and look like some.
+/// Output of a program that prints its settings. The values look like secrets and are none.
 fn settings(size: usize) -> String {
     const LINES: &str = "DATABASE_URL=postgres://app@localhost:5432/app\napi_token: ${API_TOKEN}\npassword = \"changeme\"\nsha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\nkey id: AKIA, region: eu-central-1\n";
     LINES.repeat(size / LINES.len())

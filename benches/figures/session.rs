@@ -20,7 +20,7 @@ pub(crate) struct Session {
     first_outbox: Duration,
 }
 
-/// What the program said that it wrote.
+/// The message that the program said it wrote.
 struct Published {
     sequence: u64,
     path: PathBuf,
@@ -35,7 +35,7 @@ impl Session {
         Self::begin_in(base, &workspace)
     }
 
-    /// The same on files that are there already.
+    /// Begins a session on files that are there already and waits for its first outbox.
     pub(crate) fn begin_on(workspace: &Path) -> Result<Self, Box<dyn Error>> {
         Self::begin_in(tempfile::tempdir()?, workspace)
     }

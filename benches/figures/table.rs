@@ -23,10 +23,10 @@ pub(crate) struct Row {
     pub(crate) goal: Goal,
 }
 
-/// What a figure should be.
+/// The goal of a figure.
 #[derive(Debug)]
 pub(crate) enum Goal {
-    /// There is none; the figure is there to compare with.
+    /// No goal; the figure is there to compare with.
     None,
     /// It was met or missed.
     Judged {

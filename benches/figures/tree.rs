@@ -1,6 +1,6 @@
 //! A repository that nobody wrote: realistic names, depths, sizes and ignore files.
 //!
-//! The same number of files always gives the same tree. Nothing is downloaded.
+//! A number of files always gives the same tree. Nothing is downloaded.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -3,7 +3,7 @@
 
 use crate::parse;
 
-/// What any reply may contain.
+/// Words that any reply may contain.
 const COMMON: &[&str] = &[
     "\n",
     "\n\n",

@@ -1,4 +1,4 @@
-//! What the fuzz targets check, as plain functions from bytes, so that a regression can be run by
+//! The checks of the fuzz targets, as plain functions from bytes, so that a regression can be run by
 //! an ordinary test as well: `cargo test` in this directory goes through `regressions/`.
 
 pub mod api;

@@ -124,7 +124,7 @@ fn hunk_of(diff: &TextDiff<'_, '_, str>, group: &[similar::DiffOp]) -> Hunk {
     hunk
 }
 
-/// The same through the text of a diff, as a reply carries it.
+/// Checks the round trip through the text of a diff, as a reply carries it.
 fn round_trip_as_text(bytes: &[u8]) {
     let (old, new, radius) = two_texts(bytes);
     if old == new {

@@ -216,7 +216,7 @@ impl ReplyJudge<'_> {
         candidate: &Candidate,
     ) -> Result<Option<String>> {
         let session = self.session;
-        // Whoever asked an API knows which round it answered, also if the model repeats itself.
+        // The courier of an API knows which round was answered, even if the model repeats itself.
         let asked = (session.session_id.clone(), session.sequence_number);
         let anyway = candidate.name.starts_with(ANYWAY)
             || mailbox::answered_by_api(&candidate.name) == Some(asked);

@@ -153,7 +153,7 @@ impl Authorizer {
             (steps.iter().zip(rulings).zip(revealed)).map(|((step, ruling), revealed)| {
                 let decision = decisions.on(step.number);
                 let ruling = match revised(step, &decision) {
-                    // What is refused stays refused, whoever wrote the script.
+                    // The rules refuse a script that the person wrote too.
                     Cow::Owned(theirs) => Some(policy.rule_on(&theirs.command))
                         .filter(|theirs| theirs.decision == Decision::Deny)
                         .unwrap_or(ruling),

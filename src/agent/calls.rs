@@ -260,7 +260,7 @@ impl CallDesk<'_> {
             });
         }
         if std::mem::take(&mut self.has_kept) {
-            // Whoever makes the next call has read the last answer.
+            // A client that makes another call has read the last answer.
             let (store, id) = (&self.engine.agent.store, &self.engine.session.session_id);
             store.drop_aside(id, UNANSWERED);
         }

@@ -104,7 +104,7 @@ impl Engine<'_> {
             self.session.session_id.clone(),
             self.session.sequence_number,
         );
-        // Whoever reads it has seen nothing, whatever was told before.
+        // The new chat has seen nothing of what was told before.
         self.session.instructions = Instructions::Full;
         let listing = self.publisher().listing();
         let Requested { mut contents, seen } = self.publisher().read_again();
@@ -148,7 +148,7 @@ impl Engine<'_> {
         self.redactor.tell();
         // A new chat has nothing to remember yet.
         self.session.chat_tokens = 0;
-        // It tells what is not answered; whoever goes on asks again if it matters.
+        // The message lists the unanswered questions; the new chat asks again if they matter.
         (self.session.questions).retain(|question| question.answer.is_some());
         Ok(HandedOver {
             posted,

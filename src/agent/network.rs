@@ -1,7 +1,7 @@
 //! The offer to run a command again with the network.
 //!
 //! A command that seems to have missed the network is run again only at the person's word, and
-//! whoever reads its result learns that it ran twice. The journal knows at every moment what was
+//! its result says that it ran twice. The journal knows at every moment what was
 //! done: the first result before the person is asked, the second start before it happens.
 
 use std::time::Instant;

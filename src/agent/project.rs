@@ -1,6 +1,6 @@
 //! The project's own instructions: `AGENTS.md` and the like, each shown once per chat.
 //!
-//! That is the file in the root and those in the directories above each touched or named file, the
+//! They are the file in the root and those in the directories above each touched or named file, the
 //! most specific last. If there are too many, the most general and the most specific are shown and
 //! the others are named. Text that did not fit into a message comes with the next one, from where
 //! it was cut.

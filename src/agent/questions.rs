@@ -24,7 +24,7 @@ pub(super) enum Answered {
 }
 
 impl Engine<'_> {
-    /// Gets the answers: from whoever is asked here, or from elsewhere.
+    /// Gets the answers: from the person who is asked here, or from elsewhere.
     ///
     /// Where nobody is to be asked, the model is told so, unless somebody has said something already.
     pub(super) fn answer_questions(&mut self, patience: Patience) -> Result<Answered> {
@@ -72,7 +72,7 @@ impl Engine<'_> {
     }
 
     /// The first of the model's questions that nobody has answered. One that was put in an earlier round
-    /// keeps that round: whoever answers it has seen that one.
+    /// keeps that round: it is the one that the person saw with the question.
     fn question_of_model(&mut self) -> Option<Question> {
         let round = self.session.sequence_number;
         let open = self.session.open_question()?;

@@ -6,9 +6,9 @@
 //! it is told as skipped, because nobody knows what it would build on. Otherwise the steps that were
 //! never begun are executed now, and so is a reply that was claimed and not begun.
 //!
-//! That the journal does not mention a step says that it was never begun only if the journal is
-//! whole. Where records are missing (a torn end, a journal that was lost, cut or put back), all that
-//! is not mentioned is told as interrupted, and nothing of that reply is executed.
+//! A step that the journal does not mention was never begun, provided that the journal is whole.
+//! Where records are missing (a torn end, a journal that was lost, cut or put back), all that is not
+//! mentioned is told as interrupted, and nothing of that reply is executed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -222,7 +222,7 @@ impl<'a> Engine<'a> {
                 return Ok(());
             };
             if has_calls(&file_name(&file)) {
-                // A call that was not begun: nobody waits for it, and whoever made it makes it again.
+                // A call that was not begun: nobody waits for it, and the client makes it again.
                 return crate::fs::remove(&file);
             }
             self.agent.tell(Event::Recovery(Recovery::ReplyTaken));
@@ -635,8 +635,8 @@ fn reread(agent: &Agent, file: PathBuf) -> Result<Taken> {
 }
 
 impl Taken {
-    /// Forgets calls that were written down and not begun: whoever made them makes them again. Steps of
-    /// a reply that came as a whole are carried out instead, and so is told everything that a journal
+    /// Forgets calls that were written down and not begun: the client makes them again. Steps of a
+    /// reply that came as a whole are carried out instead, and so is told everything that a journal
     /// with gaps does not mention.
     fn leave_out_unbegun(&mut self, recovered: &Recovered) {
         if self.arrival == ReplyArrival::Calls && recovered.missing.is_none() {

@@ -256,7 +256,7 @@ impl<'a> Engine<'a> {
             self.pending().clear(&*self.agent.person);
         }
         if arrival == ReplyArrival::Whole || self.session.is_complete {
-            // Whoever made these calls does not go on.
+            // The client that made these calls does not go on.
             self.pending().clear_calls()?;
         }
         for note in &said {

@@ -85,8 +85,8 @@ pub(super) struct StepRunner<'a> {
     pub(super) hide: Option<&'a Hide<'a>>,
     /// Stays out of everything that is recorded.
     pub(super) api_key: Option<&'a ApiKey>,
-    /// Marks the temporary files of new contents: whoever carries out the same steps again, after a
-    /// kill, replaces those that are left.
+    /// Marks the temporary files of new contents: when the same steps are carried out again after a kill,
+    /// those that are left are replaced.
     pub(super) mark: String,
     /// The file that lists the repositories a running command found.
     pub(super) kept_inventory: Option<PathBuf>,

@@ -4,8 +4,8 @@
 //! in the file. A question that only the asking process can act on goes with that process: a lock on
 //! `pending/<key>.lock` tells that it is still waited for. A decision belongs to the question
 //! that lies beside it: if the step or what it would do has changed, it counts no more. Ours say which
-//! question that is, so that none counts for another that took its place meanwhile. Whoever writes a
-//! decision first wins, on the terminal of the loop or anywhere else.
+//! question that is, so that none counts for another that took its place meanwhile. The first
+//! decision that is written wins, on the terminal of the loop or anywhere else.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -115,7 +115,7 @@ impl Pending {
             }
             let lock = self.open_lock(&question.name)?;
             let is_held = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
-            // Whoever had it may have removed it meanwhile: nobody would find ours.
+            // The process that held it may have removed the file meanwhile: nobody would find our lock.
             if is_held || !is_at(&lock, &self.lock(&question.name)) {
                 continue;
             }
@@ -241,7 +241,7 @@ impl Pending {
             if self.question(&key).exists() {
                 break;
             }
-            // Whoever takes both away is between the two, or nobody is.
+            // Another process may be between the two removals.
             std::thread::sleep(PAUSE);
         }
         let kept = read::<KeptDecision>(&self.decision(&key), MAX_DECISION);
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_decides_first_wins() {
+    fn the_first_decision_wins() {
         let (_directory, pending) = pending();
         pending.put(&question(1, "ls")).unwrap();
         assert_eq!(pending.open_questions().len(), 1);

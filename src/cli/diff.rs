@@ -1,4 +1,4 @@
-//! `agent diff`: what a round changed, whoever changed it.
+//! `agent diff`: the files that changed during a round.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

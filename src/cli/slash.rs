@@ -97,7 +97,7 @@ const SHELL_OR_WORD: &[&str] = &[
     "tree", "type", "which",
 ];
 
-/// What is built or run: `make test`.
+/// Usual targets of `make` and subcommands of `go`: `make test` is meant for a shell.
 const TARGETS: &[&str] = &[
     "all", "build", "check", "clean", "fmt", "install", "lint", "run", "test", "tests",
 ];

@@ -2,7 +2,7 @@
 //!
 //! Everything that wants room makes a claim: how much it needs, how little it can be cut to, and its
 //! rank. Where the room is short, the lower ranks are cut first, each down to its least before the
-//! next one loses anything. Within a rank the shares are fair: whoever needs less than an equal part
+//! next one loses anything. Within a rank the shares are fair: a claim for less than an equal part
 //! gets all it needs, and what it leaves is divided among the others; so a short result is never cut
 //! because a long one stands beside it. Of a file a cut keeps the beginning; of an output it keeps
 //! what `excerpt` chooses.
@@ -207,7 +207,7 @@ mod tests {
             let needs: usize = claims.iter().map(|claim| claim.need).sum();
             prop_assert_eq!(given.iter().sum::<usize>(), room.min(needs));
             prop_assert!(given.iter().zip(&claims).all(|(given, claim)| *given <= claim.need));
-            // Whoever is cut below its least knows that all lower ranks are at theirs.
+            // If a claim is cut, all lower ranks are at their least.
             for (mine, claim) in given.iter().zip(&claims) {
                 if *mine < claim.need {
                     for (other, lower) in given.iter().zip(&claims) {

@@ -17,7 +17,8 @@ const NAMES: usize = 400;
 /// The room for the words around the names.
 const AROUND_NAMES: usize = 120;
 
-/// The section; it is worth its room, because whoever does not know it undoes the person's work.
+/// The section about files that the person changed. It is worth its room: a model that does not know
+/// of these changes undoes them.
 pub(super) struct Changed<'a> {
     whole: &'a str,
     /// The changes, one text for each file.

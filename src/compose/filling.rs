@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_keeps_its_order_whoever_is_served_first() {
+    fn the_text_keeps_its_order_whichever_section_is_served_first() {
         let sections: Vec<Box<dyn Section>> = vec![
             Box::new(Lines(Rank::Unasked, 1)),
             Box::new(Lines(Rank::Words, 1)),

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_first_takes_no_more_than_a_fair_share() {
+    fn the_first_content_takes_no_more_than_a_fair_share() {
         let mut gathered = Gathered::new(30_000);
         for _ in 0..40 {
             assert!(!gathered.is_full());

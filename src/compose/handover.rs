@@ -130,9 +130,9 @@ fn pieces<'a>(material: &'a Handover<'_>, promises: &'a Promises) -> Vec<Piece<'
 
 /// A part of the message, which has its share of the room.
 enum Piece<'a> {
-    /// Of which a cut leaves the beginning.
+    /// Text of which a cut leaves the beginning.
     Text(String),
-    /// That knows itself how it is cut.
+    /// A section, which knows how to cut itself.
     Section(Box<dyn Section + 'a>),
 }
 

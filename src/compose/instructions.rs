@@ -172,7 +172,7 @@ pub(super) fn prompt(session: &Session) -> String {
     prompt
 }
 
-/// That the person's check fails, if it does; nothing while only a plan is made.
+/// Says that the person's check fails, if it does; empty while only a plan is made.
 pub(super) fn failing_check(session: &Session) -> String {
     let failing = session.check.as_ref().filter(|check| check.failed());
     match failing.filter(|_| !session.planning.is_open()) {

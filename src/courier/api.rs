@@ -530,7 +530,7 @@ impl ApiThread {
                 Ok(self.stopped(message, None))
             }
             (Err(error), None) => {
-                // Whoever ends the loop raises it.
+                // The thread that ends the loop raises it.
                 let stop = locked(&self.shared.stop).clone();
                 Err(self.plan.explained(&error, &stop))
             }

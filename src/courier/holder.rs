@@ -1,8 +1,8 @@
 //! The process that keeps a text on the clipboard of X11 or Wayland.
 //!
-//! There the clipboard is a promise: whoever copied hands the text out when somebody pastes, and
-//! with that process the text is gone. So a process of its own keeps it, as `xclip` does, until
-//! something else is copied or the display goes away. It reads the text from standard input.
+//! There the clipboard is a promise: the program that copied hands the text out when somebody pastes,
+//! and when that program ends, the text is gone. So a process of its own keeps it, as `xclip` does,
+//! until something else is copied or the display goes away. It reads the text from standard input.
 
 use std::ffi::OsStr;
 use std::process::ExitCode;

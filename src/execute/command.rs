@@ -185,8 +185,7 @@ impl Execution<'_> {
         ))
     }
 
-    /// Runs a program of ours on this machine in the workspace, watched by whoever watches the
-    /// execution.
+    /// Runs a program of ours on this machine in the workspace; `watch` sees its output and can stop it.
     pub(super) fn run(
         &mut self,
         program: Program<'_>,

@@ -1,8 +1,8 @@
 //! `READ_FILE`: a promise while the steps run, the contents when the next outbox is composed.
 //!
 //! The file is shown as it is at the end of the round, wherever the step stood in the reply, so
-//! that the line numbers hold for the next reply. Numbered lines read `12: text`. What must not be
-//! shown of a file is taken out by whoever asks ([`Veil`]), before anything is cut.
+//! that the line numbers hold for the next reply. Numbered lines read `12: text`. The caller takes out
+//! what must not be shown of a file ([`Veil`]), before anything is cut.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

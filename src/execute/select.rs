@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ignored_is_shown_to_whoever_names_it() {
+    fn ignored_files_are_shown_if_they_are_named() {
         case("*.log", None, &[]);
         case("src/a.log", None, &["src/a.log"]);
         case("out", None, &["out/made.rs"]);
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tools_make_is_shown_to_whoever_names_it() {
+    fn files_that_tools_make_are_shown_if_they_are_named() {
         let stage = stage(&[
             ("a.js", ""),
             ("web/b.js", ""),

@@ -179,7 +179,7 @@ impl<'a> Staging<'a> {
 
     /// Prepares new contents for files, no two of them for the same one.
     pub(super) fn write_all(&mut self, writes: Vec<Write<'_>>) -> Result<(), FileProblem> {
-        // Whatever lies there now is entered: whoever gives up the step removes it.
+        // Each temporary file is entered at once, so that giving up the step removes it.
         for write in writes {
             let prepared = self.prepare(write)?;
             let (staged, ownership) = prepared.stage(self.workspace)?;

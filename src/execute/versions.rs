@@ -151,7 +151,7 @@ fn printed(command: std::process::Command) -> Option<String> {
     {
         output.extend_from_slice(&buffer[..length]);
     }
-    // Whoever hangs in the kernel is left to it.
+    // A process that hangs in the kernel is left to it.
     let _ = tree.reap(END);
     Some(String::from_utf8_lossy(&output).into_owned())
 }

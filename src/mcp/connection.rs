@@ -70,7 +70,7 @@ struct OpenCalls {
     waiting: BTreeMap<RequestId, u64>,
 }
 
-/// The client, for whoever has something to tell it.
+/// The connection to the client, shared by the threads that send it messages.
 pub(super) struct Connection {
     out: OutgoingLines,
     client: Mutex<Option<ClientProfile>>,

@@ -90,7 +90,7 @@ impl OutgoingLines {
     pub(super) fn finish(&self) {
         let queue = self.shared.lock();
         let waits = |queue: &mut LineQueue| queue.bytes > 0 && !queue.is_broken;
-        // Whoever has read nothing by then does not want it.
+        // A client that has not read it by then does not want it.
         let _ = (self.shared.changed).wait_timeout_while(queue, LAST_WAIT, waits);
     }
 }

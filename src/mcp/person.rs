@@ -1,6 +1,6 @@
 //! The person at the client, as the engine knows them.
 //!
-//! Questions lie there as files, as always, and whoever answers first wins. A client that can show a form
+//! Questions are files, as always, and the first answer wins. A client that can show a form
 //! shows it; else, or if a question is too long for a form, the call waits until the person decides
 //! elsewhere, and the client hears what it waits for.
 

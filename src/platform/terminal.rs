@@ -1,7 +1,7 @@
 //! The terminal as the system sees it: whose turn it is, and how it hands keys and lines over.
 //!
-//! A shell lets one group of processes have the terminal at a time. Whoever changes its modes or
-//! reads it out of turn is stopped, so this must be asked first.
+//! A shell lets one group of processes have the terminal at a time. A process that changes its
+//! modes or reads it out of turn is stopped, so this must be asked first.
 
 /// Forgets what was typed on the terminal and not read yet, where the system knows how and it is our
 /// turn.

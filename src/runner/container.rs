@@ -173,14 +173,14 @@ impl ContainerRunner {
         }
     }
 
-    /// The same runner with a sentence for the person about what does not count.
+    /// Adds a sentence for the person about a setting that has no effect.
     #[must_use]
     pub fn with_notice(mut self, notice: String) -> Self {
         self.notices.push(notice);
         self
     }
 
-    /// The same runner for an engine on another machine, with the workspace in a volume of this name.
+    /// Prepares for an engine on another machine, with the workspace in a volume of this name.
     #[must_use]
     pub fn on_another_machine(mut self, volume: String) -> Self {
         self.volume = Some(volume);
@@ -248,7 +248,7 @@ impl ContainerRunner {
         confinement
     }
 
-    /// What has to be covered now.
+    /// Paths that have to be covered now.
     fn shields(&self, granted: Granted) -> Vec<MountedShield> {
         if self.volume.is_some() {
             return Vec::new();

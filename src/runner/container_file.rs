@@ -38,7 +38,7 @@ pub struct ContainerPlan {
     pub folder: Option<PathBuf>,
     /// Variables that commands get.
     pub environment: Vec<(String, String)>,
-    /// What the file says and does not count.
+    /// Entries of the file that have no effect.
     pub ignored: Vec<String>,
 }
 

@@ -131,7 +131,7 @@ struct RememberedExchange {
     is_in_step: bool,
 }
 
-/// What both sides have, as of the last exchange.
+/// The files of both sides, as of the last exchange.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct ExchangeState {
     /// The mark in the directory there: with another one it is not the directory that this is about.
@@ -956,7 +956,8 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state, if nothing has run over there since. Whoever takes it is about to change that.
+    /// The state, if nothing has run over there since. It is returned once: the caller is about to change
+    /// what is there.
     fn take_in_step(&self) -> Option<ExchangeState> {
         let mut known = self.known();
         let is_in_step = std::mem::take(&mut known.is_in_step);

@@ -1,4 +1,4 @@
-//! What became of the files of an exchange that did not go the usual way, for the person and the model.
+//! Reports the files of an exchange that were not simply copied, for the person and the model.
 
 use std::collections::BTreeMap;
 

@@ -134,7 +134,7 @@ mod tests {
         let never = AtomicBool::new(false);
         let groups = run(&["sh"], "cat /proc/self/cgroup", 20, &never);
         if !groups.output.text.contains("/agent-") {
-            // Only root and whoever was given a part of the tree may make one.
+            // Only root and users who were given a part of the tree may make one.
             return;
         }
         let script = "(env -i setsid sleep 7031 >/dev/null 2>&1 &); f='sleep 0.01; setsid sh -c \"$1\" 7032 \"$1\" & exit'; env -i sh -c \"$f\" 7032 \"$f\" & sleep 0.2; exit 0";

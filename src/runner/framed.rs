@@ -95,7 +95,7 @@ impl FramedScript {
         ) else {
             return Err("the client has no pipes".to_owned());
         };
-        // None of these threads is joined: whoever else holds a pipe may hold it for long.
+        // None of these threads is joined: another process may hold a pipe open for long.
         thread::spawn(move || {
             // One that ended has said why.
             let _ = to.write_all(&input);
@@ -178,7 +178,7 @@ fn pieces(mut from: impl Read + Send + 'static) -> mpsc::Receiver<Option<Vec<u8>
     heard
 }
 
-/// What a client says on its standard error.
+/// Collects the standard error of a client.
 struct Words {
     said: Arc<Mutex<Vec<u8>>>,
     over: mpsc::Receiver<()>,

@@ -7,7 +7,7 @@
 //!         | "L", "K", "x" a longer name or target for the next
 //! ```
 //!
-//! Reading never trusts a name: whoever uses it decides where it may lead.
+//! Reading never trusts a name: the caller decides where it may lead.
 
 const BLOCK: usize = 512;
 

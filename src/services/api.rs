@@ -45,7 +45,7 @@ const CENT: u64 = 10_000;
 pub struct ApiChoice {
     /// Whom to ask, and how.
     pub plan: ApiPlan,
-    /// The key, for whoever must keep it out of texts.
+    /// The key, which is redacted from all texts.
     pub key: Option<ApiKey>,
     /// Tokens that the model reads and writes together, if it is known.
     pub window: Option<u64>,

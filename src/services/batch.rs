@@ -73,7 +73,7 @@ impl fmt::Display for BatchShard {
     }
 }
 
-/// What to run, and how.
+/// The tasks to run, and how.
 #[derive(Debug, Clone)]
 pub struct BatchRequest {
     /// The file of tasks.
@@ -347,7 +347,7 @@ fn ensure_settings(caller: &Caller, tasks: &[BatchTask]) -> Result<()> {
     Ok(())
 }
 
-/// The settings of a task, whoever set them.
+/// The settings of a task: its own over those of the caller.
 fn settings_of(caller: &Caller, task: &BatchTask) -> Result<Settings> {
     let mut caller = caller.clone();
     caller.flags.given.extend(task.settings.iter().cloned());

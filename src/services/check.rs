@@ -33,7 +33,7 @@ pub fn run(caller: &Caller) -> Result<CheckRun> {
                 command: check.command.clone(),
                 outcome,
             };
-            // Whoever follows the session sees it too.
+            // `agent show --follow` shows it too.
             if let Some(session) = session {
                 agent.store.events(&session.session_id).append(run.event());
             }

@@ -21,7 +21,7 @@ pub struct AnsweredOffer {
 
 /// Asks the person, once and for all their projects, if each message is copied and the reply taken when
 /// they copy it. Nobody is asked who has said something about the clipboard, or who has none here.
-/// Only a clear answer is remembered; whoever stops here begins nothing.
+/// Only a clear answer is remembered; if the person stops here, no session begins.
 pub fn offer(caller: &Caller) -> Result<Option<AnsweredOffer>> {
     if !caller.person.is_interactive() || caller.own_settings.file().is_err() {
         return Ok(None);

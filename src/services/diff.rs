@@ -1,4 +1,4 @@
-//! The changes of a round, whoever made them, or of several rounds as one.
+//! The changes of a round, or of several rounds as one, from the snapshots before and after its steps.
 
 use std::path::{Path, PathBuf};
 

@@ -446,8 +446,8 @@ const MAX_REMEMBERED: usize = 16;
 
 /// The result of the live test: that of this start of the machine, or a new one.
 ///
-/// Only a test in which everything held is remembered: whoever has mended what did not hold, or had
-/// bad luck, is told so with the next call.
+/// Only a test in which everything held is remembered. After a failure the next call tests again, so
+/// that it sees what the person has fixed meanwhile.
 fn strength(
     trust: &Trust,
     testing: Testing,

@@ -65,7 +65,7 @@ pub(super) fn warn_of_extent(caller: &Caller, directory: &Path) {
     }
 }
 
-/// Sessions and messages, for whoever only looks.
+/// Sessions and messages, for services that only read.
 #[derive(Debug)]
 pub struct SessionFiles {
     /// The base directory.

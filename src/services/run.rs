@@ -2,7 +2,7 @@
 //!
 //! A front end calls [`begin`] or [`resume`] and gets a [`HeldSession`]: from then on nobody else
 //! carries on a session of that base directory. What happens is told to the person of the caller,
-//! who also answers; replies arrive in the inbox, whoever puts them there.
+//! who also answers; replies arrive in the inbox, from a person or from a courier.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -510,7 +510,7 @@ fn finish_runner(agent: &Agent) {
     }
 }
 
-/// The API that the settings name, made known to whoever writes messages.
+/// The API that the settings name, made known to the agent that writes the messages.
 fn carried_by_api(opened: &mut OpenedBase) -> Result<Option<ApiChoice>> {
     let choice = api::chosen(&opened.settings, &opened.agent.interrupt)?;
     carried_by(opened, choice)

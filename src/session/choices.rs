@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Values of settings by their names, as they stood on the command line.
 ///
-/// Which settings may be chosen for a session is decided by whoever reads the command line.
+/// The code that reads the command line decides which settings may be chosen for a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Choices(BTreeMap<String, String>);

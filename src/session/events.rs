@@ -1,8 +1,8 @@
 //! The events of a session as a file, `sessions/<id>/events.jsonl`: one envelope a line.
 //!
-//! Whoever works on the session appends: the loop, `agent undo`, `agent say`. A lock of its own
-//! (`events.lock`) makes the numbers unique, because events are told inside and outside of the round
-//! lock. Nothing depends on the file, so it is not synced, and what cannot be written is only not
+//! Every process that works on the session appends: the loop, `agent undo`, `agent say`. A lock of
+//! its own (`events.lock`) makes the numbers unique, because events are told inside and outside of the
+//! round lock. Nothing depends on the file, so it is not synced, and what cannot be written is only not
 //! kept. It is bounded: the oldest events go, and the numbers go on. A line that a kill cut off is
 //! removed by the next append. The lock file has the last number, so that none is given twice after
 //! the events themselves were cut or deleted.
@@ -428,7 +428,7 @@ mod tests {
         }
         let size = fs::metadata(path_in(folder.path())).unwrap().len();
         assert!(size <= MAX_FILE, "{size}");
-        // Whoever followed missed nothing.
+        // A reader that followed missed nothing.
         let seqs: Vec<u64> = seen.iter().map(|envelope| envelope.seq).collect();
         assert_eq!(seqs, (1..=100).collect::<Vec<u64>>());
         let late = EventReader::starting_at(folder.path(), 1).read();
@@ -500,7 +500,7 @@ mod tests {
         assert_eq!(log(folder.path()).append(note("b")).seq, 6);
         write_atomic(&path, b"", Durability::Atomic).unwrap();
         assert_eq!(log(folder.path()).append(note("c")).seq, 7);
-        // Whoever followed missed one, and hears that; who asks for what is gone hears it too.
+        // A reader that followed missed one and hears of it; so does one that asks for what is gone.
         for read in [
             reader.read(),
             EventReader::starting_at(folder.path(), 2).read(),

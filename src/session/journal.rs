@@ -87,7 +87,7 @@ impl JournalEnd {
 
 /// An open journal.
 ///
-/// The loop and an undo may have it open at the same time; whoever appends holds the `RoundLock`.
+/// The loop and an undo may have it open at the same time; the one that appends holds the `RoundLock`.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,

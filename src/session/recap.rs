@@ -29,7 +29,7 @@ pub struct Recap {
 pub struct RoundRecap {
     /// Its number.
     pub round: u32,
-    /// The files that it changed, whoever changed them.
+    /// The files that changed during it.
     #[serde(default, skip_serializing_if = "Named::is_empty")]
     pub files: Named,
     /// The commands that it ran, each with how it ended.

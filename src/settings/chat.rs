@@ -1,8 +1,8 @@
 //! The limits of the chats: how long a message may be, and what they do with a longer one.
 //!
 //! The numbers stand in `chats.json`, each with its source and the month in which it was checked:
-//! vendors change them without a word, so they are meant to be corrected there. Whoever knows
-//! better sets `MaxOutboxChars` and `MaxOutboxTokens`.
+//! vendors change them without a word, so they are meant to be corrected there. A person who
+//! knows better sets `MaxOutboxChars` and `MaxOutboxTokens`.
 
 use std::fmt;
 use std::sync::LazyLock;

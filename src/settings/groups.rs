@@ -1,4 +1,4 @@
-//! The settings by what they are about, for whoever reads them: the help, not the program.
+//! The settings by topic, as the help and the page show them.
 //!
 //! Every key is in exactly one group; a test holds that.
 

@@ -42,7 +42,7 @@ impl OwnSettings {
 
     /// The file where this system keeps the configuration of programs.
     ///
-    /// That is `$XDG_CONFIG_HOME/agent`, else `~/.config/agent`, on macOS
+    /// Its directory is `$XDG_CONFIG_HOME/agent`, else `~/.config/agent`, on macOS
     /// `~/Library/Application Support/agent`, on Windows `%APPDATA%\agent`.
     pub fn of_this_person(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         // A relative path would let a project bring the file; XDG says to ignore it.

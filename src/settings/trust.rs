@@ -39,7 +39,7 @@ impl Trust {
 
     /// Keeps it where this system keeps the state of programs.
     ///
-    /// That is `$XDG_STATE_HOME/agent`, else `~/.local/state/agent`, on macOS
+    /// The directory is `$XDG_STATE_HOME/agent`, else `~/.local/state/agent`, on macOS
     /// `~/Library/Application Support/agent`, on Windows `%LOCALAPPDATA%\agent`.
     pub fn of_this_person(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         // A relative path would make the memory a part of the project; XDG says to ignore it.

@@ -148,7 +148,7 @@ impl Dialog {
             }
             self.collect()?;
         }
-        // Whoever took the question back may have done so because of a decision.
+        // The question may have been taken back because of a decision.
         self.collect()
     }
 
@@ -390,7 +390,7 @@ impl Dialog {
             .try_for_each(|at| self.decide(*at, verdict.clone()))
     }
 
-    /// Writes a decision that was typed; `collect` takes in whoever was first.
+    /// Writes a decision that was typed; `collect` reads the one that was written first.
     fn decide(&mut self, at: usize, verdict: Verdict) -> Result<()> {
         let Item {
             question,

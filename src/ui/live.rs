@@ -1,8 +1,7 @@
 //! The rows at the foot of the terminal that stay while lines are printed above them.
 //!
-//! All voices share one [`Terminal`](super::terminal::Terminal), which has one foot. Whoever prints
-//! does it through [`LiveRows::above`]: the rows are taken away, the text is printed, the rows come
-//! back.
+//! All voices share one [`Terminal`](super::terminal::Terminal), which has one foot. All printing
+//! goes through [`LiveRows::above`]: the rows are taken away, the text is printed, the rows come back.
 //! The contents of a row are decided elsewhere.
 
 use std::fmt::Write as _;

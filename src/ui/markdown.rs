@@ -1,8 +1,8 @@
 //! Renders the model's Markdown as lines for a terminal.
 //!
 //! All text is escaped before it is styled, so the only sequences that come out are ours. Links are
-//! spelled out: what is clicked on must be what is read. The input is bounded by whoever calls, and
-//! what comes of it here: a short text can ask for margins and links without end.
+//! spelled out: what is clicked on must be what is read. The caller bounds the input; the
+//! output is bounded here, because a short text can ask for margins and links without end.
 
 mod table;
 

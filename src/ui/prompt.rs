@@ -1,9 +1,9 @@
 //! The prompt line at the foot of the terminal, while a loop runs.
 //!
-//! A terminal has one prompt, and one thread reads keys as long as it is open. Whoever asks the person something is answered by the next line that is
-//! entered; everything else goes to the [`Listener`]. The terminal is given back whenever another
-//! program needs it ([`Terminal::lend`]), when the person interrupts, and at the end; while the
-//! process is in the background it is not touched.
+//! A terminal has one prompt, and one thread reads keys as long as it is open. The next line that is
+//! entered answers the open question; everything else goes to the [`Listener`]. The terminal is given
+//! back whenever another program needs it ([`Terminal::lend`]), when the person interrupts, and at the
+//! end; while the process is in the background it is not touched.
 
 mod desk;
 mod history;
@@ -152,7 +152,7 @@ impl Prompt {
 impl Drop for Prompt {
     fn drop(&mut self) {
         self.0.close();
-        // Else it would take keys that are meant for whoever reads next. A terminal that went away
+        // Else it would take keys that are meant for the next reader. A terminal that went away
         // may keep it for ever, so it is not waited for long.
         self.0.wait_until(TICK * 3, |open| open.is_parked);
         let open = self.0.prompt().take();

@@ -4,7 +4,7 @@
 //! every program of the machine. Each of these rules holds on its own:
 //!
 //! - `Host` is exactly our address: a name that an attacker resolves to 127.0.0.1 does not get in.
-//! - `Origin`, where there is one, is our own, and whoever changes something must send it.
+//! - `Origin`, where there is one, is our own; a request that changes something must have it.
 //! - `Sec-Fetch-Site`, where the browser sends it, says `same-origin`. Only the document itself may be
 //!   opened from elsewhere, as a page of its own; it has nothing in it.
 //! - Everything but the document and its parts needs the token, which no cookie carries.

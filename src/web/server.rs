@@ -70,7 +70,7 @@ pub(super) async fn run(listener: TcpListener, desk: Arc<PageDesk>) {
         let service = TowerToHyperService::new(router.clone());
         tokio::spawn(async move {
             let _place = place;
-            // What is wrong with a connection concerns only whoever opened it.
+            // An error of a connection concerns only its client.
             let _ = hyper::server::conn::http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEADER_TIME)

@@ -9,7 +9,7 @@ use agent::sandbox::Backend;
 
 use crate::place::{DEADLINE, Place, SECRET, cases, eventually, is_root, skipped};
 
-/// What every backend withstands.
+/// Attacks that every backend withstands.
 const CORE: [&str; 16] = [
     "grep -q SECRET ~/.ssh/key",
     "grep -q SECRET OUTSIDE/victim",
@@ -29,7 +29,7 @@ const CORE: [&str; 16] = [
     "echo x > /dev/shm/STRANGER.BACKEND; PYTHON 'import os; os.kill(STRANGER, 0)' && rm /dev/shm/STRANGER.BACKEND",
 ];
 
-/// What needs mounts, which Landlock has not.
+/// Attacks that only mounts stop, which Landlock does not have.
 const MOUNTED: [&str; 6] = [
     "touch .git/hooks/x",
     "mv .git .g2 && mv .g2 .git",

@@ -44,7 +44,7 @@ fn hostile() -> (Place, Vec<String>) {
     (place.file("own", "own\n"), paths)
 }
 
-/// What a form of change does with each hostile path: nothing.
+/// Checks that a form of change does nothing with each hostile path.
 #[track_caller]
 fn change(form: &str) {
     let (place, paths) = hostile();
@@ -58,7 +58,7 @@ fn change(form: &str) {
     assert!(place.workspace().join("own").exists());
     assert!(place.workspace().join("leaf").is_symlink());
     cases(1);
-    // The counterpart: whoever joins the paths changes the victim.
+    // The counterpart: a program that merely joins the paths changes the victim.
     for path in paths {
         fs::write(place.workspace().join(&path), "overwritten").unwrap();
         assert_eq!(fs::read_to_string(place.victim()).unwrap(), "overwritten");

@@ -10,7 +10,7 @@ const GRANT: [&str; 2] = ["--grant", "git-write"];
 /// Makes a repository in which `git status` looks at the files, with a program that leaves a mark.
 const MAKE: &str = "make() { git init -q $2 \"$1\" && ( cd \"$1\" && echo one > file && git add -f file && git -c user.name=a -c user.email=b commit -q -m one ); }; EVIL=\"touch $PWD/ran; false\"; ";
 
-/// What a command makes, and what the person does later.
+/// Scripts of a command, each with what the person runs later.
 const MADE: [(&str, &str); 17] = [
     (
         "make new && git -C new config core.fsmonitor \"$EVIL\"",
@@ -83,7 +83,7 @@ const MADE: [(&str, &str); 17] = [
     ),
 ];
 
-/// What is there already, what a command makes of it, and what the person does later.
+/// Preparations, each with what a command makes of it and what the person runs later.
 const LED: [(&str, &str, &str); 11] = [
     // To a repository that nobody looks at, in a place where commands can write or once could.
     (
@@ -309,7 +309,7 @@ fn what_a_command_made_in_the_cache_is_disabled_where_a_link_leads_there() {
     cases(1);
 }
 
-/// What lay in no repository when it was changed may lie in one when it comes back.
+/// A file that was in no repository when it was changed may be in one when it comes back.
 #[test]
 fn what_a_command_made_is_disabled_when_an_undo_brings_it_back() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! What a command could use up, leave behind or find beside what it needs, in each sandbox.
+//! Things that a command could use up, leave behind or find beside what it needs, in each sandbox.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! What Landlock does not ask about, and the filter and the supervisor must.
+//! Calls that Landlock does not control, so that the filter and the supervisor must.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -67,7 +67,7 @@ impl Open {
         cases(1);
     }
 
-    /// What the files outside look like: permissions, owner, time of the last change of all this.
+    /// Permissions, owner and last status change of the files outside.
     fn victims(&self) -> Vec<(u32, u32, i64, i64)> {
         let tool = self.place.home().join(".gem/tool");
         [self.place.victim(), self.place.outside(), tool]
@@ -168,7 +168,8 @@ fn other_processes_are_neither_limited_nor_scheduled() {
     }
 }
 
-/// The attack that was found: a limit on the time of computing ends whoever it is put on.
+/// Guards against an attack that was found: a limit on processor time kills the process that it is
+/// set for.
 #[test]
 fn nobody_is_killed_by_a_limit() {
     let Some(open) = Open::new() else { return };
@@ -317,7 +318,7 @@ fn what_tools_do_to_their_own_files_works() {
     }
 }
 
-/// What the program says where Landlock is all that it may use.
+/// Output of the program where Landlock is the only backend that it may use.
 fn with_landlock_only(place: &Place, arguments: &[&str], reply: &str) -> String {
     let workspace = place.workspace();
     let mut all = vec!["apply", "--workspace", workspace.to_str().unwrap()];
@@ -417,7 +418,7 @@ const TABLE: [(&str, &str); 22] = [
     ),
 ];
 
-/// What the table says about each backend, in the row that begins so.
+/// Returns true if this row of the table in docs/security.md makes the promise for this backend.
 fn promised(row: &str, backend: Backend) -> bool {
     let page = include_str!("../../docs/security.md");
     let start = format!("| {row}");

@@ -23,17 +23,17 @@ mod backends;
 mod files;
 /// Repositories that a command makes, changes or forges.
 mod git;
-/// What is used up, left behind or lies beside what is needed.
+/// Things that are used up, left behind or lie beside what is needed.
 mod hoards;
-/// What reaches into the kernel.
+/// Attacks on the kernel.
 mod kernel;
-/// What Landlock alone leaves open.
+/// Gaps that Landlock alone leaves open.
 mod landlock;
 /// Symbolic and hard links.
 mod links;
 /// Ways out to other machines and other programs.
 mod network;
-/// What `agent` itself keeps and obeys.
+/// Files that `agent` itself keeps and obeys.
 mod own;
 /// Programs that a command plants where `PATH` leads to them.
 mod planted;
@@ -41,7 +41,7 @@ mod planted;
 mod policy;
 /// Survivors, spies and hogs.
 mod processes;
-/// What the person's own tools would obey.
+/// Files that the person's own tools would obey.
 mod protected;
 /// Directories that become links while they are used.
 mod races;

@@ -11,7 +11,7 @@ use crate::place::{DEADLINE, Place, SECRET, backend, cases, command, skipped};
 
 const OURS: &str = "{\"Agent\":{}}";
 
-/// What the program says, with the project as its base.
+/// Everything that the program printed.
 fn said(output: &Output) -> String {
     let (stdout, stderr) = (&output.stdout, &output.stderr);
     String::from_utf8_lossy(stdout).into_owned() + &String::from_utf8_lossy(stderr)

@@ -14,7 +14,7 @@ use agent::runner::{End, Granted, Job, LocalRunner, Program, Ran, Runner as _};
 use agent::sandbox::{Backend, CommandUser, Confinement};
 use serde_json::Value;
 
-/// What nobody may get to see.
+/// Text that nobody may get to see.
 pub const SECRET: &str = "hunter2-the-secret";
 
 /// How long anything may take before a test gives up; never reached when all is well.
@@ -24,7 +24,7 @@ pub struct Place {
     directory: tempfile::TempDir,
 }
 
-/// What the program said about a reply.
+/// The program's report on a reply.
 #[derive(Debug)]
 pub struct Applied {
     pub rows: Vec<Value>,
@@ -43,7 +43,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Whether files lie on a file system that cannot show them as another's.
+/// Returns true if files are on a file system that cannot show them as another user's.
 pub fn is_on_overlay() -> bool {
     std::env::var_os("ATTACKED_ON_OVERLAY").is_some()
 }
@@ -66,7 +66,7 @@ pub fn program() -> PathBuf {
         .map_or_else(|| env!("CARGO_BIN_EXE_agent").into(), PathBuf::from)
 }
 
-/// What is attacked: the strongest sandbox of the machine, or the one that this run is about.
+/// The backend under attack: the strongest of the machine, or the one that this run is about.
 pub fn backend() -> Backend {
     std::env::var("ATTACKED_BACKEND").map_or(Backend::Namespaces, |name| {
         Backend::named(&name).expect("the name of a backend")

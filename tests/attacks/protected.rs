@@ -8,7 +8,7 @@ use agent::sandbox::Backend;
 use crate::place::Plain::Always;
 use crate::place::{Applied, Place, SECRET, backend, cases, command, is_root};
 
-/// What the person's tools run or obey.
+/// Files that the person's tools run or obey.
 const OBEYED: [&str; 34] = [
     ".git/hooks/pre-commit",
     ".git/config",

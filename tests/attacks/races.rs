@@ -73,7 +73,7 @@ fn nothing_is_read_or_written_outside_in_100_000_swaps() {
 }
 
 #[test]
-fn whoever_checks_first_and_opens_then_is_led_out() {
+fn a_program_that_checks_first_and_opens_then_is_led_out() {
     let place = place();
     let root = place.workspace();
     while_swapped(&root, 0, |_| {

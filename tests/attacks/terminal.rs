@@ -6,7 +6,7 @@ use crate::place::{Place, program};
 /// Clears the screen, sets the title, writes the clipboard, hides, overwrites, turns round.
 const NASTY: &str = "\u{1b}[2J\u{1b}]0;t\u{7}\u{1b}]52;c;eA==\u{7}\u{9b}8m\u{8}\u{202e}\u{2066}\u{200b}\u{feff}\u{ad}\u{e0041}";
 
-/// Whether a text could do more on a terminal than be read; its own line ends are allowed.
+/// Returns true if a text can do nothing on a terminal but be read; its own line ends are allowed.
 fn is_harmless(text: &str) -> bool {
     let text = text.replace("\r\n", "\n");
     !text.chars().any(|character| {
@@ -16,7 +16,7 @@ fn is_harmless(text: &str) -> bool {
     })
 }
 
-/// What a person at a terminal sees of a reply.
+/// The screen of a person at a terminal who applies a reply.
 fn seen(place: &Place, reply: &str) -> String {
     let file = place.root().join("reply.txt");
     fs::write(&file, reply).unwrap();

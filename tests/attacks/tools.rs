@@ -23,7 +23,7 @@ fn has_run(place: &Place) -> bool {
     has_run
 }
 
-/// What a repository can tell git to run, and what makes git do it.
+/// Programs that a repository can tell git to run, and what makes git do it.
 const CONFIGURED: [(&str, &str); 8] = [
     ("git config core.fsmonitor ./evil", "git status"),
     ("git config diff.external ./evil", "git diff"),

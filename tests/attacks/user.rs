@@ -15,8 +15,7 @@ const ORDINARY: u32 = 4_000;
 /// The exit code of a run that could not be prepared.
 const UNPREPARED: i32 = 99;
 
-/// What is tried with every backend, by every kind of user. All of it is, with
-/// `AGENT_ATTACKS=all`.
+/// Tests that run with every backend, as every kind of user. With `AGENT_ATTACKS=all` all tests do.
 const SAMPLE: [&str; 24] = [
     "kernel::dangerous_calls_do_not_get_to_the_kernel",
     "kernel::devices_keep_their_mode_owner_and_times",
@@ -44,8 +43,8 @@ const SAMPLE: [&str; 24] = [
     "repositories::a_repository_further_down_is_closed_as_that_of_the_top_is",
 ];
 
-/// What Landlock does not withstand: the rows of docs/security.md in which it has a `no`, or says that
-/// something is disabled afterwards.
+/// Attacks that Landlock does not withstand: the rows of docs/security.md in which it has a `no`, or
+/// says that something is disabled afterwards.
 const NOT_BY_LANDLOCK: [&str; 26] = [
     "git::a_second_name_of_a_configuration_is_closed_with_it",
     "git::a_submodule_that_is_not_there_gets_no_repository",
@@ -75,8 +74,8 @@ const NOT_BY_LANDLOCK: [&str; 26] = [
     "repositories::what_was_not_looked_through_is_read_only",
 ];
 
-/// What needs a command that runs unasked beside records of `agent` in the workspace: with Landlock
-/// there is none.
+/// Tests that need a command to run unasked beside records of `agent` in the workspace: with Landlock
+/// every such command is asked about.
 const ASKED_WITH_LANDLOCK: [&str; 7] = [
     "git::the_state_of_another_base_further_down_is_not_seen",
     "own::our_records_are_not_read_through_a_link",
@@ -93,7 +92,7 @@ const INDEPENDENT: [&str; 4] = ["files::", "races::", "terminal::", "policy::"];
 /// By whom the suite is run again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Attacker {
-    /// Whoever runs it now.
+    /// The user who runs it now.
     Same,
     /// Somebody who owns nothing but their home.
     Ordinary,
@@ -125,7 +124,7 @@ impl Again {
         format!("{attacker} with {}", self.backend.name())
     }
 
-    /// What is done in a mount namespace of its own before the suite is run by `"$@"`.
+    /// Script that prepares a mount namespace and then runs the suite, which is `"$@"`.
     fn preparation(&self) -> &'static str {
         match self.attacker {
             Attacker::Same => "exec \"$@\"",
@@ -209,12 +208,12 @@ impl Again {
         command.output().unwrap()
     }
 
-    /// Whether it is the run of everything by another user, which is always made.
+    /// Returns true if this is the run of everything by another user, which is always made.
     fn is_whole(&self) -> bool {
         self.attacker == Attacker::Ordinary && self.backend == Backend::Namespaces
     }
 
-    /// What must fail, because the backend does not withstand it.
+    /// Tests that must fail, because the backend does not withstand the attack.
     fn expected(&self) -> BTreeSet<&'static str> {
         let is_selected =
             |name: &&str| self.selection == Selection::Everything || SAMPLE.contains(name);

@@ -274,7 +274,7 @@ test('the card works in a small window above the chat', async (t) => {
   assert.equal(fs.existsSync(path.join(base, 'workspace/a.txt')), false);
 });
 
-test('whoever looks elsewhere is told that it is their turn', async (t) => {
+test('a person who looks elsewhere is told that it is their turn', async (t) => {
   const { base } = place();
   const { link } = await serve(t, base);
   const page = await open(t, link);

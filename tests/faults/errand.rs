@@ -12,11 +12,11 @@ pub struct Errand {
     pub name: &'static str,
     /// The call; `ID` stands for the session, `N` for which try it is.
     arguments: &'static [&'static str],
-    /// Whether it is done.
+    /// Returns true if it is done.
     is_done: fn(&Person, &Ran) -> bool,
-    /// What is wrong at any time.
+    /// Finds anything that must never be so.
     wrong: fn(&Scene<'_>) -> Option<String>,
-    /// What is wrong when it is done.
+    /// Finds anything that must not be so once it is done.
     wrong_at_end: fn(&Scene<'_>) -> Option<String>,
 }
 
@@ -27,7 +27,7 @@ pub struct Scene<'a> {
     effect: Option<Effect>,
 }
 
-/// What came of an errand.
+/// The result of an errand.
 pub struct Outcome {
     pub troubles: Vec<String>,
     pub said: String,
@@ -190,7 +190,7 @@ impl Scene<'_> {
         id.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Whether the sessions can be listed, and what is said besides.
+    /// Lists the sessions: true if that succeeds, and the messages beside the list.
     fn list(&self) -> (bool, String) {
         let (status, said) = crate::injector::beside(&self.person.place, &["list", "--json"]);
         (status.success(), said)

@@ -12,7 +12,7 @@ use crate::tracer::{self, Traced};
 pub struct Boundary {
     pub what: String,
     pub number: usize,
-    /// Whether a thread beside the main one did it; that may differ from run to run.
+    /// True if another thread than the main one did it; that may differ from run to run.
     pub is_beside: bool,
 }
 
@@ -28,7 +28,7 @@ impl Boundary {
     }
 }
 
-/// What happens at a boundary.
+/// The disturbance at a boundary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     Kill,
@@ -84,7 +84,7 @@ impl Effect {
         }
     }
 
-    /// Whether the program ends at once, so that all it says afterwards is as if nothing had been.
+    /// Returns true if the program ends at once: run again, it must end up as if nothing had happened.
     pub fn is_kill(self) -> bool {
         matches!(self, Self::Kill | Self::Torn(_))
     }
@@ -93,7 +93,7 @@ impl Effect {
 /// Where the program's talk goes, beside its base directory.
 const TALK: &str = "~/talk.";
 
-/// What happens where.
+/// An effect and the boundary at which it happens.
 #[derive(Debug, Clone)]
 pub struct Fault {
     pub boundary: Boundary,
@@ -115,17 +115,17 @@ pub enum Way<'a> {
     Disturbed(&'a Fault),
 }
 
-/// What came of a run.
+/// The result of a run.
 pub struct Ran {
     pub status: ExitStatus,
-    /// What it said to the person.
+    /// Its messages to the person.
     pub said: String,
     pub boundaries: Vec<Boundary>,
-    /// Whether the fault was met.
+    /// True if the run reached the fault.
     pub is_met: bool,
 }
 
-/// The program while it runs, for who attends it.
+/// The program while it runs, for the thread that attends it.
 #[derive(Debug, Default)]
 pub struct Running {
     process: AtomicI32,
@@ -173,7 +173,7 @@ impl Place {
         self.root.join("base")
     }
 
-    /// What the program that is attended has said so far.
+    /// The messages of the attended program so far.
     pub fn said(&self) -> String {
         let said = fs::read(self.root.join("talk.err")).unwrap_or_default();
         String::from_utf8_lossy(&said).into_owned()
@@ -194,7 +194,7 @@ impl Place {
     }
 }
 
-/// Whether the system lets a program be traced.
+/// Returns true if the system lets a program be traced.
 pub fn is_available() -> bool {
     let traced = tracer::trace(Command::new("true"), Path::new("/"), None, drop);
     traced.is_ok_and(|traced| traced.status.success())

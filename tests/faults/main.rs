@@ -38,7 +38,7 @@ mod lines;
 mod many;
 /// A person who plays the session, and goes on after anything.
 mod person;
-/// What a session came to.
+/// The end of a session that was played, and how it differs from another.
 mod played;
 /// The replies, and what they make of the workspace.
 mod story;
@@ -46,7 +46,7 @@ mod story;
 mod supervisor;
 /// The program's system calls, seen and replaced.
 mod tracer;
-/// What is disturbed, and how it is judged.
+/// The runs that are disturbed, and how each is judged.
 mod trial;
 
 use std::collections::BTreeMap;

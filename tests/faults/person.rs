@@ -2,7 +2,7 @@
 mod attend;
 /// The API of a model.
 mod serve;
-/// What must always be so.
+/// Statements that must be true at every moment.
 mod truth;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ pub enum Course {
     /// `agent step` for each reply, with an undo, a redo and a note between, beside a session that
     /// has ended.
     Steps,
-    /// The same with a task so long that records have several pages.
+    /// As `Steps`, with a task so long that records have several pages.
     Large,
     /// `agent new` and `agent resume` wait for the replies, and ask before they run a command.
     Loop,
@@ -103,8 +103,9 @@ pub struct Person {
     read: u32,
     /// The messages that were answered.
     answered: BTreeSet<u32>,
-    /// What an API was asked first for each round, and how often it was asked.
+    /// The first request to an API for each round.
     asked: BTreeMap<u32, String>,
+    /// How often the API was asked.
     requests: usize,
     stuck: usize,
     is_mended: bool,
@@ -166,7 +167,7 @@ impl Person {
         }
     }
 
-    /// The same person in a copy of all that there is.
+    /// Copies the person and the whole directory.
     pub fn copy(&self) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
@@ -482,7 +483,7 @@ fn begin_other(place: &Place) -> (String, Tree) {
     (id, files)
 }
 
-/// What the sessions hold of one of them.
+/// The files of one session.
 fn files_of(place: &Place, id: &str) -> Tree {
     let mut files = story::read_tree(&place.base().join("sessions"));
     files.retain(|name, _| name.starts_with(id));

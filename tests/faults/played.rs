@@ -2,12 +2,12 @@ use std::collections::BTreeMap;
 
 use crate::story::Tree;
 
-/// What a session came to.
+/// The end of a session that was played.
 pub struct Played {
     pub troubles: Vec<String>,
     pub said: String,
     pub was_hit: bool,
-    /// Whether the model had to mend something, so that not every word is the same.
+    /// True if the model had to repair something, so that not every word is the same.
     pub is_mended: bool,
     pub workspace: Tree,
     /// Directories, links and permissions of the workspace.

@@ -33,7 +33,7 @@ pub struct Told {
     pub with: &'static [(&'static str, Option<&'static str>)],
 }
 
-/// What each step that changes something does, as far as no later step changes the same.
+/// The steps that change something, each with those of its changes that no later step overwrites.
 pub const STEPS: &[Told] = &[
     Told {
         number: 1,
@@ -147,7 +147,7 @@ zero
 
 pub const LAST: &str = "[MESSAGE]\nall is well\n[/MESSAGE]\n[DONE]\nfine\n[/DONE]\n";
 
-/// What the person says besides.
+/// The person's calls between the replies.
 pub const UNDO: [&str; 4] = ["undo", "--to", "1", "--yes"];
 pub const REDO: [&str; 2] = ["redo", "--yes"];
 pub const SAY: [&str; 2] = ["say", "well done"];
@@ -225,7 +225,7 @@ pub fn read_tree(root: &Path) -> Tree {
     tree
 }
 
-/// What a model sends that looks at the files and brings them where they should be.
+/// The reply of a model that looks at the files and repairs them.
 pub fn repair(now: &Tree, wanted: &Tree) -> String {
     let mut reply = String::new();
     for (name, text) in wanted {

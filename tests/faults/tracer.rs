@@ -46,7 +46,7 @@ enum When {
 
 type Call = (c_long, &'static str, When, &'static [Place]);
 
-/// What writes, renames, syncs, removes, watches or starts something, and what speaks to a server.
+/// Calls that write, rename, sync, remove, watch or start something, or speak to a server.
 const CALLS: &[Call] = {
     use Place::{At, Open, Path};
     use When::{Always, Creates, CreatesBy};
@@ -122,7 +122,7 @@ const RETURNED: usize = 10 * 8;
 /// Where it keeps the third argument: how many bytes are written.
 const COUNT: usize = 12 * 8;
 
-/// What came of a run.
+/// The result of a traced run.
 pub struct Traced {
     pub status: ExitStatus,
     pub boundaries: Vec<Boundary>,

@@ -8,16 +8,16 @@ use crate::played::Played;
 
 /// A run of the program that is disturbed: its boundaries, and what is made of a fault at one.
 pub struct Trial {
-    /// What it is part of; a sample takes some of each.
+    /// The story that it is part of; a sample takes some of each.
     pub story: &'static str,
     pub label: String,
     pub boundaries: Vec<Boundary>,
     play: Box<dyn Fn(&Fault) -> Verdict + Send + Sync>,
 }
 
-/// What a disturbed run came to.
+/// The judgement on a disturbed run.
 pub struct Verdict {
-    /// What was lost, or happened twice.
+    /// Everything that was lost, or happened twice.
     pub found: Vec<String>,
     pub said: String,
     pub was_hit: bool,
@@ -78,7 +78,7 @@ pub fn all() -> Vec<Trial> {
     })
 }
 
-/// What the undisturbed run came to, once it is over.
+/// The undisturbed run, once it is over.
 type Undisturbed = Arc<OnceLock<Played>>;
 
 /// A whole session; each call of the program within it is a trial.
@@ -106,8 +106,8 @@ fn conversation(story: &'static str, course: Course) -> (Vec<Trial>, Undisturbed
     (trials, undisturbed)
 }
 
-/// What the first reply is disturbed by before its recovery is: at each write to the journal before
-/// and in the middle of it, while files are put into place and when the command begins.
+/// The faults of the first reply whose recovery is disturbed in turn: at each write to the journal
+/// before and in the middle of it, while files are put into place and when the command begins.
 fn first_faults(boundaries: &[Boundary]) -> Vec<Fault> {
     let is_journal = |boundary: &Boundary| boundary.what.ends_with(".journal.jsonl");
     let mut faults = Vec::new();

@@ -175,7 +175,7 @@ fn give(stream: &mut TcpStream, answer: Answer) -> std::io::Result<()> {
         }
         Answer::Lingering(text) => {
             let end = finish("stop");
-            // At once, so that whoever read the text has read the end.
+            // In one write, so that a client that has the text has the end.
             write!(stream, "{HEAD}{}data: {end}\n\n", chunk(&text))?;
             give(stream, Answer::Hang)
         }

@@ -60,7 +60,7 @@ fn batch(file: &str, more: &[&str], server: &ModelServer) -> Test {
     by_api(Test::new(&arguments).file(FILE, file), server)
 }
 
-/// The same batch once more.
+/// Runs the batch of an earlier run once more.
 fn again(finished: Finished, more: &[&str], server: &ModelServer) -> Test {
     let arguments = [&["batch", FILE, "--json"], more].concat();
     by_api(Test::after(finished, &arguments), server)

@@ -24,7 +24,7 @@ impl Display {
     /// Nothing, and a word about it, where the server or `xclip` is not there.
     #[expect(
         clippy::print_stderr,
-        reason = "whoever runs the tests shall know what was not tested"
+        reason = "a skipped test says so to the person who runs it"
     )]
     fn open() -> Option<Self> {
         let has_xclip = Command::new("xclip").arg("-version").output().is_ok();
@@ -70,7 +70,7 @@ impl Display {
         assert!(child.wait().unwrap().success());
     }
 
-    /// What somebody who pastes gets.
+    /// The text that somebody who pastes gets.
     fn paste(&self) -> String {
         let output = self.xclip(&["-o"]).output().unwrap();
         String::from_utf8(output.stdout).unwrap()

@@ -84,7 +84,7 @@ fn sessions() -> Vec<Event> {
     ]
 }
 
-/// What becomes of messages and replies.
+/// Events about messages and replies.
 fn messages() -> Vec<Event> {
     vec![
         Event::Outbox {
@@ -157,7 +157,7 @@ fn messages() -> Vec<Event> {
     ]
 }
 
-/// What was carried out, and what it left.
+/// Events about steps, and what they left.
 fn steps() -> Vec<Event> {
     let step = Step {
         number: 1,
@@ -212,7 +212,7 @@ fn steps() -> Vec<Event> {
     ]
 }
 
-/// What the person is asked and decides.
+/// Events about questions and decisions.
 fn decisions() -> Vec<Event> {
     let kind = QuestionKind::Step;
     vec![
@@ -257,7 +257,7 @@ fn decisions() -> Vec<Event> {
     ]
 }
 
-/// What an API does, enough to have all fields.
+/// Events about an API, enough to have all fields.
 fn by_api() -> Vec<ApiNews> {
     vec![
         ApiNews::Sending {
@@ -644,7 +644,7 @@ fn a_follower_ends_when_nobody_reads_it_and_when_the_session_is_removed() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_output_that_cannot_be_written_ends_whoever_writes_events() {
+fn an_output_that_cannot_be_written_ends_the_program_that_prints_events() {
     let running = Test::new(&["new", "task"]).start();
     running.outbox(1);
     let finished = running.kill();

@@ -1,5 +1,4 @@
-//! What is kept, counted and asked again in the first hour: lists that agree, choices that a session
-//! keeps, slips that decide nothing.
+//! Lists that agree, choices that a session keeps, slips that decide nothing: all in the first hour.
 
 use std::fs;
 

@@ -13,7 +13,7 @@ use crate::harness::{agent, wait_for_outbox, wait_until};
 /// Where the paths in a fixture begin.
 const PLACEHOLDER: &str = "/tmp/agent-fixture";
 
-/// What git does not keep of a base directory.
+/// Directories of a base directory that git does not keep.
 const DIRECTORIES: [&str; 6] = [
     "workspace",
     "inbox/processed",
@@ -748,7 +748,7 @@ fn a_torn_journal_is_cut_and_its_round_concluded() {
     }
 }
 
-/// What is called with a base directory that a newer version wrote.
+/// Calls with a base directory that a newer version wrote.
 const CALLS: [&[&str]; 11] = [
     &["resume", "--no-wait"],
     &["step"],

@@ -47,14 +47,14 @@ pub struct Test {
     skip: u32,
 }
 
-/// What a run left behind.
+/// A run that has ended, and the files that it left.
 pub struct Finished {
     root: tempfile::TempDir,
     /// How it ended.
     pub status: ExitStatus,
-    /// What it printed as data.
+    /// Its standard output: data.
     pub stdout: String,
-    /// What it said.
+    /// Its standard error: messages to the person.
     pub stderr: String,
 }
 
@@ -97,7 +97,7 @@ impl Test {
         self
     }
 
-    /// What stands on standard input.
+    /// Text on standard input.
     pub fn input(mut self, text: &str) -> Self {
         self.input = Some(text.to_owned());
         self

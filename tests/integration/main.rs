@@ -33,9 +33,10 @@ mod check;
 /// Messages and replies by the clipboard, the bell, and what is printed instead.
 #[cfg(target_os = "linux")]
 mod clipboard;
-/// What is said, how loud, in which form, and what is kept private.
+/// Commits of what a session changed.
 #[cfg(unix)]
 mod commit;
+/// Messages on the terminal: how loud, in which form, and what is kept private.
 mod console;
 /// Replies and patches collected from other programs, where they are at hand.
 mod corpus;
@@ -44,7 +45,7 @@ mod events;
 /// Questions and keys of a first hour that went another way than the person meant.
 #[cfg(target_os = "linux")]
 mod first_answers;
-/// What the first message shows, and what the person adds to it.
+/// The first message, and what the person adds to it.
 #[cfg(unix)]
 mod first_hour;
 /// Lists that agree, choices that a session keeps, slips that decide nothing.
@@ -57,7 +58,7 @@ mod fixtures;
 /// Ctrl-Z, the background, and the shell that has the terminal meanwhile.
 #[cfg(target_os = "linux")]
 mod job_control;
-/// What a session keeps of how it was begun: its workspace, and what it must not do.
+/// Choices that a session keeps from its start: its workspace, and what it must not do.
 #[cfg(unix)]
 mod kept;
 /// Calls of chats that can use tools.
@@ -66,9 +67,9 @@ mod mcp;
 /// Commands that miss the network, and the person who gives it.
 #[cfg(target_os = "linux")]
 mod network;
-/// What is pasted: within what the chat takes, and without secrets.
+/// Messages to paste: no longer than the chat accepts, and without secrets.
 mod pastes;
-/// What secrets must not blacken, and what must not leak for it.
+/// Text that looks like a secret and must stay readable, without leaking one.
 mod plain;
 /// Sessions that plan before they work.
 mod planning;
@@ -81,7 +82,7 @@ mod prompts;
 mod readme;
 /// Sessions against a real model server.
 mod real_model;
-/// What chats really send, and how each is understood.
+/// Replies that chats really send, and how each is understood.
 mod replies;
 /// Going on after any interruption.
 mod resume;
@@ -96,11 +97,11 @@ mod serve;
 mod session;
 /// Sessions as things: listed, shown, named, gone on with, removed.
 mod sessions;
-/// What messages show of files, and that they say what they show.
+/// Files in messages, which say how much of each they show.
 mod shown;
 /// Messages that are too long: parts, attachments, the meter.
 mod size;
-/// What a person does by mistake at the terminal.
+/// Mistakes of a person at the terminal.
 #[cfg(target_os = "linux")]
 mod slips;
 /// Small things of the first hour, and the screens at several widths.

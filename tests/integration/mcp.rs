@@ -410,7 +410,7 @@ fn an_answer_that_comes_after_the_client_gave_up_is_told() {
 }
 
 #[test]
-fn whoever_asks_again_gets_the_answer_that_was_given_meanwhile() {
+fn a_question_asked_again_gets_the_answer_that_was_given_meanwhile() {
     let (test, mut client) = begun(&AUTO);
     client.abandon(("ask_user", &json!({ "question": "Tabs?" })), "agent say");
     beside(&test, &["say", "tabs please"]);

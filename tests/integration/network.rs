@@ -40,10 +40,10 @@ fn decide(base: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// Whether the sandbox of this machine has a network of its own, which the test looks at.
+/// Returns true if the sandbox of this machine has a network of its own, which the test looks at.
 #[expect(
     clippy::print_stderr,
-    reason = "whoever runs the tests shall know what was not tested"
+    reason = "a skipped test says so to the person who runs it"
 )]
 fn is_parted(finished: &Finished) -> bool {
     let sandbox = finished.session()["sandbox"].clone();

@@ -83,7 +83,7 @@ fn blocks(page: &str) -> (Vec<Block>, String) {
     (blocks, prose)
 }
 
-/// What stands between single backticks.
+/// Texts between single backticks.
 fn code_spans(prose: &str) -> impl Iterator<Item = &str> {
     prose
         .lines()
@@ -329,7 +329,7 @@ fn the_demo_says_what_the_readme_shows() {
     }
 }
 
-/// What a reply is read as: the number of commands and the last line of `agent parse`.
+/// Parses a reply: the number of commands and the last line of `agent parse`.
 fn parsed(reply: &str) -> (usize, serde_json::Value) {
     let finished = Test::new(&["parse"]).input(reply).run().code(0);
     let rest = finished.stdout.lines().last().unwrap();
@@ -404,7 +404,7 @@ fn with_commands_off_nothing_is_run() {
     assert!(finished.files("workspace").is_empty());
 }
 
-/// Whether a test binary has a test of this name, where `*` at its end stands for any rest.
+/// Returns true if a test binary has a test of this name, where `*` at its end stands for any rest.
 fn has_test(suite: &str, module: &str, name: &str) -> bool {
     let source = page(&format!("tests/{suite}/{module}.rs"));
     let mut tests = source

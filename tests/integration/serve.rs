@@ -444,7 +444,7 @@ fn a_decision_counts_only_for_what_was_shown() {
     assert_eq!(
         decide(key, hash, "no").status,
         409,
-        "whoever is first decides"
+        "the first decision counts"
     );
     wait_until("the file", || {
         server.base().join("workspace/a.txt").exists()
@@ -828,7 +828,7 @@ fn a_command_reaches_neither_the_page_nor_its_token() {
     let server = Server::start();
     let id = server.begin("break in");
     let (port, process) = (server.port, server.child.id());
-    // Without the sandbox all of this can be had by whoever runs as this person.
+    // Without the sandbox every process of this person can get all of this.
     assert_eq!(server.get("/").status, 200);
     let environment = fs::read(format!("/proc/{process}/environ")).unwrap();
     assert!(!environment.is_empty());

@@ -1,11 +1,11 @@
-//! What a person does by mistake at the terminal, and what it must not come to.
+//! Mistakes of a person at the terminal, and the harm that they must not do.
 
 use std::fs;
 
 use crate::harness::{Save, Test, wait_for_outbox, wait_until};
 use crate::terminal::{CTRL_C, DONE, Terminal, has_script};
 
-/// What the shell would find typed once the program has ended.
+/// Prints the input that is left for the shell once the program has ended.
 const LEFT: &str =
     "; stty -icanon -echo min 0 time 5; echo \"left: <$(dd bs=9999 count=1 2>/dev/null)>\"";
 
@@ -215,7 +215,7 @@ fn a_workspace_that_is_not_there_is_not_made_in_silence() {
 }
 
 #[test]
-fn whoever_names_the_workspace_has_said_where_to_work() {
+fn a_workspace_that_is_named_is_used_without_a_question() {
     let finished = Test::new(&["new", "--no-wait", "--workspace", "work", "task"])
         .file("work/a.txt", "a")
         .file("other.txt", "x")

@@ -17,10 +17,10 @@ pub struct Terminal {
     shown: String,
 }
 
-/// Whether the program that gives us a terminal is there, in the variant that we can use.
+/// Returns true if `script`, which gives us a terminal, is there in the variant that we can use.
 #[expect(
     clippy::print_stderr,
-    reason = "whoever runs the tests shall know what was not tested"
+    reason = "a skipped test says so to the person who runs it"
 )]
 pub fn has_script() -> bool {
     let version = Command::new("script").arg("--version").output();
@@ -77,7 +77,7 @@ impl Terminal {
         self.expect_text(text);
     }
 
-    /// The same; gives what it showed up to there.
+    /// Waits for a text like `expect`; gives what the terminal showed up to there.
     #[track_caller]
     pub fn expect_text(&mut self, text: &str) -> String {
         let began = Instant::now();

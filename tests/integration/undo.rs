@@ -9,7 +9,7 @@ use crate::terminal::{Terminal, has_script};
 
 const DONE: &str = "[DONE]\nall done\n[/DONE]\n{end}\n";
 
-/// What a command does to all kinds of files.
+/// A command that changes all kinds of files.
 const COMMAND: &str = "[RUN_COMMAND]\necho new > new.txt; rm gone.txt; mv old.txt moved.txt; printf x >> binary; chmod 755 tool.sh; mkdir -p deep/er; echo d > deep/er/d.txt; rm link; ln -s tool.sh link\n[/RUN_COMMAND]\n{end}\n";
 
 /// Everything about a file that undo gives back.

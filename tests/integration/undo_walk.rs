@@ -85,7 +85,7 @@ struct Walk {
     next_round: u32,
     undoable: Vec<Round>,
     redoable: Vec<Vec<Round>>,
-    /// What happened, for whoever looks at a failure.
+    /// The walk so far, printed with a failure.
     log: String,
 }
 
@@ -176,7 +176,7 @@ impl Walk {
         self.next_round += 1;
     }
 
-    /// What a command does within what is covered, and to ignored files where they are.
+    /// A command that changes covered files, and writes ignored ones without moving them.
     fn script(&mut self) -> String {
         let mut script = String::new();
         for _ in 0..=self.dice.below(5) {

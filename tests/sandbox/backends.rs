@@ -1,4 +1,4 @@
-//! What the self-test finds, for each backend that the machine has.
+//! The self-test, for each backend that the machine has.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ fn the_self_test_finds_that_everything_holds() {
     assert!(strength.is_whole(), "{strength:#?}");
 }
 
-/// What holds for a weaker backend, if this machine has it.
+/// Checks that these properties hold for a weaker backend, if this machine has it.
 #[track_caller]
 fn holds(backend: Backend, names: &[&str]) {
     let launcher = Path::new(env!("CARGO_BIN_EXE_agent"));

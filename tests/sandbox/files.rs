@@ -1,4 +1,4 @@
-//! What is seen and what can be changed.
+//! Files that a command sees, and files that it can change.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

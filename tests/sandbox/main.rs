@@ -1,4 +1,4 @@
-//! What a confined command cannot do and what it can, with the real program.
+//! The limits of a confined command, and what still works inside them, with the real program.
 //!
 //! An attack is a script that exits with 0 if it succeeded. Each is run confined, where it must
 //! fail, and where that does no harm also plain, where it must succeed: else it proves nothing.
@@ -108,7 +108,7 @@ impl Place {
         self.run(Program::Shell(script), Some(&self.confinement), TIMEOUT * 4)
     }
 
-    /// Whether a script works without any sandbox.
+    /// Returns true if a script works without any sandbox.
     fn plain(&self, script: &str) -> bool {
         self.run(Program::Shell(script), None, TIMEOUT * 4).end == End::Exited(0)
     }

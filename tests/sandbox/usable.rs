@@ -1,6 +1,6 @@
-//! What people's projects need works inside, with the home hidden and without a network.
+//! The tools of people's projects work inside, with the home hidden and without a network.
 //!
-//! What the machine has not is not tried, and a line that begins with `skipped:` says so.
+//! A tool that the machine lacks is not tried; a line that begins with `skipped:` says so.
 
 use std::fs;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use super::Place;
 
-/// Whether a program can be tried; says so if not.
+/// Returns true if a program can be tried; says so if not.
 fn has(program: &str, arguments: &[&str]) -> bool {
     let tried = Command::new(program).args(arguments).output();
     let works = tried.is_ok_and(|output| output.status.success());
@@ -23,7 +23,8 @@ fn has(program: &str, arguments: &[&str]) -> bool {
     works
 }
 
-/// A project in a place of its own, in the home of whoever runs the tests: their tools are there.
+/// A project in a place of its own, in the home of the person who runs the tests: their tools are
+/// there.
 fn project(files: &[(&str, &str)]) -> Place {
     let mut place = files
         .iter()
@@ -38,7 +39,7 @@ fn project(files: &[(&str, &str)]) -> Place {
 
 #[test]
 fn cargo_builds_and_tests_with_a_dependency_of_the_registry() {
-    // One of our own dependencies, which is in the registry of whoever built this.
+    // One of our own dependencies: building the tests has put it into the registry.
     let lock = include_str!("../../Cargo.lock");
     let name = "itoa";
     let version = lock
@@ -172,7 +173,7 @@ fn what_a_tool_keeps_in_its_cache_lasts() {
     place.fails("cat ~/x");
 }
 
-/// Whether a confinement by this backend works here; says so if not.
+/// Returns true if this backend works here; says so if not.
 fn has_backend(place: &Place) -> bool {
     let works = matches!(place.inside("true").end, agent::runner::End::Exited(0));
     if !works {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// Shorter values are not searched for in texts: they would match by chance.
 const SHORTEST_SEARCHED: usize = 6;
-/// Shorter keys have no fingerprint: whoever reads one could guess the key.
+/// Shorter keys have no fingerprint: a reader of it could guess the key.
 const SHORTEST_FINGERPRINTED: usize = 20;
 /// Stands where a key was.
 const PLACEHOLDER: &str = "<API key>";

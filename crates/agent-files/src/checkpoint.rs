@@ -11,7 +11,7 @@
 //! packs/<id>.pack     objects: contents of files, targets of links, trees      (pack, objects)
 //! cache/<id>          what the last snapshot of a workspace saw                 (cache)
 //! damaged/            packs that a broken disk left
-//! lock                held by whoever changes the store; shared by its readers
+//! lock                held by the process that changes the store; shared by its readers
 //! ```
 //!
 //! A store of our own instead of a shadow git repository: it works without git, takes as long as

@@ -321,7 +321,7 @@ pub fn resolve_dots(path: &Path) -> PathBuf {
 }
 
 /// The path without links, also of a file that does not exist yet; `None` if a link in it leads to
-/// nothing, because whoever writes through the link decides what is there.
+/// nothing, because a process that writes through the link decides what is there.
 pub fn real_path(path: &Path) -> Option<PathBuf> {
     /// No system opens a longer path.
     const MAX_PATH: usize = 32 * 1024;

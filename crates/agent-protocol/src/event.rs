@@ -1,7 +1,7 @@
 //! The events of a session, as data: written to its event file, printed by `--json`, rendered by
 //! front ends.
 //!
-//! An event has typed fields and no sentences of ours: whoever shows it finds the words. Texts of
+//! An event has typed fields and no sentences of ours: the front end finds the words. Texts of
 //! others (the model, a program, the person) are as they came; escape them before you print them.
 //! The names are the documented JSON (`docs/events.md`).
 

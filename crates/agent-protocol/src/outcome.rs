@@ -352,7 +352,7 @@ fn subject(command: &Command) -> String {
     match command {
         Command::MoveFile { from, to } => format!("{from} -> {to}"),
         Command::SearchText { pattern, .. } => first_line(pattern, SHORT),
-        // Most are shorter: whoever reads the result need not guess what ran.
+        // Most are shorter, so that the result shows exactly what ran.
         Command::RunCommand { script, .. } => first_line(without_options(script), 400),
         other => match (other.selection(), other.path()) {
             (Some(selection), _) => first_line(&selection.to_string(), SHORT),

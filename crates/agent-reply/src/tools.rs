@@ -80,7 +80,7 @@ pub fn command_of_call(
     let Some(tool) = tool_of(&call.tool) else {
         return Err(format!("there is no tool `{}`", call.tool));
     };
-    // How to write a call in a reply is of no use to whoever makes one.
+    // A client that makes calls has no use for how to write one in a reply.
     workspace_root::with_root(workspace, || made(tool.kind, &call)).map_err(|trouble| {
         if trouble.hint.is_empty() {
             trouble.message

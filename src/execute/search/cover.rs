@@ -1,7 +1,7 @@
 //! Keeps a search from showing parts of what must not be shown: half a token at the edge of a long
 //! line, or one line of a private key, which does not tell by itself what it is.
 //!
-//! A secret that is alone and whole in a line that is shown whole is left to whoever shows it.
+//! A secret that is alone and whole in a line that is shown whole is left to the caller that shows it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -53,7 +53,7 @@ pub(super) fn cover(
 }
 
 /// Combines the secrets of a file by its real name with those by the name that is shown, in their
-/// order. Whoever shows the file knows only the second name, so the first cannot be left to them.
+/// order. The caller that shows the file knows only the second name, so the first cannot be left to it.
 pub(super) fn both(real: Vec<Hidden>, by_name: Vec<Hidden>) -> Vec<Hidden> {
     let real: Vec<Hidden> = (real.into_iter())
         .map(|hidden| Hidden {

@@ -1,6 +1,6 @@
 //! The temporary names of new contents.
 //!
-//! Whoever prepares a step again gives the same names, so that what a killed process left behind is
+//! A step that is prepared again gives the same names, so that what a killed process left behind is
 //! replaced. No name is given twice in a step: what lies under one that was just given is never a
 //! leftover.
 

@@ -587,7 +587,7 @@ fn index_info<'a>(
     text.into_bytes()
 }
 
-/// Variables of whoever started us must not lead git elsewhere.
+/// Removes the variables of git that we inherited: they would lead it elsewhere.
 fn without_git_variables(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("GIT_") {

@@ -365,7 +365,7 @@ impl Desk {
         last.is_some_and(|asked| asked.question.takes == AcceptedLines::AnyLine)
     }
 
-    /// Hands a text to whoever asked last and takes it; else it is a note.
+    /// Answers the latest question that accepts the text; without one, the text is a note.
     fn send(&mut self, echo: String, text: String) -> Act {
         let takes = |asked: &Asked| asked.question.takes.accept(&text);
         if let Some(at) = self.asked.iter().rposition(takes) {

@@ -1,7 +1,7 @@
 //! Whose turn it is at the terminal, and the modes that the prompt needs, taken and given back.
 //!
 //! Another program may borrow it, and a shell may stop us, put us into the background and back. In
-//! the background the terminal is not touched: whoever does that is stopped.
+//! the background the terminal is not touched: the system stops a process that does.
 
 use std::io;
 

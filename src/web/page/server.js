@@ -84,7 +84,7 @@ export const pause = (time, signal) => new Promise((resolve) => {
 
 /**
  * Follows a session: calls `take` with each item after `last`, and `tell` with how the connection is.
- * Whoever was away gets what came meanwhile, because each item has a number.
+ * Each item has a number, so a page that was offline gets what it missed.
  */
 export async function follow(id, last, signal, take, tell) {
   let wait = 250;

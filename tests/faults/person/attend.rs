@@ -93,7 +93,7 @@ impl Person {
         self.phase != before
     }
 
-    /// Whether something waits for a decision.
+    /// Returns true if something waits for a decision.
     pub fn has_question(&self) -> bool {
         let sessions = story::read_tree(&self.base().join("sessions"));
         let is_open = |name: &&String| {

@@ -6,7 +6,7 @@ use crate::injector::{Ran, Way};
 use crate::story;
 
 impl Person {
-    /// What is told to be done is done, what is told to be not done is not, and nothing is half.
+    /// Checks that each step reported as done is done, each other one is not, and none is half done.
     pub(super) fn check_truth(&mut self, outbox: &str) {
         let tree = self.tree();
         for step in story::STEPS {
@@ -35,7 +35,7 @@ impl Person {
         }
     }
 
-    /// Whether the note lies where it is taken from.
+    /// Returns true if the note is in the session's folder of notes.
     pub(super) fn is_noted(&self) -> bool {
         let sessions = story::read_tree(&self.base().join("sessions"));
         let is_note = |name: &String| name.contains("/notes/") && name.ends_with("txt");

@@ -136,8 +136,8 @@ const MARKDOWN: &[u8] = br"`*_[]#+-<>~|";
 
 /// The text without backslashes before Markdown characters.
 ///
-/// Doubled backslashes become single ones only if no backslash stands before anything else: then
-/// whoever escaped the text escaped these too.
+/// Doubled backslashes become single ones only if no backslash stands before anything else: then they
+/// were escaped with the rest of the text.
 pub(crate) fn without_backslashes(text: &str) -> String {
     let doubled = has_doubled_backslashes(text);
     let mut plain = String::with_capacity(text.len());

@@ -13,8 +13,8 @@ use agent_files::fs::{Durability, own_directory, write_atomic};
 
 /// The repositories before a command that is running, or was running when `agent` was killed.
 ///
-/// Its file must be where neither a command nor a project can write: whoever writes it decides what
-/// counts as new.
+/// Its file must be where neither a command nor a project can write, because it decides what counts
+/// as new.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct KeptInventory {
     #[serde(with = "path")]
