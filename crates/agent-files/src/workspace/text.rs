@@ -66,9 +66,8 @@ impl TextFile {
                 Ok(text) => Self::new(text, TextEncoding::Utf8Bom),
                 // The byte order mark decides, however many bytes are invalid.
                 Err(_) => match stray::decode(&bytes) {
-                    Some(text) => {
-                        Self::new(text.trim_start_matches(BOM), TextEncoding::Utf8BomStray)
-                    }
+                    // One mark only: a second one is part of the text.
+                    Some(text) => Self::new(&text[BOM.len_utf8()..], TextEncoding::Utf8BomStray),
                     None => Self::single_bytes(&bytes)?,
                 },
             },
@@ -273,6 +272,12 @@ mod tests {
             ];
             assert_eq!(edited.encode().unwrap(), expected.concat());
         }
+        // A second mark is part of the text.
+        case(
+            b"\xef\xbb\xbf\xef\xbb\xbf\xbb",
+            "\u{feff}\u{10febb}",
+            TextEncoding::Utf8BomStray,
+        );
         // As much of the one as of the other: then every byte means something by itself.
         case(
             b"\xc3\xa9 \xe9",
