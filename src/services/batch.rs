@@ -206,7 +206,8 @@ impl BatchLimits {
 }
 
 fn totals(records: &[TaskRecord]) -> (u64, Option<u64>) {
-    let tokens = records.iter().map(|record| record.tokens).sum();
+    let tokens = records.iter().map(|record| record.tokens);
+    let tokens = tokens.fold(0, u64::saturating_add);
     let known = records.iter().filter_map(|record| record.cost_micros);
     (tokens, known.reduce(u64::saturating_add))
 }
@@ -262,10 +263,14 @@ pub fn run(
         .collect();
     watch(&BatchNews::Begun {
         tasks: tasks.len(),
-        finished: tasks.len() - batch.waiting.len(),
+        finished: batch
+            .records
+            .iter()
+            .filter(|record| record.is_finished)
+            .count(),
         gone: &gone(&folder, &names),
     });
-    batch.carry_out(watch)?;
+    batch.carry_out(watch);
     let is_interrupted = batch.is_stopped;
     Ok(summed_up(
         file,
@@ -498,7 +503,7 @@ impl BatchRun<'_> {
         !record.is_finished || (retries && record.status != TaskStatus::Done)
     }
 
-    fn carry_out(&mut self, watch: &mut dyn FnMut(&BatchNews<'_>)) -> Result<()> {
+    fn carry_out(&mut self, watch: &mut dyn FnMut(&BatchNews<'_>)) {
         let (sender, signals) = mpsc::channel();
         let interrupted = sender.clone();
         self.caller.interrupt.on_raise(move || {
@@ -507,12 +512,12 @@ impl BatchRun<'_> {
         self.is_stopped = self.caller.interrupt.is_raised();
         loop {
             self.look_at_limits(watch);
-            self.begin_jobs(&sender, watch)?;
+            self.begin_jobs(&sender, watch);
             if self.running.is_empty() {
                 break;
             }
             self.tell_running(watch);
-            self.hear(&signals, watch)?;
+            self.hear(&signals, watch);
         }
         if let Some(limit) = &self.limit {
             for index in std::mem::take(&mut self.waiting) {
@@ -521,7 +526,6 @@ impl BatchRun<'_> {
                 record.message.clone_from(limit);
             }
         }
-        Ok(())
     }
 
     /// Has no further request made when the batch has used up what it may.
@@ -543,18 +547,13 @@ impl BatchRun<'_> {
         }
     }
 
-    fn begin_jobs(
-        &mut self,
-        sender: &Sender<BatchSignal>,
-        watch: &mut dyn FnMut(&BatchNews<'_>),
-    ) -> Result<()> {
+    fn begin_jobs(&mut self, sender: &Sender<BatchSignal>, watch: &mut dyn FnMut(&BatchNews<'_>)) {
         while !self.is_stopped && self.limit.is_none() && self.running.len() < self.jobs {
             let next = self.waiting.iter().position(|index| self.is_free(*index));
             let Some(next) = next else { break };
             let index = self.waiting.remove(next);
-            self.begin(index, sender, watch)?;
+            self.begin(index, sender, watch);
         }
-        Ok(())
     }
 
     /// Returns true if no running task works in the directory of this one, above it or below it.
@@ -575,16 +574,15 @@ impl BatchRun<'_> {
         index: usize,
         sender: &Sender<BatchSignal>,
         watch: &mut dyn FnMut(&BatchNews<'_>),
-    ) -> Result<()> {
+    ) {
         let order = self.order(index);
         let record = &mut self.records[index];
         record.status = TaskStatus::Running;
         record.is_finished = false;
         record.message.clear();
-        // Before the job is there: what is begun is known to be, whatever happens.
-        self.folder.save(record)?;
         let before = record.seconds;
-        match started(&order) {
+        // Saved before the job is there: what is begun is known to be, whatever happens.
+        match (self.folder.save(record)).and_then(|()| started(&order)) {
             Ok((child, lifeline)) => {
                 let sender = sender.clone();
                 thread::spawn(move || follow(index, child, &sender));
@@ -595,13 +593,12 @@ impl BatchRun<'_> {
                     end: None,
                 };
                 self.running.insert(index, job);
-                Ok(())
             }
             Err(error) => {
                 let record = &mut self.records[index];
                 record.status = TaskStatus::Error;
                 record.message = described(&error);
-                self.concluded(index, watch)
+                self.concluded(index, watch);
             }
         }
     }
@@ -652,11 +649,7 @@ impl BatchRun<'_> {
         watch(&BatchNews::Running(&running));
     }
 
-    fn hear(
-        &mut self,
-        signals: &Receiver<BatchSignal>,
-        watch: &mut dyn FnMut(&BatchNews<'_>),
-    ) -> Result<()> {
+    fn hear(&mut self, signals: &Receiver<BatchSignal>, watch: &mut dyn FnMut(&BatchNews<'_>)) {
         // We hold a sender ourselves.
         match signals.recv().expect("there is always a sender") {
             BatchSignal::Interrupted => {
@@ -664,17 +657,15 @@ impl BatchRun<'_> {
                 for job in self.running.values_mut() {
                     job.lifeline = None;
                 }
-                Ok(())
             }
             BatchSignal::News(index, news) => {
                 if let Err(trouble) = self.note(index, news) {
                     watch(&BatchNews::Trouble(&trouble));
                 }
-                Ok(())
             }
             BatchSignal::Exited(index, status) => {
                 self.conclude(index, status);
-                self.concluded(index, watch)
+                self.concluded(index, watch);
             }
         }
     }
@@ -694,7 +685,7 @@ impl BatchRun<'_> {
             } => {
                 record.tokens = tokens;
                 record.cost_micros = cost_micros;
-                record.seconds = job.before + job.since.elapsed().as_secs();
+                record.seconds = job.before.saturating_add(job.since.elapsed().as_secs());
                 return self.folder.save(record);
             }
             JobNews::Ended(end) => job.end = Some(end),
@@ -708,7 +699,7 @@ impl BatchRun<'_> {
             return;
         };
         let record = &mut self.records[index];
-        record.seconds = job.before + job.since.elapsed().as_secs();
+        record.seconds = job.before.saturating_add(job.since.elapsed().as_secs());
         let session = record.refresh();
         let over_all = self.limits.reached(&self.records);
         let record = &mut self.records[index];
@@ -756,21 +747,23 @@ impl BatchRun<'_> {
     }
 
     /// Keeps and tells that a task has ended, and tidies up behind it.
-    fn concluded(&mut self, index: usize, watch: &mut dyn FnMut(&BatchNews<'_>)) -> Result<()> {
+    fn concluded(&mut self, index: usize, watch: &mut dyn FnMut(&BatchNews<'_>)) {
         if self.records[index].is_finished
             && let Err(trouble) = self.remove_unchanged_worktree(index)
         {
             watch(&BatchNews::Trouble(&trouble));
         }
         let record = &self.records[index];
-        self.folder.save(record)?;
+        // The next run reads the rest from the session.
+        if let Err(trouble) = self.folder.save(record) {
+            watch(&BatchNews::Trouble(&trouble));
+        }
         let open = self.waiting.len() + self.running.len();
         watch(&BatchNews::Ended {
             record,
             ended: self.records.len() - open,
             tasks: self.records.len(),
         });
-        Ok(())
     }
 
     fn remove_unchanged_worktree(&mut self, index: usize) -> Result<()> {

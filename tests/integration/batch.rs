@@ -294,6 +294,39 @@ fn a_record_that_cannot_be_read_stops_no_other_task() {
     // Nothing was done for it, and its record is still there to be looked at.
     assert_eq!(server.requests().len(), 9);
     assert!(fs::read_to_string(&record).unwrap().ends_with("\"id\""));
+    // What it has spent counts.
+    assert_eq!(summary(&finished)["tokens"], 9450);
+    let flags = ["--max-tokens", "9000"];
+    let test = again(finished, &flags, &server).file(FILE, tasks(&["a", "b", "c", "d"]));
+    let finished = test.run().said("2 of 4 tasks");
+    assert_eq!(server.requests().len(), 9);
+    assert_eq!(statuses(&finished)["d"], "stopped-by-limits");
+}
+
+#[test]
+fn a_record_that_cannot_be_written_stops_no_other_task() {
+    let server = ModelServer::answering(|seen| Some(proper(asked(seen).1)));
+    let test = batch(&tasks(&["a", "b", "c"]), &["--jobs", "1"], &server)
+        .file(&format!("{STATE}/.keep"), "");
+    std::os::unix::fs::symlink("/nonexistent/x", test.base().join(STATE).join("b")).unwrap();
+    let finished = test.run().code(1).said("a: done").said("c: done");
+    assert_eq!(statuses(&finished)["b"], "error");
+    assert_eq!(server.requests().len(), 6);
+}
+
+#[test]
+fn a_record_with_absurd_numbers_reaches_the_limit() {
+    let server = ModelServer::answering(|seen| Some(proper(asked(seen).1)));
+    let finished = batch(&tasks(&["a", "b"]), &[], &server).run().code(0);
+    let path = finished.base().join(STATE).join("a/record.json");
+    let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    record["tokens"] = json!(u64::MAX);
+    let test = again(finished, &["--max-tokens", "100000"], &server)
+        .file(&format!("{STATE}/a/record.json"), record.to_string())
+        .file(FILE, tasks(&["a", "b", "c"]));
+    let finished = test.run().code(3);
+    assert_eq!(statuses(&finished)["c"], "stopped-by-limits");
+    assert_eq!(server.requests().len(), 6);
 }
 
 #[test]
@@ -469,6 +502,8 @@ fn each_task_has_a_worktree_which_stays_if_it_has_changes() {
         let (name, round) = asked(seen);
         Some(match (name.as_str(), round) {
             ("nothing", _) => done(),
+            ("ignored", 0) => create("out/report.txt", "found"),
+            ("ignored", _) => done(),
             (_, round) => proper(round),
         })
     });
@@ -478,9 +513,11 @@ fn each_task_has_a_worktree_which_stays_if_it_has_changes() {
         task("nothing", &own),
         task("files", &own),
         task("commits", &committing),
+        task("ignored", &own),
     ];
     let test = batch(&file.concat(), &[], &server)
         .file("repository/readme.txt", "read me\n")
+        .file("repository/.gitignore", "out/\n")
         // A kill left this one half made.
         .file("tasks.jsonl.batch/files/worktree/half.txt", "x")
         .environment("GIT_AUTHOR_NAME", "Ann")
@@ -492,7 +529,10 @@ fn each_task_has_a_worktree_which_stays_if_it_has_changes() {
     git(&repository, &["branch", "batch/files"]);
     let finished = test.run().code(0);
     let branches = git(&repository, &["branch", "--format=%(refname:short)"]);
-    assert_eq!(branches, "batch/commits\nbatch/files\nmain");
+    assert_eq!(branches, "batch/commits\nbatch/files\nbatch/ignored\nmain");
+    let report = Path::new(STATE).join("ignored/worktree/out/report.txt");
+    let report = fs::read_to_string(finished.base().join(report)).unwrap();
+    assert_eq!(report, "found\n");
     assert_eq!(git(&repository, &["status", "--porcelain"]), "");
     let all = summary(&finished);
     assert_eq!(
@@ -514,8 +554,8 @@ fn each_task_has_a_worktree_which_stays_if_it_has_changes() {
         "{made}"
     );
     let files = git(&repository, &["ls-tree", "--name-only", "batch/commits"]);
-    assert_eq!(files, "a.txt\ncount.txt\nreadme.txt");
-    assert_eq!(git(&repository, &["worktree", "list"]).lines().count(), 3);
+    assert_eq!(files, ".gitignore\na.txt\ncount.txt\nreadme.txt");
+    assert_eq!(git(&repository, &["worktree", "list"]).lines().count(), 4);
 }
 
 #[test]

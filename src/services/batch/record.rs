@@ -129,12 +129,15 @@ impl TaskRecord {
 
     /// Stands for a record that cannot be read, for this reason. It is never saved.
     pub(super) fn unreadable(task: &BatchTask, base: PathBuf, reason: String) -> Self {
-        Self {
+        let mut record = Self {
             status: TaskStatus::Error,
             message: reason,
             is_unreadable: true,
             ..Self::new(task, base)
-        }
+        };
+        // What it has spent counts all the same.
+        record.refresh();
+        record
     }
 
     /// Returns true if it was made for this very line.

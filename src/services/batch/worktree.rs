@@ -69,13 +69,19 @@ impl TaskWorktree {
         write_atomic(&self.made, commit.as_bytes(), Durability::Durable)
     }
 
-    /// Removes it together with its branch if nothing was changed or committed in it; tells whether.
+    /// Removes it together with its branch if nothing was made, changed or committed in it; tells
+    /// whether. An ignored file may be the result that the task was about.
     pub(super) fn remove_unchanged(&self) -> Result<bool> {
         let commit = std::fs::read_to_string(&self.made)
             .map_err(|cause| Error::file("read", &self.made, cause))?;
         let worktree = GitRepository::around(&self.folder)?;
         let head = worktree.text_of(&["rev-parse", "--verify", "HEAD^{commit}"])?;
-        let status = worktree.text_of(&["status", "--porcelain", "--untracked-files=normal"])?;
+        let status = worktree.text_of(&[
+            "status",
+            "--porcelain",
+            "--untracked-files=normal",
+            "--ignored",
+        ])?;
         if head != commit.trim() || !status.is_empty() {
             return Ok(false);
         }
