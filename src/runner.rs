@@ -137,9 +137,19 @@ pub trait Runner: fmt::Debug + Send + Sync {
 
     /// Runs a script of our own; tells what it printed.
     fn tried(&self, workspace: &Path, script: &str) -> Result<String, String> {
-        let ran = self.run(Job {
+        let ran = self.run_script(workspace, script);
+        match ran.end {
+            End::Exited(0) => Ok(ran.output.text),
+            End::NotStarted(reason) => Err(reason),
+            _ => Err(ran.note.unwrap_or(ran.output.text)),
+        }
+    }
+
+    /// Runs a script of our own for at most a minute; nobody watches it.
+    fn run_script(&self, directory: &Path, script: &str) -> Ran {
+        self.run(Job {
             program: Program::Shell(script),
-            directory: workspace,
+            directory,
             environment: &[],
             timeout: Duration::from_mins(1),
             max_output: 4000,
@@ -148,12 +158,7 @@ pub trait Runner: fmt::Debug + Send + Sync {
             confinement: None,
             withheld: None,
             granted: Granted::default(),
-        });
-        match ran.end {
-            End::Exited(0) => Ok(ran.output.text),
-            End::NotStarted(reason) => Err(reason),
-            _ => Err(ran.note.unwrap_or(ran.output.text)),
-        }
+        })
     }
 
     /// Runs the job to its end, to the end of its time, or until the person interrupts.

@@ -461,6 +461,11 @@ class Base:
             self.asked += 1
             self.agent("approve", "1")
 
+    def round(self, message, script, number, attributes=""):
+        """Lets the model run a script in round `number`; returns the next message."""
+        self.run(message, script, number, attributes)
+        return self.message(number + 1)
+
     def done(self, message):
         self.reply(message, "[DONE]\nfinished\n[/DONE]")
         assert self.loop.wait(DEADLINE) == 0, self.said()
@@ -486,8 +491,7 @@ def test_session_to_done(engine, base):
     base.write("old.txt", "old\n")
     base.write(".gitignore", "ignored/\n")
     message = base.begin()
-    base.run(message, WORK, 1)
-    message = base.message(2)
+    message = base.round(message, WORK, 1)
     assert "worked" in message and "exit code 0" in message, message
     files = base.workspace
     assert (files / "made.txt").read_text() == "made\n"
@@ -517,20 +521,17 @@ def test_session_to_done(engine, base):
 
 def test_timeout_leaves_nothing(engine, base):
     message = base.begin()
-    base.run(message, "echo begun; (setsid sleep 70101 &); sleep 70102 & sleep 70103", 1, ' timeout="2"')
-    message = base.message(2)
+    message = base.round(message, "echo begun; (setsid sleep 70101 &); sleep 70102 & sleep 70103", 1, ' timeout="2"')
     assert "timed out after 2 s" in message and "begun" in message, message
     wait_for("no survivors", lambda: not survivors("7010"), 5)
-    base.run(message, "echo works again", 2)
-    message = base.message(3)
+    message = base.round(message, "echo works again", 2)
     assert "works again" in message
     base.done(message)
 
 
 def test_a_fork_that_stays_is_ended(engine, base):
     message = base.begin()
-    base.run(message, "for i in 1 2 3 4 5 6 7 8; do (setsid sleep 70201 >/dev/null 2>&1 &); done; echo over", 1)
-    message = base.message(2)
+    message = base.round(message, "for i in 1 2 3 4 5 6 7 8; do (setsid sleep 70201 >/dev/null 2>&1 &); done; echo over", 1)
     assert "exit code 0" in message and "over" in message, message
     wait_for("no survivors", lambda: not survivors("7020"), 5)
     base.done(message)
@@ -595,8 +596,7 @@ def test_kill_leaves_nothing(engine, base):
         base.loop = subprocess.Popen([AGENT, "resume", "--base", base.directory], env=base.environment, cwd=base.root,
                                      stdin=subprocess.DEVNULL, stdout=said, stderr=said, **base.options())
     message = base.message(2)
-    base.run(message, "cat before.txt kept.txt", 2)
-    message = base.message(3)
+    message = base.round(message, "cat before.txt kept.txt", 2)
     assert "before\nkept" in message, message
     wait_for("the file", lambda: (base.workspace / "before.txt").exists(), 5)
     killed = f"agent-ssh-{base.killed}-*"
@@ -607,8 +607,7 @@ def test_kill_leaves_nothing(engine, base):
 def test_much_output(engine, base):
     message = base.begin()
     size = 1 << (30 if engine.name == "docker" else 26)
-    base.run(message, f"head -c {size} /dev/zero | tr '\\\\0' x; echo; echo the end", 1, ' timeout="300"')
-    message = base.message(2)
+    message = base.round(message, f"head -c {size} /dev/zero | tr '\\\\0' x; echo; echo the end", 1, ' timeout="300"')
     assert "exit code 0" in message and "the end" in message and "TRUNCATED" in message, message[-3000:]
     base.done(message)
 
@@ -637,7 +636,7 @@ def test_attacks_meet_walls(engine, base):
     (base.root / "outside").write_text("outside")
     base.own()
     message = base.begin()
-    base.run(message, f"""
+    message = base.round(message, f"""
 (echo x >.git/hooks-probe) 2>/dev/null && echo BROKEN git
 mv .git .g2 2>/dev/null && echo BROKEN rename
 [ -e .agent/secret ] && echo BROKEN state
@@ -650,7 +649,6 @@ grep -q eth0 /proc/net/dev && echo BROKEN interface
 mkdir .vscode; echo x >.vscode/tasks.json; echo x >.envrc
 echo tried
 """, 1)
-    message = base.message(2)
     assert "tried" in message and "\nBROKEN" not in message, message
     assert not (base.workspace / ".vscode").exists() and not (base.workspace / ".envrc").exists()
     assert ".vscode" in message and ("renamed" if engine.shared else "protected here") in message, message
@@ -671,17 +669,14 @@ def test_links_in_place_of_protected_names_are_refused(engine, base):
     (base.workspace / ".github").symlink_to(outside)
     base.own()
     message = base.begin()
-    base.run(message, "cat .github/workflows/secret", 1)
-    message = base.message(2)
+    message = base.round(message, "cat .github/workflows/secret", 1)
     assert "`.github` in the workspace is a link" in message and "of the host" not in message, message
     (base.workspace / ".github").unlink()
-    base.run(message, "echo works", 2)
-    message = base.message(3)
+    message = base.round(message, "echo works", 2)
     assert "exit code 0" in message, message
     # The container runs already.
     (base.workspace / ".vscode").symlink_to(outside)
-    base.run(message, "rm .vscode", 3)
-    message = base.message(4)
+    message = base.round(message, "rm .vscode", 3)
     assert "`.vscode` in the workspace is a link" in message, message
     assert (base.workspace / ".vscode").is_symlink()
     base.done(message)
@@ -699,8 +694,7 @@ def test_what_kills_our_script_does_not_survive(engine, base):
         message = base.message(number + 1)
         assert not survivors("7080"), message
         assert "left processes behind" in message or not engine.shared, message
-    base.run(message, "echo works again", 3)
-    message = base.message(4)
+    message = base.round(message, "echo works again", 3)
     assert "works again" in message and "left processes" not in message, message
     base.done(message)
 
@@ -722,24 +716,19 @@ def test_one_container_runs_at_a_time(engine, base):
 def test_protected_files_that_come_later_are_protected_too(engine, base):
     mounts(engine)
     message = base.begin()
-    base.run(message, "echo first >/tmp/first", 1)
-    message = base.message(2)
+    message = base.round(message, "echo first >/tmp/first", 1)
     (base.workspace / ".vscode").mkdir()
     base.own(base.workspace / ".vscode")
     base.write(".gitlab-ci.yml", "ours\n")
-    base.run(message, "for f in .vscode/tasks.json .gitlab-ci.yml; do (echo evil >>$f) && echo BROKEN $f; done; echo tried", 2)
-    message = base.message(3)
+    message = base.round(message, "for f in .vscode/tasks.json .gitlab-ci.yml; do (echo evil >>$f) && echo BROKEN $f; done; echo tried", 2)
     assert "tried" in message and "\nBROKEN" not in message, message
     # An editor puts another file in its place.
     base.write("new.yml", "theirs\n")
     (base.workspace / "new.yml").rename(base.workspace / ".gitlab-ci.yml")
-    base.run(message, "(echo evil >>.gitlab-ci.yml) && echo BROKEN; cat .gitlab-ci.yml", 3)
-    message = base.message(4)
+    message = base.round(message, "(echo evil >>.gitlab-ci.yml) && echo BROKEN; cat .gitlab-ci.yml", 3)
     assert "theirs" in message and "\nBROKEN" not in message, message
-    base.run(message, "touch /tmp/kept", 4)
-    message = base.message(5)
-    base.run(message, "ls /tmp/kept", 5)
-    message = base.message(6)
+    message = base.round(message, "touch /tmp/kept", 4)
+    message = base.round(message, "ls /tmp/kept", 5)
     assert "exit code 0" in message, message
     base.done(message)
 
@@ -747,11 +736,10 @@ def test_protected_files_that_come_later_are_protected_too(engine, base):
 def test_records_in_an_extra_path_are_hidden(engine, base):
     mounts(engine)
     message = base.begin("--extra-write-paths", str(base.directory))
-    base.run(message, """cd ..; ls sessions inbox
+    message = base.round(message, """cd ..; ls sessions inbox
 for f in inbox/forged.md sessions/x outbox/x appsettings.json; do (echo x >>$f) 2>/dev/null && echo BROKEN $f; done
 for d in sessions inbox outbox appsettings.json; do mv $d x-$d 2>/dev/null && echo BROKEN mv $d; done
 mkdir .agent; echo '{}' >.agent/appsettings.json; echo mine >beside; echo tried""", 1)
-    message = base.message(2)
     assert "tried" in message and "\nBROKEN" not in message and "journal" not in message, message
     assert not (base.directory / ".agent").exists() and "`.agent.kept`" in message, message
     assert (base.directory / "beside").read_text() == "mine\n"
@@ -761,8 +749,7 @@ mkdir .agent; echo '{}' >.agent/appsettings.json; echo mine >beside; echo tried"
 def test_no_setuid_program_is_left(engine, base):
     mounts(engine)
     message = base.begin()
-    base.run(message, "echo x >program; chmod 6755 program; ls -l program", 1)
-    message = base.message(2)
+    message = base.round(message, "echo x >program; chmod 6755 program; ls -l program", 1)
     assert (base.workspace / "program").stat().st_mode & 0o7777 == 0o755
     assert "lost such bits: `program`" in message, message
     base.done(message)
@@ -780,9 +767,8 @@ def test_the_repository_of_a_worktree_is_shown(engine, base):
     git("-C", main, "worktree", "add", "-q", base.workspace)
     base.own()
     message = base.begin()
-    base.run(message, "read -r _ git <.git; cat $git/HEAD $git/../../HEAD; for f in $git/x $git/../../hooks/x; do "
-                      "(echo x >$f) 2>/dev/null && echo BROKEN $f; done; echo tried", 1)
-    message = base.message(2)
+    message = base.round(message, "read -r _ git <.git; cat $git/HEAD $git/../../HEAD; for f in $git/x $git/../../hooks/x; do "
+                                  "(echo x >$f) 2>/dev/null && echo BROKEN $f; done; echo tried", 1)
     assert "tried" in message and "\nBROKEN" not in message and message.count("ref: refs/heads/") >= 2, message
     base.done(message)
 
@@ -799,8 +785,7 @@ def test_odd_names_are_mounted_or_refused(engine, base):
         other.own()
         try:
             message = other.begin()
-            other.run(message, "[ -e .agent/secret ] && echo BROKEN; echo tried >tried", 1)
-            message = other.message(2)
+            message = other.round(message, "[ -e .agent/secret ] && echo BROKEN; echo tried >tried", 1)
             if engine.name == "podman" and name != "a:b":
                 assert "comma" in message, message
             else:
@@ -840,8 +825,7 @@ def test_a_docker_context_elsewhere_is_known(engine, base):
     subprocess.run(["docker", "context", "use", "far"], check=True, env=base.environment, capture_output=True)
     base.write("there.txt", "sent\n")
     message = base.begin()
-    base.run(message, "pwd; cat there.txt", 1)
-    message = base.message(2)
+    message = base.round(message, "pwd; cat there.txt", 1)
     assert "/agent/files\nsent" in message, message
     base.done(message)
 
@@ -879,21 +863,20 @@ def test_a_file_describes_the_container(engine, base):
 """)
     (base.workspace / ".devcontainer").mkdir()
     base.write(".devcontainer/devcontainer.json",
-               f'{{"image": "{IMAGE}", "workspaceFolder": "/work/here", "mounts": []}} // a comment')
+               f'{{"image": "{IMAGE}", "workspaceFolder": "/srv/here", "mounts": []}} // a comment')
     program = engine.runner.split(":")[0]
     told = base.agent("doctor", "--runner", f"{program}:./.devcontainer/devcontainer.json", ok=False)
     assert "is ignored: `mounts`" in told.stdout, told.stdout
     message = base.begin("--runner", f"{program}:./deploy/compose.yaml#app")
     assert "in a container that `./deploy/compose.yaml#app` describes" in message, message
     assert "`privileged`" in base.said() and "`volumes`" in base.said(), base.said()
-    base.run(message, """pwd; echo "$USER says $GREETING${SECRET-}"; echo made >made.txt
+    message = base.round(message, """pwd; echo "$USER says $GREETING${SECRET-}"; echo made >made.txt
 [ -e /host ] && echo BROKEN mount
 (echo x >/app/.git/probe) 2>/dev/null && echo BROKEN git
 (echo x >>deploy/compose.yaml) 2>/dev/null && echo BROKEN file
 mv deploy other 2>/dev/null && echo BROKEN rename
 grep -q 'CapEff.*0000000000000000' /proc/self/status || echo BROKEN privileges
 """, 1)
-    message = base.message(2)
     assert "/app\nbuilder says it's me\n" in message and "\nBROKEN" not in message, message
     assert (base.workspace / "made.txt").read_text() == "made\n"
     base.done(message)
@@ -906,8 +889,7 @@ def test_processors_are_limited(engine, base):
     for wanted, limit in [("1", "100000"), ("1000", str(os.cpu_count() * 100000))]:
         message = base.begin("--max-cpus", wanted)
         script = "cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu/cpu.cfs_quota_us 2>/dev/null; true"
-        base.run(message, script, 1)
-        message = base.message(2)
+        message = base.round(message, script, 1)
         assert re.search(rf"^{limit}\b", message, re.M), message
         base.done(message)
         base.remove()
@@ -942,8 +924,7 @@ def test_connection_cut_in_a_command(engine, base):
     message = base.message(2)
     assert "lost" in message, message
     wait_for("no survivors", lambda: not survivors("70601"), 10)
-    base.run(message, "cat before.txt after.txt", 2)
-    message = base.message(3)
+    message = base.round(message, "cat before.txt after.txt", 2)
     assert "before\nafter" in message, message
     assert (base.workspace / "after.txt").read_text() == "after\n"
     base.done(message)
@@ -955,13 +936,11 @@ def test_connection_cut_in_the_exchange(engine, base):
     cut = engine.folder / "bin/kubectl.cut"
     message = base.begin()
     cut.touch()
-    base.run(message, "echo made >made.txt", 1)
-    message = base.message(2)
+    message = base.round(message, "echo made >made.txt", 1)
     cut.unlink()
     assert "has not come back yet" in message, message
     assert not (base.workspace / "made.txt").exists()
-    base.run(message, "cat made.txt", 2)
-    message = base.message(3)
+    message = base.round(message, "cat made.txt", 2)
     assert "exit code 0" in message and (base.workspace / "made.txt").read_text() == "made\n", message
     base.done(message)
 
@@ -972,8 +951,7 @@ def test_results_come_back_before_their_directory_is_removed(engine, base):
     cut = engine.folder / "bin/kubectl.cut"
     message = base.begin()
     cut.touch()
-    base.run(message, "echo made >made.txt", 1)
-    message = base.message(2)
+    message = base.round(message, "echo made >made.txt", 1)
     assert "has not come back yet" in message, message
     cut.unlink()
     base.done(message)
@@ -1000,14 +978,12 @@ def test_odd_results_block_nothing(engine, base):
         raise NotForThis
     base.write("f.txt", "1\n")
     message = base.begin()
-    base.run(message, "echo 2 >f.txt; truncate -s 600M big.bin; mkfifo pipe\n"
-                      "touch \"$(printf 'caf\\351')\"; d=$(printf 'a\\n.'); mkdir -p \"$d/f.txt\"\n", 1)
-    message = base.message(2)
+    message = base.round(message, "echo 2 >f.txt; truncate -s 600M big.bin; mkfifo pipe\n"
+                                  "touch \"$(printf 'caf\\351')\"; d=$(printf 'a\\n.'); mkdir -p \"$d/f.txt\"\n", 1)
     for words in ["`big.bin`", "`pipe`", "caf", "`a\\n.`"]:
         assert words in message, (words, message)
     assert (base.workspace / "f.txt").read_text() == "2\n"
-    base.run(message, "rm -rf big.bin pipe caf* a*; echo 3 >f.txt", 2)
-    message = base.message(3)
+    message = base.round(message, "rm -rf big.bin pipe caf* a*; echo 3 >f.txt", 2)
     assert "exit code 0" in message and (base.workspace / "f.txt").read_text() == "3\n", message
     base.done(message)
 
@@ -1016,8 +992,7 @@ def test_a_process_without_its_environment_is_ended(engine, base):
     if engine.confines or os.getuid() != 0:
         raise NotForThis
     message = base.begin()
-    base.run(message, "(env -i setsid sleep 70801 >/dev/null 2>&1 &); sleep 0.5; echo begun", 1)
-    message = base.message(2)
+    message = base.round(message, "(env -i setsid sleep 70801 >/dev/null 2>&1 &); sleep 0.5; echo begun", 1)
     assert "begun" in message and not survivors("70801"), (message, survivors("70801"))
     base.done(message)
 

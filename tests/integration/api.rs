@@ -738,14 +738,20 @@ fn an_answer_that_cannot_be_booked_is_kept() {
     assert_eq!(server.requests().len(), 2);
 }
 
-#[test]
-fn a_broken_byte_in_the_books_opens_no_limit() {
+/// A session that stopped after one round, and the file in which its costs are booked.
+fn booked() -> (ModelServer, Finished, std::path::PathBuf) {
     let server = ModelServer::start(vec![create("a.txt", "1"), done()]);
     let flags = ["new", "--base", ".", "--no-input", "--max-rounds", "1", "x"];
     let finished = by_api(Test::new(&flags), &server).run().code(3);
     let books = finished.files("sessions").into_keys();
     let mut books = books.filter(|name| name.ends_with("usage.jsonl"));
     let books = finished.base().join("sessions").join(books.next().unwrap());
+    (server, finished, books)
+}
+
+#[test]
+fn a_broken_byte_in_the_books_opens_no_limit() {
+    let (server, finished, books) = booked();
     let mut file = std::fs::File::options().append(true).open(books).unwrap();
     file.write_all(b"\xff").unwrap();
     let flags = [
@@ -1483,12 +1489,7 @@ fn an_answer_that_cannot_be_kept_is_told_as_lost() {
 #[cfg(unix)]
 #[test]
 fn nothing_is_asked_for_if_it_cannot_be_booked() {
-    let server = ModelServer::start(vec![create("a.txt", "1"), done()]);
-    let flags = ["new", "--base", ".", "--no-input", "--max-rounds", "1", "x"];
-    let finished = by_api(Test::new(&flags), &server).run().code(3);
-    let books = finished.files("sessions").into_keys();
-    let mut books = books.filter(|name| name.ends_with("usage.jsonl"));
-    let books = finished.base().join("sessions").join(books.next().unwrap());
+    let (server, finished, books) = booked();
     let moved = finished.base().join("moved.jsonl");
     std::fs::rename(&books, &moved).unwrap();
     std::os::unix::fs::symlink(&moved, &books).unwrap();

@@ -54,6 +54,18 @@ fn session(replies: &[&str]) -> Finished {
     test.reply(DONE).run().code(0)
 }
 
+/// Replies with an edit and the end, in a session that commits its rounds.
+fn edit_and_end(test: Test) -> Finished {
+    let finished = test.reply(EDIT).reply(DONE).run().code(0);
+    finished.said("(no hooks were run)")
+}
+
+#[track_caller]
+fn has_commits(repository: &Path, count: usize) {
+    let counted = git(repository, &["rev-list", "--count", "HEAD"]);
+    assert_eq!(counted, format!("{count}\n"));
+}
+
 fn plant(path: &Path, script: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, script).unwrap();
@@ -138,7 +150,7 @@ fn changes_that_meet_are_left_out_and_told() {
         .run()
         .code(1)
         .said("left out: old.txt: it has changes of yours");
-    assert_eq!(git(&base, &["rev-list", "--count", "HEAD"]), "1\n");
+    has_commits(&base, 1);
 }
 
 #[test]
@@ -187,7 +199,7 @@ fn a_hook_that_runs_what_the_session_changed_says_so() {
         .code(1)
         .said("new.txt (CHANGED BY THIS SESSION)")
         .said("nothing was committed");
-    assert_eq!(git(&base, &["rev-list", "--count", "HEAD"]), "1\n");
+    has_commits(&base, 1);
 }
 
 #[test]
@@ -237,18 +249,11 @@ fn a_file_that_was_left_out_is_committed_once_the_reason_is_gone() {
 
 #[test]
 fn rounds_that_pass_the_check_are_committed_as_they_come() {
-    let arguments = ["new", "--check", "test -f new.txt", "--commit", "task"];
-    let test = project(&arguments);
+    let test = project(&["new", "--check", "test -f new.txt", "--commit", "task"]);
     let base = test.base().join("workspace");
     plant(&base.join(".git/hooks/pre-commit"), "#!/bin/sh\nexit 1\n");
-    let kept = test
-        .reply(CREATE)
-        .reply(EDIT)
-        .reply(DONE)
-        .run()
-        .code(0)
-        .said("(no hooks were run)");
-    assert_eq!(git(&base, &["rev-list", "--count", "HEAD"]), "3\n");
+    let kept = edit_and_end(test.reply(CREATE));
+    has_commits(&base, 3);
     assert_eq!(git(&base, &["status", "--porcelain"]), "");
     let session = kept.session();
     let id = session["sessionId"].as_str().unwrap();
@@ -272,10 +277,10 @@ fn nothing_is_committed_while_another_program_holds_the_index() {
         .run()
         .code(1)
         .said("nothing was committed");
-    assert_eq!(git(&base, &["rev-list", "--count", "HEAD"]), "1\n");
+    has_commits(&base, 1);
     fs::remove_file(lock).unwrap();
     let _kept = Test::after(finished, &["commit", "--yes"]).run().code(0);
-    assert_eq!(git(&base, &["rev-list", "--count", "HEAD"]), "2\n");
+    has_commits(&base, 2);
     assert_eq!(git(&base, &["status", "--porcelain"]), "");
 }
 
@@ -292,20 +297,13 @@ fn a_session_goes_on_committing_after_its_first_call() {
     .run()
     .code(0);
     let base = begun.base().join("workspace");
-    let session = begun.session();
-    let id = session["sessionId"].as_str().unwrap();
-    let reply = CREATE.replace("{end}", &format!("[END {id}#1]"));
+    let reply = CREATE.replace("{end}", &begun.end_mark());
     let stepped = Test::after(begun, &["step", "--reply", "-"])
         .input(&reply)
         .run()
         .code(0)
         .said("(no hooks were run)");
-    assert_eq!(git(&base, &["rev-list", "--count", "HEAD"]), "2\n");
-    let _resumed = Test::after(stepped, &["resume"])
-        .reply(EDIT)
-        .reply(DONE)
-        .run()
-        .code(0)
-        .said("(no hooks were run)");
-    assert_eq!(git(&base, &["rev-list", "--count", "HEAD"]), "3\n");
+    has_commits(&base, 2);
+    let _resumed = edit_and_end(Test::after(stepped, &["resume"]));
+    has_commits(&base, 3);
 }

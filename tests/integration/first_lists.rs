@@ -7,9 +7,7 @@ use crate::terminal::{Terminal, has_script};
 
 /// One step with this reply on standard input.
 fn step(finished: Finished, text: &str) -> Finished {
-    let session = finished.session();
-    let id = session["sessionId"].as_str().unwrap();
-    let end = format!("[END {id}#{}]", session["sequenceNumber"]);
+    let end = finished.end_mark();
     Test::after(finished, &["step", "--reply", "-"])
         .input(&format!("{text}\n{end}\n"))
         .run()
@@ -18,6 +16,30 @@ fn step(finished: Finished, text: &str) -> Finished {
 
 fn told(finished: &Finished) -> String {
     format!("{}{}", finished.stdout, finished.stderr)
+}
+
+#[track_caller]
+fn tells(finished: &Finished, text: &str) {
+    let told = told(finished);
+    assert!(told.contains(text), "{told}");
+}
+
+/// A new session at a terminal, in a folder whose settings need trust; none where there is no terminal.
+fn untrusted() -> Option<Terminal> {
+    if !has_script() {
+        return None;
+    }
+    let looser = "{\"Agent\": {\"Network\": \"on\"}}";
+    let test = Test::new(&[]).file("appsettings.json", looser);
+    Some(Terminal::open(test, "new --no-wait task", &[]))
+}
+
+/// Waits for a question with its keys, and answers it.
+#[track_caller]
+fn answer(terminal: &mut Terminal, question: &str, line: &str) {
+    terminal.expect(question);
+    terminal.expect("[q] stop");
+    terminal.type_in(line);
 }
 
 #[test]
@@ -35,20 +57,11 @@ fn all_lists_name_what_the_session_changed_and_nothing_of_the_person() {
         two,
         "[RUN_COMMAND]\nrm tmp.txt\n[/RUN_COMMAND]\n[DONE]\nAll of it is there and was tried.\n[/DONE]",
     );
-    let text = told(&done);
-    assert!(text.contains("m.txt +1, n.txt +1\n"), "{text}");
+    tells(&done, "m.txt +1, n.txt +1\n");
     let status = Test::after(done, &["status"]).run().code(0);
-    assert!(
-        told(&status).contains("2 files changed"),
-        "{}",
-        told(&status)
-    );
+    tells(&status, "2 files changed");
     let list = Test::after(status, &["list", "--json"]).run().code(0);
-    assert!(
-        list.stdout.contains("\"changedFiles\":2"),
-        "{}",
-        list.stdout
-    );
+    tells(&list, "\"changedFiles\":2");
     let diff = Test::after(list, &["diff", "--stat"]).run().code(0);
     assert!(diff.stdout.contains("m.txt"), "{}", diff.stdout);
     assert!(diff.stdout.contains("n.txt"), "{}", diff.stdout);
@@ -59,12 +72,9 @@ fn all_lists_name_what_the_session_changed_and_nothing_of_the_person() {
 
 #[test]
 fn a_slip_at_the_question_of_trust_decides_nothing() {
-    if !has_script() {
+    let Some(mut terminal) = untrusted() else {
         return;
-    }
-    let looser = "{\"Agent\": {\"Network\": \"on\"}}";
-    let test = Test::new(&[]).file("appsettings.json", looser);
-    let mut terminal = Terminal::open(test, "new --no-wait task", &[]);
+    };
     terminal.expect("Do you trust this file?");
     terminal.type_in("maybe\n");
     terminal.expect("Please answer y or n.");
@@ -134,9 +144,7 @@ fn a_command_is_asked_about_with_what_an_earlier_round_wrote() {
     terminal.expect("(from an earlier round, not shown before; step 1 names it)");
     terminal.expect("print('the answer')");
     terminal.expect("1. run");
-    terminal.expect("because `Approval` is `edits`");
-    terminal.expect("[q] stop");
-    terminal.type_in("q\r");
+    answer(&mut terminal, "because `Approval` is `edits`", "q\r");
     terminal.expect("1. run");
     terminal.expect("you stopped before this");
 }
@@ -151,40 +159,29 @@ fn the_reason_of_several_steps_is_told_once() {
         1,
         "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[RUN_COMMAND]\ncat a.txt\n[/RUN_COMMAND]\n[RUN_COMMAND]\nls\n[/RUN_COMMAND]\n{end}\n",
     );
-    terminal.expect("because `Approval` is `ask`");
-    terminal.expect("[q] stop");
-    terminal.type_in("d\r");
+    answer(&mut terminal, "because `Approval` is `ask`", "d\r");
     terminal.expect("3. run");
     let shown = terminal.expect_text("[q] stop");
     assert!(!shown.contains("why:"), "{shown}");
     terminal.type_in("o\r");
-    terminal.expect("Do it?");
-    terminal.expect("[q] stop");
-    terminal.type_in("y\r");
+    answer(&mut terminal, "Do it?", "y\r");
     let shown = terminal.expect_text("2. run");
     assert!(shown.contains("1. create"), "{shown}");
     assert!(!shown.contains("CREATE_FILE"), "{shown}");
     assert!(!shown.contains("why:"), "{shown}");
-    terminal.expect("Run it?");
-    terminal.expect("[q] stop");
-    terminal.type_in("n not now\r");
+    answer(&mut terminal, "Run it?", "n not now\r");
     terminal.expect("declined");
     let shown = terminal.expect_text("not now");
     assert!(shown.contains("2. run `cat a.txt`"), "{shown}");
-    terminal.expect("Run it?");
-    terminal.expect("[q] stop");
-    terminal.type_in("q\r");
+    answer(&mut terminal, "Run it?", "q\r");
     terminal.expect("stopped before this");
 }
 
 #[test]
 fn questions_before_a_session_are_broken_between_words() {
-    if !has_script() {
+    let Some(mut terminal) = untrusted() else {
         return;
-    }
-    let looser = "{\"Agent\": {\"Network\": \"on\"}}";
-    let test = Test::new(&[]).file("appsettings.json", looser);
-    let mut terminal = Terminal::open(test, "new --no-wait task", &[]);
+    };
     let shown = terminal.expect_text("[y] yes  [n] no");
     let shown = without_sequences(&shown);
     let path = terminal.base();
@@ -225,11 +222,7 @@ fn a_step_warns_before_the_last_round() {
     let arguments = ["new", "--no-wait", "--max-rounds", "2", "task"];
     let begun = Test::new(&arguments).run().code(0);
     let stepped = step(begun, "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]");
-    assert!(
-        told(&stepped).contains("The last round"),
-        "{}",
-        told(&stepped)
-    );
+    tells(&stepped, "The last round");
 }
 
 #[test]

@@ -366,6 +366,13 @@ impl Finished {
         serde_json::from_slice(&fs::read(files.next().unwrap()).unwrap()).unwrap()
     }
 
+    /// The mark that ends the reply to the current round.
+    pub fn end_mark(&self) -> String {
+        let session = self.session();
+        let id = session["sessionId"].as_str().unwrap();
+        format!("[END {id}#{}]", session["sequenceNumber"])
+    }
+
     /// The files beneath a directory of the base, with their contents.
     pub fn files(&self, directory: &str) -> BTreeMap<String, String> {
         let root = self.base().join(directory);

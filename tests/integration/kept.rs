@@ -19,9 +19,7 @@ fn begun(options: &[&str]) -> Test {
 
 /// One step with this reply.
 fn step(finished: Finished, options: &[&str], reply: &str) -> Finished {
-    let session = finished.session();
-    let id = session["sessionId"].as_str().unwrap();
-    let end = format!("[END {id}#{}]", session["sequenceNumber"]);
+    let end = finished.end_mark();
     let arguments = [&["step", "--reply", "-"], options].concat();
     let test = Test::after(finished, &arguments);
     test.input(&reply.replace("{end}", &end)).run().code(0)

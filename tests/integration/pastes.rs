@@ -25,10 +25,7 @@ fn last_message(finished: &Finished) -> (Vec<String>, Option<String>) {
 }
 
 fn step(begun: Finished, commands: &str) -> Finished {
-    let session = begun.session();
-    let id = session["sessionId"].as_str().unwrap();
-    let sequence = &session["sequenceNumber"];
-    let reply = format!("``````\n{commands}\n[END {id}#{sequence}]\n``````\n");
+    let reply = format!("``````\n{commands}\n{}\n``````\n", begun.end_mark());
     let test = Test::after(begun, &["--json", "step", "--reply", "-"]);
     test.input(&reply).run().code(0)
 }

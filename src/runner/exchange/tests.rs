@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::platform::programs;
-use crate::runner::{End, Granted, Program};
+use crate::runner::End;
 
 /// A shell of this machine as the other side, with a directory of its own.
 #[derive(Debug)]
@@ -100,18 +100,7 @@ impl TwoSides {
 
     fn run(&self, script: &str) -> Ran {
         let script = format!("HERE='{}'\n{script}", self.here.path().display());
-        self.runner.run(Job {
-            program: Program::Shell(&script),
-            directory: self.here.path(),
-            environment: &[],
-            timeout: Duration::from_mins(1),
-            max_output: 4000,
-            cancelled: &AtomicBool::new(false),
-            on_output: &mut |_| {},
-            confinement: None,
-            withheld: None,
-            granted: Granted::default(),
-        })
+        self.runner.run_script(self.here.path(), &script)
     }
 
     /// Runs a script that must succeed; tells its output and its note.
