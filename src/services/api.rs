@@ -11,14 +11,15 @@ use wait_timeout::ChildExt as _;
 
 use crate::agent::message_of;
 use crate::api::{
-    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, KeyFingerprint,
-    ReasoningEffort, ReplyTiming, StopSignal, TokenPrice, TokenUsage,
+    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, ReasoningEffort, ReplyTiming,
+    StopSignal, TokenPrice, TokenUsage,
 };
 pub use crate::api::{Provider, dollars};
 use crate::compose::{self, estimated_tokens};
 use crate::courier::api::{Allowance, ApiDesk, ApiPlan, Dialogue, NotedAnswer, model_names};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
+use crate::known_keys;
 use crate::mailbox::{self, Mailbox, Reading};
 use crate::number::{count, grouped};
 use crate::platform::programs;
@@ -212,7 +213,10 @@ fn key(provider: &Provider, command: &str) -> Result<Option<ApiKey>> {
     }
     let line = pieces.map(|pieces| first_line(&pieces)).unwrap_or_default();
     match ApiKey::new(&line) {
-        Some(key) => Ok(Some(key)),
+        Some(key) => {
+            known_keys::learn(&key);
+            Ok(Some(key))
+        }
         None => Err(failed("its first line is no key".to_owned())),
     }
 }
@@ -246,64 +250,6 @@ fn first_line(pieces: &Receiver<Vec<u8>>) -> String {
     }
     let printed = String::from_utf8_lossy(&printed);
     printed.lines().next().unwrap_or_default().to_owned()
-}
-
-/// The keys in the variables of all providers, for texts that must not have one in them. No command
-/// is run for one: it may ask the person for something.
-fn keys_in_environment() -> Vec<ApiKey> {
-    let variables = Provider::all().iter().map(|one| one.key_variable.as_str());
-    let values = variables.filter_map(|name| std::env::var(name).ok());
-    values.filter_map(|value| ApiKey::new(&value)).collect()
-}
-
-/// The file beside a session with the fingerprints of the keys that it was carried with.
-const KEY_FINGERPRINTS: &str = "api-keys.json";
-
-/// The keys that a text about a session may have in it: those in the environment, and those that the
-/// session was carried with, of which others know only the fingerprint.
-#[derive(Debug)]
-pub(super) struct KnownKeys {
-    keys: Vec<ApiKey>,
-    fingerprints: Vec<KeyFingerprint>,
-}
-
-impl KnownKeys {
-    /// Those that this process can see, and those that the session met.
-    pub(super) fn of(store: &Store, session: Option<&SessionId>) -> Self {
-        Self {
-            keys: keys_in_environment(),
-            fingerprints: session.map_or_else(Vec::new, |id| key_fingerprints(store, id)),
-        }
-    }
-
-    /// Adds the key of the API that carries the session now.
-    pub(super) fn and(mut self, api: Option<&ApiChoice>) -> Self {
-        self.keys.extend(api.and_then(|api| api.key.clone()));
-        self
-    }
-
-    /// The text without the keys.
-    pub(super) fn scrub(&self, text: &str) -> String {
-        let text = (self.keys.iter()).fold(text.to_owned(), |text, key| key.scrub(text));
-        (self.fingerprints.iter()).fold(text, |text, print| print.scrub(text))
-    }
-}
-
-/// Keeps the fingerprint of a session's key, for texts about it that are made where the key is not
-/// known.
-pub(super) fn keep_fingerprint(store: &Store, id: &SessionId, key: &ApiKey) -> Result<()> {
-    let mut kept = key_fingerprints(store, id);
-    if kept.iter().any(|one| one.is_of(key)) {
-        return Ok(());
-    }
-    let salt = uuid::Uuid::new_v4().simple().to_string();
-    kept.extend(KeyFingerprint::new(key, &salt));
-    store.put_aside(id, KEY_FINGERPRINTS, &kept)
-}
-
-/// The fingerprints of the keys that a session was carried with.
-fn key_fingerprints(store: &Store, id: &SessionId) -> Vec<KeyFingerprint> {
-    store.aside(id, KEY_FINGERPRINTS).unwrap_or_default()
 }
 
 /// One session, as an API courier sees it.

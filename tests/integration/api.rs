@@ -876,6 +876,127 @@ fn a_flag_that_has_the_key_in_it_is_kept_nowhere() {
     }
 }
 
+/// All files below a directory that have the key in them.
+#[track_caller]
+pub fn ensure_keyless(directory: &std::path::Path) {
+    for entry in std::fs::read_dir(directory).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            ensure_keyless(&path);
+        } else {
+            let content = std::fs::read(&path).unwrap_or_default();
+            let has_key = String::from_utf8_lossy(&content).contains(KEY);
+            assert!(!has_key, "the key is in `{}`", path.display());
+        }
+    }
+}
+
+/// Everything that verbs print about the sessions of a base directory.
+#[track_caller]
+fn ensure_told_keyless(base: &std::path::Path) {
+    for verb in ["status", "list", "show", "export", "notes"] {
+        for json in [&[][..], &["--json"]] {
+            let told = agent(base).arg(verb).args(json).output().unwrap();
+            assert!(told.status.success(), "{verb}: {told:?}");
+            let told = format!("{told:?}");
+            assert!(!told.contains(KEY), "{verb}: {told}");
+        }
+    }
+}
+
+/// The variable is missing there: only the fingerprint of the key is known.
+#[test]
+fn a_key_that_is_given_elsewhere_is_nowhere() {
+    let ask = reply("[ASK_USER]\nWhich key?\n[/ASK_USER]");
+    let server = ModelServer::start(vec![ask, create("a.txt", "1"), Answer::Hang]);
+    let test = Test::new(&["new", "--base", ".", "--approval", "ask", "x"]);
+    let running = by_api(test, &server).start();
+    let base = running.base();
+    let beside = |arguments: &[&str], code: i32| {
+        let told = agent(&base).args(arguments).output().unwrap();
+        assert_eq!(told.status.code(), Some(code), "{arguments:?}: {told:?}");
+        String::from_utf8_lossy(&told.stderr).into_owned()
+    };
+    let words = format!("no, use {KEY}");
+    let is_asked = |event: &str| kept_events(&base).contains(&format!("\"event\":\"{event}\""));
+    wait_until("the question", || is_asked("question"));
+    beside(&["say", &words], 0);
+    wait_until("the approval", || is_asked("approval"));
+    beside(&["decline", "all", &words], 0);
+    wait_until("the last request", || server.requests().len() == 3);
+    beside(&["say", &words], 0);
+    let name = beside(&["rename", KEY], 2);
+    assert!(name.contains("the name has the key of an API"), "{name}");
+    // A file that somebody wrote by hand.
+    let session = running.base().join("sessions");
+    let folder = std::fs::read_dir(session).unwrap().flatten();
+    let folder = folder
+        .map(|entry| entry.path())
+        .find(|path| path.join("notes").is_dir());
+    let note = folder.unwrap().join("notes/00000000000000000001.txt");
+    std::fs::write(&note, &words).unwrap();
+    let listed = agent(&base).arg("notes").output().unwrap();
+    assert!(!format!("{listed:?}").contains(KEY), "{listed:?}");
+    std::fs::remove_file(&note).unwrap();
+    running.signal("TERM");
+    let stopped = running.wait().code(130);
+    ensure_keyless(base.parent().unwrap());
+    let check = format!("curl -H 'X: {KEY}' localhost");
+    for off in [&["--api", "off"][..], &[]] {
+        let told = beside(
+            &[&["resume", "--no-input", "--check", &check], off].concat(),
+            2,
+        );
+        assert!(told.contains("`CheckCommand` has the key"), "{told}");
+    }
+    ensure_keyless(base.parent().unwrap());
+    ensure_told_keyless(&base);
+    let told = server.requests()[2].body.to_string();
+    assert!(!told.contains(KEY), "{told}");
+    assert_eq!(told.matches("no, use <API key>").count(), 2, "{told}");
+    drop(stopped);
+}
+
+/// Nobody knows this key, so its form must do.
+#[test]
+fn a_check_with_a_key_by_its_form_is_refused() {
+    let finished = Test::new(&["new", "--base", ".", "--no-wait", "x"])
+        .run()
+        .code(0);
+    let key = format!("sk-proj-{}", "a1B2c3D4".repeat(5));
+    let check = format!("OPENAI_API_KEY={key} make test");
+    for verb in [&["resume", "--no-wait"][..], &["new", "--no-wait", "y"]] {
+        let arguments = [verb, &["--check", &check]].concat();
+        let told = agent(&finished.base()).args(arguments).output().unwrap();
+        assert_eq!(told.status.code(), Some(2), "{told:?}");
+        let told = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert!(told.contains("put the key into a variable"), "{told}");
+        for content in finished.files("").values() {
+            assert!(!content.contains(&key), "{content}");
+        }
+    }
+}
+
+#[test]
+fn a_key_that_is_the_name_of_its_provider_is_no_secret() {
+    let server = ModelServer::start(vec![done()]);
+    let flags = [
+        "new",
+        "--base",
+        ".",
+        "--no-input",
+        "--api",
+        "ollama",
+        "ask ollama",
+    ];
+    let test = Test::new(&flags)
+        .environment("Agent__ApiUrl", &server.url)
+        .environment("Agent__Model", "one")
+        .environment("OLLAMA_API_KEY", "ollama");
+    let finished = test.run().code(0);
+    assert_eq!(finished.session()["task"], "ask ollama");
+}
+
 #[test]
 fn a_key_beside_a_changed_line_is_in_no_export() {
     let edit = "[EDIT_FILE path=\"notes.txt\"]\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n[/EDIT_FILE]";
@@ -1848,6 +1969,61 @@ mod at_a_terminal {
         assert_eq!(code, Some(0), "{shown}");
         assert!(!shown.contains(KEY));
         assert_eq!(server.requests().len(), 3);
+    }
+
+    /// The key is typed wherever something can be typed.
+    #[test]
+    fn a_key_that_is_typed_is_nowhere() {
+        let by_variable = [("AGENT_API_KEY", KEY)];
+        let by_command = [("MINE", KEY), ("Agent__ApiKeyCommand", "echo $MINE")];
+        for key in [&by_variable[..], &by_command] {
+            let server = ModelServer::start(vec![
+                reply("[ASK_USER]\nWhich key?\n[/ASK_USER]"),
+                create("a.txt", "1"),
+                Answer::Stall("Let me see".to_owned()),
+            ]);
+            let api = [
+                ("Agent__Api", "custom"),
+                ("Agent__ApiUrl", server.url.as_str()),
+                ("Agent__Model", "one"),
+            ];
+            if !has_script() {
+                return;
+            }
+            let task = format!("new --approval ask 'use {KEY}'");
+            let test = Test::new(&[]);
+            let mut terminal = Terminal::open(test, &task, &[&api[..], key].concat());
+            terminal.expect("Your answer:");
+            terminal.type_in(&format!("{KEY}\r"));
+            terminal.expect("[y] yes");
+            terminal.type_in(&format!("n not with {KEY}\r"));
+            wait_until("the last request", || server.requests().len() == 3);
+            terminal.type_in(&format!("/sya {KEY}\r"));
+            terminal.expect("There is no `/sya`");
+            terminal.type_in(&format!("/rename {KEY}\r"));
+            terminal.expect("runs in another terminal");
+            terminal.type_in(&format!("note {KEY}\r"));
+            terminal.expect("Noted");
+            terminal.type_in(&format!("unsent {KEY}"));
+            terminal.expect("unsent");
+            terminal.type_in("/");
+            terminal.type_in(CTRL_C);
+            terminal.expect("Use what came");
+            terminal.type_in(CTRL_C);
+            terminal.expect("Nothing is lost");
+            let base = terminal.base();
+            ensure_keyless(base.parent().unwrap());
+            let history =
+                std::fs::read_to_string(base.with_file_name("state").join("agent/history"));
+            assert_eq!(history.unwrap().matches("<API key>").count(), 4);
+            ensure_told_keyless(&base);
+            let told = server.requests()[2].body.to_string();
+            assert!(
+                !told.contains(KEY) && told.contains("not with <API key>"),
+                "{told}"
+            );
+            assert_eq!(terminal.close().0, Some(130));
+        }
     }
 
     #[test]
