@@ -25,11 +25,14 @@ use crate::number::{count, grouped};
 use crate::platform::programs;
 use crate::protocol::SessionId;
 use crate::reply;
+use crate::sandbox::kill_with_descendants;
 use crate::session::{RoundRecap, Store, UsageRecord, UsageTotals, now};
 use crate::settings::{Reasoning, Settings};
 
 /// How long a command may take to print the key; it may ask for a finger.
 const KEY_PATIENCE: Duration = Duration::from_mins(2);
+/// How often it is looked whether the person stopped it.
+const NEXT_LOOK: Duration = Duration::from_millis(50);
 /// The longest output of that command.
 const LONGEST_KEY: u64 = 64 * 1024;
 /// How long its output is read after it ended, if something that it started still holds the pipe.
@@ -73,7 +76,7 @@ pub fn chosen(settings: &Settings, interrupt: &Interrupt) -> Result<Option<ApiCh
     let Some(provider) = settings.api.0 else {
         return Ok(None);
     };
-    let key = key(provider, &settings.api_key_command)?;
+    let key = key(provider, &settings.api_key_command, interrupt)?;
     let endpoint = ApiEndpoint::new(provider, Some(&settings.api_url), key.clone())
         .map_err(|error| refused(provider, &error))?;
     let client = ApiClient::new(endpoint);
@@ -166,8 +169,8 @@ fn model(
     }
 }
 
-/// The key, from the person's command or from the provider's variable.
-fn key(provider: &Provider, command: &str) -> Result<Option<ApiKey>> {
+/// The key, from the person's command or from the provider's variable. Ctrl-C ends the command.
+fn key(provider: &Provider, command: &str, interrupt: &Interrupt) -> Result<Option<ApiKey>> {
     if command.is_empty() {
         let text = std::env::var(&provider.key_variable).unwrap_or_default();
         return match ApiKey::new(&text) {
@@ -201,12 +204,26 @@ fn key(provider: &Provider, command: &str) -> Result<Option<ApiKey>> {
         })
         .map_err(|cause| failed(cause.to_string()))?;
     let pieces = child.stdout.take().map(read_pieces);
-    match child.wait_timeout(KEY_PATIENCE) {
+    let until = Instant::now() + KEY_PATIENCE;
+    let ended = loop {
+        let ended = child.wait_timeout(NEXT_LOOK);
+        let is_over = interrupt.is_raised() || Instant::now() >= until;
+        if is_over || !matches!(ended, Ok(None)) {
+            break ended;
+        }
+    };
+    match ended {
         Ok(Some(status)) if status.success() => {}
+        // At a terminal Ctrl-C reaches it too.
+        Ok(Some(_)) if interrupt.is_raised() => {
+            return Err(Error::new(Kind::Interrupted, "interrupted"));
+        }
         Ok(Some(status)) => return Err(failed(format!("it ended with {status}"))),
         Ok(None) | Err(_) => {
-            let _ = child.kill();
-            let _ = child.wait();
+            kill_with_descendants(&mut child);
+            if interrupt.is_raised() {
+                return Err(Error::new(Kind::Interrupted, "interrupted"));
+            }
             let seconds = KEY_PATIENCE.as_secs();
             return Err(failed(format!("it did not end within {seconds} seconds")));
         }

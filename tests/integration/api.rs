@@ -1274,6 +1274,40 @@ fn a_key_command_may_leave_something_running() {
     }
 }
 
+/// The command and what it started go too.
+#[cfg(target_os = "linux")]
+#[test]
+fn one_ctrl_c_ends_a_slow_key_command() {
+    for signal in ["INT", "TERM"] {
+        let test = Test::new(&["new", "--no-input", "x"]);
+        let started = test.base().with_file_name("started");
+        let command = format!(
+            "sleep 301 & echo $$ $! > '{}'; wait; echo {KEY}",
+            started.display()
+        );
+        let running = test
+            .environment("Agent__Api", "custom")
+            .environment("Agent__Model", "one")
+            .environment("Agent__ApiUrl", "http://127.0.0.1:9/v1")
+            .environment("Agent__ApiKeyCommand", &command)
+            .start();
+        let processes = || std::fs::read_to_string(&started).unwrap_or_default();
+        wait_until("the command", || processes().ends_with('\n'));
+        let processes = processes();
+        running.signal(signal);
+        running
+            .wait_up_to(std::time::Duration::from_secs(20))
+            .code(130);
+        for process in processes.split_whitespace() {
+            let stat = format!("/proc/{process}/stat");
+            // One that nobody has waited for yet is dead too.
+            wait_until("the end of the command", || {
+                std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))
+            });
+        }
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_key_that_only_a_command_prints_is_in_no_export() {
@@ -1612,11 +1646,23 @@ fn nothing_is_asked_for_if_it_cannot_be_booked() {
     let books = finished.base().join("sessions").join(books.next().unwrap());
     let moved = finished.base().join("moved.jsonl");
     std::fs::rename(&books, &moved).unwrap();
-    std::os::unix::fs::symlink(&moved, &books).unwrap();
     let flags = ["resume", "--base", ".", "--no-input"];
-    let stopped = by_api(Test::after(finished, &flags), &server).run();
-    stopped.code(1).said("usage.jsonl");
-    assert_eq!(server.requests().len(), 1);
+    let resume = |finished| {
+        let stopped = by_api(Test::after(finished, &flags), &server).run();
+        let stopped = stopped.code(1).said("usage.jsonl");
+        assert_eq!(server.requests().len(), 1);
+        std::fs::remove_file(&books)
+            .or_else(|_| std::fs::remove_dir(&books))
+            .unwrap();
+        stopped
+    };
+    std::os::unix::fs::symlink(&moved, &books).unwrap();
+    let finished = resume(finished);
+    std::fs::create_dir(&books).unwrap();
+    let finished = resume(finished);
+    let made = std::process::Command::new("mkfifo").arg(&books).status();
+    assert!(made.unwrap().success());
+    resume(finished).said("it is not a regular file");
 }
 
 #[test]
