@@ -16,7 +16,9 @@ use crate::api::{
 };
 pub use crate::api::{Provider, dollars};
 use crate::compose::{self, estimated_tokens};
-use crate::courier::api::{Allowance, ApiDesk, ApiPlan, Dialogue, NotedAnswer, model_names};
+use crate::courier::api::{
+    Allowance, ApiDesk, ApiPlan, Dialogue, HeldAnswer, NotedAnswer, model_names,
+};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::known_keys;
@@ -39,6 +41,8 @@ const LONGEST_KEY: u64 = 64 * 1024;
 const AFTER_ITS_END: Duration = Duration::from_secs(1);
 /// The most tokens of a round in the memory that stands for rounds that are not sent.
 const MEMORY_TOKENS: usize = 500;
+/// The file beside a session with an answer that is not in the inbox.
+const HELD_ANSWER: &str = "held-answer.json";
 /// The share of a window that is left for the answer, if nothing else is known.
 const ANSWER_SHARE: u64 = 4;
 /// Micro-dollars in a cent.
@@ -422,6 +426,20 @@ impl ApiDesk for SessionDesk {
             Some(record) => self.store.book_usage(&self.session, &record),
             None => Ok(()),
         }
+    }
+
+    fn hold(&self, answer: &HeldAnswer) -> Result<()> {
+        self.store
+            .put_aside_durably(&self.session, HELD_ANSWER, answer)
+    }
+
+    fn held(&self, round: u32) -> Option<HeldAnswer> {
+        let held: Option<HeldAnswer> = self.store.aside(&self.session, HELD_ANSWER);
+        held.filter(|held| held.round == round)
+    }
+
+    fn release(&self) {
+        self.store.drop_aside(&self.session, HELD_ANSWER);
     }
 }
 

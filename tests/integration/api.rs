@@ -1617,21 +1617,75 @@ fn a_screen_that_stands_still_holds_up_no_answer() {
     assert_eq!(server.requests().len(), 2);
 }
 
-#[test]
-fn an_answer_that_cannot_be_kept_is_told_as_lost() {
-    let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
-    let server = disturbing(test.base(), |base| {
-        // The loop makes the directory again, unless we are faster.
-        let mut moved = 0;
-        while base.join("inbox").is_dir() {
-            moved += 1;
-            std::fs::rename(base.join("inbox"), base.join(format!("moved{moved}"))).unwrap();
-            let _ = std::fs::File::create_new(base.join("inbox"));
+/// Makes the inbox a file.
+fn close_inbox(base: &std::path::Path) {
+    // The loop makes the directory again, unless we are faster.
+    let mut moved = 0;
+    while base.join("inbox").is_dir() {
+        moved += 1;
+        std::fs::rename(base.join("inbox"), base.join(format!("moved{moved}"))).unwrap();
+        let _ = std::fs::File::create_new(base.join("inbox"));
+    }
+}
+
+/// Nothing can be held beside a session either.
+fn close_inbox_and_session(base: &std::path::Path) {
+    for entry in std::fs::read_dir(base.join("sessions")).unwrap().flatten() {
+        if entry.path().join("events.jsonl").exists() {
+            std::fs::create_dir_all(entry.path().join("held-answer.json/in the way")).unwrap();
         }
-    });
+    }
+    close_inbox(base);
+}
+
+#[test]
+fn an_answer_that_cannot_be_put_into_the_inbox_is_held() {
+    let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
+    let server = disturbing(test.base(), close_inbox);
     let failed = by_api(test, &server).run().code(1);
-    let failed = failed.said("the answer to round 1 is lost");
+    let failed = failed.said("cannot be put into the inbox; it is kept");
+    std::fs::remove_file(failed.base().join("inbox")).unwrap();
+    let flags = ["resume", "--base", ".", "--no-input"];
+    let finished = by_api(Test::after(failed, &flags), &server).run().code(0);
+    let finished = finished.workspace("a.txt", "one\n");
+    assert_eq!(server.requests().len(), 2);
+    let sessions = finished.files("sessions");
+    let mut held = sessions
+        .keys()
+        .filter(|name| name.ends_with("held-answer.json"));
+    assert_eq!(held.next(), None);
+}
+
+#[test]
+fn an_answer_that_cannot_be_kept_beside_the_session_is_kept_elsewhere() {
+    let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
+    let server = disturbing(test.base(), close_inbox_and_session);
+    let elsewhere = test.base().with_file_name("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let test = by_api(test, &server).environment("TMPDIR", elsewhere.to_str().unwrap());
+    let failed = test.run().code(1);
+    let kept = only_file(&elsewhere);
+    assert!(
+        std::fs::read_to_string(&kept)
+            .unwrap()
+            .contains("CREATE_FILE")
+    );
+    let failed = failed.said(kept.to_str().unwrap());
     let said = format!("{}{}", failed.stdout, failed.stderr);
+    assert!(!said.contains("Nothing is lost"), "{said}");
+}
+
+#[test]
+fn an_answer_that_can_be_kept_nowhere_is_printed() {
+    let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
+    let server = disturbing(test.base(), close_inbox_and_session);
+    let test = by_api(test, &server).environment("TMPDIR", "/dev/null");
+    let failed = test.run().code(1).said("it is printed above");
+    let said = format!("{}{}", failed.stdout, failed.stderr);
+    assert!(
+        said.contains("[CREATE_FILE path=\"a.txt\"]\none\n"),
+        "{said}"
+    );
     assert!(!said.contains("Nothing is lost"), "{said}");
 }
 
@@ -2091,6 +2145,60 @@ mod at_a_terminal {
             texts.any(|text| text == half)
         });
         assert_eq!(terminal.close().0, Some(130));
+    }
+
+    /// Kills the program at the question about what came, and gives its directories.
+    fn killed_at_the_question(server: &ModelServer) -> Option<Test> {
+        let mut terminal = open(server)?;
+        terminal.expect("answering");
+        terminal.type_in(CTRL_C);
+        terminal.expect("Use what came of the reply");
+        let holder = std::fs::read_to_string(terminal.base().join("sessions/loop.json"));
+        let holder: Value = serde_json::from_str(&holder.unwrap()).unwrap();
+        let kill = std::process::Command::new("kill")
+            .args(["-s", "KILL", &holder["process"].to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+        let test = terminal.take_test();
+        terminal.close();
+        Some(test)
+    }
+
+    #[test]
+    fn a_kill_at_the_question_keeps_what_came() {
+        let half = "``````\n[CREATE_FILE path=\"a.txt\"]\none\n[/CREATE_FILE]\n[RUN_COMMAND]\nech";
+        let stall = || Answer::Stall(half.to_owned());
+        // Without a terminal it is used.
+        let server = ModelServer::start(vec![stall(), done()]);
+        let Some(test) = killed_at_the_question(&server) else {
+            return;
+        };
+        let resumed = by_api(test.arguments(&["resume", "--no-input"]), &server).run();
+        resumed.code(0).said("cut off").workspace("a.txt", "one\n");
+        assert_eq!(server.requests().len(), 2);
+        // At a terminal it is asked about again, as often as the program is killed.
+        for (answer, has_file) in [("y\r", true), ("n\r", false)] {
+            let server = ModelServer::start(vec![stall(), done(), done()]);
+            let mut test = killed_at_the_question(&server).unwrap();
+            let environment = [
+                ("Agent__Api", "custom"),
+                ("Agent__ApiUrl", server.url.as_str()),
+                ("Agent__Model", "one"),
+                ("AGENT_API_KEY", KEY),
+            ];
+            for typed in [CTRL_C, answer] {
+                let mut terminal = Terminal::open(test, "resume", &environment);
+                terminal.expect("Use what came of the reply");
+                terminal.expect("[y]");
+                terminal.type_in(typed);
+                test = terminal.take_test();
+                let code = if typed == CTRL_C { 130 } else { 0 };
+                let (ended, shown) = terminal.close();
+                assert_eq!(ended, Some(code), "{shown}");
+            }
+            assert_eq!(test.base().join("workspace/a.txt").exists(), has_file);
+            assert_eq!(server.requests().len(), 2);
+        }
     }
 
     /// Waits until half of a reply is in the inbox, and the session has ended with this code.
