@@ -147,7 +147,7 @@ impl Ui {
     }
 
     /// The terminal.
-    pub fn terminal(&self) -> &Terminal {
+    pub fn terminal(&self) -> &Arc<Terminal> {
         &self.terminal
     }
 

@@ -2147,6 +2147,61 @@ mod at_a_terminal {
         assert_eq!(terminal.close().0, Some(130));
     }
 
+    /// As one that was stopped with Ctrl-S.
+    #[test]
+    fn a_terminal_that_takes_nothing_loses_no_answer_and_a_termination_ends_it() {
+        let words = "words of the model\n".repeat(40_000);
+        let Answer::Text(commands) = create("a.txt", "one") else {
+            unreachable!("a reply is a text")
+        };
+        let server = ModelServer::start(vec![Answer::Text(words + &commands), done()]);
+        if !has_script() {
+            return;
+        }
+        let test = by_api(Test::new(&[]), &server);
+        let mut script = std::process::Command::new("script");
+        let line = format!("'{}' new --verbose task", crate::harness::program());
+        let plain = agent(&test.base());
+        let plain = plain
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?)));
+        let mut child = script
+            .args(["-qfec", &line, "/dev/null"])
+            .current_dir(test.base())
+            .env_clear()
+            .envs(plain)
+            .envs([
+                ("TERM", "xterm"),
+                ("Agent__Api", "custom"),
+                ("Agent__ApiUrl", &server.url),
+                ("Agent__Model", "one"),
+            ])
+            .stdin(std::process::Stdio::piped())
+            // Nobody reads it.
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let processed = test.base().join("inbox/processed");
+        wait_until("the reply", || {
+            std::fs::read_dir(&processed).is_ok_and(|mut files| files.next().is_some())
+        });
+        let holder = std::fs::read_to_string(test.base().join("sessions/loop.json"));
+        let holder: Value = serde_json::from_str(&holder.unwrap()).unwrap();
+        let kill = std::process::Command::new("kill")
+            .args(["-s", "TERM", &holder["process"].to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+        let process = std::path::PathBuf::from(format!("/proc/{}/stat", holder["process"]));
+        wait_until("the end", || {
+            std::fs::read_to_string(&process).map_or(true, |stat| stat.contains(") Z "))
+        });
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let resumed = test.arguments(&["resume", "--no-input"]).run().code(0);
+        resumed.workspace("a.txt", "one\n");
+        assert_eq!(server.requests().len(), 2);
+    }
+
     /// Kills the program at the question about what came, and gives its directories.
     fn killed_at_the_question(server: &ModelServer) -> Option<Test> {
         let mut terminal = open(server)?;
