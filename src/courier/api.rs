@@ -530,7 +530,11 @@ impl ApiThread {
                 }
             }
         }
-        if let Err(trouble) = self.put(message, &held.text) {
+        // The person may have brought another reply while they were asked.
+        if self.is_overtaken(message) {
+            self.tell(ApiNews::Overtaken);
+            self.desk.release();
+        } else if let Err(trouble) = self.put(message, &held.text) {
             self.fail(trouble);
         }
         true
