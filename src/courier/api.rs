@@ -653,6 +653,13 @@ impl ApiThread {
     /// Tells of an answer, puts it into the inbox and books it.
     fn take(&self, message: &Message, mut answer: Completion) -> Result<CarriedRound> {
         let round = message.mark.sequence;
+        if answer.end == CompletionEnd::Stopped {
+            // Where it cannot be held, only a kill before the person has decided loses it.
+            let _ = self.desk.hold(&HeldAnswer {
+                is_asked_about: true,
+                ..HeldAnswer::new(message, &answer.text)
+            });
+        }
         let noted = (self.desk).note(round, answer.usage, answer.timing);
         // Limits cannot hold without books, so the loop ends; what was paid for is kept.
         let noted = noted.unwrap_or_else(|error| {
@@ -669,17 +676,10 @@ impl ApiThread {
             answer.end,
             CompletionEnd::Refused(_) | CompletionEnd::Stopped
         );
-        let put = match is_overtaken {
-            false if is_reply => self.put(message, &answer.text),
-            // Where it cannot be held, only a kill at the question loses it.
-            false if answer.end == CompletionEnd::Stopped => {
-                let _ = self.desk.hold(&HeldAnswer {
-                    is_asked_about: true,
-                    ..HeldAnswer::new(message, &answer.text)
-                });
-                Ok(())
-            }
-            _ => Ok(()),
+        let put = if is_reply && !is_overtaken {
+            self.put(message, &answer.text)
+        } else {
+            Ok(())
         };
         if let Err(error) = self.desk.book() {
             let tokens = usize::try_from(answer.usage.total()).unwrap_or(usize::MAX);
@@ -692,6 +692,7 @@ impl ApiThread {
             put => put?,
         }
         if is_overtaken {
+            self.desk.release();
             self.tell(ApiNews::Overtaken);
             return Ok(CarriedRound::Settled);
         }
