@@ -39,6 +39,7 @@ pub use agent_redact as secrets;
 
 pub use agent_api as api;
 pub mod courier;
+pub mod known_keys;
 
 pub mod prompts;
 pub mod settings;

@@ -52,6 +52,7 @@ use crate::approve::{Answer, Answers, Attending, Input, Pending, Person, Questio
 use crate::error::{Error, Result};
 pub use crate::escape::{escape_line, escape_text};
 use crate::interrupt::Interrupt;
+use crate::known_keys::KnownKeys;
 pub use crate::number::count;
 use crate::protocol::{ApiNews, EVENT_SCHEMA, Envelope, Event, EventSink};
 
@@ -146,7 +147,7 @@ impl Ui {
     }
 
     /// The terminal.
-    pub fn terminal(&self) -> &Terminal {
+    pub fn terminal(&self) -> &Arc<Terminal> {
         &self.terminal
     }
 
@@ -437,8 +438,9 @@ impl Ui {
 
     /// Says a sentence of ours.
     pub fn say(&self, text: &str) {
+        // It may repeat what the person typed.
         self.tell(&Event::Notice {
-            text: text.to_owned(),
+            text: KnownKeys::of_this_process().scrub(text),
         });
     }
 
@@ -558,7 +560,8 @@ impl Ui {
 
     /// Reports what ends the program.
     pub fn error(&self, error: &Error) {
-        self.talk_folded(&plain::error(error));
+        let text = KnownKeys::of_this_process().scrub(&plain::error(error));
+        self.talk_folded(&text);
     }
 
     /// Puts a question that is not kept to the person and waits for a line.

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::{Question, QuestionOrigin, Verdict};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, own_directory, read_plain, write_atomic, write_new};
+use crate::known_keys::{self, KnownKeys};
 use crate::protocol::{Event, EventSink, QuestionKind, QuestionLife};
 
 /// The largest question that is read, in bytes: a reply and what it would change.
@@ -176,9 +177,29 @@ impl Pending {
     }
 
     /// Decides a question that the person saw; tells whether this was the first decision on it, and
-    /// came before the question was taken back.
+    /// came before the question was taken back. Refuses a script with the key of an API in it.
     pub fn decide(&self, question: &Question, verdict: &Verdict) -> Result<bool> {
-        Ok(self.write_first(question, verdict)? && self.is_in_time(question))
+        let verdict = self.without_keys(question, verdict.clone());
+        let verdict = verdict.ok_or_else(|| known_keys::refused("the script"))?;
+        Ok(self.write_first(question, &verdict)? && self.is_in_time(question))
+    }
+
+    /// The decision without keys of APIs in the person's words; nothing for a script that has one, which
+    /// would be another script without it.
+    fn without_keys(&self, question: &Question, mut verdict: Verdict) -> Option<Verdict> {
+        let is_script = matches!(verdict, Verdict::Edit { .. }) && question.is_about_script();
+        let (Verdict::No { reason: Some(text) }
+        | Verdict::Edit { script: text }
+        | Verdict::Say { text }) = &mut verdict
+        else {
+            return Some(verdict);
+        };
+        let scrubbed = KnownKeys::of_session(&self.folder).scrub(text);
+        if is_script && scrubbed != *text {
+            return None;
+        }
+        *text = scrubbed;
+        Some(verdict)
     }
 
     fn write_first(&self, question: &Question, verdict: &Verdict) -> Result<bool> {
@@ -218,7 +239,8 @@ impl Pending {
         let is_about_it = about.is_none_or(|about| about == question.identity());
         // What lies there may be another question by now, or have been changed by others.
         let counts = is_about_it && self.is_put(question) && question.is_answered_by(&verdict);
-        counts.then_some(verdict)
+        // Anybody may have written the file.
+        self.without_keys(question, verdict).filter(|_| counts)
     }
 
     /// Returns true if this very question lies there, with all that is shown.
@@ -595,6 +617,28 @@ mod tests {
         .unwrap();
         let again = pending.pose(undo()).unwrap();
         assert_eq!(pending.decision_on(&again.question), None);
+    }
+
+    #[test]
+    fn no_decision_has_a_key_of_the_session_in_it() {
+        let (directory, pending) = pending();
+        let text = "sk-pending-0123456789".to_owned();
+        let key = crate::api::ApiKey::new(&text).unwrap();
+        known_keys::keep_fingerprint(directory.path(), &key).unwrap();
+        let asked = question(1, "ls");
+        pending.put(&asked).unwrap();
+        let edit = Verdict::Edit {
+            script: format!("echo {text}"),
+        };
+        let refused = pending.decide(&asked, &edit).unwrap_err();
+        assert!(refused.to_string().contains("the script has the key"));
+        let json = serde_json::to_vec(&edit).unwrap();
+        write_atomic(&pending.decision("1"), &json, Durability::Atomic).unwrap();
+        assert!(pending.is_unfit(&asked));
+        assert!(pending.decide(&asked, &no(&text)).unwrap());
+        assert_eq!(pending.decision_on(&asked), Some(no("<API key>")));
+        let kept = fs::read_to_string(pending.decision("1")).unwrap();
+        assert!(!kept.contains(&text), "{kept}");
     }
 
     #[cfg(unix)]

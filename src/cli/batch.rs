@@ -46,7 +46,7 @@ pub(super) struct BatchArgs {
     /// Keep records and sessions in this folder instead of FILE.batch
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Write the summary to this file, as JSON
+    /// Write the summary to this file, as JSON; `-` is standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Go on with tasks that ended without being done, too
@@ -75,10 +75,11 @@ impl BatchArgs {
         let summary = batch::run(&caller, &request, &mut |news| tell(&voice, news));
         voice.show_progress(None);
         let summary = summary?;
-        if let Some(file) = &self.output {
+        let is_printed = |file: &PathBuf| file.as_os_str() == "-";
+        if let Some(file) = self.output.as_ref().filter(|file| !is_printed(file)) {
             summary.save(file)?;
         }
-        if common.json {
+        if common.json || self.output.as_ref().is_some_and(is_printed) {
             ui.data(&summary);
         }
         voice.say(&closing(&summary));

@@ -6,10 +6,11 @@
 //! again: so a kill at any point loses at most an answer that was still on its way. What was billed is
 //! noted, the reply is put into the inbox, and then it is booked: a kill in between loses neither. News
 //! is told on another thread, so that a screen that stands still holds up nothing. An answer that cannot
-//! be booked is kept, and ends the loop.
+//! be booked is kept, and ends the loop. One that cannot be put into the inbox is held beside the session
+//! for the next run; else in the folder for temporary files, or it is printed.
 //!
-//! Ctrl-C stops the request, not the loop; an answer that is whole by then waits in the inbox, and the
-//! loop ends. What cannot be answered goes to the person, if there is one; otherwise the loop ends, and
+//! Ctrl-C stops the request, not the loop; what came is held until the person has decided about it. An
+//! answer that is whole by then waits in the inbox, and the loop ends. What cannot be answered goes to the person, if there is one; otherwise the loop ends, and
 //! [`ApiCourier::finish`] says why. It also ends if this thread panics.
 
 use std::cell::RefCell;
@@ -22,6 +23,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use super::Message;
 use crate::api::{
     ApiClient, ApiError, ApiErrorKind, ChatTurn, Completion, CompletionEnd, ModelRequest,
@@ -29,7 +32,7 @@ use crate::api::{
 };
 use crate::approve::{Asker, Person, Question, Verdict};
 use crate::error::{Error, Kind, Result};
-use crate::fs::{Durability, own_directory, write_atomic};
+use crate::fs::{Durability, own_directory, write_atomic, write_new};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{self, Mailbox};
 use crate::protocol::{ApiAnswer, ApiAnswerEnd, ApiNews, EndMark, Event, SessionId};
@@ -77,6 +80,41 @@ pub trait ApiDesk: Debug + Send {
 
     /// Books what was noted last.
     fn book(&self) -> Result<()>;
+
+    /// Keeps an answer that is not in the inbox, also after a kill.
+    fn hold(&self, answer: &HeldAnswer) -> Result<()>;
+
+    /// The answer that is held, if it is one to this round.
+    fn held(&self, round: u32) -> Option<HeldAnswer>;
+
+    /// Forgets the answer that is held.
+    fn release(&self);
+}
+
+/// An answer that is not in the inbox, because the person has not decided about it or because it could
+/// not be put there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldAnswer {
+    /// The round.
+    pub round: u32,
+    /// The digest of the message that it answers.
+    pub message: String,
+    /// True if the person decides whether it is used.
+    pub is_asked_about: bool,
+    /// The text.
+    pub text: String,
+}
+
+impl HeldAnswer {
+    fn new(message: &Message, text: &str) -> Self {
+        Self {
+            round: message.mark.sequence,
+            message: message.digest.clone(),
+            is_asked_about: false,
+            text: text.to_owned(),
+        }
+    }
 }
 
 /// The costs of an answer, and of the session so far.
@@ -327,17 +365,17 @@ struct RequestOutcome {
 #[derive(Debug)]
 struct NewsTeller {
     /// News, and after it those who wait until it is told; closed when this is dropped.
-    queue: Option<Sender<(Option<ApiNews>, Sender<()>)>>,
+    queue: Option<Sender<(Option<Event>, Sender<()>)>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl NewsTeller {
     fn start(person: Arc<dyn Person>) -> Self {
-        let (queue, news) = mpsc::channel::<(Option<ApiNews>, Sender<()>)>();
+        let (queue, news) = mpsc::channel::<(Option<Event>, Sender<()>)>();
         let thread = thread::spawn(move || {
             for (news, _told) in news {
                 if let Some(news) = news {
-                    person.emit(Event::Api(news));
+                    person.emit(news);
                 }
             }
         });
@@ -347,7 +385,7 @@ impl NewsTeller {
         }
     }
 
-    fn tell(&self, news: Option<ApiNews>) -> mpsc::Receiver<()> {
+    fn tell(&self, news: Option<Event>) -> mpsc::Receiver<()> {
         let (told, is_told) = mpsc::channel();
         if let Some(queue) = &self.queue {
             let _ = queue.send((news, told));
@@ -404,7 +442,9 @@ impl ApiThread {
             if settled.as_ref() != Some(&message) {
                 rejected = 0;
                 thread::sleep(AFTER_THE_LOOP);
-                if !self.is_answered(&message) {
+                if self.is_answered(&message) {
+                    self.desk.release();
+                } else if !self.take_held(&message) {
                     self.carry(&message);
                 }
                 settled = Some(message);
@@ -462,6 +502,42 @@ impl ApiThread {
         let sequence = message.mark.sequence;
         self.mailbox.has_api_reply(&self.session, sequence)
             || self.mailbox.claimed(&self.session, sequence).is_some()
+    }
+
+    /// Takes the answer that an earlier run held for this message. Returns false if the model is to be
+    /// asked.
+    fn take_held(&self, message: &Message) -> bool {
+        let round = message.mark.sequence;
+        let Some(held) = self.desk.held(round) else {
+            return false;
+        };
+        if held.message != message.digest {
+            self.tell(ApiNews::Overtaken);
+            self.desk.release();
+            return false;
+        }
+        if held.is_asked_about && self.asker.person.is_interactive() {
+            match self.verdict(about_cut_reply(round, &held.text)) {
+                Some(Verdict::Yes | Verdict::Always) => {}
+                Some(Verdict::No { .. } | Verdict::Skip) => {
+                    self.desk.release();
+                    return false;
+                }
+                // It is held for the next run.
+                _ => {
+                    self.interrupt.raise();
+                    return true;
+                }
+            }
+        }
+        // The person may have brought another reply while they were asked.
+        if self.is_overtaken(message) {
+            self.tell(ApiNews::Overtaken);
+            self.desk.release();
+        } else if let Err(trouble) = self.put(message, &held.text) {
+            self.fail(trouble);
+        }
+        true
     }
 
     /// Asks until the round has a reply or the person says otherwise.
@@ -577,6 +653,13 @@ impl ApiThread {
     /// Tells of an answer, puts it into the inbox and books it.
     fn take(&self, message: &Message, mut answer: Completion) -> Result<CarriedRound> {
         let round = message.mark.sequence;
+        if answer.end == CompletionEnd::Stopped {
+            // Where it cannot be held, only a kill before the person has decided loses it.
+            let _ = self.desk.hold(&HeldAnswer {
+                is_asked_about: true,
+                ..HeldAnswer::new(message, &answer.text)
+            });
+        }
         let noted = (self.desk).note(round, answer.usage, answer.timing);
         // Limits cannot hold without books, so the loop ends; what was paid for is kept.
         let noted = noted.unwrap_or_else(|error| {
@@ -594,12 +677,14 @@ impl ApiThread {
             CompletionEnd::Refused(_) | CompletionEnd::Stopped
         );
         let put = if is_reply && !is_overtaken {
-            self.put(&message.mark, &answer.text)
+            self.put(message, &answer.text)
         } else {
             Ok(())
         };
         if let Err(error) = self.desk.book() {
-            self.fail(error);
+            let tokens = usize::try_from(answer.usage.total()).unwrap_or(usize::MAX);
+            let tokens = crate::number::count(tokens, "token");
+            self.fail(error.hint(format!("{tokens} of this answer are not booked")));
         }
         match put {
             // Why the loop ends matters less than what is lost.
@@ -607,6 +692,7 @@ impl ApiThread {
             put => put?,
         }
         if is_overtaken {
+            self.desk.release();
             self.tell(ApiNews::Overtaken);
             return Ok(CarriedRound::Settled);
         }
@@ -644,11 +730,13 @@ impl ApiThread {
         let characters = came.map_or(0, |text| text.chars().count());
         self.tell(ApiNews::Stopped { characters });
         let is_asked = || self.asker.person.is_interactive() && !self.is_over();
-        let verdict = came.filter(|_| is_asked()).and_then(|text| {
-            let size = crate::number::count(characters, "character");
-            self.verdict(Question::about_cut_reply(round, &size, text))
-        });
+        let verdict = came
+            .filter(|_| is_asked())
+            .and_then(|text| self.verdict(about_cut_reply(round, text)));
         let kept = came.filter(|_| !matches!(verdict, Some(Verdict::No { .. } | Verdict::Skip)));
+        if came.is_some() && kept.is_none() {
+            self.desk.release();
+        }
         if kept.is_none() && is_asked() {
             let name = self.plan.name();
             if self.is_confirmed(Question::about_asking_again(round, &name, "")) {
@@ -660,7 +748,7 @@ impl ApiThread {
             self.interrupt.raise();
         }
         if let Some(text) = kept
-            && let Err(trouble) = self.put(&message.mark, text)
+            && let Err(trouble) = self.put(message, text)
         {
             self.fail(trouble);
         }
@@ -715,11 +803,13 @@ impl ApiThread {
         })
     }
 
-    fn put(&self, mark: &EndMark, text: &str) -> Result<()> {
+    /// Puts an answer into the inbox. One that cannot be put there is kept elsewhere, which is an error.
+    fn put(&self, message: &Message, text: &str) -> Result<()> {
         let unique = uuid::Uuid::new_v4().simple().to_string();
-        let name = mailbox::api_reply_name(&self.session, mark.sequence, &unique[..8]);
+        let round = message.mark.sequence;
+        let name = mailbox::api_reply_name(&self.session, round, &unique[..8]);
         let inbox = self.mailbox.inbox();
-        let path = inbox.join(name);
+        let path = inbox.join(&name);
         let write = || {
             // The loop makes the directory again too, in the base directory that it knows.
             if inbox.parent().is_some_and(Path::exists) {
@@ -727,21 +817,49 @@ impl ApiThread {
             }
             write_atomic(&path, text.as_bytes(), Durability::Durable)
         };
-        write().map_err(|cause: Error| {
-            self.shared.has_lost.store(true, Ordering::SeqCst);
-            let size = crate::number::count(text.chars().count(), "character");
-            let what = format!("the answer to round {} is lost ({size})", mark.sequence);
-            (Error::mendable(what).because(cause)).hint(
-                "when the inbox can be written, `agent resume` asks again, which may be billed again",
-            )
-        })?;
+        if let Err(cause) = write() {
+            return Err(self.keep_elsewhere(message, text, &name).because(cause));
+        }
+        // The next run must not take it twice.
+        self.desk.release();
         *locked(&self.shared.placed) = Some(path);
         Ok(())
     }
 
-    fn tell(&self, news: ApiNews) {
-        self.news.tell(Some(news));
+    /// Keeps an answer that cannot be put into the inbox, and says where.
+    fn keep_elsewhere(&self, message: &Message, text: &str, name: &str) -> Error {
+        let round = message.mark.sequence;
+        let unput = format!("the answer to round {round} cannot be put into the inbox");
+        if self.desk.hold(&HeldAnswer::new(message, text)).is_ok() {
+            return Error::mendable(format!("{unput}; it is kept"))
+                .hint("when the inbox can be written, `agent resume` uses it");
+        }
+        self.shared.has_lost.store(true, Ordering::SeqCst);
+        let again = "`agent resume` without it asks the model again, which may be billed again";
+        let elsewhere = std::env::temp_dir().join(name);
+        if matches!(write_new(&elsewhere, text.as_bytes()), Ok(true)) {
+            let place = elsewhere.display();
+            return Error::mendable(format!("{unput}; it is in `{place}`")).hint(format!(
+                "when the inbox can be written, move it there; {again}"
+            ));
+        }
+        let size = crate::number::count(text.chars().count(), "character");
+        let text = format!("The answer to round {round}, which cannot be kept:\n{text}");
+        self.news.tell(Some(Event::Notice { text }));
+        Error::mendable(format!("{unput}; it is printed above ({size})")).hint(format!(
+            "when the inbox can be written, save it there; {again}"
+        ))
     }
+
+    fn tell(&self, news: ApiNews) {
+        self.news.tell(Some(Event::Api(news)));
+    }
+}
+
+/// The question whether what came of a stopped answer is used.
+fn about_cut_reply(round: u32, text: &str) -> Question {
+    let size = crate::number::count(text.chars().count(), "character");
+    Question::about_cut_reply(round, &size, text)
 }
 
 /// The text with the end mark of its round: the wire told that it is whole, and which message it
@@ -946,6 +1064,16 @@ mod tests {
         fn book(&self) -> Result<()> {
             unreachable!("the defect comes first")
         }
+
+        fn hold(&self, _: &HeldAnswer) -> Result<()> {
+            unreachable!("the defect comes first")
+        }
+
+        fn held(&self, _: u32) -> Option<HeldAnswer> {
+            None
+        }
+
+        fn release(&self) {}
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The message that lies in `outbox/` and waits to be carried.
 
 use std::fs;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -16,7 +15,7 @@ pub struct Message {
     /// The pastes in order, and the attachments.
     pub posted: Posted,
     /// The digest of its files: one with other words is another one, under the same name.
-    digest: u64,
+    pub digest: String,
 }
 
 impl Message {
@@ -72,13 +71,14 @@ impl Message {
     }
 }
 
-/// A number that stands for the contents of these files; nothing if one cannot be read.
-fn digest<'p>(files: impl Iterator<Item = &'p Path>) -> Option<u64> {
-    let mut hasher = DefaultHasher::new();
+/// A word that stands for the contents of these files; nothing if one cannot be read.
+fn digest<'p>(files: impl Iterator<Item = &'p Path>) -> Option<String> {
+    let mut hasher = blake3::Hasher::new();
     for path in files {
-        fs::read(path).ok()?.hash(&mut hasher);
+        let content = fs::read(path).ok()?;
+        hasher.update(&content.len().to_le_bytes()).update(&content);
     }
-    Some(hasher.finish())
+    Some(hasher.finalize().to_hex().to_string())
 }
 
 #[cfg(test)]

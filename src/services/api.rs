@@ -11,30 +11,38 @@ use wait_timeout::ChildExt as _;
 
 use crate::agent::message_of;
 use crate::api::{
-    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, KeyFingerprint,
-    ReasoningEffort, ReplyTiming, StopSignal, TokenPrice, TokenUsage,
+    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, ReasoningEffort, ReplyTiming,
+    StopSignal, TokenPrice, TokenUsage,
 };
 pub use crate::api::{Provider, dollars};
 use crate::compose::{self, estimated_tokens};
-use crate::courier::api::{Allowance, ApiDesk, ApiPlan, Dialogue, NotedAnswer, model_names};
+use crate::courier::api::{
+    Allowance, ApiDesk, ApiPlan, Dialogue, HeldAnswer, NotedAnswer, model_names,
+};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
+use crate::known_keys;
 use crate::mailbox::{self, Mailbox, Reading};
 use crate::number::{count, grouped};
 use crate::platform::programs;
 use crate::protocol::SessionId;
 use crate::reply;
+use crate::sandbox::kill_with_descendants;
 use crate::session::{RoundRecap, Store, UsageRecord, UsageTotals, now};
 use crate::settings::{Reasoning, Settings};
 
 /// How long a command may take to print the key; it may ask for a finger.
 const KEY_PATIENCE: Duration = Duration::from_mins(2);
+/// How often it is looked whether the person stopped it.
+const NEXT_LOOK: Duration = Duration::from_millis(50);
 /// The longest output of that command.
 const LONGEST_KEY: u64 = 64 * 1024;
 /// How long its output is read after it ended, if something that it started still holds the pipe.
 const AFTER_ITS_END: Duration = Duration::from_secs(1);
 /// The most tokens of a round in the memory that stands for rounds that are not sent.
 const MEMORY_TOKENS: usize = 500;
+/// The file beside a session with an answer that is not in the inbox.
+const HELD_ANSWER: &str = "held-answer.json";
 /// The share of a window that is left for the answer, if nothing else is known.
 const ANSWER_SHARE: u64 = 4;
 /// Micro-dollars in a cent.
@@ -72,7 +80,7 @@ pub fn chosen(settings: &Settings, interrupt: &Interrupt) -> Result<Option<ApiCh
     let Some(provider) = settings.api.0 else {
         return Ok(None);
     };
-    let key = key(provider, &settings.api_key_command)?;
+    let key = key(provider, &settings.api_key_command, interrupt)?;
     let endpoint = ApiEndpoint::new(provider, Some(&settings.api_url), key.clone())
         .map_err(|error| refused(provider, &error))?;
     let client = ApiClient::new(endpoint);
@@ -165,8 +173,8 @@ fn model(
     }
 }
 
-/// The key, from the person's command or from the provider's variable.
-fn key(provider: &Provider, command: &str) -> Result<Option<ApiKey>> {
+/// The key, from the person's command or from the provider's variable. Ctrl-C ends the command.
+fn key(provider: &Provider, command: &str, interrupt: &Interrupt) -> Result<Option<ApiKey>> {
     if command.is_empty() {
         let text = std::env::var(&provider.key_variable).unwrap_or_default();
         return match ApiKey::new(&text) {
@@ -200,19 +208,36 @@ fn key(provider: &Provider, command: &str) -> Result<Option<ApiKey>> {
         })
         .map_err(|cause| failed(cause.to_string()))?;
     let pieces = child.stdout.take().map(read_pieces);
-    match child.wait_timeout(KEY_PATIENCE) {
+    let until = Instant::now() + KEY_PATIENCE;
+    let ended = loop {
+        let ended = child.wait_timeout(NEXT_LOOK);
+        let is_over = interrupt.is_raised() || Instant::now() >= until;
+        if is_over || !matches!(ended, Ok(None)) {
+            break ended;
+        }
+    };
+    match ended {
         Ok(Some(status)) if status.success() => {}
+        // At a terminal Ctrl-C reaches it too.
+        Ok(Some(_)) if interrupt.is_raised() => {
+            return Err(Error::new(Kind::Interrupted, "interrupted"));
+        }
         Ok(Some(status)) => return Err(failed(format!("it ended with {status}"))),
         Ok(None) | Err(_) => {
-            let _ = child.kill();
-            let _ = child.wait();
+            kill_with_descendants(&mut child);
+            if interrupt.is_raised() {
+                return Err(Error::new(Kind::Interrupted, "interrupted"));
+            }
             let seconds = KEY_PATIENCE.as_secs();
             return Err(failed(format!("it did not end within {seconds} seconds")));
         }
     }
     let line = pieces.map(|pieces| first_line(&pieces)).unwrap_or_default();
     match ApiKey::new(&line) {
-        Some(key) => Ok(Some(key)),
+        Some(key) => {
+            known_keys::learn(&key);
+            Ok(Some(key))
+        }
         None => Err(failed("its first line is no key".to_owned())),
     }
 }
@@ -246,64 +271,6 @@ fn first_line(pieces: &Receiver<Vec<u8>>) -> String {
     }
     let printed = String::from_utf8_lossy(&printed);
     printed.lines().next().unwrap_or_default().to_owned()
-}
-
-/// The keys in the variables of all providers, for texts that must not have one in them. No command
-/// is run for one: it may ask the person for something.
-fn keys_in_environment() -> Vec<ApiKey> {
-    let variables = Provider::all().iter().map(|one| one.key_variable.as_str());
-    let values = variables.filter_map(|name| std::env::var(name).ok());
-    values.filter_map(|value| ApiKey::new(&value)).collect()
-}
-
-/// The file beside a session with the fingerprints of the keys that it was carried with.
-const KEY_FINGERPRINTS: &str = "api-keys.json";
-
-/// The keys that a text about a session may have in it: those in the environment, and those that the
-/// session was carried with, of which others know only the fingerprint.
-#[derive(Debug)]
-pub(super) struct KnownKeys {
-    keys: Vec<ApiKey>,
-    fingerprints: Vec<KeyFingerprint>,
-}
-
-impl KnownKeys {
-    /// Those that this process can see, and those that the session met.
-    pub(super) fn of(store: &Store, session: Option<&SessionId>) -> Self {
-        Self {
-            keys: keys_in_environment(),
-            fingerprints: session.map_or_else(Vec::new, |id| key_fingerprints(store, id)),
-        }
-    }
-
-    /// Adds the key of the API that carries the session now.
-    pub(super) fn and(mut self, api: Option<&ApiChoice>) -> Self {
-        self.keys.extend(api.and_then(|api| api.key.clone()));
-        self
-    }
-
-    /// The text without the keys.
-    pub(super) fn scrub(&self, text: &str) -> String {
-        let text = (self.keys.iter()).fold(text.to_owned(), |text, key| key.scrub(text));
-        (self.fingerprints.iter()).fold(text, |text, print| print.scrub(text))
-    }
-}
-
-/// Keeps the fingerprint of a session's key, for texts about it that are made where the key is not
-/// known.
-pub(super) fn keep_fingerprint(store: &Store, id: &SessionId, key: &ApiKey) -> Result<()> {
-    let mut kept = key_fingerprints(store, id);
-    if kept.iter().any(|one| one.is_of(key)) {
-        return Ok(());
-    }
-    let salt = uuid::Uuid::new_v4().simple().to_string();
-    kept.extend(KeyFingerprint::new(key, &salt));
-    store.put_aside(id, KEY_FINGERPRINTS, &kept)
-}
-
-/// The fingerprints of the keys that a session was carried with.
-fn key_fingerprints(store: &Store, id: &SessionId) -> Vec<KeyFingerprint> {
-    store.aside(id, KEY_FINGERPRINTS).unwrap_or_default()
 }
 
 /// One session, as an API courier sees it.
@@ -459,6 +426,20 @@ impl ApiDesk for SessionDesk {
             Some(record) => self.store.book_usage(&self.session, &record),
             None => Ok(()),
         }
+    }
+
+    fn hold(&self, answer: &HeldAnswer) -> Result<()> {
+        self.store
+            .put_aside_durably(&self.session, HELD_ANSWER, answer)
+    }
+
+    fn held(&self, round: u32) -> Option<HeldAnswer> {
+        let held: Option<HeldAnswer> = self.store.aside(&self.session, HELD_ANSWER);
+        held.filter(|held| held.round == round)
+    }
+
+    fn release(&self) {
+        self.store.drop_aside(&self.session, HELD_ANSWER);
     }
 }
 

@@ -13,6 +13,7 @@ use crate::api::{ChatTurn, RequestProgress, TokenPrice, TokenUsage, dollars};
 use crate::compose::{estimated_tokens, fenced};
 use crate::courier::api::ApiPlan;
 use crate::error::{Error, Result};
+use crate::known_keys::KnownKeys;
 use crate::number::count;
 use crate::protocol::generated::unread;
 use crate::protocol::{ApiNews, Event, RelPath};
@@ -64,7 +65,7 @@ pub fn prepare(caller: &Caller, question: &str, add: &[String]) -> Result<Prepar
     let workspace = Workspace::open(&directory)?.leaving_out(guard::own_paths(&loaded, &directory));
     let api = api::chosen(&loaded.settings, &caller.interrupt)?;
     let room = room(api.as_ref(), &loaded.settings);
-    let mut redactor = QuestionRedactor::of(&loaded.settings, &workspace, api.as_ref());
+    let mut redactor = QuestionRedactor::of(&loaded.settings, &workspace);
     let walked = workspace.walk(None);
     let mut listed: Vec<RelPath> = match walked {
         Ok(walked) => walked.files.into_iter().map(|file| file.path).collect(),
@@ -97,13 +98,13 @@ pub fn prepare(caller: &Caller, question: &str, add: &[String]) -> Result<Prepar
         }
         shown.push(path);
         let Some(text) = read(&workspace, path) else {
-            left_out.push(redactor.without_key(path.to_string()));
+            left_out.push(redactor.keys.scrub(path.as_str()));
             continue;
         };
         let part = format!("\n## {path}\n{}\n", fenced(&redactor.file(path, &text)));
         let size = estimated_tokens(&part);
         if tokens + size > room {
-            left_out.push(redactor.without_key(path.to_string()));
+            left_out.push(redactor.keys.scrub(path.as_str()));
             continue;
         }
         tokens += size;
@@ -112,7 +113,7 @@ pub fn prepare(caller: &Caller, question: &str, add: &[String]) -> Result<Prepar
     message.push_str(&asked);
     Ok(PreparedQuestion {
         // Names of files may have the key in them too.
-        message: redactor.without_key(message),
+        message: redactor.keys.scrub(&message),
         tokens,
         left_out,
         api,
@@ -147,11 +148,11 @@ struct QuestionRedactor {
     scanner: Option<Scanner>,
     vault: Vault,
     known: Vault,
-    key: Option<crate::api::ApiKey>,
+    keys: KnownKeys,
 }
 
 impl QuestionRedactor {
-    fn of(settings: &Settings, workspace: &Workspace, api: Option<&ApiChoice>) -> Self {
+    fn of(settings: &Settings, workspace: &Workspace) -> Self {
         let scanner = (settings.secrets == Secrets::On).then(Scanner::default);
         let known = match &scanner {
             Some(scanner) => credentials(workspace, scanner),
@@ -161,19 +162,12 @@ impl QuestionRedactor {
             scanner,
             vault: Vault::default(),
             known,
-            key: api.and_then(|api| api.key.clone()),
-        }
-    }
-
-    fn without_key(&self, text: String) -> String {
-        match &self.key {
-            Some(key) => key.scrub(text),
-            None => text,
+            keys: KnownKeys::of_this_process(),
         }
     }
 
     fn redact(&mut self, text: &str, source: TextSource<'_>) -> String {
-        let text = self.without_key(text.to_owned());
+        let text = self.keys.scrub(text);
         let Some(scanner) = &self.scanner else {
             return text;
         };

@@ -11,8 +11,10 @@ use super::open::{self, SessionFiles};
 use super::{Caller, GivenFlags};
 use crate::error::{Error, Result};
 use crate::escape::escape_line;
+use crate::known_keys::{self, KnownKeys};
 use crate::policy::Approval;
 use crate::protocol::SetupNews;
+use crate::secrets::{Scanner, TextSource};
 use crate::session::{Choices, Session};
 use crate::settings::{self, Base, KEYS, Key, Loaded, Loosens, Overrides, Trust};
 
@@ -74,6 +76,41 @@ pub(super) fn chosen(flags: &GivenFlags, kept: &Choices) -> Choices {
         }
     }
     choices
+}
+
+/// The kinds of secrets that are keys of APIs by their form.
+const KEYS_BY_FORM: [&str; 5] = [
+    "anthropic-key",
+    "api-key",
+    "google-api-key",
+    "openai-key",
+    "openrouter-key",
+];
+
+/// Refuses a flag of this call that the session would keep with the key of an API in it, known or only
+/// of the form of one.
+pub(super) fn ensure_given_keyless(flags: &GivenFlags, keys: &KnownKeys) -> Result<()> {
+    let given = chosen(flags, &Choices::default());
+    ensure_keyless(given.iter(), keys)?;
+    let has_key = |value: &str| {
+        let found = Scanner::default().scan(value, TextSource::Text);
+        (found.iter()).any(|secret| KEYS_BY_FORM.contains(&secret.kind))
+    };
+    match given.iter().find(|(_, value)| has_key(value)) {
+        Some((name, _)) => Err(known_keys::refused(&format!("`{name}`"))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what the session would keep with a key of an API in it.
+pub(super) fn ensure_keyless<'c>(
+    mut kept: impl Iterator<Item = (&'c str, &'c str)>,
+    keys: &KnownKeys,
+) -> Result<()> {
+    match kept.find(|(_, value)| keys.is_in(value)) {
+        Some((name, _)) => Err(known_keys::refused(&format!("`{name}`"))),
+        None => Ok(()),
+    }
 }
 
 /// Returns true if a setting decides how much is permitted; a session keeps the stricter value.

@@ -25,6 +25,7 @@ use crate::agent::undo::tidied;
 use crate::checkpoint::{ChangeKind, CheckpointStore, Node};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, write_atomic};
+use crate::known_keys::KnownKeys;
 use crate::protocol::generated::GeneratedDirectories;
 use crate::session::{Checkpoint, History, Session};
 use crate::workspace::Workspace;
@@ -387,7 +388,7 @@ impl EntryMaker<'_> {
 impl PlannedCommit {
     /// Makes the commit, unless the branch has moved since.
     pub fn carry_out(&self, message: &str, hooks: CommitHooks) -> Result<MadeCommit> {
-        let message = clean(message);
+        let message = KnownKeys::of_this_process().scrub(&clean(message));
         let subject = message.lines().next().unwrap_or_default().to_owned();
         if subject.trim().is_empty() {
             return Err(

@@ -9,6 +9,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::Caller;
 use crate::agent::Agent;
+use crate::known_keys::KnownKeys;
 use crate::protocol::SetupNews;
 use crate::secrets;
 use crate::session::Session;
@@ -54,7 +55,8 @@ struct Searched;
 impl Write for Searched {
     /// Takes a whole line at once, as the tracer writes them.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let text = secrets::redact(&String::from_utf8_lossy(bytes));
+        let text = KnownKeys::of_this_process().scrub(&String::from_utf8_lossy(bytes));
+        let text = secrets::redact(&text);
         let mut trace = TRACE.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = &mut *trace {
             file.write_all(text.as_bytes())?;

@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::fmt::Write as _;
 
-use super::api::KnownKeys;
 use super::diff::{self, WhichRounds};
 use super::open::{self, SessionFiles};
 use super::{Caller, find};
 use crate::agent::{PROJECT_NAMES, credentials, kept_secrets};
 use crate::error::{Error, Result};
+use crate::known_keys::KnownKeys;
 use crate::protocol::RelPath;
 use crate::secrets::{Scanner, TextSource, Vault};
 use crate::session::Session;
@@ -47,6 +47,9 @@ pub(super) struct OutwardRedactor {
 impl OutwardRedactor {
     /// Knows the secrets of the workspace, and those that the session has met.
     pub(super) fn new(files: &SessionFiles, session: Option<&Session>) -> Self {
+        let keys = session.map_or_else(KnownKeys::of_this_process, |session| {
+            KnownKeys::of_session(&files.store.folder(&session.session_id))
+        });
         let kept = session.map(|session| kept_secrets(&files.store, &session.session_id));
         let vault = RefCell::new(kept.unwrap_or_default());
         let scanner = Scanner::default();
@@ -58,7 +61,7 @@ impl OutwardRedactor {
             vault,
             credentials,
             scanner,
-            keys: KnownKeys::of(&files.store, session.map(|session| &session.session_id)),
+            keys,
         }
     }
 

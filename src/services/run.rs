@@ -7,22 +7,22 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::api::{self, ApiChoice, KnownKeys, SessionDesk};
+use super::api::{self, ApiChoice, SessionDesk};
 use super::commit::RoundCommits;
 use super::find::FindSession;
 use super::open::{self, OpenedBase};
 use super::reply::ReplyDesk;
 use super::status::CheckStanding;
-use super::{Caller, commit, find, log, remove, reply, status, workspace};
+use super::{Caller, choices, commit, find, log, remove, reply, status, workspace};
 pub use crate::agent::Ending;
 use crate::agent::{Agent, added::AddedContext};
 pub use crate::agent::{AnswerRoom, CallAnswer, CallDesk, TextCover};
-use crate::api::ApiKey;
 use crate::approve::{Answer, Question};
 use crate::courier::api::{Allowance, ApiCourier, CourierFailure};
 use crate::courier::{Couriers, Message, TerminalLine};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
+use crate::known_keys::{self, KnownKeys};
 use crate::mailbox::{Arrival, Candidate, Inbox, Posted};
 use crate::protocol::{Event, RelPath, SessionId};
 use crate::session::{LoopLock, RoundLock, Session, Summary};
@@ -133,7 +133,7 @@ fn begin_in(
     let api = carried_by(&mut opened, api)?;
     let agent = &opened.agent;
     let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
-    let task = (KnownKeys::of(&agent.store, Some(&id)).and(api.as_ref())).scrub(task);
+    let task = KnownKeys::of_this_process().scrub(task);
     let longest = agent.manner.carriage.limit.characters / 2;
     if task.chars().count() > longest {
         return Err(
@@ -381,7 +381,7 @@ impl HeldSession {
         let plan = choice.plan.clone();
         if let Some(key) = &choice.key {
             // Only an export without the key's variable misses it.
-            let _ = api::keep_fingerprint(&agent.store, id, key);
+            let _ = known_keys::keep_fingerprint(&agent.store.folder(id), key);
         }
         let desk = SessionDesk::new(choice, &agent.store, &agent.mailbox, id);
         Some(ApiCourier::start(
@@ -422,7 +422,7 @@ impl HeldSession {
         context: &ContextRequest,
     ) -> Result<Option<Self>> {
         let (agent, id) = (&self.opened.agent, self.id().clone());
-        let keys = KnownKeys::of(&agent.store, Some(&id)).and(self.api.as_ref());
+        let keys = KnownKeys::of_session(&agent.store.folder(&id));
         let text = keys.scrub(ensure_instruction(text)?);
         let added = context.find(caller, agent)?;
         let Some(session) = agent.instruct(self.session, text, &added)? else {
@@ -517,30 +517,17 @@ fn carried_by_api(opened: &mut OpenedBase) -> Result<Option<ApiChoice>> {
 }
 
 fn carried_by(opened: &mut OpenedBase, choice: Option<ApiChoice>) -> Result<Option<ApiChoice>> {
+    // Only now a key is known that a command printed.
+    let check = ("CheckCommand", opened.settings.check_command.as_str());
+    let kept = opened.agent.manner.choices.iter().chain([check]);
+    choices::ensure_keyless(kept, &KnownKeys::of_this_process())?;
     if let Some(choice) = &choice {
-        if let Some(key) = &choice.key {
-            ensure_keyless(key, opened)?;
-        }
         let agent = &mut opened.agent;
         agent.manner.carried_by = Some(choice.plan.name());
         agent.manner.api_key.clone_from(&choice.key);
         agent.person.hide(choice.key.clone());
     }
     Ok(choice)
-}
-
-/// Refuses a flag that the session would keep with the key in it: without the key, a command is another
-/// one.
-fn ensure_keyless(key: &ApiKey, opened: &OpenedBase) -> Result<()> {
-    let check = ("CheckCommand", opened.settings.check_command.as_str());
-    let mut kept = opened.agent.manner.choices.iter().chain([check]);
-    let Some((name, _)) = kept.find(|(_, value)| key.is_in(value)) else {
-        return Ok(());
-    };
-    Err(Error::usage(format!(
-        "`{name}` has the key of the API in it, and the session would keep it"
-    ))
-    .hint("put the key into a variable or a file, and name that"))
 }
 
 /// The oldest reply that lies in the inbox.

@@ -1,6 +1,5 @@
 //! A word from the person to the model: the answer to its question, or a note.
 
-use super::api::KnownKeys;
 use super::open::SessionFiles;
 use crate::approve::{Pending, Verdict};
 use crate::error::Result;
@@ -26,13 +25,15 @@ pub enum SaidOutcome {
 
 /// Tells the model something.
 pub fn say(files: &SessionFiles, session: &mut Session, text: &str) -> Result<SaidOutcome> {
-    let text = KnownKeys::of(&files.store, Some(&session.session_id)).scrub(text.trim());
+    let text = text.trim();
     let pending = Pending::of(&files.store.folder(&session.session_id));
     let asked = pending.all().into_iter();
     let mut asked = asked.filter(|question| question.kind == QuestionKind::Model);
     let question = asked.next();
     if let Some(question) = &question {
-        let verdict = Verdict::Say { text: text.clone() };
+        let verdict = Verdict::Say {
+            text: text.to_owned(),
+        };
         if pending.decide(question, &verdict)? {
             let question = question.shown.clone();
             return Ok(SaidOutcome::Answer { question });
@@ -44,7 +45,7 @@ pub fn say(files: &SessionFiles, session: &mut Session, text: &str) -> Result<Sa
         now.is_ok_and(|mut now| !now.questions.is_empty() && now.open_question().is_none());
     let is_late = question.is_some() || is_answered;
     let notes = files.store.notes(&session.session_id);
-    notes.add(Source::Person, &text)?;
+    let text = notes.add(Source::Person, text)?;
     (files.store.events(&session.session_id)).append(Event::Note { text });
     let open = session.open_question().filter(|_| !is_late);
     let open = open.map(|question| question.question.clone());

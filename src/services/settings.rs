@@ -7,6 +7,7 @@ use super::Caller;
 use super::open::{self, FirstRun};
 pub use crate::compose::{FileLimit, Limit, TooLong, example_instructions};
 use crate::error::{Error, Result};
+use crate::known_keys::{self, KnownKeys};
 pub use crate::settings::Key;
 use crate::settings::{
     self, Base, ClipboardUse, FILE_NAME, FoundBase, KEYS, Loaded, Loosens, Value,
@@ -93,6 +94,9 @@ pub fn set(
             Error::usage(format!("`{}` {problem}", key.name)).hint(key.explained())
         })
     };
+    if value.is_some_and(|text| KnownKeys::of_this_process().is_in(text)) {
+        return Err(known_keys::refused(&format!("`{}`", key.name)));
+    }
     let value = value.map(read).transpose()?;
     if scope == SettingsScope::Here && key.loosens == Loosens::Personal && value.is_some() {
         return Err(Error::usage(format!(

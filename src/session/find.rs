@@ -3,6 +3,7 @@
 use super::{Store, Summary};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, own_directory, read_plain, write_atomic};
+use crate::known_keys::{self, KnownKeys};
 use crate::protocol::SessionId;
 
 /// The word for the session that was last worked on.
@@ -77,6 +78,9 @@ impl Store {
             return Err(Error::usage(format!("`{name}` cannot be the name of a session")).hint(
                 "use up to 40 letters, digits and `-_.`, not only digits and letters from a to f",
             ));
+        }
+        if KnownKeys::of_session(&self.folder(id)).is_in(name) {
+            return Err(known_keys::refused("the name"));
         }
         let ids = self.ids()?;
         let taken = |other: &&SessionId| {

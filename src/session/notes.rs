@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::fs::{Durability, own_directory, read_plain, write_atomic};
+use crate::known_keys::KnownKeys;
 
 /// The largest note that is read, in bytes.
 const MAX_NOTE: u64 = 16 << 20;
@@ -63,15 +64,25 @@ impl Notes {
         Ok(&self.directory)
     }
 
-    /// Leaves a note.
-    pub fn add(&self, source: Source, text: &str) -> Result<()> {
+    /// Leaves a note, and returns it as it is kept.
+    pub fn add(&self, source: Source, text: &str) -> Result<String> {
         let directory = self.directory()?;
         let time = super::now().as_nanosecond();
+        let text = self.without_keys(source, text.to_owned());
         write_atomic(
             &directory.join(format!("{time:020}{}", source.ending())),
             text.as_bytes(),
             Durability::Durable,
-        )
+        )?;
+        Ok(text)
+    }
+
+    /// The words of the person without keys of APIs; all else is ours.
+    fn without_keys(&self, source: Source, text: String) -> String {
+        match source {
+            Source::Person => KnownKeys::of_session(&self.folder).scrub(&text),
+            Source::Undo | Source::Added => text,
+        }
     }
 
     /// All notes, the oldest first.
@@ -86,9 +97,12 @@ impl Notes {
         let read = |file: PathBuf| {
             let has_ending = |source: &Source| file.to_string_lossy().ends_with(source.ending());
             let source = [Source::Undo, Source::Added].into_iter().find(has_ending);
+            let source = source.unwrap_or(Source::Person);
+            let text = String::from_utf8(read_plain(&file, MAX_NOTE).ok()?).ok()?;
             Some(Note {
-                source: source.unwrap_or(Source::Person),
-                text: String::from_utf8(read_plain(&file, MAX_NOTE).ok()?).ok()?,
+                source,
+                // Anybody may have left the file.
+                text: self.without_keys(source, text),
                 file,
             })
         };

@@ -9,7 +9,9 @@ use serde::de::DeserializeOwned;
 
 use super::{EventLog, History, Journal, JournalEnd, Notes, Recovered, SCHEMA, Session};
 use crate::error::{Error, Result};
-use crate::fs::{AtomicFile, Durability, TEMPORARY, own_directory, refuse_link, write_atomic};
+use crate::fs::{
+    AtomicFile, Durability, TEMPORARY, own_directory, read_plain, refuse_link, write_atomic,
+};
 use crate::protocol::SessionId;
 
 /// The directory of all sessions of a base directory.
@@ -161,7 +163,8 @@ impl Store {
 
     /// A value kept beside the session to make the next message shorter; `None` if it was lost.
     pub fn aside<T: DeserializeOwned>(&self, id: &SessionId, name: &str) -> Option<T> {
-        serde_json::from_slice(&fs::read(self.folder(id).join(name)).ok()?).ok()
+        let path = self.folder(id).join(name);
+        serde_json::from_slice(&read_plain(&path, u64::MAX).ok()?).ok()
     }
 
     /// Keeps something beside a session that can be done without, so it is not synced.

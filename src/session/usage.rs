@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::Store;
 use crate::api::{TokenUsage, dollars};
 use crate::error::{Error, Result};
-use crate::fs::own_directory;
+use crate::fs::{own_directory, read_plain};
 use crate::number::{count, grouped};
 use crate::protocol::SessionId;
 
@@ -121,7 +121,7 @@ impl Store {
 
     fn booked(&self, id: &SessionId) -> Result<Vec<UsageRecord>> {
         let path = self.usage_file(id);
-        let bytes = match std::fs::read(&path) {
+        let bytes = match read_plain(&path, u64::MAX) {
             Err(cause) if cause.kind() == ErrorKind::NotFound => Vec::new(),
             read => read.map_err(|cause| Error::file("read", &path, cause))?,
         };
@@ -164,7 +164,7 @@ impl Store {
         line.push('\n');
         let mut write = || -> std::io::Result<()> {
             // A line that a kill cut off must not swallow this one.
-            if !std::fs::read(&path)?.ends_with(b"\n") && file.metadata()?.len() > 0 {
+            if file.metadata()?.len() > 0 && !ends_with_line(&mut file)? {
                 file.write_all(b"\n")?;
             }
             file.write_all(line.as_bytes())?;
@@ -181,12 +181,29 @@ impl Store {
         let mut options = OpenOptions::new();
         options.create(true).append(true).read(true);
         crate::platform::ours(&mut options);
-        (options.open(&path)).map_err(|cause| Error::file("write", &path, cause))
+        let open = || {
+            let file = options.open(&path)?;
+            // A pipe takes what is written, and keeps nothing.
+            if file.metadata()?.is_file() {
+                Ok(file)
+            } else {
+                Err(std::io::Error::other("it is not a regular file"))
+            }
+        };
+        open().map_err(|cause: std::io::Error| Error::file("write", &path, cause))
     }
 
     fn usage_file(&self, id: &SessionId) -> PathBuf {
         self.folder(id).join("usage.jsonl")
     }
+}
+
+/// Returns true if the last line of the file is complete.
+fn ends_with_line(file: &mut File) -> std::io::Result<bool> {
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
 }
 
 #[cfg(test)]
@@ -265,5 +282,35 @@ mod tests {
         std::fs::remove_file(&file).unwrap();
         std::fs::create_dir(&file).unwrap();
         assert!(store.usage_records(&id).is_err());
+        assert!(store.ensure_bookable(&id).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_the_place_of_the_books_is_refused_and_holds_nobody_up() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path().join("sessions")).unwrap();
+        let id = SessionId::parse("ab12cd34").unwrap();
+        own_directory(&store.folder(&id)).unwrap();
+        let pipe = |path: &std::path::Path| {
+            mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        };
+        pipe(&store.folder(&id).join(UNBOOKED));
+        assert_eq!(store.usage_records(&id).unwrap(), []);
+        pipe(&store.usage_file(&id));
+        for refused in [
+            store.ensure_bookable(&id),
+            store.note_usage(&id, &record(1, None)),
+            store.book_usage(&id, &record(1, None)),
+            store.usage_records(&id).map(drop),
+        ] {
+            let refused = refused.unwrap_err();
+            assert!(refused.to_string().contains("usage.jsonl"), "{refused}");
+            assert!(
+                format!("{refused:?}").contains("regular file"),
+                "{refused:?}"
+            );
+        }
     }
 }

@@ -18,6 +18,7 @@ use crate::approve::{
 };
 use crate::error::Result;
 use crate::interrupt::Interrupt;
+use crate::known_keys::{self, KnownKeys};
 use crate::protocol::{AcceptedLines, ClipboardNews, Event, QuestionKind, QuestionLife, is_yes};
 use crate::watch::Doorbell;
 
@@ -444,6 +445,9 @@ impl Dialog {
                 self.ui.say("There is nothing left; it stays as it was.");
             }
             Ok(script) if script == question.shown => self.ui.say("It is as it was."),
+            Ok(script) if !is_plan && KnownKeys::of_this_process().is_in(&script) => {
+                self.ui.error(&known_keys::refused("the script"));
+            }
             Ok(script) => {
                 if !is_plan {
                     self.items[at].question.title = script_title(&script);

@@ -31,6 +31,7 @@ use super::live::{self, Colour};
 use super::terminal::Terminal;
 use super::{Answer, escape_text, wrap};
 use crate::interrupt::Interrupt;
+use crate::known_keys::KnownKeys;
 use crate::platform::was_continued;
 
 /// How often the thread that reads looks whether it shall stop.
@@ -348,7 +349,7 @@ impl Terminal {
 
     /// Leaves what was entered on the screen.
     fn echo_line(&self, text: &str) {
-        self.say(&format!("> {text}"));
+        self.say(&format!("> {}", KnownKeys::of_this_process().scrub(text)));
     }
 
     fn say(&self, text: &str) {

@@ -3,11 +3,15 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32};
-use std::sync::{Condvar, Mutex, OnceLock};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::thread;
+use std::time::Duration;
 
 use super::ask::LineReader;
 use super::live::LiveRows;
 use super::prompt::OpenPrompt;
+use crate::error::Kind;
 use crate::interrupt::Interrupt;
 
 /// A terminal, and what goes on at it.
@@ -37,13 +41,44 @@ pub struct Terminal {
     pub(super) has_tip: AtomicBool,
     /// Why standard output takes nothing more; a reader that went away is no failure.
     pub(super) output_failure: OnceLock<io::Error>,
-    /// Raised if events for a script cannot be written.
+    /// Raised if events for a script cannot be written. When anybody raises it, the process ends,
+    /// also if nobody can be told of it.
     pub(super) interrupt: OnceLock<Interrupt>,
 }
 
+/// How long a terminal or a pipe may take nothing before a process that was stopped ends without a word.
+const STUCK: Duration = Duration::from_secs(10);
+/// How long until it is looked again whether they do.
+const NEXT_LOOK: Duration = Duration::from_secs(1);
+
 impl Terminal {
-    /// Lets work come to an end if its events for a script cannot be written.
-    pub fn stop_unwritten(&self, interrupt: &Interrupt) {
-        let _ = self.interrupt.set(interrupt.clone());
+    /// Lets work come to an end if its events for a script cannot be written, and has the process end if
+    /// it was stopped and its words are taken by nobody.
+    pub fn stop_unwritten(self: &Arc<Self>, interrupt: &Interrupt) {
+        if self.interrupt.set(interrupt.clone()).is_err() {
+            return;
+        }
+        let terminal = Arc::downgrade(self);
+        let stopped = interrupt.clone();
+        interrupt.on_raise(move || {
+            let (terminal, stopped) = (terminal.clone(), stopped.clone());
+            thread::spawn(move || {
+                while let Some(terminal) = terminal.upgrade().filter(|_| stopped.is_raised()) {
+                    terminal.end_if_stuck();
+                }
+            });
+        });
+    }
+
+    /// Ends the process if it waits for a terminal that was stopped (Ctrl-S), or for a pipe that nobody
+    /// reads: work that was under way is on the disk by then.
+    fn end_if_stuck(self: Arc<Self>) {
+        let (written, is_written) = mpsc::channel();
+        thread::spawn(move || self.rows.beside(|| written.send(()).unwrap_or_default()));
+        if is_written.recv_timeout(STUCK) == Err(RecvTimeoutError::Timeout) {
+            let _ = crossterm::terminal::disable_raw_mode();
+            std::process::exit(i32::from(Kind::Interrupted.exit_code()));
+        }
+        thread::sleep(NEXT_LOOK);
     }
 }

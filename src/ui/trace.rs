@@ -42,13 +42,17 @@ const OURS: [&str; 30] = [
     "workspace",
 ];
 
+/// The longest sentence of ours, in bytes.
+const LONGEST_NOTICE: usize = 4_000;
+
 /// The event as it is logged, in JSON.
 pub(super) fn trace(event: &Event) -> String {
     let Ok(mut value) = serde_json::to_value(event) else {
         return String::new();
     };
     match event {
-        Event::Notice { .. } => {}
+        // A long one has words of the model in it, as an answer that could not be kept.
+        Event::Notice { text } if text.len() <= LONGEST_NOTICE => {}
         Event::Issue { .. } => {
             for name in ["message", "hint"] {
                 if let Some(Value::String(text)) = value.pointer_mut(&format!("/issue/{name}")) {
@@ -107,6 +111,12 @@ mod tests {
                 text: "A secret stays here".to_owned(),
             },
             r#"{"event":"notice","text":"A secret stays here"}"#,
+        );
+        case(
+            &Event::Notice {
+                text: "x".repeat(5_000),
+            },
+            r#"{"event":"notice","text":"(5000 characters)"}"#,
         );
         case(
             &Event::Message {

@@ -882,6 +882,127 @@ fn a_flag_that_has_the_key_in_it_is_kept_nowhere() {
     }
 }
 
+/// All files below a directory that have the key in them.
+#[track_caller]
+pub fn ensure_keyless(directory: &std::path::Path) {
+    for entry in std::fs::read_dir(directory).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            ensure_keyless(&path);
+        } else {
+            let content = std::fs::read(&path).unwrap_or_default();
+            let has_key = String::from_utf8_lossy(&content).contains(KEY);
+            assert!(!has_key, "the key is in `{}`", path.display());
+        }
+    }
+}
+
+/// Everything that verbs print about the sessions of a base directory.
+#[track_caller]
+fn ensure_told_keyless(base: &std::path::Path) {
+    for verb in ["status", "list", "show", "export", "notes"] {
+        for json in [&[][..], &["--json"]] {
+            let told = agent(base).arg(verb).args(json).output().unwrap();
+            assert!(told.status.success(), "{verb}: {told:?}");
+            let told = format!("{told:?}");
+            assert!(!told.contains(KEY), "{verb}: {told}");
+        }
+    }
+}
+
+/// The variable is missing there: only the fingerprint of the key is known.
+#[test]
+fn a_key_that_is_given_elsewhere_is_nowhere() {
+    let ask = reply("[ASK_USER]\nWhich key?\n[/ASK_USER]");
+    let server = ModelServer::start(vec![ask, create("a.txt", "1"), Answer::Hang]);
+    let test = Test::new(&["new", "--base", ".", "--approval", "ask", "x"]);
+    let running = by_api(test, &server).start();
+    let base = running.base();
+    let beside = |arguments: &[&str], code: i32| {
+        let told = agent(&base).args(arguments).output().unwrap();
+        assert_eq!(told.status.code(), Some(code), "{arguments:?}: {told:?}");
+        String::from_utf8_lossy(&told.stderr).into_owned()
+    };
+    let words = format!("no, use {KEY}");
+    let is_asked = |event: &str| kept_events(&base).contains(&format!("\"event\":\"{event}\""));
+    wait_until("the question", || is_asked("question"));
+    beside(&["say", &words], 0);
+    wait_until("the approval", || is_asked("approval"));
+    beside(&["decline", "all", &words], 0);
+    wait_until("the last request", || server.requests().len() == 3);
+    beside(&["say", &words], 0);
+    let name = beside(&["rename", KEY], 2);
+    assert!(name.contains("the name has the key of an API"), "{name}");
+    // A file that somebody wrote by hand.
+    let session = running.base().join("sessions");
+    let folder = std::fs::read_dir(session).unwrap().flatten();
+    let folder = folder
+        .map(|entry| entry.path())
+        .find(|path| path.join("notes").is_dir());
+    let note = folder.unwrap().join("notes/00000000000000000001.txt");
+    std::fs::write(&note, &words).unwrap();
+    let listed = agent(&base).arg("notes").output().unwrap();
+    assert!(!format!("{listed:?}").contains(KEY), "{listed:?}");
+    std::fs::remove_file(&note).unwrap();
+    running.signal("TERM");
+    let stopped = running.wait().code(130);
+    ensure_keyless(base.parent().unwrap());
+    let check = format!("curl -H 'X: {KEY}' localhost");
+    for off in [&["--api", "off"][..], &[]] {
+        let told = beside(
+            &[&["resume", "--no-input", "--check", &check], off].concat(),
+            2,
+        );
+        assert!(told.contains("`CheckCommand` has the key"), "{told}");
+    }
+    ensure_keyless(base.parent().unwrap());
+    ensure_told_keyless(&base);
+    let told = server.requests()[2].body.to_string();
+    assert!(!told.contains(KEY), "{told}");
+    assert_eq!(told.matches("no, use <API key>").count(), 2, "{told}");
+    drop(stopped);
+}
+
+/// Nobody knows this key, so its form must do.
+#[test]
+fn a_check_with_a_key_by_its_form_is_refused() {
+    let finished = Test::new(&["new", "--base", ".", "--no-wait", "x"])
+        .run()
+        .code(0);
+    let key = format!("sk-proj-{}", "a1B2c3D4".repeat(5));
+    let check = format!("OPENAI_API_KEY={key} make test");
+    for verb in [&["resume", "--no-wait"][..], &["new", "--no-wait", "y"]] {
+        let arguments = [verb, &["--check", &check]].concat();
+        let told = agent(&finished.base()).args(arguments).output().unwrap();
+        assert_eq!(told.status.code(), Some(2), "{told:?}");
+        let told = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert!(told.contains("put the key into a variable"), "{told}");
+        for content in finished.files("").values() {
+            assert!(!content.contains(&key), "{content}");
+        }
+    }
+}
+
+#[test]
+fn a_key_that_is_the_name_of_its_provider_is_no_secret() {
+    let server = ModelServer::start(vec![done()]);
+    let flags = [
+        "new",
+        "--base",
+        ".",
+        "--no-input",
+        "--api",
+        "ollama",
+        "ask ollama",
+    ];
+    let test = Test::new(&flags)
+        .environment("Agent__ApiUrl", &server.url)
+        .environment("Agent__Model", "one")
+        .environment("OLLAMA_API_KEY", "ollama");
+    let finished = test.run().code(0);
+    assert_eq!(finished.session()["task"], "ask ollama");
+}
+
 #[test]
 fn a_key_beside_a_changed_line_is_in_no_export() {
     let edit = "[EDIT_FILE path=\"notes.txt\"]\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n[/EDIT_FILE]";
@@ -1156,6 +1277,40 @@ fn a_key_command_may_leave_something_running() {
         assert!(begun.elapsed().as_secs() < 90);
         let headers = &server.requests()[0].headers;
         assert!(headers.contains(&format!("Bearer {KEY}\r\n")));
+    }
+}
+
+/// The command and what it started go too.
+#[cfg(target_os = "linux")]
+#[test]
+fn one_ctrl_c_ends_a_slow_key_command() {
+    for signal in ["INT", "TERM"] {
+        let test = Test::new(&["new", "--no-input", "x"]);
+        let started = test.base().with_file_name("started");
+        let command = format!(
+            "sleep 301 & echo $$ $! > '{}'; wait; echo {KEY}",
+            started.display()
+        );
+        let running = test
+            .environment("Agent__Api", "custom")
+            .environment("Agent__Model", "one")
+            .environment("Agent__ApiUrl", "http://127.0.0.1:9/v1")
+            .environment("Agent__ApiKeyCommand", &command)
+            .start();
+        let processes = || std::fs::read_to_string(&started).unwrap_or_default();
+        wait_until("the command", || processes().ends_with('\n'));
+        let processes = processes();
+        running.signal(signal);
+        running
+            .wait_up_to(std::time::Duration::from_secs(20))
+            .code(130);
+        for process in processes.split_whitespace() {
+            let stat = format!("/proc/{process}/stat");
+            // One that nobody has waited for yet is dead too.
+            wait_until("the end of the command", || {
+                std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))
+            });
+        }
     }
 }
 
@@ -1468,21 +1623,75 @@ fn a_screen_that_stands_still_holds_up_no_answer() {
     assert_eq!(server.requests().len(), 2);
 }
 
-#[test]
-fn an_answer_that_cannot_be_kept_is_told_as_lost() {
-    let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
-    let server = disturbing(test.base(), |base| {
-        // The loop makes the directory again, unless we are faster.
-        let mut moved = 0;
-        while base.join("inbox").is_dir() {
-            moved += 1;
-            std::fs::rename(base.join("inbox"), base.join(format!("moved{moved}"))).unwrap();
-            let _ = std::fs::File::create_new(base.join("inbox"));
+/// Makes the inbox a file.
+fn close_inbox(base: &std::path::Path) {
+    // The loop makes the directory again, unless we are faster.
+    let mut moved = 0;
+    while base.join("inbox").is_dir() {
+        moved += 1;
+        std::fs::rename(base.join("inbox"), base.join(format!("moved{moved}"))).unwrap();
+        let _ = std::fs::File::create_new(base.join("inbox"));
+    }
+}
+
+/// Nothing can be held beside a session either.
+fn close_inbox_and_session(base: &std::path::Path) {
+    for entry in std::fs::read_dir(base.join("sessions")).unwrap().flatten() {
+        if entry.path().join("events.jsonl").exists() {
+            std::fs::create_dir_all(entry.path().join("held-answer.json/in the way")).unwrap();
         }
-    });
+    }
+    close_inbox(base);
+}
+
+#[test]
+fn an_answer_that_cannot_be_put_into_the_inbox_is_held() {
+    let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
+    let server = disturbing(test.base(), close_inbox);
     let failed = by_api(test, &server).run().code(1);
-    let failed = failed.said("the answer to round 1 is lost");
+    let failed = failed.said("cannot be put into the inbox; it is kept");
+    std::fs::remove_file(failed.base().join("inbox")).unwrap();
+    let flags = ["resume", "--base", ".", "--no-input"];
+    let finished = by_api(Test::after(failed, &flags), &server).run().code(0);
+    let finished = finished.workspace("a.txt", "one\n");
+    assert_eq!(server.requests().len(), 2);
+    let sessions = finished.files("sessions");
+    let mut held = sessions
+        .keys()
+        .filter(|name| name.ends_with("held-answer.json"));
+    assert_eq!(held.next(), None);
+}
+
+#[test]
+fn an_answer_that_cannot_be_kept_beside_the_session_is_kept_elsewhere() {
+    let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
+    let server = disturbing(test.base(), close_inbox_and_session);
+    let elsewhere = test.base().with_file_name("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let test = by_api(test, &server).environment("TMPDIR", elsewhere.to_str().unwrap());
+    let failed = test.run().code(1);
+    let kept = only_file(&elsewhere);
+    assert!(
+        std::fs::read_to_string(&kept)
+            .unwrap()
+            .contains("CREATE_FILE")
+    );
+    let failed = failed.said(kept.to_str().unwrap());
     let said = format!("{}{}", failed.stdout, failed.stderr);
+    assert!(!said.contains("Nothing is lost"), "{said}");
+}
+
+#[test]
+fn an_answer_that_can_be_kept_nowhere_is_printed() {
+    let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
+    let server = disturbing(test.base(), close_inbox_and_session);
+    let test = by_api(test, &server).environment("TMPDIR", "/dev/null");
+    let failed = test.run().code(1).said("it is printed above");
+    let said = format!("{}{}", failed.stdout, failed.stderr);
+    assert!(
+        said.contains("[CREATE_FILE path=\"a.txt\"]\none\n"),
+        "{said}"
+    );
     assert!(!said.contains("Nothing is lost"), "{said}");
 }
 
@@ -1492,11 +1701,23 @@ fn nothing_is_asked_for_if_it_cannot_be_booked() {
     let (server, finished, books) = booked();
     let moved = finished.base().join("moved.jsonl");
     std::fs::rename(&books, &moved).unwrap();
-    std::os::unix::fs::symlink(&moved, &books).unwrap();
     let flags = ["resume", "--base", ".", "--no-input"];
-    let stopped = by_api(Test::after(finished, &flags), &server).run();
-    stopped.code(1).said("usage.jsonl");
-    assert_eq!(server.requests().len(), 1);
+    let resume = |finished| {
+        let stopped = by_api(Test::after(finished, &flags), &server).run();
+        let stopped = stopped.code(1).said("usage.jsonl");
+        assert_eq!(server.requests().len(), 1);
+        std::fs::remove_file(&books)
+            .or_else(|_| std::fs::remove_dir(&books))
+            .unwrap();
+        stopped
+    };
+    std::os::unix::fs::symlink(&moved, &books).unwrap();
+    let finished = resume(finished);
+    std::fs::create_dir(&books).unwrap();
+    let finished = resume(finished);
+    let made = std::process::Command::new("mkfifo").arg(&books).status();
+    assert!(made.unwrap().success());
+    resume(finished).said("it is not a regular file");
 }
 
 #[test]
@@ -1851,6 +2072,61 @@ mod at_a_terminal {
         assert_eq!(server.requests().len(), 3);
     }
 
+    /// The key is typed wherever something can be typed.
+    #[test]
+    fn a_key_that_is_typed_is_nowhere() {
+        let by_variable = [("AGENT_API_KEY", KEY)];
+        let by_command = [("MINE", KEY), ("Agent__ApiKeyCommand", "echo $MINE")];
+        for key in [&by_variable[..], &by_command] {
+            let server = ModelServer::start(vec![
+                reply("[ASK_USER]\nWhich key?\n[/ASK_USER]"),
+                create("a.txt", "1"),
+                Answer::Stall("Let me see".to_owned()),
+            ]);
+            let api = [
+                ("Agent__Api", "custom"),
+                ("Agent__ApiUrl", server.url.as_str()),
+                ("Agent__Model", "one"),
+            ];
+            if !has_script() {
+                return;
+            }
+            let task = format!("new --approval ask 'use {KEY}'");
+            let test = Test::new(&[]);
+            let mut terminal = Terminal::open(test, &task, &[&api[..], key].concat());
+            terminal.expect("Your answer:");
+            terminal.type_in(&format!("{KEY}\r"));
+            terminal.expect("[y] yes");
+            terminal.type_in(&format!("n not with {KEY}\r"));
+            wait_until("the last request", || server.requests().len() == 3);
+            terminal.type_in(&format!("/sya {KEY}\r"));
+            terminal.expect("There is no `/sya`");
+            terminal.type_in(&format!("/rename {KEY}\r"));
+            terminal.expect("runs in another terminal");
+            terminal.type_in(&format!("note {KEY}\r"));
+            terminal.expect("Noted");
+            terminal.type_in(&format!("unsent {KEY}"));
+            terminal.expect("unsent");
+            terminal.type_in("/");
+            terminal.type_in(CTRL_C);
+            terminal.expect("Use what came");
+            terminal.type_in(CTRL_C);
+            terminal.expect("Nothing is lost");
+            let base = terminal.base();
+            ensure_keyless(base.parent().unwrap());
+            let history =
+                std::fs::read_to_string(base.with_file_name("state").join("agent/history"));
+            assert_eq!(history.unwrap().matches("<API key>").count(), 4);
+            ensure_told_keyless(&base);
+            let told = server.requests()[2].body.to_string();
+            assert!(
+                !told.contains(KEY) && told.contains("not with <API key>"),
+                "{told}"
+            );
+            assert_eq!(terminal.close().0, Some(130));
+        }
+    }
+
     #[test]
     fn ctrl_c_at_the_question_keeps_what_came() {
         let half = "``````\n[CREATE_FILE path=\"a.txt\"]\none\n[/CREATE_FILE]\n[RUN_COMMAND]\nech";
@@ -1870,6 +2146,115 @@ mod at_a_terminal {
             texts.any(|text| text == half)
         });
         assert_eq!(terminal.close().0, Some(130));
+    }
+
+    /// As one that was stopped with Ctrl-S.
+    #[test]
+    fn a_terminal_that_takes_nothing_loses_no_answer_and_a_termination_ends_it() {
+        let words = "words of the model\n".repeat(40_000);
+        let Answer::Text(commands) = create("a.txt", "one") else {
+            unreachable!("a reply is a text")
+        };
+        let server = ModelServer::start(vec![Answer::Text(words + &commands), done()]);
+        if !has_script() {
+            return;
+        }
+        let test = by_api(Test::new(&[]), &server);
+        let mut script = std::process::Command::new("script");
+        let line = format!("'{}' new --verbose task", crate::harness::program());
+        let plain = agent(&test.base());
+        let plain = plain
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?)));
+        let mut child = script
+            .args(["-qfec", &line, "/dev/null"])
+            .current_dir(test.base())
+            .env_clear()
+            .envs(plain)
+            .envs([
+                ("TERM", "xterm"),
+                ("Agent__Api", "custom"),
+                ("Agent__ApiUrl", &server.url),
+                ("Agent__Model", "one"),
+            ])
+            .stdin(std::process::Stdio::piped())
+            // Nobody reads it.
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let processed = test.base().join("inbox/processed");
+        wait_until("the reply", || {
+            std::fs::read_dir(&processed).is_ok_and(|mut files| files.next().is_some())
+        });
+        let holder = std::fs::read_to_string(test.base().join("sessions/loop.json"));
+        let holder: Value = serde_json::from_str(&holder.unwrap()).unwrap();
+        let kill = std::process::Command::new("kill")
+            .args(["-s", "TERM", &holder["process"].to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+        let process = std::path::PathBuf::from(format!("/proc/{}/stat", holder["process"]));
+        wait_until("the end", || {
+            std::fs::read_to_string(&process).map_or(true, |stat| stat.contains(") Z "))
+        });
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let resumed = test.arguments(&["resume", "--no-input"]).run().code(0);
+        resumed.workspace("a.txt", "one\n");
+        assert_eq!(server.requests().len(), 2);
+    }
+
+    /// Kills the program at the question about what came, and gives its directories.
+    fn killed_at_the_question(server: &ModelServer) -> Option<Test> {
+        let mut terminal = open(server)?;
+        terminal.expect("answering");
+        terminal.type_in(CTRL_C);
+        terminal.expect("Use what came of the reply");
+        let holder = std::fs::read_to_string(terminal.base().join("sessions/loop.json"));
+        let holder: Value = serde_json::from_str(&holder.unwrap()).unwrap();
+        let kill = std::process::Command::new("kill")
+            .args(["-s", "KILL", &holder["process"].to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+        let test = terminal.take_test();
+        terminal.close();
+        Some(test)
+    }
+
+    #[test]
+    fn a_kill_at_the_question_keeps_what_came() {
+        let half = "``````\n[CREATE_FILE path=\"a.txt\"]\none\n[/CREATE_FILE]\n[RUN_COMMAND]\nech";
+        let stall = || Answer::Stall(half.to_owned());
+        // Without a terminal it is used.
+        let server = ModelServer::start(vec![stall(), done()]);
+        let Some(test) = killed_at_the_question(&server) else {
+            return;
+        };
+        let resumed = by_api(test.arguments(&["resume", "--no-input"]), &server).run();
+        resumed.code(0).said("cut off").workspace("a.txt", "one\n");
+        assert_eq!(server.requests().len(), 2);
+        // At a terminal it is asked about again, as often as the program is killed.
+        for (answer, has_file) in [("y\r", true), ("n\r", false)] {
+            let server = ModelServer::start(vec![stall(), done(), done()]);
+            let mut test = killed_at_the_question(&server).unwrap();
+            let environment = [
+                ("Agent__Api", "custom"),
+                ("Agent__ApiUrl", server.url.as_str()),
+                ("Agent__Model", "one"),
+                ("AGENT_API_KEY", KEY),
+            ];
+            for typed in [CTRL_C, answer] {
+                let mut terminal = Terminal::open(test, "resume", &environment);
+                terminal.expect("Use what came of the reply");
+                terminal.expect("[y]");
+                terminal.type_in(typed);
+                test = terminal.take_test();
+                let code = if typed == CTRL_C { 130 } else { 0 };
+                let (ended, shown) = terminal.close();
+                assert_eq!(ended, Some(code), "{shown}");
+            }
+            assert_eq!(test.base().join("workspace/a.txt").exists(), has_file);
+            assert_eq!(server.requests().len(), 2);
+        }
     }
 
     /// Waits until half of a reply is in the inbox, and the session has ended with this code.

@@ -384,6 +384,10 @@ fn every_end_has_its_status_and_one_failure_stops_nothing() {
     let saved = fs::read(finished.base().join("summary.json")).unwrap();
     let saved: Value = serde_json::from_slice(&saved).unwrap();
     assert_eq!(saved, summary(&finished));
+    let printed = by_api(Test::after(finished, &["batch", FILE, "-o", "-"]), &server);
+    let finished = printed.run().code(1);
+    assert_eq!(summary(&finished)["counts"], saved["counts"]);
+    assert!(!finished.base().join("-").exists());
     let message = saved["tasks"][0]["message"].as_str().unwrap();
     assert!(message.contains("does not accept the key"), "{message}");
     // Only the error is tried again by itself.

@@ -47,6 +47,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "fs",
             "interrupt",
             "json",
+            "known_keys",
             "mailbox",
             "number",
             "platform",
@@ -127,6 +128,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "fs",
             "interrupt",
             "json",
+            // The keys that no decision may have in it.
+            "known_keys",
             "line_diff",
             "platform",
             "policy",
@@ -162,7 +165,16 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ),
     (
         "session",
-        &["api", "checkpoint", "fs", "json", "number", "platform"],
+        &[
+            "api",
+            "checkpoint",
+            "fs",
+            "json",
+            // The keys that no note and no name may have in it.
+            "known_keys",
+            "number",
+            "platform",
+        ],
     ),
     ("compose", &["excerpt", "number", "session"]),
     (
@@ -203,6 +215,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "fs",
             "interrupt",
             "json",
+            "known_keys",
             "line_diff",
             "number",
             "platform",
@@ -216,6 +229,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("escape", &["unseen"]),
     ("interrupt", &["platform"]),
     ("json", &["unseen"]),
+    ("known_keys", &["api", "fs", "json"]),
     ("number", &[]),
     ("platform", &["platform"]),
 ];

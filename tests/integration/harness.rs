@@ -71,6 +71,12 @@ impl Test {
         }
     }
 
+    /// Runs with these arguments.
+    pub fn arguments(mut self, arguments: &[&str]) -> Self {
+        self.arguments = arguments.iter().map(ToString::to_string).collect();
+        self
+    }
+
     /// A file of the base directory before the run.
     pub fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
         let path = self.base().join(path);

@@ -718,6 +718,61 @@ fn an_api_carries_a_session_of_the_page_and_its_costs_are_shown() {
 }
 
 #[test]
+fn a_key_that_is_typed_on_the_page_is_nowhere() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("base")).unwrap();
+    let serve = [
+        "serve",
+        "--no-open",
+        "--json",
+        "--base",
+        ".",
+        "--approval",
+        "ask",
+    ];
+    let server = Server::launch_with(root, &serve, &[("OPENAI_API_KEY", api::KEY)]);
+    let id = server.begin(&format!("use {}", api::KEY));
+    let post = |what: &str, body: &Value| server.post(&format!("/api/sessions/{id}/{what}"), body);
+    let words = format!("it is {}", api::KEY);
+    server.reply(
+        &id,
+        1,
+        "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[ASK_USER]\nWhich?\n[/ASK_USER]",
+    );
+    let asked = |kind: &str| {
+        let mut found = Value::Null;
+        wait_until("a question", || {
+            let standing = server.standing(&id);
+            let questions = standing["questions"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            questions.iter().any(|question| question["kind"] == kind)
+        });
+        for question in server.standing(&id)["questions"].as_array().unwrap() {
+            if question["kind"] == kind {
+                found = question.clone();
+            }
+        }
+        found
+    };
+    let question = asked("step");
+    let declined = json!({ "key": question["key"], "hash": question["hash"], "decision": "no", "reason": words });
+    assert_eq!(post("decide", &declined).status, 200);
+    asked("model");
+    assert_eq!(post("say", &json!({ "text": words })).status, 200);
+    wait_until("the next message", || server.standing(&id)["round"] == 2);
+    assert_eq!(post("say", &json!({ "text": words })).status, 200);
+    assert_eq!(post("rename", &json!({ "name": api::KEY })).status, 400);
+    api::ensure_keyless(server.root.path());
+    let page = server.get(&format!("/api/sessions/{id}")).body;
+    assert!(
+        !page.contains(api::KEY) && page.contains("<API key>"),
+        "{page}"
+    );
+}
+
+#[test]
 fn a_stream_goes_on_where_it_was_left() {
     let server = Server::start();
     let id = server.begin("make a file");

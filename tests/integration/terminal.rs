@@ -71,6 +71,11 @@ impl Terminal {
         self.test.base()
     }
 
+    /// Gives the directories to the next run.
+    pub fn take_test(&mut self) -> Test {
+        std::mem::replace(&mut self.test, Test::new(&[]))
+    }
+
     /// Waits until the terminal shows a text that it has not shown before.
     #[track_caller]
     pub fn expect(&mut self, text: &str) {

@@ -8,6 +8,8 @@ use std::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
 
+use crate::provider::Provider;
+
 /// Shorter values are not searched for in texts: they would match by chance.
 const SHORTEST_SEARCHED: usize = 6;
 /// Shorter keys have no fingerprint: a reader of it could guess the key.
@@ -34,9 +36,12 @@ impl ApiKey {
         std::str::from_utf8(&self.0).expect("a key is made of graphic ASCII characters")
     }
 
-    /// Returns true if the text has the key in it.
+    /// Returns true if the text has the key in it. The name of a provider is a stand-in for clients that
+    /// want a key, and no secret: `OLLAMA_API_KEY=ollama`.
     pub fn is_in(&self, text: &str) -> bool {
-        self.0.len() >= SHORTEST_SEARCHED && text.contains(self.expose())
+        self.0.len() >= SHORTEST_SEARCHED
+            && text.contains(self.expose())
+            && Provider::named(self.expose()).is_none()
     }
 
     /// The text without the key: some servers repeat it in their errors.
@@ -207,6 +212,14 @@ mod tests {
         for text in ["", "  \n", "two words", "line\nbreak", "ключ"] {
             assert!(ApiKey::new(text).is_none(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn the_name_of_a_provider_is_no_secret() {
+        let text = "ask ollama";
+        let key = |text: &str| ApiKey::new(text).unwrap();
+        assert_eq!(key("ollama").scrub(text.to_owned()), text);
+        assert!(key("my-ollama").is_in("it is my-ollama"));
     }
 
     #[test]

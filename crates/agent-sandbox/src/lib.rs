@@ -15,6 +15,7 @@ mod child;
 mod closed;
 #[cfg(target_os = "linux")]
 mod command;
+mod descendants;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 #[cfg(target_os = "linux")]
@@ -66,6 +67,7 @@ use serde::{Deserialize, Serialize};
 pub use author::Author;
 #[cfg(target_os = "linux")]
 pub use child::child_main;
+pub use descendants::kill_with_descendants;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::UnsupportedLaunch as Launch;
 #[cfg(not(target_os = "linux"))]

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use rustix::process::Pid;
 
+use super::descendants::with_descendants;
+
 /// Check interval: in this time no machine fills more than a few hundred megabytes.
 pub(super) const INTERVAL: Duration = Duration::from_millis(100);
 
@@ -112,25 +114,6 @@ fn add_files_in_memory(process: i32, files: &mut BTreeMap<u64, u64>) {
     }
 }
 
-fn with_descendants(first: i32) -> Vec<i32> {
-    let mut found = vec![first];
-    let mut at = 0;
-    while let Some(process) = found.get(at) {
-        let threads = fs::read_dir(format!("/proc/{process}/task"));
-        for thread in threads.into_iter().flatten().flatten() {
-            let children = fs::read_to_string(thread.path().join("children"));
-            let children = children.unwrap_or_default();
-            found.extend(
-                children
-                    .split_whitespace()
-                    .filter_map(|word| word.parse::<i32>().ok()),
-            );
-        }
-        at += 1;
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,20 +125,5 @@ mod tests {
         assert_eq!(machine.shared, 7 * 1024);
         assert!(machine.is_short());
         assert!(Machine::now().is_some_and(|machine| machine.total > machine.shared));
-    }
-
-    #[test]
-    fn a_process_is_found_with_its_children() {
-        let mut child =
-            agent_files::platform::programs::exactly(std::path::Path::new("/bin/sleep"))
-                .arg("60")
-                .spawn()
-                .unwrap();
-        let own = i32::try_from(std::process::id()).unwrap();
-        let found = with_descendants(own);
-        let number = i32::try_from(child.id()).unwrap();
-        assert!(found.contains(&own) && found.contains(&number), "{found:?}");
-        child.kill().unwrap();
-        child.wait().unwrap();
     }
 }

@@ -9,6 +9,7 @@ use super::{FirstRun, assemble, settings, warn_of_extent, wishes};
 use crate::agent::Agent;
 use crate::courier::Wishes;
 use crate::error::{Error, Result};
+use crate::known_keys::KnownKeys;
 use crate::protocol::SetupNews;
 use crate::session::{Choices, LoopLock, Session, Store};
 use crate::settings::{Paths, Settings};
@@ -91,6 +92,11 @@ fn opened(
     }
     let store = Store::open(loaded.paths.sessions.clone())?;
     let session = find(&store)?;
+    let keys = match &session {
+        Some(session) => KnownKeys::of_session(&store.folder(&session.session_id)),
+        None => KnownKeys::of_this_process(),
+    };
+    choices::ensure_given_keyless(&caller.flags, &keys)?;
     let (choices, loaded) = match &session {
         Some(session) => {
             let recalled = choices::recall(caller, (&base, &loaded), session)?;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::past::MAX_HISTORY;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, write_atomic};
+use crate::known_keys::KnownKeys;
 
 /// The largest file that is read, in bytes: beyond it, it is not ours.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -59,7 +60,7 @@ impl History {
         let mut options = OpenOptions::new();
         options.append(true).create(true);
         crate::platform::private(&mut options);
-        let line = format!("{}\n", line.trim_end());
+        let line = KnownKeys::of_this_process().scrub(line.trim_end()) + "\n";
         options
             .open(file)
             .and_then(|mut opened| opened.write_all(line.as_bytes()))

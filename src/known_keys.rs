@@ -1,0 +1,124 @@
+//! The keys of APIs that this process knows, and the one filter for text that a person typed or gave:
+//! tasks, notes, answers, reasons, entered lines. Whoever keeps or tells such a text scrubs it with
+//! [`KnownKeys`] first.
+//!
+//! Known are the keys in the variables of all providers, and those that a command printed for this
+//! process. A session also has the fingerprints of the keys that carried it, for processes that do not
+//! know them.
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::api::{ApiKey, KeyFingerprint, Provider};
+use crate::error::{Error, Result};
+use crate::fs::{Durability, read_plain, write_atomic};
+
+/// The file in the folder of a session with the fingerprints of its keys.
+const FINGERPRINTS: &str = "api-keys.json";
+/// The largest such file that is read, in bytes.
+const MAX_FINGERPRINTS: u64 = 1 << 20;
+
+/// The keys that commands printed for this process.
+static PRINTED: Mutex<Vec<ApiKey>> = Mutex::new(Vec::new());
+
+fn printed() -> MutexGuard<'static, Vec<ApiKey>> {
+    PRINTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps a key that a command printed out of texts from now on.
+pub fn learn(key: &ApiKey) {
+    let mut printed = printed();
+    if !printed.contains(key) {
+        printed.push(key.clone());
+    }
+}
+
+/// The keys that a text may have in it.
+#[derive(Debug)]
+pub struct KnownKeys {
+    keys: Vec<ApiKey>,
+    fingerprints: Vec<KeyFingerprint>,
+}
+
+impl KnownKeys {
+    /// Those that this process knows. No command is run for one: it may ask the person for something.
+    pub fn of_this_process() -> Self {
+        let variables = Provider::all().iter().map(|one| one.key_variable.as_str());
+        let values = variables.filter_map(|name| std::env::var(name).ok());
+        let mut keys: Vec<ApiKey> = values.filter_map(|value| ApiKey::new(&value)).collect();
+        keys.extend(printed().iter().cloned());
+        Self {
+            keys,
+            fingerprints: Vec::new(),
+        }
+    }
+
+    /// Those that this process knows, and those that carried the session of this folder.
+    pub fn of_session(folder: &Path) -> Self {
+        Self {
+            fingerprints: fingerprints(folder),
+            ..Self::of_this_process()
+        }
+    }
+
+    /// The text without the keys.
+    pub fn scrub(&self, text: &str) -> String {
+        let text = (self.keys.iter()).fold(text.to_owned(), |text, key| key.scrub(text));
+        (self.fingerprints.iter()).fold(text, |text, print| print.scrub(text))
+    }
+
+    /// Returns true if the text has a key in it.
+    pub fn is_in(&self, text: &str) -> bool {
+        self.scrub(text) != text
+    }
+}
+
+/// Refuses a text that is kept or run as it is, because it has a key in it. Without the key it would be
+/// another one.
+pub fn refused(what: &str) -> Error {
+    Error::usage(format!(
+        "{what} has the key of an API in it, and would be kept with it"
+    ))
+    .hint("put the key into a variable or a file, and name that")
+}
+
+/// Keeps the fingerprint of a key with the session of this folder.
+pub fn keep_fingerprint(folder: &Path, key: &ApiKey) -> Result<()> {
+    let mut kept = fingerprints(folder);
+    if kept.iter().any(|one| one.is_of(key)) {
+        return Ok(());
+    }
+    let salt = uuid::Uuid::new_v4().simple().to_string();
+    kept.extend(KeyFingerprint::new(key, &salt));
+    let path = folder.join(FINGERPRINTS);
+    let json = crate::json::to_line(&kept).map_err(|cause| Error::file("write", &path, cause))?;
+    write_atomic(&path, json.as_bytes(), Durability::Atomic)
+}
+
+fn fingerprints(folder: &Path) -> Vec<KeyFingerprint> {
+    let bytes = read_plain(&folder.join(FINGERPRINTS), MAX_FINGERPRINTS).unwrap_or_default();
+    serde_json::from_slice(&bytes).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_known_once_it_was_printed_and_later_by_its_fingerprint() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "it is sk-known-keys-0123456789";
+        let key = ApiKey::new("sk-known-keys-0123456789").unwrap();
+        assert!(!KnownKeys::of_session(folder.path()).is_in(text));
+        keep_fingerprint(folder.path(), &key).unwrap();
+        keep_fingerprint(folder.path(), &key).unwrap();
+        assert_eq!(fingerprints(folder.path()).len(), 1);
+        assert!(!KnownKeys::of_this_process().is_in(text));
+        assert_eq!(
+            KnownKeys::of_session(folder.path()).scrub(text),
+            "it is <API key>"
+        );
+        learn(&key);
+        assert_eq!(KnownKeys::of_this_process().scrub(text), "it is <API key>");
+    }
+}
