@@ -1,8 +1,8 @@
 //! One round: the steps of a reply, executed once, and what the session knows afterwards.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use jiff::Timestamp;
 
@@ -14,7 +14,7 @@ use super::live_output::announce;
 use super::steps::{Begun, StepJournal, StepRunner};
 use super::{Engine, Patience, ReplyArrival, Taken, Written};
 use crate::approve::{Input, Pending, Person as _, QuestionOrigin};
-use crate::checkpoint::{ChangeKind, CheckpointStore, DiffLimits, SnapshotChange};
+use crate::checkpoint::{CheckpointStore, DiffLimits, SnapshotChange};
 use crate::error::{Error, Result};
 use crate::execute::{self, Hide};
 use crate::policy::{Approval, Grant};
@@ -232,6 +232,7 @@ impl<'a> Engine<'a> {
     ) -> Result<()> {
         let arrival = taken.arrival;
         let changed = self.baseline.take_changed();
+        self.agent.store.recall_reversal(&mut self.session);
         let proposes = taken.reply.steps.iter().any(|step| self.is_proposal(step));
         let done = settle_done(&taken, &mut results, proposes);
         let done = self.checks().done_by_check(done, &mut results);
@@ -327,32 +328,33 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Forgets files that the session changed and left as they had been, temporary ones for example, so
-    /// that all lists name what `agent diff` shows. Where that cannot be found out, they stay.
+    /// Forgets files that the session changed and left as they had been, temporary ones for example, and
+    /// new ones that the person deleted since. Where that cannot be found out, they stay.
     fn forget_reverted_files(&mut self) {
         let (agent, session) = (self.agent, &mut self.session);
-        if session.changed_files.is_empty() {
+        // The journal has this round only when it is concluded.
+        let round = session.sequence_number - 1;
+        let latest = session.checkpoints.back();
+        let latest = latest.filter(|latest| latest.round == round);
+        let latest = latest.map(|latest| (latest.before, latest.after));
+        let Ok(net) = agent.net_changes(&session.session_id, latest) else {
             return;
-        }
-        let found = || -> Result<(BTreeSet<PathBuf>, BTreeSet<PathBuf>)> {
-            let mut rounds = agent.store.history(&session.session_id)?.snapshots(0);
-            // The journal has this round only when it is concluded.
-            let latest = session.checkpoints.back();
-            let latest = latest.map(|latest| (latest.before, latest.after));
-            rounds.extend(latest.filter(|latest| rounds.last() != Some(latest)));
-            let mut objects = CheckpointStore::open(&agent.store.objects())?;
-            let mut touched = BTreeSet::new();
-            for (before, after) in &rounds {
-                let changes = objects.changes(before, after)?;
-                touched.extend(changes.into_iter().flat_map(paths_of));
-            }
-            let net = objects.net_changes(&rounds)?;
-            Ok((touched, net.into_iter().flat_map(paths_of).collect()))
         };
-        if let Ok((touched, net)) = found() {
-            let is_reverted = |path: &Path| touched.contains(path) && !net.contains(path);
-            (session.changed_files).retain(|path| !is_reverted(Path::new(path.as_str())));
-        }
+        let is_deleted_since = |path: &Path| {
+            let is_gone = || {
+                agent
+                    .workspace
+                    .path()
+                    .join(path)
+                    .symlink_metadata()
+                    .is_err()
+            };
+            net.is_left(path) && is_gone()
+        };
+        session.changed_files.retain(|path| {
+            let path = Path::new(path.as_str());
+            !net.is_reverted(path) && !is_deleted_since(path)
+        });
     }
 
     /// Finds signs that the model is going in circles; the next message mentions them too.
@@ -485,14 +487,6 @@ fn names_file(script: &str, name: &str) -> bool {
     let is_part = |letter: char| letter.is_alphanumeric() || "._-/".contains(letter);
     let mut words = script.split(|letter| !is_part(letter));
     words.any(|word| word.rsplit('/').next() == Some(name))
-}
-
-/// The paths of a change: the old one of a rename too.
-fn paths_of(change: SnapshotChange) -> Vec<PathBuf> {
-    match change.kind {
-        ChangeKind::Renamed { from } => vec![from, change.path],
-        _ => vec![change.path],
-    }
 }
 
 impl StepJournal for Engine<'_> {

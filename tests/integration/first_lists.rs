@@ -272,3 +272,49 @@ fn the_demonstration_recommends_nothing_for_a_folder_that_is_gone() {
     assert!(!shown.contains("agent undo"), "{shown}");
     assert!(!shown.contains("agent resume"), "{shown}");
 }
+
+#[test]
+fn what_was_undone_is_counted_nowhere_until_it_is_redone() {
+    let begun = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    let one = step(begun, "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]");
+    let two = step(one, "[CREATE_FILE path=\"b.txt\"]\nb\n[/CREATE_FILE]");
+    let counts = |finished: Finished, files: &str, number: u32| {
+        let status = Test::after(finished, &["status"]).run().code(0);
+        let text = told(&status);
+        assert!(text.contains(&format!("{files} changed")), "{text}");
+        let list = Test::after(status, &["list", "--json"]).run().code(0);
+        let expected = format!("\"changedFiles\":{number}");
+        assert!(list.stdout.contains(&expected), "{}", list.stdout);
+        list
+    };
+    let undone = Test::after(two, &["undo", "--all", "--yes"]).run().code(0);
+    let counted = counts(undone, "0 files", 0);
+    let redone = Test::after(counted, &["redo", "--yes"]).run().code(0);
+    let counted = counts(redone, "2 files", 2);
+    let undone = Test::after(counted, &["undo", "--all", "--yes"])
+        .run()
+        .code(0);
+    let three = step(undone, "[CREATE_FILE path=\"c.txt\"]\nc\n[/CREATE_FILE]");
+    let counted = counts(three, "1 file", 1);
+    let done = step(counted, "[DONE]\nIt is there and was tried.\n[/DONE]");
+    let text = told(&done);
+    assert!(text.contains(": c.txt +1\n"), "{text}");
+    let undone = Test::after(done, &["undo", "--yes"]).run().code(0);
+    let counted = counts(undone, "0 files", 0);
+    let status = Test::after(counted, &["status"]).run().code(0);
+    assert!(!told(&status).contains("agent diff"), "{}", told(&status));
+}
+
+#[test]
+fn the_end_does_not_list_a_file_that_the_person_deleted() {
+    let begun = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    let created = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[CREATE_FILE path=\"b.txt\"]\nb\n[/CREATE_FILE]";
+    let one = step(begun, created);
+    fs::remove_file(one.base().join("workspace/a.txt")).unwrap();
+    let done = step(one, "[DONE]\nIt is there and was tried.\n[/DONE]");
+    let text = told(&done);
+    assert!(text.contains(": b.txt +1\n"), "{text}");
+    let status = Test::after(done, &["status"]).run().code(0);
+    let text = told(&status);
+    assert!(text.contains("1 file changed"), "{text}");
+}
