@@ -66,20 +66,23 @@ impl<'a> Engine<'a> {
                 ReplyArrival::Whole => QuestionOrigin::Reply,
                 ReplyArrival::Calls => QuestionOrigin::Call,
             },
-            unseen: &|script| self.unseen_changes(script),
+            unseen: &|| self.unseen_changes(),
         };
         agent.manner.authorizer.plan(&asking, reply, done)
     }
 
-    /// The differences that earlier rounds made to files which a script names, in the mode in which files
-    /// are changed without a question; a courtesy, on which nothing depends.
-    fn unseen_changes(&self, script: &str) -> Vec<(String, String)> {
+    /// The differences that earlier rounds made to files, in the mode in which files are changed without
+    /// a question; a courtesy, on which nothing depends.
+    fn unseen_changes(&self) -> Vec<(String, String)> {
+        /// A session may change any number of files.
+        const MOST: usize = 200;
         if self.approval() != Approval::Edits {
             return Vec::new();
         }
-        let is_named = |change: &SnapshotChange| {
-            let name = change.path.file_name().and_then(|name| name.to_str());
-            name.is_some_and(|name| names_file(script, name))
+        let shown = self.agent.shown_paths();
+        let is_shown = |change: &SnapshotChange| {
+            let path = change.path.to_str().unwrap_or_default();
+            shown.as_ref().is_none_or(|shown| shown.has(path))
         };
         let store = &self.agent.store;
         let found = || -> Result<Vec<(String, String)>> {
@@ -88,10 +91,9 @@ impl<'a> Engine<'a> {
                 return Ok(Vec::new());
             }
             let mut objects = CheckpointStore::open(&store.objects())?;
-            let mut changes = objects.net_changes(&rounds)?;
-            changes.retain(is_named);
+            let changes = objects.net_changes(&rounds)?.into_iter().filter(is_shown);
             let mut found = Vec::new();
-            for change in changes {
+            for change in changes.take(MOST) {
                 let path = change.path.display().to_string();
                 let difference = objects.diff_of(&[change], &DiffLimits::default())?;
                 found.push((path, difference));
@@ -480,13 +482,6 @@ impl<'a> Engine<'a> {
             self.agent.tell(Event::NoteUnsent { text });
         }
     }
-}
-
-/// Returns true if a word of the script is this file, in whatever directory.
-fn names_file(script: &str, name: &str) -> bool {
-    let is_part = |letter: char| letter.is_alphanumeric() || "._-/".contains(letter);
-    let mut words = script.split(|letter| !is_part(letter));
-    words.any(|word| word.rsplit('/').next() == Some(name))
 }
 
 impl StepJournal for Engine<'_> {

@@ -161,10 +161,16 @@ pub(super) fn ahead(event: &Event, columns: Option<usize>, extent: DiffExtent) -
     let (_, verb) = verbs(command);
     let mut text = match number {
         // Of an earlier round.
-        0 => format!(
-            "\n{BOLD}{}{BOLD:#} {DIM}(from an earlier round, not shown before; step {before} names it){DIM:#}\n",
-            escape_line(title)
-        ),
+        0 => {
+            let named = match before {
+                0 => String::new(),
+                before => format!("; step {before} names it"),
+            };
+            format!(
+                "\n{BOLD}{}{BOLD:#} {DIM}(from an earlier round, not shown before{named}){DIM:#}\n",
+                escape_line(title)
+            )
+        }
         number => format!(
             "\n{BOLD}{number}. {}{BOLD:#} {} {DIM}(not asked about{place}){DIM:#}\n",
             escape_line(verb),

@@ -244,7 +244,12 @@ impl Dialog {
         } else if self.last_shown != Some(self.items[first].question.number) {
             self.show(first);
         }
-        let text = self.keys(&open).text();
+        let keys = self.keys(&open).text();
+        let text = match self.ui.unshown_changes() {
+            0 => keys,
+            1 => format!("1 changed file was not shown yet; d shows it\n{keys}"),
+            more => format!("{more} changed files were not shown yet; d shows them\n{keys}"),
+        };
         self.ui.prompt(&text, &self.answers);
     }
 

@@ -37,6 +37,33 @@ pub(super) fn unified(path: &str, before: Option<&str>, after: Option<&str>) -> 
     colored(&diff.unified(CONTEXT, Some(names)))
 }
 
+/// The files of a unified diff, each from its names to the end of its last hunk: lines of git before the
+/// names are left out, so that the same change reads the same whoever wrote the diff. A diff without names
+/// is one piece.
+pub(super) fn files(diff: &str) -> Vec<&str> {
+    let mut begins = Vec::new();
+    let (mut ends, mut at, mut before) = (Vec::new(), 0, "");
+    for line in diff.split_inclusive('\n') {
+        if line.starts_with("diff --git ") {
+            ends.push(at);
+        }
+        if line.starts_with("+++ ") && before.starts_with("--- ") {
+            begins.push(at - before.len());
+        }
+        (at, before) = (at + line.len(), line);
+    }
+    if begins.is_empty() {
+        return vec![diff];
+    }
+    let end_of = |begin: usize| {
+        let later = begins.iter().chain(&ends).filter(|at| **at > begin);
+        later.min().copied().unwrap_or(diff.len())
+    };
+    (begins.iter())
+        .map(|begin| &diff[*begin..end_of(*begin)])
+        .collect()
+}
+
 /// Colours and escapes a unified diff.
 pub(super) fn colored(diff: &str) -> String {
     let mut text = String::with_capacity(diff.len());
@@ -60,6 +87,19 @@ pub(super) fn colored(diff: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_reads_the_same_whoever_wrote_the_diff() {
+        let (one, two) = (
+            "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+x\n",
+            "--- a/y\n+++ b/y\n@@ -1 +1 @@\n-1\n+2\n",
+        );
+        let headed =
+            format!("diff --git a/x b/x\nnew file mode 100644\n{one}diff --git a/y b/y\n{two}");
+        assert_eq!(files(&headed), [one, two]);
+        assert_eq!(files(&format!("{one}{two}")), [one, two]);
+        assert_eq!(files("Binary files differ\n"), ["Binary files differ\n"]);
+    }
 
     fn plain(path: &str, before: Option<&str>, after: Option<&str>) -> String {
         anstream::adapter::strip_str(&unified(path, before, after)).to_string()

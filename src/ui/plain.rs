@@ -110,6 +110,16 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
             view.is_interactive,
             DiffExtent::Folded,
         ),
+        // The terminal that asks counts these.
+        Event::Ahead {
+            number: 0,
+            before: 0,
+            title,
+            ..
+        } => format!(
+            "  changed in an earlier round: `{}`; `agent diff --since 0` shows it\n",
+            escape_line(title)
+        ),
         Event::Ahead { .. } => {
             let columns = columns_of_talk();
             let extent = match columns {

@@ -318,3 +318,42 @@ fn the_end_does_not_list_a_file_that_the_person_deleted() {
     let text = told(&status);
     assert!(text.contains("1 file changed"), "{text}");
 }
+
+#[test]
+fn files_that_a_command_may_run_are_counted_until_the_person_has_seen_them() {
+    if !has_script() {
+        return;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new --approval edits task", &[]);
+    terminal.reply(
+        1,
+        "[CREATE_FILE path=\"my file.sh\"]\necho quoted\n[/CREATE_FILE]\n[CREATE_FILE path=\"Makefile\"]\nall: ; echo made\n[/CREATE_FILE]\n[CREATE_FILE path=\"b.mk\"]\nb = 1\n[/CREATE_FILE]\n{end}\n",
+    );
+    terminal.expect("Round 2");
+    terminal.reply(
+        2,
+        "[CREATE_FILE path=\"c.mk\"]\nc = 1\n[/CREATE_FILE]\n[RUN_COMMAND]\nsh \"my file.sh\"\n[/RUN_COMMAND]\n{end}\n",
+    );
+    terminal.expect("(from an earlier round, not shown before; step 2 names it)");
+    terminal.expect("echo quoted");
+    terminal.expect("2 changed files were not shown yet; d shows them");
+    terminal.expect("[q] stop");
+    terminal.type_in("y\r");
+    terminal.expect("Round 3");
+    terminal.reply(3, "[RUN_COMMAND]\nmake\n[/RUN_COMMAND]\n{end}\n");
+    // What was shown as a step of the last round, or because it was named, is not counted again.
+    let asked = terminal.expect_text("2 changed files were not shown yet; d shows them");
+    assert!(!asked.contains("echo made"), "{asked}");
+    terminal.expect("[q] stop");
+    terminal.type_in("d\r");
+    terminal.expect("Makefile");
+    terminal.expect("(from an earlier round, not shown before)");
+    terminal.expect("echo made");
+    let again = terminal.expect_text("[q] stop");
+    assert!(!again.contains("not shown yet"), "{again}");
+    terminal.type_in("y\r");
+    terminal.expect("Round 4");
+    terminal.reply(4, "[RUN_COMMAND]\nmake\n[/RUN_COMMAND]\n{end}\n");
+    let asked = terminal.expect_text("[q] stop");
+    assert!(!asked.contains("not shown yet"), "{asked}");
+}
