@@ -15,6 +15,7 @@ mod live;
 mod markdown;
 mod news;
 mod outbox;
+mod palette;
 mod pause;
 mod plain;
 mod prompt;
@@ -684,6 +685,8 @@ impl Ui {
         if self.has_foot() && self.colour_of_talk() == live::Colour::On {
             let columns = live::size().0;
             Look::Rich { columns }
+        } else if self.has_foot() {
+            Look::Uncoloured
         } else {
             Look::Plain
         }

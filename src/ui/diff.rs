@@ -4,14 +4,10 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use agent_files::line_diff::{DiffNames, LineDiff};
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 
+use super::palette::{BOLD, CYAN, GREEN, RED};
 use super::{escape_line, escape_text};
-
-const HEADER: Style = Style::new().bold();
-const PLACE: Style = AnsiColor::Cyan.on_default();
-const REMOVED: Style = AnsiColor::Red.on_default();
-const ADDED: Style = AnsiColor::Green.on_default();
 
 /// How many equal lines are shown around a change.
 const CONTEXT: usize = 3;
@@ -72,10 +68,10 @@ pub(super) fn colored(diff: &str) -> String {
         // A removed line can begin with `--` too.
         is_header = line.starts_with("diff ") || (is_header && !line.starts_with("@@"));
         let style = match line.as_bytes() {
-            [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] if is_header => HEADER,
-            [b'@', b'@', ..] => PLACE,
-            [b'-', ..] => REMOVED,
-            [b'+', ..] => ADDED,
+            [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] if is_header => BOLD,
+            [b'@', b'@', ..] => CYAN,
+            [b'-', ..] => RED,
+            [b'+', ..] => GREEN,
             _ => Style::new(),
         };
         let line = escape_text(line.trim_end_matches('\r'));
@@ -109,11 +105,11 @@ mod tests {
     fn a_diff_in_colour_says_the_same() {
         let patch = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n";
         let shown = colored(patch);
-        assert!(shown.contains(&format!("{ADDED}+y{ADDED:#}")), "{shown}");
+        assert!(shown.contains(&format!("{GREEN}+y{GREEN:#}")), "{shown}");
         assert_eq!(anstream::adapter::strip_str(&shown).to_string(), patch);
         assert!(!colored("+\u{1b}[2J").contains("\u{1b}[2J"));
         let comment = colored("--- a/a\n+++ b/a\n@@ -1 +0,0 @@\n--- gone\n");
-        assert!(comment.contains(&format!("{REMOVED}--- gone")), "{comment}");
+        assert!(comment.contains(&format!("{RED}--- gone")), "{comment}");
     }
 
     #[test]
