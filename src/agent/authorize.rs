@@ -422,7 +422,8 @@ fn tell_ahead(
     tell_unseen(asking, policy, steps);
     for (at, (step, ruling)) in steps.iter().enumerate() {
         let next = steps[at..].iter().find(|(_, ruling)| is_asked(ruling));
-        let difference = shown.get(&step.number).filter(|_| !is_asked(ruling));
+        let is_allowed = ruling.decision == Decision::Allow;
+        let difference = shown.get(&step.number).filter(|_| is_allowed);
         if let (Some((next, _)), Some(difference)) = (next, difference) {
             (asking.person).emit(Asked::ahead(step, difference, next.number));
         }

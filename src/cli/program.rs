@@ -81,12 +81,17 @@ static WORDS: &[Word] = &[
         "where things stand, and what to do now"
     ),
     verb!("add", "add", Add, "show files in the next message"),
-    verb!(
-        "notes",
-        "notes",
-        Notes,
-        "your notes for the next message; `--drop N` withdraws one"
-    ),
+    Word {
+        name: "notes",
+        verb: "notes",
+        meaning: "your notes for the next message; `--drop N` withdraws one",
+        read: |mut words| {
+            if let Some(first) = words.first_mut().filter(|first| *first == "drop") {
+                "--drop".clone_into(first);
+            }
+            read("/notes", words, Verb::Notes)
+        },
+    },
     verb!("plan", "plan", Plan, "the model's plan"),
     verb!(
         "diff",

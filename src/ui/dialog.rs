@@ -382,7 +382,18 @@ impl Dialog {
     }
 
     fn complain(&self) {
-        let keys = self.keys(&self.open()).names();
+        let open = self.open();
+        let is_short = |at: &usize| {
+            let kind = self.items[*at].question.kind;
+            matches!(
+                kind.takes(),
+                AcceptedLines::YesOrNo | AcceptedLines::YesUnlessNo
+            )
+        };
+        let keys = match open.first() {
+            Some(first) if is_short(first) => "y or n".to_owned(),
+            _ => self.keys(&open).names(),
+        };
         self.ui.say(&format!("Please answer {keys}."));
     }
 

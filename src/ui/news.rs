@@ -132,6 +132,9 @@ pub(super) fn asked(kind: QuestionKind, title: &str, shown: &str, rounds: (u32, 
             indented(shown)
         ),
         QuestionKind::Place => place(title, shown),
+        QuestionKind::Part => format!(
+            "`{title}` is in the repository `{shown}`.\nWhere should the model work?\n  1. on what is here, in place\n  2. on the whole repository, in place: `{shown}`\n[1/2] (q stops)"
+        ),
         QuestionKind::OtherBase => format!(
             "`{shown}` above this folder is set up for `agent`, and this folder is not.\nWhere should the model work?\n  1. there, in `{shown}`\n  2. here, in `{title}`\n[1/2] (q stops)"
         ),
