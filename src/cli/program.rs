@@ -149,6 +149,14 @@ mod tests {
     use super::super::slash::Recognised;
     use super::*;
 
+    #[test]
+    fn the_help_of_the_prompt_fits_on_a_terminal() {
+        let help = slash::help(WORDS);
+        let rows: usize = help.lines().map(|line| line.len().div_ceil(78)).sum();
+        // The prompt is the last of 24 rows.
+        assert!(rows <= 23, "{rows} rows:\n{help}");
+    }
+
     #[track_caller]
     fn case(line: &str, expected: Option<(&str, &str)>) {
         match (slash::recognise(WORDS, line), expected) {
