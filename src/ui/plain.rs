@@ -128,24 +128,7 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
             view.is_interactive,
             DiffExtent::Folded,
         ),
-        // The terminal that asks counts these.
-        Event::Ahead {
-            number: 0,
-            before: 0,
-            title,
-            ..
-        } => format!(
-            "  changed in an earlier round: `{}`; `agent diff --since 0` shows it\n",
-            escape_line(title)
-        ),
-        Event::Ahead { .. } => {
-            let columns = columns_of_talk();
-            let extent = match columns {
-                Some(_) => DiffExtent::Folded,
-                None => DiffExtent::Whole,
-            };
-            approval::ahead(event, columns, extent)
-        }
+        Event::Ahead { .. } => ahead(event),
         Event::Decided { .. } => approval::decided(event),
         Event::Rejected {
             name,
@@ -166,6 +149,26 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
             format!("\nPaused. Nothing is lost: `agent resume {id}` continues.\n")
         }
         other => news::words(other, view),
+    }
+}
+
+fn ahead(event: &Event) -> String {
+    match (event, columns_of_talk()) {
+        // The terminal that asks counts these.
+        (
+            Event::Ahead {
+                number: 0,
+                before: 0,
+                title,
+                ..
+            },
+            _,
+        ) => format!(
+            "  changed in an earlier round: `{}`; `agent diff --since 0` shows it\n",
+            escape_line(title)
+        ),
+        (_, None) => approval::ahead(event, None, DiffExtent::Whole),
+        (_, columns) => approval::ahead(event, columns, DiffExtent::Folded),
     }
 }
 
