@@ -97,7 +97,8 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The event that tells what earlier rounds made of a file which a step names.
+    /// The event that tells what earlier rounds made of a file: one that step `before` names, or, with 0,
+    /// one that no step names.
     pub fn unseen(path: &str, difference: String, before: u32) -> Event {
         Event::Ahead {
             number: 0,

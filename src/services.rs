@@ -120,6 +120,10 @@ impl Caller {
                     });
                 }
                 Answer::Text(line) => return Ok(Some(line)),
+                // Ctrl-D: whoever wants no question answered wants nothing begun.
+                Answer::Nobody if self.person.is_interactive() => {
+                    return Err(Error::new(Kind::Interrupted, "interrupted"));
+                }
                 Answer::Interrupted => return Err(Error::new(Kind::Interrupted, "interrupted")),
                 Answer::Nobody | Answer::Elsewhere => return Ok(None),
             }

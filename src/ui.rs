@@ -15,6 +15,7 @@ mod live;
 mod markdown;
 mod news;
 mod outbox;
+mod palette;
 mod pause;
 mod plain;
 mod prompt;
@@ -296,13 +297,23 @@ impl Ui {
         {
             text.push_str(&tip);
         }
-        // What an earlier round changed is shown once.
         if let Event::Ahead {
-            number: 0, shown, ..
+            number,
+            shown,
+            before,
+            ..
         } = event
-            && !self.seen_changes().insert(shown.clone())
         {
-            return;
+            // What an earlier round changed is shown once; what no step names, if the person wants it.
+            let is_earlier = *number == 0;
+            if is_earlier && self.has_seen(shown) {
+                return;
+            }
+            if is_earlier && *before == 0 && self.is_interactive() {
+                self.keep_shown(event);
+                return;
+            }
+            self.note_seen(shown);
         }
         // What the person decides about is shown exactly as it is.
         if matches!(event, Event::Approval { .. } | Event::Ahead { .. }) {
@@ -351,8 +362,33 @@ impl Ui {
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
         for event in ahead.iter().chain(questions) {
+            if let Event::Ahead { shown, .. } = event {
+                self.note_seen(shown);
+            }
             self.talk(&plain::whole(event, &self.context()));
         }
+    }
+
+    /// How many files that earlier rounds changed wait to be shown.
+    fn unshown_changes(&self) -> usize {
+        let kept = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        let differences = kept.iter().filter_map(|event| match event {
+            Event::Ahead { shown, .. } => Some(shown),
+            _ => None,
+        });
+        differences.filter(|shown| !self.has_seen(shown)).count()
+    }
+
+    fn has_seen(&self, difference: &str) -> bool {
+        let seen = self.seen_changes();
+        diff::files(difference)
+            .iter()
+            .all(|file| seen.contains(*file))
+    }
+
+    fn note_seen(&self, difference: &str) {
+        let files = diff::files(difference);
+        (self.seen_changes()).extend(files.into_iter().map(str::to_owned));
     }
 
     fn seen_changes(&self) -> MutexGuard<'_, BTreeSet<String>> {
@@ -652,6 +688,8 @@ impl Ui {
         if self.has_foot() && self.colour_of_talk() == live::Colour::On {
             let columns = live::size().0;
             Look::Rich { columns }
+        } else if self.has_foot() {
+            Look::Uncoloured
         } else {
             Look::Plain
         }

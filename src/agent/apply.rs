@@ -94,7 +94,7 @@ impl Applying<'_> {
             round: 1,
             reveal: &|step| self.reveal(step),
             origin: QuestionOrigin::Reply,
-            unseen: &|_| Vec::new(),
+            unseen: &Vec::new,
         };
         let Some(plan) = self.authorizer.plan(&asking, &reply.steps, 0)? else {
             return Ok(Vec::new());

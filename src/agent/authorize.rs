@@ -75,12 +75,12 @@ pub(super) struct Asking<'a> {
     pub(super) round: u32,
     pub(super) reveal: &'a Reveal<'a>,
     pub(super) origin: QuestionOrigin,
-    /// Finds what earlier rounds changed in files that a script names, if nobody was asked about that.
+    /// Finds what earlier rounds changed, if nobody was asked about that.
     pub(super) unseen: &'a UnseenChanges<'a>,
 }
 
-/// Finds changes of earlier rounds: the path of a file that the script names, and the difference.
-pub(super) type UnseenChanges<'a> = dyn Fn(&str) -> Vec<(String, String)> + 'a;
+/// Finds changes of earlier rounds: the path of each file, and the difference.
+pub(super) type UnseenChanges<'a> = dyn Fn() -> Vec<(String, String)> + 'a;
 
 /// The steps of a reply that are not done yet, each with what was decided about it.
 #[derive(Debug)]
@@ -419,24 +419,56 @@ fn tell_ahead(
             announce(asking.person, step);
         }
     }
-    let mut told = BTreeSet::new();
-    for (step, _) in steps.iter().filter(|(_, ruling)| is_asked(ruling)) {
-        let Command::RunCommand { script, .. } = &step.command else {
-            continue;
-        };
-        for (path, difference) in (asking.unseen)(script) {
-            if told.insert(path.clone()) {
-                (asking.person).emit(Asked::unseen(&path, difference, step.number));
-            }
-        }
-    }
+    tell_unseen(asking, policy, steps);
     for (at, (step, ruling)) in steps.iter().enumerate() {
         let next = steps[at..].iter().find(|(_, ruling)| is_asked(ruling));
-        let difference = shown.get(&step.number).filter(|_| !is_asked(ruling));
+        let is_allowed = ruling.decision == Decision::Allow;
+        let difference = shown.get(&step.number).filter(|_| is_allowed);
         if let (Some((next, _)), Some(difference)) = (next, difference) {
             (asking.person).emit(Asked::ahead(step, difference, next.number));
         }
     }
+}
+
+/// Tells what earlier rounds changed and nobody was asked about, before a question about a command: files
+/// that the command names with its step, and the others, which it may run all the same (`make`).
+fn tell_unseen(asking: &Asking<'_>, policy: &Policy, steps: &[(&Step, &Ruling)]) {
+    let asked = steps
+        .iter()
+        .filter(|(_, ruling)| ruling.decision == Decision::Ask);
+    let scripts = asked.filter_map(|(step, _)| match &step.command {
+        Command::RunCommand { script, .. } => Some((step.number, script)),
+        _ => None,
+    });
+    let named: Vec<(u32, BTreeSet<String>)> = scripts
+        .map(|(number, script)| (number, names_in(policy, script)))
+        .collect();
+    if named.is_empty() {
+        return;
+    }
+    let changes = (asking.unseen)().into_iter().map(|(path, difference)| {
+        let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
+        let step = named.iter().find(|(_, names)| names.contains(&name));
+        (step.map_or(0, |(number, _)| *number), path, difference)
+    });
+    let mut changes: Vec<(u32, String, String)> = changes.collect();
+    changes.sort_by_key(|(step, ..)| *step);
+    for (step, path, difference) in changes {
+        (asking.person).emit(Asked::unseen(&path, difference, step));
+    }
+}
+
+/// The last parts of all words of a script, in lower case; what the grammar cannot read is split at
+/// whatever is in no plain name.
+fn names_in(policy: &Policy, script: &str) -> BTreeSet<String> {
+    let is_part = |letter: char| letter.is_alphanumeric() || "._-/".contains(letter);
+    let words = policy.words_of(script);
+    let words = words.iter().map(String::as_str);
+    let words = words.chain(script.split(|letter| !is_part(letter)));
+    words
+        .filter_map(|word| word.rsplit(['/', '=']).next())
+        .map(str::to_lowercase)
+        .collect()
 }
 
 /// Returns true for what the model says and what is told before questions; a plan that is itself asked
@@ -514,7 +546,7 @@ pub(super) mod tests {
             round: 1,
             reveal: &|step| Ok(Cow::Borrowed(step)),
             origin: QuestionOrigin::Reply,
-            unseen: &|_| Vec::new(),
+            unseen: &Vec::new,
         };
         authorizer.plan(&asking, steps, 0).unwrap().unwrap()
     }
@@ -642,7 +674,7 @@ pub(super) mod tests {
             round: 1,
             reveal: &|step| Ok(Cow::Borrowed(step)),
             origin: QuestionOrigin::Reply,
-            unseen: &|_| Vec::new(),
+            unseen: &Vec::new,
         };
         let shown = differences(&asking, &steps).unwrap();
         let header = "--- a/a.txt\n+++ b/a.txt\n";

@@ -209,7 +209,7 @@ impl CheckRunner<'_, '_> {
             round: self.session.sequence_number,
             reveal: &|step| Ok(Cow::Borrowed(step)),
             origin: QuestionOrigin::Reply,
-            unseen: &|_| Vec::new(),
+            unseen: &Vec::new,
         };
         let Some(plan) = authorizer.plan(&asking, &steps, steps.len() - 1)? else {
             return Ok(Some(Outcome::skipped("the user interrupted")));

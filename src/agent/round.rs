@@ -1,8 +1,8 @@
 //! One round: the steps of a reply, executed once, and what the session knows afterwards.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use jiff::Timestamp;
 
@@ -14,7 +14,7 @@ use super::live_output::announce;
 use super::steps::{Begun, StepJournal, StepRunner};
 use super::{Engine, Patience, ReplyArrival, Taken, Written};
 use crate::approve::{Input, Pending, Person as _, QuestionOrigin};
-use crate::checkpoint::{ChangeKind, CheckpointStore, DiffLimits, SnapshotChange};
+use crate::checkpoint::{CheckpointStore, DiffLimits, SnapshotChange};
 use crate::error::{Error, Result};
 use crate::execute::{self, Hide};
 use crate::policy::{Approval, Grant};
@@ -66,20 +66,23 @@ impl<'a> Engine<'a> {
                 ReplyArrival::Whole => QuestionOrigin::Reply,
                 ReplyArrival::Calls => QuestionOrigin::Call,
             },
-            unseen: &|script| self.unseen_changes(script),
+            unseen: &|| self.unseen_changes(),
         };
         agent.manner.authorizer.plan(&asking, reply, done)
     }
 
-    /// The differences that earlier rounds made to files which a script names, in the mode in which files
-    /// are changed without a question; a courtesy, on which nothing depends.
-    fn unseen_changes(&self, script: &str) -> Vec<(String, String)> {
+    /// The differences that earlier rounds made to files, in the mode in which files are changed without
+    /// a question; a courtesy, on which nothing depends.
+    fn unseen_changes(&self) -> Vec<(String, String)> {
+        /// A session may change any number of files.
+        const MOST: usize = 200;
         if self.approval() != Approval::Edits {
             return Vec::new();
         }
-        let is_named = |change: &SnapshotChange| {
-            let name = change.path.file_name().and_then(|name| name.to_str());
-            name.is_some_and(|name| names_file(script, name))
+        let shown = self.agent.shown_paths();
+        let is_shown = |change: &SnapshotChange| {
+            let path = change.path.to_str().unwrap_or_default();
+            shown.as_ref().is_none_or(|shown| shown.has(path))
         };
         let store = &self.agent.store;
         let found = || -> Result<Vec<(String, String)>> {
@@ -88,10 +91,9 @@ impl<'a> Engine<'a> {
                 return Ok(Vec::new());
             }
             let mut objects = CheckpointStore::open(&store.objects())?;
-            let mut changes = objects.net_changes(&rounds)?;
-            changes.retain(is_named);
+            let changes = objects.net_changes(&rounds)?.into_iter().filter(is_shown);
             let mut found = Vec::new();
-            for change in changes {
+            for change in changes.take(MOST) {
                 let path = change.path.display().to_string();
                 let difference = objects.diff_of(&[change], &DiffLimits::default())?;
                 found.push((path, difference));
@@ -232,6 +234,7 @@ impl<'a> Engine<'a> {
     ) -> Result<()> {
         let arrival = taken.arrival;
         let changed = self.baseline.take_changed();
+        self.agent.store.recall_reversal(&mut self.session);
         let proposes = taken.reply.steps.iter().any(|step| self.is_proposal(step));
         let done = settle_done(&taken, &mut results, proposes);
         let done = self.checks().done_by_check(done, &mut results);
@@ -327,32 +330,33 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Forgets files that the session changed and left as they had been, temporary ones for example, so
-    /// that all lists name what `agent diff` shows. Where that cannot be found out, they stay.
+    /// Forgets files that the session changed and left as they had been, temporary ones for example, and
+    /// new ones that the person deleted since. Where that cannot be found out, they stay.
     fn forget_reverted_files(&mut self) {
         let (agent, session) = (self.agent, &mut self.session);
-        if session.changed_files.is_empty() {
+        // The journal has this round only when it is concluded.
+        let round = session.sequence_number - 1;
+        let latest = session.checkpoints.back();
+        let latest = latest.filter(|latest| latest.round == round);
+        let latest = latest.map(|latest| (latest.before, latest.after));
+        let Ok(net) = agent.net_changes(&session.session_id, latest) else {
             return;
-        }
-        let found = || -> Result<(BTreeSet<PathBuf>, BTreeSet<PathBuf>)> {
-            let mut rounds = agent.store.history(&session.session_id)?.snapshots(0);
-            // The journal has this round only when it is concluded.
-            let latest = session.checkpoints.back();
-            let latest = latest.map(|latest| (latest.before, latest.after));
-            rounds.extend(latest.filter(|latest| rounds.last() != Some(latest)));
-            let mut objects = CheckpointStore::open(&agent.store.objects())?;
-            let mut touched = BTreeSet::new();
-            for (before, after) in &rounds {
-                let changes = objects.changes(before, after)?;
-                touched.extend(changes.into_iter().flat_map(paths_of));
-            }
-            let net = objects.net_changes(&rounds)?;
-            Ok((touched, net.into_iter().flat_map(paths_of).collect()))
         };
-        if let Ok((touched, net)) = found() {
-            let is_reverted = |path: &Path| touched.contains(path) && !net.contains(path);
-            (session.changed_files).retain(|path| !is_reverted(Path::new(path.as_str())));
-        }
+        let is_deleted_since = |path: &Path| {
+            let is_gone = || {
+                agent
+                    .workspace
+                    .path()
+                    .join(path)
+                    .symlink_metadata()
+                    .is_err()
+            };
+            net.is_left(path) && is_gone()
+        };
+        session.changed_files.retain(|path| {
+            let path = Path::new(path.as_str());
+            !net.is_reverted(path) && !is_deleted_since(path)
+        });
     }
 
     /// Finds signs that the model is going in circles; the next message mentions them too.
@@ -477,21 +481,6 @@ impl<'a> Engine<'a> {
             let text = note.text.clone();
             self.agent.tell(Event::NoteUnsent { text });
         }
-    }
-}
-
-/// Returns true if a word of the script is this file, in whatever directory.
-fn names_file(script: &str, name: &str) -> bool {
-    let is_part = |letter: char| letter.is_alphanumeric() || "._-/".contains(letter);
-    let mut words = script.split(|letter| !is_part(letter));
-    words.any(|word| word.rsplit('/').next() == Some(name))
-}
-
-/// The paths of a change: the old one of a rename too.
-fn paths_of(change: SnapshotChange) -> Vec<PathBuf> {
-    match change.kind {
-        ChangeKind::Renamed { from } => vec![from, change.path],
-        _ => vec![change.path],
     }
 }
 

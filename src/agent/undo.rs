@@ -6,23 +6,24 @@
 //! Files that cannot be restored are reported and remembered: the same command, given again,
 //! completes the work.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Agent;
 use super::recover::disarmed;
 use crate::checkpoint::{
-    CheckpointStore, Conflict, ConflictReason, Force, KeepAside, Node, PartialTurn, Reach, Reason,
-    RestorePlan, RestoreStep, Restored, Snapshot, Turn,
+    ChangeKind, CheckpointStore, Conflict, ConflictReason, Force, KeepAside, Node, PartialTurn,
+    Reach, Reason, RestorePlan, RestoreStep, Restored, Snapshot, SnapshotChange, Turn,
 };
 use crate::error::{Error, Result};
 use crate::escape::escape_line;
 use crate::execute::unseen_by_commands;
-use crate::protocol::{Bounded, Event, SessionId};
+use crate::protocol::{Bounded, Event, RelPath, SessionId};
 use crate::repositories::{Inventory, KeptInventory};
 use crate::session::{
-    Checkpoint, History, Journal, Record, ReversalDirection, RoundLock, Source, Sync,
+    Checkpoint, History, Journal, REMEMBERED_FILES, Record, ReversalDirection, RoundLock, Source,
+    Sync,
 };
 
 /// Where undo keeps what it removes, in the folder of a session.
@@ -62,6 +63,36 @@ pub struct Reversal {
     /// Nothing is kept for file steps, whose reply has the content, or for a redo, which an undo
     /// reverts.
     keeps: Option<Snapshot>,
+}
+
+/// The paths that the rounds of a session changed, on the whole and at some time.
+#[derive(Debug)]
+pub(super) struct NetChanges {
+    /// All that a round changed, also one that was undone.
+    touched: BTreeSet<PathBuf>,
+    /// Those that differ from how the session found them, and if the session left a file there.
+    paths: BTreeMap<PathBuf, bool>,
+}
+
+impl NetChanges {
+    /// Returns true for a path that is as the session found it.
+    pub(super) fn is_reverted(&self, path: &Path) -> bool {
+        self.touched.contains(path) && !self.paths.contains_key(path)
+    }
+
+    /// Returns true for a path where the session left something.
+    pub(super) fn is_left(&self, path: &Path) -> bool {
+        self.paths.get(path) == Some(&true)
+    }
+}
+
+/// The paths of a change, and if it left something there: the old one of a rename too.
+fn paths_of(change: SnapshotChange) -> Vec<(PathBuf, bool)> {
+    match change.kind {
+        ChangeKind::Renamed { from } => vec![(from, false), (change.path, true)],
+        ChangeKind::Deleted => vec![(change.path, false)],
+        _ => vec![(change.path, true)],
+    }
 }
 
 impl Agent {
@@ -141,7 +172,52 @@ impl Agent {
         };
         journal.append(&[record], Sync::Now)?;
         self.store.events(id).append(reversed);
+        // Only what is counted and listed depends on it.
+        let _ = self.keep_changed_files(id);
         Ok(restored)
+    }
+
+    /// Keeps which files the session changed on the whole, now that rounds were undone or redone.
+    fn keep_changed_files(&self, id: &SessionId) -> Result<()> {
+        let session = self.store.load(id)?;
+        let net = self.net_changes(id, None)?;
+        let shown = self.shown_paths();
+        let is_shown = |path: &&str| shown.as_ref().is_none_or(|shown| shown.has(path));
+        let mut files = session.changed_files.clone();
+        files.retain(|path| !net.is_reverted(Path::new(path.as_str())));
+        let again = net.paths.keys().filter_map(|path| path.to_str());
+        let again = again
+            .filter(is_shown)
+            .filter_map(|path| RelPath::parse(path).ok());
+        for path in again {
+            if files.len() < REMEMBERED_FILES {
+                files.insert(path);
+            }
+        }
+        self.store.keep_reversal(&session, files)
+    }
+
+    /// Finds what the rounds of a session changed on the whole, with one that its journal may not have
+    /// yet.
+    pub(super) fn net_changes(
+        &self,
+        id: &SessionId,
+        latest: Option<(Snapshot, Snapshot)>,
+    ) -> Result<NetChanges> {
+        let history = self.store.history(id)?;
+        let mut objects = CheckpointStore::open(&self.store.objects())?;
+        let with_latest = |mut rounds: Vec<(Snapshot, Snapshot)>| {
+            rounds.extend(latest.filter(|latest| rounds.last() != Some(latest)));
+            rounds
+        };
+        let mut touched = BTreeSet::new();
+        for (before, after) in with_latest(history.all_snapshots()) {
+            let changes = objects.changes(&before, &after)?;
+            touched.extend(changes.into_iter().flat_map(paths_of).map(|(path, _)| path));
+        }
+        let net = objects.net_changes(&with_latest(history.snapshots(0)))?;
+        let paths = net.into_iter().flat_map(paths_of).collect();
+        Ok(NetChanges { touched, paths })
     }
 
     /// Restores files, and disables what that made git run or obey: a file that was harmless when it

@@ -326,6 +326,12 @@ impl Question {
         Self::new(QuestionKind::Place, 0, title, root.unwrap_or_default())
     }
 
+    /// Asks if the project is a part of a repository or all of it.
+    pub fn about_part(part: &Path, root: &Path) -> Self {
+        let (title, shown) = (part.display().to_string(), root.display().to_string());
+        Self::new(QuestionKind::Part, 0, title, shown)
+    }
+
     /// Asks if the base directory above this one is meant.
     pub fn about_other_base(here: &Path, base: &Path) -> Self {
         let (title, shown) = (here.display().to_string(), base.display().to_string());

@@ -58,11 +58,11 @@ impl New {
         }
         let context = run::ContextRequest::from(self.adding);
         context.ensure_possible(&caller)?;
-        if !self.carrying.is_short() {
-            offer_clipboard(&caller, ui)?;
-        }
         if self.commit {
             commit::ensure_possible(&caller)?;
+        }
+        if !self.carrying.is_short() {
+            offer_clipboard(&caller, ui)?;
         }
         let mut held = run::begin(&caller, &task, &context)?;
         if self.commit {

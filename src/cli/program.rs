@@ -81,12 +81,17 @@ static WORDS: &[Word] = &[
         "where things stand, and what to do now"
     ),
     verb!("add", "add", Add, "show files in the next message"),
-    verb!(
-        "notes",
-        "notes",
-        Notes,
-        "your notes for the next message; `--drop N` withdraws one"
-    ),
+    Word {
+        name: "notes",
+        verb: "notes",
+        meaning: "your notes for the next message; `--drop N` withdraws one",
+        read: |mut words| {
+            if let Some(first) = words.first_mut().filter(|first| *first == "drop") {
+                "--drop".clone_into(first);
+            }
+            read("/notes", words, Verb::Notes)
+        },
+    },
     verb!("plan", "plan", Plan, "the model's plan"),
     verb!(
         "diff",
@@ -143,6 +148,14 @@ mod tests {
 
     use super::super::slash::Recognised;
     use super::*;
+
+    #[test]
+    fn the_help_of_the_prompt_fits_on_a_terminal() {
+        let help = slash::help(WORDS);
+        let rows: usize = help.lines().map(|line| line.len().div_ceil(78)).sum();
+        // The prompt is the last of 24 rows.
+        assert!(rows <= 23, "{rows} rows:\n{help}");
+    }
 
     #[track_caller]
     fn case(line: &str, expected: Option<(&str, &str)>) {

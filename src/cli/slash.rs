@@ -77,8 +77,27 @@ impl Word {
     pub(super) fn understand(&self, rest: &str) -> SlashCommand {
         match (self.read)(split(rest)) {
             Ok(command) => command,
-            Err(message) => SlashCommand::Tell(message.to_string().trim_end().to_owned()),
+            Err(problem) => SlashCommand::Tell(self.misunderstood(&problem)),
         }
+    }
+}
+
+impl Word {
+    /// Says in a line or two what is wrong with what follows the name. Help that was asked for is whole.
+    fn misunderstood(&self, problem: &clap::Error) -> String {
+        let text = problem.to_string();
+        if !problem.use_stderr() {
+            return text.trim_end().to_owned();
+        }
+        let paragraphs = text.split("\n\n");
+        let told = paragraphs.take_while(|one| !one.starts_with("Usage:"));
+        let told: Vec<&str> = told.flat_map(str::lines).map(str::trim).collect();
+        let told = told.join(" ");
+        let told = told.strip_prefix("error: ").unwrap_or(&told);
+        format!(
+            "`/{}`: {told}\n`/{} --help` shows what it takes.",
+            self.name, self.name
+        )
     }
 }
 
@@ -252,9 +271,11 @@ pub(super) fn help(words: &[Word]) -> String {
     let mut text = String::from(
         "Paste the chat's reply here. What you type goes to the model with the next message. Commands, which may be shortened:\n",
     );
-    for word in words {
+    // All of it fits on a terminal of 24 rows.
+    for word in words.iter().filter(|word| word.name != "exit") {
         let verb = match word.verb {
             "" => String::new(),
+            verb if verb == word.name => String::new(),
             verb => format!(" (`agent {verb}`)"),
         };
         let _ = writeln!(text, "  /{:<9} {}{verb}", word.name, word.meaning);

@@ -17,9 +17,19 @@ pub struct InitializedProject {
     pub larger_repository: Option<PathBuf>,
 }
 
-/// Makes `.agent/` in a project and touches nothing else.
+/// Makes `.agent/` in a project and touches nothing else. In a part of a repository the person is asked
+/// which of the two is the project, unless they named it.
 pub fn init(caller: &Caller, project: &Path) -> Result<InitializedProject> {
-    let project: PathBuf = caller.here.join(project).components().collect();
+    let mut project: PathBuf = caller.here.join(project).components().collect();
+    let is_new = !project.join(settings::DIRECTORY_NAME).exists();
+    if let Some(root) = repository::root_of(&project).filter(|root| *root != project)
+        && project == caller.here
+        && is_new
+        && caller.person.is_interactive()
+        && open::takes_whole(caller, &project, &root)?
+    {
+        project = root;
+    }
     open::warn_of_extent(caller, &project);
     let mut given = Vec::new();
     for (flag, text) in &caller.flags.given {

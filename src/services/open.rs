@@ -574,7 +574,9 @@ fn base_from_below(caller: &Caller, base: Base) -> Result<Base> {
         return Ok(base);
     }
     let is_within = here.starts_with(&workspace);
-    let is_other = settings::is_empty(&here)? || is_project(&here, is_within);
+    // Who works on a whole repository means it from every folder of it, from an empty one too.
+    let root = repository::root_of(&here).filter(|root| is_within && *root == workspace);
+    let is_other = root.is_none() && (settings::is_empty(&here)? || is_project(&here, is_within));
     if is_other && caller.person.is_interactive() {
         let question = Question::about_other_base(&here, base.project());
         return match choice(caller, &question, &["1", "2"])? {
@@ -639,6 +641,12 @@ fn decide(caller: &Caller, directory: &Path) -> Result<Base> {
         .hint("`agent init` works on this project in place")
         .hint("`--base .` works in a new folder `workspace/` beneath it")),
     }
+}
+
+/// Asks whether a project is the whole repository, or only this part of it.
+pub(super) fn takes_whole(caller: &Caller, part: &Path, root: &Path) -> Result<bool> {
+    let question = Question::about_part(part, root);
+    Ok(choice(caller, &question, &["1", "2"])? == Some("2"))
 }
 
 /// Removes a base directory that was not there before and in which no session could begin: its settings

@@ -264,6 +264,12 @@ impl History {
         rounds.map(|round| (round.before, round.after)).collect()
     }
 
+    /// The workspace before and after each round, also of those that are undone, the earliest first.
+    pub fn all_snapshots(&self) -> Vec<(Snapshot, Snapshot)> {
+        let rounds = self.rounds.iter().map(|round| round.checkpoint);
+        rounds.map(|round| (round.before, round.after)).collect()
+    }
+
     /// The rounds after this one that no undo can take back, because there is no checkpoint of them.
     pub fn uncovered(&self, after: u32) -> Vec<u32> {
         let later = self.uncovered.iter().copied();

@@ -1,18 +1,30 @@
 //! Where sessions lie: `sessions/<id>.json`, its journal and its folder.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::{EventLog, History, Journal, JournalEnd, Notes, Recovered, SCHEMA, Session};
 use crate::error::{Error, Result};
 use crate::fs::{
     AtomicFile, Durability, TEMPORARY, own_directory, read_plain, refuse_link, write_atomic,
 };
-use crate::protocol::SessionId;
+use crate::protocol::{RelPath, SessionId};
+
+/// Keeps which files a session changed, as the latest undo or redo left them. The session's own file
+/// belongs to the loop.
+const CHANGED_FILES: &str = "changed-files.json";
+
+/// The files that a session changed after an undo or redo in a round; later rounds change others.
+#[derive(Serialize, Deserialize)]
+struct ReversedFiles {
+    sequence: u32,
+    files: BTreeSet<RelPath>,
+}
 
 /// The directory of all sessions of a base directory.
 #[derive(Debug, Clone)]
@@ -139,7 +151,33 @@ impl Store {
                 .hint("`agent list` shows the sessions that there are"),
             _ => Error::file("read", &path, cause),
         })?;
-        parse(&path, &json)
+        let mut session = parse(&path, &json)?;
+        self.recall_reversal(&mut session);
+        Ok(session)
+    }
+
+    /// Keeps the files that a session changed on the whole, after an undo or redo.
+    pub fn keep_reversal(&self, session: &Session, files: BTreeSet<RelPath>) -> Result<()> {
+        let sequence = session.sequence_number;
+        let kept = ReversedFiles { sequence, files };
+        self.put_aside(&session.session_id, CHANGED_FILES, &kept)
+    }
+
+    /// Gives a session the files that it changed on the whole, if an undo or redo came after its last
+    /// round.
+    pub fn recall_reversal(&self, session: &mut Session) {
+        if let Some(files) = self.reversed_files(&session.session_id, session.sequence_number) {
+            session.changed_files = files;
+        }
+    }
+
+    pub(super) fn reversed_files(
+        &self,
+        id: &SessionId,
+        sequence: u32,
+    ) -> Option<BTreeSet<RelPath>> {
+        let kept = self.aside::<ReversedFiles>(id, CHANGED_FILES)?;
+        (kept.sequence == sequence).then_some(kept.files)
     }
 
     /// Removes a session: its folder, its journal, and its file last, so that what a kill leaves is

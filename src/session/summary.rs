@@ -211,7 +211,12 @@ impl Store {
             .and_then(|json| serde_json::from_slice::<Summary>(&json).ok())
             .filter(|summary| summary.schema <= SCHEMA);
         match known {
-            Some(summary) => Ok(summary),
+            Some(mut summary) => {
+                if let Some(files) = self.reversed_files(id, summary.sequence_number) {
+                    summary.changed_files = Count(files.len());
+                }
+                Ok(summary)
+            }
             None => (self.load_or_rebuild(id)).map(|(session, _)| Summary::of(&session)),
         }
     }

@@ -7,9 +7,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 
 use super::live::{self, Colour, LiveRow};
+use super::palette::{CYAN, DIM};
 use super::step::elapsed;
 use super::terminal::Terminal;
 use super::{escape_line, shortened};
@@ -20,9 +21,6 @@ const TICK: Duration = Duration::from_secs(1);
 const MAX_LINE: usize = 2_000;
 /// The columns for what runs; the rest is for what it prints.
 const NAME: usize = 40;
-
-const WORD: Style = AnsiColor::Cyan.on_default();
-const DIM: Style = Style::new().dimmed();
 
 /// A command that runs; its line goes when this is dropped.
 #[derive(Debug)]
@@ -128,7 +126,7 @@ impl ActivityState {
         } else {
             format!(" | {printed}")
         };
-        LiveRow(vec![(WORD, head), (Style::new(), name), (DIM, printed)])
+        LiveRow(vec![(CYAN, head), (Style::new(), name), (DIM, printed)])
     }
 }
 

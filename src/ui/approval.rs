@@ -2,19 +2,12 @@
 
 use std::fmt::Write as _;
 
-use anstyle::{AnsiColor, Style};
-
+use super::palette::{BOLD, DIM, GREEN, MAGENTA, RED, either};
 use super::step::verbs;
 use super::wrap::{columns_of, cut, folded};
 use super::{diff, escape_line, escape_text, news};
 use crate::number::count;
 use crate::protocol::{CommandKind, Event, QuestionKind};
-
-const BOLD: Style = Style::new().bold();
-const DIM: Style = Style::new().dimmed();
-const GREEN: Style = AnsiColor::Green.on_default();
-const YELLOW: Style = AnsiColor::Yellow.on_default();
-const RED: Style = AnsiColor::Red.on_default();
 
 /// How much of a difference is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,8 +65,7 @@ pub(super) fn listed(questions: &[Event], columns: Option<usize>) -> String {
 /// Words of ours about the row above.
 fn beneath(words: &str, columns: Option<usize>) -> String {
     let line = format!("             {words}\n");
-    let line = columns.map_or(line.clone(), |columns| folded(&line, columns));
-    format!("{DIM}{line}{DIM:#}")
+    columns.map_or(line.clone(), |columns| folded(&line, columns))
 }
 
 fn reason(question: &Event) -> &str {
@@ -161,10 +153,16 @@ pub(super) fn ahead(event: &Event, columns: Option<usize>, extent: DiffExtent) -
     let (_, verb) = verbs(command);
     let mut text = match number {
         // Of an earlier round.
-        0 => format!(
-            "\n{BOLD}{}{BOLD:#} {DIM}(from an earlier round, not shown before; step {before} names it){DIM:#}\n",
-            escape_line(title)
-        ),
+        0 => {
+            let named = match before {
+                0 => String::new(),
+                before => format!("; step {before} names it"),
+            };
+            format!(
+                "\n{BOLD}{}{BOLD:#} {DIM}(from an earlier round, not shown before{named}){DIM:#}\n",
+                escape_line(title)
+            )
+        }
         number => format!(
             "\n{BOLD}{number}. {}{BOLD:#} {} {DIM}(not asked about{place}){DIM:#}\n",
             escape_line(verb),
@@ -186,7 +184,7 @@ fn lines(body: &str, columns: Option<usize>, extent: DiffExtent) -> String {
     let mut text = String::new();
     for line in body.split_terminator('\n').take(shown) {
         for (row, piece) in cut(line, room).iter().enumerate() {
-            let sign = if row == 0 { "|" } else { "…" };
+            let sign = if row == 0 { "|" } else { either("…", ":") };
             let _ = writeln!(text, "  {DIM}{sign}{DIM:#} {piece}");
         }
     }
@@ -353,7 +351,7 @@ pub(super) fn decided(event: &Event) -> String {
     }
     let style = match decision.as_str() {
         "yes" | "all" | "always" | "edit" | "once" | "session" => GREEN,
-        _ => YELLOW,
+        _ => MAGENTA,
     };
     let word = match decision.as_str() {
         "yes" | "all" => "approved",
@@ -468,8 +466,8 @@ mod tests {
         );
         let narrow = [
             BEGINNING,
-            "  | echo a-long-word a-long-word a-long-word a-long-word a-long-word a-long-wor\n",
-            "  … d a-long-word a-long-word a-long-word\n",
+            "  | echo a-long-word a-long-word a-long-word a-long-word a-long-word \n",
+            "  … a-long-word a-long-word a-long-word a-long-word\n",
             "   6  run     curl example\n",
             "             why: it uses the network\n",
         ];

@@ -1,6 +1,6 @@
 //! Reading one line of standard input, where there is no prompt.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::thread;
@@ -35,7 +35,11 @@ pub(super) fn read_line(terminal: &Arc<Terminal>, sender: Sender<Answer>) {
     thread::spawn(move || {
         let mut line = String::new();
         let answer = match io::stdin().read_line(&mut line) {
-            Ok(0) | Err(_) => Answer::Nobody,
+            Ok(0) | Err(_) => {
+                // Ctrl-D leaves the cursor behind the question.
+                let _ = writeln!(io::stderr());
+                Answer::Nobody
+            }
             Ok(_) => Answer::Text(line.trim_end_matches(['\n', '\r']).to_owned()),
         };
         let mut reader = terminal.reader();

@@ -245,7 +245,12 @@ impl Dialog {
         } else if self.last_shown != Some(self.items[first].question.number) {
             self.show(first);
         }
-        let text = self.keys(&open).text();
+        let keys = self.keys(&open).text();
+        let text = match self.ui.unshown_changes() {
+            0 => keys,
+            1 => format!("1 changed file was not shown yet; d shows it\n{keys}"),
+            more => format!("{more} changed files were not shown yet; d shows them\n{keys}"),
+        };
         self.ui.prompt(&text, &self.answers);
     }
 
@@ -378,7 +383,18 @@ impl Dialog {
     }
 
     fn complain(&self) {
-        let keys = self.keys(&self.open()).names();
+        let open = self.open();
+        let is_short = |at: &usize| {
+            let kind = self.items[*at].question.kind;
+            matches!(
+                kind.takes(),
+                AcceptedLines::YesOrNo | AcceptedLines::YesUnlessNo
+            )
+        };
+        let keys = match open.first() {
+            Some(first) if is_short(first) => "y or n".to_owned(),
+            _ => self.keys(&open).names(),
+        };
         self.ui.say(&format!("Please answer {keys}."));
     }
 

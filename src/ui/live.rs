@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anstyle::Style;
 
+use super::palette::DIM;
 use super::wrap::columns_of;
 
 /// A row: pieces of text, each in its style.
@@ -19,7 +20,7 @@ pub(super) struct LiveRow(pub(super) Vec<(Style, String)>);
 impl LiveRow {
     /// A row of one text, less bright than others.
     pub(super) fn dimmed(text: &str) -> Self {
-        Self(vec![(Style::new().dimmed(), text.to_owned())])
+        Self(vec![(DIM, text.to_owned())])
     }
 
     pub(super) fn columns(&self) -> usize {

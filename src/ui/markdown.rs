@@ -8,18 +8,16 @@ mod table;
 
 use std::fmt::Write as _;
 
-use anstyle::{AnsiColor, Color, Style};
+use anstyle::{Color, Style};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use self::table::Table;
+use super::palette::{DIM, MAGENTA, either};
 use super::wrap::{columns_of, cut, fold};
 use super::{diff, escape_line};
 
-// Colours that can be read on black and on white alike: blue is not, nor yellow, nor bold cyan.
 const HEADING: Style = Style::new().bold().underline();
-const CODE: Style = AnsiColor::Magenta.on_default();
 const LINK: Style = Style::new().underline();
-const DIM: Style = Style::new().dimmed();
 
 /// How many lists and quotations within each other are told apart.
 const MAX_MARGINS: usize = 8;
@@ -98,14 +96,14 @@ impl Page {
                 None => self.push(&text, Style::new()),
             },
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
-                self.push(&text, CODE);
+                self.push(&text, MAGENTA);
             }
             Event::Html(text) | Event::InlineHtml(text) => self.push(text.trim_end(), DIM),
             Event::SoftBreak => self.text.push(' '),
             Event::HardBreak => self.text.push('\n'),
             Event::Rule => {
                 self.gap();
-                let rule = "─".repeat(self.width().min(40));
+                let rule = either("─", "-").repeat(self.width().min(40));
                 self.line(&format!("{DIM}{rule}{DIM:#}"));
             }
             Event::TaskListMarker(is_done) => {
@@ -124,7 +122,7 @@ impl Page {
             }
             Tag::BlockQuote(_) => {
                 self.gap();
-                self.begin_margin(None, format!("{DIM}│{DIM:#} "));
+                self.begin_margin(None, format!("{DIM}{}{DIM:#} ", either("│", "|")));
             }
             Tag::CodeBlock(kind) => {
                 self.gap();
@@ -232,7 +230,7 @@ impl Page {
                 *number = number.saturating_add(1);
                 marker
             }
-            _ => "• ".to_owned(),
+            _ => either("• ", "* ").to_owned(),
         };
         let others = " ".repeat(marker.chars().count());
         self.begin_margin(Some(format!("{DIM}{marker}{DIM:#}")), others);

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::plain::{DIM, Look, RenderContext};
+use super::palette::{DIM, either};
+use super::plain::RenderContext;
 use super::{Volume, escape_line, escape_text};
 use crate::approve::Question;
 use crate::number::count;
@@ -131,6 +132,9 @@ pub(super) fn asked(kind: QuestionKind, title: &str, shown: &str, rounds: (u32, 
             indented(shown)
         ),
         QuestionKind::Place => place(title, shown),
+        QuestionKind::Part => format!(
+            "`{title}` is in the repository `{shown}`.\nWhere should the model work?\n  1. on what is here, in place\n  2. on the whole repository, in place: `{shown}`\n[1/2] (q stops)"
+        ),
         QuestionKind::OtherBase => format!(
             "`{shown}` above this folder is set up for `agent`, and this folder is not.\nWhere should the model work?\n  1. there, in `{shown}`\n  2. here, in `{title}`\n[1/2] (q stops)"
         ),
@@ -198,18 +202,7 @@ pub(super) fn words(event: &Event, view: &RenderContext) -> String {
 
 /// The words of an event for a front end that is no terminal; empty if it has a form of its own.
 pub fn sentence(event: &Event) -> String {
-    let view = RenderContext {
-        look: Look::Plain,
-        is_verbose: false,
-        is_interactive: true,
-        has_prompt: true,
-        round: None,
-        last_round: None,
-        takes_clipboard: false,
-        is_copied: false,
-        is_demo: false,
-    };
-    sentences(event, &view)
+    sentences(event, &RenderContext::plain())
 }
 
 /// A question that yes or no answers, in words; empty for those that show what they are about.
@@ -402,7 +395,7 @@ fn secrets_kept(secrets: &[KeptSecret], doubts: usize) -> String {
             };
             match secret.count {
                 1 => words,
-                count => format!("{count} × {words}"),
+                count => format!("{count} {} {words}", either("×", "x")),
             }
         })
         .collect();
@@ -748,19 +741,12 @@ fn unclear(files: &Bounded<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::plain::Look;
 
     fn told(event: &Event) -> String {
         let view = RenderContext {
-            look: Look::Plain,
-            is_verbose: false,
             is_interactive: false,
             has_prompt: false,
-            round: None,
-            last_round: None,
-            takes_clipboard: false,
-            is_copied: false,
-            is_demo: false,
+            ..RenderContext::plain()
         };
         anstream::adapter::strip_str(&words(event, &view)).to_string()
     }

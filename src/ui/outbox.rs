@@ -7,15 +7,14 @@ use std::path::Path;
 use anstyle::Style;
 
 use super::escape_line;
-use super::plain::{
-    BOLD, CYAN, DIM, Look, RenderContext, Sign, YELLOW, columns_of_talk, shown, shown_home, sign,
-};
+use super::palette::{BOLD, DIM, MAGENTA};
+use super::plain::{RenderContext, Sign, columns_of_talk, shown, shown_home, sign};
 use super::wrap::columns_of;
 use crate::number::{count, grouped};
 use crate::protocol::Event;
 
 /// The next action is the brightest on the screen.
-const NEXT: Style = CYAN.bold();
+const NEXT: Style = BOLD;
 /// More lines than these about what was left out nobody reads.
 const MOST_CUTS: usize = 8;
 
@@ -123,7 +122,7 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
     if view.last_round == Some(*sequence) {
         let _ = writeln!(
             text,
-            "  {YELLOW}The last round{YELLOW:#} of this session (`MaxRounds`); then `agent resume` allows more."
+            "  {MAGENTA}The last round{MAGENTA:#} of this session (`MaxRounds`); then `agent resume` allows more."
         );
     }
     if !is_told && way == ReplyRoute::Files && *sequence == 1 {
@@ -167,7 +166,7 @@ fn linked(path: &str, view: &RenderContext) -> String {
 
 /// A name of a file that can be clicked, on a terminal that shows more than plain text.
 fn link(path: &str, name: &str, view: &RenderContext) -> String {
-    if view.look == Look::Plain || !Path::new(path).is_absolute() {
+    if !view.look.is_rich() || !Path::new(path).is_absolute() {
         return name.to_owned();
     }
     let address: String = path.bytes().map(in_address).collect();
@@ -184,7 +183,7 @@ fn with_path(action: &str, path: &str, columns: usize, view: &RenderContext) -> 
     if let Some(form) = [&whole, &home].into_iter().find(|form| fits(form)) {
         return format!("{action} {}", link(path, form, view));
     }
-    if view.look != Look::Plain && fits(&here) {
+    if view.look.is_rich() && fits(&here) {
         return format!("{action} {}", link(path, &here, view));
     }
     let form = if columns_of(&whole) + 5 <= columns {
@@ -209,7 +208,7 @@ fn left_out(text: &mut String, cuts: &[String]) {
     let mut tell = |what: &str| {
         let _ = writeln!(
             text,
-            "  {YELLOW}left out{YELLOW:#}, no room: {}",
+            "  {MAGENTA}left out{MAGENTA:#}, no room: {}",
             escape_line(what)
         );
     };
@@ -343,6 +342,7 @@ fn in_parts(text: &mut String, pastes: &[String], inbox: &str, view: &RenderCont
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::plain::Look;
 
     fn plain(pastes: &[&str], attachment: Option<&str>, cuts: &[String]) -> String {
         let pastes: Vec<String> = pastes.iter().map(|path| (*path).to_owned()).collect();
@@ -364,15 +364,10 @@ mod tests {
             carried_by: None,
         };
         let view = RenderContext {
-            look: Look::Plain,
             is_verbose: true,
             is_interactive: false,
             has_prompt: false,
-            round: None,
-            last_round: None,
-            takes_clipboard: false,
-            is_copied: false,
-            is_demo: false,
+            ..RenderContext::plain()
         };
         let text = ready(&event, &view);
         anstream::adapter::strip_str(&text).to_string()
@@ -381,17 +376,7 @@ mod tests {
     #[test]
     fn the_action_stays_in_one_line_and_the_whole_path_is_somewhere() {
         let action = "  1. Paste this into your chat:";
-        let plain = RenderContext {
-            look: Look::Plain,
-            is_verbose: false,
-            is_interactive: true,
-            has_prompt: true,
-            round: None,
-            last_round: None,
-            takes_clipboard: false,
-            is_copied: false,
-            is_demo: false,
-        };
+        let plain = RenderContext::plain();
         assert_eq!(
             with_path(action, "/a/outbox/x.txt", 80, &plain),
             "  1. Paste this into your chat: /a/outbox/x.txt"

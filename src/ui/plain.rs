@@ -5,22 +5,14 @@ use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::path::Path;
 
-use anstyle::{AnsiColor, Style};
-
 use super::approval::DiffExtent;
+use super::palette::{BOLD, CYAN, DIM, GREEN, MAGENTA, RED, has_unicode};
 use super::step::{FAILURE_LINES, StepLayout, elapsed, step, tail};
 use super::wrap::fold;
 use super::{approval, escape_line, escape_text, live, markdown, news, outbox};
 use crate::error::{Error, Kind};
 use crate::number::{count, grouped};
 use crate::protocol::{CopiedFrom, Event, Issue, LineTotals, Outcome, Repair, Status};
-
-pub(super) const BOLD: Style = Style::new().bold();
-pub(super) const DIM: Style = Style::new().dimmed();
-pub(super) const GREEN: Style = AnsiColor::Green.on_default();
-pub(super) const RED: Style = AnsiColor::Red.on_default();
-pub(super) const YELLOW: Style = AnsiColor::Yellow.on_default();
-pub(super) const CYAN: Style = AnsiColor::Cyan.on_default();
 
 /// How many lines of what the model says to the person are shown.
 const BLOCK_LINES: usize = 200;
@@ -34,10 +26,19 @@ const NAMED_FILES: usize = 10;
 /// The kind of output that lines are made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
-    /// A pipe, or a terminal without colour: text as it is.
+    /// A pipe: text as it is.
     Plain,
+    /// A terminal without colour: text as it is, with signs.
+    Uncoloured,
     /// A terminal of so many columns: what the model writes is rendered.
     Rich { columns: usize },
+}
+
+impl Look {
+    /// Returns true where colours and links are shown.
+    pub(super) fn is_rich(self) -> bool {
+        matches!(self, Self::Rich { .. })
+    }
 }
 
 /// The settings that rendering depends on.
@@ -63,6 +64,23 @@ pub(super) struct RenderContext {
     pub(super) is_demo: bool,
 }
 
+impl RenderContext {
+    /// The context of a front end that is no terminal.
+    pub(super) fn plain() -> Self {
+        Self {
+            look: Look::Plain,
+            is_verbose: false,
+            is_interactive: true,
+            has_prompt: true,
+            round: None,
+            last_round: None,
+            takes_clipboard: false,
+            is_copied: false,
+            is_demo: false,
+        }
+    }
+}
+
 /// The lines of an event, each with its line break; most have words of their own in `news`.
 pub(super) fn render(event: &Event, view: &RenderContext) -> String {
     let look = view.look;
@@ -86,7 +104,7 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
         Event::Prose { text } => prose(text, look),
         Event::Issue { issue } => told(issue),
         Event::Cut { line, what } => format!(
-            "  {YELLOW}cut off{YELLOW:#} in {} (line {line}): the model is asked to send the rest.\n",
+            "  {MAGENTA}cut off{MAGENTA:#} in {} (line {line}): the model is asked to send the rest.\n",
             escape_line(what)
         ),
         Event::Running { script, .. } => running(script),
@@ -110,14 +128,7 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
             view.is_interactive,
             DiffExtent::Folded,
         ),
-        Event::Ahead { .. } => {
-            let columns = columns_of_talk();
-            let extent = match columns {
-                Some(_) => DiffExtent::Folded,
-                None => DiffExtent::Whole,
-            };
-            approval::ahead(event, columns, extent)
-        }
+        Event::Ahead { .. } => ahead(event),
         Event::Decided { .. } => approval::decided(event),
         Event::Rejected {
             name,
@@ -131,13 +142,33 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
         } => trouble("error", message, causes, hints),
         Event::Done { .. } => done(event, view),
         Event::RoundLimit { id, rounds } => format!(
-            "\n{YELLOW}Stopped{YELLOW:#} after {}: that is the limit (`MaxRounds`).\n`agent resume {id}` allows more.\n",
+            "\n{MAGENTA}Stopped{MAGENTA:#} after {}: that is the limit (`MaxRounds`).\n`agent resume {id}` allows more.\n",
             count(*rounds as usize, "round")
         ),
         Event::Interrupted { id } => {
             format!("\nPaused. Nothing is lost: `agent resume {id}` continues.\n")
         }
         other => news::words(other, view),
+    }
+}
+
+fn ahead(event: &Event) -> String {
+    match (event, columns_of_talk()) {
+        // The terminal that asks counts these.
+        (
+            Event::Ahead {
+                number: 0,
+                before: 0,
+                title,
+                ..
+            },
+            _,
+        ) => format!(
+            "  changed in an earlier round: `{}`; `agent diff --since 0` shows it\n",
+            escape_line(title)
+        ),
+        (_, None) => approval::ahead(event, None, DiffExtent::Whole),
+        (_, columns) => approval::ahead(event, columns, DiffExtent::Folded),
     }
 }
 
@@ -180,7 +211,7 @@ fn told(issue: &Issue) -> String {
     let command = issue.command.as_deref();
     let command = command.map_or_else(String::new, |name| format!("{}: ", escape_line(name)));
     format!(
-        "  {YELLOW}{what}{YELLOW:#} (line {}): {command}{}\n",
+        "  {MAGENTA}{what}{MAGENTA:#} (line {}): {command}{}\n",
         issue.line,
         escape_line(&issue.message)
     )
@@ -232,7 +263,7 @@ fn asked(question: &str, view: &RenderContext) -> String {
 
 fn rejected(name: &str, why: &str, moved_to: &Path) -> String {
     format!(
-        "{YELLOW}Not used{YELLOW:#}: `{}`: {}\n  It is now in `{}`.\n",
+        "{MAGENTA}Not used{MAGENTA:#}: `{}`: {}\n  It is now in `{}`.\n",
         escape_line(name),
         escape_line(why),
         shown(moved_to)
@@ -337,7 +368,7 @@ fn prose(text: &str, look: Look) -> String {
     for line in lines.by_ref().take(PROSE_LINES) {
         let line = escape_line(&clipped(line, 400)).replace("\\t", "    ");
         let folded = match look {
-            Look::Plain => vec![line],
+            Look::Plain | Look::Uncoloured => vec![line],
             Look::Rich { columns } => fold(&line, columns.saturating_sub(5)),
         };
         for line in folded {
@@ -365,7 +396,7 @@ pub(super) fn spoken(text: &str, look: Look, indent: &str) -> String {
         .collect();
     let mut is_cut = false;
     let shown: Vec<String> = match look {
-        Look::Plain => kept.iter().map(|line| escape_line(line)).collect(),
+        Look::Plain | Look::Uncoloured => kept.iter().map(|line| escape_line(line)).collect(),
         Look::Rich { columns } => {
             let room = columns.saturating_sub(indent.len() + 1);
             let rendered = markdown::render(&kept.join("\n"), room, BLOCK_LINES);
@@ -448,17 +479,17 @@ pub fn what_next(has_changes: bool, id: &str) -> String {
     if has_changes {
         let _ = writeln!(
             text,
-            "  review  {CYAN}agent diff{CYAN:#} {DIM}(the whole session){DIM:#}"
+            "  review  {BOLD}agent diff{BOLD:#} {DIM}(the whole session){DIM:#}"
         );
     }
     let _ = writeln!(
         text,
-        "  more    {CYAN}agent resume {id} \"<what to do next>\"{CYAN:#}"
+        "  more    {BOLD}agent resume {id} \"<what to do next>\"{BOLD:#}"
     );
     if has_changes {
         let _ = writeln!(
             text,
-            "  undo    {CYAN}agent undo{CYAN:#} {DIM}(the last round; --all for everything){DIM:#}"
+            "  undo    {BOLD}agent undo{BOLD:#} {DIM}(the last round; --all for everything){DIM:#}"
         );
     }
     text
@@ -484,17 +515,6 @@ pub(super) fn sign(look: Look, sign: Sign) -> &'static str {
         Sign::Skipped => "- ",
         Sign::Next => "→ ",
     }
-}
-
-/// Returns true if the terminal shows more than ASCII, as the locale says.
-fn has_unicode() -> bool {
-    let named = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(named);
-    cfg!(windows)
-        || locale.is_some_and(|locale| {
-            let locale = locale.to_ascii_lowercase();
-            locale.contains("utf-8") || locale.contains("utf8")
-        })
 }
 
 /// A path, with `~` for the home directory.
@@ -554,11 +574,7 @@ mod tests {
                 is_verbose: true,
                 is_interactive: false,
                 has_prompt: false,
-                round: None,
-                last_round: None,
-                takes_clipboard: false,
-                is_copied: false,
-                is_demo: false,
+                ..RenderContext::plain()
             };
             let text = render(&event, &view);
             assert!(

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use super::diff;
-use super::plain::{self, DIM, GREEN, Look, RED, Sign, YELLOW};
+use super::palette::{DIM, GREEN, MAGENTA, RED};
+use super::plain::{self, Look, Sign};
 use super::wrap::{columns_of, fold};
 use super::{escape_line, shortened};
 use crate::number::count;
@@ -86,8 +87,8 @@ fn status_word(status: Status) -> (Style, &'static str) {
     match status {
         Status::Ok => (GREEN, "ok"),
         Status::Failed => (RED, "failed"),
-        Status::Refused => (YELLOW, "refused"),
-        Status::Skipped => (DIM, "skipped"),
+        Status::Refused => (MAGENTA, "refused"),
+        Status::Skipped => (MAGENTA, "skipped"),
     }
 }
 
@@ -195,7 +196,7 @@ fn phrase(result: &StepResult, differences: &[ShownDifference]) -> String {
         Some(rest) if !subject.is_empty() => rest.to_owned(),
         _ => message,
     };
-    let names = !subject.is_empty() && !message.contains(&subject);
+    let names = !subject.is_empty() && !is_named(&subject, &message);
     if names {
         format!("{verb} {subject}: {message}")
     } else if is_ok {
@@ -204,6 +205,15 @@ fn phrase(result: &StepResult, differences: &[ShownDifference]) -> String {
     } else {
         format!("{verb}: {message}")
     }
+}
+
+/// Returns true if a message names a file, and not only has its letters in another word.
+fn is_named(subject: &str, message: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || "_-./".contains(letter);
+    let mut found = message.match_indices(subject);
+    found.any(|(at, _)| {
+        !message[..at].ends_with(is_part) && !message[at + subject.len()..].starts_with(is_part)
+    })
 }
 
 /// The verbs for a command: when it is done, and before. One of a newer version is named.

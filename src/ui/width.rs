@@ -1,13 +1,16 @@
 //! How many columns a text takes on a terminal.
 
+use super::palette::either;
+
 /// A text in so many columns; what does not fit is left out, and a `…` says so.
 pub fn shortened(text: &str, columns: usize) -> String {
     let total: usize = text.chars().map(width).sum();
     if total <= columns {
         return text.to_owned();
     }
+    let sign: String = either("…", "...").chars().take(columns).collect();
     let mut short = String::new();
-    let mut used = 1;
+    let mut used = sign.chars().count();
     for character in text.chars() {
         used += width(character);
         if used > columns {
@@ -15,10 +18,7 @@ pub fn shortened(text: &str, columns: usize) -> String {
         }
         short.push(character);
     }
-    if columns > 0 {
-        short.push('…');
-    }
-    short
+    short + &sign
 }
 
 /// Letters of East Asia and pictures take two columns; a table of all others is not worth its size.

@@ -3,6 +3,8 @@
 //! Styles are ours and take no column; foreign text has been escaped before it comes here. What is
 //! longer than a line is cut where the line ends.
 
+use std::fmt::Write as _;
+
 use super::width::width;
 
 /// The lines of a text, each at most so many columns wide.
@@ -20,7 +22,8 @@ pub fn fold(text: &str, columns: usize) -> Vec<String> {
     folder.lines
 }
 
-/// A text whose long lines are folded, what is folded as far to the right as its line begins.
+/// A text whose long lines are folded, what is folded as far to the right as its line begins, or as the text
+/// of an item with a number.
 pub(super) fn folded(text: &str, columns: usize) -> String {
     let mut shown = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -35,36 +38,50 @@ pub(super) fn folded(text: &str, columns: usize) -> String {
             // Not farther than half the width: a line of spaces would be repeated without end.
             let indent = line.len() - line.trim_start_matches(' ').len();
             let indent = indent.min(columns / 2);
-            let room = columns.saturating_sub(indent);
-            let indent = " ".repeat(indent);
-            for (number, piece) in fold(line.trim_start_matches(' '), room).iter().enumerate() {
-                if number > 0 {
-                    shown.push('\n');
-                }
-                shown.push_str(&indent);
-                shown.push_str(piece);
-            }
+            let text = line.trim_start_matches(' ');
+            let (number, text) = text.split_at(number_before(text));
+            let room = columns.saturating_sub(indent + number.len());
+            let beneath = " ".repeat(indent + number.len());
+            let _ = write!(shown, "{:indent$}{number}", "");
+            shown.push_str(&fold(text, room).join(&format!("\n{beneath}")));
         }
         shown.push_str(end);
     }
     shown
 }
 
-/// The pieces of a line, cut where the terminal ends and nowhere else: nothing of it is lost.
+/// The length of a number that an item of a list begins with, and what is between it and the text: `2. `.
+fn number_before(text: &str) -> usize {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    match digits {
+        1 | 2 if text[digits..].starts_with(". ") => digits + 2,
+        _ => 0,
+    }
+}
+
+/// The pieces of a line, each as long as the terminal is wide or up to its last space: nothing of it is
+/// lost. A word of more than half the width is cut.
 pub(super) fn cut(line: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
-    let mut cuts = vec![String::new()];
-    let mut used = 0;
+    let mut cuts = Vec::new();
+    let (mut row, mut used) = (String::new(), 0);
+    // How long the row is up to its last space, in bytes and in columns.
+    let mut space = (0, 0);
     for (piece, width) in pieces(line) {
         if used + width > columns && used > 0 {
-            cuts.push(String::new());
-            used = 0;
+            let is_good = piece != " " && space.1 > columns / 2;
+            let (end, end_columns) = if is_good { space } else { (row.len(), used) };
+            let rest = row.split_off(end);
+            cuts.push(std::mem::replace(&mut row, rest));
+            (used, space) = (used - end_columns, (0, 0));
         }
-        if let Some(last) = cuts.last_mut() {
-            last.push_str(piece);
-        }
+        row.push_str(piece);
         used += width;
+        if piece == " " {
+            space = (row.len(), used);
+        }
     }
+    cuts.push(row);
     cuts
 }
 
@@ -175,11 +192,17 @@ mod tests {
             "  one two\n  three\nfour\n"
         );
         assert_eq!(folded("no end", 80), "no end");
+        assert_eq!(
+            folded("  2. one two three\n", 12),
+            "  2. one two\n     three\n"
+        );
     }
 
     #[test]
     fn what_is_cut_is_all_there() {
-        assert_eq!(cut("a  b   cd", 4), ["a  b", "   c", "d"]);
+        assert_eq!(cut("a  b   cd", 4), ["a  b", "   ", "cd"]);
+        assert_eq!(cut("make one two", 9), ["make one ", "two"]);
+        assert_eq!(cut("a long-word", 6), ["a long", "-word"]);
         assert_eq!(cut("", 4), [""]);
         assert_eq!(cut("日本語", 5), ["日本", "語"]);
         assert_eq!(cut("\u{1b}[1mabcd", 2), ["\u{1b}[1mab", "cd"]);

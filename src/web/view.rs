@@ -569,6 +569,7 @@ fn ahead(number: u32, before: u32, command: &str, title: &str, shown: &str) -> P
         }),
         PageNode::code(title),
         PageNode::Text(match before {
+            0 if number == 0 => ": from an earlier round; no step names it".to_owned(),
             before if number == 0 => {
                 format!(": from an earlier round; step {before} names it")
             }

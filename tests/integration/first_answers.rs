@@ -73,6 +73,8 @@ fn at_a_question_keys_and_commands_are_no_notes() {
     terminal.expect("[y] yes  [n] no");
     terminal.type_in("a\r");
     terminal.expect("`a` is no answer here.");
+    terminal.type_in("yess\r");
+    terminal.expect("`yess` is no answer here.");
     terminal.type_in("status\r");
     terminal.expect("`status` comes after `/undo`, which is not finished.");
     terminal.type_in("q\r");

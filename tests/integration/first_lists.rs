@@ -264,3 +264,88 @@ fn the_demonstration_recommends_nothing_for_a_folder_that_is_gone() {
     assert!(!shown.contains("agent undo"), "{shown}");
     assert!(!shown.contains("agent resume"), "{shown}");
 }
+
+#[test]
+fn what_was_undone_is_counted_nowhere_until_it_is_redone() {
+    let begun = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    let one = step(begun, "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]");
+    let two = step(one, "[CREATE_FILE path=\"b.txt\"]\nb\n[/CREATE_FILE]");
+    let counts = |finished: Finished, files: &str, number: u32| {
+        let status = Test::after(finished, &["status"]).run().code(0);
+        let text = told(&status);
+        assert!(text.contains(&format!("{files} changed")), "{text}");
+        let list = Test::after(status, &["list", "--json"]).run().code(0);
+        let expected = format!("\"changedFiles\":{number}");
+        assert!(list.stdout.contains(&expected), "{}", list.stdout);
+        list
+    };
+    let undone = Test::after(two, &["undo", "--all", "--yes"]).run().code(0);
+    let counted = counts(undone, "0 files", 0);
+    let redone = Test::after(counted, &["redo", "--yes"]).run().code(0);
+    let counted = counts(redone, "2 files", 2);
+    let undone = Test::after(counted, &["undo", "--all", "--yes"])
+        .run()
+        .code(0);
+    let three = step(undone, "[CREATE_FILE path=\"c.txt\"]\nc\n[/CREATE_FILE]");
+    let counted = counts(three, "1 file", 1);
+    let done = step(counted, "[DONE]\nIt is there and was tried.\n[/DONE]");
+    let text = told(&done);
+    assert!(text.contains(": c.txt +1\n"), "{text}");
+    let undone = Test::after(done, &["undo", "--yes"]).run().code(0);
+    let counted = counts(undone, "0 files", 0);
+    let status = Test::after(counted, &["status"]).run().code(0);
+    assert!(!told(&status).contains("agent diff"), "{}", told(&status));
+}
+
+#[test]
+fn the_end_does_not_list_a_file_that_the_person_deleted() {
+    let begun = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+    let created = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[CREATE_FILE path=\"b.txt\"]\nb\n[/CREATE_FILE]";
+    let one = step(begun, created);
+    fs::remove_file(one.base().join("workspace/a.txt")).unwrap();
+    let done = step(one, "[DONE]\nIt is there and was tried.\n[/DONE]");
+    let text = told(&done);
+    assert!(text.contains(": b.txt +1\n"), "{text}");
+    let status = Test::after(done, &["status"]).run().code(0);
+    let text = told(&status);
+    assert!(text.contains("1 file changed"), "{text}");
+}
+
+#[test]
+fn files_that_a_command_may_run_are_counted_until_the_person_has_seen_them() {
+    if !has_script() {
+        return;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new --approval edits task", &[]);
+    terminal.reply(
+        1,
+        "[CREATE_FILE path=\"my file.sh\"]\necho quoted\n[/CREATE_FILE]\n[CREATE_FILE path=\"Makefile\"]\nall: ; echo made\n[/CREATE_FILE]\n[CREATE_FILE path=\"b.mk\"]\nb = 1\n[/CREATE_FILE]\n{end}\n",
+    );
+    terminal.expect("Round 2");
+    terminal.reply(
+        2,
+        "[CREATE_FILE path=\"c.mk\"]\nc = 1\n[/CREATE_FILE]\n[RUN_COMMAND]\nsh \"my file.sh\"\n[/RUN_COMMAND]\n{end}\n",
+    );
+    terminal.expect("(from an earlier round, not shown before; step 2 names it)");
+    terminal.expect("echo quoted");
+    terminal.expect("2 changed files were not shown yet; d shows them");
+    terminal.expect("[q] stop");
+    terminal.type_in("y\r");
+    terminal.expect("Round 3");
+    terminal.reply(3, "[RUN_COMMAND]\nmake\n[/RUN_COMMAND]\n{end}\n");
+    // What was shown as a step of the last round, or because it was named, is not counted again.
+    let asked = terminal.expect_text("2 changed files were not shown yet; d shows them");
+    assert!(!asked.contains("echo made"), "{asked}");
+    terminal.expect("[q] stop");
+    terminal.type_in("d\r");
+    terminal.expect("Makefile");
+    terminal.expect("(from an earlier round, not shown before)");
+    terminal.expect("echo made");
+    let again = terminal.expect_text("[q] stop");
+    assert!(!again.contains("not shown yet"), "{again}");
+    terminal.type_in("y\r");
+    terminal.expect("Round 4");
+    terminal.reply(4, "[RUN_COMMAND]\nmake\n[/RUN_COMMAND]\n{end}\n");
+    let asked = terminal.expect_text("[q] stop");
+    assert!(!asked.contains("not shown yet"), "{asked}");
+}

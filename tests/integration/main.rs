@@ -52,6 +52,7 @@ mod first_hour;
 #[cfg(target_os = "linux")]
 mod first_lists;
 mod first_message;
+mod first_slips;
 /// Bases that earlier versions left.
 #[cfg(unix)]
 mod fixtures;

@@ -366,7 +366,8 @@ fn what_the_model_says_and_does_is_rendered_where_there_is_colour() {
         return;
     }
     let reply = "[MESSAGE]\n# Title\n- a **bold** word\n[/MESSAGE]\n[CREATE_FILE path=\"a.txt\"]\none\ntwo\n[/CREATE_FILE]\n[EDIT_FILE path=\"a.txt\"]\n<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n[/EDIT_FILE]\n{end}\n";
-    let mut terminal = Terminal::open(Test::new(&[]), "new task", &[]);
+    let unicode = [("LANG", "C.UTF-8")];
+    let mut terminal = Terminal::open(Test::new(&[]), "new task", &unicode);
     terminal.reply(1, reply);
     terminal.expect("• ");
     terminal.expect("\u{1b}[1mbold\u{1b}[0m word");

@@ -24,6 +24,15 @@ type Covered<'a> = (Vec<String>, Vec<&'a Rule>);
 
 impl Policy {
     /// Every rule that matches a script, the strictest first; never empty.
+    /// The words of the commands in a script, with their quotes removed, as far as they can be read.
+    pub fn words_of(&self, script: &str) -> Vec<String> {
+        let mut reader = ScriptReader::new(&self.places);
+        reader.script(script, self.dialect);
+        let commands = reader.invocations.into_iter();
+        let words = commands.flat_map(|one| std::iter::once(one.name).chain(one.arguments));
+        words.collect()
+    }
+
     pub(super) fn judge_script(&self, script: &str) -> Vec<Ruling> {
         let covering = self.covering(script);
         let opacity = covering.as_ref().err().copied().flatten();

@@ -176,7 +176,7 @@ pub enum Event {
         hash: String,
     },
     /// A file step that needs no decision and comes before one that does: what it will change. With the
-    /// number 0, a file that earlier rounds changed and that the next step names.
+    /// number 0, a file that earlier rounds changed: step `before` names it, or none if that is 0 too.
     Ahead {
         number: u32,
         command: String,

@@ -46,6 +46,8 @@ pub enum QuestionKind {
     MakeWorkspace,
     /// A base directory above the current folder, which is empty or another project.
     OtherBase,
+    /// A project that is only a part of its repository.
+    Part,
     /// The task, where a placeholder was typed in its place.
     Task,
     /// Copying each message and taking the reply from the clipboard, offered once.
@@ -119,6 +121,7 @@ impl QuestionKind {
             Self::Place => Some("place"),
             Self::MakeWorkspace => Some("make-workspace"),
             Self::OtherBase => Some("other-base"),
+            Self::Part => Some("part"),
             Self::Task => Some("task"),
             Self::UseClipboard => Some("use-clipboard"),
             Self::Commit => Some("commit"),
@@ -146,6 +149,7 @@ impl QuestionKind {
             | Self::Place
             | Self::MakeWorkspace
             | Self::OtherBase
+            | Self::Part
             | Self::Task
             | Self::UseClipboard
             | Self::Commit
@@ -163,6 +167,7 @@ impl QuestionKind {
             | Self::Model
             | Self::Place
             | Self::OtherBase
+            | Self::Part
             | Self::Task
             | Self::Commit => AcceptedLines::AnyLine,
             Self::UseClipboard => AcceptedLines::YesUnlessNo,

@@ -24,10 +24,10 @@ pub fn ensure_possible(caller: &Caller) -> Result<()> {
                 .hint("agent new --check \"cargo test\" --commit \"fix the parser\""),
         );
     }
-    if open::has_base(caller)? {
-        GitRepository::around(&loaded.paths.workspace)?;
-    }
-    Ok(())
+    // A folder that is not made yet will be in the repository around it.
+    let mut places = loaded.paths.workspace.ancestors();
+    let place = places.find(|place| place.is_dir());
+    GitRepository::around(place.unwrap_or(&loaded.paths.workspace)).map(|_| ())
 }
 
 /// Switches the commits of a session on.

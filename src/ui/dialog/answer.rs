@@ -26,7 +26,7 @@ pub(super) fn read(kind: QuestionKind, line: &str) -> Option<Typed> {
         (QuestionKind::Model, _) => Some(Typed::Verdict(Verdict::Say {
             text: line.to_owned(),
         })),
-        (kind, line) if kind.name().is_some() => Some(Typed::Verdict(short(kind, line))),
+        (kind, line) if kind.name().is_some() => short(kind, line).map(Typed::Verdict),
         (QuestionKind::Network, "o" | "once") => Some(Typed::Verdict(Verdict::Yes)),
         (QuestionKind::Network, "a" | "always" | "session") => {
             Some(Typed::Verdict(Verdict::Always))
@@ -42,19 +42,19 @@ pub(super) fn read(kind: QuestionKind, line: &str) -> Option<Typed> {
     }
 }
 
-/// The decision of a line about a question that takes a yes: whatever is none decides nothing.
-fn short(kind: QuestionKind, line: &str) -> Verdict {
+/// The decision of a line about a question that takes a yes; a slip of the fingers is none.
+fn short(kind: QuestionKind, line: &str) -> Option<Verdict> {
     let is_yes_by_default = match kind.takes() {
         AcceptedLines::Enter => true,
-        AcceptedLines::YesUnlessNo => line.trim().is_empty(),
+        AcceptedLines::YesUnlessNo => line.is_empty(),
         AcceptedLines::YesOrNo | AcceptedLines::AnyLine => false,
     };
     if is_yes_by_default || is_yes(line) {
-        Verdict::Yes
+        Some(Verdict::Yes)
     } else if is_no(line) {
-        Verdict::No { reason: None }
+        Some(Verdict::No { reason: None })
     } else {
-        Verdict::Skip
+        kind.takes().accept(line).then_some(Verdict::Skip)
     }
 }
 
@@ -145,8 +145,11 @@ mod tests {
             undo("no"),
             Some(Typed::Verdict(Verdict::No { reason: None }))
         );
-        for line in ["", "always", "yes please", "e"] {
+        for line in ["", "s", "q"] {
             assert_eq!(undo(line), Some(Typed::Verdict(Verdict::Skip)), "{line}");
+        }
+        for slip in ["yess", "always", "yes please", "e"] {
+            assert_eq!(undo(slip), None, "{slip}");
         }
         let text = "y".to_owned();
         assert_eq!(

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
+use crate::ui::palette::{BOLD, DIM, either};
 use crate::ui::wrap::{columns_of, fold};
 
 /// The number of spaces between two cells.
@@ -12,9 +13,6 @@ const BETWEEN: usize = 2;
 const NARROW: usize = 6;
 /// How many rows are worked out; the model could write any number.
 const MAX_ROWS: usize = 200;
-
-const HEAD: Style = Style::new().bold();
-const DIM: Style = Style::new().dimmed();
 
 /// The cells of a table, row by row, styled; the first row is its head.
 #[derive(Debug, Default)]
@@ -44,10 +42,13 @@ impl Table {
             if lines.len() > most {
                 break;
             }
-            let style = if number == 0 { HEAD } else { Style::new() };
+            let style = if number == 0 { BOLD } else { Style::new() };
             lines.extend(row_lines(row, &widths, style));
             if number == 0 {
-                let rules: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
+                let rules: Vec<String> = widths
+                    .iter()
+                    .map(|width| either("─", "-").repeat(*width))
+                    .collect();
                 let rule = rules.join(&" ".repeat(BETWEEN));
                 lines.push(format!("{DIM}{rule}{DIM:#}"));
             }

@@ -67,8 +67,7 @@ fn a_long_line_of_code_is_cut_and_nothing_of_it_is_lost() {
         shown.lines().all(|line| line.chars().count() <= 40),
         "{shown}"
     );
-    assert_eq!(shown.matches("abcdefghi").count(), 10 - 2, "{shown}");
-    assert_eq!(shown.matches(['a', 'i']).count(), 20);
+    assert_eq!(shown.matches("abcdefghi").count(), 10, "{shown}");
 }
 
 #[test]

@@ -384,8 +384,9 @@ impl Desk {
             self.past.remember(&text);
         }
         if let Some(asked) = self.asked.last()
-            && is_answer_key(&text)
+            && (is_answer_key(&text) || !text.trim().contains(char::is_whitespace))
         {
+            // One word is a slip at this question rather than a note.
             return Act::Say(format!(
                 "`{}` is no answer here. {}",
                 text.trim(),

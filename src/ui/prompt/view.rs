@@ -1,17 +1,16 @@
 //! The prompt as rows: what is typed, folded to the width of the terminal.
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 
 use super::line::{Cell, Line};
 use crate::ui::live::{LiveRow, Rows};
+use crate::ui::palette::{CYAN, DIM, MAGENTA};
 use crate::ui::shortened;
 
 /// How many rows a long line takes at most; those around the cursor are shown.
 const MAX_ROWS: usize = 8;
 
-const SIGN: Style = AnsiColor::Cyan.on_default().bold();
-const QUESTION: Style = AnsiColor::Yellow.on_default().bold();
-const DIM: Style = Style::new().dimmed();
+const QUESTION: Style = MAGENTA.bold();
 
 /// The contents of the prompt.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +31,7 @@ impl View<'_> {
         let (sign, style) = if self.is_question {
             ("? ", QUESTION)
         } else {
-            ("> ", SIGN)
+            ("> ", CYAN)
         };
         let (texts, cursor) = fold(&self.line.cells(), self.line.cursor(), columns - sign.len());
         let first = (cursor.0 + 1).saturating_sub(MAX_ROWS);
