@@ -51,7 +51,7 @@ impl Policy {
             }
         }
         let rows = rules.iter().map(|rule| rule.row(Decision::Allow, PERSON));
-        rulings.extend(rows.map(|row| row.ruling("", None)));
+        rulings.extend(rows);
         strictest_first(rulings)
     }
 
@@ -116,7 +116,7 @@ impl Policy {
                     rule.matches(invocation) || is_loose && rule.is_mentioned(invocation)
                 });
                 let row = || rule.row(decision, source);
-                rulings.extend(invocation.map(|command| row().ruling(&in_short(command), None)));
+                rulings.extend(invocation.map(|command| row().on(&in_short(command))));
             }
         }
         rulings
@@ -130,7 +130,7 @@ impl Policy {
         let mut made = Vec::new();
         let found = script.invocations.iter().find(|command| {
             // A repository that the script itself creates is not protected while the script runs.
-            if row.needs() == Some(Grant::GitWrite) {
+            if row.needs == Some(Grant::GitWrite) {
                 made.extend(checks::made_repository(command));
                 if checks::works_within(command, &made) {
                     return false;
@@ -158,7 +158,7 @@ impl Policy {
             .filter(|(command, _)| is_about(command))
             .peekable();
         row.decision == Decision::Ask
-            && row.needs().is_none()
+            && row.needs.is_none()
             && asked.peek().is_some()
             && asked.all(|(_, rules)| rules.iter().any(|rule| is_about(rule.words())))
     }
