@@ -5,13 +5,13 @@
 //! diff: only the run of base64 in each counts. A key may also be on one line, as a string with
 //! `\n` in it. A key whose beginning or end is missing is found too.
 
+use std::iter;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use regex::{Match, Regex};
+use regex::Match;
 
 use super::SecretFinding;
-use super::rules::compile;
+use super::rules::pattern;
 use super::shape::distinct;
 
 /// The kind of these secrets.
@@ -75,21 +75,14 @@ fn beginning_at(text: &str, start: usize, next: Option<KeyMarker>) -> Option<Sec
         return Some(cut);
     }
     let mut parts = Vec::new();
-    let mut begin = line_behind(text, header.end);
-    for _ in 0..MAX_LINES {
-        let Some(line) = begin.map(|begin| line_at(text, begin)) else {
-            break;
-        };
-        if reaches_mark(&line) {
-            break;
-        }
-        begin = line_behind(text, line.end);
+    let lines = lines_behind(text, header.end).take(MAX_LINES);
+    let mut lines = lines.take_while(|line| !reaches_mark(line)).peekable();
+    while let Some(line) = lines.next() {
         // The last line is short, and the next one has the marker.
-        let is_last = is_ended && begin.is_none_or(|begin| reaches_mark(&line_at(text, begin)));
-        let content = &text[line.clone()];
-        match run(text, line, is_last) {
+        let is_last = is_ended && lines.peek().is_none();
+        match run(text, line.clone(), is_last) {
             Some(part) => parts.push(part),
-            None if may_stand_between(content) => {}
+            None if may_stand_between(&text[line]) => {}
             None => break,
         }
     }
@@ -112,21 +105,15 @@ fn ending_at(text: &str, start: usize, before: Option<KeyMarker>) -> Option<Secr
     if let Some(cut) = cut_key(text, pieces) {
         return Some(cut);
     }
+    let above = |below: &Range<usize>| line_above(text, floor, below.start);
     let mut parts = Vec::new();
-    let mut above = line_above(text, floor, own.start);
-    for _ in 0..MAX_LINES {
-        let Some(line) = above else { break };
-        if reaches_mark(&line) {
-            if is_begun {
-                return None;
-            }
-            break;
+    for line in iter::successors(above(&own), above).take(MAX_LINES) {
+        if reaches_mark(&line) && is_begun {
+            return None;
         }
-        above = line_above(text, floor, line.start);
-        match run(text, line, parts.is_empty()) {
-            Some(part) => parts.push(part),
-            None => break,
-        }
+        let part = run(text, line.clone(), parts.is_empty()).filter(|_| !reaches_mark(&line));
+        let Some(part) = part else { break };
+        parts.push(part);
     }
     parts.reverse();
     finding(parts)
@@ -167,17 +154,19 @@ fn at_most(parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 /// Splits a line into runs of base64, escaped line breaks, spaces, and other characters.
-static PARTS: LazyLock<Regex> = LazyLock::new(|| compile(r"(?s)[A-Za-z0-9+/=]+|(?:\\+[nr])+| +|."));
+fn parts(text: &str) -> impl Iterator<Item = Match<'_>> {
+    pattern!(r"(?s)[A-Za-z0-9+/=]+|(?:\\+[nr])+| +|.").find_iter(text)
+}
 
 /// The runs of base64 from the start of a range, separated by escaped line breaks or spaces, up to
 /// anything else.
 fn words_after(text: &str, place: Range<usize>) -> Vec<Range<usize>> {
-    words(PARTS.find_iter(&text[place.clone()]), place.start, false)
+    words(parts(&text[place.clone()]), place.start, false)
 }
 
 /// The runs of base64 up to the end of a range, separated as in `words_after`.
 fn words_before(text: &str, place: Range<usize>) -> Vec<Range<usize>> {
-    let parts: Vec<Match<'_>> = PARTS.find_iter(&text[place.clone()]).collect();
+    let parts: Vec<Match<'_>> = parts(&text[place.clone()]).collect();
     let mut words = words(parts.into_iter().rev(), place.start, true);
     words.reverse();
     words
@@ -226,10 +215,13 @@ fn line_before(text: &str, floor: usize, end: usize) -> Range<usize> {
     start..end
 }
 
-/// The start of the next line, if a line ends at this position.
-pub(super) fn line_behind(text: &str, end: usize) -> Option<usize> {
-    let is_end = text.as_bytes().get(end) == Some(&b'\n');
-    (is_end && end + 1 < text.len()).then_some(end + 1)
+/// The lines after the one that ends at this position.
+pub(super) fn lines_behind(text: &str, end: usize) -> impl Iterator<Item = Range<usize>> {
+    let behind = |end: usize| {
+        let is_end = text.as_bytes().get(end) == Some(&b'\n');
+        (is_end && end + 1 < text.len()).then(|| line_at(text, end + 1))
+    };
+    iter::successors(behind(end), move |line| behind(line.end))
 }
 
 /// The line above the one that begins at this position, if there is one.

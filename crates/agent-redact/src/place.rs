@@ -9,13 +9,10 @@
 //! must look the more random the less its name and position say.
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::names::{normal_name, telling};
 use super::rules::table::SETTINGS;
-use super::rules::{SecretRule, compile};
+use super::rules::{SecretRule, pattern};
 use super::shape::{Stop, is_chosen, is_password, is_random, is_strong};
 use super::{SecretFinding, TextSource};
 
@@ -54,11 +51,9 @@ enum Setting {
     None,
 }
 
-static IS_SETTINGS: LazyLock<Regex> = LazyLock::new(|| compile(SETTINGS));
-
 /// Returns true if a path is that of a settings file, in which values are unquoted.
 pub fn keeps_settings(path: &str) -> bool {
-    IS_SETTINGS.is_match(path.rsplit(['/', '\\']).next().unwrap_or_default())
+    pattern!(SETTINGS).is_match(path.rsplit(['/', '\\']).next().unwrap_or_default())
 }
 
 /// The secret that is assigned to the name that contains this word.
@@ -182,11 +177,8 @@ fn setting(
     value: &Range<usize>,
     source: TextSource<'_>,
 ) -> Setting {
-    let is_setting = match source {
-        TextSource::File(path) => keeps_settings(path),
-        TextSource::Text => is_alone(text, name.start, value.end),
-    };
-    match is_setting {
+    let is_of_settings = matches!(source, TextSource::File(path) if keeps_settings(path));
+    match is_of_settings || is_alone(text, name.start, value.end) {
         true if is_indented(text, name.start) => Setting::Within,
         true => Setting::Plain,
         false => Setting::None,
@@ -227,18 +219,18 @@ fn is_alone(text: &str, name: usize, value_end: usize) -> bool {
         None if from == 0 => before,
         None => return false,
     };
-    let rest = bytes[value_end..].iter().take(LONGEST_MARK);
-    let mut rest = rest.take_while(|byte| **byte != b'\n');
-    rest.all(|byte| b" \t\r\"'".contains(byte)) && is_mark(before)
+    let to = text.floor_char_boundary(value_end + LONGEST_MARK);
+    let is_end = pattern!(r#"\A["']{0,3}[ \t\r]*(?:\n|\z|[ \t](?:#|;|//|--))"#);
+    is_end.is_match(&text[value_end..to]) && is_mark(before)
 }
 
 /// Returns true if a text is what programs print in front of a line: `12:`, `a/b.yml:12:`, `+`,
 /// `- `.
 fn is_mark(before: &[u8]) -> bool {
-    static MARK: LazyLock<Regex> = LazyLock::new(|| {
-        compile(r#"\A[ \t+"'-]*(?:[0-9]*|[A-Za-z0-9._/:-]*[0-9.][A-Za-z0-9._/:-]*:)[ \t+"'-]*\z"#)
-    });
-    std::str::from_utf8(before).is_ok_and(|before| MARK.is_match(before))
+    std::str::from_utf8(before).is_ok_and(|before| {
+        pattern!(r#"\A[ \t+"'-]*(?:[0-9]*|[A-Za-z0-9._/:-]*[0-9.][A-Za-z0-9._/:-]*:)[ \t+"'-]*\z"#)
+            .is_match(before)
+    })
 }
 
 /// Returns true if the name that begins here is indented.
@@ -248,35 +240,31 @@ fn is_indented(text: &str, name: usize) -> bool {
     before.next() == Some(&b' ') && before.next().is_some_and(|byte| b" -\t\n".contains(byte))
 }
 
-/// Returns true if the line above or below has a setting as well, or the text is a settings file.
+/// Returns true if the text is a settings file, or printed with a setting above or below as well.
 ///
 /// `password: word` alone can be the label of a field, or what a program says about a password.
 fn has_neighbours(text: &str, name: &Range<usize>, source: TextSource<'_>) -> bool {
     const FARTHEST: usize = 200;
-    static SETTING: LazyLock<Regex> = LazyLock::new(|| {
-        compile(
-            r#"\A[\s+-]*(?:[\w./-]+:\d+:|\d+[:\t])?[\s-]*["']?[a-z][a-zA-Z0-9_.-]*["']?\s?[:=]\s?(?:["']?[^\s,;(){}]+["']?)?\s*\z"#,
-        )
-    });
-    if source != TextSource::Text {
-        return true;
+    let setting = pattern!(
+        r#"\A[\s+-]*(?:[\w./-]+:\d+:|\d+[:\t])?[\s-]*["']?[a-z][a-zA-Z0-9_.-]*["']?\s?[:=]\s?(?:["']?[^\s,;(){}]+["']?)?\s*\z"#
+    );
+    if let TextSource::File(path) = source {
+        return keeps_settings(path);
     }
     let start = text[..name.start].rfind('\n').unwrap_or_default();
     let from = text.ceil_char_boundary(start.saturating_sub(FARTHEST));
     let above = text[from..start].rsplit('\n').next().unwrap_or_default();
     let to = text.floor_char_boundary(name.end + 2 * FARTHEST);
     let below = text[name.end..to].split('\n').nth(1).unwrap_or_default();
-    SETTING.is_match(above) || SETTING.is_match(below)
+    setting.is_match(above) || setting.is_match(below)
 }
 
 /// Returns true if the word before this position is one that parsers use before `token`.
 fn is_of_parser(text: &str, name: usize) -> bool {
     const LONGEST: usize = 24;
-    static PARSER: LazyLock<Regex> = LazyLock::new(|| {
-        compile(r"(?i)\b(?:un)?(?:expected|known)\s*\z|\b(?:illegal|stray|extra)\s*\z")
-    });
     let from = text.ceil_char_boundary(name.saturating_sub(LONGEST));
-    PARSER.is_match(&text[from..name])
+    pattern!(r"(?i)\b(?:un)?(?:expected|known)\s*\z|\b(?:illegal|stray|extra)\s*\z")
+        .is_match(&text[from..name])
 }
 
 /// The value of the name at this position, and how it is written.
@@ -335,17 +323,16 @@ fn assigned(text: &str, start: usize) -> Option<(Range<usize>, ValueForm)> {
 /// The position after the `=` that follows a type: ` &'static str = `.
 fn typed(text: &str, start: usize) -> Option<usize> {
     // There is a space between a type and its `=`; `Password: a=b` and base64 have none.
-    static TYPE: LazyLock<Regex> =
-        LazyLock::new(|| compile(r"\A[A-Za-z0-9 &'_:<>\[\]|.]{0,23} (=)(?:[^=]|\z)"));
-    let sign = TYPE.captures(text.get(start..)?)?.get(1)?;
+    let sign = pattern!(r"\A[A-Za-z0-9 &'_:<>\[\]|.]{0,23} (=)(?:[^=]|\z)")
+        .captures(text.get(start..)?)?
+        .get(1)?;
     Some(start + sign.end())
 }
 
 /// The value on the line below: a quoted string, or a block of YAML.
 fn below(text: &str, start: usize) -> Option<(Range<usize>, ValueForm)> {
-    static BREAK: LazyLock<Regex> =
-        LazyLock::new(|| compile(r"\A(\(|[|>][+-]?)?[ \t]{0,8}\r?\n[ \t]{0,40}"));
-    let found = BREAK.captures(text.get(start..)?)?;
+    let found =
+        pattern!(r"\A(\(|[|>][+-]?)?[ \t]{0,8}\r?\n[ \t]{0,40}").captures(text.get(start..)?)?;
     let start = start + found[0].len();
     match found.get(1).map_or("", |mark| mark.as_str()) {
         "" | "(" => quoted(text, start),
@@ -388,10 +375,9 @@ fn spaces(bytes: &[u8], start: usize, others: &[u8]) -> usize {
 
 /// `x</password>`, also on a line of its own or as `<![CDATA[x]]>`.
 fn between_tags(text: &str, start: usize) -> Option<(Range<usize>, ValueForm)> {
-    static CONTENT: LazyLock<Regex> = LazyLock::new(|| {
-        compile(r"\A\s{0,40}(?:<!\[CDATA\[)?([^<\s]{1,200}?)(?:\]\]>)?\s{0,40}</")
-    });
-    let content = CONTENT.captures(text.get(start..)?)?.get(1)?;
+    let content = pattern!(r"\A\s{0,40}(?:<!\[CDATA\[)?([^<\s]{1,200}?)(?:\]\]>)?\s{0,40}</")
+        .captures(text.get(start..)?)?
+        .get(1)?;
     Some((
         start + content.start()..start + content.end(),
         ValueForm::Own,
@@ -400,9 +386,7 @@ fn between_tags(text: &str, start: usize) -> Option<(Range<usize>, ValueForm)> {
 
 /// Returns true if a value is a path of identifiers: `self.tokens.first2`.
 fn is_path(value: &str) -> bool {
-    static PATH: LazyLock<Regex> =
-        LazyLock::new(|| compile(r"\A[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)+\z"));
-    PATH.is_match(value)
+    pattern!(r"\A[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)+\z").is_match(value)
 }
 
 /// The text between quotes, if it has no white space.
@@ -463,10 +447,9 @@ fn bare(text: &str, start: usize) -> Option<Range<usize>> {
 
 /// The start of the next parameter of a query: `&name=`.
 fn next_parameter(value: &str) -> Option<usize> {
-    static PARAMETER: LazyLock<Regex> = LazyLock::new(|| compile("&[A-Za-z0-9_]{1,40}="));
     value
         .contains('&')
-        .then(|| PARAMETER.find(value))?
+        .then(|| pattern!("&[A-Za-z0-9_]{1,40}=").find(value))?
         .map(|found| found.start())
 }
 

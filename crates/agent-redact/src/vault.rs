@@ -13,14 +13,12 @@ mod plain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use self::known::Everywhere;
 pub use self::plain::Plain;
-use super::rules::{compile, table};
+use super::rules::{pattern, table};
 use super::{Scanner, TextSource, without_overlaps};
 
 /// The ranges of secrets in a text, with their kinds.
@@ -103,8 +101,7 @@ impl Secret {
     /// Returns true if it may be a sample or no secret at all: it has a doubtful name, or was seen
     /// only in tests and documentation.
     pub fn may_be_harmless(&self) -> bool {
-        static TESTS: LazyLock<Regex> = LazyLock::new(|| compile(table::TESTS));
-        let is_of_tests = |file: &String| TESTS.is_match(file);
+        let is_of_tests = |file: &String| pattern!(table::TESTS).is_match(file);
         self.is_doubtful || (!self.files.is_empty() && self.files.iter().all(is_of_tests))
     }
 }

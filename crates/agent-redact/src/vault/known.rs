@@ -18,7 +18,7 @@ use super::super::shape::{distinct, is_word};
 use super::{Secret, Vault};
 
 /// From this length on, a secret is no ordinary word, whatever it consists of.
-const LONG: usize = 12;
+const LONG: usize = 8;
 /// From this length on, a secret is recognised outside its file.
 const SHORT: usize = 6;
 /// From this length on, a secret is recognised in its file.
@@ -231,6 +231,7 @@ mod tests {
     fn a_short_secret_is_known_elsewhere_if_it_is_no_word() {
         case("hunter2", "it is hunter2.", true);
         case("hunter2", "see hunter21 and xhunter2", false);
+        case("hunter22", "see xhunter22x", true);
         case("p-ssword", "(p-ssword)", true);
         case("swordfish", "the swordfish", false);
         case("swordfish", "x: \"swordfish\"", false);
