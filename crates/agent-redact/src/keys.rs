@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::SecretFinding;
 use super::pem::{KIND, line_at, lines_behind, run};
+use super::rules::pattern;
 use super::shape::decode_base64;
 
 /// The start of the base64 of `-----BEGIN `.
@@ -123,11 +124,8 @@ fn base64_behind(text: &str, end: usize, count: usize) -> impl Iterator<Item = R
 /// The base64 of a line, if there is nothing else but a number, a diff marker or a quote.
 fn alone(text: &str, line: Range<usize>) -> Option<Range<usize>> {
     let part = run(text, line.clone(), true)?;
-    let is_dress = |byte: u8| {
-        byte.is_ascii_digit() || byte.is_ascii_whitespace() || b":+-|\"',\\>".contains(&byte)
-    };
-    let beside = text[line.start..part.start]
-        .bytes()
-        .chain(text[part.end..line.end].bytes());
-    beside.into_iter().all(is_dress).then_some(part)
+    let dress = pattern!(r#"\A[\d\s:+|"',\\>-]*\z"#);
+    let beside = [line.start..part.start, part.end..line.end];
+    let is_alone = beside.into_iter().all(|range| dress.is_match(&text[range]));
+    is_alone.then_some(part)
 }

@@ -28,17 +28,9 @@ const SHORTEST_PIECE: usize = 16;
 
 /// A begin or end line of a key or of another PEM block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum KeyMarker {
-    Begin(usize),
-    End(usize),
-}
-
-impl KeyMarker {
-    fn start(self) -> usize {
-        match self {
-            Self::Begin(start) | Self::End(start) => start,
-        }
-    }
+pub(super) struct KeyMarker {
+    pub(super) start: usize,
+    pub(super) is_begin: bool,
 }
 
 /// Finds the keys at these markers, in order.
@@ -47,24 +39,22 @@ impl KeyMarker {
 pub(super) fn scan(text: &str, marks: &[KeyMarker]) -> Vec<SecretFinding> {
     let mut found = Vec::new();
     for (index, mark) in marks.iter().enumerate() {
-        found.extend(match mark {
-            KeyMarker::Begin(start) => beginning_at(text, *start, marks.get(index + 1).copied()),
-            KeyMarker::End(start) => {
-                let before = index.checked_sub(1).map(|before| marks[before]);
-                ending_at(text, *start, before)
-            }
+        found.extend(if mark.is_begin {
+            beginning_at(text, mark.start, marks.get(index + 1))
+        } else {
+            let before = index.checked_sub(1).map(|before| &marks[before]);
+            ending_at(text, mark.start, before)
         });
     }
     found
 }
 
 /// The key whose begin line is at this position; it ends at the next marker at the latest.
-fn beginning_at(text: &str, start: usize, next: Option<KeyMarker>) -> Option<SecretFinding> {
-    let label = label(&text[start..], "-----BEGIN ")?;
-    let body = start + "-----BEGIN ".len() + label.len() + "-----".len();
+fn beginning_at(text: &str, start: usize, next: Option<&KeyMarker>) -> Option<SecretFinding> {
+    let body = start + label_length(&text[start..])?;
     // Text before the next marker on its line is not part of the key.
-    let text = &text[..next.map_or(text.len(), |next| next.start().max(body))];
-    let is_ended = matches!(next, Some(KeyMarker::End(_)));
+    let text = &text[..next.map_or(text.len(), |next| next.start.max(body))];
+    let is_ended = next.is_some_and(|next| !next.is_begin);
     let reaches_mark = |line: &Range<usize>| next.is_some() && line.end == text.len();
     let header = line_at(text, start);
     if reaches_mark(&header) && is_ended {
@@ -91,12 +81,12 @@ fn beginning_at(text: &str, start: usize, next: Option<KeyMarker>) -> Option<Sec
 
 /// The key that ends with the line at this position, if its begin line is missing; it starts at the
 /// marker before it at the earliest.
-fn ending_at(text: &str, start: usize, before: Option<KeyMarker>) -> Option<SecretFinding> {
-    label(&text[start..], "-----END ")?;
-    let floor = before.map_or(0, |before| (before.start() + "-----".len()).min(start));
+fn ending_at(text: &str, start: usize, before: Option<&KeyMarker>) -> Option<SecretFinding> {
+    label_length(&text[start..])?;
+    let floor = before.map_or(0, |before| (before.start + "-----".len()).min(start));
     let reaches_mark = |line: &Range<usize>| before.is_some() && line.start == floor;
     let own = line_before(text, floor, start);
-    let is_begun = matches!(before, Some(KeyMarker::Begin(_)));
+    let is_begun = before.is_some_and(|before| before.is_begin);
     if is_begun && reaches_mark(&own) {
         // That key is found from its begin line.
         return None;
@@ -119,14 +109,11 @@ fn ending_at(text: &str, start: usize, before: Option<KeyMarker>) -> Option<Secr
     finding(parts)
 }
 
-/// The kind of private key that a begin or end line names.
-fn label<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
-    const LONGEST: usize = 40;
-    let rest = line.strip_prefix(mark)?;
-    let rest = &rest[..rest.floor_char_boundary(LONGEST + "-----".len())];
-    let (label, _) = rest.split_once("-----")?;
-    let is_private = label.ends_with("PRIVATE KEY") || label == "PGP PRIVATE KEY BLOCK";
-    (is_private && !label.contains('\n')).then_some(label)
+/// The length of a begin or end line of a private key.
+fn label_length(line: &str) -> Option<usize> {
+    let label =
+        pattern!(r"\A-----(?:BEGIN|END) (?:[^\n-]{0,29}PRIVATE KEY|PGP PRIVATE KEY BLOCK)-----");
+    Some(label.find(line)?.end())
 }
 
 fn finding(parts: Vec<Range<usize>>) -> Option<SecretFinding> {
@@ -183,7 +170,7 @@ fn words<'t>(
         match part.as_str().as_bytes()[0] {
             b' ' => is_parted = true,
             b'\\' if part.len() > 1 => is_escaped = true,
-            first if is_base64(first) => {
+            first if first.is_ascii_alphanumeric() || b"+/=".contains(&first) => {
                 // The words of prose are separated by spaces as well.
                 if is_parted && !is_escaped && part.len() < SHORTEST_PIECE {
                     break;
@@ -233,36 +220,15 @@ fn line_above(text: &str, floor: usize, start: usize) -> Option<Range<usize>> {
 /// Returns true if a line may be between the lines of a key: an empty one, or a header such as
 /// `Proc-Type: 4`.
 fn may_stand_between(line: &str) -> bool {
-    let line = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '+' | '-' | '"'));
-    let is_header = ["Proc-Type:", "DEK-Info:", "Version:", "Comment:"];
-    line.is_empty()
-        || line
-            .trim_start_matches(|c: char| c.is_ascii_digit() || c == ':')
-            .is_empty()
-        || is_header.iter().any(|header| line.contains(header))
+    pattern!(r#"\A[\s+"-]*[\d:]*[\s+"-]*\z|Proc-Type:|DEK-Info:|Version:|Comment:"#).is_match(line)
 }
 
 /// The longest run of base64 in a line, if it is long enough for a line of a key.
 pub(super) fn run(text: &str, line: Range<usize>, is_last: bool) -> Option<Range<usize>> {
-    let bytes = &text.as_bytes()[line.clone()];
-    let mut best = 0..0;
-    let mut at = 0;
-    while at < bytes.len() {
-        let length = bytes[at..]
-            .iter()
-            .take_while(|byte| is_base64(**byte))
-            .count();
-        // The marker of a diff is not part of the key, although `+` is a base64 digit.
-        let mark = usize::from(at == 0 && length > 1 && bytes[0] == b'+');
-        if length - mark > best.len() {
-            best = at + mark..at + length;
-        }
-        at += length + 1;
-    }
+    // The marker of a diff is not part of the key, although `+` is a base64 digit.
+    let start = line.start + usize::from(text[line.clone()].starts_with('+'));
+    let runs = pattern!("[A-Za-z0-9+/=]+").find_iter(&text[start..line.end]);
+    let longest = runs.max_by_key(regex::Match::len)?;
     let shortest = if is_last { 2 } else { SHORTEST_RUN };
-    (best.len() >= shortest).then(|| line.start + best.start..line.start + best.end)
-}
-
-fn is_base64(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
+    (longest.len() >= shortest).then(|| start + longest.start()..start + longest.end())
 }
