@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::names::{is_open_name, kind, telling};
 use super::pem::{line_at, lines_behind};
+use super::place::before;
 use super::rules::pattern;
 use super::rules::table::{self, ENVIRONMENT, EXAMPLES};
 use super::shape::{Stop, entropy, is_address, is_digest, is_password, is_public, is_word};
@@ -93,43 +94,29 @@ pub(super) fn printed(
     source: TextSource<'_>,
 ) -> Option<SecretFinding> {
     const LONGEST_NAME: usize = 60;
-    const LONGEST_MARK: usize = 160;
-    let bytes = text.as_bytes();
-    let is_name = |byte: &&u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b'_';
-    if source != TextSource::Text || !bytes[word.clone()].iter().all(|byte| is_name(&byte)) {
+    let is_name = |byte: &u8| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_');
+    let behind = text[word.start..].bytes().take(LONGEST_NAME);
+    let sign = word.start + behind.take_while(is_name).count();
+    let is_assigned = sign >= word.end && text[sign..].starts_with('=');
+    if source != TextSource::Text || !is_assigned {
         return None;
     }
-    let after = bytes[word.end..].iter().take(LONGEST_NAME);
-    let sign = word.end + after.take_while(is_name).count();
-    if bytes.get(sign) != Some(&b'=') {
-        return None;
-    }
-    let from = text.ceil_char_boundary(word.start.saturating_sub(LONGEST_MARK));
-    let start = text[from..word.start]
-        .rfind('\n')
-        .map_or(from, |at| from + at + 1);
-    let line = start..line_at(text, sign).end;
-    let is_printed = (start == 0 || bytes[start - 1] == b'\n')
-        && pattern!(r#"\A(?:[^\s"'=]*:)?(?:\s*[0-9]+\t)?(?:export )?[A-Z0-9_]*\z"#)
-            .is_match(&text[start..word.start]);
-    is_printed.then(|| value(text, line, LineOrigin::Elsewhere))?
+    let before = before(text, word.start);
+    let is_whole = before.len() == word.start || before.contains('\n');
+    let mark = pattern!(r#"(?:\A|\n)((?:[^\s"'=]*:)?(?:[ \t]*[0-9]+\t)?(?:export )?[A-Z0-9_]*)\z"#);
+    let mark = mark.captures(before).filter(|_| is_whole)?;
+    let line = word.start - mark[1].len()..line_at(text, sign).end;
+    value(text, line, LineOrigin::Elsewhere)
 }
 
 /// The value of a line, if it is a secret.
 fn value(text: &str, place: Range<usize>, origin: LineOrigin) -> Option<SecretFinding> {
     let line = &text[place.clone()];
-    let sign = line.find('=')?;
-    let words = line[..sign].trim_end();
-    let mut words = words.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    let name = words.next().unwrap_or_default();
-    if name.is_empty() || line[..sign].contains('#') {
-        return None;
-    }
-    let rest = line[sign + 1..].trim_end();
-    if let Some(parts) = quoted_lines(
-        text,
-        place.start + sign + 1..place.start + sign + 1 + rest.len(),
-    ) {
+    let assigned = pattern!(r"\A[^#=]*?([A-Za-z0-9_]+)\s*=").captures(line)?;
+    let name = assigned.get(1)?.as_str();
+    let rest = line[assigned[0].len()..].trim_end();
+    let start = place.start + assigned[0].len();
+    if let Some(parts) = quoted_lines(text, start..start + rest.len()) {
         let is_made_up = parts.iter().any(|part| is_password(&text[part.clone()]));
         let is_sure = telling(name).is_some_and(|rule| !rule.is_doubtful);
         let is_secret = is_sure || (origin == LineOrigin::EnvFile && is_made_up);
@@ -141,7 +128,7 @@ fn value(text: &str, place: Range<usize>, origin: LineOrigin) -> Option<SecretFi
         LineOrigin::Elsewhere => first_word(rest),
     };
     let value = rest.trim().trim_matches(['"', '\'']);
-    let start = place.start + sign + 1 + rest.find(value).unwrap_or_default();
+    let start = start + rest.find(value).unwrap_or_default();
     let is_secret = !is_harmless(name, value)
         && match origin {
             LineOrigin::EnvFile => is_secret_in_file(name, value),

@@ -189,7 +189,7 @@ fn is_capitals(name: &str) -> bool {
 }
 
 /// The text before a name, as far as it is examined.
-fn before(text: &str, name: usize) -> &str {
+pub(super) fn before(text: &str, name: usize) -> &str {
     const LONGEST: usize = 120;
     &text[text.ceil_char_boundary(name.saturating_sub(LONGEST))..name]
 }
