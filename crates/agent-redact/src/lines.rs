@@ -32,10 +32,7 @@ enum LineOrigin {
 
 /// Finds the secrets of a `.env` file, or of lines of one in another text if that mentions any.
 pub(super) fn scan(text: &str, source: TextSource<'_>, mentions_any: bool) -> Vec<SecretFinding> {
-    let is_file = match source {
-        TextSource::File(path) => is_env_file(path),
-        TextSource::Text => false,
-    };
+    let is_file = source.path().is_some_and(is_env_file);
     let mut found = Vec::new();
     if !is_file && (source != TextSource::Text || !mentions_any) {
         return found;

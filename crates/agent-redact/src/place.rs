@@ -163,7 +163,7 @@ impl JudgedValue<'_> {
 
 /// Returns true if a text is that of a settings file.
 fn is_of_settings(source: TextSource<'_>) -> bool {
-    matches!(source, TextSource::File(path) if keeps_settings(path))
+    source.path().is_some_and(keeps_settings)
 }
 
 /// The start of the name that contains this position.

@@ -152,7 +152,7 @@ pub(super) fn scan(text: &str, source: TextSource<'_>) -> Vec<SecretFinding> {
     hits.found.append(&mut hits.assigned);
     let lines = lines::scan(text, source, hits.mentions_env_file);
     hits.found.extend(lines);
-    if let TextSource::File(path) = source {
+    if let Some(path) = source.path() {
         keywords.file(path, text, &mut hits.found);
     }
     hits.found

@@ -85,14 +85,10 @@ impl Secret {
         lines: impl IntoIterator<Item = &'t str>,
         source: TextSource<'_>,
     ) -> Self {
-        let file = match source {
-            TextSource::File(path) => Some(path.to_owned()),
-            TextSource::Text => None,
-        };
         Self {
             kind: kind.to_owned(),
             lines: lines.into_iter().map(str::to_owned).collect(),
-            files: file.into_iter().collect(),
+            files: source.path().map(str::to_owned).into_iter().collect(),
             is_doubtful: false,
             is_sent: None,
         }
@@ -213,8 +209,12 @@ impl Vault {
                 continue;
             }
             redacted.text.push_str(&text[written..range.start]);
-            self.remember(&text[range.clone()], &kind, source);
-            let number = self.write_placeholder(&mut redacted.text, &text[range.clone()], &kind);
+            let value = &text[range.clone()];
+            // A part of a known secret has a placeholder that stands for that part.
+            if !self.index.contains_key(value) {
+                self.adopt([&Secret::found(&kind, [value], source)]);
+            }
+            let number = self.write_placeholder(&mut redacted.text, value, &kind);
             redacted.numbers.insert(number);
             written = range.end;
         }
@@ -301,15 +301,6 @@ impl Vault {
         }
         self.note_plain(before);
         places
-    }
-
-    /// Remembers a value that is part of a known secret, so that its placeholder resolves to that
-    /// part.
-    fn remember(&mut self, value: &str, kind: &str, source: TextSource<'_>) {
-        if self.index.contains_key(value) {
-            return;
-        }
-        self.adopt([&Secret::found(kind, [value], source)]);
     }
 
     /// Leaves values unredacted that are also ordinary text, unless a name says that they are

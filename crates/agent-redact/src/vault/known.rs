@@ -168,22 +168,15 @@ impl Vault {
     }
 
     fn values_in(&self, text: &str, source: TextSource<'_>) -> Vec<(Range<usize>, usize)> {
-        let is_here = |secret: &Secret| match source {
-            TextSource::File(path) => secret.files.contains(path),
-            TextSource::Text => false,
-        };
+        let path = source.path();
+        let is_here = |secret: &Secret| path.is_some_and(|path| secret.files.contains(path));
         if self.secrets.iter().any(is_here) {
             let values = Values::of(self, is_here);
             return values.map_or_else(Vec::new, |values| values.find(&self.secrets, text));
         }
-        let everywhere = (self.everywhere.0).get_or_init(|| {
-            let values = Values::of(self, |_| false);
-            values.map(Arc::new)
-        });
-        let Some(values) = everywhere else {
-            return Vec::new();
-        };
-        values.find(&self.secrets, text)
+        let build = || Values::of(self, |_| false).map(Arc::new);
+        let values = self.everywhere.0.get_or_init(build).as_ref();
+        values.map_or_else(Vec::new, |values| values.find(&self.secrets, text))
     }
 }
 
