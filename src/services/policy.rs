@@ -7,14 +7,14 @@ use super::Caller;
 use super::guard::Testing;
 use super::open::{self, BoundedWorkspace};
 use crate::error::{Error, Result};
-use crate::policy::{CommandConfinement, Policy, Rule, RuleRow};
+use crate::policy::{CommandConfinement, Policy, Rule};
 pub use crate::policy::{Decision, Ruling};
 
 /// The rules of a base directory.
 #[derive(Debug)]
 pub struct RulesInForce {
     /// The built-in rules and those of the settings.
-    pub table: Vec<RuleRow>,
+    pub table: Vec<Ruling>,
     /// The rules that were given with "always"; their numbers begin with 1.
     pub always: Vec<Rule>,
     /// Where these are kept.
@@ -64,7 +64,7 @@ pub fn rules(caller: &Caller) -> Result<RulesInForce> {
 }
 
 /// The built-in rules as they are with a sandbox and the default settings.
-pub fn built_in() -> Vec<RuleRow> {
+pub fn built_in() -> Vec<Ruling> {
     let mut policy = Policy::new(Path::new("workspace"), None);
     policy.confinement = CommandConfinement::Sandboxed;
     policy.table()

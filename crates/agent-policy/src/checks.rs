@@ -77,6 +77,10 @@ impl Invocation {
         }
     }
 
+    fn any(&self, is_meant: impl Fn(&str) -> bool) -> bool {
+        self.arguments.iter().any(|word| is_meant(word))
+    }
+
     /// The arguments that are not options; everything after `--` is one.
     fn operands(&self) -> Vec<&str> {
         let is_cmd = is_in("del erase rd rmdir", &self.name);
@@ -104,35 +108,29 @@ fn removes_trees(command: &Invocation) -> bool {
         || is_any(REMOVES_TREES_ON_WINDOWS, command)
 }
 
-/// Returns true if a command removes or changes the trees of paths with such a reach.
-fn reaches(command: &Invocation, places: &KnownDirectories, reach: &[RemovalReach]) -> bool {
-    let targets = match command.name.as_str() {
-        _ if removes_trees(command) => command.operands(),
+/// The paths whose trees a command removes or changes.
+fn targets(command: &Invocation) -> Vec<&str> {
+    let operands = command.operands();
+    match command.name.as_str() {
+        _ if removes_trees(command) => operands,
         // The first operand is the mode, or the owner.
         "chmod" | "chown" | "chgrp" if command.has("-R|--recursive") => {
             let mode = usize::from(!command.has("--reference"));
-            command.operands().into_iter().skip(mode).collect()
+            operands.into_iter().skip(mode).collect()
         }
-        "rsync"
-            if command
-                .arguments
-                .iter()
-                .any(|word| word.starts_with("--del")) =>
-        {
-            command
-                .operands()
-                .into_iter()
-                .next_back()
-                .into_iter()
-                .collect()
+        "rsync" if command.any(|word| word.starts_with("--del")) => {
+            operands.last().copied().into_iter().collect()
         }
-        "find" if command.arguments.iter().any(|word| removes_found(word)) => find_starts(command),
+        "find" if command.any(removes_found) => find_starts(command),
         _ => Vec::new(),
-    };
+    }
+}
+
+/// Returns true if a command removes or changes the trees of paths with such a reach.
+fn reaches(command: &Invocation, places: &KnownDirectories, reach: &[RemovalReach]) -> bool {
     let directory = command.directory.as_deref();
-    targets
-        .iter()
-        .any(|target| reach.contains(&places.reach(directory, target)))
+    let mut targets = targets(command).into_iter();
+    targets.any(|target| reach.contains(&places.reach(directory, target)))
 }
 
 fn find_starts(command: &Invocation) -> Vec<&str> {
@@ -148,11 +146,12 @@ fn removes_found(word: &str) -> bool {
     word == "-delete" || is_in("rm unlink shred", word.rsplit('/').next().unwrap_or(word))
 }
 
+const TOO_FAR: &[RemovalReach] = &[RemovalReach::Workspace, RemovalReach::Everything];
+
 /// `rm -r` of the root, a home directory, the workspace or a directory that contains it.
 pub(super) fn removes_everything(command: &Invocation, places: &KnownDirectories) -> bool {
-    let too_far = [RemovalReach::Workspace, RemovalReach::Everything];
     is_any(&["rm --no-preserve-root"], command)
-        || removes_trees(command) && reaches(command, places, &too_far)
+        || removes_trees(command) && reaches(command, places, TOO_FAR)
 }
 
 /// `rm -r` outside the workspace.
@@ -163,17 +162,16 @@ pub(super) fn removes_outside(command: &Invocation, places: &KnownDirectories) -
 /// `rm -r` and similar of a path that only the running shell knows, and `rm` of far too much if a
 /// word that only the shell knows may be `-r`.
 pub(super) fn reaches_the_unknown(command: &Invocation, places: &KnownDirectories) -> bool {
-    let words = || command.arguments.iter();
-    let is_unknown = |word: &String| word.starts_with(UNKNOWN);
-    let is_hidden = |word: &String| word.contains(UNKNOWN) && word.starts_with("of=");
+    let is_unknown =
+        |word: &str| word.starts_with(UNKNOWN) || word.starts_with("of=") && word.contains(UNKNOWN);
     let goes_too_far = |target: &&str| {
         let reach = places.reach(command.directory.as_deref(), target);
-        matches!(reach, RemovalReach::Workspace | RemovalReach::Everything)
+        TOO_FAR.contains(&reach)
     };
     reaches(command, places, &[RemovalReach::Unknown])
         || match command.name.as_str() {
-            "rm" => words().any(is_unknown) && command.operands().iter().any(goes_too_far),
-            "dd" => words().any(|word| is_unknown(word) || is_hidden(word)),
+            "rm" => command.any(is_unknown) && command.operands().iter().any(goes_too_far),
+            "dd" => command.any(is_unknown),
             _ => false,
         }
 }
@@ -183,10 +181,7 @@ pub(super) fn finds_and_removes_everything(
     command: &Invocation,
     places: &KnownDirectories,
 ) -> bool {
-    let is_filtered = command
-        .arguments
-        .iter()
-        .any(|word| is_in(FIND_FILTERS, word));
+    let is_filtered = command.any(|word| is_in(FIND_FILTERS, word));
     is_in("find rsync", &command.name)
         && (reaches(command, places, &[RemovalReach::Everything])
             || !is_filtered && reaches(command, places, &[RemovalReach::Workspace]))
@@ -206,9 +201,7 @@ pub(super) fn changes_modes_of_everything(command: &Invocation, places: &KnownDi
 pub(super) fn writes_to_a_device(command: &Invocation, _: &KnownDirectories) -> bool {
     let mut words = command.arguments.iter().map(String::as_str);
     match command.name.as_str() {
-        "dd" => words
-            .filter_map(|word| word.strip_prefix("of="))
-            .any(is_device),
+        "dd" => words.any(|word| word.strip_prefix("of=").is_some_and(is_device)),
         ">" | "tee" | "shred" | "truncate" | "sponge" => words.any(is_device),
         // Copying from a device only reads it.
         "cp" | "mv" | "install" => command.operands().pop().is_some_and(is_device),
@@ -247,10 +240,8 @@ pub(super) fn reads_the_environment(command: &Invocation, _: &KnownDirectories) 
             "set" => command.arguments.is_empty(),
             "export" | "declare" | "typeset" | "readonly" => only_options && lists,
             // Without a dash, `e` shows the environment.
-            "ps" => {
-                let first = command.arguments.first();
-                first.is_some_and(|word| !word.starts_with('-') && word.contains('e'))
-            }
+            "ps" => matches!(command.arguments.first(),
+                Some(word) if !word.starts_with('-') && word.contains('e')),
             _ => is_any(&["printenv", "compgen -e|-v"], command),
         }
 }
@@ -268,12 +259,9 @@ fn is_environment_file(directory: Option<&str>, word: &str) -> bool {
 /// A program whose name only the running shell knows, also in a word for a wrapper that seems to
 /// start nothing: `X='5 reboot'; timeout $X`.
 pub(super) fn is_unknown_program(command: &Invocation, _: &KnownDirectories) -> bool {
-    let is_hidden = || {
-        let is_unknown = |word: &String| word.contains(UNKNOWN);
-        let starts_none = !command.starts_another && !command.has("-v|-V");
-        starts_none && is_wrapper(&command.name) && command.arguments.iter().any(is_unknown)
-    };
-    command.name.contains([UNKNOWN, '*', '?', '{']) || is_hidden()
+    let starts_none = !command.starts_another && !command.has("-v|-V");
+    command.name.contains([UNKNOWN, '*', '?', '{'])
+        || starts_none && is_wrapper(&command.name) && command.any(|word| word.contains(UNKNOWN))
 }
 
 fn git(command: &Invocation) -> Option<Git<'_>> {
@@ -289,8 +277,8 @@ pub(super) fn is_unknown_to_git(command: &Invocation, _: &KnownDirectories) -> b
 
 /// Git commands that discard work, and the removal of `.git` itself.
 pub(super) fn discards_work(command: &Invocation, _: &KnownDirectories) -> bool {
-    let is_git = |word: &String| word.split('/').any(|part| part == ".git");
-    is_any(DISCARDS_WORK, command) || removes_trees(command) && command.arguments.iter().any(is_git)
+    let is_git = |word: &str| word.split('/').any(|part| part == ".git");
+    is_any(DISCARDS_WORK, command) || removes_trees(command) && command.any(is_git)
 }
 
 #[rustfmt::skip]

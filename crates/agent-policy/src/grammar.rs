@@ -6,11 +6,12 @@
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
 
 use super::Dialect;
-use super::reading::{ScriptInput, ScriptReader, UNKNOWN};
+use super::reading::{ScriptReader, UNKNOWN};
 
 /// The parser gets a text in pieces of this size, so that what it reads ahead can be counted.
 const PIECE: usize = 128;
@@ -144,7 +145,7 @@ impl<'t> BashScript<'_, '_, 't> {
             if is_pipeline && child.is_named() {
                 self.reader.context.clone_from(&around);
                 if let Some(previous) = previous.replace(child) {
-                    self.reader.context.input = self.output(previous);
+                    self.reader.context.input = Some(self.output(previous));
                 }
             }
             self.visit(child);
@@ -214,7 +215,7 @@ impl<'t> BashScript<'_, '_, 't> {
                     late_words.extend(self.fields(redirect, "argument"));
                     let body = child(redirect, "heredoc_body");
                     let body = body.map_or_else(String::new, |body| self.quoted(body));
-                    self.reader.context.input = ScriptInput::Text(body.into());
+                    self.reader.context.input = Some(body.into());
                     has_document = true;
                 }
                 "herestring_redirect" => self.here_string(redirect),
@@ -222,7 +223,7 @@ impl<'t> BashScript<'_, '_, 't> {
                     late_words.extend(self.fields(redirect, "destination").skip(1));
                     let source = redirect.child_by_field_name("destination");
                     if let Some(source) = source.filter(|one| self.source(*one).starts_with("<(")) {
-                        self.reader.context.input = self.output(source);
+                        self.reader.context.input = Some(self.output(source));
                     }
                 }
                 _ => {}
@@ -245,7 +246,7 @@ impl<'t> BashScript<'_, '_, 't> {
 
     fn here_string(&mut self, node: Node<'_>) {
         if let Some(word) = node.named_children(&mut node.walk()).last() {
-            self.reader.context.input = ScriptInput::Text(self.word(word).into());
+            self.reader.context.input = Some(self.word(word).into());
         }
     }
 
@@ -278,7 +279,7 @@ impl<'t> BashScript<'_, '_, 't> {
             match argument.kind() {
                 "herestring_redirect" => self.here_string(argument),
                 "process_substitution" if self.source(argument).starts_with('<') => {
-                    self.reader.context.input = self.output(argument);
+                    self.reader.context.input = Some(self.output(argument));
                 }
                 _ => {}
             }
@@ -392,8 +393,8 @@ impl<'t> BashScript<'_, '_, 't> {
         }
     }
 
-    /// The output of a statement, if it is literal text that `echo` or `printf` prints.
-    fn output(&self, mut node: Node<'_>) -> ScriptInput {
+    /// The output of a statement: literal text that `echo` or `printf` prints, or `UNKNOWN`.
+    fn output(&self, mut node: Node<'_>) -> Rc<str> {
         while node.kind() != "command" {
             let body = node.child_by_field_name("body");
             let only = node
@@ -401,7 +402,7 @@ impl<'t> BashScript<'_, '_, 't> {
                 .filter(|_| node.named_child_count() == 1);
             match body.or(only) {
                 Some(inner) => node = inner,
-                None => return ScriptInput::Unknown,
+                None => return UNKNOWN.to_string().into(),
             }
         }
         let words = self.words(node);
@@ -414,10 +415,8 @@ impl<'t> BashScript<'_, '_, 't> {
             Some("printf") => printed_by_printf(&words[1..]),
             _ => None,
         };
-        match printed.filter(|text| !text.contains(UNKNOWN)) {
-            Some(text) => ScriptInput::Text(text.into()),
-            None => ScriptInput::Unknown,
-        }
+        let literal = printed.filter(|text| !text.contains(UNKNOWN));
+        literal.unwrap_or(UNKNOWN.to_string()).into()
     }
 
     /// Checks that bash ends a here-document where the grammar does, and reads substitutions in

@@ -1,6 +1,7 @@
 //! Applies the table to one step and returns every rule that matches, the strictest first.
 
 use std::fmt::Write as _;
+use std::slice;
 
 use super::reading::{Invocation, ScriptReader, UNKNOWN};
 use super::shell::Opacity;
@@ -10,7 +11,7 @@ use super::{
     CommandConfinement, Decision, Dialect, Grant, PERSON, Policy, Rule, Ruling, checks, propose,
     shell,
 };
-use agent_protocol::{Command, FileChange, RelPath, Selection};
+use agent_protocol::{Command, RelPath, Selection};
 
 /// The maximum length of a command that is quoted in a ruling, in characters.
 const MAX_ABOUT: usize = 200;
@@ -53,24 +54,23 @@ impl Policy {
             }
             rulings.push(ruling);
         }
-        let mut rules: Vec<&Rule> = Vec::new();
         for rule in covered.iter().flat_map(|(_, rules)| rules) {
-            if !rules.contains(rule) {
-                rules.push(rule);
+            let ruling = rule.row(Decision::Allow, PERSON);
+            if !rulings.contains(&ruling) {
+                rulings.push(ruling);
             }
         }
-        let rows = rules.iter().map(|rule| rule.row(Decision::Allow, PERSON));
-        rulings.extend(rows.map(|row| row.ruling("", None)));
         strictest_first(rulings)
     }
 
     /// Every rule that matches a step that runs nothing, the strictest first; never empty.
     pub(super) fn judge_file_step(&self, command: &Command) -> Vec<Ruling> {
-        let (kind, changed) = if command.changes_files() {
-            (StepKind::Change, paths(command))
+        let kind = if command.changes_files() {
+            StepKind::Change
         } else {
-            (StepKind::Reading, Vec::new())
+            StepKind::Reading
         };
+        let changed = command.changed_paths();
         let touched = touched(command);
         let mut rulings = Vec::new();
         for row in self.rows_in_force() {
@@ -125,7 +125,7 @@ impl Policy {
                     rule.matches(invocation) || is_loose && rule.is_mentioned(invocation)
                 });
                 let row = || rule.row(decision, source);
-                rulings.extend(invocation.map(|command| row().ruling(&in_short(command), None)));
+                rulings.extend(invocation.map(|command| row().on(&in_short(command))));
             }
         }
         rulings
@@ -139,7 +139,7 @@ impl Policy {
         let mut made = Vec::new();
         let found = script.invocations.iter().find(|command| {
             // A repository that the script itself creates is not protected while the script runs.
-            if row.needs() == Some(Grant::GitWrite) {
+            if row.needs == Some(Grant::GitWrite) {
                 made.extend(checks::made_repository(command));
                 if checks::works_within(command, &made) {
                     return false;
@@ -167,7 +167,7 @@ impl Policy {
             .filter(|(command, _)| is_about(command))
             .peekable();
         row.decision == Decision::Ask
-            && row.needs().is_none()
+            && row.needs.is_none()
             && asked.peek().is_some()
             && asked.all(|(_, rules)| rules.iter().any(|rule| is_about(rule.words())))
     }
@@ -242,26 +242,10 @@ fn strictest_first(mut rulings: Vec<Ruling>) -> Vec<Ruling> {
     rulings
 }
 
-/// Every path that a step changes, before and after.
-fn paths(command: &Command) -> Vec<&RelPath> {
-    match command {
-        Command::MoveFile { from, to } => vec![from, to],
-        Command::ApplyPatch { changes } => changes.iter().flat_map(paths_of_change).collect(),
-        other => other.path().into_iter().collect(),
-    }
-}
-
-fn paths_of_change(change: &FileChange) -> impl Iterator<Item = &RelPath> {
-    let moved = match change {
-        FileChange::Update { move_to, .. } => move_to.as_ref(),
-        _ => None,
-    };
-    std::iter::once(change.path()).chain(moved)
-}
-
 /// Every path or glob that a step names; a list counts as a whole and in parts.
 fn touched(command: &Command) -> Vec<String> {
-    let mut touched: Vec<String> = paths(command).iter().map(ToString::to_string).collect();
+    let paths = command.changed_paths().into_iter().chain(command.path());
+    let mut touched: Vec<String> = paths.map(ToString::to_string).collect();
     let readings = command.selection().map(Selection::readings);
     touched.extend(readings.into_iter().flatten().map(String::from));
     if let Command::ListFiles {
@@ -279,14 +263,10 @@ fn touched(command: &Command) -> Vec<String> {
 
 /// A command as it is quoted in a ruling.
 fn in_short(invocation: &Invocation) -> String {
-    let mut short = String::new();
-    for word in std::iter::once(&invocation.name).chain(&invocation.arguments) {
-        let known = word.chars().map(|c| if c == UNKNOWN { '…' } else { c });
-        short.extend(std::iter::once(' ').chain(known).take(MAX_ABOUT));
-        if short.chars().count() > MAX_ABOUT {
-            let short: String = short.chars().skip(1).take(MAX_ABOUT).collect();
-            return short + " ...";
-        }
+    let words = [slice::from_ref(&invocation.name), &invocation.arguments].concat();
+    let words = words.join(" ").replace(UNKNOWN, "…");
+    match words.char_indices().nth(MAX_ABOUT) {
+        Some((end, _)) => format!("{} ...", &words[..end]),
+        None => words,
     }
-    short.split_off(1)
 }

@@ -66,7 +66,7 @@ impl Decision {
     }
 }
 
-/// A decision with the rule that made it.
+/// A decision with the rule that made it; also a row of the table of rules, which is about nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ruling {
     /// The decision.
@@ -90,20 +90,34 @@ pub struct Ruling {
 }
 
 impl Ruling {
+    /// The ruling of a rule, about nothing yet.
+    fn new(decision: Decision, rule: &str, why: &str) -> Self {
+        Self {
+            decision,
+            rule: rule.to_owned(),
+            why: why.to_owned(),
+            hint: String::new(),
+            about: String::new(),
+            needs: None,
+            lifted_by: None,
+        }
+    }
+
+    /// The same ruling about a command or a path.
+    fn on(self, about: &str) -> Self {
+        Self {
+            about: about.to_owned(),
+            ..self
+        }
+    }
+
     /// The reason and the grant that would lift the rule, in words.
     pub fn reason(&self) -> String {
-        reason(&self.why, self.lifted_by)
-    }
-}
-
-/// A reason with the grant that would lift its rule.
-fn reason(why: &str, lifted_by: Option<Grant>) -> String {
-    match lifted_by {
-        Some(grant) => format!(
-            "{why}; the person can allow it with `--grant {}`",
-            grant.word()
-        ),
-        None => why.to_owned(),
+        let Some(grant) = self.lifted_by.map(Grant::word) else {
+            return self.why.clone();
+        };
+        let Self { why, .. } = self;
+        format!("{why}; the person can allow it with `--grant {grant}`")
     }
 }
 
@@ -237,43 +251,6 @@ pub struct Policy {
 const PERSON: &str = "your rule";
 const PROJECT: &str = "the project's rule";
 
-/// One row of the table of rules.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RuleRow {
-    /// The decision.
-    pub decision: Decision,
-    /// The steps that the rule is about.
-    pub rule: String,
-    /// The reason.
-    pub why: String,
-    /// Advice for the model: what it can do instead.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub hint: String,
-    /// The grant under which the rule is not in force.
-    #[serde(rename = "liftedBy", skip_serializing_if = "Option::is_none")]
-    pub lifted_by: Option<Grant>,
-}
-
-impl RuleRow {
-    /// The reason and the grant that would lift the rule, in words.
-    pub fn reason(&self) -> String {
-        reason(&self.why, self.lifted_by)
-    }
-
-    /// The ruling of this rule about a command or a path.
-    fn ruling(self, about: &str, needs: Option<Grant>) -> Ruling {
-        Ruling {
-            decision: self.decision,
-            rule: self.rule,
-            why: self.why,
-            hint: self.hint,
-            about: about.to_owned(),
-            needs,
-            lifted_by: self.lifted_by,
-        }
-    }
-}
-
 impl Policy {
     /// The default rules for a workspace: `auto`, normal, with no sandbox and no grants.
     pub fn new(workspace: &Path, home: Option<&Path>) -> Self {
@@ -324,8 +301,8 @@ impl Policy {
     }
 
     /// Every rule in force: refused, asked, allowed.
-    pub fn table(&self) -> Vec<RuleRow> {
-        let mut rows: Vec<RuleRow> = self.rows_in_force().map(BuiltIn::row).collect();
+    pub fn table(&self) -> Vec<Ruling> {
+        let mut rows: Vec<Ruling> = self.rows_in_force().map(BuiltIn::row).collect();
         for (rules, decision, source) in self.written() {
             rows.extend(rules.iter().map(|rule| rule.row(decision, source)));
         }

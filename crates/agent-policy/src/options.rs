@@ -118,33 +118,27 @@ const COMPILER_OPTIONS: &str = "wrapper specs plugin fplugin fpass-plugin load f
 /// a plugin, or a file with arguments.
 fn redirects_compiler(name: &str, word: &str) -> bool {
     // `x86_64-linux-gnu-gcc-14`
-    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let name = name.strip_suffix('-').unwrap_or(name);
-    let is_any = |list: &str| {
-        let is_for_target = |tool: &str| {
-            let target = name.strip_suffix(tool);
-            target.is_some_and(|target| target.is_empty() || target.ends_with('-'))
-        };
-        list.split_whitespace().any(is_for_target)
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || ".-".contains(c));
+    let is_for_target = |tool: &str| {
+        let target = name.strip_suffix(tool);
+        target.is_some_and(|target| target.is_empty() || target.ends_with('-'))
     };
-    let is_compiler = is_any(COMPILERS);
-    if !is_compiler && !is_any(BINARY_TOOLS) {
+    let is_compiler = COMPILERS.split(' ').any(is_for_target);
+    if !is_compiler && !BINARY_TOOLS.split(' ').any(is_for_target) {
         return false;
     }
     // `-Wl,-plugin,x.so`
     word.split(',').any(|piece| {
         let option = piece.trim_start_matches('-');
-        let given = option.split('=').next().unwrap_or(option);
         // `rustc -C linker=x`
-        let is_option = piece.len() > option.len()
-            || option.starts_with("linker=")
-            || option.starts_with("link-arg");
+        let is_option = piece.len() > option.len() || option.starts_with("link");
         let begins = |listed: &str| option.starts_with(listed);
+        // Linkers take the beginning of an option for the option.
+        let given = option.split('=').next().unwrap_or(option);
+        let is_plugin = given.len() > 1 && "plugin".starts_with(given);
         piece.starts_with('@')
             || is_compiler && piece.starts_with("-B")
-            || is_option && COMPILER_OPTIONS.split_whitespace().any(begins)
-            // Linkers take the beginning of an option for the option.
-            || is_option && given.len() > 1 && "plugin".starts_with(given)
+            || is_option && (is_plugin || COMPILER_OPTIONS.split(' ').any(begins))
     })
 }
 

@@ -68,22 +68,12 @@ pub enum Dialect {
     PowerShell,
 }
 
-/// The standard input of a command.
-#[derive(Debug, Clone)]
-pub(super) enum ScriptInput {
-    /// Nothing from another command of the script.
-    Nothing,
-    /// Something that only the running shell knows.
-    Unknown,
-    /// This text.
-    Text(Rc<str>),
-}
-
 /// The state that a subshell restores when it ends.
 #[derive(Debug, Clone)]
 pub(super) struct Surroundings {
     pub directory: Option<Rc<str>>,
-    pub input: ScriptInput,
+    /// The standard input, if it comes from the script.
+    pub input: Option<Rc<str>>,
 }
 
 /// Everything known about a script that is read from beginning to end.
@@ -108,7 +98,7 @@ impl<'a> ScriptReader<'a> {
             places,
             context: Surroundings {
                 directory: Some(places.workspace().into()),
-                input: ScriptInput::Nothing,
+                input: None,
             },
             invocations: Vec::new(),
             is_complete: true,
@@ -159,7 +149,9 @@ impl<'a> ScriptReader<'a> {
         if text.contains(UNKNOWN) {
             self.record("|", &[name.to_owned()]);
         }
-        self.bash(text);
+        if text.chars().ne([UNKNOWN]) {
+            self.bash(text);
+        }
     }
 
     pub(super) fn record(&mut self, name: &str, arguments: &[String]) {
@@ -234,11 +226,10 @@ impl<'a> ScriptReader<'a> {
 
     /// The words that `xargs` reads.
     fn words_of_input(&self) -> Vec<String> {
-        match &self.context.input {
-            ScriptInput::Text(text) if text.len() <= MAX_INPUT => {
-                text.split_whitespace().map(str::to_owned).collect()
-            }
-            _ => vec![UNKNOWN.to_string()],
+        let input = self.context.input.as_deref();
+        match input.filter(|text| text.len() <= MAX_INPUT) {
+            Some(text) => text.split_whitespace().map(str::to_owned).collect(),
+            None => vec![UNKNOWN.to_string()],
         }
     }
 
@@ -258,11 +249,7 @@ impl<'a> ScriptReader<'a> {
             "set-alias" | "new-alias" | "sal" | "nal" => {
                 self.start(arguments.last().into_iter().cloned().collect());
             }
-            "ssh" | "at" | "batch" => {
-                if matches!(self.context.input, ScriptInput::Text(_)) {
-                    self.follow_input(name);
-                }
-            }
+            "ssh" | "at" | "batch" => self.follow_input(name),
             "find" => self.follow_find(arguments),
             "git" => self.follow_git(arguments),
             _ if is_in(names::WINDOWS_SHELLS, name) => self.follow_windows(name, arguments),
@@ -274,9 +261,7 @@ impl<'a> ScriptReader<'a> {
                 };
                 if arguments.windows(2).any(is_hidden) {
                     self.record("|", &[name.to_owned()]);
-                } else if reads_its_input(arguments)
-                    && matches!(self.context.input, ScriptInput::Unknown)
-                {
+                } else if reads_its_input(arguments) && self.has_unknown_input() {
                     self.follow_input(name);
                 }
             }
@@ -327,18 +312,19 @@ impl<'a> ScriptReader<'a> {
         }
     }
 
+    fn has_unknown_input(&self) -> bool {
+        self.context.input.as_deref() == Some(&UNKNOWN.to_string())
+    }
+
     /// Reads the input of a shell.
     fn follow_input(&mut self, name: &str) {
-        match std::mem::replace(&mut self.context.input, ScriptInput::Nothing) {
-            ScriptInput::Nothing => {}
-            ScriptInput::Unknown => self.record("|", &[name.to_owned()]),
-            ScriptInput::Text(text) => {
-                self.run_code(name, &text);
-                // Some shells interpret escapes in `echo`.
-                if text.contains('\\') {
-                    self.bash(&grammar::unescaped(&text));
-                }
-            }
+        let Some(text) = self.context.input.take() else {
+            return;
+        };
+        self.run_code(name, &text);
+        // Some shells interpret escapes in `echo`.
+        if text.contains('\\') {
+            self.bash(&grammar::unescaped(&text));
         }
     }
 

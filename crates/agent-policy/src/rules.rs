@@ -12,7 +12,7 @@ use super::names::is_in;
 use super::options;
 use super::reading::Invocation;
 use super::shell::{self, KEYWORDS, Opacity};
-use super::{Decision, Policy, RuleRow};
+use super::{Decision, Policy, Ruling};
 
 /// Commands that begin with these words, or that are exactly these words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,19 +93,13 @@ impl Rule {
     }
 
     /// The row of the table for this rule.
-    pub(super) fn row(&self, decision: Decision, whose: &str) -> RuleRow {
+    pub(super) fn row(&self, decision: Decision, whose: &str) -> Ruling {
         let why = match decision {
             Decision::Allow => "it is allowed by a rule",
             Decision::Ask => "a rule says to ask",
             Decision::Deny => "a rule refuses it",
         };
-        RuleRow {
-            decision,
-            rule: format!("{self} ({whose})"),
-            why: why.to_owned(),
-            hint: String::new(),
-            lifted_by: None,
-        }
+        Ruling::new(decision, &format!("{self} ({whose})"), why)
     }
 
     /// Returns true if a plain command begins with the words and starts the same program.

@@ -6,8 +6,8 @@
 
 use super::reading::Invocation;
 use super::{
-    Approval, CommandConfinement, Decision, Grant, KnownDirectories, Policy, RuleRow, Ruling,
-    Strictness, checks, protected, shell,
+    Approval, CommandConfinement, Decision, Grant, KnownDirectories, Policy, Ruling, Strictness,
+    checks, protected, shell,
 };
 use Decision::{Allow, Ask, Deny};
 use agent_protocol::RelPath;
@@ -15,28 +15,19 @@ use agent_protocol::RelPath;
 /// One rule.
 pub(super) struct BuiltIn {
     pub decision: Decision,
-    pub holds: Holds,
     /// The rule as `agent policy` prints it.
     pub rule: &'static str,
     /// The reason, for the person and the model.
     pub why: &'static str,
     /// Advice for the model: what it can do instead.
     pub hint: &'static str,
+    /// The grant that the step needs, which the person gives with a yes.
+    pub needs: Option<Grant>,
     /// The grant under which it is not in force.
     pub lifted_by: Option<Grant>,
     pub check: RuleCheck,
-}
-
-/// When a rule is in force.
-#[derive(Clone, Copy)]
-pub(super) enum Holds {
-    Always,
-    /// Only under the strict policy.
-    Strict,
-    /// Only while the person has not granted this.
-    Without(Grant),
-    /// Only with these settings.
-    When(fn(&Policy) -> bool),
+    /// Says with which settings it is in force.
+    is_meant: fn(&Policy) -> bool,
 }
 
 /// The subject that a rule checks.
@@ -68,34 +59,23 @@ pub(super) enum StepKind {
 
 impl BuiltIn {
     pub(super) fn is_in_force(&self, policy: &Policy) -> bool {
-        match self.holds {
-            Holds::Always => true,
-            Holds::Strict => policy.strictness == Strictness::Strict,
-            Holds::Without(grant) => !policy.grants.contains(&grant),
-            Holds::When(is_so) => is_so(policy),
-        }
+        let is_granted = |grant| policy.grants.contains(&grant);
+        !self.lifted_by.is_some_and(is_granted) && (self.is_meant)(policy)
     }
 
-    pub(super) fn row(&self) -> RuleRow {
-        RuleRow {
-            decision: self.decision,
-            rule: self.rule.to_owned(),
-            why: self.why.to_owned(),
+    pub(super) fn row(&self) -> Ruling {
+        Ruling {
             hint: self.hint.to_owned(),
             lifted_by: self.lifted_by,
+            ..Ruling::new(self.decision, self.rule, self.why)
         }
     }
 
     /// The ruling of this rule about a command or a path.
     pub(super) fn ruling(&self, about: &str) -> Ruling {
-        self.row().ruling(about, self.needs())
-    }
-
-    /// The grant that would lift the rule.
-    pub(super) fn needs(&self) -> Option<Grant> {
-        match self.holds {
-            Holds::Without(grant) => Some(grant),
-            _ => None,
+        Ruling {
+            needs: self.needs,
+            ..self.row().on(about)
         }
     }
 
@@ -110,12 +90,13 @@ type Text = &'static str;
 const fn row(decision: Decision, rule: Text, why: Text, check: RuleCheck) -> BuiltIn {
     BuiltIn {
         decision,
-        holds: Holds::Always,
         rule,
         why,
         hint: "",
+        needs: None,
         lifted_by: None,
         check,
+        is_meant: |_| true,
     }
 }
 
@@ -125,26 +106,23 @@ impl BuiltIn {
         self
     }
 
-    const fn holding(mut self, holds: Holds) -> Self {
-        self.holds = holds;
+    const fn when(mut self, is_meant: fn(&Policy) -> bool) -> Self {
+        self.is_meant = is_meant;
         self
     }
 
     const fn strict(self) -> Self {
-        self.holding(Holds::Strict)
-    }
-
-    const fn when(self, is_so: fn(&Policy) -> bool) -> Self {
-        self.holding(Holds::When(is_so))
-    }
-
-    const fn without(self, grant: Grant) -> Self {
-        self.holding(Holds::Without(grant)).lifted_by(grant)
+        self.when(|policy| policy.strictness == Strictness::Strict)
     }
 
     const fn lifted_by(mut self, grant: Grant) -> Self {
         self.lifted_by = Some(grant);
         self
+    }
+
+    const fn without(mut self, grant: Grant) -> Self {
+        self.needs = Some(grant);
+        self.lifted_by(grant)
     }
 }
 
@@ -397,6 +375,6 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     row(Deny, "network access in commands, without the grant `network`",
         "the sandbox has no network",
         RuleCheck::Every(&[]))
-        .when(|policy| policy.has_sandbox() && !policy.grants.contains(&Grant::Network))
+        .when(Policy::has_sandbox)
         .lifted_by(Grant::Network),
 ];

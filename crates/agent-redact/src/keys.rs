@@ -8,7 +8,8 @@
 use std::ops::Range;
 
 use super::SecretFinding;
-use super::pem::{KIND, line_at, line_behind, run};
+use super::pem::{KIND, line_at, lines_behind, run};
+use super::rules::pattern;
 use super::shape::decode_base64;
 
 /// The start of the base64 of `-----BEGIN `.
@@ -81,7 +82,7 @@ fn base64_from(text: &str, start: usize) -> SecretFinding {
         .take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte))
         .count();
     let first = start..start + length;
-    let rest = lines_behind(text, first.end, MAX_LINES);
+    let rest = base64_behind(text, first.end, MAX_LINES);
     let rest = rest.take_while(|part| part.len() >= SHORTEST_LINE);
     SecretFinding::new(KIND, std::iter::once(first).chain(rest).collect())
 }
@@ -106,7 +107,7 @@ pub(super) fn putty_at(text: &str, mark_end: usize) -> Option<SecretFinding> {
         return None;
     }
     let count = number.parse::<usize>().ok()?.min(MAX_LINES);
-    let parts: Vec<Range<usize>> = lines_behind(text, line.end, count).collect();
+    let parts: Vec<Range<usize>> = base64_behind(text, line.end, count).collect();
     let is_key = parts
         .first()
         .is_some_and(|part| part.len() >= SHORTEST_LINE);
@@ -114,25 +115,17 @@ pub(super) fn putty_at(text: &str, mark_end: usize) -> Option<SecretFinding> {
 }
 
 /// The base64 of the next `count` lines, up to one with anything else.
-fn lines_behind(text: &str, end: usize, count: usize) -> impl Iterator<Item = Range<usize>> {
+fn base64_behind(text: &str, end: usize, count: usize) -> impl Iterator<Item = Range<usize>> {
     let end = end + usize::from(text.as_bytes().get(end) == Some(&b'\r'));
-    let mut begin = line_behind(text, end);
-    let lines = std::iter::from_fn(move || {
-        let line = line_at(text, begin?);
-        begin = line_behind(text, line.end);
-        alone(text, line)
-    });
-    lines.take(count)
+    let lines = lines_behind(text, end).take(count);
+    lines.map_while(|line| alone(text, line))
 }
 
 /// The base64 of a line, if there is nothing else but a number, a diff marker or a quote.
 fn alone(text: &str, line: Range<usize>) -> Option<Range<usize>> {
     let part = run(text, line.clone(), true)?;
-    let is_dress = |byte: u8| {
-        byte.is_ascii_digit() || byte.is_ascii_whitespace() || b":+-|\"',\\>".contains(&byte)
-    };
-    let beside = text[line.start..part.start]
-        .bytes()
-        .chain(text[part.end..line.end].bytes());
-    beside.into_iter().all(is_dress).then_some(part)
+    let dress = pattern!(r#"\A[\d\s:+|"',\\>-]*\z"#);
+    let beside = [line.start..part.start, part.end..line.end];
+    let is_alone = beside.into_iter().all(|range| dress.is_match(&text[range]));
+    is_alone.then_some(part)
 }

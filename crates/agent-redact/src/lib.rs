@@ -68,6 +68,16 @@ pub enum TextSource<'a> {
     Text,
 }
 
+impl<'a> TextSource<'a> {
+    /// The path, if it is a file.
+    fn path(self) -> Option<&'a str> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Text => None,
+        }
+    }
+}
+
 /// Finds secrets, except for those that the person allows.
 #[derive(Debug, Clone, Default)]
 pub struct Scanner {
@@ -85,9 +95,8 @@ impl Scanner {
         let mut found = scan::scan(text, source);
         found.retain(|finding| {
             let values = finding.parts.iter().map(|part| &text[part.clone()]);
-            !self.allow.permits(finding.kind, values)
+            !finding.parts.is_empty() && !self.allow.permits(finding.kind, values)
         });
-        found.retain(|finding| !finding.parts.is_empty());
         without_overlaps(found, |finding| {
             let start = finding.parts.first().map_or(0, |part| part.start);
             let end = finding.parts.last().map_or(0, |part| part.end);

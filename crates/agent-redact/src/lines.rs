@@ -7,13 +7,11 @@
 //! name, and a value that is not an ordinary word.
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::names::{is_open_name, kind, telling};
-use super::pem::{line_at, line_behind};
-use super::rules::compile;
+use super::pem::{line_at, lines_behind};
+use super::place::before;
+use super::rules::pattern;
 use super::rules::table::{self, ENVIRONMENT, EXAMPLES};
 use super::shape::{Stop, entropy, is_address, is_digest, is_password, is_public, is_word};
 use super::{SecretFinding, TextSource};
@@ -34,10 +32,7 @@ enum LineOrigin {
 
 /// Finds the secrets of a `.env` file, or of lines of one in another text if that mentions any.
 pub(super) fn scan(text: &str, source: TextSource<'_>, mentions_any: bool) -> Vec<SecretFinding> {
-    let is_file = match source {
-        TextSource::File(path) => is_env_file(path),
-        TextSource::Text => false,
-    };
+    let is_file = source.path().is_some_and(is_env_file);
     let mut found = Vec::new();
     if !is_file && (source != TextSource::Text || !mentions_any) {
         return found;
@@ -77,16 +72,15 @@ fn is_of_env_file(line: &str, is_in_diff: &mut bool) -> bool {
 
 /// Returns true if a path is that of a `.env` file, and not of a template for one.
 fn is_env_file(path: &str) -> bool {
-    static NAMES: LazyLock<Regex> = LazyLock::new(|| compile(ENVIRONMENT));
-    static TEMPLATES: LazyLock<Regex> = LazyLock::new(|| compile(EXAMPLES));
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
-    NAMES.is_match(name) && !TEMPLATES.is_match(name)
+    pattern!(ENVIRONMENT).is_match(name) && !pattern!(EXAMPLES).is_match(name)
 }
 
 /// Returns true if a line is a search hit in a `.env` file: `path/.env:3: KEY=value`.
 fn is_hit(line: &str) -> bool {
-    static HIT: LazyLock<Regex> = LazyLock::new(|| compile(r"\A([^:\n]*):[0-9]+:"));
-    HIT.captures(line).is_some_and(|hit| is_env_file(&hit[1]))
+    pattern!(r"\A([^:\n]*):[0-9]+:")
+        .captures(line)
+        .is_some_and(|hit| is_env_file(&hit[1]))
 }
 
 /// The value of an assignment as `cat` and `env` print it, if its name contains this word; also
@@ -97,44 +91,29 @@ pub(super) fn printed(
     source: TextSource<'_>,
 ) -> Option<SecretFinding> {
     const LONGEST_NAME: usize = 60;
-    const LONGEST_MARK: usize = 160;
-    static MARK: LazyLock<Regex> =
-        LazyLock::new(|| compile(r#"\A(?:[^\s"'=]*:)?(?:\s*[0-9]+\t)?(?:export )?[A-Z0-9_]*\z"#));
-    let bytes = text.as_bytes();
-    let is_name = |byte: &&u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || **byte == b'_';
-    if source != TextSource::Text || !bytes[word.clone()].iter().all(|byte| is_name(&byte)) {
+    let is_name = |byte: &u8| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_');
+    let behind = text[word.start..].bytes().take(LONGEST_NAME);
+    let sign = word.start + behind.take_while(is_name).count();
+    let is_assigned = sign >= word.end && text[sign..].starts_with('=');
+    if source != TextSource::Text || !is_assigned {
         return None;
     }
-    let after = bytes[word.end..].iter().take(LONGEST_NAME);
-    let sign = word.end + after.take_while(is_name).count();
-    if bytes.get(sign) != Some(&b'=') {
-        return None;
-    }
-    let from = text.ceil_char_boundary(word.start.saturating_sub(LONGEST_MARK));
-    let start = text[from..word.start]
-        .rfind('\n')
-        .map_or(from, |at| from + at + 1);
-    let line = start..line_at(text, sign).end;
-    let is_printed =
-        (start == 0 || bytes[start - 1] == b'\n') && MARK.is_match(&text[start..word.start]);
-    is_printed.then(|| value(text, line, LineOrigin::Elsewhere))?
+    let before = before(text, word.start);
+    let is_whole = before.len() == word.start || before.contains('\n');
+    let mark = pattern!(r#"(?:\A|\n)((?:[^\s"'=]*:)?(?:[ \t]*[0-9]+\t)?(?:export )?[A-Z0-9_]*)\z"#);
+    let mark = mark.captures(before).filter(|_| is_whole)?;
+    let line = word.start - mark[1].len()..line_at(text, sign).end;
+    value(text, line, LineOrigin::Elsewhere)
 }
 
 /// The value of a line, if it is a secret.
 fn value(text: &str, place: Range<usize>, origin: LineOrigin) -> Option<SecretFinding> {
     let line = &text[place.clone()];
-    let sign = line.find('=')?;
-    let words = line[..sign].trim_end();
-    let mut words = words.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    let name = words.next().unwrap_or_default();
-    if name.is_empty() || line[..sign].contains('#') {
-        return None;
-    }
-    let rest = line[sign + 1..].trim_end();
-    if let Some(parts) = quoted_lines(
-        text,
-        place.start + sign + 1..place.start + sign + 1 + rest.len(),
-    ) {
+    let assigned = pattern!(r"\A[^#=]*?([A-Za-z0-9_]+)\s*=").captures(line)?;
+    let name = assigned.get(1)?.as_str();
+    let rest = line[assigned[0].len()..].trim_end();
+    let start = place.start + assigned[0].len();
+    if let Some(parts) = quoted_lines(text, start..start + rest.len()) {
         let is_made_up = parts.iter().any(|part| is_password(&text[part.clone()]));
         let is_sure = telling(name).is_some_and(|rule| !rule.is_doubtful);
         let is_secret = is_sure || (origin == LineOrigin::EnvFile && is_made_up);
@@ -146,7 +125,7 @@ fn value(text: &str, place: Range<usize>, origin: LineOrigin) -> Option<SecretFi
         LineOrigin::Elsewhere => first_word(rest),
     };
     let value = rest.trim().trim_matches(['"', '\'']);
-    let start = place.start + sign + 1 + rest.find(value).unwrap_or_default();
+    let start = start + rest.find(value).unwrap_or_default();
     let is_secret = !is_harmless(name, value)
         && match origin {
             LineOrigin::EnvFile => is_secret_in_file(name, value),
@@ -168,9 +147,8 @@ fn quoted_lines(text: &str, first: Range<usize>) -> Option<Vec<Range<usize>>> {
         return None;
     }
     let mut parts = vec![content];
-    let mut next = line_behind(text, line_at(text, first.end).end);
-    for _ in 0..MAX_LINES {
-        let line = line_at(text, next?);
+    let end = line_at(text, first.end).end;
+    for line in lines_behind(text, end).take(MAX_LINES) {
         let content = &text[line.clone()];
         let end = content.find(quote);
         let length = end.unwrap_or_else(|| content.trim_end().len());
@@ -179,21 +157,20 @@ fn quoted_lines(text: &str, first: Range<usize>) -> Option<Vec<Range<usize>>> {
             parts.retain(|part| !part.is_empty());
             return Some(parts).filter(|parts| !parts.is_empty());
         }
-        next = line_behind(text, line.end);
     }
     None
 }
 
 /// The text up to the first space outside of quotes.
 fn first_word(text: &str) -> &str {
-    static WORD: LazyLock<Regex> = LazyLock::new(|| compile(r#"\A(?:"[^"]*"|'[^']*'|\S*)"#));
-    WORD.find(text).map_or("", |word| word.as_str())
+    pattern!(r#"\A(?:"[^"]*"|'[^']*'|\S*)"#)
+        .find(text)
+        .map_or("", |word| word.as_str())
 }
 
 fn is_harmless(name: &str, value: &str) -> bool {
-    static HARMLESS: LazyLock<Regex> = LazyLock::new(|| compile(table::HARMLESS));
     value.len() < SHORTEST
-        || HARMLESS.is_match(value)
+        || pattern!(table::HARMLESS).is_match(value)
         || (value.parse::<f64>().is_ok() && !is_number_password(name, value))
         || (value.starts_with('/') && !is_password(&value[1..]))
         || Stop::Sample.is_match(value)
@@ -244,19 +221,6 @@ pub(super) const MANIFESTS: [&str; 4] = [
 /// document.
 pub(super) fn manifest(text: &str, kind: Range<usize>, found: &mut Vec<SecretFinding>) -> usize {
     const LONGEST: usize = 64 * 1024;
-    static YAML: LazyLock<Regex> = LazyLock::new(|| {
-        compile(
-            r"(?m)^(?:[ +-]*)(?:data|stringData):[ \t]*\r?$((?:\r?\n[+-]?(?:[ \t]+.*|[ \t]*))*)",
-        )
-    });
-    static YAML_VALUE: LazyLock<Regex> = LazyLock::new(|| {
-        compile(
-            r#"(?m)^[+-]?[ \t]+(?:["']?[\w.-]+["']?:[ \t]+["']?([^\s"'|>{$\[<][^\r\n"']{2,}?)["']?|([^\s"'|>{$\[<][^\r\n"':]{2,}?))[ \t]*\r?$"#,
-        )
-    });
-    static JSON: LazyLock<Regex> =
-        LazyLock::new(|| compile(r#""(?:data|stringData)"\s*:\s*\{([^{}]*)\}"#));
-    static JSON_VALUE: LazyLock<Regex> = LazyLock::new(|| compile(r#":\s*"([^"\n]{3,})""#));
     let bytes = text.as_bytes();
     if bytes.get(kind.end).is_some_and(u8::is_ascii_alphanumeric) {
         return kind.end;
@@ -270,7 +234,20 @@ pub(super) fn manifest(text: &str, kind: Range<usize>, found: &mut Vec<SecretFin
         .find("\n---")
         .map_or(to, |at| kind.end + at);
     let document = &text[from..to];
-    for (blocks, values) in [(&YAML, &YAML_VALUE), (&JSON, &JSON_VALUE)] {
+    for (blocks, values) in [
+        (
+            pattern!(
+                r"(?m)^(?:[ +-]*)(?:data|stringData):[ \t]*\r?$((?:\r?\n[+-]?(?:[ \t]+.*|[ \t]*))*)"
+            ),
+            pattern!(
+                r#"(?m)^[+-]?[ \t]+(?:["']?[\w.-]+["']?:[ \t]+["']?([^\s"'|>{$\[<][^\r\n"']{2,}?)["']?|([^\s"'|>{$\[<][^\r\n"':]{2,}?))[ \t]*\r?$"#
+            ),
+        ),
+        (
+            pattern!(r#""(?:data|stringData)"\s*:\s*\{([^{}]*)\}"#),
+            pattern!(r#":\s*"([^"\n]{3,})""#),
+        ),
+    ] {
         let blocks = blocks.captures_iter(document);
         for block in blocks.filter_map(|block| block.get(1)) {
             let values = values.captures_iter(block.as_str());

@@ -8,14 +8,12 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::rules::table::{ABOUT, OPEN, RULES};
-use super::rules::{Anchor, SecretRule, compile};
+use super::rules::{Anchor, SecretRule, compile, pattern};
 
 static NAMES: LazyLock<Vec<(Regex, &'static SecretRule)>> = LazyLock::new(|| {
     let rules = RULES.iter().filter(|rule| rule.anchor == Anchor::Name);
     rules.map(|rule| (compile(rule.pattern), rule)).collect()
 });
-static IS_ABOUT: LazyLock<Regex> = LazyLock::new(|| compile(ABOUT));
-static IS_OPEN: LazyLock<Regex> = LazyLock::new(|| compile(OPEN));
 
 /// The rule of the last telling word of a name. `None` if the name does not say that its value is
 /// secret.
@@ -29,7 +27,7 @@ pub(super) fn telling(name: &str) -> Option<&'static SecretRule> {
     let found = rules.filter_map(|(pattern, rule)| Some((last(pattern)?, *rule)));
     // Of those that end at the same word, the first row counts.
     let (end, rule) = found.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
-    let is_secret = !IS_ABOUT.is_match(&name[end - 1..]) && !IS_OPEN.is_match(&name);
+    let is_secret = !is_about(&name[end - 1..]) && !pattern!(OPEN).is_match(&name);
     is_secret.then_some(rule)
 }
 
@@ -42,7 +40,12 @@ pub(super) fn kind(name: &str) -> &'static str {
 pub(super) fn is_open_name(name: &str) -> bool {
     let name = normal_name(name);
     let last = name.trim_end_matches('_').rfind('_').unwrap_or_default();
-    IS_ABOUT.is_match(&name[last..])
+    is_about(&name[last..])
+}
+
+/// Returns true if a part of a normal name says that the value is about a secret.
+fn is_about(part: &str) -> bool {
+    pattern!(ABOUT).is_match(part)
 }
 
 /// The words of a name in lower case, without plural and number, each between `_`:

@@ -5,13 +5,13 @@
 //! diff: only the run of base64 in each counts. A key may also be on one line, as a string with
 //! `\n` in it. A key whose beginning or end is missing is found too.
 
+use std::iter;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use regex::{Match, Regex};
+use regex::Match;
 
 use super::SecretFinding;
-use super::rules::compile;
+use super::rules::pattern;
 use super::shape::distinct;
 
 /// The kind of these secrets.
@@ -28,17 +28,9 @@ const SHORTEST_PIECE: usize = 16;
 
 /// A begin or end line of a key or of another PEM block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum KeyMarker {
-    Begin(usize),
-    End(usize),
-}
-
-impl KeyMarker {
-    fn start(self) -> usize {
-        match self {
-            Self::Begin(start) | Self::End(start) => start,
-        }
-    }
+pub(super) struct KeyMarker {
+    pub(super) start: usize,
+    pub(super) is_begin: bool,
 }
 
 /// Finds the keys at these markers, in order.
@@ -47,24 +39,22 @@ impl KeyMarker {
 pub(super) fn scan(text: &str, marks: &[KeyMarker]) -> Vec<SecretFinding> {
     let mut found = Vec::new();
     for (index, mark) in marks.iter().enumerate() {
-        found.extend(match mark {
-            KeyMarker::Begin(start) => beginning_at(text, *start, marks.get(index + 1).copied()),
-            KeyMarker::End(start) => {
-                let before = index.checked_sub(1).map(|before| marks[before]);
-                ending_at(text, *start, before)
-            }
+        found.extend(if mark.is_begin {
+            beginning_at(text, mark.start, marks.get(index + 1))
+        } else {
+            let before = index.checked_sub(1).map(|before| &marks[before]);
+            ending_at(text, mark.start, before)
         });
     }
     found
 }
 
 /// The key whose begin line is at this position; it ends at the next marker at the latest.
-fn beginning_at(text: &str, start: usize, next: Option<KeyMarker>) -> Option<SecretFinding> {
-    let label = label(&text[start..], "-----BEGIN ")?;
-    let body = start + "-----BEGIN ".len() + label.len() + "-----".len();
+fn beginning_at(text: &str, start: usize, next: Option<&KeyMarker>) -> Option<SecretFinding> {
+    let body = start + label_length(&text[start..])?;
     // Text before the next marker on its line is not part of the key.
-    let text = &text[..next.map_or(text.len(), |next| next.start().max(body))];
-    let is_ended = matches!(next, Some(KeyMarker::End(_)));
+    let text = &text[..next.map_or(text.len(), |next| next.start.max(body))];
+    let is_ended = next.is_some_and(|next| !next.is_begin);
     let reaches_mark = |line: &Range<usize>| next.is_some() && line.end == text.len();
     let header = line_at(text, start);
     if reaches_mark(&header) && is_ended {
@@ -75,21 +65,14 @@ fn beginning_at(text: &str, start: usize, next: Option<KeyMarker>) -> Option<Sec
         return Some(cut);
     }
     let mut parts = Vec::new();
-    let mut begin = line_behind(text, header.end);
-    for _ in 0..MAX_LINES {
-        let Some(line) = begin.map(|begin| line_at(text, begin)) else {
-            break;
-        };
-        if reaches_mark(&line) {
-            break;
-        }
-        begin = line_behind(text, line.end);
+    let lines = lines_behind(text, header.end).take(MAX_LINES);
+    let mut lines = lines.take_while(|line| !reaches_mark(line)).peekable();
+    while let Some(line) = lines.next() {
         // The last line is short, and the next one has the marker.
-        let is_last = is_ended && begin.is_none_or(|begin| reaches_mark(&line_at(text, begin)));
-        let content = &text[line.clone()];
-        match run(text, line, is_last) {
+        let is_last = is_ended && lines.peek().is_none();
+        match run(text, line.clone(), is_last) {
             Some(part) => parts.push(part),
-            None if may_stand_between(content) => {}
+            None if may_stand_between(&text[line]) => {}
             None => break,
         }
     }
@@ -98,12 +81,12 @@ fn beginning_at(text: &str, start: usize, next: Option<KeyMarker>) -> Option<Sec
 
 /// The key that ends with the line at this position, if its begin line is missing; it starts at the
 /// marker before it at the earliest.
-fn ending_at(text: &str, start: usize, before: Option<KeyMarker>) -> Option<SecretFinding> {
-    label(&text[start..], "-----END ")?;
-    let floor = before.map_or(0, |before| (before.start() + "-----".len()).min(start));
+fn ending_at(text: &str, start: usize, before: Option<&KeyMarker>) -> Option<SecretFinding> {
+    label_length(&text[start..])?;
+    let floor = before.map_or(0, |before| (before.start + "-----".len()).min(start));
     let reaches_mark = |line: &Range<usize>| before.is_some() && line.start == floor;
     let own = line_before(text, floor, start);
-    let is_begun = matches!(before, Some(KeyMarker::Begin(_)));
+    let is_begun = before.is_some_and(|before| before.is_begin);
     if is_begun && reaches_mark(&own) {
         // That key is found from its begin line.
         return None;
@@ -112,34 +95,25 @@ fn ending_at(text: &str, start: usize, before: Option<KeyMarker>) -> Option<Secr
     if let Some(cut) = cut_key(text, pieces) {
         return Some(cut);
     }
+    let above = |below: &Range<usize>| line_above(text, floor, below.start);
     let mut parts = Vec::new();
-    let mut above = line_above(text, floor, own.start);
-    for _ in 0..MAX_LINES {
-        let Some(line) = above else { break };
-        if reaches_mark(&line) {
-            if is_begun {
-                return None;
-            }
-            break;
+    for line in iter::successors(above(&own), above).take(MAX_LINES) {
+        if reaches_mark(&line) && is_begun {
+            return None;
         }
-        above = line_above(text, floor, line.start);
-        match run(text, line, parts.is_empty()) {
-            Some(part) => parts.push(part),
-            None => break,
-        }
+        let part = run(text, line.clone(), parts.is_empty()).filter(|_| !reaches_mark(&line));
+        let Some(part) = part else { break };
+        parts.push(part);
     }
     parts.reverse();
     finding(parts)
 }
 
-/// The kind of private key that a begin or end line names.
-fn label<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
-    const LONGEST: usize = 40;
-    let rest = line.strip_prefix(mark)?;
-    let rest = &rest[..rest.floor_char_boundary(LONGEST + "-----".len())];
-    let (label, _) = rest.split_once("-----")?;
-    let is_private = label.ends_with("PRIVATE KEY") || label == "PGP PRIVATE KEY BLOCK";
-    (is_private && !label.contains('\n')).then_some(label)
+/// The length of a begin or end line of a private key.
+fn label_length(line: &str) -> Option<usize> {
+    let label =
+        pattern!(r"\A-----(?:BEGIN|END) (?:[^\n-]{0,29}PRIVATE KEY|PGP PRIVATE KEY BLOCK)-----");
+    Some(label.find(line)?.end())
 }
 
 fn finding(parts: Vec<Range<usize>>) -> Option<SecretFinding> {
@@ -167,17 +141,19 @@ fn at_most(parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 /// Splits a line into runs of base64, escaped line breaks, spaces, and other characters.
-static PARTS: LazyLock<Regex> = LazyLock::new(|| compile(r"(?s)[A-Za-z0-9+/=]+|(?:\\+[nr])+| +|."));
+fn parts(text: &str) -> impl Iterator<Item = Match<'_>> {
+    pattern!(r"(?s)[A-Za-z0-9+/=]+|(?:\\+[nr])+| +|.").find_iter(text)
+}
 
 /// The runs of base64 from the start of a range, separated by escaped line breaks or spaces, up to
 /// anything else.
 fn words_after(text: &str, place: Range<usize>) -> Vec<Range<usize>> {
-    words(PARTS.find_iter(&text[place.clone()]), place.start, false)
+    words(parts(&text[place.clone()]), place.start, false)
 }
 
 /// The runs of base64 up to the end of a range, separated as in `words_after`.
 fn words_before(text: &str, place: Range<usize>) -> Vec<Range<usize>> {
-    let parts: Vec<Match<'_>> = PARTS.find_iter(&text[place.clone()]).collect();
+    let parts: Vec<Match<'_>> = parts(&text[place.clone()]).collect();
     let mut words = words(parts.into_iter().rev(), place.start, true);
     words.reverse();
     words
@@ -194,7 +170,7 @@ fn words<'t>(
         match part.as_str().as_bytes()[0] {
             b' ' => is_parted = true,
             b'\\' if part.len() > 1 => is_escaped = true,
-            first if is_base64(first) => {
+            first if first.is_ascii_alphanumeric() || b"+/=".contains(&first) => {
                 // The words of prose are separated by spaces as well.
                 if is_parted && !is_escaped && part.len() < SHORTEST_PIECE {
                     break;
@@ -226,10 +202,13 @@ fn line_before(text: &str, floor: usize, end: usize) -> Range<usize> {
     start..end
 }
 
-/// The start of the next line, if a line ends at this position.
-pub(super) fn line_behind(text: &str, end: usize) -> Option<usize> {
-    let is_end = text.as_bytes().get(end) == Some(&b'\n');
-    (is_end && end + 1 < text.len()).then_some(end + 1)
+/// The lines after the one that ends at this position.
+pub(super) fn lines_behind(text: &str, end: usize) -> impl Iterator<Item = Range<usize>> {
+    let behind = |end: usize| {
+        let is_end = text.as_bytes().get(end) == Some(&b'\n');
+        (is_end && end + 1 < text.len()).then(|| line_at(text, end + 1))
+    };
+    iter::successors(behind(end), move |line| behind(line.end))
 }
 
 /// The line above the one that begins at this position, if there is one.
@@ -241,36 +220,15 @@ fn line_above(text: &str, floor: usize, start: usize) -> Option<Range<usize>> {
 /// Returns true if a line may be between the lines of a key: an empty one, or a header such as
 /// `Proc-Type: 4`.
 fn may_stand_between(line: &str) -> bool {
-    let line = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '+' | '-' | '"'));
-    let is_header = ["Proc-Type:", "DEK-Info:", "Version:", "Comment:"];
-    line.is_empty()
-        || line
-            .trim_start_matches(|c: char| c.is_ascii_digit() || c == ':')
-            .is_empty()
-        || is_header.iter().any(|header| line.contains(header))
+    pattern!(r#"\A[\s+"-]*[\d:]*[\s+"-]*\z|Proc-Type:|DEK-Info:|Version:|Comment:"#).is_match(line)
 }
 
 /// The longest run of base64 in a line, if it is long enough for a line of a key.
 pub(super) fn run(text: &str, line: Range<usize>, is_last: bool) -> Option<Range<usize>> {
-    let bytes = &text.as_bytes()[line.clone()];
-    let mut best = 0..0;
-    let mut at = 0;
-    while at < bytes.len() {
-        let length = bytes[at..]
-            .iter()
-            .take_while(|byte| is_base64(**byte))
-            .count();
-        // The marker of a diff is not part of the key, although `+` is a base64 digit.
-        let mark = usize::from(at == 0 && length > 1 && bytes[0] == b'+');
-        if length - mark > best.len() {
-            best = at + mark..at + length;
-        }
-        at += length + 1;
-    }
+    // The marker of a diff is not part of the key, although `+` is a base64 digit.
+    let start = line.start + usize::from(text[line.clone()].starts_with('+'));
+    let runs = pattern!("[A-Za-z0-9+/=]+").find_iter(&text[start..line.end]);
+    let longest = runs.max_by_key(regex::Match::len)?;
     let shortest = if is_last { 2 } else { SHORTEST_RUN };
-    (best.len() >= shortest).then(|| line.start + best.start..line.start + best.end)
-}
-
-fn is_base64(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
+    (longest.len() >= shortest).then(|| start + longest.start()..start + longest.end())
 }

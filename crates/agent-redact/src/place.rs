@@ -15,7 +15,7 @@ use regex::Regex;
 
 use super::names::{normal_name, telling};
 use super::rules::table::SETTINGS;
-use super::rules::{SecretRule, compile};
+use super::rules::{SecretRule, compile, pattern};
 use super::shape::{Stop, is_chosen, is_password, is_random, is_strong};
 use super::{SecretFinding, TextSource};
 
@@ -27,8 +27,8 @@ const LENGTHS: std::ops::RangeInclusive<usize> = 4..=600;
 const SHORTEST_ANYWHERE: usize = 8;
 /// The longest unquoted value.
 const LONGEST_BARE: usize = 200;
-/// The longest quoted value.
-const LONGEST_QUOTED: usize = 600;
+/// The bytes behind a name that are searched for its value.
+const LONGEST_WINDOW: usize = 800;
 
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,22 +43,9 @@ enum ValueForm {
     Bare,
 }
 
-/// Where a name and its value stand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Setting {
-    /// Nested in another setting, as in YAML.
-    Within,
-    /// Anywhere in a settings file, or alone in a line.
-    Plain,
-    /// In code or prose.
-    None,
-}
-
-static IS_SETTINGS: LazyLock<Regex> = LazyLock::new(|| compile(SETTINGS));
-
 /// Returns true if a path is that of a settings file, in which values are unquoted.
 pub fn keeps_settings(path: &str) -> bool {
-    IS_SETTINGS.is_match(path.rsplit(['/', '\\']).next().unwrap_or_default())
+    pattern!(SETTINGS).is_match(path.rsplit(['/', '\\']).next().unwrap_or_default())
 }
 
 /// The secret that is assigned to the name that contains this word.
@@ -76,9 +63,9 @@ pub(super) fn at(text: &str, word: Range<usize>, source: TextSource<'_>) -> Opti
     }
     let words = text.get(name.clone())?;
     let content = text.get(range.clone())?;
-    let setting = setting(text, &name, &range, source);
+    let is_setting = is_of_settings(source) || is_alone(text, name.start, range.end);
     let is_of_list = form == ValueForm::Bare && text[range.end..].starts_with([',', '}']);
-    if setting == Setting::None && (content.len() < SHORTEST_ANYWHERE || is_of_list) {
+    if !is_setting && (content.len() < SHORTEST_ANYWHERE || is_of_list) {
         return None;
     }
     let rule = telling(words)?;
@@ -87,13 +74,14 @@ pub(super) fn at(text: &str, word: Range<usize>, source: TextSource<'_>) -> Opti
         return None;
     }
     // A bare `pass` is a test result, a nested one is a password.
-    let is_nested = matches!(normal.as_str(), "_pass_" | "_pw_") && setting == Setting::Within;
+    let is_nested =
+        is_setting && matches!(normal.as_str(), "_pass_" | "_pw_") && is_indented(text, name.start);
     let is_sure = !rule.is_doubtful || is_nested;
     let judged = JudgedValue {
         rule,
         is_sure,
         form,
-        setting,
+        is_setting,
         name: words,
         content,
     };
@@ -135,7 +123,7 @@ struct JudgedValue<'a> {
     rule: &'static SecretRule,
     is_sure: bool,
     form: ValueForm,
-    setting: Setting,
+    is_setting: bool,
     name: &'a str,
     content: &'a str,
 }
@@ -150,12 +138,11 @@ impl JudgedValue<'_> {
         }
         let is_in_place = match self.form {
             ValueForm::Quoted | ValueForm::Own => true,
-            ValueForm::Bare => self.setting != Setting::None || is_capitals(self.name),
+            ValueForm::Bare => self.is_setting || is_capitals(self.name),
             ValueForm::Argument => false,
         };
-        let is_setting = self.setting != Setting::None;
         match self.is_sure {
-            true if is_in_place => is_password(content) || (is_setting && is_chosen(content)),
+            true if is_in_place => is_password(content) || (self.is_setting && is_chosen(content)),
             true => is_random(content),
             false => rule.check.accepts(content),
         }
@@ -165,7 +152,7 @@ impl JudgedValue<'_> {
     /// name that has nothing else.
     fn is_plain_word(&self) -> bool {
         let stops = [Stop::Sample, Stop::Template, Stop::StandIn];
-        self.setting != Setting::None
+        self.is_setting
             && self.is_sure
             && self.rule.kind == "password"
             && matches!(self.form, ValueForm::Bare | ValueForm::Quoted)
@@ -174,23 +161,9 @@ impl JudgedValue<'_> {
     }
 }
 
-/// Classifies a name and its value: they are a setting in a settings file, or alone in a line that
-/// a command printed.
-fn setting(
-    text: &str,
-    name: &Range<usize>,
-    value: &Range<usize>,
-    source: TextSource<'_>,
-) -> Setting {
-    let is_setting = match source {
-        TextSource::File(path) => keeps_settings(path),
-        TextSource::Text => is_alone(text, name.start, value.end),
-    };
-    match is_setting {
-        true if is_indented(text, name.start) => Setting::Within,
-        true => Setting::Plain,
-        false => Setting::None,
-    }
+/// Returns true if a text is that of a settings file.
+fn is_of_settings(source: TextSource<'_>) -> bool {
+    source.path().is_some_and(keeps_settings)
 }
 
 /// The start of the name that contains this position.
@@ -215,259 +188,156 @@ fn is_capitals(name: &str) -> bool {
     letters.all(|byte| byte.is_ascii_uppercase())
 }
 
-/// Returns true if the line has only a name and its value, apart from what programs print in front:
-/// a line number, a path, a diff marker.
-fn is_alone(text: &str, name: usize, value_end: usize) -> bool {
-    const LONGEST_MARK: usize = 120;
-    let bytes = text.as_bytes();
-    let from = name.saturating_sub(LONGEST_MARK);
-    let before = &bytes[from..name];
-    let before = match before.iter().rposition(|byte| *byte == b'\n') {
-        Some(end) => &before[end + 1..],
-        None if from == 0 => before,
-        None => return false,
-    };
-    let rest = bytes[value_end..].iter().take(LONGEST_MARK);
-    let mut rest = rest.take_while(|byte| **byte != b'\n');
-    rest.all(|byte| b" \t\r\"'".contains(byte)) && is_mark(before)
+/// The text before a name, as far as it is examined.
+pub(super) fn before(text: &str, name: usize) -> &str {
+    const LONGEST: usize = 120;
+    &text[text.ceil_char_boundary(name.saturating_sub(LONGEST))..name]
 }
 
-/// Returns true if a text is what programs print in front of a line: `12:`, `a/b.yml:12:`, `+`,
-/// `- `.
-fn is_mark(before: &[u8]) -> bool {
-    static MARK: LazyLock<Regex> = LazyLock::new(|| {
-        compile(r#"\A[ \t+"'-]*(?:[0-9]*|[A-Za-z0-9._/:-]*[0-9.][A-Za-z0-9._/:-]*:)[ \t+"'-]*\z"#)
-    });
-    std::str::from_utf8(before).is_ok_and(|before| MARK.is_match(before))
+/// Returns true if the line has only a name, its value and a comment, apart from what programs print
+/// in front: `12:`, `a/b.yml:12:`, `+`, `- `.
+fn is_alone(text: &str, name: usize, value_end: usize) -> bool {
+    const LONGEST_END: usize = 120;
+    let before = before(text, name);
+    let behind = &text[value_end..text.floor_char_boundary(value_end + LONGEST_END)];
+    (before.len() == name || before.contains('\n'))
+        && pattern!(r#"\A["']{0,3}[ \t\r]*(?:\n|\z|[ \t](?:#|;|//|--))"#).is_match(behind)
+        && pattern!(r#"(?:\A|\n)[ \t+"'-]*(?:[0-9]*|[\w./:-]*[0-9.][\w./:-]*:)[ \t+"'-]*\z"#)
+            .is_match(before)
 }
 
 /// Returns true if the name that begins here is indented.
 fn is_indented(text: &str, name: usize) -> bool {
-    let before = text.as_bytes()[..name].iter().rev();
-    let mut before = before.skip_while(|byte| b"\"'".contains(byte));
-    before.next() == Some(&b' ') && before.next().is_some_and(|byte| b" -\t\n".contains(byte))
+    pattern!(r#"[ \t\n-] ["']*\z"#).is_match(before(text, name))
 }
 
-/// Returns true if the line above or below has a setting as well, or the text is a settings file.
+/// Returns true if the text is a settings file, or printed with a setting above or below as well.
 ///
 /// `password: word` alone can be the label of a field, or what a program says about a password.
 fn has_neighbours(text: &str, name: &Range<usize>, source: TextSource<'_>) -> bool {
     const FARTHEST: usize = 200;
-    static SETTING: LazyLock<Regex> = LazyLock::new(|| {
-        compile(
-            r#"\A[\s+-]*(?:[\w./-]+:\d+:|\d+[:\t])?[\s-]*["']?[a-z][a-zA-Z0-9_.-]*["']?\s?[:=]\s?(?:["']?[^\s,;(){}]+["']?)?\s*\z"#,
-        )
-    });
+    let setting = pattern!(
+        r#"\A[\s+-]*(?:[\w./-]+:\d+:|\d+[:\t])?[\s-]*["']?[a-z][a-zA-Z0-9_.-]*["']?\s?[:=]\s?(?:["']?[^\s,;(){}]+["']?)?\s*\z"#
+    );
     if source != TextSource::Text {
-        return true;
+        return is_of_settings(source);
     }
     let start = text[..name.start].rfind('\n').unwrap_or_default();
     let from = text.ceil_char_boundary(start.saturating_sub(FARTHEST));
     let above = text[from..start].rsplit('\n').next().unwrap_or_default();
     let to = text.floor_char_boundary(name.end + 2 * FARTHEST);
     let below = text[name.end..to].split('\n').nth(1).unwrap_or_default();
-    SETTING.is_match(above) || SETTING.is_match(below)
+    setting.is_match(above) || setting.is_match(below)
 }
 
 /// Returns true if the word before this position is one that parsers use before `token`.
 fn is_of_parser(text: &str, name: usize) -> bool {
-    const LONGEST: usize = 24;
-    static PARSER: LazyLock<Regex> = LazyLock::new(|| {
-        compile(r"(?i)\b(?:un)?(?:expected|known)\s*\z|\b(?:illegal|stray|extra)\s*\z")
-    });
-    let from = text.ceil_char_boundary(name.saturating_sub(LONGEST));
-    PARSER.is_match(&text[from..name])
+    pattern!(r"(?i)\b(?:un)?(?:expected|known)\s*\z|\b(?:illegal|stray|extra)\s*\z")
+        .is_match(before(text, name))
 }
+
+/// The ways in which a value follows its name: a pattern for the text behind the name, in which the
+/// value is the group that matches, and how the value is written then.
+struct ValueForms {
+    /// `--token x`, `--token=x`, `ENV TOKEN x`
+    parted: [(Regex, ValueForm); 2],
+    /// `<password>x</password>`, also on a line of its own or as `<![CDATA[x]]>`
+    tagged: [(Regex, ValueForm); 1],
+    others: [(Regex, ValueForm); 4],
+}
+
+static FORMS: LazyLock<ValueForms> = LazyLock::new(|| {
+    // Python and C++ have a letter before the quote. Within a string, quotes are escaped.
+    let in_quotes = |quote: char| {
+        format!(r"(?:{quote}{quote})?\\{{0,4}}{quote}([^\s{quote}]*?)\\{{0,4}}{quote}")
+    };
+    let quoted = ['"', '\'', '`'].map(in_quotes).join("|");
+    let quoted = format!("[bruf@$]?(?:{quoted})");
+    let first = r"[\pL\pN_+/.!@#$%^&*?-]";
+    let bare = format!(
+        r#"({first}[\pL\pN_+/=.~!@#$%^&*?:-]*?)(?:&[A-Za-z0-9_]{{1,40}}=|[\s"';<\\,}}]|\z)"#
+    );
+    let line_break = r"[ \t]{0,8}\r?\n[ \t]{0,40}";
+    // `name: PASSWORD` and `value: x`, on one line or two; `key="Password" value="x"`.
+    let beside = r#"[\s"',\\]{1,32}(?i:value)["'\\ \t]{0,8}"#;
+    let closing = r#"["'`\]\\ \t]{0,8}"#;
+    // There is a space between a type and its `=`; `Password: a=b` and base64 have none.
+    let typed = r":[A-Za-z0-9 &'_:<>\[\]|.]{0,23} =";
+    let assigned = format!("(?:{closing}|{beside})(?::=|[=-]>|[:=]|{typed})[ \\t]{{0,8}}");
+    let form = |pattern: String, form| (compile(&format!(r"\A(?:{pattern})")), form);
+    ValueForms {
+        parted: [
+            form(format!("[ =]{quoted}"), ValueForm::Quoted),
+            form(format!("[ =]{bare}"), ValueForm::Own),
+        ],
+        tagged: [form(
+            r">\s{0,40}(?:<!\[CDATA\[)?([^<\s]{1,200}?)(?:\]\]>)?\s{0,40}</".to_owned(),
+            ValueForm::Own,
+        )],
+        others: [
+            form(
+                format!(r"{assigned}(?:\(?{line_break})?{quoted}"),
+                ValueForm::Quoted,
+            ),
+            form(
+                format!("{assigned}[|>][+-]?{line_break}{bare}"),
+                ValueForm::Bare,
+            ),
+            form(format!("{assigned}{bare}"), ValueForm::Bare),
+            // `password("x")` and `"password", "x"`.
+            form(
+                format!(r#"\({quoted}|[\]\\ \t]*["'`]{closing},[ \t]{{0,8}}{quoted}"#),
+                ValueForm::Argument,
+            ),
+        ],
+    }
+});
 
 /// The value of the name at this position, and how it is written.
 fn value(text: &str, name: Range<usize>) -> Option<(Range<usize>, ValueForm)> {
     let bytes = text.as_bytes();
     let is_flag = bytes[name.start] == b'-';
-    let next = bytes.get(name.end);
-    let is_parted = is_flag || is_instruction(bytes, name.start);
-    if (next == Some(&b' ') && is_parted) || (next == Some(&b'=') && is_flag) {
-        let start = name.end + 1;
-        let bare = || bare(text, start).map(|range| (range, ValueForm::Own));
-        let is_value = |range: &Range<usize>| !matches!(bytes[range.start], b'-' | b'=' | b':');
-        return quoted(text, start)
-            .or_else(bare)
-            .filter(|(range, form)| *form == ValueForm::Quoted || is_value(range));
-    }
-    let closed = name.end + spaces(bytes, name.end, b"\"'`]\\");
-    if next == Some(&b'>') {
-        let is_tag = bytes[..name.start].ends_with(b"<");
-        return is_tag.then(|| between_tags(text, name.end + 1))?;
-    }
-    assigned(text, closed)
-        .or_else(|| beside(text, name.end))
-        .or_else(|| argument(text, name.end, closed))
-}
-
-/// The value after an assignment operator.
-fn assigned(text: &str, start: usize) -> Option<(Range<usize>, ValueForm)> {
-    let bytes = text.as_bytes();
-    let at = |index: usize| bytes.get(index).copied().unwrap_or(b'\n');
-    let mut is_typed = false;
-    let behind = match (at(start), at(start + 1)) {
-        (b':', b':') | (b'=', b'=' | b'~') => return None,
-        (b':', b'=') | (b'=' | b'-', b'>') => start + 2,
-        (b':', _) => match typed(text, start + 1) {
-            Some(behind) => {
-                is_typed = true;
-                behind
-            }
-            None => start + 1,
-        },
-        (b'=', _) => start + 1,
-        _ => return None,
+    let forms = match bytes.get(name.end)? {
+        b' ' if is_flag || is_instruction(bytes, name.start) => &FORMS.parted[..],
+        b'=' if is_flag => &FORMS.parted[..],
+        b'>' if bytes[..name.start].ends_with(b"<") => &FORMS.tagged[..],
+        b'>' => return None,
+        _ => &FORMS.others[..],
     };
-    let start = behind + spaces(bytes, behind, b"");
-    quoted(text, start)
-        .or_else(|| below(text, start))
-        .or_else(|| {
-            // A typed assignment is code, and strings in code are quoted.
-            let is_value = |range: &Range<usize>| !is_typed && !is_path(&text[range.clone()]);
-            let range = bare(text, start).filter(is_value)?;
-            Some((range, ValueForm::Bare))
-        })
-}
-
-/// The position after the `=` that follows a type: ` &'static str = `.
-fn typed(text: &str, start: usize) -> Option<usize> {
-    // There is a space between a type and its `=`; `Password: a=b` and base64 have none.
-    static TYPE: LazyLock<Regex> =
-        LazyLock::new(|| compile(r"\A[A-Za-z0-9 &'_:<>\[\]|.]{0,23} (=)(?:[^=]|\z)"));
-    let sign = TYPE.captures(text.get(start..)?)?.get(1)?;
-    Some(start + sign.end())
-}
-
-/// The value on the line below: a quoted string, or a block of YAML.
-fn below(text: &str, start: usize) -> Option<(Range<usize>, ValueForm)> {
-    static BREAK: LazyLock<Regex> =
-        LazyLock::new(|| compile(r"\A(\(|[|>][+-]?)?[ \t]{0,8}\r?\n[ \t]{0,40}"));
-    let found = BREAK.captures(text.get(start..)?)?;
-    let start = start + found[0].len();
-    match found.get(1).map_or("", |mark| mark.as_str()) {
-        "" | "(" => quoted(text, start),
-        _ => Some((bare(text, start)?, ValueForm::Bare)),
-    }
-}
-
-/// `name: PASSWORD` and `value: x`, on one line or two; `key="Password" value="x"`.
-fn beside(text: &str, name_end: usize) -> Option<(Range<usize>, ValueForm)> {
-    const FARTHEST: usize = 32;
-    let bytes = text.as_bytes();
-    let between = bytes[name_end..].iter().take(FARTHEST);
-    let between = between.take_while(|byte| byte.is_ascii_whitespace() || b"\"',\\".contains(byte));
-    let start = name_end + between.count();
-    let end = start + "value".len();
-    let is_value = start > name_end && bytes.get(start..end)?.eq_ignore_ascii_case(b"value");
-    is_value.then(|| assigned(text, end + spaces(bytes, end, b"\"'\\")))?
-}
-
-/// `password("x")` and `"password", "x"`.
-fn argument(text: &str, name_end: usize, closed: usize) -> Option<(Range<usize>, ValueForm)> {
-    let bytes = text.as_bytes();
-    let mut between = bytes[name_end..closed].iter();
-    let start = match bytes.get(closed)? {
-        b'(' if closed == name_end => closed + 1,
-        b',' if between.any(|byte| b"\"'`".contains(byte)) => {
-            closed + 1 + spaces(bytes, closed + 1, b"")
-        }
-        _ => return None,
-    };
-    quoted(text, start).map(|(range, _)| (range, ValueForm::Argument))
-}
-
-/// The number of spaces and of these other bytes at a position; at most 8.
-fn spaces(bytes: &[u8], start: usize, others: &[u8]) -> usize {
-    let rest = bytes.get(start..).unwrap_or_default().iter().take(8);
-    rest.take_while(|byte| matches!(byte, b' ' | b'\t') || others.contains(byte))
-        .count()
-}
-
-/// `x</password>`, also on a line of its own or as `<![CDATA[x]]>`.
-fn between_tags(text: &str, start: usize) -> Option<(Range<usize>, ValueForm)> {
-    static CONTENT: LazyLock<Regex> = LazyLock::new(|| {
-        compile(r"\A\s{0,40}(?:<!\[CDATA\[)?([^<\s]{1,200}?)(?:\]\]>)?\s{0,40}</")
+    let window = &text[name.end..text.floor_char_boundary(name.end + LONGEST_WINDOW)];
+    let mut found = forms.iter().filter_map(|(pattern, form)| {
+        let captures = pattern.captures(window)?;
+        let value = captures.iter().flatten().nth(1)?;
+        let range = name.end + value.start()..name.end + value.end();
+        is_whole(text, &range, *form).then_some((range, *form))
     });
-    let content = CONTENT.captures(text.get(start..)?)?.get(1)?;
-    Some((
-        start + content.start()..start + content.end(),
-        ValueForm::Own,
-    ))
+    found.next()
+}
+
+/// Returns true if a value ends where it seems to, and is no code.
+fn is_whole(text: &str, range: &Range<usize>, form: ValueForm) -> bool {
+    let (value, behind) = (&text[range.clone()], &text[range.end..]);
+    match form {
+        ValueForm::Quoted | ValueForm::Argument => {
+            // The quote before it has as many backslashes as the one behind it.
+            let is_slash = |byte: &u8| *byte == b'\\';
+            let before = text[..range.start - 1].bytes().rev();
+            before
+                .take_while(is_slash)
+                .eq(behind.bytes().take_while(is_slash))
+        }
+        ValueForm::Own | ValueForm::Bare => {
+            // A word of another language has no digit in it.
+            let is_odd = value.is_ascii() || value.contains(|c: char| c.is_ascii_digit());
+            let is_code = form == ValueForm::Bare && (is_path(value) || behind.starts_with(" ="));
+            value.len() <= LONGEST_BARE && is_odd && !is_code
+        }
+    }
 }
 
 /// Returns true if a value is a path of identifiers: `self.tokens.first2`.
 fn is_path(value: &str) -> bool {
-    static PATH: LazyLock<Regex> =
-        LazyLock::new(|| compile(r"\A[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)+\z"));
-    PATH.is_match(value)
-}
-
-/// The text between quotes, if it has no white space.
-fn quoted(text: &str, start: usize) -> Option<(Range<usize>, ValueForm)> {
-    let bytes = text.as_bytes();
-    // Python and C++ have a letter before the quote, Rust a `b`.
-    let start = start
-        + usize::from(
-            bytes
-                .get(start)
-                .is_some_and(|byte| b"bruf@$".contains(byte)),
-        );
-    let is_tripled = |mark: &&[u8]| {
-        bytes
-            .get(start..)
-            .is_some_and(|rest| rest.starts_with(mark))
-    };
-    let start = start + 2 * usize::from([&b"\"\"\""[..], b"'''"].iter().any(is_tripled));
-    // Within a string, quotes are escaped with backslashes.
-    let slashes = bytes.get(start..)?.iter().take(4);
-    let slashes = slashes.take_while(|byte| **byte == b'\\').count();
-    let mark = bytes.get(start..=start + slashes)?;
-    let quote = mark.last().filter(|byte| b"\"'`".contains(byte))?;
-    let start = start + mark.len();
-    let rest = &bytes[start..];
-    let length = rest
-        .iter()
-        .take(LONGEST_QUOTED + 1)
-        .take_while(|byte| *byte != quote && !byte.is_ascii_whitespace())
-        .count();
-    if rest.get(length) != Some(quote) {
-        return None;
-    }
-    let length = length.checked_sub(mark.len() - 1)?;
-    let is_closed = rest[length..].starts_with(mark);
-    is_closed.then(|| (start..start + length, ValueForm::Quoted))
-}
-
-/// The text up to a space or a character that ends it; `None` if the text is code.
-fn bare(text: &str, start: usize) -> Option<Range<usize>> {
-    let rest = text.get(start..)?;
-    let is_value =
-        |letter: &char| letter.is_alphanumeric() || "_-+/=.~!@#$%^&*?:".contains(*letter);
-    let letters = rest.chars().take(LONGEST_BARE + 1).take_while(is_value);
-    let length = letters.map(char::len_utf8).sum();
-    let value = &rest[..length];
-    // A word of another language has no digit in it.
-    if !value.is_ascii() && !value.contains(|letter: char| letter.is_ascii_digit()) {
-        return None;
-    }
-    let length = next_parameter(value).unwrap_or(length);
-    let ends = rest
-        .as_bytes()
-        .get(length)
-        .is_none_or(|byte| byte.is_ascii_whitespace() || b"\"';&<\\,}".contains(byte));
-    (ends && length > 0).then(|| start..start + length)
-}
-
-/// The start of the next parameter of a query: `&name=`.
-fn next_parameter(value: &str) -> Option<usize> {
-    static PARAMETER: LazyLock<Regex> = LazyLock::new(|| compile("&[A-Za-z0-9_]{1,40}="));
-    value
-        .contains('&')
-        .then(|| PARAMETER.find(value))?
-        .map(|found| found.start())
+    pattern!(r"\A[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)+\z").is_match(value)
 }
 
 #[cfg(test)]

@@ -121,11 +121,6 @@ impl SecretRule {
         self
     }
 
-    const fn reach(mut self, reach: usize) -> Self {
-        self.reach = reach;
-        self
-    }
-
     const fn each(mut self, pattern: &'static str) -> Self {
         self.each = Some(pattern);
         self
@@ -146,6 +141,16 @@ impl SecretRule {
         self.reach > REACH
     }
 }
+
+/// A pattern, compiled on its first use.
+macro_rules! pattern {
+    ($pattern:expr) => {{
+        static PATTERN: std::sync::LazyLock<regex::Regex> =
+            std::sync::LazyLock::new(|| $crate::rules::compile($pattern));
+        &*PATTERN
+    }};
+}
+pub(super) use pattern;
 
 /// Compiles a pattern of the tables.
 pub(super) fn compile(pattern: &str) -> Regex {

@@ -28,8 +28,7 @@ pub fn kinds() -> Vec<&'static str> {
 enum Lead {
     Rule(usize),
     Name,
-    KeyBegins,
-    KeyEnds,
+    KeyMarker { is_begin: bool },
     EncodedKey,
     BareKey,
     PuttyKey,
@@ -87,8 +86,8 @@ static KEYWORDS: LazyLock<Keywords> = LazyLock::new(|| {
         words.extend(rule.keywords.iter().map(|word| (*word, lead)));
     }
     words.extend([
-        ("-----begin ", Lead::KeyBegins),
-        ("-----end ", Lead::KeyEnds),
+        ("-----begin ", Lead::KeyMarker { is_begin: true }),
+        ("-----end ", Lead::KeyMarker { is_begin: false }),
         (keys::ENCODED, Lead::EncodedKey),
         (keys::PUTTY, Lead::PuttyKey),
         (".env", Lead::EnvFile),
@@ -153,7 +152,7 @@ pub(super) fn scan(text: &str, source: TextSource<'_>) -> Vec<SecretFinding> {
     hits.found.append(&mut hits.assigned);
     let lines = lines::scan(text, source, hits.mentions_env_file);
     hits.found.extend(lines);
-    if let TextSource::File(path) = source {
+    if let Some(path) = source.path() {
         keywords.file(path, text, &mut hits.found);
     }
     hits.found
@@ -211,8 +210,10 @@ impl Hits<'_> {
                 self.assigned
                     .extend(lines::printed(text, word, self.source));
             }
-            Lead::KeyBegins => self.marks.push(pem::KeyMarker::Begin(word.start)),
-            Lead::KeyEnds => self.marks.push(pem::KeyMarker::End(word.start)),
+            Lead::KeyMarker { is_begin } => self.marks.push(pem::KeyMarker {
+                start: word.start,
+                is_begin,
+            }),
             Lead::EncodedKey | Lead::BareKey | Lead::PuttyKey if word.start < self.done_keys => {}
             Lead::EncodedKey | Lead::BareKey => {
                 let (finding, end) = match lead {

@@ -1,10 +1,6 @@
 //! Tells secrets from samples, words and identifiers by the value alone.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use super::rules::{compile, table};
+use super::rules::{pattern, table};
 
 /// A list of patterns that make a value harmless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,22 +15,12 @@ pub(super) enum Stop {
     Public,
 }
 
-static SAMPLES: LazyLock<Regex> = LazyLock::new(|| compile(table::SAMPLES));
-static TEMPLATES: LazyLock<Regex> = LazyLock::new(|| compile(table::TEMPLATES));
-static STAND_INS: LazyLock<Regex> = LazyLock::new(|| compile(table::STAND_INS));
-static LOCATIONS: LazyLock<Regex> = LazyLock::new(|| compile(table::LOCATIONS));
-static FILES: LazyLock<Regex> = LazyLock::new(|| compile(table::FILES));
-static PATHS: LazyLock<Regex> = LazyLock::new(|| compile(table::PATHS));
-static LISTS: LazyLock<Regex> = LazyLock::new(|| compile(table::LISTS));
-static DIGEST: LazyLock<Regex> = LazyLock::new(|| compile(table::DIGEST));
-static WORDS: LazyLock<Regex> = LazyLock::new(|| compile(table::WORDS));
-
 impl Stop {
     pub(super) fn is_match(self, value: &str) -> bool {
         match self {
-            Self::Sample => SAMPLES.is_match(value),
-            Self::Template => TEMPLATES.is_match(value),
-            Self::StandIn => STAND_INS.is_match(value),
+            Self::Sample => pattern!(table::SAMPLES).is_match(value),
+            Self::Template => pattern!(table::TEMPLATES).is_match(value),
+            Self::StandIn => pattern!(table::STAND_INS).is_match(value),
             Self::Public => is_public(value),
         }
     }
@@ -42,23 +28,29 @@ impl Stop {
 
 /// Returns true if a value has the form of something public.
 pub(super) fn is_public(value: &str) -> bool {
-    is_address(value) || is_digest(value) || LISTS.is_match(value)
+    is_address(value) || is_digest(value) || pattern!(table::LISTS).is_match(value)
 }
 
 /// Returns true if a value is the name of a file, a path of ordinary words or an e-mail address.
 pub(super) fn is_address(value: &str) -> bool {
-    FILES.is_match(value) || (value.contains('/') && PATHS.is_match(value))
+    pattern!(table::FILES).is_match(value)
+        || (value.contains('/') && pattern!(table::PATHS).is_match(value))
+}
+
+/// Returns true if a value is a path, a URL, a number with a unit or a UUID.
+fn is_location(value: &str) -> bool {
+    pattern!(table::LOCATIONS).is_match(value)
 }
 
 /// Returns true if a value has the length and digits of a digest: MD5, SHA-1, SHA-2.
 pub(super) fn is_digest(value: &str) -> bool {
-    DIGEST.is_match(value)
+    pattern!(table::DIGEST).is_match(value)
 }
 
 /// Returns true if a text consists of a few ordinary words.
 pub(super) fn is_word(value: &str) -> bool {
     const LONG: usize = 20;
-    value.len() < LONG && WORDS.is_match(value)
+    value.len() < LONG && pattern!(table::WORDS).is_match(value)
 }
 
 /// The number of distinct bytes in a text.
@@ -100,9 +92,9 @@ pub(super) fn is_password(value: &str) -> bool {
         && is_mixed
         && is_restless
         && entropy(value) >= 2.75
-        && !SAMPLES.is_match(value)
-        && !LOCATIONS.is_match(value)
-        && (!TEMPLATES.is_match(value) || is_dense(value))
+        && !Stop::Sample.is_match(value)
+        && !is_location(value)
+        && (!Stop::Template.is_match(value) || is_dense(value))
 }
 
 /// Returns true if a person may have chosen the value as a password: it is no word, identifier or
@@ -115,9 +107,9 @@ pub(super) fn is_chosen(value: &str) -> bool {
         && is_rich
         && distinct(value) >= 6
         && !names_a_secret(value)
-        && !SAMPLES.is_match(value)
-        && !TEMPLATES.is_match(value)
-        && !LOCATIONS.is_match(value)
+        && !Stop::Sample.is_match(value)
+        && !Stop::Template.is_match(value)
+        && !is_location(value)
         && !is_word(value)
         && !is_public(value)
 }

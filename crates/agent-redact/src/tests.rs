@@ -771,6 +771,31 @@ fn a_password_that_is_a_word_is_found_among_settings_and_not_in_prose() {
 }
 
 #[test]
+fn a_password_that_is_alone_in_its_line_is_found_in_every_file_and_before_a_comment() {
+    for line in [
+        "password = \"correct-horse-9\" # of the test server\n",
+        "password: Sommer2024!\n",
+        "db_password = 'Winter#2023'  // old\n",
+        "password = correct-horse-9 ; of the test server\n",
+    ] {
+        for source in [
+            TextSource::File("a.py"),
+            TextSource::File("a.txt"),
+            TextSource::Text,
+        ] {
+            let mut vault = Vault::default();
+            let redacted = vault.redact(&Scanner::default(), line, source).text;
+            assert!(
+                redacted.contains("[SECRET-1 password]"),
+                "{source:?} {redacted}"
+            );
+        }
+    }
+    let code = "password = prompt!(\"password-2\") # asks\ncheck(password=a-b-2, b)\n";
+    assert_eq!(redact(code), code);
+}
+
+#[test]
 fn the_data_of_a_kubernetes_secret_is_taken_out_and_other_manifests_stay() {
     let secret = "kind: ConfigMap\ndata:\n  a: plain\n---\nkind: Secret\nmetadata:\n  name: db\ndata:\n  user: YWRtaW4=\n  file: |\n    c2VjcmV0\ntype: Opaque\n";
     let expected = "kind: ConfigMap\ndata:\n  a: plain\n---\nkind: Secret\nmetadata:\n  name: db\ndata:\n  user: [SECRET-1 secret]\n  file: |\n    [SECRET-2 secret]\ntype: Opaque\n";

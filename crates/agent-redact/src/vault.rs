@@ -13,14 +13,12 @@ mod plain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use self::known::Everywhere;
 pub use self::plain::Plain;
-use super::rules::{compile, table};
+use super::rules::{pattern, table};
 use super::{Scanner, TextSource, without_overlaps};
 
 /// The ranges of secrets in a text, with their kinds.
@@ -87,14 +85,10 @@ impl Secret {
         lines: impl IntoIterator<Item = &'t str>,
         source: TextSource<'_>,
     ) -> Self {
-        let file = match source {
-            TextSource::File(path) => Some(path.to_owned()),
-            TextSource::Text => None,
-        };
         Self {
             kind: kind.to_owned(),
             lines: lines.into_iter().map(str::to_owned).collect(),
-            files: file.into_iter().collect(),
+            files: source.path().map(str::to_owned).into_iter().collect(),
             is_doubtful: false,
             is_sent: None,
         }
@@ -103,8 +97,7 @@ impl Secret {
     /// Returns true if it may be a sample or no secret at all: it has a doubtful name, or was seen
     /// only in tests and documentation.
     pub fn may_be_harmless(&self) -> bool {
-        static TESTS: LazyLock<Regex> = LazyLock::new(|| compile(table::TESTS));
-        let is_of_tests = |file: &String| TESTS.is_match(file);
+        let is_of_tests = |file: &String| pattern!(table::TESTS).is_match(file);
         self.is_doubtful || (!self.files.is_empty() && self.files.iter().all(is_of_tests))
     }
 }
@@ -216,8 +209,12 @@ impl Vault {
                 continue;
             }
             redacted.text.push_str(&text[written..range.start]);
-            self.remember(&text[range.clone()], &kind, source);
-            let number = self.write_placeholder(&mut redacted.text, &text[range.clone()], &kind);
+            let value = &text[range.clone()];
+            // A part of a known secret has a placeholder that stands for that part.
+            if !self.index.contains_key(value) {
+                self.adopt([&Secret::found(&kind, [value], source)]);
+            }
+            let number = self.write_placeholder(&mut redacted.text, value, &kind);
             redacted.numbers.insert(number);
             written = range.end;
         }
@@ -304,15 +301,6 @@ impl Vault {
         }
         self.note_plain(before);
         places
-    }
-
-    /// Remembers a value that is part of a known secret, so that its placeholder resolves to that
-    /// part.
-    fn remember(&mut self, value: &str, kind: &str, source: TextSource<'_>) {
-        if self.index.contains_key(value) {
-            return;
-        }
-        self.adopt([&Secret::found(kind, [value], source)]);
     }
 
     /// Leaves values unredacted that are also ordinary text, unless a name says that they are

@@ -219,6 +219,7 @@ fn operands_that_only_the_shell_knows_are_asked_about() {
             "rm $x *",
             "dd if=x of=$y",
             "dd $x",
+            "dd if=x of=/tmp/$y",
             "chmod -R 777 \"$x\"",
             "chown -R me $x/y",
             "find \"$x\" -delete",

@@ -18,7 +18,7 @@ use super::super::shape::{distinct, is_word};
 use super::{Secret, Vault};
 
 /// From this length on, a secret is no ordinary word, whatever it consists of.
-const LONG: usize = 12;
+const LONG: usize = 8;
 /// From this length on, a secret is recognised outside its file.
 const SHORT: usize = 6;
 /// From this length on, a secret is recognised in its file.
@@ -168,22 +168,15 @@ impl Vault {
     }
 
     fn values_in(&self, text: &str, source: TextSource<'_>) -> Vec<(Range<usize>, usize)> {
-        let is_here = |secret: &Secret| match source {
-            TextSource::File(path) => secret.files.contains(path),
-            TextSource::Text => false,
-        };
+        let path = source.path();
+        let is_here = |secret: &Secret| path.is_some_and(|path| secret.files.contains(path));
         if self.secrets.iter().any(is_here) {
             let values = Values::of(self, is_here);
             return values.map_or_else(Vec::new, |values| values.find(&self.secrets, text));
         }
-        let everywhere = (self.everywhere.0).get_or_init(|| {
-            let values = Values::of(self, |_| false);
-            values.map(Arc::new)
-        });
-        let Some(values) = everywhere else {
-            return Vec::new();
-        };
-        values.find(&self.secrets, text)
+        let build = || Values::of(self, |_| false).map(Arc::new);
+        let values = self.everywhere.0.get_or_init(build).as_ref();
+        values.map_or_else(Vec::new, |values| values.find(&self.secrets, text))
     }
 }
 
@@ -231,6 +224,7 @@ mod tests {
     fn a_short_secret_is_known_elsewhere_if_it_is_no_word() {
         case("hunter2", "it is hunter2.", true);
         case("hunter2", "see hunter21 and xhunter2", false);
+        case("hunter22", "see xhunter22x", true);
         case("p-ssword", "(p-ssword)", true);
         case("swordfish", "the swordfish", false);
         case("swordfish", "x: \"swordfish\"", false);
