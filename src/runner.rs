@@ -97,8 +97,19 @@ pub trait Runner: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Takes back what is still elsewhere at the end of a session, and removes it there. Tells the
-    /// person what became of it, or why it is kept and where.
+    /// True if changes of an earlier command have not come back, or nobody knows if they have.
+    fn awaits_results(&self) -> bool {
+        false
+    }
+
+    /// Takes back what earlier commands changed elsewhere; tells the person what did not go the usual
+    /// way.
+    fn fetch_results(&self, _cancelled: &AtomicBool) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
+    /// Removes what is elsewhere at the end of a session, unless results have not come back: then an
+    /// error tells why it is kept and where. Changes no file of the workspace.
     fn finish(&self) -> Result<Option<String>, String> {
         self.clean().map(|()| None)
     }
