@@ -241,6 +241,12 @@ impl Agent {
         {
             self.tell(Event::Notice { text });
         }
+        for runner in &authorizer.runners_with_results {
+            let text = format!(
+                "`{runner}` still has results of a command in this workspace: `agent resume --runner {runner}` takes them with its next round, and `agent doctor --clean --runner {runner}` removes them"
+            );
+            self.tell(Event::Notice { text });
+        }
     }
 
     /// Carries a session on until it ends, its rounds are used up or the person stops it.

@@ -41,7 +41,7 @@ use crate::sandbox::{Confinement, Property, PropertyName};
 pub use choice::{ContainerEngine, NoRunner, RunnerChoice};
 pub use container::{ContainerRunner, REMOTE_FILES, is_remote, remove_stale};
 pub use container_file::ContainerPlan;
-pub use exchange::{ExchangeRunner, RemoteConnection};
+pub use exchange::{ExchangeMemory, ExchangeRunner, RemoteConnection, runners_with_results};
 pub use exec::ExecRunner;
 pub use kubectl::PodConnection;
 pub use local::LocalRunner;

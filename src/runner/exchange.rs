@@ -124,11 +124,36 @@ pub struct ExchangeRunner<C> {
     is_own: bool,
     /// The name of this workspace, in the mark.
     name: String,
-    /// Where our side writes down what the other side has.
-    memory: Option<PathBuf>,
+    memory: Option<ExchangeMemory>,
     known: Mutex<RememberedExchange>,
     /// The directory there has been made, or may have been.
     has_entered: AtomicBool,
+}
+
+/// Where our side writes down what the other side has.
+#[derive(Debug, Clone)]
+pub struct ExchangeMemory {
+    /// The file.
+    pub file: PathBuf,
+    /// The words for the runner, by which the person finds it again.
+    pub runner: String,
+}
+
+/// The runners whose memories have names that begin so, and from which results have not come back.
+pub fn runners_with_results(directory: &Path, prefix: &str) -> Vec<String> {
+    let files = std::fs::read_dir(directory);
+    let files = files.into_iter().flatten().flatten().filter(|file| {
+        let name = file.file_name();
+        name.to_str().is_some_and(|name| name.starts_with(prefix))
+    });
+    let states = files.filter_map(|file| {
+        let bytes = std::fs::read(file.path()).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    });
+    let waiting = states.filter(ExchangeState::has_results);
+    let mut runners: Vec<String> = waiting.map(|state| state.runner).collect();
+    runners.sort();
+    runners
 }
 
 /// The latest state, once it has been read or made.
@@ -142,6 +167,8 @@ struct RememberedExchange {
 /// What both sides have, as of the last exchange.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct ExchangeState {
+    /// The words for the runner.
+    runner: String,
     /// The mark in the directory there: with another one it is not the directory that this is about.
     mark: String,
     /// Our files, as they were sent or fetched.
@@ -169,6 +196,11 @@ impl ExchangeState {
             awaits_results: true,
             ..Self::default()
         }
+    }
+
+    /// True if something there has not come back, or nobody knows if it has.
+    fn has_results(&self) -> bool {
+        self.awaits_results || !self.pending.is_empty()
     }
 
     /// Forgets what a directory without our mark does not have: nobody knows if a command deleted it.
@@ -266,7 +298,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         workspace: Workspace,
         directory: Option<&str>,
         name: &str,
-        memory: Option<PathBuf>,
+        memory: Option<ExchangeMemory>,
     ) -> Self {
         let own = || format!("\"${{XDG_CACHE_HOME:-$HOME/.cache}}\"/agent/{name}");
         let word = |directory: &str| match directory.strip_prefix('~') {
@@ -424,6 +456,9 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
                 known.there = listing.clone();
             }
             known.mark = mark;
+        }
+        if let Some(memory) = &self.memory {
+            known.runner.clone_from(&memory.runner);
         }
         let report = self.take_changes(&mut known, listing, (stop, silence))?;
         self.keep(&known, false)?;
@@ -1114,7 +1149,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
     fn recall(&self) -> Option<ExchangeState> {
         let mut known = self.known();
         if known.state.is_none() {
-            known.state = match std::fs::read(self.memory.as_ref()?) {
+            known.state = match std::fs::read(&self.memory.as_ref()?.file) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
                 read => {
                     let state = read
@@ -1132,7 +1167,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             state: Some(state.clone()),
             in_step: is_in_step.then(|| self.pruned(&state.here)),
         };
-        let Some(file) = &self.memory else {
+        let Some(ExchangeMemory { file, .. }) = &self.memory else {
             return Ok(());
         };
         let bytes = serde_json::to_vec(state).map_err(|error| error.to_string())?;
@@ -1189,13 +1224,13 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
     }
 
     fn keeps_files(&self) -> bool {
-        let is_remembered = self.memory.as_ref().is_none_or(|memory| memory.exists());
+        let memory = self.memory.as_ref();
+        let is_remembered = memory.is_none_or(|memory| memory.file.exists());
         is_remembered || self.has_entered.load(Ordering::Relaxed)
     }
 
     fn awaits_results(&self) -> bool {
-        let known = self.recall();
-        known.is_some_and(|known| known.awaits_results || !known.pending.is_empty())
+        self.recall().is_some_and(|known| known.has_results())
     }
 
     fn fetch_results(&self, cancelled: &AtomicBool) -> Result<Option<String>, String> {
@@ -1243,7 +1278,7 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
         self.has_entered.store(false, Ordering::Relaxed);
         *self.known() = RememberedExchange::default();
         if let Some(memory) = &self.memory {
-            let _ = crate::fs::remove(memory);
+            let _ = crate::fs::remove(&memory.file);
         }
         Ok(())
     }

@@ -1036,6 +1036,34 @@ def test_results_of_a_removed_session_come_with_the_next_one(engine, base):
     assert not has_results(base)
 
 
+def test_another_runner_tells_of_results(engine, base):
+    cut_results(engine, base)
+    base.resume("--runner", "local")
+    wait_for("the notice", lambda: f"`agent resume --runner {engine.runner}` takes them" in base.said())
+    base.loop.send_signal(signal.SIGINT)
+    base.loop.wait(DEADLINE)
+    base.resume("--runner", engine.runner)
+    base.done(base.message(2))
+    assert has_results(base)
+
+
+def test_two_bases_with_one_workspace(engine, base):
+    if engine.shared:
+        raise NotForThis
+    other = Base(engine)
+    other.workspace = base.workspace
+    message, second = base.begin(), other.begin("--workspace", str(base.workspace))
+    base.run(message, "true", 1)
+    message = base.message(2)
+    other.run(second, "echo early >early.txt; sleep 71101", 2, ' timeout="5"')
+    wait_for("the command", lambda: survivors("71101"))
+    base.done(message)
+    second = other.message(2)
+    assert (base.workspace / "early.txt").read_text() == "early\n", second
+    other.done(second)
+    other.remove()
+
+
 def test_results_of_a_killed_session_are_undone(engine, base):
     if engine.shared:
         raise NotForThis

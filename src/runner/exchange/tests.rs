@@ -55,7 +55,10 @@ fn new_runner(
     directory: Option<&str>,
 ) -> ExchangeRunner<Arc<LocalSide>> {
     let workspace = Workspace::open(here).unwrap();
-    let memory = Some(side.there.join("memory.json"));
+    let memory = Some(ExchangeMemory {
+        file: side.there.join("memory.json"),
+        runner: "kubectl:box".to_owned(),
+    });
     ExchangeRunner::new(side.clone(), workspace, directory, "name", memory)
 }
 
@@ -515,11 +518,15 @@ fn results_outlive_the_mark_and_our_memory() {
         if let Some(memory) = memory {
             put(&sides.memory(), memory);
         }
+        let waiting = runners_with_results(sides.there.path(), "memory");
+        // A damaged memory does not know its runner.
+        assert_eq!(waiting.is_empty(), memory.is_some(), "{waiting:?}");
         assert!(sides.runner.awaits_results(), "{script}");
         let kept = sides.runner.finish().unwrap_err();
         assert!(kept.contains("has not come back"), "{kept}");
         assert!(sides.there("made").exists());
         sides.fetch_results();
+        assert!(runners_with_results(sides.there.path(), "memory").is_empty());
         assert_eq!(sides.text("made"), "made\n");
         assert_eq!(
             (
