@@ -152,7 +152,7 @@ pub trait Runner: fmt::Debug + Send + Sync {
             program: Program::Shell(script),
             directory: workspace,
             environment: &[],
-            timeout: Duration::from_mins(1),
+            timeout: Duration::from_secs(20),
             max_output: 4000,
             cancelled: &AtomicBool::new(false),
             on_output: &mut |_| {},
@@ -163,7 +163,18 @@ pub trait Runner: fmt::Debug + Send + Sync {
         match ran.end {
             End::Exited(0) => Ok(ran.output.text),
             End::NotStarted(reason) => Err(reason),
-            _ => Err(ran.note.unwrap_or(ran.output.text)),
+            end => {
+                let words = ran.note.unwrap_or(ran.output.text);
+                if !words.trim().is_empty() {
+                    return Err(words);
+                }
+                Err(match end {
+                    End::TimedOut => "a command of the test did not end in time".to_owned(),
+                    End::Interrupted => "interrupted".to_owned(),
+                    End::Exited(code) => format!("a command of the test ended with {code}"),
+                    _ => "a command of the test was killed".to_owned(),
+                })
+            }
         }
     }
 
@@ -250,6 +261,36 @@ impl Ran {
             set_aside: Vec::new(),
             is_lost: false,
             note: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A runner whose commands end so and print nothing.
+    #[derive(Debug)]
+    struct SilentRunner(End);
+
+    impl Runner for SilentRunner {
+        fn run(&self, _: Job<'_>) -> Ran {
+            Ran {
+                end: self.0.clone(),
+                ..Ran::not_started("")
+            }
+        }
+    }
+
+    #[test]
+    fn a_failed_test_always_has_a_reason() {
+        for (end, words) in [
+            (End::TimedOut, "did not end in time"),
+            (End::Exited(3), "ended with 3"),
+            (End::Signalled(9), "was killed"),
+        ] {
+            let reason = SilentRunner(end).test(Path::new("/")).unwrap_err();
+            assert!(reason.contains(words), "{reason}");
         }
     }
 }
