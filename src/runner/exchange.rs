@@ -35,6 +35,7 @@ use super::framed::{CallLimits, FramedScript};
 use super::listing::{
     ExchangedContent, LeftReason, MAX_FILE, PrunedDirectories, RemoteListing, listing_script,
 };
+use super::owner;
 use super::tar::{self, TarContent, TarEntry, TarWriter};
 use super::{End, Job, Ran, Runner};
 use crate::fs::{Durability, write_atomic};
@@ -559,7 +560,10 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         pruned: &PrunedDirectories,
         patience: (&AtomicBool, Duration),
     ) -> Result<EnteredDirectory, String> {
-        self.has_entered.store(true, Ordering::Relaxed);
+        if !self.has_entered.swap(true, Ordering::Relaxed) {
+            // What stays of them does no harm.
+            let _ = self.remove_stale_trials(patience);
+        }
         let new = format!("{} {}", uuid::Uuid::new_v4().simple(), self.name);
         // Nobody else uses a directory of our own: whatever its mark says, a command wrote it.
         let used = if self.is_own {
@@ -591,6 +595,36 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             mark,
             listing: RemoteListing::parse(&answer[end + 1..])?,
         })
+    }
+
+    /// The beginning of the names of directories for trials there, as words of the shell.
+    fn trials(&self) -> String {
+        if self.is_own {
+            format!("{}-trial-", self.directory)
+        } else {
+            format!("{}/{TRIAL}", self.directory)
+        }
+    }
+
+    /// Removes the directories of trials whose process was killed: those of this machine and workspace,
+    /// as the end of their names says.
+    fn remove_stale_trials(&self, patience: (&AtomicBool, Duration)) -> Result<(), String> {
+        let trials = self.trials();
+        let script = format!(
+            "for d in {trials}*; do [ -d \"$d\" ] && printf '%s\\n' \"${{d##*-trial-}}\"; done; exit 0"
+        );
+        let found = self.call(&script, Vec::new(), patience)?;
+        let found = String::from_utf8_lossy(&found);
+        let is_stale =
+            |name: &&str| !name.contains('/') && name.ends_with(&self.name) && owner::is_gone(name);
+        let stale: Vec<String> = (found.lines().filter(is_stale))
+            .map(|name| format!("{trials}{}", quoted(name)))
+            .collect();
+        if stale.is_empty() {
+            return Ok(());
+        }
+        let script = format!("rm -rf {}", stale.join(" "));
+        self.call(&script, Vec::new(), patience).map(drop)
     }
 
     /// Fetches what changed there since the last listing.
@@ -1274,6 +1308,7 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
             self.connection.discard()?;
         } else {
             self.leave_directory()?;
+            self.remove_stale_trials((&AtomicBool::new(false), SILENCE))?;
         }
         self.has_entered.store(false, Ordering::Relaxed);
         *self.known() = RememberedExchange::default();
@@ -1292,11 +1327,12 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
         let trial = Self {
             connection: Arc::clone(&self.connection),
             workspace: Workspace::open(here.path()).map_err(|e| e.to_string())?,
-            directory: if self.is_own {
-                format!("{}-trial-{id}", self.directory)
-            } else {
-                format!("{}/{TRIAL}{id}", self.directory)
-            },
+            directory: format!(
+                "{}{}-{id}-{}",
+                self.trials(),
+                owner::own_process(),
+                self.name
+            ),
             shown: self.shown.clone(),
             is_own: true,
             name: "trial".to_owned(),
@@ -1305,6 +1341,7 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
             has_entered: AtomicBool::new(false),
         };
         let tested = self.connection.test().and_then(|mut properties| {
+            self.remove_stale_trials((&AtomicBool::new(false), SILENCE))?;
             properties.extend(trial.test_survival(here.path())?);
             Ok(properties)
         });

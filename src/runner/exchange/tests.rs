@@ -422,6 +422,31 @@ fn a_trial_exchanges_no_file_of_the_workspace() {
 }
 
 #[test]
+fn a_trial_that_was_killed_is_removed() {
+    let sides = TwoSides::new(&[("f", "1")]);
+    let agent = sides.there.path().join("agent");
+    let killed = agent.join("name-trial-4194999-1-id-name");
+    let others = [
+        format!("name-trial-{}-id-name", owner::own_process()),
+        "name-trial-4194999-1-id-other".to_owned(),
+    ];
+    let make = || fs::create_dir_all(killed.join("d")).unwrap();
+    for name in &others {
+        fs::create_dir_all(agent.join(name)).unwrap();
+    }
+    make();
+    sides.done("true");
+    assert!(!killed.exists());
+    make();
+    sides.runner.test(sides.here.path()).unwrap();
+    assert!(!killed.exists());
+    make();
+    sides.runner.clean().unwrap();
+    assert!(!killed.exists());
+    assert!(others.iter().all(|name| agent.join(name).exists()));
+}
+
+#[test]
 fn a_home_is_named_by_a_tilde() {
     for (directory, word) in [
         ("~", "\"$HOME\""),
