@@ -63,7 +63,7 @@ use self::steps::Begun;
 use self::tidy::Housekeeper;
 use crate::api::ApiKey;
 use crate::approve::{Asker, Pending};
-use crate::checkpoint::{Before, CheckpointLimits};
+use crate::checkpoint::{Before, CheckpointLimits, Reach};
 use crate::compose::{Carriage, Listing};
 use crate::error::Result;
 use crate::execute::Limits;
@@ -241,6 +241,12 @@ impl Agent {
         {
             self.tell(Event::Notice { text });
         }
+        for runner in &authorizer.runners_with_results {
+            let text = format!(
+                "`{runner}` still has results of a command in this workspace: `agent resume --runner {runner}` takes them with its next round, and `agent doctor --clean --runner {runner}` removes them"
+            );
+            self.tell(Event::Notice { text });
+        }
     }
 
     /// Carries a session on until it ends, its rounds are used up or the person stops it.
@@ -323,6 +329,7 @@ impl Agent {
         let (mut engine, recovered) = Engine::restore(self, session)?;
         let _alone = engine.alone()?;
         engine.break_off(&recovered)?;
+        engine.fetch_last_results()?;
         engine.session.is_complete = true;
         engine.save()?;
         let id = engine.session.session_id.clone();
@@ -566,8 +573,53 @@ impl<'a> Engine<'a> {
         steps: &[Step],
         results: &[StepResult],
     ) -> Result<()> {
+        self.fetch_results(before);
         let (session, journal) = (&mut self.session, &mut self.journal);
         (self.baseline).after(session, journal, before, steps, results)
+    }
+
+    /// Takes what earlier commands changed elsewhere and has not come back, if the checkpoints of this
+    /// round cover everything: only then can an undo revert it.
+    fn fetch_results(&mut self, before: Option<Before>) {
+        let agent = self.agent;
+        let runner = &agent.manner.authorizer.runner;
+        let is_covered = before.is_some_and(|before| before.reach == Reach::Whole);
+        if !is_covered || agent.interrupt.is_raised() || !runner.awaits_results() {
+            return;
+        }
+        let fetched = agent.disarming(|| runner.fetch_results(agent.interrupt.flag()));
+        // Those that came before the connection was lost count too.
+        self.baseline.expect_results();
+        self.journal.unsynced.note();
+        // The command has told that they have not come back.
+        if let Ok(Some(text)) = fetched {
+            agent.tell(Event::Notice { text });
+        }
+    }
+
+    /// Takes what commands changed elsewhere and has not come back, in a round of its own.
+    fn fetch_last_results(&mut self) -> Result<()> {
+        let runner = &self.agent.manner.authorizer.runner;
+        if !runner.awaits_results() {
+            return Ok(());
+        }
+        let sequence = self.session.sequence_number;
+        let Some(before) = self.baseline.before(&self.session, &[]) else {
+            return Ok(());
+        };
+        self.journal
+            .record(&[Record::Before { sequence, before }])?;
+        self.checkpoint_after(Some(before), &[], &[])?;
+        let changed = self.baseline.take_changed();
+        if !changed.is_empty() {
+            let session = &mut self.session;
+            session.sequence_number += 1;
+            // The results of the round before are remembered already.
+            let results = std::mem::take(&mut session.last_results);
+            session.remember_round(changed);
+            session.last_results = results;
+        }
+        Ok(())
     }
 
     /// Waits until nobody takes a round back, and learns what was undone meanwhile.

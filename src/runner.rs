@@ -41,7 +41,7 @@ use crate::sandbox::{Confinement, Property, PropertyName};
 pub use choice::{ContainerEngine, NoRunner, RunnerChoice};
 pub use container::{ContainerRunner, REMOTE_FILES, is_remote, remove_stale};
 pub use container_file::ContainerPlan;
-pub use exchange::{ExchangeRunner, RemoteConnection};
+pub use exchange::{ExchangeMemory, ExchangeRunner, RemoteConnection, runners_with_results};
 pub use exec::ExecRunner;
 pub use kubectl::PodConnection;
 pub use local::LocalRunner;
@@ -97,8 +97,19 @@ pub trait Runner: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Takes back what is still elsewhere at the end of a session, and removes it there. Tells the
-    /// person what became of it, or why it is kept and where.
+    /// True if changes of an earlier command have not come back, or nobody knows if they have.
+    fn awaits_results(&self) -> bool {
+        false
+    }
+
+    /// Takes back what earlier commands changed elsewhere; tells the person what did not go the usual
+    /// way.
+    fn fetch_results(&self, _cancelled: &AtomicBool) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
+    /// Removes what is elsewhere at the end of a session, unless results have not come back: then an
+    /// error tells why it is kept and where. Changes no file of the workspace.
     fn finish(&self) -> Result<Option<String>, String> {
         self.clean().map(|()| None)
     }
@@ -141,17 +152,28 @@ pub trait Runner: fmt::Debug + Send + Sync {
         match ran.end {
             End::Exited(0) => Ok(ran.output.text),
             End::NotStarted(reason) => Err(reason),
-            _ => Err(ran.note.unwrap_or(ran.output.text)),
+            end => {
+                let words = ran.note.unwrap_or(ran.output.text);
+                if !words.trim().is_empty() {
+                    return Err(words);
+                }
+                Err(match end {
+                    End::TimedOut => "a command of the test did not end in time".to_owned(),
+                    End::Interrupted => "interrupted".to_owned(),
+                    End::Exited(code) => format!("a command of the test ended with {code}"),
+                    _ => "a command of the test was killed".to_owned(),
+                })
+            }
         }
     }
 
-    /// Runs a script of our own for at most a minute; nobody watches it.
+    /// Runs a script of our own for at most 20 seconds; nobody watches it.
     fn run_script(&self, directory: &Path, script: &str) -> Ran {
         self.run(Job {
             program: Program::Shell(script),
             directory,
             environment: &[],
-            timeout: Duration::from_mins(1),
+            timeout: Duration::from_secs(20),
             max_output: 4000,
             cancelled: &AtomicBool::new(false),
             on_output: &mut |_| {},
@@ -244,6 +266,36 @@ impl Ran {
             set_aside: Vec::new(),
             is_lost: false,
             note: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A runner whose commands end so and print nothing.
+    #[derive(Debug)]
+    struct SilentRunner(End);
+
+    impl Runner for SilentRunner {
+        fn run(&self, _: Job<'_>) -> Ran {
+            Ran {
+                end: self.0.clone(),
+                ..Ran::not_started("")
+            }
+        }
+    }
+
+    #[test]
+    fn a_failed_test_always_has_a_reason() {
+        for (end, words) in [
+            (End::TimedOut, "did not end in time"),
+            (End::Exited(3), "ended with 3"),
+            (End::Signalled(9), "was killed"),
+        ] {
+            let reason = SilentRunner(end).test(Path::new("/")).unwrap_err();
+            assert!(reason.contains(words), "{reason}");
         }
     }
 }

@@ -47,6 +47,8 @@ pub struct Authorizer {
     pub runner: Arc<dyn Runner>,
     /// The words for it.
     pub runner_choice: RunnerChoice,
+    /// Other runners, from which results have not come back.
+    pub runners_with_results: Vec<String>,
     /// How commands are confined on this machine; `None` where they are not.
     pub confinement: Option<Confinement>,
     /// The file that lists the repositories a running command found. It is in the person's own state
@@ -572,6 +574,7 @@ pub(super) mod tests {
             known_sessions: KnownSessions::kept_in(None),
             runner: Arc::new(crate::runner::LocalRunner),
             runner_choice: RunnerChoice::Local,
+            runners_with_results: Vec::new(),
             confinement: None,
             kept_inventory: None,
             network: Network::Off,

@@ -57,6 +57,8 @@ pub(super) struct Baseline<'a> {
     repositories: Vec<PathBuf>,
     /// The files that were said to be passed over.
     told: BTreeSet<PathBuf>,
+    /// Who may change files in the round under way.
+    origin: ChangeOrigin,
     /// The files that the round under way changed, as far as they can be named.
     changed: Vec<RelPath>,
     /// The files that the last checkpoint of the whole workspace covered.
@@ -80,6 +82,15 @@ pub(super) struct Baseline<'a> {
     /// The texts that messages showed, kept until a checkpoint knows the files; `None` until they
     /// are first needed.
     glimpses: Option<Glimpses>,
+}
+
+/// Who may change files in a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ChangeOrigin {
+    /// Its steps.
+    Steps,
+    /// Also an earlier command, whose changes come back from elsewhere.
+    EarlierCommand,
 }
 
 /// The checkpoint before a round to which another call is added.
@@ -138,6 +149,7 @@ impl<'a> Baseline<'a> {
             hooks: None,
             repositories: Vec::new(),
             told: BTreeSet::new(),
+            origin: ChangeOrigin::Steps,
             changed: Vec::new(),
             covered: None,
             covered_before: None,
@@ -154,6 +166,11 @@ impl<'a> Baseline<'a> {
     /// Learns that the person took rounds back, or put them again: a note tells that to the model.
     pub(super) fn note_reversal(&mut self) {
         self.is_reversed = true;
+    }
+
+    /// Has the round cover everything: changes of an earlier command come with it.
+    pub(super) fn expect_results(&mut self) {
+        self.origin = ChangeOrigin::EarlierCommand;
     }
 
     /// The files that changed between the checkpoints of this round, for the session to remember.
@@ -176,9 +193,15 @@ impl<'a> Baseline<'a> {
         }
     }
 
-    /// The checkpoint before the steps of a reply, if they can change something.
+    /// The checkpoint before the steps of a reply, if they can change something, or changes of an
+    /// earlier command are still to come.
     pub(super) fn before(&mut self, session: &Session, steps: &[Step]) -> Option<Before> {
-        if !steps.iter().any(may_change) {
+        self.origin = if self.agent.manner.authorizer.runner.awaits_results() {
+            ChangeOrigin::EarlierCommand
+        } else {
+            ChangeOrigin::Steps
+        };
+        if self.origin == ChangeOrigin::Steps && !steps.iter().any(may_change) {
             return None;
         }
         self.end_glimpses(session);
@@ -300,7 +323,9 @@ impl<'a> Baseline<'a> {
 
     /// Returns true if a round can change only the files that its steps name.
     fn changes_only_what_it_names(&self, steps: &[Step]) -> bool {
-        self.agent.manner.check.is_none() && !steps.iter().any(runs)
+        self.agent.manner.check.is_none()
+            && self.origin == ChangeOrigin::Steps
+            && !steps.iter().any(runs)
     }
 
     /// The checkpoint after them, if something was tried.
@@ -318,7 +343,8 @@ impl<'a> Baseline<'a> {
         let was_tried = |(step, result): (&Step, &StepResult)| {
             may_change(step) && matches!(result.outcome.status, Status::Ok | Status::Failed)
         };
-        if !steps.iter().zip(results).any(was_tried) {
+        let is_expected = self.origin == ChangeOrigin::EarlierCommand && before.is_some();
+        if !is_expected && !steps.iter().zip(results).any(was_tried) {
             return Ok(());
         }
         let round = session.sequence_number;

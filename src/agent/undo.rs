@@ -220,9 +220,9 @@ impl Agent {
         Ok(NetChanges { touched, paths })
     }
 
-    /// Restores files, and disables what that made git run or obey: a file that was harmless when it
-    /// was changed may lie in a repository by now.
-    fn disarming<T>(&self, restore: impl FnOnce() -> T) -> T {
+    /// Writes files, and disables what that made git run or obey: a file that was harmless when it was
+    /// changed may lie in a repository by now.
+    pub(super) fn disarming<T>(&self, restore: impl FnOnce() -> T) -> T {
         let authorizer = &self.manner.authorizer;
         let workspace = self.workspace.path();
         let left_out = unseen_by_commands(workspace, authorizer.confinement.as_ref());

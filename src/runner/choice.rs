@@ -5,7 +5,7 @@
 //!        | ("docker" | "podman") ":" IMAGE
 //!        | ("docker" | "podman") ":./" FILE ["#" SERVICE]     a file of the workspace that names it
 //!        | "ssh:" HOST [":" DIRECTORY]
-//!        | "kubectl:" [NAMESPACE "/"] POD [":" CONTAINER]
+//!        | "kubectl:" [NAMESPACE "/"] POD [":" CONTAINER]      names without "/"
 //!        | "exec:" PROGRAM { ARGUMENT }          quotes keep spaces together
 //! ```
 
@@ -135,6 +135,7 @@ impl FromStr for RunnerChoice {
                     directory: directory.map(str::to_owned),
                 })
             }
+            "kubectl" if rest.matches('/').count() > 1 => Err(NoRunner),
             "kubectl" => {
                 let (namespace, rest) = match rest.split_once('/') {
                     Some((namespace, rest)) => (Some(name(namespace)?), rest),
@@ -279,6 +280,8 @@ mod tests {
             "ssh:host:-x",
             "kubectl:-n",
             "kubectl:a/-x",
+            "kubectl:a/b/c",
+            "kubectl:a/b:c/d",
             "exec:",
             "exec:'open",
             "qemu:x",

@@ -818,8 +818,9 @@ impl RemoteConnection for ContainerRunner {
         self.run_in(directory, job)
     }
 
-    fn holds_files(&self) -> bool {
-        self.volume.is_some()
+    fn storage(&self) -> Option<String> {
+        let volume = self.volume.as_ref()?;
+        Some(format!("the volume `{volume}`"))
     }
 
     fn discard(&self) -> Result<(), String> {

@@ -11,8 +11,13 @@
 //! after the next command, and until then nothing of ours replaces it there.
 //!
 //! Nothing is lost: before files are sent and before a command begins, our side writes down what the
-//! other side has. After a lost connection or a kill, the next command first fetches what the lost one
-//! changed. The directory there is removed when all of it has come back.
+//! other side has. After a lost connection or a kill, what the lost command changed is fetched at the end
+//! of the round or before the next command, and never between rounds, so that undo covers it. Where that
+//! memory or the mark of the directory is lost, all that is there is compared with ours, and nothing
+//! counts as deleted. The directory there is removed when all results have come back.
+//!
+//! Nothing of ours takes the place of something there that our side has never had: a file that the
+//! person or an ignored build put there is first put beside ours.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -30,8 +35,9 @@ use super::framed::{CallLimits, FramedScript};
 use super::listing::{
     ExchangedContent, LeftReason, MAX_FILE, PrunedDirectories, RemoteListing, listing_script,
 };
+use super::owner;
 use super::tar::{self, TarContent, TarEntry, TarWriter};
-use super::{Job, Ran, Runner};
+use super::{End, Job, Ran, Runner};
 use crate::fs::{Durability, write_atomic};
 use crate::protocol::RelPath;
 use crate::protocol::generated::generated_directory;
@@ -39,7 +45,10 @@ use crate::sandbox::{self, Property, PropertyName};
 use crate::workspace::{IgnoreLookup, Kind, Workspace};
 
 /// Marks the directory on the other side as that of this workspace.
-const MARK: &str = ".agent-runner";
+pub(super) const MARK: &str = ".agent-runner";
+
+/// The name of a directory for a trial in a directory of the person begins with this.
+pub(super) const TRIAL: &str = ".agent-runner-trial-";
 
 /// The most bytes of files that travel at once in one direction.
 const MAX_BYTES: u64 = MAX_FILE;
@@ -92,9 +101,9 @@ pub trait RemoteConnection: std::fmt::Debug + Send + Sync {
         channel::run(errand, job)
     }
 
-    /// True if the files there are gone once the connection is discarded.
-    fn holds_files(&self) -> bool {
-        false
+    /// Where the connection itself keeps the files there, which are gone once it is discarded.
+    fn storage(&self) -> Option<String> {
+        None
     }
 
     /// Removes what the connection itself keeps there.
@@ -116,24 +125,51 @@ pub struct ExchangeRunner<C> {
     is_own: bool,
     /// The name of this workspace, in the mark.
     name: String,
-    /// Where our side writes down what the other side has.
-    memory: Option<PathBuf>,
+    memory: Option<ExchangeMemory>,
     known: Mutex<RememberedExchange>,
     /// The directory there has been made, or may have been.
     has_entered: AtomicBool,
 }
 
-/// The latest state, if this process has exchanged anything.
+/// Where our side writes down what the other side has.
+#[derive(Debug, Clone)]
+pub struct ExchangeMemory {
+    /// The file.
+    pub file: PathBuf,
+    /// The words for the runner, by which the person finds it again.
+    pub runner: String,
+}
+
+/// The runners whose memories have names that begin so, and from which results have not come back.
+pub fn runners_with_results(directory: &Path, prefix: &str) -> Vec<String> {
+    let files = std::fs::read_dir(directory);
+    let files = files.into_iter().flatten().flatten().filter(|file| {
+        let name = file.file_name();
+        name.to_str().is_some_and(|name| name.starts_with(prefix))
+    });
+    let states = files.filter_map(|file| {
+        let bytes = std::fs::read(file.path()).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    });
+    let waiting = states.filter(ExchangeState::has_results);
+    let mut runners: Vec<String> = waiting.map(|state| state.runner).collect();
+    runners.sort();
+    runners
+}
+
+/// The latest state, once it has been read or made.
 #[derive(Debug, Default)]
 struct RememberedExchange {
     state: Option<ExchangeState>,
-    /// True if nothing has run over there since.
-    is_in_step: bool,
+    /// The directories that the latest listing left out, if nothing has run over there since.
+    in_step: Option<PrunedDirectories>,
 }
 
 /// The files of both sides, as of the last exchange.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct ExchangeState {
+    /// The words for the runner.
+    runner: String,
     /// The mark in the directory there: with another one it is not the directory that this is about.
     mark: String,
     /// Our files, as they were sent or fetched.
@@ -141,6 +177,8 @@ struct ExchangeState {
     /// The files of the other side, before the command that runs or runs next. The former content of
     /// those that are pending.
     there: RemoteListing,
+    /// Names there whose content our side has never had: the person's, and ignored ones.
+    untaken: BTreeSet<String>,
     /// Names that were on their way there: if they differ, a connection was cut, and no command has
     /// changed them.
     sending: BTreeSet<String>,
@@ -148,9 +186,32 @@ struct ExchangeState {
     pending: BTreeSet<String>,
     /// Our files that were not sent, as told.
     unsent: BTreeSet<String>,
+    /// True if a command may have begun whose changes have not come back.
+    awaits_results: bool,
 }
 
 impl ExchangeState {
+    /// A state of which nothing is known, not even if there are results.
+    fn unknown() -> Self {
+        Self {
+            awaits_results: true,
+            ..Self::default()
+        }
+    }
+
+    /// True if something there has not come back, or nobody knows if it has.
+    fn has_results(&self) -> bool {
+        self.awaits_results || !self.pending.is_empty()
+    }
+
+    /// Forgets what a directory without our mark does not have: nobody knows if a command deleted it.
+    fn forget_missing(&mut self, listing: &RemoteListing) {
+        let is_there =
+            |name: &String| listing.entries.contains_key(name) || listing.is_closed(name);
+        self.here.retain(|name, _| is_there(name));
+        self.there.entries.retain(|name, _| is_there(name));
+    }
+
     /// Remembers what the other side has, except for changes that are still to come here.
     fn adopt(&mut self, mut listing: RemoteListing) {
         for name in &self.pending {
@@ -163,23 +224,46 @@ impl ExchangeState {
     }
 
     /// True if something of the other side would be lost if ours took its place, or if ours has no
-    /// place there.
-    fn is_blocked(&self, name: &str) -> bool {
-        let is_left = |name: &str| {
-            let content = self.there.entries.get(name);
-            self.pending.contains(name) || matches!(content, Some(ExchangedContent::Left(_)))
+    /// place there. `sent` are names that take their place before it.
+    fn is_blocked(&self, name: &str, sent: &BTreeSet<String>) -> bool {
+        let is_closed = |above: &str| match self.there.entries.get(above) {
+            _ if self.pending.contains(above) => true,
+            None | Some(ExchangedContent::Directory) => false,
+            // A link would lead elsewhere.
+            Some(_) => !sent.contains(above),
         };
         let mut above = name.match_indices('/').map(|(at, _)| &name[..at]);
-        is_left(name) || above.any(is_left)
+        self.is_left(name) || self.untaken.contains(name) || above.any(is_closed)
+    }
+
+    fn is_left(&self, name: &str) -> bool {
+        let content = self.there.entries.get(name);
+        self.pending.contains(name) || matches!(content, Some(ExchangedContent::Left(_)))
     }
 
     /// True if something in that directory there would be lost with it.
     fn holds_results(&self, directory: &str) -> bool {
         let within = format!("{directory}/");
         let mut names = self.there.entries.keys().chain(&self.pending);
-        names.any(|name| name.starts_with(&within) && self.is_blocked(name))
-            || self.there.odd.iter().any(|name| name.starts_with(&within))
+        names.any(|name| {
+            name.starts_with(&within) && (self.is_left(name) || self.untaken.contains(name))
+        }) || self.there.odd.iter().any(|name| name.starts_with(&within))
     }
+}
+
+/// The directory there, just entered.
+struct EnteredDirectory {
+    mark: String,
+    /// True if it had no mark.
+    is_new: bool,
+    listing: RemoteListing,
+}
+
+/// What a command changed there.
+struct RemoteDifferences {
+    /// New or with another content.
+    changed: Vec<(String, ExchangedContent)>,
+    gone: Vec<String>,
 }
 
 /// The taking of changes: what is told of it, and where things went.
@@ -215,7 +299,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         workspace: Workspace,
         directory: Option<&str>,
         name: &str,
-        memory: Option<PathBuf>,
+        memory: Option<ExchangeMemory>,
     ) -> Self {
         let own = || format!("\"${{XDG_CACHE_HOME:-$HOME/.cache}}\"/agent/{name}");
         let word = |directory: &str| match directory.strip_prefix('~') {
@@ -238,9 +322,14 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         }
     }
 
+    /// True if the files there go when the session is over: nobody else has put any there.
+    fn is_removed_at_end(&self) -> bool {
+        self.is_own || self.connection.storage().is_some()
+    }
+
     /// Makes both sides equal, as far as files changed here; fetches what an earlier command left.
     fn send(&self, stop: &AtomicBool) -> Result<(ExchangeState, ExchangeReport), String> {
-        let is_in_step = self.known().is_in_step;
+        let is_in_step = self.known().in_step.is_some();
         match self.send_once(stop) {
             // The directory may have been removed meanwhile, or the connection was lost.
             Err(_) if is_in_step && !stop.load(Ordering::Relaxed) => self.send_once(stop),
@@ -249,64 +338,36 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
     }
 
     fn send_once(&self, stop: &AtomicBool) -> Result<(ExchangeState, ExchangeReport), String> {
-        let (mut known, mut report, is_first) = match self.take_in_step() {
-            Some(known) => (known, ExchangeReport::default(), false),
-            None => self.catch_up(stop)?,
+        let (mut known, mut report) = match self.take_in_step() {
+            Some(known) => (known, ExchangeReport::default()),
+            None => self.catch_up((stop, SILENCE))?,
         };
         let mut here = self.here(&mut known, &mut report)?;
-        if is_first {
-            self.meet(&mut known, &here, &mut report, stop)?;
-        }
-        let mut archive = TarWriter::default();
-        let (mut bytes, mut sent) = (0, BTreeSet::new());
-        let changed = here
-            .iter()
-            .filter(|(name, content)| known.here.get(*name) != Some(*content));
-        let changed: Vec<String> = changed.map(|(name, _)| name.clone()).collect();
-        for name in changed {
-            let is_directory = is_directory(here.get(&name));
-            let is_other = known
-                .there
-                .entries
-                .get(&name)
-                .is_some_and(|there| is_directory != (*there == ExchangedContent::Directory));
-            let entry = if known.is_blocked(&name) || (is_other && known.holds_results(&name)) {
-                report.tell(ExchangeOutcome::Blocked, &name);
-                None
-            } else {
-                self.entry(&name)
-            };
-            let Some(entry) = entry else {
-                // It is tried again before the next command.
-                match known.here.get(&name) {
-                    Some(former) => drop(here.insert(name, former.clone())),
-                    None => drop(here.remove(&name)),
-                }
-                continue;
-            };
-            if let TarContent::File(content) = &entry.content {
-                bytes += content.len() as u64;
-            }
-            if bytes > MAX_BYTES {
-                return Err("the workspace is too large to be sent: ignore what the other side does not need, with a `.gitignore`".to_owned());
-            }
-            archive.add(&entry);
-            sent.insert(name);
-        }
+        self.meet(&mut known, &here, &mut report, stop)?;
+        let (mut entries, mut blocked) = self.to_send(&known, &here)?;
         // What is only ignored now is still here, and stays there.
         let is_gone = |name: &&String| {
             let found = self.workspace.stat_exact(Path::new(name.as_str()));
             !here.contains_key(*name) && matches!(found, Ok(None))
         };
-        let (kept, gone): (Vec<&String>, Vec<&String>) =
-            (known.here.keys().rev().filter(is_gone)).partition(|name| known.is_blocked(name));
-        let kept: Vec<String> = kept.into_iter().cloned().collect();
-        if !sent.is_empty() || !gone.is_empty() {
-            let list = replaced(&gone, &sent, &known, &here);
-            let gone: Vec<String> = gone.into_iter().cloned().collect();
-            known.sending = sent.into_iter().chain(gone).collect();
+        let gone = known.here.keys().rev().filter(is_gone).cloned();
+        let (kept, gone): (Vec<String>, Vec<String>) =
+            gone.partition(|name| known.is_blocked(name, &BTreeSet::new()));
+        if !entries.is_empty() || !gone.is_empty() {
+            let list = to_clear(&gone, &entries, &known);
+            known.sending = gone.into_iter().chain(entries.keys().cloned()).collect();
             self.keep(&known, false)?;
-            self.clear(list, stop)?;
+            for name in self.clear(list, stop)? {
+                // Something is in it that no listing shows.
+                let within = format!("{name}/");
+                entries.retain(|other, _| *other != name && !other.starts_with(&within));
+                blocked.insert(name);
+            }
+            let mut archive = TarWriter::default();
+            for (name, entry) in &entries {
+                archive.add(entry);
+                known.untaken.remove(name);
+            }
             let script = format!("cd {} && tar -xpmf - || exit 1\n", self.directory);
             let script = script + &listing_script(&self.pruned(&here));
             known.adopt(RemoteListing::parse(&self.call(
@@ -315,40 +376,98 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
                 (stop, SILENCE),
             )?)?);
         }
-        for name in kept {
-            report.tell(ExchangeOutcome::Blocked, &name);
-            here.extend(known.here.remove(&name).map(|content| (name, content)));
+        for name in blocked.iter().chain(&kept) {
+            report.tell(ExchangeOutcome::Blocked, name);
+        }
+        // What was not sent is tried again before the next command.
+        let is_sent = |name: &String| entries.contains_key(name);
+        let unsent: Vec<String> = (here.iter())
+            .filter(|(name, content)| !is_sent(name) && known.here.get(*name) != Some(*content))
+            .map(|(name, _)| name.clone())
+            .chain(kept)
+            .collect();
+        for name in unsent {
+            match known.here.remove(&name) {
+                Some(former) => drop(here.insert(name, former)),
+                None => drop(here.remove(&name)),
+            }
         }
         known.here = here;
         known.sending.clear();
+        known.awaits_results = true;
         self.keep(&known, false)?;
         Ok((known, report))
     }
 
-    /// Enters the directory there, for the first time in this process or after a lost connection. Also
-    /// tells if the two sides have not met before.
-    fn catch_up(&self, stop: &AtomicBool) -> Result<(ExchangeState, ExchangeReport, bool), String> {
-        let earlier = self.recall();
-        let pruned = match &earlier {
-            Some(earlier) => self.pruned(&earlier.here),
-            None => PrunedDirectories::default(),
+    /// Our files that changed, as they are sent, and the names of those that have no place there.
+    fn to_send(
+        &self,
+        known: &ExchangeState,
+        here: &BTreeMap<String, ExchangedContent>,
+    ) -> Result<(BTreeMap<String, TarEntry>, BTreeSet<String>), String> {
+        let (mut entries, mut blocked) = (BTreeMap::new(), BTreeSet::new());
+        let (mut bytes, mut sent) = (0, BTreeSet::new());
+        let is_changed = |(name, content): &(&String, &ExchangedContent)| {
+            known.here.get(*name) != Some(*content)
         };
-        let (mark, listing) = self.enter(&pruned, stop)?;
-        if let Some(mut known) = earlier.filter(|earlier| earlier.mark == mark) {
-            let report = self.take_changes(&mut known, listing, (stop, SILENCE))?;
-            self.keep(&known, false)?;
-            return Ok((known, report, false));
+        for (name, content) in here.iter().filter(is_changed) {
+            let there = known.there.entries.get(name);
+            let is_emptied = is_directory(there) && !is_directory(Some(content));
+            if known.is_blocked(name, &sent) || (is_emptied && known.holds_results(name)) {
+                blocked.insert(name.clone());
+                continue;
+            }
+            let Some(entry) = self.entry(name) else {
+                continue;
+            };
+            if let TarContent::File(content) = &entry.content {
+                bytes += content.len() as u64;
+            }
+            if bytes > MAX_BYTES {
+                return Err("the workspace is too large to be sent: ignore what the other side does not need, with a `.gitignore`".to_owned());
+            }
+            sent.insert(name.clone());
+            entries.insert(name.clone(), entry);
         }
-        let known = ExchangeState {
-            mark,
-            there: listing,
-            ..ExchangeState::default()
-        };
-        Ok((known, ExchangeReport::default(), true))
+        Ok((entries, blocked))
     }
 
-    /// Compares the files that both sides have had before the first command. Where they differ, ours
-    /// takes the place of the other one, which is put beside it here.
+    /// Enters the directory there, for the first time in this process or after a lost connection, and
+    /// takes what changed there.
+    fn catch_up(
+        &self,
+        (stop, silence): (&AtomicBool, Duration),
+    ) -> Result<(ExchangeState, ExchangeReport), String> {
+        let mut known = self.recall().unwrap_or_default();
+        let entered = self.enter(&self.pruned(&known.here), (stop, silence))?;
+        let EnteredDirectory {
+            mark,
+            is_new,
+            listing,
+        } = entered;
+        if known.mark != mark {
+            if is_new {
+                known.forget_missing(&listing);
+            } else {
+                known = ExchangeState::default();
+            }
+            if known.mark.is_empty() && !self.is_removed_at_end() {
+                // What the person has there is theirs.
+                known.untaken = listing.entries.keys().cloned().collect();
+                known.there = listing.clone();
+            }
+            known.mark = mark;
+        }
+        if let Some(memory) = &self.memory {
+            known.runner.clone_from(&memory.runner);
+        }
+        let report = self.take_changes(&mut known, listing, (stop, silence))?;
+        self.keep(&known, false)?;
+        Ok((known, report))
+    }
+
+    /// Compares our files that are about to be sent with what the other side has in their place and
+    /// our side has never had. Where they differ, the other one is put beside ours here.
     fn meet(
         &self,
         known: &mut ExchangeState,
@@ -356,51 +475,44 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         report: &mut ExchangeReport,
         stop: &AtomicBool,
     ) -> Result<(), String> {
-        let there = known.there.clone();
-        let shared = || {
-            there
-                .entries
-                .iter()
-                .filter(|(name, _)| here.contains_key(*name))
+        let is_sent = |name: &&String| {
+            let ours = here.get(*name);
+            ours.is_some() && known.here.get(*name) != ours
         };
+        let met: Vec<String> = known.untaken.iter().filter(is_sent).cloned().collect();
         let mut taken = TakenChanges::default();
-        for (name, content) in shared() {
-            let entry = match content {
-                ExchangedContent::Directory if !is_directory(here.get(name)) => {
-                    return Err(format!(
-                        "`{name}` is a directory in `{}` there, and a file here: choose another directory, or remove one of the two",
-                        self.shown
-                    ));
+        let mut files = Vec::new();
+        for name in &met {
+            match known.there.entries.get(name) {
+                None => drop(known.untaken.remove(name)),
+                Some(ExchangedContent::Directory) if is_directory(here.get(name)) => {
+                    known.here.insert(name.clone(), ExchangedContent::Directory);
+                    known.untaken.remove(name);
                 }
-                ExchangedContent::Link(target) => link(name, target),
-                _ => continue,
-            };
-            self.meet_one(entry, here, known, &mut taken);
+                Some(ExchangedContent::Link(target)) => {
+                    self.meet_one(&link(name, target), here, known, &mut taken);
+                }
+                Some(ExchangedContent::File { .. }) => files.push(name.as_str()),
+                // It stays there, and ours here.
+                Some(ExchangedContent::Directory | ExchangedContent::Left(_)) => {}
+            }
         }
-        let files =
-            shared().filter(|(_, content)| matches!(content, ExchangedContent::File { .. }));
-        let files: Vec<&str> = files.map(|(name, _)| name.as_str()).collect();
-        for batch in batches(&files, &there) {
+        for batch in batches(&files, &known.there) {
             let mut contents = self.contents(&batch, (stop, SILENCE))?;
             for name in batch {
-                match contents.remove(name) {
-                    Some(entry) => self.meet_one(entry, here, known, &mut taken),
-                    None => drop(taken.pending.insert(name.to_owned())),
+                // One that cannot be read stays untaken.
+                if let Some(entry) = contents.remove(name) {
+                    self.meet_one(&entry, here, known, &mut taken);
                 }
             }
         }
-        // They count as changes that are still to come.
-        for name in &taken.pending {
-            known.there.entries.remove(name);
-        }
-        known.pending.extend(taken.pending);
         report.extend(taken.report);
         Ok(())
     }
 
     fn meet_one(
         &self,
-        entry: TarEntry,
+        entry: &TarEntry,
         here: &BTreeMap<String, ExchangedContent>,
         known: &mut ExchangeState,
         taken: &mut TakenChanges,
@@ -409,57 +521,110 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         let Some(ours) = here.get(&entry.name) else {
             return;
         };
-        match (ours, &content_of(&entry)) {
+        match (ours, &content_of(entry)) {
             (File { hash, mode, .. }, File { hash: other, .. }) if hash == other => {
                 if mode & 0o700 == entry.mode & 0o700 {
-                    known.here.insert(entry.name, ours.clone());
+                    known.here.insert(entry.name.clone(), ours.clone());
                 }
             }
-            (ours, other) if ours == other => drop(known.here.insert(entry.name, ours.clone())),
-            _ => self.put_beside(&entry, ExchangeOutcome::Met, taken),
+            (ours, other) if ours == other => {
+                known.here.insert(entry.name.clone(), ours.clone());
+            }
+            _ => self.put_beside(entry, ExchangeOutcome::Met, taken),
+        }
+        if !taken.pending.contains(&entry.name) {
+            known.untaken.remove(&entry.name);
         }
     }
 
-    /// Removes names there; `-` is a file or an empty directory, `=` all that is there.
-    fn clear(&self, list: String, stop: &AtomicBool) -> Result<(), String> {
+    /// Removes names there: `-` is a file or an empty directory, `=` is a directory that must be empty by
+    /// then. Tells those that are not.
+    fn clear(&self, list: String, stop: &AtomicBool) -> Result<Vec<String>, String> {
         if list.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let script = format!(
-            "cd {} || exit 1; while IFS= read -r n; do f=${{n#?}}; case $n in \
-             -*) rm -f \"./$f\" 2>/dev/null || rmdir \"./$f\" 2>/dev/null;; \
-             =*) rm -rf \"./$f\";; esac; done; exit 0",
+            "cd {} || exit 1; while IFS= read -r n; do f=${{n#?}}; \
+             rm -f \"./$f\" 2>/dev/null || rmdir \"./$f\" 2>/dev/null || \
+             case $n in =*) printf '%s\\n' \"$f\";; esac; done; exit 0",
             self.directory
         );
-        self.call(&script, list.into_bytes(), (stop, SILENCE))
-            .map(drop)
+        let kept = self.call(&script, list.into_bytes(), (stop, SILENCE))?;
+        let kept = String::from_utf8_lossy(&kept);
+        Ok(kept.lines().map(str::to_owned).collect())
     }
 
     /// Makes the directory there; tells its mark and its files.
     fn enter(
         &self,
         pruned: &PrunedDirectories,
-        stop: &AtomicBool,
-    ) -> Result<(String, RemoteListing), String> {
-        self.has_entered.store(true, Ordering::Relaxed);
-        let new = uuid::Uuid::new_v4().simple();
+        patience: (&AtomicBool, Duration),
+    ) -> Result<EnteredDirectory, String> {
+        if !self.has_entered.swap(true, Ordering::Relaxed) {
+            // What stays of them does no harm.
+            let _ = self.remove_stale_trials(patience);
+        }
+        let new = format!("{} {}", uuid::Uuid::new_v4().simple(), self.name);
+        // Nobody else uses a directory of our own: whatever its mark says, a command wrote it.
+        let used = if self.is_own {
+            String::new()
+        } else {
+            let used = format!(
+                "another session uses the directory {0}; if it is over, remove {0}/{MARK} there",
+                self.shown
+            );
+            format!("*' '*) echo {} >&2; exit 1;;", quoted(&used))
+        };
         let script = format!(
             "umask 077; mkdir -p {0} && cd {0} || exit 1\n\
              for p in find tar; do command -v $p >/dev/null 2>&1 || {{ echo \"$p: not found\" >&2; exit 1; }}; done\n\
              command -v sha256sum >/dev/null 2>&1 || command -v shasum >/dev/null 2>&1 || {{ echo 'sha256sum: not found' >&2; exit 1; }}\n\
              m=$(cat {MARK} 2>/dev/null)\n\
-             case $m in *' {name}') ;; *' '*) echo {used} >&2; exit 1;; *) m='{new} {name}'; echo \"$m\" >{MARK} || exit 1;; esac\n\
+             case $m in *' {name}') ;; {used} *) m='{new}'; rm -rf {MARK}; echo \"$m\" >{MARK} || exit 1;; esac\n\
              printf '%s\\0' \"$m\"\n",
             self.directory,
             name = self.name,
-            used = quoted(&format!(
-                "another session uses the directory {0}; if it is over, remove {0}/{MARK} there",
-                self.shown
-            )),
         );
         let script = script + &listing_script(pruned);
-        let answer = self.call(&script, Vec::new(), (stop, SILENCE))?;
-        marked_listing(&answer)?.ok_or_else(|| "the other side has no directory".to_owned())
+        let answer = self.call(&script, Vec::new(), patience)?;
+        let end = answer.iter().position(|byte| *byte == 0);
+        let end = end.ok_or("the other side has no directory")?;
+        let mark = String::from_utf8_lossy(&answer[..end]).trim().to_owned();
+        Ok(EnteredDirectory {
+            is_new: mark == new,
+            mark,
+            listing: RemoteListing::parse(&answer[end + 1..])?,
+        })
+    }
+
+    /// The beginning of the names of directories for trials there, as words of the shell.
+    fn trials(&self) -> String {
+        if self.is_own {
+            format!("{}-trial-", self.directory)
+        } else {
+            format!("{}/{TRIAL}", self.directory)
+        }
+    }
+
+    /// Removes the directories of trials whose process was killed: those of this machine and workspace,
+    /// as the end of their names says.
+    fn remove_stale_trials(&self, patience: (&AtomicBool, Duration)) -> Result<(), String> {
+        let trials = self.trials();
+        let script = format!(
+            "for d in {trials}*; do [ -d \"$d\" ] && printf '%s\\n' \"${{d##*-trial-}}\"; done; exit 0"
+        );
+        let found = self.call(&script, Vec::new(), patience)?;
+        let found = String::from_utf8_lossy(&found);
+        let is_stale =
+            |name: &&str| !name.contains('/') && name.ends_with(&self.name) && owner::is_gone(name);
+        let stale: Vec<String> = (found.lines().filter(is_stale))
+            .map(|name| format!("{trials}{}", quoted(name)))
+            .collect();
+        if stale.is_empty() {
+            return Ok(());
+        }
+        let script = format!("rm -rf {}", stale.join(" "));
+        self.call(&script, Vec::new(), patience).map(drop)
     }
 
     /// Fetches what changed there since the last listing.
@@ -468,63 +633,103 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         known: &mut ExchangeState,
         patience: (&AtomicBool, Duration),
     ) -> Result<ExchangeReport, String> {
-        let script = format!("cd {} || exit 1\n", self.directory);
-        let script = script + &listing_script(&self.pruned(&known.here));
-        let listing = RemoteListing::parse(&self.call(&script, Vec::new(), patience)?)?;
+        let listing = self.list(&self.pruned(&known.here), patience)?;
         self.take_changes(known, listing, patience)
+    }
+
+    fn list(
+        &self,
+        pruned: &PrunedDirectories,
+        patience: (&AtomicBool, Duration),
+    ) -> Result<RemoteListing, String> {
+        let script = format!("cd {} || exit 1\n", self.directory) + &listing_script(pruned);
+        RemoteListing::parse(&self.call(&script, Vec::new(), patience)?)
     }
 
     /// Takes what differs between this listing and the last one.
     fn take_changes(
         &self,
         known: &mut ExchangeState,
-        listing: RemoteListing,
+        mut listing: RemoteListing,
         patience: (&AtomicBool, Duration),
     ) -> Result<ExchangeReport, String> {
         self.forget_sending(known, &listing);
         let mut taken = TakenChanges::default();
-        let mut lookup = self.workspace.ignore_lookup();
-        let is_new = |(name, content): &(&String, &ExchangedContent)| {
-            known.there.entries.get(*name) != Some(*content)
-        };
-        let mut changed: Vec<(String, ExchangedContent)> = (listing.entries.iter())
-            .filter(is_new)
-            .map(|(name, content)| (name.clone(), content.clone()))
-            .collect();
-        changed.retain(|(name, content)| !is_left_out(&mut lookup, known, name, content));
-        // Rules that a command has written count for what else it has made.
+        // Rules that a command has written or deleted count for what else it has made.
         let is_rule = |name: &str| {
             let file = name.rsplit('/').next();
             matches!(file, Some(".gitignore" | ".ignore")) && self.has_room(name)
         };
-        let (rules, mut changed): (Vec<_>, Vec<_>) =
-            changed.into_iter().partition(|(name, _)| is_rule(name));
-        if !rules.is_empty() {
-            self.take(&rules, &[], known, &listing, &mut taken, patience)?;
-            lookup = self.workspace.ignore_lookup();
-            changed.retain(|(name, content)| !is_left_out(&mut lookup, known, name, content));
+        let mut rules = self.differences(known, &listing);
+        rules.changed.retain(|(name, _)| is_rule(name));
+        rules.gone.retain(|name| is_rule(name));
+        if !rules.changed.is_empty() || !rules.gone.is_empty() {
+            let former = self.pruned(&known.here);
+            self.take(&rules, known, &listing, &mut taken, patience)?;
+            for name in &rules.gone {
+                known.there.entries.remove(name);
+            }
+            let changed = rules.changed.into_iter();
+            let changed = changed.filter(|(name, _)| !taken.pending.contains(name));
+            known.there.entries.extend(changed);
+            let pruned = self.pruned(&known.here);
+            if pruned != former {
+                listing = self.list(&pruned, patience)?;
+            }
         }
-        let gone: Vec<String> = (known.there.entries.iter().rev())
-            .filter(|(name, _)| !listing.entries.contains_key(*name) && !listing.is_closed(name))
-            .filter(|(name, content)| !is_left_out(&mut lookup, known, name, content))
-            .map(|(name, _)| name.clone())
-            .collect();
-        self.take(&changed, &gone, known, &listing, &mut taken, patience)?;
+        let differences = self.differences(known, &listing);
+        self.take(&differences, known, &listing, &mut taken, patience)?;
+        let mut lookup = self.workspace.ignore_lookup();
         for name in listing.odd.difference(&known.there.odd) {
             if !is_odd_left_out(&mut lookup, name) {
                 taken.report.tell(ExchangeOutcome::OddName, name);
             }
         }
-        let mut listing = listing;
         // What is in a directory that cannot be read now is as it was, as far as anybody knows.
         let hidden: Vec<(String, ExchangedContent)> = (known.there.entries.iter())
             .filter(|(name, _)| listing.is_closed(name))
             .map(|(name, content)| (name.clone(), content.clone()))
             .collect();
         listing.entries.extend(hidden);
+        for (name, _) in &differences.changed {
+            known.untaken.remove(name);
+        }
+        known
+            .untaken
+            .retain(|name| listing.entries.contains_key(name));
+        let never_taken = (listing.entries.iter())
+            .filter(|(name, content)| is_left_out(&mut lookup, known, name, content));
+        let never_taken: Vec<String> = never_taken.map(|(name, _)| name.clone()).collect();
+        known.untaken.extend(never_taken);
         known.pending = taken.pending;
         known.adopt(listing);
+        known.awaits_results = false;
         Ok(taken.report)
+    }
+
+    /// Names there that were changed or deleted since the last listing, without those that are ignored
+    /// here.
+    fn differences(&self, known: &ExchangeState, listing: &RemoteListing) -> RemoteDifferences {
+        let mut lookup = self.workspace.ignore_lookup();
+        let is_removed_at_end = self.is_removed_at_end();
+        // One that was ignored when a command made it, and is not any more.
+        let is_late = |name: &String| {
+            is_removed_at_end && known.untaken.contains(name) && !is_protected(name)
+        };
+        let is_new = |(name, content): &(&String, &ExchangedContent)| {
+            known.there.entries.get(*name) != Some(*content) || is_late(name)
+        };
+        let changed: Vec<(String, ExchangedContent)> = (listing.entries.iter())
+            .filter(is_new)
+            .filter(|(name, content)| !is_left_out(&mut lookup, known, name, content))
+            .map(|(name, content)| (name.clone(), content.clone()))
+            .collect();
+        let gone = (known.there.entries.iter().rev())
+            .filter(|(name, _)| !listing.entries.contains_key(*name) && !listing.is_closed(name))
+            .filter(|(name, content)| !is_left_out(&mut lookup, known, name, content))
+            .map(|(name, _)| name.clone())
+            .collect();
+        RemoteDifferences { changed, gone }
     }
 
     /// Sends again what a cut connection has sent in part.
@@ -536,9 +741,11 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
                 }
                 None => drop(known.there.entries.remove(&name)),
             }
-            // One that is gone here is removed again.
+            // One that is gone here is removed again. Of another one it is known only that what is
+            // there is ours.
             if self.content(&name).is_some() {
-                known.here.remove(&name);
+                let partly = ExchangedContent::Left(LeftReason::Special);
+                known.here.insert(name, partly);
             }
         }
     }
@@ -546,8 +753,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
     /// Takes these changes and these removals.
     fn take(
         &self,
-        changed: &[(String, ExchangedContent)],
-        gone: &[String],
+        RemoteDifferences { changed, gone }: &RemoteDifferences,
         known: &mut ExchangeState,
         listing: &RemoteListing,
         taken: &mut TakenChanges,
@@ -786,6 +992,10 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         let mut unsent = BTreeSet::new();
         for file in walked.files {
             let name = file.path.as_str();
+            if is_reserved(name) {
+                unsent.insert(name.to_owned());
+                continue;
+            }
             match self.content(name) {
                 None => continue,
                 Some(ExchangedContent::Left(_)) => {
@@ -956,58 +1166,53 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state, if nothing has run over there since. It is returned once: the caller is about to change
-    /// what is there.
+    /// The state, if nothing can have changed over there since. It is returned once: the caller is about
+    /// to change what is there.
     fn take_in_step(&self) -> Option<ExchangeState> {
-        let mut known = self.known();
-        let is_in_step = std::mem::take(&mut known.is_in_step);
-        known.state.clone().filter(|_| is_in_step)
+        let (state, pruned) = {
+            let mut known = self.known();
+            let pruned = known.in_step.take()?;
+            (known.state.clone()?, pruned)
+        };
+        // The person may work in a directory of theirs; and what is not ignored any more has not been
+        // listed.
+        let is_listed = || self.pruned(&state.here) == pruned;
+        (self.is_removed_at_end() && is_listed()).then_some(state)
     }
 
+    /// The last state that was written down, if there is one.
     fn recall(&self) -> Option<ExchangeState> {
-        if let Some(state) = &self.known().state {
-            return Some(state.clone());
+        let mut known = self.known();
+        if known.state.is_none() {
+            known.state = match std::fs::read(&self.memory.as_ref()?.file) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+                read => {
+                    let state = read
+                        .ok()
+                        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+                    Some(state.unwrap_or_else(ExchangeState::unknown))
+                }
+            };
         }
-        let bytes = std::fs::read(self.memory.as_ref()?).ok()?;
-        serde_json::from_slice(&bytes).ok()
+        known.state.clone()
     }
 
     fn keep(&self, state: &ExchangeState, is_in_step: bool) -> Result<(), String> {
         *self.known() = RememberedExchange {
             state: Some(state.clone()),
-            is_in_step,
+            in_step: is_in_step.then(|| self.pruned(&state.here)),
         };
-        let Some(file) = &self.memory else {
+        let Some(ExchangeMemory { file, .. }) = &self.memory else {
             return Ok(());
         };
         let bytes = serde_json::to_vec(state).map_err(|error| error.to_string())?;
-        write_atomic(file, &bytes, Durability::Atomic).map_err(|error| error.to_string())
-    }
-
-    /// Fetches what has not come back yet, if anything may be there; tells what both sides have.
-    fn fetch_rest(&self) -> Result<Option<(ExchangeState, ExchangeReport)>, String> {
-        if let Some(known) = self.take_in_step() {
-            return Ok(Some((known, ExchangeReport::default())));
-        }
-        let Some(mut known) = self.recall() else {
-            return Ok(None);
+        // Once results are here, it does no harm to fetch them again.
+        let durability = if is_in_step {
+            Durability::Atomic
+        } else {
+            Durability::Durable
         };
-        let script = format!(
-            "cd {} 2>/dev/null || exit 0; cat {MARK} 2>/dev/null | tr '\\n' '\\0'\n",
-            self.directory
-        );
-        let script = script + &listing_script(&self.pruned(&known.here));
-        let patience = (&AtomicBool::new(false), SILENCE);
-        let answer = self.call(&script, Vec::new(), patience)?;
-        let Some((mark, listing)) = marked_listing(&answer)? else {
-            return Ok(None);
-        };
-        if mark != known.mark {
-            return Ok(None);
-        }
-        let report = self.take_changes(&mut known, listing, patience)?;
-        self.keep(&known, true)?;
-        Ok(Some((known, report)))
+        write_atomic(file, &bytes, durability).map_err(|error| error.to_string())
     }
 
     /// Removes the directory there; of one that the person named, only the mark.
@@ -1054,45 +1259,62 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
     }
 
     fn keeps_files(&self) -> bool {
-        let is_remembered = self.memory.as_ref().is_none_or(|memory| memory.exists());
+        let memory = self.memory.as_ref();
+        let is_remembered = memory.is_none_or(|memory| memory.file.exists());
         is_remembered || self.has_entered.load(Ordering::Relaxed)
     }
 
-    fn finish(&self) -> Result<Option<String>, String> {
-        let kept = |reason: &str| format!("{reason}; its files are kept there in `{}`", self.shown);
-        if !self.keeps_files() {
-            return Ok(None);
-        }
-        let rest = self.fetch_rest().map_err(|reason| {
-            kept(&format!(
-                "what a command changed has not come back: {reason}"
-            ))
-        })?;
-        let mut notes = Vec::new();
-        if let Some((known, report)) = rest {
-            notes = report.notes();
-            let left = self.only_there(&known);
-            let is_removed = self.is_own || self.connection.holds_files();
-            if is_removed && !left.is_empty() {
-                let left = super::exchange_report::listed(&left);
-                notes.push(kept(&format!("not all results came back: {left}")));
-                return Err(notes.join("; "));
-            }
-        }
-        self.clean()?;
+    fn awaits_results(&self) -> bool {
+        self.recall().is_some_and(|known| known.has_results())
+    }
+
+    fn fetch_results(&self, cancelled: &AtomicBool) -> Result<Option<String>, String> {
+        let (known, report) = self.catch_up((cancelled, SHORT_SILENCE))?;
+        self.keep(&known, true)?;
+        let notes = report.notes();
         Ok((!notes.is_empty()).then(|| notes.join("; ")))
     }
 
+    fn finish(&self) -> Result<Option<String>, String> {
+        if !self.keeps_files() {
+            return Ok(None);
+        }
+        let place = match self.connection.storage() {
+            Some(storage) => storage,
+            None => format!("`{}`", self.shown),
+        };
+        let left = if self.awaits_results() {
+            Some(format!(
+                "what a command changed has not come back; its files are kept there in {place}, and the next session here with this runner takes them in its first round"
+            ))
+        } else {
+            let known = self.recall().filter(|_| self.is_removed_at_end());
+            let left = known.map(|known| self.only_there(&known));
+            let left = left.filter(|left| !left.is_empty());
+            left.map(|left| {
+                let left = super::exchange_report::listed(&left);
+                format!(
+                    "not all results came back: {left}; its files are kept there in {place}, from where you can copy them"
+                )
+            })
+        };
+        match left {
+            Some(reason) => Err(reason),
+            None => self.clean().map(|()| None),
+        }
+    }
+
     fn clean(&self) -> Result<(), String> {
-        if self.connection.holds_files() {
+        if self.connection.storage().is_some() {
             self.connection.discard()?;
         } else {
             self.leave_directory()?;
+            self.remove_stale_trials((&AtomicBool::new(false), SILENCE))?;
         }
         self.has_entered.store(false, Ordering::Relaxed);
         *self.known() = RememberedExchange::default();
         if let Some(memory) = &self.memory {
-            let _ = crate::fs::remove(memory);
+            let _ = crate::fs::remove(&memory.file);
         }
         Ok(())
     }
@@ -1106,11 +1328,12 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
         let trial = Self {
             connection: Arc::clone(&self.connection),
             workspace: Workspace::open(here.path()).map_err(|e| e.to_string())?,
-            directory: if self.is_own {
-                format!("{}-trial-{id}", self.directory)
-            } else {
-                format!("{}/{MARK}-trial-{id}", self.directory)
-            },
+            directory: format!(
+                "{}{}-{id}-{}",
+                self.trials(),
+                owner::own_process(),
+                self.name
+            ),
             shown: self.shown.clone(),
             is_own: true,
             name: "trial".to_owned(),
@@ -1119,6 +1342,7 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
             has_entered: AtomicBool::new(false),
         };
         let tested = self.connection.test().and_then(|mut properties| {
+            self.remove_stale_trials((&AtomicBool::new(false), SILENCE))?;
             properties.extend(trial.test_survival(here.path())?);
             Ok(properties)
         });
@@ -1152,53 +1376,62 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
                 let _ = self.keep(&known, true);
             }
             Err(reason) => {
+                let late_part = match ran.end {
+                    End::NotStarted(_) => "if it began all the same, what it changed",
+                    _ => "what it changed",
+                };
                 late = Some(format!(
-                    "what it changed has not come back yet and is fetched before the next command: {reason}"
+                    "{late_part} has not come back yet and is fetched before the next command: {reason}"
                 ));
             }
         }
-        let mut notes = report.notes();
-        notes.extend(late);
+        let mut notes: Vec<String> = ran.note.take().into_iter().collect();
         if ran.is_lost {
-            notes.insert(0, "the connection was lost while it ran".to_owned());
+            notes.push("the connection was lost while it ran".to_owned());
         }
+        notes.extend(report.notes());
+        notes.extend(late);
         ran.note = (!notes.is_empty()).then(|| notes.join("; "));
         ran.took = began.elapsed();
         ran
     }
 }
 
-/// The mark before a listing, if there is a directory with one.
-fn marked_listing(answer: &[u8]) -> Result<Option<(String, RemoteListing)>, String> {
-    let Some(end) = answer.iter().position(|byte| *byte == 0) else {
-        return Ok(None);
-    };
-    if answer.starts_with(b"=") {
-        return Ok(None);
-    }
-    let mark = String::from_utf8_lossy(&answer[..end]).trim().to_owned();
-    Ok(Some((mark, RemoteListing::parse(&answer[end + 1..])?)))
-}
-
 /// The names to remove there before an archive is unpacked: those that are gone, and those that become
-/// something else.
-fn replaced(
-    gone: &[&String],
-    sent: &BTreeSet<String>,
+/// something else. All that is listed in such a directory has come here.
+fn to_clear(
+    gone: &[String],
+    entries: &BTreeMap<String, TarEntry>,
     known: &ExchangeState,
-    here: &BTreeMap<String, ExchangedContent>,
 ) -> String {
     let mut list = String::new();
     for name in gone {
         let _ = writeln!(list, "-{name}");
     }
-    for name in sent {
-        let there = known.there.entries.get(name);
-        if there.is_some() && is_directory(there) != is_directory(here.get(name)) {
-            let _ = writeln!(list, "={name}");
+    for (name, entry) in entries {
+        let Some(there) = known.there.entries.get(name) else {
+            continue;
+        };
+        let is_emptied = *there == ExchangedContent::Directory;
+        if is_emptied == (entry.content == TarContent::Directory) {
+            continue;
         }
+        if is_emptied {
+            let within = format!("{name}/");
+            let held = known.there.entries.keys().rev();
+            for held in held.filter(|held| held.starts_with(&within)) {
+                let _ = writeln!(list, "-{held}");
+            }
+        }
+        let _ = writeln!(list, "={name}");
     }
     list
+}
+
+/// True for a name that the exchange itself uses in the directory there.
+fn is_reserved(name: &str) -> bool {
+    let first = name.split('/').next().unwrap_or_default();
+    first == MARK || first.starts_with(TRIAL)
 }
 
 fn link(name: &str, target: &str) -> TarEntry {

@@ -12,7 +12,7 @@ const MAX_NAMES: usize = 5;
 pub(super) enum ExchangeOutcome {
     /// Changed on both sides.
     Beside,
-    /// Different on both sides before the first command.
+    /// Different there, where our side has never had it.
     Met,
     /// Deleted there and changed here.
     KeptHere,
@@ -51,7 +51,7 @@ impl ExchangeOutcome {
                 "changed here and by the command, so yours stayed as it is, and the other one is beside it"
             }
             Self::Met => {
-                "different on the other side before the first command, so it was replaced there, and the other one is here beside yours"
+                "the other side had something else under this name, so it was replaced there, and the other one is here beside yours"
             }
             Self::KeptHere => "deleted by the command but changed here, so it stayed here",
             Self::Protected => "protected here, so not taken from the other side",
@@ -63,10 +63,10 @@ impl ExchangeOutcome {
                 "could not be written here, so left there; it is tried again with the next command"
             }
             Self::Unsent => {
-                "not sent, because it is larger than 512 MiB or cannot be read or named"
+                "not sent, because it is larger than 512 MiB, cannot be read or named, or has a name that the exchange uses itself"
             }
             Self::Blocked => {
-                "not sent, because what the other side has in its place has not come back"
+                "not sent, because the other side has something in its place that has not come here"
             }
         }
     }

@@ -17,6 +17,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use super::channel::quoted;
+use super::exchange::{MARK, TRIAL};
 use crate::protocol::RelPath;
 
 /// The largest file that is exchanged, in bytes.
@@ -63,7 +64,7 @@ pub(super) struct RemoteListing {
 }
 
 /// Directories that a listing leaves out.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PrunedDirectories {
     /// By their names, anywhere.
     pub(super) names: BTreeSet<String>,
@@ -73,7 +74,8 @@ pub(super) struct PrunedDirectories {
 
 /// A script that lists the files of the directory in which it runs.
 pub(super) fn listing_script(pruned: &PrunedDirectories) -> String {
-    let mut left_out = String::from("-name .git -o -name .agent -o -name '.agent-runner*'");
+    let mut left_out =
+        format!("-name .git -o -name .agent -o -path ./{MARK} -o -path './{TRIAL}*'");
     for name in &pruned.names {
         let _ = write!(left_out, " -o -type d -name {}", quoted(name));
     }

@@ -147,7 +147,7 @@ impl RemoteConnection for SshConnection {
         } else if has("broken pipe") || has("closed") {
             format!("the connection to `{host}` was lost")
         } else {
-            format!("`{host}`")
+            format!("`ssh {host}` failed")
         };
         let words: Vec<&str> = words.split_whitespace().collect();
         match words.join(" ") {
@@ -226,6 +226,7 @@ mod tests {
             ),
             ("sha256sum: not found", "`box` lacks a program"),
             ("Permission denied (publickey).", "`ssh box` cannot log in"),
+            ("", "`ssh box` failed"),
         ] {
             let told = connection.explain(words);
             assert!(told.starts_with(advice), "{told}");

@@ -19,8 +19,9 @@ use crate::policy::{
 use crate::protocol::RelPath;
 use crate::repositories::{self, ConfiguredPaths};
 use crate::runner::{
-    ContainerPlan, ContainerRunner, ExchangeRunner, ExecRunner, LocalRunner, PodConnection,
-    REMOTE_FILES, RemoteConnection, Runner, RunnerChoice, SshConnection, is_remote,
+    ContainerPlan, ContainerRunner, ExchangeMemory, ExchangeRunner, ExecRunner, LocalRunner,
+    PodConnection, REMOTE_FILES, RemoteConnection, Runner, RunnerChoice, SshConnection, is_remote,
+    runners_with_results,
 };
 use crate::sandbox::{
     self, Backend, Confinement, FileIdentity, ResourceLimits, SandboxMode, Strength,
@@ -100,6 +101,7 @@ pub(super) fn authorizer(
         known_sessions: KnownSessions::kept_in(trust.directory()),
         runner,
         runner_choice: settings.runner.clone(),
+        runners_with_results: other_runners_with_results(loaded, workspace, trust),
         confinement,
         kept_inventory: kept_inventory(trust, &loaded.paths.sessions),
         network: settings.network,
@@ -199,18 +201,48 @@ fn exchange<C: RemoteConnection + 'static>(
 ) -> Result<Arc<dyn Runner>> {
     let files = Workspace::open(workspace)?.leaving_out(own_paths(loaded, workspace));
     let runner = loaded.settings.runner.to_string();
-    // The machine is a part of the name: several may share the directory over there.
-    let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
-    let words = format!("{machine}\n{}\n{runner}", workspace.display());
-    let name = blake3::hash(words.as_bytes()).to_hex();
-    let memory =
-        (trust.directory()).map(|state| state.join(format!("runner-{}.json", &name[..16])));
+    let memories = exchange_memories(loaded, workspace);
+    let name = blake3::hash(format!("{memories}\n{runner}").as_bytes()).to_hex();
+    let name = &name[..16];
+    let memory = trust.directory().map(|state| ExchangeMemory {
+        file: state.join(format!("{memories}{name}.json")),
+        runner,
+    });
     if let Some(state) = trust.directory() {
         create_directory(state)?;
     }
-    let name = &name[..16];
     let runner = ExchangeRunner::new(connection(name), files, directory, name, memory);
     Ok(Arc::new(runner))
+}
+
+/// The beginning of the names of files in which exchanges of this workspace are remembered.
+///
+/// Two base directories may share a workspace: the one must not remove what the other one has elsewhere.
+/// Several machines may share a directory over there.
+fn exchange_memories(loaded: &Loaded, workspace: &Path) -> String {
+    let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let sessions = &loaded.paths.sessions;
+    // They may not exist yet; what is above them does.
+    let above = sessions.parent().and_then(real_path);
+    let sessions = match (above, sessions.file_name()) {
+        (Some(above), Some(name)) => above.join(name),
+        _ => sessions.clone(),
+    };
+    let words = format!("{machine}\n{}\n{}", workspace.display(), sessions.display());
+    let name = blake3::hash(words.as_bytes()).to_hex();
+    format!("runner-{}-", &name[..16])
+}
+
+/// Other runners than the chosen one from which results of commands in this workspace have not come
+/// back.
+fn other_runners_with_results(loaded: &Loaded, workspace: &Path, trust: &Trust) -> Vec<String> {
+    let Some(state) = trust.directory() else {
+        return Vec::new();
+    };
+    let mut runners = runners_with_results(state, &exchange_memories(loaded, workspace));
+    let chosen = loaded.settings.runner.to_string();
+    runners.retain(|runner| *runner != chosen);
+    runners
 }
 
 /// How far a runner confines commands. Only one that promises it counts as a sandbox.

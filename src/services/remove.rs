@@ -121,7 +121,7 @@ pub(super) fn finish_runner(runner: &dyn Runner, choice: &RunnerChoice) -> Optio
     let text = match runner.finish() {
         Ok(note) => note?,
         Err(reason) => format!(
-            "`{choice}` still has files of this workspace: {reason}. When it answers, `agent doctor --clean --runner {choice}` removes them."
+            "`{choice}` still has files of this workspace: {reason}. `agent doctor --clean --runner {choice}` removes them with what has not come back."
         ),
     };
     Some(Event::Notice { text })

@@ -430,6 +430,14 @@ class Base:
                 start_new_session=True, **self.options())
         return self.message(1)
 
+    def resume(self, *flags):
+        self.asked = 0
+        with open(self.root / "said", "w") as said:
+            self.loop = subprocess.Popen(
+                [AGENT, "resume", "--base", self.directory, *flags],
+                env=self.environment, cwd=self.root, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                start_new_session=True, **self.options())
+
     def message(self, number):
         """The message of a round; several parts are one text."""
         def there():
@@ -956,6 +964,100 @@ def test_results_come_back_before_their_directory_is_removed(engine, base):
     cut.unlink()
     base.done(message)
     assert (base.workspace / "made.txt").read_text() == "made\n"
+    base.agent("undo", "--yes")
+    assert not (base.workspace / "made.txt").exists()
+
+
+def cut_results(engine, base):
+    """A session that was stopped while results are on the other side."""
+    if engine.name != "kubectl":
+        raise NotForThis
+    cut = engine.folder / "bin/kubectl.cut"
+    base.write("f.txt", "1\n")
+    base.write("gone.txt", "1\n")
+    message = base.begin()
+    cut.touch()
+    base.run(message, "echo made >made.txt; echo 2 >f.txt; rm gone.txt", 1)
+    base.message(2)
+    base.loop.send_signal(signal.SIGINT)
+    base.loop.wait(DEADLINE)
+    cut.unlink()
+
+
+def has_results(base):
+    found = [(base.workspace / name).exists() for name in ("made.txt", "gone.txt")]
+    text = (base.workspace / "f.txt").read_text()
+    assert (found, text) in [([True, False], "2\n"), ([False, True], "1\n")], (found, text)
+    return found[0]
+
+
+def test_results_that_come_at_the_end_are_undone(engine, base):
+    cut_results(engine, base)
+    base.agent("end")
+    assert has_results(base)
+    base.agent("undo", "--yes")
+    assert not has_results(base)
+    base.agent("redo", "--yes")
+    assert has_results(base)
+
+
+def test_results_of_a_removed_session_come_with_the_next_one(engine, base):
+    cut_results(engine, base)
+    removed = base.agent("rm", "--yes", "latest")
+    assert "the next session here" in removed.stdout + removed.stderr, removed
+    assert not has_results(base) and engine.leftovers()
+    for message in (base.directory / "outbox").glob("*.txt"):
+        message.unlink()
+    base.done(base.begin())
+    assert has_results(base)
+    base.agent("undo", "--yes")
+    assert not has_results(base)
+
+
+def test_another_runner_tells_of_results(engine, base):
+    cut_results(engine, base)
+    base.resume("--runner", "local")
+    wait_for("the notice", lambda: f"`agent resume --runner {engine.runner}` takes them" in base.said())
+    base.loop.send_signal(signal.SIGINT)
+    base.loop.wait(DEADLINE)
+    base.resume("--runner", engine.runner)
+    base.done(base.message(2))
+    assert has_results(base)
+
+
+def test_two_bases_with_one_workspace(engine, base):
+    if engine.shared:
+        raise NotForThis
+    other = Base(engine)
+    other.workspace = base.workspace
+    message, second = base.begin(), other.begin("--workspace", str(base.workspace))
+    base.run(message, "true", 1)
+    message = base.message(2)
+    other.run(second, "echo early >early.txt; sleep 71101", 2, ' timeout="5"')
+    wait_for("the command", lambda: survivors("71101"))
+    base.done(message)
+    second = other.message(2)
+    assert (base.workspace / "early.txt").read_text() == "early\n", second
+    other.done(second)
+    other.remove()
+
+
+def test_results_of_a_killed_session_are_undone(engine, base):
+    if engine.shared:
+        raise NotForThis
+    base.write("f.txt", "1\n")
+    base.write("gone.txt", "1\n")
+    message = base.begin()
+    base.run(message, "echo made >made.txt; echo 2 >f.txt; rm gone.txt; sleep 71001", 1)
+    wait_for("the command", lambda: survivors("71001"))
+    base.loop.kill()
+    base.loop.wait(DEADLINE)
+    wait_for("no survivors", lambda: not survivors("71001"), 15)
+    base.resume()
+    base.done(base.message(2))
+    assert has_results(base)
+    base.agent("undo", "--yes")
+    assert not has_results(base)
 
 
 def test_results_that_cannot_come_back_are_kept(engine, base):

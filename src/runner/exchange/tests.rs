@@ -49,6 +49,19 @@ struct TwoSides {
     runner: ExchangeRunner<Arc<LocalSide>>,
 }
 
+fn new_runner(
+    side: &Arc<LocalSide>,
+    here: &Path,
+    directory: Option<&str>,
+) -> ExchangeRunner<Arc<LocalSide>> {
+    let workspace = Workspace::open(here).unwrap();
+    let memory = Some(ExchangeMemory {
+        file: side.there.join("memory.json"),
+        runner: "kubectl:box".to_owned(),
+    });
+    ExchangeRunner::new(side.clone(), workspace, directory, "name", memory)
+}
+
 impl TwoSides {
     fn new(files: &[(&str, &str)]) -> Self {
         Self::with_directory(files, None)
@@ -60,9 +73,7 @@ impl TwoSides {
             there: there.path().to_owned(),
             around: Mutex::default(),
         });
-        let workspace = Workspace::open(here.path()).unwrap();
-        let memory = Some(there.path().join("memory.json"));
-        let runner = ExchangeRunner::new(side.clone(), workspace, directory, "name", memory);
+        let runner = new_runner(&side, here.path(), directory);
         let sides = Self {
             here,
             there,
@@ -73,6 +84,20 @@ impl TwoSides {
             sides.write(name, text);
         }
         sides
+    }
+
+    /// As if another process went on.
+    fn start_again(&mut self) {
+        self.runner = new_runner(&self.side, self.here.path(), None);
+    }
+
+    fn memory(&self) -> PathBuf {
+        self.there.path().join("memory.json")
+    }
+
+    fn fetch_results(&self) -> String {
+        let fetched = self.runner.fetch_results(&AtomicBool::new(false));
+        fetched.unwrap().unwrap_or_default()
     }
 
     fn around(&self, around: Option<(&'static str, &'static str)>) {
@@ -127,6 +152,12 @@ fn the_directory_is_removed_only_when_all_results_came_back() {
     );
     assert!(sides.there("b").exists());
     sides.around(None);
+    // No file of the workspace is changed when no round is open.
+    assert!(sides.runner.finish().is_err());
+    assert_eq!(sides.text("a"), "1\n");
+    assert!(sides.runner.awaits_results());
+    assert_eq!(sides.fetch_results(), "");
+    assert!(!sides.runner.awaits_results());
     assert_eq!(sides.runner.finish(), Ok(None));
     assert_eq!(
         (sides.text("a"), sides.text("b")),
@@ -380,6 +411,31 @@ fn a_trial_exchanges_no_file_of_the_workspace() {
 }
 
 #[test]
+fn a_trial_that_was_killed_is_removed() {
+    let sides = TwoSides::new(&[("f", "1")]);
+    let agent = sides.there.path().join("agent");
+    let killed = agent.join("name-trial-4194999-1-id-name");
+    let others = [
+        format!("name-trial-{}-id-name", owner::own_process()),
+        "name-trial-4194999-1-id-other".to_owned(),
+    ];
+    let make = || fs::create_dir_all(killed.join("d")).unwrap();
+    for name in &others {
+        fs::create_dir_all(agent.join(name)).unwrap();
+    }
+    make();
+    sides.done("true");
+    assert!(!killed.exists());
+    make();
+    sides.runner.test(sides.here.path()).unwrap();
+    assert!(!killed.exists());
+    make();
+    sides.runner.clean().unwrap();
+    assert!(!killed.exists());
+    assert!(others.iter().all(|name| agent.join(name).exists()));
+}
+
+#[test]
 fn a_home_is_named_by_a_tilde() {
     for (directory, word) in [
         ("~", "\"$HOME\""),
@@ -391,4 +447,180 @@ fn a_home_is_named_by_a_tilde() {
         let sides = TwoSides::with_directory(&[], Some(directory));
         assert_eq!(sides.runner.directory, word);
     }
+}
+
+#[test]
+fn files_that_only_the_person_has_there_are_never_replaced() {
+    let directory = TempDir::new().unwrap();
+    let named = directory.path();
+    fs::create_dir(named.join("data")).unwrap();
+    for name in ["precious", "data/only-copy", "x"] {
+        put(&named.join(name), "theirs");
+    }
+    let sides = TwoSides::with_directory(&[("f", "1")], named.to_str());
+    assert_eq!(sides.done("true").1, "");
+    put(&named.join("later"), "theirs");
+    for name in ["precious", "data", "x/y", "later"] {
+        sides.write(name, "ours");
+    }
+    let (output, note) = sides.done("cat precious x/y later data/only-copy");
+    assert_eq!(output, "ours".repeat(3) + "theirs");
+    for part in [
+        "`precious` as `precious.other-side`",
+        "`x` as `x.other-side`",
+        "`later` as `later.other-side`",
+        "not sent, because the other side has something in its place that has not come here: `data`",
+    ] {
+        assert!(note.contains(part), "{part}: {note}");
+    }
+    for name in ["precious", "x", "later"] {
+        assert_eq!(sides.text(&format!("{name}.other-side")), "theirs");
+    }
+    assert_eq!(sides.text("data"), "ours");
+}
+
+#[test]
+fn an_ignored_result_is_not_replaced_when_its_rule_goes() {
+    let sides = TwoSides::new(&[(".gitignore", "*.db\nout/\n"), ("data.db", "ours\n")]);
+    sides.write("out/r", "ours\n");
+    sides.done("mkdir out; echo result | tee data.db >out/r; echo hours >out/more");
+    sides.write(".gitignore", "\n");
+    let (_, note) = sides.done("true");
+    for name in ["data.db", "out/r"] {
+        assert_eq!(sides.text(name), "ours\n");
+        assert_eq!(
+            sides.text(&format!("{name}.other-side")),
+            "result\n",
+            "{note}"
+        );
+        assert!(note.contains(&format!("`{name}.other-side`")), "{note}");
+    }
+    assert_eq!(sides.text("out/more"), "hours\n");
+}
+
+#[test]
+fn what_a_command_made_is_taken_by_the_rules_that_it_leaves() {
+    let sides = TwoSides::new(&[(".gitignore", "out\n*.log\n"), ("sub/.ignore", "o\n")]);
+    sides.done("echo early >early.log");
+    sides.done("mkdir out; echo result >out/r; echo l >a.log; echo >.gitignore; echo o >sub/o; rm sub/.ignore");
+    for (name, text) in [
+        ("out/r", "result\n"),
+        ("a.log", "l\n"),
+        ("early.log", "early\n"),
+        ("sub/o", "o\n"),
+    ] {
+        assert_eq!(sides.text(name), text, "{name}");
+    }
+    assert!(!sides.here("sub/.ignore").exists());
+}
+
+#[test]
+fn results_outlive_the_mark_and_our_memory() {
+    let lost_mark = "find . -mindepth 1 -delete; echo made >made; echo 2 >f";
+    let kept_mark = "echo made >made; echo 2 >f; rm g";
+    for (script, memory, f, beside) in [
+        (lost_mark, None, "2\n", "(none)"),
+        (kept_mark, Some(""), "1\n", "2\n"),
+        (kept_mark, Some("{\"mark\":\"0"), "1\n", "2\n"),
+    ] {
+        let mut sides = TwoSides::new(&[("f", "1\n"), ("g", "1\n"), ("h/i", "1\n")]);
+        sides.done("true");
+        sides.around(Some(CUT_ARCHIVE));
+        sides.done(script);
+        sides.around(None);
+        sides.start_again();
+        if let Some(memory) = memory {
+            put(&sides.memory(), memory);
+        }
+        let waiting = runners_with_results(sides.there.path(), "memory");
+        // A damaged memory does not know its runner.
+        assert_eq!(waiting.is_empty(), memory.is_some(), "{waiting:?}");
+        assert!(sides.runner.awaits_results(), "{script}");
+        let kept = sides.runner.finish().unwrap_err();
+        assert!(kept.contains("has not come back"), "{kept}");
+        assert!(sides.there("made").exists());
+        sides.fetch_results();
+        assert!(runners_with_results(sides.there.path(), "memory").is_empty());
+        assert_eq!(sides.text("made"), "made\n");
+        assert_eq!(
+            (
+                sides.text("f").as_str(),
+                sides.text("f.other-side").as_str()
+            ),
+            (f, beside)
+        );
+        // Nobody knows if a command deleted it.
+        assert_eq!(sides.text("g"), "1\n");
+        let (output, _) = sides.done("cat g h/i made");
+        assert_eq!(output, "1\n1\nmade\n");
+        assert_eq!(sides.runner.finish(), Ok(None));
+    }
+    // Where the memory is gone, the next command takes what is there.
+    let mut sides = TwoSides::new(&[("f", "1\n")]);
+    sides.around(Some(CUT_ARCHIVE));
+    sides.done("echo made >made");
+    sides.around(None);
+    fs::remove_file(sides.memory()).unwrap();
+    sides.start_again();
+    assert_eq!(sides.runner.finish(), Ok(None));
+    sides.done("true");
+    assert_eq!(sides.text("made"), "made\n");
+}
+
+#[test]
+fn the_mark_is_no_file_of_the_workspace() {
+    let sides = TwoSides::new(&[
+        ("f", "1"),
+        (".agent-runner", "x y"),
+        (".agent-runner-notes", "n"),
+    ]);
+    let (output, note) =
+        sides.done("cat .agent-runner-notes; echo 2 >.agent-runner-notes; rm .agent-runner");
+    assert_eq!(output, "n");
+    assert!(
+        note.contains("not sent") && note.contains("`.agent-runner`"),
+        "{note}"
+    );
+    assert_eq!(sides.text(".agent-runner-notes"), "2\n");
+    assert_eq!(sides.text(".agent-runner"), "x y");
+    sides.done("echo a command wrote this >.agent-runner");
+    assert_eq!(sides.done("cat f").0, "1");
+}
+
+#[test]
+fn nothing_is_sent_through_a_link() {
+    let sides = TwoSides::new(&[(".vscode/settings.json", "{}")]);
+    let outside = TempDir::new().unwrap();
+    sides.done(&format!(
+        "rm -r .vscode; ln -s {} .vscode",
+        outside.path().display()
+    ));
+    sides.write(".vscode/settings.json", "{1}");
+    sides.write(".vscode/new", "1");
+    let (_, note) = sides.done("true");
+    assert!(
+        note.contains("not sent") && note.contains("`.vscode/new`"),
+        "{note}"
+    );
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+    fs::remove_dir_all(sides.here(".vscode")).unwrap();
+    put(&outside.path().join("settings.json"), "of another");
+    sides.done("true");
+    assert!(outside.path().join("settings.json").exists());
+}
+
+#[test]
+fn a_directory_with_ignored_results_is_not_replaced() {
+    let sides = TwoSides::new(&[(".gitignore", "*.o\nbuild/\n"), ("d/f", "1"), ("e/f", "1")]);
+    sides.done("echo object >d/x.o; mkdir e/build; echo built >e/build/x");
+    for name in ["d", "e"] {
+        fs::remove_dir_all(sides.here(name)).unwrap();
+        sides.write(name, "a file");
+    }
+    let (output, note) = sides.done("cat d/x.o e/build/x; ls d e");
+    assert_eq!(output, "object\nbuilt\nd:\nx.o\n\ne:\nbuild\n");
+    assert!(
+        note.contains("not sent") && note.contains("`d`, `e`"),
+        "{note}"
+    );
 }
