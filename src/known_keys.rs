@@ -1,5 +1,5 @@
 //! The keys of APIs that this process knows, and the one filter for text that a person typed or gave:
-//! tasks, notes, answers, reasons, entered lines. Whoever keeps or tells such a text scrubs it with
+//! tasks, notes, answers, reasons, entered lines. Code that keeps or tells such a text scrubs it with
 //! [`KnownKeys`] first.
 //!
 //! Known are the keys in the variables of all providers, and those that a command printed for this

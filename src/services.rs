@@ -120,7 +120,7 @@ impl Caller {
                     });
                 }
                 Answer::Text(line) => return Ok(Some(line)),
-                // Ctrl-D: whoever wants no question answered wants nothing begun.
+                // Ctrl-D: a person who answers no question wants nothing begun.
                 Answer::Nobody if self.person.is_interactive() => {
                     return Err(Error::new(Kind::Interrupted, "interrupted"));
                 }

@@ -259,7 +259,7 @@ struct EnteredDirectory {
     listing: RemoteListing,
 }
 
-/// What a command changed there.
+/// The changes that a command made there.
 struct RemoteDifferences {
     /// New or with another content.
     changed: Vec<(String, ExchangedContent)>,

@@ -34,7 +34,7 @@ pub(super) fn unified(path: &str, before: Option<&str>, after: Option<&str>) -> 
 }
 
 /// The files of a unified diff, each from its names to the end of its last hunk: lines of git before the
-/// names are left out, so that the same change reads the same whoever wrote the diff. A diff without names
+/// names are left out, so that a change reads the same in every notation of a diff. A diff without names
 /// is one piece.
 pub(super) fn files(diff: &str) -> Vec<&str> {
     let mut begins = Vec::new();
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_reads_the_same_whoever_wrote_the_diff() {
+    fn a_change_reads_the_same_in_every_notation() {
         let (one, two) = (
             "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+x\n",
             "--- a/y\n+++ b/y\n@@ -1 +1 @@\n-1\n+2\n",

@@ -10,13 +10,13 @@ use std::sync::OnceLock;
 use anstyle::{AnsiColor, Style};
 
 pub(super) const BOLD: Style = Style::new().bold();
-/// What can be passed over.
+/// Details that can be passed over.
 pub(super) const DIM: Style = Style::new().dimmed();
-/// What went well, and lines that were added.
+/// Success, and lines that were added.
 pub(super) const GREEN: Style = AnsiColor::Green.on_default();
-/// What failed, and lines that were removed.
+/// Failure, and lines that were removed.
 pub(super) const RED: Style = AnsiColor::Red.on_default();
-/// What needs attention and is no failure.
+/// Attention needed, without a failure.
 pub(super) const MAGENTA: Style = AnsiColor::Magenta.on_default();
 /// A label, or the sign before a line that is typed.
 pub(super) const CYAN: Style = AnsiColor::Cyan.on_default();

@@ -103,7 +103,7 @@ impl Ruling {
         }
     }
 
-    /// The same ruling about a command or a path.
+    /// The ruling, about a command or a path.
     fn on(self, about: &str) -> Self {
         Self {
             about: about.to_owned(),
