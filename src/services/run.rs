@@ -217,6 +217,18 @@ pub fn for_calls(caller: &Caller, id: Option<&str>) -> Result<HeldSession> {
     Ok(held)
 }
 
+/// Takes back what commands of a session that is done changed elsewhere. Returns false if it has not
+/// come.
+pub fn fetch_results(caller: &Caller, id: &str) -> Result<bool> {
+    let held = HeldSession::open(caller, find::find, Some(id))?;
+    let agent = &held.opened.agent;
+    if held.awaits_results() {
+        agent.end(held.session.clone())?;
+        finish_runner(agent);
+    }
+    Ok(!held.awaits_results())
+}
+
 /// Ends a session because the person says so; the files stay as they are. Returns false if it had
 /// ended already.
 pub fn end(caller: &Caller, id: Option<&str>) -> Result<(SessionId, bool)> {
@@ -432,6 +444,11 @@ impl HeldSession {
         self.session = session;
         self.to_attach = added.attached;
         Ok(Some(self))
+    }
+
+    /// Returns true if what a command changed elsewhere has not come back.
+    pub fn awaits_results(&self) -> bool {
+        self.opened.agent.manner.authorizer.runner.awaits_results()
     }
 
     /// Carries the session on until it ends, its rounds are used up or the person stops it.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -618,4 +619,58 @@ fn a_terminal_shows_what_runs() {
     terminal.expect("Run the same command again");
     let (code, shown) = terminal.close();
     assert_eq!(code, Some(130), "{shown}");
+}
+
+/// A `kubectl` that runs what it is given in another directory. While the file `cut` is there, results
+/// break off on their way back.
+const KUBECTL: &str = r#"#!/bin/sh
+here=$(dirname "$0")
+while [ "$1" != -- ]; do shift; done; shift
+export XDG_CACHE_HOME="$here/there"; cd /
+if [ -e "$here/cut" ]; then case $3 in *"tar -cf"*) "$@" | head -c 700; exit 1;; esac; fi
+exec "$@"
+"#;
+
+#[test]
+fn a_task_is_not_done_until_its_results_are_back() {
+    let server = ModelServer::answering(|seen| {
+        Some(match asked(seen).1 {
+            0 => reply("[RUN_COMMAND]\ntouch made\n[/RUN_COMMAND]"),
+            _ => done(),
+        })
+    });
+    let file = task("a", &json!({"worktree": "repository"}));
+    let flags = [
+        "--runner",
+        "kubectl:pod",
+        "--sandbox",
+        "off",
+        "--allow",
+        "touch",
+    ];
+    let with_kubectl = |test: Test| {
+        let bin = test.base().join("bin");
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+        test.environment("PATH", &path)
+    };
+    let test = batch(&file, &flags, &server)
+        .file("repository/readme.txt", "read me\n")
+        .file("bin/kubectl", KUBECTL)
+        .file("bin/cut", "");
+    let kubectl = test.base().join("bin/kubectl");
+    fs::set_permissions(&kubectl, fs::Permissions::from_mode(0o755)).unwrap();
+    let repository = test.base().join("repository");
+    git(&repository, &["init", "-q", "-b", "main"]);
+    git(&repository, &["add", "."]);
+    git(&repository, &["commit", "-q", "-m", "first"]);
+    let finished = with_kubectl(test).run().code(1);
+    let finished = finished.said("results have not come back");
+    assert_eq!(statuses(&finished)["a"], "error");
+    let made = finished.base().join(STATE).join("a/worktree/made");
+    assert!(!made.exists());
+    fs::remove_file(finished.base().join("bin/cut")).unwrap();
+    let finished = with_kubectl(again(finished, &flags, &server)).run().code(0);
+    assert_eq!(statuses(&finished)["a"], "done");
+    assert!(made.exists());
+    assert_eq!(server.requests().len(), 2, "nothing is asked again");
 }

@@ -148,11 +148,9 @@ fn carried(
     };
     wait_for_predecessor(order, &caller.interrupt)?;
     let known = session_in(&order.base, order.session.as_ref());
-    if known
-        .as_ref()
-        .is_some_and(|(session, _)| session.is_complete)
-    {
-        return Ok(Ending::Done);
+    if let Some((session, _)) = known.as_ref().filter(|(session, _)| session.is_complete) {
+        let has_come = run::fetch_results(&caller, session.session_id.as_str())?;
+        return has_come.then_some(Ending::Done).ok_or_else(elsewhere);
     }
     if order.commits {
         commit::ensure_possible(&caller)?;
@@ -168,7 +166,16 @@ fn carried(
         held.commit_rounds()?;
     }
     held.ask_within(allowance);
-    held.run()
+    match held.run()? {
+        Ending::Done if held.awaits_results() => Err(elsewhere()),
+        ending => Ok(ending),
+    }
+}
+
+/// The model is done, and what its commands changed is still where they ran.
+fn elsewhere() -> Error {
+    Error::mendable("its results have not come back from the runner")
+        .hint("run the batch again when the runner can be reached: it takes them")
 }
 
 /// Waits until no other process works in the base directory.
