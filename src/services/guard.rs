@@ -226,7 +226,7 @@ fn confinement_by(runner: &dyn Runner, mode: SandboxMode) -> policy::CommandConf
 
 /// Where stands, while a command runs, which repositories it found.
 fn kept_inventory(trust: &Trust, sessions: &Path) -> Option<PathBuf> {
-    let real = sessions.canonicalize();
+    let real = crate::fs::canonical(sessions);
     let sessions = real.as_deref().unwrap_or(sessions).as_os_str();
     let name = blake3::hash(sessions.as_encoded_bytes()).to_hex();
     let directory = trust.directory()?;
@@ -270,7 +270,7 @@ fn written_rules(loaded: &Loaded) -> (PersonRules, ProjectRules) {
 /// Where commands may write besides the workspace, under every name that leads there.
 fn writable(settings: &Settings) -> impl Iterator<Item = PathBuf> {
     (settings.extra_write_paths.clone().into_iter())
-        .flat_map(|path| [path.canonicalize().ok(), Some(path)])
+        .flat_map(|path| [crate::fs::canonical(&path).ok(), Some(path)])
         .flatten()
 }
 
@@ -414,7 +414,7 @@ fn find_program(name: &str) -> Option<FoundProgram> {
     let search = std::env::var_os("PATH")?;
     let found = |directory: PathBuf| {
         let path = directory.join(name);
-        let real = path.canonicalize().ok()?;
+        let real = crate::fs::canonical(&path).ok()?;
         real.is_file().then_some(FoundProgram { path, real })
     };
     std::env::split_paths(&search)

@@ -320,6 +320,12 @@ pub fn resolve_dots(path: &Path) -> PathBuf {
     resolved
 }
 
+/// The absolute path without links of a file that exists, as people write it: on Windows without the
+/// `\\?\` in front, unless nothing else names the file.
+pub fn canonical(path: impl AsRef<Path>) -> io::Result<PathBuf> {
+    dunce::canonicalize(path)
+}
+
 /// The path without links, also of a file that does not exist yet; `None` if a link in it leads to
 /// nothing, because whoever writes through the link decides what is there.
 pub fn real_path(path: &Path) -> Option<PathBuf> {
@@ -335,7 +341,7 @@ pub fn real_path(path: &Path) -> Option<PathBuf> {
             continue;
         }
         real.push(part);
-        match real.canonicalize() {
+        match canonical(&real) {
             Ok(found) => real = found,
             Err(_) if real.is_symlink() => return None,
             Err(_) => {}

@@ -87,9 +87,7 @@ impl Workspace {
     /// Opens the directory. From here on the path is only used for display and as the working
     /// directory of commands.
     pub fn open(path: &Path) -> Result<Self> {
-        let absolute = path
-            .canonicalize()
-            .map_err(|cause| missing(path).because(cause))?;
+        let absolute = crate::fs::canonical(path).map_err(|cause| missing(path).because(cause))?;
         if !absolute.is_dir() {
             return Err(Error::mendable(format!(
                 "the workspace `{}` is not a directory",

@@ -354,7 +354,8 @@ impl Confinement {
 
     fn is_writable(&self, path: &Path) -> bool {
         let lies_in = |directory: &PathBuf| {
-            let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            let real =
+                |path: &Path| agent_files::fs::canonical(path).unwrap_or_else(|_| path.to_owned());
             path.starts_with(directory) || real(path).starts_with(real(directory))
         };
         lies_in(&self.workspace) || self.extra_write.iter().any(lies_in)
