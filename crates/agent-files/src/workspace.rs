@@ -202,9 +202,11 @@ impl Workspace {
     pub fn remove(&self, path: &RelPath) -> Result<(), FileProblem> {
         let directory = self.parent(path)?;
         regular(&directory, path)?;
-        directory
-            .remove_file(path.file_name())
-            .map_err(|cause| FileProblem::from_io("delete", path, cause))
+        let removed = files::patiently(|| {
+            files::make_replaceable(&directory, path.file_name());
+            directory.remove_file(path.file_name())
+        });
+        removed.map_err(|cause| FileProblem::from_io("delete", path, cause))
     }
 
     /// Renames a regular file, creating parent directories. Fails if the new name exists.
@@ -239,7 +241,7 @@ impl Workspace {
         }
         match files::rename_without_replacing(&from_directory, old, &to_directory, new) {
             Err(cause) if cause.kind() == io::ErrorKind::Unsupported => {
-                from_directory.rename(old, &to_directory, new)
+                files::patiently(|| from_directory.rename(old, &to_directory, new))
             }
             other => other,
         }
