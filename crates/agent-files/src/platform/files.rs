@@ -92,16 +92,20 @@ pub fn patiently<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     work()
 }
 
-/// True for the errors of Windows that say that another program has the file open. A rename onto
-/// such a file is denied.
+/// True if another program may have the file open: a rename onto such a file is denied on Windows.
 fn is_in_use(cause: &io::Error) -> bool {
     const ACCESS_DENIED: i32 = 5;
+    is_shared_by_nobody(cause) || cfg!(windows) && cause.raw_os_error() == Some(ACCESS_DENIED)
+}
+
+/// True for the errors of Windows that say that another program has the file open.
+pub fn is_shared_by_nobody(cause: &io::Error) -> bool {
     const SHARING_VIOLATION: i32 = 32;
     const LOCK_VIOLATION: i32 = 33;
     cfg!(windows)
         && matches!(
             cause.raw_os_error(),
-            Some(ACCESS_DENIED | SHARING_VIOLATION | LOCK_VIOLATION)
+            Some(SHARING_VIOLATION | LOCK_VIOLATION)
         )
 }
 
