@@ -213,7 +213,7 @@ impl Execution<'_> {
         let timeout = self.limits.command_timeout;
         let never = AtomicBool::new(false);
         let watch = self.watch.as_ref();
-        let ran = LocalRunner.run(Job {
+        let ran = LocalRunner::default().run(Job {
             program: Program::Exec(&words),
             directory: self.workspace.path(),
             environment: &[&GIT_ISOLATION[..], &FORM].concat(),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Authorizer;
 use crate::approve::{KeptAnswers, KeptRules, KnownSessions};
 use crate::checkpoint::CheckpointLimits;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, own_directory, real_path, write_atomic};
 use crate::platform::programs;
 use crate::policy::{
@@ -23,7 +23,7 @@ use crate::runner::{
     REMOTE_FILES, RemoteConnection, Runner, RunnerChoice, SshConnection, is_remote,
 };
 use crate::sandbox::{
-    self, Backend, Confinement, FileIdentity, ResourceLimits, SandboxMode, Strength,
+    self, Backend, CommandShell, Confinement, FileIdentity, ResourceLimits, SandboxMode, Strength,
 };
 use crate::settings::{Loaded, Origin, Settings, Trust};
 use crate::workspace::Workspace;
@@ -81,6 +81,11 @@ pub(super) fn authorizer(
         policy.confinement = confinement_by(&*runner, mode);
         policy.runs_by = Some(settings.runner.to_string());
     }
+    policy.dialect = if runner.language().is_posix() {
+        policy::Dialect::Posix
+    } else {
+        policy::Dialect::PowerShell
+    };
     policy.grants = grants(settings);
     let places = policy.places.with_writable(writable(settings));
     policy.places = places.with_links(real_path);
@@ -115,7 +120,10 @@ pub(super) fn runner(
     testing: Testing,
 ) -> Result<Arc<dyn Runner>> {
     Ok(match loaded.settings.runner.clone() {
-        RunnerChoice::Local => Arc::new(LocalRunner),
+        RunnerChoice::Local => Arc::new(LocalRunner {
+            shell: shell(&loaded.settings)?,
+            limits: Some(limits(&loaded.settings)),
+        }),
         RunnerChoice::Exec(words) => Arc::new(ExecRunner::new(words)),
         RunnerChoice::Container { engine, image } => {
             let mut confinement = confinement(loaded, workspace, trust, testing)?;
@@ -164,6 +172,18 @@ pub(super) fn runner(
             };
             exchange(connection, None, (loaded, workspace, trust))?
         }
+    })
+}
+
+/// The shell of this machine that the settings name.
+fn shell(settings: &Settings) -> Result<CommandShell> {
+    let wanted = settings.shell.only();
+    CommandShell::find(wanted).ok_or_else(|| {
+        let word = settings.shell.word();
+        Error::mendable(format!(
+            "`Shell` is `{word}`, and there is no `{word}` here"
+        ))
+        .hint("install it, or set `Shell` to `auto`")
     })
 }
 
@@ -282,13 +302,25 @@ fn grants(settings: &Settings) -> Vec<Grant> {
     grants
 }
 
+fn limits(settings: &Settings) -> ResourceLimits {
+    const MEGABYTE: u64 = 1 << 20;
+    ResourceLimits {
+        processes: Some(settings.max_processes),
+        memory: Some(settings.max_memory_megabytes * MEGABYTE),
+        file_size: Some(settings.max_written_megabytes * MEGABYTE),
+        open_files: Some(settings.max_open_files),
+        cpu_seconds: Some(settings.max_cpu_seconds).filter(|seconds| *seconds > 0),
+        cpus: Some(settings.max_cpus).filter(|cpus| *cpus > 0),
+        ..ResourceLimits::default()
+    }
+}
+
 fn confinement(
     loaded: &Loaded,
     workspace: &Path,
     trust: &Trust,
     testing: Testing,
 ) -> Result<Confinement> {
-    const MEGABYTE: u64 = 1 << 20;
     let settings = &loaded.settings;
     let grants = grants(settings);
     let mut confinement = Confinement::of_workspace(workspace);
@@ -297,15 +329,7 @@ fn confinement(
     confinement.git_write = grants.contains(&Grant::GitWrite);
     (confinement.extra_read).clone_from(&settings.extra_read_paths);
     (confinement.extra_write).clone_from(&settings.extra_write_paths);
-    confinement.limits = ResourceLimits {
-        processes: Some(settings.max_processes),
-        memory: Some(settings.max_memory_megabytes * MEGABYTE),
-        file_size: Some(settings.max_written_megabytes * MEGABYTE),
-        open_files: Some(settings.max_open_files),
-        cpu_seconds: Some(settings.max_cpu_seconds).filter(|seconds| *seconds > 0),
-        cpus: Some(settings.max_cpus).filter(|cpus| *cpus > 0),
-        ..ResourceLimits::default()
-    };
+    confinement.limits = limits(settings);
     let own = loaded.paths.directories().into_iter();
     confinement.hidden = own.map(Path::to_owned).collect();
     confinement
@@ -413,9 +437,14 @@ pub(super) fn covered(loaded: &Loaded, workspace: &Path) -> CheckpointLimits {
 fn find_program(name: &str) -> Option<FoundProgram> {
     let search = std::env::var_os("PATH")?;
     let found = |directory: PathBuf| {
-        let path = directory.join(name);
-        let real = crate::fs::canonical(&path).ok()?;
-        real.is_file().then_some(FoundProgram { path, real })
+        let suffix = std::env::consts::EXE_SUFFIX;
+        [name, &format!("{name}{suffix}")]
+            .into_iter()
+            .find_map(|name| {
+                let path = directory.join(name);
+                let real = crate::fs::canonical(&path).ok()?;
+                real.is_file().then_some(FoundProgram { path, real })
+            })
     };
     std::env::split_paths(&search)
         .filter(|directory| directory.is_absolute())

@@ -96,6 +96,9 @@ mod serve;
 mod session;
 /// Sessions as things: listed, shown, named, gone on with, removed.
 mod sessions;
+/// The shell that runs commands.
+#[cfg(target_os = "linux")]
+mod shell;
 /// What messages show of files, and that they say what they show.
 mod shown;
 /// Messages that are too long: parts, attachments, the meter.

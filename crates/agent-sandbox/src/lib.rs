@@ -51,6 +51,7 @@ mod reserve;
 mod root;
 #[cfg(target_os = "linux")]
 mod shared;
+mod shell;
 mod shields;
 mod strength;
 #[cfg(target_os = "linux")]
@@ -81,6 +82,7 @@ pub use probe::{boot_id, probe, try_out};
 use reserve::Reserved;
 #[cfg(target_os = "linux")]
 pub use reserve::sweep;
+pub use shell::{CommandShell, PreparedScript};
 pub use shields::{ExtraPath, Shield};
 pub use strength::{Property, PropertyName, Strength};
 
@@ -348,6 +350,7 @@ impl Confinement {
     }
 
     #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unused_self, reason = "it is used on Linux")]
     fn holds_other_records(&self) -> bool {
         false
     }

@@ -1033,6 +1033,7 @@ fn open_up(directory: &Dir) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "it can fail on Unix")]
 fn open_up(_directory: &Dir) -> io::Result<()> {
     Ok(())
 }
