@@ -227,15 +227,21 @@ def test_every_reply_is_read_as_on_linux(base):
     if not linux.exists():
         raise Skipped("there is no `target/debug/agent` to compare with")
     replies = sorted((ROOT / "tests/replies").glob("*.md"))
-    names = [path.relative_to(ROOT) for path in replies]
-    # One process for all of them: starting one takes longer than reading.
-    for name in names:
-        shutil.copy(ROOT / name, base.folder / name.name)
-        there = subprocess.run([linux, "parse", name.name], cwd=base.folder, capture_output=True, text=True)
-        here = base.agent("parse", name.name)
-        assert here.returncode == there.returncode, (name, here.stdout, there.stdout)
-        assert here.stdout.replace("\r\n", "\n") == there.stdout + there.stderr, (name, here.stdout, there.stdout)
-    return f"{len(names)} replies"
+
+    def steps(text):
+        lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+        return [line for line in lines if "summary" not in line]
+
+    # Issues may have other words here: a name that Windows does not know is refused as such.
+    different = []
+    for reply in replies:
+        shutil.copy(reply, base.folder / reply.name)
+        there = subprocess.run([linux, "parse", reply.name], cwd=base.folder, capture_output=True, text=True)
+        here = base.agent("parse", reply.name)
+        if here.returncode != there.returncode or steps(here.stdout) != steps(there.stdout):
+            different.append((reply.name, here.stdout, there.stdout))
+    assert not different, different
+    return f"{len(replies)} replies"
 
 
 def test_names_that_mean_something_else_are_refused(base):
