@@ -49,7 +49,7 @@ pub use self::relevance::{
     companions, identifiers, is_beside_sources, is_changelog, is_test, named, named_in,
     tests_and_sources,
 };
-use crate::protocol::{RelPath, ShownLines};
+use crate::protocol::{RelPath, ShellLanguage, ShownLines};
 use crate::session::Session;
 
 /// The material of a message.
@@ -88,6 +88,8 @@ pub struct Facts {
     pub command_timeout: Duration,
     /// The longest time that a command can ask for.
     pub max_command_timeout: Duration,
+    /// The language of the scripts that commands run.
+    pub shell: ShellLanguage,
     /// True if commands are run at all.
     pub runs_commands: bool,
     /// True if the workspace is a git repository.

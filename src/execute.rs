@@ -52,7 +52,7 @@ pub use read::{Shown, Veil, read_file, read_requests, unveiled};
 pub use search::{Hidden, Hide};
 pub use seen::hash;
 pub use settle::{Keep, Settled, settle};
-pub use versions::{ToolVersion, shell_name, versions};
+pub use versions::{ToolVersion, versions};
 
 /// The bounds of what a step reads, shows and takes.
 #[derive(Debug, Clone, PartialEq, Eq)]

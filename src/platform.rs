@@ -1,5 +1,7 @@
 //! Differences between operating systems: the terminal here, the rest in the crates that need it.
 
+#[cfg(windows)]
+mod console;
 mod terminal;
 
 pub use agent_files::platform::*;

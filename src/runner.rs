@@ -36,7 +36,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::api::ApiKey;
-use crate::protocol::Capped;
+use crate::protocol::{Capped, ShellLanguage};
 use crate::sandbox::{Confinement, Property, PropertyName};
 pub use choice::{ContainerEngine, NoRunner, RunnerChoice};
 pub use container::{ContainerRunner, REMOTE_FILES, is_remote, remove_stale};
@@ -71,7 +71,7 @@ pub struct Granted {
 impl Default for CommandPlace {
     fn default() -> Self {
         Self {
-            runner: Arc::new(LocalRunner),
+            runner: Arc::new(LocalRunner::default()),
             confinement: None,
             granted: Granted::default(),
         }
@@ -95,6 +95,11 @@ pub trait Runner: fmt::Debug + Send + Sync {
     /// True for this machine, whose sandbox the job names.
     fn is_local(&self) -> bool {
         false
+    }
+
+    /// The language of its scripts.
+    fn language(&self) -> ShellLanguage {
+        ShellLanguage::Bash
     }
 
     /// True if changes of an earlier command have not come back, or nobody knows if they have.
@@ -190,7 +195,7 @@ pub trait Runner: fmt::Debug + Send + Sync {
 /// The program to run.
 #[derive(Debug, Clone, Copy)]
 pub enum Program<'a> {
-    /// A script for `bash -c`, for `sh -c` where there is no bash, for PowerShell on Windows.
+    /// A script in the language of the runner.
     Shell(&'a str),
     /// A program, at an absolute path or found through `PATH`, and its arguments.
     Exec(&'a [&'a OsStr]),

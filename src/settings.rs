@@ -50,7 +50,7 @@ pub use self::suggestion::{nearest, quoted};
 pub use self::trust::Trust;
 pub use self::typed::{
     BackendChoice, ChosenPrice, ChosenProvider, ClipboardUse, Commands, NotifyBy, Reasoning,
-    SamplingTemperature, Secrets, Switch,
+    SamplingTemperature, Secrets, ShellChoice, Switch,
 };
 pub use self::value::{Shape, Value};
 
@@ -80,6 +80,7 @@ pub struct Settings {
     pub sandbox: SandboxMode,
     pub sandbox_backend: BackendChoice,
     pub runner: RunnerChoice,
+    pub shell: ShellChoice,
     pub network: Network,
     #[serde(with = "typed::grants")]
     pub grants: Vec<Grant>,

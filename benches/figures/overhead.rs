@@ -194,7 +194,7 @@ fn search(table: &mut Table, confinement: &mut Confinement) -> Outcome {
 fn confined(confinement: &Confinement, words: &[&str]) -> Result<Duration, Box<dyn Error>> {
     let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
     let began = Instant::now();
-    let ran = LocalRunner.run(Job {
+    let ran = LocalRunner::default().run(Job {
         program: Program::Exec(&words),
         directory: &confinement.workspace,
         environment: &[],

@@ -572,7 +572,7 @@ pub(super) mod tests {
             kept_rules: KeptRules::kept_in(None),
             kept_answers: KeptAnswers::kept_in(None),
             known_sessions: KnownSessions::kept_in(None),
-            runner: Arc::new(crate::runner::LocalRunner),
+            runner: Arc::new(crate::runner::LocalRunner::default()),
             runner_choice: RunnerChoice::Local,
             runners_with_results: Vec::new(),
             confinement: None,

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::Agent;
 use crate::execute::{self, ToolVersion};
+use crate::protocol::ShellLanguage;
 use crate::runner::RunnerChoice;
 
 impl Agent {
@@ -18,9 +19,8 @@ impl Agent {
             let has_network = authorizer.place([]).granted.network;
             return elsewhere(&authorizer.runner_choice, has_network);
         }
-        let shell = execute::shell_name();
         let tools = execute::versions(self.workspace.path());
-        let mut text = machine(&shell, &tools);
+        let mut text = machine(authorizer.runner.language(), &tools);
         if let Some(confinement) = &authorizer.confinement {
             text.push('\n');
             if !confinement.network {
@@ -50,12 +50,17 @@ fn elsewhere(runner: &RunnerChoice, has_network: bool) -> String {
     text
 }
 
-fn machine(shell: &str, tools: &[ToolVersion]) -> String {
+fn machine(shell: ShellLanguage, tools: &[ToolVersion]) -> String {
     let system = match std::env::consts::OS {
         "linux" => "Linux",
         "macos" => "macOS",
         "windows" => "Windows",
         other => other,
+    };
+    let shell = match shell {
+        ShellLanguage::Pwsh => "PowerShell 7",
+        ShellLanguage::PowerShell => "Windows PowerShell 5.1",
+        other => other.word(),
     };
     let mut text = format!("Machine: {system} ({}), {shell}", std::env::consts::ARCH);
     let (there, missing): (Vec<&ToolVersion>, Vec<&ToolVersion>) =
@@ -87,7 +92,7 @@ mod tests {
             tool("x", Some("")),
             tool("go", None),
         ];
-        let line = machine("bash", &tools);
+        let line = machine(ShellLanguage::Bash, &tools);
         assert!(
             line.ends_with(", bash, node 18.1, x. Not installed: go."),
             "{line}"

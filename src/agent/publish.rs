@@ -385,6 +385,7 @@ impl Publisher<'_, '_> {
         Facts {
             command_timeout: agent.limits.command_timeout,
             max_command_timeout: agent.limits.max_command_timeout,
+            shell: agent.manner.authorizer.runner.language(),
             runs_commands: agent.manner.authorizer.runs_commands(),
             has_repository: agent.workspace.is_repository(),
             conceals_secrets: self.redactor.has_secrets(),

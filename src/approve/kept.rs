@@ -91,7 +91,7 @@ fn read<T: DeserializeOwned>(file: &Path, name: &str) -> Result<BTreeMap<String,
 
 /// The name of a base directory in such a file.
 pub(super) fn key(base: &Path) -> String {
-    let real = fs::canonicalize(base);
+    let real = crate::fs::canonical(base);
     real.as_deref().unwrap_or(base).display().to_string()
 }
 

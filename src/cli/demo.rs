@@ -22,6 +22,9 @@ pub(super) struct Demo {}
 
 pub(super) fn run(ui: &Ui) -> Result<ExitCode> {
     ui.say("A demonstration: a script plays you and the chat. Everything else is real.\n");
+    if !demo::HAS_SANDBOX {
+        ui.say("Here you will be asked before each command of a chat; those of the demonstration are our own.\n");
+    }
     ui.plays_demo();
     let interrupt = Interrupt::from_signals()?;
     let pause = || ui.pause(PAUSE, &interrupt);

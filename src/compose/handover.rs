@@ -475,6 +475,7 @@ mod tests {
             facts: Facts {
                 command_timeout: Duration::from_secs(30),
                 max_command_timeout: Duration::from_mins(10),
+                shell: crate::protocol::ShellLanguage::Bash,
                 runs_commands: true,
                 has_repository: true,
                 conceals_secrets: true,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Facts, MessageCarrier, chars};
-use crate::protocol::{CommandKind, Status, StepResult};
+use crate::protocol::{CommandKind, ShellLanguage, Status, StepResult};
 use crate::session::{CheckReport, CheckedWhen, Instructions, Session, title};
 
 /// The full text, compiled in.
@@ -42,6 +42,10 @@ const BY_PERSON: &str = "Each message costs the user a copy and a paste";
 /// The cost of one that an API carries.
 const BY_API: &str = "Each message costs time and tokens";
 
+/// The kind of script that commands run, and the note on it, as the instructions have them.
+const BASH_SCRIPT: &str = "a bash script in the workspace";
+const BASH_NOTE: &str = "; in a pipeline each part counts";
+
 /// A sentence for plan mode.
 const PLAN_MODE: &str = "PLAN MODE is on: only READ_FILE, LIST_FILES, SEARCH_TEXT, OUTLINE{git}, MESSAGE, ASK_USER and PLAN are carried out; what changes files or runs programs is refused. When you have seen enough, send one [PLAN] with the steps of the work in their order, the files they touch and how you will test it. The user approves it or says what to change; only then the work begins.";
 
@@ -79,12 +83,15 @@ pub(super) fn text(session: &Session, facts: Facts) -> String {
         MessageCarrier::Person => BY_PERSON,
         MessageCarrier::Api => BY_API,
     };
+    let (script, note) = script_for(facts.shell);
     let only_if = |is_so: bool, text: &'static str| if is_so { text } else { "" };
     lines
         .join("\n")
         .replace("{git}", only_if(facts.has_repository, GIT))
         .replace("{secrets}", only_if(facts.conceals_secrets, SECRETS))
         .replace(BY_PERSON, cost)
+        .replace(BASH_SCRIPT, script)
+        .replace(BASH_NOTE, note)
         .replace("{id}", session.session_id.as_str())
         .replace("{sequence}", &session.sequence_number.to_string())
         .replace("{timeout}", &facts.command_timeout.as_secs().to_string())
@@ -92,6 +99,26 @@ pub(super) fn text(session: &Session, facts: Facts) -> String {
             "{longest}",
             &facts.max_command_timeout.as_secs().to_string(),
         )
+}
+
+/// The kind of script that this shell runs, and what to know about it.
+fn script_for(shell: ShellLanguage) -> (&'static str, &'static str) {
+    match shell {
+        ShellLanguage::Bash => (BASH_SCRIPT, BASH_NOTE),
+        ShellLanguage::Sh => ("a script for `sh` in the workspace", ""),
+        ShellLanguage::Pwsh => (
+            "a PowerShell 7 script in the workspace, on Windows",
+            "; not bash",
+        ),
+        ShellLanguage::PowerShell => (
+            "a Windows PowerShell 5.1 script in the workspace",
+            "; not bash: there is no `&&`, `||` or `? :`",
+        ),
+        ShellLanguage::Cmd => (
+            "a batch script for `cmd.exe` in the workspace, on Windows",
+            "; neither bash nor PowerShell; loop variables are written `%%f`",
+        ),
+    }
 }
 
 /// The task, and what the person wanted besides in earlier rounds.

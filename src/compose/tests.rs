@@ -8,6 +8,7 @@ use crate::session::{Instructions, Question};
 const FACTS: Facts = Facts {
     command_timeout: Duration::from_secs(30),
     max_command_timeout: Duration::from_mins(10),
+    shell: ShellLanguage::Bash,
     runs_commands: true,
     has_repository: true,
     conceals_secrets: true,

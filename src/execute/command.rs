@@ -194,7 +194,7 @@ impl Execution<'_> {
     ) -> Ran {
         let confinement = self.searched();
         self.run_in(
-            &LocalRunner,
+            &LocalRunner::default(),
             confinement.as_ref(),
             program,
             environment,

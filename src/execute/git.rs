@@ -213,7 +213,7 @@ impl Execution<'_> {
         let timeout = self.limits.command_timeout;
         let never = AtomicBool::new(false);
         let watch = self.watch.as_ref();
-        let ran = LocalRunner.run(Job {
+        let ran = LocalRunner::default().run(Job {
             program: Program::Exec(&words),
             directory: self.workspace.path(),
             environment: &[&GIT_ISOLATION[..], &FORM].concat(),
@@ -254,7 +254,7 @@ fn ensure_here(directory: &Path, place: &str, files: &Path) -> Result<(), Outcom
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
-    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+    matches!((crate::fs::canonical(one), crate::fs::canonical(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Variables that switch these filters off. On the command line a name that has a `=` would be cut

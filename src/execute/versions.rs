@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use regex::Regex;
 
-use crate::platform::{self, ChildEvent, ChildSession, ChildTree, programs};
+use crate::platform::{ChildEvent, ChildSession, ChildTree, programs};
 
 /// How long a tool may take to tell its version.
 const TIME: Duration = Duration::from_secs(2);
@@ -66,13 +66,6 @@ pub struct ToolVersion {
     pub name: &'static str,
     /// `None` if there is no such program.
     pub version: Option<String>,
-}
-
-/// The name of the shell that runs scripts.
-pub fn shell_name() -> String {
-    let (shell, _) = platform::shell();
-    let name = shell.file_stem().unwrap_or_default();
-    name.to_string_lossy().into_owned()
 }
 
 /// The tools that the files at the top of this directory call for.

@@ -107,9 +107,8 @@ pub fn on_end_signals(
             }
         });
     }
-    #[cfg(not(unix))]
-    // It does not tell which one it was.
-    ctrlc::set_handler(move || heard(EndSignal::CtrlC))?;
+    #[cfg(windows)]
+    super::console::on_end_events(heard)?;
     Ok(())
 }
 

@@ -25,6 +25,7 @@ use super::attend::{Attended, Supervisor};
 use super::output::{Output, Reports};
 use super::{End, Job, Program, Ran, pipeline};
 use crate::platform::{ChildSession, ChildTree};
+use crate::protocol::ShellLanguage;
 
 /// The text of the escape sequence that says that the command is about to begin.
 pub(super) const BEGAN: &str = "agent-began";
@@ -179,7 +180,7 @@ if [ -n "$g" ]; then for i in 1 2 3 4 5 6 7 8 9 10; do rmdir "$g" && break; [ -d
 /// The script that runs a command on the other side and ends it with its lifeline.
 fn whole_script(errand: &Errand<'_>, script: &str, timeout: Duration) -> String {
     let mark = uuid::Uuid::new_v4().simple().to_string();
-    let observed = pipeline::observed("bash".as_ref(), script);
+    let observed = pipeline::observed(ShellLanguage::Bash, script);
     let bash = quoted(observed.as_deref().unwrap_or(script));
     let plain = quoted(script);
     let (begin, kill, last, start) = match errand.belongings {

@@ -9,15 +9,25 @@ use super::attend::{Attended, Supervisor};
 use super::output::Output;
 use super::{End, Job, Program, Ran, Runner, environment, pipeline};
 use crate::platform::{self, ChildSession, ChildTree};
-use crate::sandbox::{Confinement, Launch};
+use crate::protocol::ShellLanguage;
+use crate::sandbox::{CommandShell, Confinement, Launch, PreparedScript, ResourceLimits};
 
 /// Runs commands on this machine, confined as the job says.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct LocalRunner;
+#[derive(Debug, Clone, Default)]
+pub struct LocalRunner {
+    /// Runs scripts.
+    pub shell: CommandShell,
+    /// Limits of commands that have no sandbox, as far as the system has limits for them.
+    pub limits: Option<ResourceLimits>,
+}
 
 impl Runner for LocalRunner {
     fn is_local(&self) -> bool {
         true
+    }
+
+    fn language(&self) -> ShellLanguage {
+        self.shell.language
     }
 
     fn run(&self, job: Job<'_>) -> Ran {
@@ -30,7 +40,7 @@ impl Runner for LocalRunner {
         output.withhold(job.withheld);
         let mut set_aside = Vec::new();
         let mut is_lost = false;
-        let end = match start(&job) {
+        let end = match start(&job, self) {
             Ok(started) => {
                 let mut launch = started.launch;
                 let attended = Attended {
@@ -75,9 +85,11 @@ impl Runner for LocalRunner {
 struct Started {
     tree: ChildTree,
     launch: Option<Launch>,
+    /// The file of the script, which is removed when it has run.
+    _script: PreparedScript,
 }
 
-fn start(job: &Job<'_>) -> Result<Started, String> {
+fn start(job: &Job<'_>, runner: &LocalRunner) -> Result<Started, String> {
     // The operating system's word for a missing directory is the same as for a missing program.
     if !job.directory.is_dir() {
         return Err(format!(
@@ -85,7 +97,8 @@ fn start(job: &Job<'_>) -> Result<Started, String> {
             job.directory.display()
         ));
     }
-    let program = words_of(&job.program)?;
+    let script = prepared(&job.program, &runner.shell)?;
+    let program = &script.words;
     let mut environment = environment::allowed(std::env::vars_os());
     let confined = job.confinement.map(Confinement::environment);
     let confined = confined.into_iter().flatten();
@@ -94,7 +107,7 @@ fn start(job: &Job<'_>) -> Result<Started, String> {
     environment.extend(own.map(|(name, value)| (name.into(), value.into())));
     let (command, input, mut launch) = match job.confinement {
         None => {
-            let mut command = plain(&program);
+            let mut command = plain(program);
             command
                 .current_dir(job.directory)
                 .env_clear()
@@ -103,7 +116,7 @@ fn start(job: &Job<'_>) -> Result<Started, String> {
         }
         Some(confinement) => {
             let (command, input, launch) =
-                Launch::prepare(confinement, job.directory, &program, environment)?;
+                Launch::prepare(confinement, job.directory, program, environment)?;
             (command, input, Some(launch))
         }
     };
@@ -111,30 +124,33 @@ fn start(job: &Job<'_>) -> Result<Started, String> {
         None => ChildSession::MadeBefore,
         Some(_) => ChildSession::MadeByChild,
     };
-    let mut tree = ChildTree::start(command, input, session).map_err(|error| {
+    let limits = runner.limits.as_ref();
+    let tree = ChildTree::start_limited(command, input, session, limits);
+    let mut tree = tree.map_err(|error| {
         let name = Path::new(&program[0]).display();
         format!("could not start `{name}`: {error}")
     })?;
     if let Some(launch) = &mut launch {
         launch.send_plan(&mut tree);
     }
-    Ok(Started { tree, launch })
+    Ok(Started {
+        tree,
+        launch,
+        _script: script,
+    })
 }
 
 /// The program and its arguments; at least one word.
-fn words_of(program: &Program<'_>) -> Result<Vec<OsString>, String> {
+fn prepared(program: &Program<'_>, shell: &CommandShell) -> Result<PreparedScript, String> {
     match program {
         Program::Shell(script) => {
-            let (shell, arguments) = platform::shell();
-            let observed = pipeline::observed(&shell, script);
+            let observed = pipeline::observed(shell.language, script);
             let script = observed.as_deref().unwrap_or(script);
-            let mut words = vec![shell.into_os_string()];
-            words.extend(arguments.iter().map(OsString::from));
-            words.push(OsString::from(script));
-            Ok(words)
+            let prepared = shell.prepare(script);
+            prepared.map_err(|error| format!("could not write the script: {error}"))
         }
         Program::Exec([]) => Err("no program was named".to_owned()),
-        Program::Exec(words) => Ok(words.iter().map(OsString::from).collect()),
+        Program::Exec(words) => Ok(words.iter().copied().collect()),
     }
 }
 

@@ -29,6 +29,10 @@ pub(super) struct Output {
     middle: Passages,
     max_chars: usize,
     total_chars: u64,
+    /// Decodes what is no UTF-8.
+    console_text: fn(&[u8]) -> Option<String>,
+    /// True if lines end with CR and LF, of which only LF is kept.
+    has_crlf: bool,
     /// Removes escape sequences, if they are to be removed.
     escapes: Option<EscapeFilter>,
     /// Removes a key, before anything is cut: half a key would not be found.
@@ -53,6 +57,8 @@ impl Output {
             middle: Passages::keeping(max_chars / 2),
             max_chars,
             total_chars: 0,
+            console_text: |_| None,
+            has_crlf: false,
             escapes: None,
             key: None,
         }
@@ -66,6 +72,8 @@ impl Output {
     /// Keeps at most so many characters of what commands print, without escape sequences.
     pub(super) fn of_commands(max_chars: usize) -> Self {
         Self {
+            console_text: crate::platform::console_text,
+            has_crlf: cfg!(windows),
             escapes: Some(EscapeFilter::default()),
             ..Self::keeping(max_chars)
         }
@@ -80,15 +88,14 @@ impl Output {
             joined = [&std::mem::take(&mut self.pending), bytes].concat();
             &joined
         };
-        let mut text = String::with_capacity(bytes.len());
-        let mut chunks = bytes.utf8_chunks().peekable();
-        while let Some(chunk) = chunks.next() {
-            text.push_str(chunk.valid());
-            let invalid = chunk.invalid();
-            if chunks.peek().is_none() && may_be_continued(invalid) {
-                self.pending.extend_from_slice(invalid);
-            } else if !invalid.is_empty() {
-                text.push(char::REPLACEMENT_CHARACTER);
+        let (mut text, rest) = decoded(bytes, self.console_text);
+        self.pending.extend_from_slice(rest);
+        if self.has_crlf {
+            text = text.replace("\r\n", "\n");
+            // Its other half comes with the next bytes.
+            if self.pending.is_empty() && text.ends_with('\r') {
+                text.pop();
+                self.pending.push(b'\r');
             }
         }
         if let Some(escapes) = &mut self.escapes {
@@ -109,8 +116,10 @@ impl Output {
     pub(super) fn finish(mut self) -> (Capped, Reports) {
         let mut reports = Reports::default();
         let mut rest = String::new();
-        if !std::mem::take(&mut self.pending).is_empty() {
-            rest.push('\u{FFFD}');
+        if let pending @ [_, ..] = &*std::mem::take(&mut self.pending) {
+            let text = String::from_utf8(pending.to_vec()).ok();
+            let text = text.or_else(|| (self.console_text)(pending));
+            rest.push_str(text.as_deref().unwrap_or("\u{FFFD}"));
         }
         if let Some(mut escapes) = self.escapes.take() {
             rest = escapes.filter(&rest);
@@ -223,9 +232,36 @@ fn byte_of_char(text: &str, number: usize) -> usize {
         .map_or(text.len(), |(byte, _)| byte)
 }
 
-/// Returns true if these bytes are the beginning of a character.
-fn may_be_continued(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
+/// The text of these bytes, and the beginning of a character at their end.
+///
+/// A line that is no UTF-8 is taken for one in the encoding of the console from there on, if it has
+/// one of its own: a byte of another character may look like a letter there.
+fn decoded(bytes: &[u8], console_text: fn(&[u8]) -> Option<String>) -> (String, &[u8]) {
+    let mut text = String::with_capacity(bytes.len());
+    let mut rest = bytes;
+    loop {
+        let error = match std::str::from_utf8(rest) {
+            Ok(valid) => {
+                text.push_str(valid);
+                return (text, &[]);
+            }
+            Err(error) => error,
+        };
+        let (valid, strange) = rest.split_at(error.valid_up_to());
+        text.push_str(str::from_utf8(valid).unwrap_or_default());
+        let Some(length) = error.error_len() else {
+            return (text, strange);
+        };
+        let line = strange.iter().position(|byte| *byte == b'\n');
+        let (line, after) = strange.split_at(line.unwrap_or(strange.len()));
+        rest = if let Some(decoded) = console_text(line) {
+            text.push_str(&decoded);
+            after
+        } else {
+            text.push(char::REPLACEMENT_CHARACTER);
+            &strange[length..]
+        };
+    }
 }
 
 #[cfg(test)]
@@ -242,6 +278,34 @@ mod tests {
         }
         let (capped, _) = output.finish();
         assert_eq!((capped.text.as_str(), capped.omitted), (expected, omitted));
+    }
+
+    #[test]
+    fn a_line_in_the_encoding_of_the_console_is_decoded_from_where_it_is_strange() {
+        let mut output = Output::keeping(1000);
+        output.console_text = |bytes| {
+            let shown = |byte: &u8| match byte {
+                0x82 => 'é',
+                0xc3 => '├',
+                other => char::from(*other),
+            };
+            Some(bytes.iter().map(shown).collect())
+        };
+        output.push(b"ok \xc3");
+        output.push(b"\xa9\nlatt\x82 x\n\xc3\xa9\nend \xc3");
+        let (capped, _) = output.finish();
+        assert_eq!(capped.text, "ok é\nlatté x\né\nend ├");
+    }
+
+    #[test]
+    fn line_ends_of_windows_become_those_of_the_message() {
+        let mut output = Output::keeping(1000);
+        output.has_crlf = true;
+        for piece in ["one\r\ntwo\r", "\nthree\rfour", "\r"] {
+            output.push(piece.as_bytes());
+        }
+        let (capped, _) = output.finish();
+        assert_eq!(capped.text, "one\ntwo\nthree\rfour\r");
     }
 
     #[test]

@@ -35,6 +35,7 @@ fn start_of(process: u32) -> Option<String> {
 }
 
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "it can fail on Unix")]
 fn start_of(_process: u32) -> Option<String> {
     Some("0".to_owned())
 }

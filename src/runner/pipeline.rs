@@ -7,7 +7,7 @@
 //! removes. A script that sets its own `EXIT` trap or sends the output of the whole shell elsewhere
 //! tells nothing; neither does a shell without `PIPESTATUS`.
 
-use std::path::Path;
+use crate::protocol::ShellLanguage;
 
 /// The text of the escape sequence that reports the exit codes begins with this.
 pub(super) const REPORT: &str = "agent-pipeline ";
@@ -24,8 +24,8 @@ const TRAP: &str = concat!(
 const BROKEN_PIPE: i32 = 128 + 13;
 
 /// The script with the trap in front of it, if it may have a pipeline.
-pub(super) fn observed(shell: &Path, script: &str) -> Option<String> {
-    let is_bash = shell.file_name().is_some_and(|name| name == "bash");
+pub(super) fn observed(shell: ShellLanguage, script: &str) -> Option<String> {
+    let is_bash = shell == ShellLanguage::Bash;
     let has_pipe = script.replace("||", "").contains('|');
     (is_bash && has_pipe).then(|| format!("{TRAP}{script}"))
 }

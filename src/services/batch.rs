@@ -223,9 +223,7 @@ pub fn run(
     let limits = BatchLimits::taken_from(&mut caller)?;
     ensure_flags(&caller)?;
     let file = caller.here.join(&request.tasks);
-    let file = file
-        .canonicalize()
-        .map_err(|cause| tasks::unreadable(&file, cause))?;
+    let file = crate::fs::canonical(&file).map_err(|cause| tasks::unreadable(&file, cause))?;
     let all = tasks::read(&file)?;
     let names: BTreeSet<String> = all.iter().map(|task| task.id.clone()).collect();
     let is_meant = |position| request.shard.is_none_or(|shard| shard.has(position));
@@ -369,9 +367,8 @@ fn folder_of(caller: &Caller, request: &BatchRequest, file: &Path) -> Result<Pat
     let named = request.state.as_ref().map(|named| caller.here.join(named));
     let folder = named.unwrap_or_else(beside);
     crate::fs::own_directory(&folder)?;
-    let folder = folder
-        .canonicalize()
-        .map_err(|cause| Error::file("open", &folder, cause))?;
+    let folder =
+        crate::fs::canonical(&folder).map_err(|cause| Error::file("open", &folder, cause))?;
     if let (Some(root), Some(above), Some(name)) = (
         repository::root_of(&folder),
         folder.parent(),

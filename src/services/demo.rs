@@ -9,20 +9,60 @@ use crate::approve::Person;
 use crate::error::Result;
 use crate::fs::{Durability, write_atomic};
 use crate::interrupt::Interrupt;
-use crate::protocol::{EndMark, SessionId};
+use crate::policy::CommandConfinement;
+use crate::protocol::{EndMark, SessionId, ShellLanguage};
 use crate::session::Session;
 use crate::settings::{self, Base, Overrides, Trust};
 use crate::watch::Doorbell;
 
-const TASK: &str =
-    "Write a script `count.sh` that prints how many lines each .txt file has, and test it.";
+/// The script of the chat for one shell.
+struct ScriptedChat {
+    /// The name of the file that the task asks for.
+    file: &'static str,
+    /// The replies, round by round; the end mark is added.
+    replies: [&'static str; 3],
+}
 
-/// The replies of the scripted chat, round by round; the end mark is added.
-const REPLIES: [&str; 3] = [
-    include_str!("demo/reply1.md"),
-    include_str!("demo/reply2.md"),
-    include_str!("demo/reply3.md"),
-];
+impl ScriptedChat {
+    fn for_shell(language: ShellLanguage) -> Self {
+        match language {
+            ShellLanguage::Bash | ShellLanguage::Sh => Self {
+                file: "count.sh",
+                replies: [
+                    include_str!("demo/posix/reply1.md"),
+                    include_str!("demo/posix/reply2.md"),
+                    include_str!("demo/posix/reply3.md"),
+                ],
+            },
+            ShellLanguage::Pwsh | ShellLanguage::PowerShell => Self {
+                file: "count.ps1",
+                replies: [
+                    include_str!("demo/powershell/reply1.md"),
+                    include_str!("demo/powershell/reply2.md"),
+                    include_str!("demo/powershell/reply3.md"),
+                ],
+            },
+            ShellLanguage::Cmd => Self {
+                file: "count.cmd",
+                replies: [
+                    include_str!("demo/cmd/reply1.md"),
+                    include_str!("demo/cmd/reply2.md"),
+                    include_str!("demo/cmd/reply3.md"),
+                ],
+            },
+        }
+    }
+
+    fn task(&self) -> String {
+        format!(
+            "Write a script `{}` that prints how many lines each .txt file has, and test it.",
+            self.file
+        )
+    }
+}
+
+/// True on systems for which there is a sandbox; elsewhere every command asks, but not in the demo.
+pub const HAS_SANDBOX: bool = cfg!(target_os = "linux");
 
 /// Plays a session in a temporary directory, which is gone afterwards; before each reply somebody may
 /// take their time.
@@ -36,18 +76,23 @@ pub fn run(
     let trust = Trust::kept_in(directory.path().join("state"));
     let flags = Overrides::given_in(directory.path());
     let loaded = settings::load(&base, std::iter::empty(), &flags, &trust)?;
-    let agent = open::assemble(base.directory, &loaded, &trust, person, interrupt)?;
+    let mut agent = open::assemble(base.directory, &loaded, &trust, person, interrupt)?;
+    if !HAS_SANDBOX {
+        // Nobody has to answer for commands that are our own.
+        agent.manner.authorizer.policy.confinement = CommandConfinement::Sandboxed;
+    }
+    let script = ScriptedChat::for_shell(agent.manner.authorizer.runner.language());
     for (name, content) in [("apples.txt", "red\ngreen\n"), ("pears.txt", "yellow\n")] {
         let path = agent.workspace.path().join(name);
         write_atomic(&path, content.as_bytes(), Durability::Atomic)?;
     }
     let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
     let rounds = agent.manner.max_rounds;
-    let session = Session::new(id.clone(), TASK.to_owned(), rounds, crate::session::now());
+    let session = Session::new(id.clone(), script.task(), rounds, crate::session::now());
     agent.store.save(&session)?;
     agent.tell_session(&session, false);
     thread::scope(|scope| {
-        scope.spawn(|| chat(&agent, &id, before_reply));
+        scope.spawn(|| chat(&agent, &id, &script, before_reply));
         let ending = agent.run(session);
         agent.interrupt.raise();
         ending
@@ -55,11 +100,11 @@ pub fn run(
 }
 
 /// Plays the person: for each outbox that appears, the chat's reply appears in the inbox.
-fn chat(agent: &Agent, id: &SessionId, before_reply: &(dyn Fn() + Sync)) {
+fn chat(agent: &Agent, id: &SessionId, script: &ScriptedChat, before_reply: &(dyn Fn() + Sync)) {
     let bell = Doorbell::on(agent.mailbox.outbox());
     let waker = bell.waker();
     agent.interrupt.on_raise(move || waker.wake());
-    for (sequence, reply) in (1..).zip(REPLIES) {
+    for (sequence, reply) in (1..).zip(script.replies) {
         while !agent.mailbox.outbox_path(id, sequence).exists() {
             if agent.interrupt.is_raised() {
                 return;

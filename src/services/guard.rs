@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Authorizer;
 use crate::approve::{KeptAnswers, KeptRules, KnownSessions};
 use crate::checkpoint::CheckpointLimits;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, own_directory, real_path, write_atomic};
 use crate::platform::programs;
 use crate::policy::{
@@ -24,7 +24,7 @@ use crate::runner::{
     runners_with_results,
 };
 use crate::sandbox::{
-    self, Backend, Confinement, FileIdentity, ResourceLimits, SandboxMode, Strength,
+    self, Backend, CommandShell, Confinement, FileIdentity, ResourceLimits, SandboxMode, Strength,
 };
 use crate::settings::{Loaded, Origin, Settings, Trust};
 use crate::workspace::Workspace;
@@ -82,6 +82,11 @@ pub(super) fn authorizer(
         policy.confinement = confinement_by(&*runner, mode);
         policy.runs_by = Some(settings.runner.to_string());
     }
+    policy.dialect = if runner.language().is_posix() {
+        policy::Dialect::Posix
+    } else {
+        policy::Dialect::PowerShell
+    };
     policy.grants = grants(settings);
     let places = policy.places.with_writable(writable(settings));
     policy.places = places.with_links(real_path);
@@ -117,7 +122,10 @@ pub(super) fn runner(
     testing: Testing,
 ) -> Result<Arc<dyn Runner>> {
     Ok(match loaded.settings.runner.clone() {
-        RunnerChoice::Local => Arc::new(LocalRunner),
+        RunnerChoice::Local => Arc::new(LocalRunner {
+            shell: shell(&loaded.settings)?,
+            limits: Some(limits(&loaded.settings)),
+        }),
         RunnerChoice::Exec(words) => Arc::new(ExecRunner::new(words)),
         RunnerChoice::Container { engine, image } => {
             let mut confinement = confinement(loaded, workspace, trust, testing)?;
@@ -166,6 +174,18 @@ pub(super) fn runner(
             };
             exchange(connection, None, (loaded, workspace, trust))?
         }
+    })
+}
+
+/// The shell of this machine that the settings name.
+fn shell(settings: &Settings) -> Result<CommandShell> {
+    let wanted = settings.shell.only();
+    CommandShell::find(wanted).ok_or_else(|| {
+        let word = settings.shell.word();
+        Error::mendable(format!(
+            "`Shell` is `{word}`, and there is no `{word}` here"
+        ))
+        .hint("install it, or set `Shell` to `auto`")
     })
 }
 
@@ -258,7 +278,7 @@ fn confinement_by(runner: &dyn Runner, mode: SandboxMode) -> policy::CommandConf
 
 /// Where stands, while a command runs, which repositories it found.
 fn kept_inventory(trust: &Trust, sessions: &Path) -> Option<PathBuf> {
-    let real = sessions.canonicalize();
+    let real = crate::fs::canonical(sessions);
     let sessions = real.as_deref().unwrap_or(sessions).as_os_str();
     let name = blake3::hash(sessions.as_encoded_bytes()).to_hex();
     let directory = trust.directory()?;
@@ -302,7 +322,7 @@ fn written_rules(loaded: &Loaded) -> (PersonRules, ProjectRules) {
 /// Where commands may write besides the workspace, under every name that leads there.
 fn writable(settings: &Settings) -> impl Iterator<Item = PathBuf> {
     (settings.extra_write_paths.clone().into_iter())
-        .flat_map(|path| [path.canonicalize().ok(), Some(path)])
+        .flat_map(|path| [crate::fs::canonical(&path).ok(), Some(path)])
         .flatten()
 }
 
@@ -314,13 +334,25 @@ fn grants(settings: &Settings) -> Vec<Grant> {
     grants
 }
 
+fn limits(settings: &Settings) -> ResourceLimits {
+    const MEGABYTE: u64 = 1 << 20;
+    ResourceLimits {
+        processes: Some(settings.max_processes),
+        memory: Some(settings.max_memory_megabytes * MEGABYTE),
+        file_size: Some(settings.max_written_megabytes * MEGABYTE),
+        open_files: Some(settings.max_open_files),
+        cpu_seconds: Some(settings.max_cpu_seconds).filter(|seconds| *seconds > 0),
+        cpus: Some(settings.max_cpus).filter(|cpus| *cpus > 0),
+        ..ResourceLimits::default()
+    }
+}
+
 fn confinement(
     loaded: &Loaded,
     workspace: &Path,
     trust: &Trust,
     testing: Testing,
 ) -> Result<Confinement> {
-    const MEGABYTE: u64 = 1 << 20;
     let settings = &loaded.settings;
     let grants = grants(settings);
     let mut confinement = Confinement::of_workspace(workspace);
@@ -329,15 +361,7 @@ fn confinement(
     confinement.git_write = grants.contains(&Grant::GitWrite);
     (confinement.extra_read).clone_from(&settings.extra_read_paths);
     (confinement.extra_write).clone_from(&settings.extra_write_paths);
-    confinement.limits = ResourceLimits {
-        processes: Some(settings.max_processes),
-        memory: Some(settings.max_memory_megabytes * MEGABYTE),
-        file_size: Some(settings.max_written_megabytes * MEGABYTE),
-        open_files: Some(settings.max_open_files),
-        cpu_seconds: Some(settings.max_cpu_seconds).filter(|seconds| *seconds > 0),
-        cpus: Some(settings.max_cpus).filter(|cpus| *cpus > 0),
-        ..ResourceLimits::default()
-    };
+    confinement.limits = limits(settings);
     let own = loaded.paths.directories().into_iter();
     confinement.hidden = own.map(Path::to_owned).collect();
     confinement
@@ -445,9 +469,14 @@ pub(super) fn covered(loaded: &Loaded, workspace: &Path) -> CheckpointLimits {
 fn find_program(name: &str) -> Option<FoundProgram> {
     let search = std::env::var_os("PATH")?;
     let found = |directory: PathBuf| {
-        let path = directory.join(name);
-        let real = path.canonicalize().ok()?;
-        real.is_file().then_some(FoundProgram { path, real })
+        let suffix = std::env::consts::EXE_SUFFIX;
+        [name, &format!("{name}{suffix}")]
+            .into_iter()
+            .find_map(|name| {
+                let path = directory.join(name);
+                let real = crate::fs::canonical(&path).ok()?;
+                real.is_file().then_some(FoundProgram { path, real })
+            })
     };
     std::env::split_paths(&search)
         .filter(|directory| directory.is_absolute())

@@ -41,7 +41,7 @@ pub enum FirstRun {
 
 /// Tells if the directory is the root of the file system, the person's home, or a parent of it.
 pub fn wide_extent(directory: &Path) -> Option<WideExtent> {
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let real = |path: &Path| crate::fs::canonical(path).ok();
     let directory = real(directory)?;
     let home = std::env::home_dir().and_then(|home| real(&home));
     if directory.parent().is_none() {

@@ -39,11 +39,11 @@ fn common_directory(root: &Path) -> Option<PathBuf> {
         let text = fs::read_to_string(file).ok()?;
         let path = text.trim_end_matches(['\n', '\r']);
         let path = path.strip_prefix("gitdir: ").unwrap_or(path);
-        file.parent()?.join(path).canonicalize().ok()
+        crate::fs::canonical(file.parent()?.join(path)).ok()
     };
     let own = named(&git)?;
     let known = named(&own.join("gitdir"))?;
-    if known != git.canonicalize().ok()? {
+    if known != crate::fs::canonical(&git).ok()? {
         return None;
     }
     let common = named(&own.join("commondir"))?;

@@ -42,7 +42,7 @@ pub(super) fn ensure_there(directory: &Path, caller: &Caller) -> Result<()> {
 
 /// The base directory for a workspace that was named: nobody has to be asked where to work.
 pub(super) fn base(directory: &Path, workspace: &Path, trust: &Trust) -> Result<Base> {
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let real = |path: &Path| crate::fs::canonical(path).ok();
     if real(directory) == real(workspace) {
         settings::init(directory, trust)
     } else {

@@ -71,7 +71,7 @@ impl Base {
             })));
         }
         let start = real_directory(start)?;
-        let home = std::env::home_dir().and_then(|home| fs::canonicalize(home).ok());
+        let home = std::env::home_dir().and_then(|home| crate::fs::canonical(home).ok());
         Self::upward(start, home.as_deref(), trust)
     }
 
@@ -311,7 +311,7 @@ fn write_new(path: &Path, content: &str) -> Result<()> {
 
 /// Absolute and without links, so that `..` means the same to us and to the kernel.
 fn real_directory(path: &Path) -> Result<PathBuf> {
-    let directory = fs::canonicalize(path).map_err(|cause| {
+    let directory = crate::fs::canonical(path).map_err(|cause| {
         Error::file("open the directory", path, cause).hint("create it first, or name another one")
     })?;
     if directory.is_dir() {

@@ -26,6 +26,7 @@ pub static GROUPS: &[Group] = &[
             "Sandbox",
             "SandboxBackend",
             "Runner",
+            "Shell",
             "Network",
             "Grants",
             "Policy",

@@ -11,7 +11,8 @@ use super::chat::{self, Attach, KeepsContext};
 use super::loosens::Loosens;
 use super::suggestion::nearest;
 use super::typed::{
-    BackendChoice, ClipboardUse, Commands, NotifyBy, PROVIDERS, Reasoning, Secrets, Switch,
+    BackendChoice, ClipboardUse, Commands, NotifyBy, PROVIDERS, Reasoning, Secrets, ShellChoice,
+    Switch,
 };
 use super::value::{Shape, Value};
 use crate::policy::{Approval, Grant, Network, Strictness};
@@ -115,6 +116,13 @@ pub static KEYS: &[Key] = &[
         meaning: "Where commands run: `local`, here in the sandbox; in a container; on another machine: see [runners](runners.md).",
         loosens: Loosens::Image,
     },
+    ordered(
+        "Shell",
+        "--shell",
+        ShellChoice::WORDS,
+        ShellChoice::Auto.word(),
+        "The shell that runs commands on this machine: `auto`, bash or else `sh`, on Windows PowerShell 7, Windows PowerShell 5.1 or else `cmd`; `bash` on Windows is that of Git.",
+    ),
     ordered(
         "Network",
         "--network",

@@ -4,7 +4,6 @@
 //! that a project chose stays in the base directory, unless its file is trusted; a link must not
 //! lead it out behind our back, nor onto another of them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Settings;
@@ -152,7 +151,7 @@ pub(super) fn leads_out(base: &Path, directory: &str) -> bool {
 /// The place after all links, as far as it exists.
 pub fn resolved(place: &Path) -> PathBuf {
     for ancestor in place.ancestors() {
-        if let Ok(real) = fs::canonicalize(ancestor) {
+        if let Ok(real) = crate::fs::canonical(ancestor) {
             let mut resolved = without_verbatim_prefix(real);
             // Nothing is joined where nothing is left: a slash at the end would follow a link.
             resolved.extend(place.strip_prefix(ancestor).into_iter().flatten());

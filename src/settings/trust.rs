@@ -6,7 +6,6 @@
 //! is remembered in the same way, so that nobody is asked twice about the same.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::file::read;
@@ -147,7 +146,7 @@ impl Trust {
 /// The file itself is not resolved: a link to a file that is trusted elsewhere is another file.
 fn place_of(file: &Path) -> Option<PathBuf> {
     let directory = file.parent().filter(|parent| *parent != Path::new(""));
-    let directory = fs::canonicalize(directory.unwrap_or(Path::new("."))).ok()?;
+    let directory = crate::fs::canonical(directory.unwrap_or(Path::new("."))).ok()?;
     Some(directory.join(file.file_name()?))
 }
 

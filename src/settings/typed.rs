@@ -13,7 +13,7 @@ use super::chat::Chat;
 use super::value::PATH_SEPARATOR;
 use crate::api::{Provider, TokenPrice};
 use crate::policy::{Grant, Rule, RuleProblem};
-use crate::protocol::words;
+use crate::protocol::{ShellLanguage, words};
 use crate::sandbox::Backend;
 
 words! {
@@ -66,6 +66,39 @@ impl BackendChoice {
             Self::Namespaces => Some(Backend::Namespaces),
             Self::Bubblewrap => Some(Backend::Bubblewrap),
             Self::Landlock => Some(Backend::Landlock),
+        }
+    }
+}
+
+words! {
+    /// The shell that runs commands.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum ShellChoice {
+        /// The best that is installed.
+        Auto = "auto",
+        /// GNU bash; on Windows that of Git.
+        Bash = "bash",
+        /// The system's `sh`.
+        Sh = "sh",
+        /// PowerShell 7.
+        Pwsh = "pwsh",
+        /// Windows PowerShell 5.1.
+        PowerShell = "powershell",
+        /// The command prompt of Windows.
+        Cmd = "cmd",
+    }
+}
+
+impl ShellChoice {
+    /// The only one to use, if one is named.
+    pub fn only(self) -> Option<ShellLanguage> {
+        match self {
+            Self::Auto => None,
+            Self::Bash => Some(ShellLanguage::Bash),
+            Self::Sh => Some(ShellLanguage::Sh),
+            Self::Pwsh => Some(ShellLanguage::Pwsh),
+            Self::PowerShell => Some(ShellLanguage::PowerShell),
+            Self::Cmd => Some(ShellLanguage::Cmd),
         }
     }
 }

@@ -216,7 +216,7 @@ impl Place {
 
     pub fn run(&self, script: &str, confinement: Option<&Confinement>, timeout: Duration) -> Ran {
         let home = self.home();
-        LocalRunner.run(Job {
+        LocalRunner::default().run(Job {
             program: Program::Shell(script),
             directory: &self.workspace(),
             environment: &[("HOME", home.to_str().unwrap())],

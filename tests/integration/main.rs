@@ -98,6 +98,9 @@ mod serve;
 mod session;
 /// Sessions as things: listed, shown, named, gone on with, removed.
 mod sessions;
+/// The shell that runs commands.
+#[cfg(target_os = "linux")]
+mod shell;
 /// Files in messages, which say how much of each they show.
 mod shown;
 /// Messages that are too long: parts, attachments, the meter.

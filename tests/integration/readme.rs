@@ -28,6 +28,7 @@ const PAGES: &[&str] = &[
     "docs/settings.md",
     "docs/architecture.md",
     "docs/security.md",
+    "docs/systems.md",
     "docs/chats/chatgpt.md",
     "docs/chats/claude.md",
     "docs/chats/gemini.md",

@@ -90,7 +90,7 @@ impl Place {
             confinement.find_repository();
             confinement
         });
-        LocalRunner.run(Job {
+        LocalRunner::default().run(Job {
             program,
             directory: &self.confinement.workspace,
             environment: &[("HOME", home)],

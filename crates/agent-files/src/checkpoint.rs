@@ -206,8 +206,7 @@ impl CheckpointStore {
         }
         platform::make_private(directory)
             .map_err(|cause| Error::file("make private", directory, cause))?;
-        let directory = directory
-            .canonicalize()
+        let directory = crate::fs::canonical(directory)
             .map_err(|cause| Error::file("open", directory, cause))?;
         Ok(Self {
             objects: Objects::new(&directory.join("packs")),

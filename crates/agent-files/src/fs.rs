@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::platform::files;
 
 /// Prefix of the names of incomplete files.
 pub const TEMPORARY: &str = ".agent-";
@@ -107,8 +108,16 @@ fn rename_into_place(file: tempfile::NamedTempFile, path: &Path) -> io::Result<(
             return Err(io::Error::other("it is a device"));
         }
     }
-    file.persist(path).map_err(|failed| failed.error)?;
-    Ok(())
+    let mut file = Some(file);
+    files::patiently(|| {
+        let Some(unnamed) = file.take() else {
+            return Ok(());
+        };
+        unnamed.persist(path).map(drop).map_err(|failed| {
+            file = Some(failed.file);
+            failed.error
+        })
+    })
 }
 
 /// Creates a file atomically. Returns false, and changes nothing, if it already exists.
@@ -227,7 +236,7 @@ pub fn take_aside(from: &Path, directory: &Path, name: &str) -> Result<Option<Pa
 fn rename_aside(from: &Path, directory: &Path, name: &str) -> io::Result<PathBuf> {
     let target = free_name(directory, name);
     #[expect(clippy::disallowed_methods, reason = "this is the place that renames")]
-    fs::rename(from, &target)?;
+    files::patiently(|| fs::rename(from, &target))?;
     Ok(target)
 }
 
@@ -320,6 +329,12 @@ pub fn resolve_dots(path: &Path) -> PathBuf {
     resolved
 }
 
+/// The absolute path without links of a file that exists, as people write it: on Windows without the
+/// `\\?\` in front, unless nothing else names the file.
+pub fn canonical(path: impl AsRef<Path>) -> io::Result<PathBuf> {
+    dunce::canonicalize(path)
+}
+
 /// The path without links, also of a file that does not exist yet; `None` if a link in it leads to
 /// nothing, because a process that writes through the link decides what is there.
 pub fn real_path(path: &Path) -> Option<PathBuf> {
@@ -335,7 +350,7 @@ pub fn real_path(path: &Path) -> Option<PathBuf> {
             continue;
         }
         real.push(part);
-        match real.canonicalize() {
+        match canonical(&real) {
             Ok(found) => real = found,
             Err(_) if real.is_symlink() => return None,
             Err(_) => {}
@@ -355,8 +370,8 @@ fn in_the_way(file: &Path) -> Error {
 /// Removes a file or a directory tree. Succeeds if there is nothing to remove.
 pub fn remove(path: &Path) -> Result<()> {
     let removed = match path.symlink_metadata() {
-        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
+        Ok(metadata) if metadata.is_dir() => files::patiently(|| fs::remove_dir_all(path)),
+        Ok(_) => files::patiently(|| fs::remove_file(path)),
         Err(cause) => Err(cause),
     };
     match removed {

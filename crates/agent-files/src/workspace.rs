@@ -87,9 +87,7 @@ impl Workspace {
     /// Opens the directory. From here on the path is only used for display and as the working
     /// directory of commands.
     pub fn open(path: &Path) -> Result<Self> {
-        let absolute = path
-            .canonicalize()
-            .map_err(|cause| missing(path).because(cause))?;
+        let absolute = crate::fs::canonical(path).map_err(|cause| missing(path).because(cause))?;
         if !absolute.is_dir() {
             return Err(Error::mendable(format!(
                 "the workspace `{}` is not a directory",
@@ -204,9 +202,11 @@ impl Workspace {
     pub fn remove(&self, path: &RelPath) -> Result<(), FileProblem> {
         let directory = self.parent(path)?;
         regular(&directory, path)?;
-        directory
-            .remove_file(path.file_name())
-            .map_err(|cause| FileProblem::from_io("delete", path, cause))
+        let removed = files::patiently(|| {
+            files::make_replaceable(&directory, path.file_name());
+            directory.remove_file(path.file_name())
+        });
+        removed.map_err(|cause| FileProblem::from_io("delete", path, cause))
     }
 
     /// Renames a regular file, creating parent directories. Fails if the new name exists.
@@ -241,7 +241,7 @@ impl Workspace {
         }
         match files::rename_without_replacing(&from_directory, old, &to_directory, new) {
             Err(cause) if cause.kind() == io::ErrorKind::Unsupported => {
-                from_directory.rename(old, &to_directory, new)
+                files::patiently(|| from_directory.rename(old, &to_directory, new))
             }
             other => other,
         }

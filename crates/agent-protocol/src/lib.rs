@@ -14,6 +14,7 @@ mod reading;
 mod round;
 mod seen;
 pub mod selection;
+mod shell;
 mod staged;
 pub mod unseen;
 mod words;
@@ -41,6 +42,7 @@ pub use reading::{CopiedFrom, Issue, Repair, TruncatedReply};
 pub use round::{EndMark, SessionId, SessionIdProblem};
 pub use seen::{KnownExtent, ReadRequest, SeenFiles, ShownLines};
 pub use selection::Selection;
+pub use shell::ShellLanguage;
 pub use staged::{StagedBatch, StagedChange, StagedFile, StagedLines, StagedStep};
 pub use words::UnknownWord;
 

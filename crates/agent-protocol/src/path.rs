@@ -40,6 +40,9 @@ pub enum PathProblem {
     /// The address of a page, or a link that a chat page made of a path.
     #[error("`{0}` is a link, not a path")]
     Link(String),
+    /// Cannot be the name of a file on Windows, or means another file there.
+    #[error("`{0}` is no file name on Windows")]
+    Reserved(String),
     /// Longer than the operating system allows.
     #[error("the path is longer than 4,096 bytes")]
     TooLong,
@@ -57,7 +60,7 @@ impl RelPath {
     /// backslash are far rarer. Backslashes that Markdown added are removed.
     pub fn parse(text: &str) -> Result<Self, PathProblem> {
         if is_tidy(text) {
-            return Ok(Self(text.to_owned()));
+            return Self::unless_reserved(text.to_owned());
         }
         let text = text.trim_matches(|c: char| c.is_whitespace() || is_stray(c));
         if text.len() > MAX_BYTES {
@@ -94,10 +97,18 @@ impl RelPath {
         // Tidying can move white space or a `~` to the front, so a path that is already tidy is
         // kept.
         if tidy == text {
-            Ok(Self(tidy))
+            Self::unless_reserved(tidy)
         } else {
             Self::parse(&tidy)
         }
+    }
+
+    /// The path, unless a component of it is reserved on this system.
+    fn unless_reserved(tidy: String) -> Result<Self, PathProblem> {
+        if cfg!(windows) {
+            refuse_reserved(&tidy)?;
+        }
+        Ok(Self(tidy))
     }
 
     /// Returns true if the backslashes of a path are Markdown escapes: each is in front of a `_`
@@ -126,6 +137,9 @@ impl RelPath {
             text.push('/');
         }
         text.push_str(name);
+        if cfg!(windows) && is_reserved(name) {
+            return None;
+        }
         if text.len() <= MAX_BYTES && is_plain_name(name) {
             return Some(Self(text));
         }
@@ -163,6 +177,40 @@ impl RelPath {
             .rsplit_once('/')
             .map(|(parent, _)| Self(parent.to_owned()))
     }
+}
+
+/// Fails if a component of the path is reserved on Windows.
+fn refuse_reserved(text: &str) -> Result<(), PathProblem> {
+    match text.split('/').find(|part| is_reserved(part)) {
+        Some(part) => Err(PathProblem::Reserved(part.to_owned())),
+        None => Ok(()),
+    }
+}
+
+/// Returns true for names that Windows takes for a device, for a part of a file (`a:b`), for the same
+/// name without its end, or for the short name of another file: `GIT~1` may be `.git`.
+fn is_reserved(name: &str) -> bool {
+    const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
+    const NUMBERED: [&str; 2] = ["com", "lpt"];
+    let (stem, extension) = name.split_once('.').unwrap_or((name, ""));
+    let device = stem.trim_end().to_ascii_lowercase();
+    let is_numbered = NUMBERED.iter().any(|known| {
+        let number = device.strip_prefix(known);
+        number.is_some_and(|number| {
+            matches!(number, "\u{b9}" | "\u{b2}" | "\u{b3}")
+                || number.len() == 1 && number.as_bytes()[0].is_ascii_digit()
+        })
+    });
+    let is_short = stem.len() <= 8
+        && extension.len() <= 3
+        && stem.rsplit_once('~').is_some_and(|(_, number)| {
+            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+        });
+    is_numbered
+        || is_short
+        || DEVICES.contains(&&*device)
+        || name.ends_with(['.', ' '])
+        || name.contains(':')
 }
 
 /// Returns true for paths that need no closer check, which are nearly all.
@@ -276,6 +324,48 @@ mod tests {
             "a\u{200d}b",
         ] {
             case(word, word);
+        }
+    }
+
+    #[test]
+    fn knows_what_windows_takes_for_something_else() {
+        for name in [
+            "con",
+            "NUL",
+            "nul.txt",
+            "Aux .md",
+            "com1",
+            "LPT\u{b2}.log",
+            "CONOUT$",
+            "a.",
+            "a ",
+            ".git.",
+            ".git ",
+            "a:b",
+            ".git::$INDEX_ALLOCATION",
+            "GIT~1",
+            "PROGRA~1.txt",
+        ] {
+            assert!(is_reserved(name), "{name}");
+            let inside = refuse_reserved(&format!("src/{name}/x"));
+            assert_eq!(inside, Err(PathProblem::Reserved(name.to_owned())));
+        }
+        for name in [
+            "console.log",
+            "com",
+            "com10",
+            "context",
+            "nullable.rs",
+            ".git",
+            "a.b",
+            "~",
+            "notes~",
+            "backup~old1",
+            "a+b",
+            "src*",
+        ] {
+            assert!(!is_reserved(name), "{name}");
+            assert_eq!(refuse_reserved(name), Ok(()), "{name}");
         }
     }
 

@@ -4,6 +4,14 @@
 //! path is the one below the workspace. The root is kept for the thread while a reply is read: as a
 //! parameter it would go through every function of every recogniser, for a case that is rare.
 
+#![cfg_attr(
+    windows,
+    allow(
+        clippy::missing_const_for_thread_local,
+        reason = "it is const; the lint does not see it for this target"
+    )
+)]
+
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::Path;

@@ -23,7 +23,7 @@ impl Changeable {
             .chain(&confinement.hidden);
         Self(
             directories
-                .filter_map(|path| fs::canonicalize(path).ok())
+                .filter_map(|path| agent_files::fs::canonical(path).ok())
                 .collect(),
         )
     }

@@ -52,6 +52,7 @@ mod reserve;
 mod root;
 #[cfg(target_os = "linux")]
 mod shared;
+mod shell;
 mod shields;
 mod strength;
 #[cfg(target_os = "linux")]
@@ -83,6 +84,7 @@ pub use probe::{boot_id, probe, try_out};
 use reserve::Reserved;
 #[cfg(target_os = "linux")]
 pub use reserve::sweep;
+pub use shell::{CommandShell, PreparedScript};
 pub use shields::{ExtraPath, Shield};
 pub use strength::{Property, PropertyName, Strength};
 
@@ -350,13 +352,15 @@ impl Confinement {
     }
 
     #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unused_self, reason = "it is used on Linux")]
     fn holds_other_records(&self) -> bool {
         false
     }
 
     fn is_writable(&self, path: &Path) -> bool {
         let lies_in = |directory: &PathBuf| {
-            let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            let real =
+                |path: &Path| agent_files::fs::canonical(path).unwrap_or_else(|_| path.to_owned());
             path.starts_with(directory) || real(path).starts_with(real(directory))
         };
         lies_in(&self.workspace) || self.extra_write.iter().any(lies_in)

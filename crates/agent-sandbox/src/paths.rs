@@ -104,5 +104,7 @@ fn from_bytes(bytes: Vec<u8>) -> OsString {
 
 #[cfg(not(unix))]
 fn from_bytes(bytes: Vec<u8>) -> OsString {
-    String::from_utf8_lossy(&bytes).into_owned().into()
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+        .into()
 }

@@ -1,7 +1,8 @@
 //! Runs child processes on each operating system.
 //!
 //! [`ChildTree`] is a running child with everything that it starts: its output, its end and how to
-//! kill it. [`shell`] is the program that runs scripts.
+//! kill it. [`shells`] lists the programs that can run
+//! scripts.
 
 #[cfg(target_os = "linux")]
 pub mod linux;
@@ -11,9 +12,9 @@ mod unix;
 mod windows;
 
 #[cfg(unix)]
-pub use unix::{UnixChildTree as ChildTree, shell};
+pub use unix::{UnixChildTree as ChildTree, console_text, held_without_sandbox, shells};
 #[cfg(windows)]
-pub use windows::{WindowsChildTree as ChildTree, shell};
+pub use windows::{WindowsChildTree as ChildTree, console_text, held_without_sandbox, shells};
 
 /// An event while waiting for a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

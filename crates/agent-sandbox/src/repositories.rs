@@ -340,7 +340,7 @@ impl ConfiguredPaths {
                 is_link && !is_idle(&entry.file_name())
             });
             self.run
-                .extend(links.filter_map(|link| link.path().canonicalize().ok()));
+                .extend(links.filter_map(|link| agent_files::fs::canonical(link.path()).ok()));
         }
         self
     }
@@ -393,7 +393,7 @@ pub fn settings_of(file: &Path) -> Option<Vec<GitSetting>> {
     match content(file, MAX_CONFIG, ContentForm::Bytes)? {
         ObeyedContent::Bytes(bytes) => parse(&bytes).ok(),
         ObeyedContent::Link(_) => {
-            let real = file.canonicalize().ok()?;
+            let real = agent_files::fs::canonical(file).ok()?;
             match content(&real, MAX_CONFIG, ContentForm::Bytes)? {
                 ObeyedContent::Bytes(bytes) => parse(&bytes).ok(),
                 _ => None,
@@ -516,7 +516,7 @@ impl Inventory {
     /// Nothing in the cache is the person's, so nothing needs to be compared. Without a link nobody
     /// works there, and it may be too large to search after each command.
     pub fn disarm_cache(&self, cache: &Path) -> Option<DisarmReport> {
-        let cache = cache.canonicalize().ok()?;
+        let cache = agent_files::fs::canonical(cache).ok()?;
         let leads_there =
             |target: &PathBuf| target.starts_with(&cache) || cache.starts_with(target);
         if !self.outward.iter().any(leads_there) {
@@ -939,7 +939,7 @@ impl Disarming<'_> {
         if setting.is("core", "worktree") {
             // A submodule's own; one elsewhere would make git change files there.
             let files = setting.text().map(|text| self.directory.join(text));
-            let files = files.and_then(|files| files.canonicalize().ok());
+            let files = files.and_then(|files| agent_files::fs::canonical(files).ok());
             return files.is_some_and(|files| files.starts_with(self.workspace));
         }
         if self.fetches_unasked && setting.section == "remote" {
@@ -1033,6 +1033,7 @@ fn open_up(directory: &Dir) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "it can fail on Unix")]
 fn open_up(_directory: &Dir) -> io::Result<()> {
     Ok(())
 }
@@ -1100,7 +1101,7 @@ pub fn really(path: &Path) -> PathBuf {
     let mut existing = path.to_owned();
     let mut links = 0;
     loop {
-        if let Ok(real) = existing.canonicalize() {
+        if let Ok(real) = agent_files::fs::canonical(&existing) {
             rest.reverse();
             return resolve_dots(&rest.iter().fold(real, |path, part| path.join(part)));
         }

@@ -46,7 +46,7 @@ impl Confinement {
         let shown = shown.map(|path| (path, false));
         let open = self.extra_write.iter().map(|path| (path, true));
         let extra = shown.chain(open).filter_map(|(path, is_writable)| {
-            let real = path.canonicalize().ok()?;
+            let real = agent_files::fs::canonical(path).ok()?;
             let is_top = path.parent().is_none() || real.parent().is_none();
             // The workspace is writable already, except for what must stay closed.
             let is_inside = is_writable && real.starts_with(&self.workspace);
@@ -75,7 +75,8 @@ impl Confinement {
     /// The existing paths in the workspace and in the extra paths that are covered for a command,
     /// parents first.
     pub fn shields(&self) -> Vec<(PathBuf, Shield)> {
-        let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        let real =
+            |path: &PathBuf| agent_files::fs::canonical(path).unwrap_or_else(|_| path.clone());
         let extra = self.extra_paths();
         let opened = |is_writable: bool| {
             let chosen = extra

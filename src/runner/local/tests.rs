@@ -10,7 +10,7 @@ const SHORT: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_secs(20);
 
 fn run_in(directory: &Path, program: Program<'_>, timeout: Duration, max_output: usize) -> Ran {
-    LocalRunner.run(Job {
+    LocalRunner::default().run(Job {
         program,
         directory,
         environment: &[("GIVEN", "value")],
@@ -113,7 +113,7 @@ fn asking_for_exit_codes_changes_nothing_that_a_script_does() {
     pipeline("exec 2>&-; false | true", End::Exited(0), &[], "");
     let error = "/bin/bash: -c: line 1: syntax error near unexpected token `)'\n\
                  /bin/bash: -c: line 1: `false | true; )'\n";
-    if platform::shell().0 == Path::new("/bin/bash") {
+    if CommandShell::default().program == Path::new("/bin/bash") {
         pipeline("false | true; )", End::Exited(2), &[], error);
     }
     let directory = tempfile::tempdir().unwrap();
@@ -282,7 +282,7 @@ fn a_gigabyte_is_read_and_mostly_forgotten() {
 fn an_interrupt_ends_it_at_once() {
     let cancelled = AtomicBool::new(false);
     let mut shown = String::new();
-    let ran = LocalRunner.run(Job {
+    let ran = LocalRunner::default().run(Job {
         program: Program::Shell("echo begun; sleep 1000"),
         directory: Path::new("/"),
         environment: &[],

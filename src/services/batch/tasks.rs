@@ -230,7 +230,7 @@ fn ensure_id(id: &str) -> Result<(), String> {
 
 fn real_directory(above: &Path, named: &str) -> Result<PathBuf, String> {
     let path = above.join(named);
-    match path.canonicalize() {
+    match crate::fs::canonical(&path) {
         Ok(real) if real.is_dir() => Ok(real),
         Ok(_) => Err(format!("`{}` is not a directory", escape_line(named))),
         Err(cause) => Err(format!("there is no `{}`: {cause}", escape_line(named))),

@@ -85,7 +85,7 @@ impl GitRepository {
             Error::mendable(format!("`{}` is in no git repository", workspace.display()))
                 .hint("`git init` makes one")
         };
-        let workspace = std::fs::canonicalize(workspace).map_err(|_| none())?;
+        let workspace = crate::fs::canonical(workspace).map_err(|_| none())?;
         let mut above = workspace.ancestors();
         let root = above.find(|directory| directory.join(".git").exists());
         let root = root.ok_or_else(none)?.to_owned();

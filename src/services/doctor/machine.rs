@@ -4,15 +4,17 @@ use std::path::{Path, PathBuf};
 
 use super::Finding;
 use crate::courier::{Clipboard, Surroundings, TerminalLine};
-use crate::platform::programs;
-use crate::sandbox::{self, Backend, SandboxMode, Strength};
-use crate::settings::{Base, Loaded};
+use crate::platform::{self, programs};
+use crate::protocol::ShellLanguage;
+use crate::sandbox::{self, Backend, CommandShell, PropertyName, SandboxMode, Strength};
+use crate::settings::{Base, Loaded, ShellChoice};
 use crate::watch::Doorbell;
 
 /// The sandbox that the settings ask for.
 pub(super) struct WantedSandbox {
     sandbox: SandboxMode,
     backend: Option<Backend>,
+    shell: ShellChoice,
     workspace: PathBuf,
 }
 
@@ -23,6 +25,7 @@ impl WantedSandbox {
             return Self {
                 sandbox: SandboxMode::Auto,
                 backend: None,
+                shell: ShellChoice::Auto,
                 workspace: std::env::temp_dir(),
             };
         };
@@ -30,6 +33,7 @@ impl WantedSandbox {
         Self {
             sandbox: loaded.settings.sandbox,
             backend: loaded.settings.sandbox_backend.only(),
+            shell: loaded.settings.shell,
             // One that is made later is going to lie there.
             workspace: if workspace.is_dir() {
                 workspace
@@ -46,10 +50,10 @@ pub(super) fn findings(wanted: &WantedSandbox, terminal: &dyn TerminalLine) -> V
     let launcher = Path::new("/proc/self/exe");
     let strength = sandbox::probe(launcher, &wanted.workspace, wanted.backend);
     let mut findings = confinement(wanted, &strength);
-    findings.push(program(
-        "bash",
-        "install it; commands run with `sh` until then",
-    ));
+    if strength.backend.is_none() {
+        findings.extend(without_sandbox());
+    }
+    findings.push(shell(wanted.shell));
     findings.push(program(
         "git",
         "install it; GIT_STATUS and GIT_DIFF do not work without it",
@@ -64,7 +68,11 @@ fn confinement(wanted: &WantedSandbox, strength: &Strength) -> Vec<Finding> {
     let (missing, remedy) = match wanted.backend {
         None => (
             "this machine has none".to_owned(),
-            "on Linux, allow user namespaces or install bubblewrap",
+            match std::env::consts::OS {
+                "linux" => "allow user namespaces or install bubblewrap",
+                "windows" => "use `agent` in WSL2, where it has a sandbox",
+                _ => "use a container: docs/runners.md",
+            },
         ),
         Some(backend) => (
             format!("`{}` does not work here", backend.name()),
@@ -122,6 +130,41 @@ fn confinement(wanted: &WantedSandbox, strength: &Strength) -> Vec<Finding> {
     findings
 }
 
+/// Findings about the properties of commands that have no sandbox.
+fn without_sandbox() -> Vec<Finding> {
+    let held = platform::held_without_sandbox().into_iter();
+    let told = held.map(|property| {
+        if !property.holds {
+            let what = format!("  {}", property.name.sentence(false));
+            return Finding::warning(what, "use `agent` in WSL2, where it has a sandbox");
+        }
+        Finding::ok(match property.name {
+            PropertyName::Limits => "  the processes of a command and their memory are limited",
+            _ => "  no process outlives its command",
+        })
+    });
+    told.collect()
+}
+
+/// The shell that runs commands.
+fn shell(wanted: ShellChoice) -> Finding {
+    let word = wanted.word();
+    let Some(shell) = CommandShell::find(wanted.only()) else {
+        return Finding::problem(
+            format!("`Shell` is `{word}`, and there is no `{word}` here"),
+            "install it, or set `Shell` to `auto`",
+        );
+    };
+    match shell.language {
+        ShellLanguage::Bash => program("bash", "install it; commands run with `sh` until then"),
+        ShellLanguage::Sh if wanted == ShellChoice::Auto => Finding::warning(
+            "`bash` is not there",
+            "install it; commands run with `sh` until then",
+        ),
+        _ => Finding::ok(format!("commands run with `{}`", shell.program.display())),
+    }
+}
+
 fn program(name: &str, remedy: &str) -> Finding {
     let told = programs::command(name).and_then(|mut command| command.arg("--version").output());
     match told {
@@ -148,7 +191,11 @@ fn watching() -> Finding {
         Ok(true) => Finding::ok("new replies are noticed at once"),
         _ => Finding::warning(
             "new replies are noticed once a second",
-            "raise the limits of inotify: `sysctl fs.inotify`",
+            if cfg!(target_os = "linux") {
+                "raise the limits of inotify: `sysctl fs.inotify`"
+            } else {
+                "put the base directory on a local disk; until then nothing is lost"
+            },
         ),
     }
 }
@@ -158,6 +205,9 @@ fn watch_limits() -> Option<Finding> {
     /// Each running loop takes a few, and editors take thousands.
     const FEW_WATCHES: u64 = 8_192;
     const FEW_INSTANCES: u64 = 64;
+    if cfg!(not(target_os = "linux")) {
+        return None;
+    }
     let limit = |name: &str| {
         let text = std::fs::read_to_string(format!("/proc/sys/fs/inotify/{name}")).ok()?;
         text.trim().parse::<u64>().ok()
@@ -195,7 +245,7 @@ fn clipboard(terminal: &dyn TerminalLine) -> Finding {
 mod tests {
     use super::super::Health;
     use super::*;
-    use crate::sandbox::{Property, PropertyName};
+    use crate::sandbox::Property;
 
     fn strength(backend: Option<sandbox::Backend>, holds: bool) -> Strength {
         Strength {
@@ -212,6 +262,7 @@ mod tests {
         WantedSandbox {
             sandbox,
             backend: None,
+            shell: ShellChoice::Auto,
             workspace: PathBuf::new(),
         }
     }

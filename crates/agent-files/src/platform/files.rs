@@ -43,6 +43,72 @@ pub fn rename_without_replacing(
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// The permission bit without which a file is read-only.
+#[cfg(not(unix))]
+pub const OWNER_WRITES: u32 = 0o200;
+
+/// Sets or clears the read-only attribute of an open file.
+#[cfg(not(unix))]
+pub fn set_read_only(file: &cap_std::fs::File, is_read_only: bool) -> io::Result<()> {
+    let mut permissions = file.metadata()?.permissions();
+    if permissions.readonly() == is_read_only {
+        return Ok(());
+    }
+    permissions.set_readonly(is_read_only);
+    file.set_permissions(permissions)
+}
+
+/// Clears the read-only attribute of a file, without which not every Windows replaces or removes it.
+#[cfg(not(unix))]
+pub fn make_replaceable(directory: &Dir, name: impl AsRef<Path>) {
+    let name = name.as_ref();
+    if let Ok(found) = directory.symlink_metadata(name)
+        && found.is_file()
+        && found.permissions().readonly()
+    {
+        let mut permissions = found.permissions();
+        permissions.set_readonly(false);
+        // The call that follows reports what is wrong.
+        let _ = directory.set_permissions(name, permissions);
+    }
+}
+
+/// Does nothing: here the permissions of the directory decide.
+#[cfg(unix)]
+pub fn make_replaceable(_directory: &Dir, _name: impl AsRef<Path>) {}
+
+/// Tries again for a while if another program has a file open, as editors and virus scanners do for
+/// a moment on Windows. Nothing tells when they close it.
+pub fn patiently<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    const PAUSES: [u64; 9] = [5, 10, 20, 40, 80, 160, 320, 640, 1280];
+    for pause in PAUSES {
+        match work() {
+            Err(cause) if is_in_use(&cause) => {
+                std::thread::sleep(std::time::Duration::from_millis(pause));
+            }
+            done => return done,
+        }
+    }
+    work()
+}
+
+/// True if another program may have the file open: a rename onto such a file is denied on Windows.
+fn is_in_use(cause: &io::Error) -> bool {
+    const ACCESS_DENIED: i32 = 5;
+    is_shared_by_nobody(cause) || cfg!(windows) && cause.raw_os_error() == Some(ACCESS_DENIED)
+}
+
+/// True for the errors of Windows that say that another program has the file open.
+pub fn is_shared_by_nobody(cause: &io::Error) -> bool {
+    const SHARING_VIOLATION: i32 = 32;
+    const LOCK_VIOLATION: i32 = 33;
+    cfg!(windows)
+        && matches!(
+            cause.raw_os_error(),
+            Some(SHARING_VIOLATION | LOCK_VIOLATION)
+        )
+}
+
 /// Sets the modification time of a file to now, by the clock of its file system.
 #[cfg(unix)]
 pub fn touch(file: &std::fs::File) -> io::Result<()> {

@@ -57,7 +57,7 @@ const CODE_OPTIONS: [&str; 13] = [
 
 /// Never starts a program in or below this directory from now on.
 pub fn distrust(directory: &Path) {
-    let real = directory.canonicalize().ok();
+    let real = crate::fs::canonical(directory).ok();
     let mut writable = WRITABLE.write().unwrap_or_else(PoisonError::into_inner);
     for directory in [Some(directory.to_owned()), real].into_iter().flatten() {
         // Distrusting `/` would leave no program at all.
@@ -123,7 +123,7 @@ pub fn with_whole_environment(file: &Path) -> Command {
 fn leads_to_code(name: &OsStr, value: &OsStr) -> bool {
     let is_in = |names: &[&str]| names.iter().any(|one| name == *one);
     let is_trusted = |path: &Path| {
-        let real = path.canonicalize();
+        let real = crate::fs::canonical(path);
         !is_changeable(path) && real.map_or(true, |real| !is_changeable(&real))
     };
     let bytes = name.as_encoded_bytes();
@@ -160,7 +160,7 @@ fn found_in(search: &OsStr, name: &str) -> Option<TrustedProgram> {
 }
 
 fn trusted(called: &Path) -> Option<TrustedProgram> {
-    let file = called.canonicalize().ok()?;
+    let file = crate::fs::canonical(called).ok()?;
     let is_trusted = is_program(&file) && !is_changeable(&file);
     is_trusted.then(|| TrustedProgram {
         file,
@@ -171,7 +171,7 @@ fn trusted(called: &Path) -> Option<TrustedProgram> {
 /// The trusted directories of a `PATH`.
 fn trusted_directories(search: &OsStr) -> OsString {
     let directories = std::env::split_paths(search).filter(|directory| {
-        let real = directory.canonicalize();
+        let real = crate::fs::canonical(directory);
         directory.is_absolute() && real.is_ok_and(|real| !is_changeable(&real))
     });
     std::env::join_paths(directories).unwrap_or_default()

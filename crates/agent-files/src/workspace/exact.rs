@@ -82,7 +82,7 @@ impl Workspace {
         let target = Dir::open_ambient_dir(parent, cap_std::ambient_authority())?;
         match files::rename_without_replacing(&directory, name, &target, to_name) {
             Err(cause) if cause.kind() == io::ErrorKind::Unsupported => {
-                directory.rename(name, &target, to_name)
+                files::patiently(|| directory.rename(name, &target, to_name))
             }
             other => other,
         }
@@ -105,7 +105,10 @@ impl Workspace {
     /// Removes a file or a link.
     pub fn remove_exact(&self, path: &Path) -> io::Result<()> {
         let (directory, name) = self.at(path)?;
-        directory.remove_file_or_symlink(name)
+        files::patiently(|| {
+            files::make_replaceable(&directory, name);
+            directory.remove_file_or_symlink(name)
+        })
     }
 
     /// Removes an empty directory.
@@ -127,10 +130,20 @@ impl Workspace {
         directory.set_permissions(name, Permissions::from_mode(mode))
     }
 
-    /// There are no permission bits on this system.
+    /// Sets or clears the read-only attribute of a file; does not follow a link.
     #[cfg(not(unix))]
-    pub fn set_mode_exact(&self, _path: &Path, _mode: u32) -> io::Result<()> {
-        Ok(())
+    pub fn set_mode_exact(&self, path: &Path, mode: u32) -> io::Result<()> {
+        let (directory, name) = self.at(path)?;
+        let found = directory.symlink_metadata(name)?;
+        if found.is_symlink() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        if !found.is_file() {
+            return Ok(());
+        }
+        let mut permissions = found.permissions();
+        permissions.set_readonly(mode & files::OWNER_WRITES == 0);
+        directory.set_permissions(name, permissions)
     }
 
     /// Renames the entry to an unused name beside it, and returns that path.
@@ -202,7 +215,12 @@ fn replace(
     let temporary = format!("{TEMPORARY}{}.tmp", &mark[..32]);
     let _ = directory.remove_file_or_symlink(&temporary);
     make(&temporary)
-        .and_then(|()| directory.rename(&temporary, directory, name))
+        .and_then(|()| {
+            files::patiently(|| {
+                files::make_replaceable(directory, name);
+                directory.rename(&temporary, directory, name)
+            })
+        })
         .inspect_err(|_| {
             // The leftover is useless; report the first error.
             let _ = directory.remove_file_or_symlink(&temporary);
@@ -215,7 +233,7 @@ fn rename_to_free(directory: &Dir, from: &OsStr, to: &OsStr) -> io::Result<()> {
             if directory.symlink_metadata(to).is_ok() {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }
-            directory.rename(from, directory, to)
+            files::patiently(|| directory.rename(from, directory, to))
         }
         other => other,
     }
@@ -228,8 +246,8 @@ fn set_file_mode(file: &cap_std::fs::File, mode: u32) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn set_file_mode(_file: &cap_std::fs::File, _mode: u32) -> io::Result<()> {
-    Ok(())
+fn set_file_mode(file: &cap_std::fs::File, mode: u32) -> io::Result<()> {
+    files::set_read_only(file, mode & files::OWNER_WRITES == 0)
 }
 
 #[cfg(unix)]

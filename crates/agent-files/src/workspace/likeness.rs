@@ -66,12 +66,15 @@ fn give_away(file: &File, old: &Metadata) -> Ownership {
     Ownership::Lost
 }
 
-/// There is nothing to copy on this system.
+/// Gives a new file the read-only attribute of the old one.
 #[cfg(not(unix))]
 pub(super) fn make_alike(
-    _file: &File,
-    _old: Option<&Metadata>,
+    file: &File,
+    old: Option<&Metadata>,
     _permission: ExecutableBit,
 ) -> io::Result<Ownership> {
+    if old.is_some_and(|old| old.permissions().readonly()) {
+        crate::platform::files::set_read_only(file, true)?;
+    }
     Ok(Ownership::Kept)
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::platform::files;
 use agent_protocol::RelPath;
 
 /// The reason why a file operation failed.
@@ -52,6 +53,9 @@ pub enum FileProblem {
     /// The file changed since it was last checked.
     #[error("`{0}` was changed by somebody else in the meantime and was left as it is")]
     Changed(RelPath),
+    /// Another program has the file open, and lets nobody else have it.
+    #[error("`{0}` is open in another program, which does not share it")]
+    InUse(RelPath),
     /// The operating system reported an error.
     #[error("could not {action} `{path}`: {cause}")]
     Io {
@@ -68,6 +72,9 @@ impl FileProblem {
     /// Classifies an error of the operating system.
     pub(super) fn from_io(action: &'static str, path: &RelPath, cause: io::Error) -> Self {
         let path = path.clone();
+        if files::is_shared_by_nobody(&cause) {
+            return Self::InUse(path);
+        }
         match cause.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Self::NotFound(path),
             io::ErrorKind::IsADirectory => Self::IsDirectory(path),

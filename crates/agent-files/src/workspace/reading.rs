@@ -68,7 +68,8 @@ impl Workspace {
         let mut options = OpenOptions::new();
         // Without `nonblock`, opening a pipe would wait for a writer.
         options.read(true).nonblock(true);
-        let file = match self.root.open_with(path.as_str(), &options) {
+        let opened = files::patiently(|| self.root.open_with(path.as_str(), &options));
+        let file = match opened {
             Ok(file) => file,
             // A socket cannot be opened, and systems report that in different ways.
             Err(cause) => {

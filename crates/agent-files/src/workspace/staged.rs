@@ -95,9 +95,11 @@ impl Workspace {
         }
         let elsewhere = self.elsewhere(staged, path)?;
         let beside = elsewhere.as_ref().unwrap_or(&directory);
-        beside
-            .rename(staged.file_name(), &directory, path.file_name())
-            .map_err(|cause| FileProblem::from_io("write", path, cause))
+        let renamed = files::patiently(|| {
+            files::make_replaceable(&directory, path.file_name());
+            beside.rename(staged.file_name(), &directory, path.file_name())
+        });
+        renamed.map_err(|cause| FileProblem::from_io("write", path, cause))
     }
 
     /// Swaps staged content with a regular file if that is unchanged, so that the old file gets the
@@ -270,6 +272,7 @@ fn remove_unwanted(directory: &Dir, name: &str) {
         Ok(()) => true,
         Err(cause) => cause.kind() == io::ErrorKind::NotFound,
     };
+    files::make_replaceable(directory, name);
     if !is_gone(directory.remove_file(name)) {
         let _ = directory.remove_file(name);
     }

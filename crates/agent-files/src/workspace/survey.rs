@@ -499,7 +499,7 @@ impl FileStat {
         };
         Self {
             kind: kind_of(metadata),
-            mode: 0,
+            mode: mode_to_restore(metadata),
             size: metadata.len(),
             modified: nanoseconds(metadata.modified()),
             changed: nanoseconds(metadata.created()),
@@ -516,6 +516,16 @@ fn born(metadata: &Metadata) -> Option<i64> {
         .duration_since(std::time::SystemTime::UNIX_EPOCH)
         .ok()?;
     i64::try_from(since.as_nanos()).ok()
+}
+
+/// The read-only attribute as permission bits.
+#[cfg(not(unix))]
+fn mode_to_restore(metadata: &Metadata) -> u32 {
+    match (metadata.is_dir(), metadata.permissions().readonly()) {
+        (true, _) => 0o755,
+        (false, false) => 0o644,
+        (false, true) => 0o444,
+    }
 }
 
 /// The permission bits, without setuid and setgid for files of other users: a restored file belongs

@@ -6,12 +6,12 @@
 use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 #[cfg(target_os = "linux")]
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use agent_protocol::ShellLanguage;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 #[cfg(target_os = "linux")]
 use rustix::process::WaitOptions;
@@ -21,6 +21,7 @@ use rustix::process::{
 use wait_timeout::ChildExt;
 
 use super::{ChildEvent, ChildExit, ChildSession};
+use crate::{CommandShell, Property, ResourceLimits};
 
 /// Polling interval for the end of the child, on kernels without a descriptor for it.
 const LOOK: Duration = Duration::from_millis(20);
@@ -145,6 +146,16 @@ impl UnixChildTree {
             Ok(_) => self.read(buffer),
             Err(errno) => Err(errno.into()),
         }
+    }
+
+    /// Starts a command; its limits are left to the sandbox.
+    pub fn start_limited(
+        command: Command,
+        input: Stdio,
+        session: ChildSession,
+        _limits: Option<&ResourceLimits>,
+    ) -> io::Result<Self> {
+        Self::start(command, input, session)
     }
 
     /// Asks the process group to end.
@@ -272,23 +283,30 @@ fn exit_of(status: ExitStatus) -> ChildExit {
     }
 }
 
-/// The program that runs scripts, with the arguments that precede the script.
+/// Text in another encoding than UTF-8; consoles have none here.
+pub fn console_text(_bytes: &[u8]) -> Option<String> {
+    None
+}
+
+/// The properties of commands that have no sandbox: none.
+pub fn held_without_sandbox() -> Vec<Property> {
+    Vec::new()
+}
+
+/// Where shells are, the preferred one first.
 ///
 /// Fixed paths come first, so that a `bash` in the workspace is not found through `PATH`.
-pub fn shell() -> (PathBuf, &'static [&'static str]) {
-    const PLACES: [&str; 5] = [
+pub fn shells() -> Vec<CommandShell> {
+    const BASH: [&str; 5] = [
         "/bin/bash",
         "/usr/bin/bash",
         "/usr/local/bin/bash",
         "/opt/homebrew/bin/bash",
         "/run/current-system/sw/bin/bash",
     ];
-    let program = PLACES
-        .iter()
-        .find(|place| Path::new(place).exists())
-        .unwrap_or(&"/bin/sh");
-    // `--` ends the options, so that a script may begin with a dash.
-    (PathBuf::from(program), &["-c", "--"])
+    let bash = BASH.map(|program| CommandShell::new(ShellLanguage::Bash, program));
+    let sh = CommandShell::new(ShellLanguage::Sh, "/bin/sh");
+    bash.into_iter().chain([sh]).collect()
 }
 
 #[cfg(test)]

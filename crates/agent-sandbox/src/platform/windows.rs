@@ -1,17 +1,26 @@
-//! Children on Windows: one pipe that a thread reads, and `taskkill` for the process tree.
-//!
-//! A process that left the tree can hold the pipe open; then the reading thread stays blocked until
-//! the program ends.
+//! Children on Windows: one pipe that a thread reads, and a job object for all of the processes.
+
+mod code_page;
+mod job;
+mod live_test;
 
 use std::io::{self, PipeReader, Read};
+use std::os::windows::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use wait_timeout::ChildExt;
+use windows_sys::Win32::System::Threading::{CREATE_NO_WINDOW, CREATE_SUSPENDED};
+
+use agent_protocol::ShellLanguage;
 
 use super::{ChildEvent, ChildExit, ChildSession};
+use crate::{CommandShell, ResourceLimits};
+pub use code_page::console_text;
+use job::JobObject;
+pub use live_test::held_without_sandbox;
 
 /// Polling interval for the end of the child.
 const LOOK: Duration = Duration::from_millis(20);
@@ -23,6 +32,7 @@ const WAITING: usize = 8;
 #[derive(Debug)]
 pub struct WindowsChildTree {
     child: Child,
+    job: JobObject,
     exit: Option<ChildExit>,
     output: Receiver<Vec<u8>>,
     /// Received output that did not fit into the caller's buffer.
@@ -32,18 +42,38 @@ pub struct WindowsChildTree {
 
 impl WindowsChildTree {
     /// Starts a command with stdout and stderr in one pipe.
-    pub fn start(mut command: Command, input: Stdio, _session: ChildSession) -> io::Result<Self> {
+    pub fn start(command: Command, input: Stdio, session: ChildSession) -> io::Result<Self> {
+        Self::start_limited(command, input, session, None)
+    }
+
+    /// Starts a command that may use no more than this, all of its processes together.
+    pub fn start_limited(
+        mut command: Command,
+        input: Stdio,
+        _session: ChildSession,
+        limits: Option<&ResourceLimits>,
+    ) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         command
             .stdin(input)
             .stdout(writer.try_clone()?)
-            .stderr(writer);
-        let child = command.spawn()?;
+            .stderr(writer)
+            // Suspended, so that it starts nothing before it is in the job. It has no window, and Ctrl-C
+            // in ours does not reach it.
+            .creation_flags(CREATE_NO_WINDOW | CREATE_SUSPENDED);
+        let job = JobObject::new()?;
+        limits.map_or(Ok(()), |limits| job.limit(limits))?;
+        let mut child = command.spawn()?;
         drop(command);
+        if let Err(error) = job.start(&child) {
+            let _ = child.kill();
+            return Err(error);
+        }
         let (sender, output) = sync_channel(WAITING);
         std::thread::spawn(move || forward(reader, &sender));
         Ok(Self {
             child,
+            job,
             exit: None,
             output,
             rest: Vec::new(),
@@ -93,25 +123,20 @@ impl WindowsChildTree {
         Ok(ChildEvent::Output(length))
     }
 
-    /// Kills the process tree: Windows has no request to end that every console program would
+    /// How many of its processes run.
+    fn processes(&self) -> io::Result<u32> {
+        self.job.processes()
+    }
+
+    /// Ends all of its processes: Windows has no request to end that every console program would
     /// receive.
     pub fn terminate(&self) {
         self.kill();
     }
 
-    /// Kills the process tree.
+    /// Ends all of its processes, also those that outlived the child.
     pub fn kill(&self) {
-        if self.exit.is_some() {
-            return;
-        }
-        let root = std::env::var_os("SystemRoot").unwrap_or_else(|| r"C:\Windows".into());
-        let program = PathBuf::from(root).join(r"System32\taskkill.exe");
-        let _ = agent_files::platform::programs::exactly(&program)
-            .args(["/T", "/F", "/PID", &self.child.id().to_string()])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
+        self.job.kill();
     }
 
     /// Waits up to this long for the exit status.
@@ -124,14 +149,6 @@ impl WindowsChildTree {
     }
 }
 
-impl Drop for WindowsChildTree {
-    fn drop(&mut self) {
-        if let Ok(None) = self.child.try_wait() {
-            self.kill();
-        }
-    }
-}
-
 fn forward(mut reader: PipeReader, sender: &SyncSender<Vec<u8>>) {
     let mut buffer = vec![0; CHUNK];
     while let Ok(length @ 1..) = reader.read(&mut buffer) {
@@ -141,9 +158,33 @@ fn forward(mut reader: PipeReader, sender: &SyncSender<Vec<u8>>) {
     }
 }
 
-/// The program that runs scripts, with the arguments that precede the script.
-pub fn shell() -> (PathBuf, &'static [&'static str]) {
-    let root = std::env::var_os("SystemRoot").unwrap_or_else(|| r"C:\Windows".into());
-    let program = PathBuf::from(root).join(r"System32\WindowsPowerShell\v1.0\powershell.exe");
-    (program, &["-NoProfile", "-NonInteractive", "-Command"])
+/// Where shells are, the preferred one first. Only the last one is sure to be there.
+pub fn shells() -> Vec<CommandShell> {
+    let folder = |variable: &str, usual: &str| {
+        PathBuf::from(std::env::var_os(variable).unwrap_or_else(|| usual.into()))
+    };
+    let programs = folder("ProgramFiles", r"C:\Program Files");
+    let system = folder("SystemRoot", r"C:\Windows").join("System32");
+    let windows_powershell = system.join(r"WindowsPowerShell\v1.0");
+    let mut shells = vec![CommandShell::new(
+        ShellLanguage::Pwsh,
+        programs.join(r"PowerShell\7\pwsh.exe"),
+    )];
+    let found = agent_files::platform::programs::find("pwsh");
+    shells.extend(found.map(|program| CommandShell::new(ShellLanguage::Pwsh, program)));
+    // Wine has a program of this name that does nothing; the real one has its types beside it.
+    if windows_powershell.join("types.ps1xml").is_file() {
+        let program = windows_powershell.join("powershell.exe");
+        shells.push(CommandShell::new(ShellLanguage::PowerShell, program));
+    }
+    shells.push(CommandShell::new(
+        ShellLanguage::Cmd,
+        system.join("cmd.exe"),
+    ));
+    // After `cmd`: only for those who choose it. The `bash.exe` of System32 starts WSL.
+    let git = [programs, folder("LOCALAPPDATA", r"C:\").join("Programs")];
+    shells.extend(
+        git.map(|folder| CommandShell::new(ShellLanguage::Bash, folder.join(r"Git\bin\bash.exe"))),
+    );
+    shells
 }

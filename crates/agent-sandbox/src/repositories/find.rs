@@ -109,7 +109,7 @@ pub(super) fn find(
 /// The target of a file that points to a git directory, with links resolved: git also reads it
 /// through a link.
 fn pointed_to(file: &Path, word: &str, base: &Path) -> Option<PathBuf> {
-    let path = pointer(&file.canonicalize().ok()?, word)?;
+    let path = pointer(&agent_files::fs::canonical(file).ok()?, word)?;
     Some(really(&base.join(path)))
 }
 
@@ -185,7 +185,7 @@ impl RepositorySearch<'_> {
             } else if is_git(&name) {
                 self.follow(&entry.path(), kind.is_symlink());
             } else if kind.is_symlink()
-                && let Ok(target) = entry.path().canonicalize()
+                && let Ok(target) = agent_files::fs::canonical(entry.path())
                 && !target.starts_with(self.root)
                 && target.is_dir()
             {
@@ -239,7 +239,8 @@ impl RepositorySearch<'_> {
                 let path = entry.path();
                 if kind.is_symlink() {
                     let is_other = is_top && (is_one_of(&COMPARED) || super::is_idle(&name));
-                    let target = path.canonicalize().or_else(|_| fs::read_link(&path));
+                    let target =
+                        agent_files::fs::canonical(&path).or_else(|_| fs::read_link(&path));
                     if let (false, Ok(target)) = (is_other, target) {
                         self.found.links.insert(path, target);
                     }
@@ -275,7 +276,9 @@ impl RepositorySearch<'_> {
 
     /// Records the target of a file or link named `.git`.
     fn follow(&mut self, path: &Path, is_link: bool) {
-        let directory = is_link.then(|| path.canonicalize().ok()).flatten();
+        let directory = is_link
+            .then(|| agent_files::fs::canonical(path).ok())
+            .flatten();
         let target = directory.filter(|target| target.is_dir()).or_else(|| {
             let parent = path.parent()?;
             pointed_to(path, "gitdir: ", parent)
