@@ -700,7 +700,6 @@ impl BatchRun<'_> {
         let session = record.refresh();
         let over_all = self.limits.reached(&self.records);
         let record = &mut self.records[index];
-        let is_complete = session.as_ref().is_some_and(|session| session.is_complete);
         // With more for the batch, it goes on.
         let is_of_batch = match &job.end {
             Some(JobEnd::BatchLimit) => true,
@@ -709,8 +708,6 @@ impl BatchRun<'_> {
         };
         let (status, message) = match (job.end, session) {
             (Some(JobEnd::Done), _) => (TaskStatus::Done, String::new()),
-            // Killed between its end and the word of it.
-            (None, _) if is_complete => (TaskStatus::Done, String::new()),
             (Some(JobEnd::RoundLimit), Some(session)) => status_at_limit(&session),
             (Some(JobEnd::RoundLimit), None) => (TaskStatus::StoppedByLimits, String::new()),
             (Some(JobEnd::OwnLimit(why)), _) => (TaskStatus::StoppedByLimits, why),

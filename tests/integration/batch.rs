@@ -666,11 +666,17 @@ fn a_task_is_not_done_until_its_results_are_back() {
     let finished = with_kubectl(test).run().code(1);
     let finished = finished.said("results have not come back");
     assert_eq!(statuses(&finished)["a"], "error");
-    let made = finished.base().join(STATE).join("a/worktree/made");
-    assert!(!made.exists());
+    // The same if its rounds are used up.
+    let short = task("b", &json!({"worktree": "repository", "max_rounds": 1}));
+    let test = again(finished, &flags, &server).file(FILE, [file.clone(), short].concat());
+    let finished = with_kubectl(test).run().code(1);
+    assert_eq!(statuses(&finished)["b"], "error");
+    let made = ["a", "b"].map(|name| finished.base().join(STATE).join(name).join("worktree/made"));
+    assert!(!made.iter().any(|made| made.exists()));
     fs::remove_file(finished.base().join("bin/cut")).unwrap();
     let finished = with_kubectl(again(finished, &flags, &server)).run().code(0);
     assert_eq!(statuses(&finished)["a"], "done");
-    assert!(made.exists());
-    assert_eq!(server.requests().len(), 2, "nothing is asked again");
+    assert!(made.iter().all(|made| made.exists()));
+    // The first task asks twice, nothing is asked again; the second one continues.
+    assert_eq!(server.requests().len(), 4);
 }

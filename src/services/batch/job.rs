@@ -167,12 +167,13 @@ fn carried(
     }
     held.ask_within(allowance);
     match held.run()? {
-        Ending::Done if held.awaits_results() => Err(elsewhere()),
+        Ending::Interrupted => Ok(Ending::Interrupted),
+        _ if held.awaits_results() => Err(elsewhere()),
         ending => Ok(ending),
     }
 }
 
-/// The model is done, and what its commands changed is still where they ran.
+/// The session has ended, and what its commands changed is still where they ran.
 fn elsewhere() -> Error {
     Error::mendable("its results have not come back from the runner")
         .hint("run the batch again when the runner can be reached: it takes them")
