@@ -522,10 +522,7 @@ fn carried_by(opened: &mut OpenedBase, choice: Option<ApiChoice>) -> Result<Opti
     let kept = opened.agent.manner.choices.iter().chain([check]);
     choices::ensure_keyless(kept, &KnownKeys::of_this_process())?;
     if let Some(choice) = &choice {
-        let agent = &mut opened.agent;
-        agent.manner.carried_by = Some(choice.plan.name());
-        agent.manner.api_key.clone_from(&choice.key);
-        agent.person.hide(choice.key.clone());
+        opened.agent.manner.carried_by = Some(choice.plan.name());
     }
     Ok(choice)
 }

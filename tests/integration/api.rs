@@ -1385,7 +1385,15 @@ fn a_key_that_commands_print_is_in_no_record_of_the_session() {
         9 + half,
         10 + half,
     );
-    let server = ModelServer::start(vec![reply(&commands), done()]);
+    for variable in ["AGENT_API_KEY", "MISTRAL_API_KEY"] {
+        a_printed_key_is_nowhere(&commands, variable);
+    }
+}
+
+/// Has commands print the key that is in this variable.
+#[track_caller]
+fn a_printed_key_is_nowhere(commands: &str, variable: &str) {
+    let server = ModelServer::start(vec![reply(commands), done()]);
     let test = Test::new(&[
         "new",
         "--base",
@@ -1400,7 +1408,8 @@ fn a_key_that_commands_print_is_in_no_record_of_the_session() {
         "x",
     ]);
     let test = test.file("workspace/notes.txt", format!("the key: {KEY}\n"));
-    let finished = by_api(test, &server).run().code(0);
+    let test = by_api(test, &server).environment("AGENT_API_KEY", "sk-another-0123456789");
+    let finished = test.environment(variable, KEY).run().code(0);
     let finished = has_no_key_but_in(finished, is_own_file);
     let second = server.requests()[1].body.to_string();
     // The file, the search and both commands, the second in two pieces.
@@ -1419,6 +1428,67 @@ fn a_key_that_commands_print_is_in_no_record_of_the_session() {
         let told = String::from_utf8_lossy(&[told.stdout, told.stderr].concat()).into_owned();
         assert!(!told.contains(KEY), "{verb:?}: {told}");
     }
+}
+
+#[test]
+fn the_key_of_a_session_stays_hidden_after_its_api_is_off() {
+    let half = KEY.len() / 2;
+    let shown = format!(
+        "[READ_FILE path=\"notes.txt\"]\n[SEARCH_TEXT pattern=\"the key\"]\n[RUN_COMMAND]\ncat notes.txt; printf '%s' \"$(cut -c10-{} notes.txt)\"; sleep 0.3; cut -c{}- notes.txt\n[/RUN_COMMAND]\n{{end}}\n",
+        9 + half,
+        10 + half,
+    );
+    for variable in ["AGENT_API_KEY", "OTHER"] {
+        let server = ModelServer::start(vec![create("a.txt", "one")]);
+        let test = Test::new(&["new", "--base", ".", "--no-input", "--max-rounds", "1", "x"]);
+        let test = test.file("workspace/notes.txt", format!("the key: {KEY}\n"));
+        let begun = by_api(test, &server).run().code(3);
+        let off = [
+            "resume",
+            "--base",
+            ".",
+            "--api",
+            "off",
+            "--max-rounds",
+            "2",
+            "--secrets",
+            "off",
+        ];
+        let test = Test::after(begun, &off).environment(variable, KEY);
+        let pasted = test.reply(&shown).reply("[DONE]\n{end}\n").run().code(0);
+        let pasted = has_no_key_but_in(pasted, is_own_file);
+        let outbox: String = pasted.files("outbox").into_values().collect();
+        // The file, the search, and the command twice.
+        let hidden = outbox.matches("<API key>").count();
+        assert!(hidden >= 4, "{hidden} with `{variable}`: {outbox}");
+    }
+}
+
+#[test]
+fn a_key_is_in_no_message_of_a_session_by_paste() {
+    let add = "workspace/notes.txt";
+    let test = Test::new(&["new", "--base", ".", "--secrets", "off", "--add", add, "x"]);
+    let test = test.file(add, format!("the key: {KEY}\n"));
+    let shown = "[RUN_COMMAND]\ncat notes.txt\n[/RUN_COMMAND]\n{end}\n";
+    let test = test.environment("MISTRAL_API_KEY", KEY);
+    let finished = test.reply(shown).reply("[DONE]\n{end}\n").run().code(0);
+    let finished = has_no_key_but_in(finished, is_own_file);
+    let outbox: String = finished.files("outbox").into_values().collect();
+    assert!(outbox.matches("<API key>").count() >= 2, "{outbox}");
+    // What a message showed is kept until a checkpoint has it.
+    let flags = [
+        "new",
+        "--base",
+        ".",
+        "--secrets",
+        "off",
+        "--no-wait",
+        "--add",
+        add,
+        "x",
+    ];
+    let test = Test::after(finished, &flags).environment("MISTRAL_API_KEY", KEY);
+    has_no_key_but_in(test.run().code(0), is_own_file);
 }
 
 #[test]
