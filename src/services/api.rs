@@ -395,19 +395,22 @@ impl ApiDesk for SessionDesk {
         }
     }
 
-    fn note(&self, round: u32, usage: TokenUsage, timing: ReplyTiming) -> Result<NotedAnswer> {
-        let cost_micros = self.cost_micros(&usage);
+    fn record(&self, round: u32, usage: TokenUsage, timing: ReplyTiming) -> UsageRecord {
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        let record = UsageRecord {
+        UsageRecord {
             at: now(),
             round,
             provider: self.choice.plan.client.endpoint().provider.name.clone(),
             model: self.choice.plan.model.clone(),
+            cost_micros: self.cost_micros(&usage),
             usage,
-            cost_micros,
             first_millis: millis(timing.to_first),
             millis: millis(timing.total),
-        };
+        }
+    }
+
+    fn note(&self, record: UsageRecord) -> Result<NotedAnswer> {
+        let cost_micros = record.cost_micros;
         let noted = self.store.note_usage(&self.session, &record);
         *self.noted.borrow_mut() = Some(record);
         noted?;
@@ -426,6 +429,18 @@ impl ApiDesk for SessionDesk {
             Some(record) => self.store.book_usage(&self.session, &record),
             None => Ok(()),
         }
+    }
+
+    fn book_held(&self) -> Result<()> {
+        let held: Option<HeldAnswer> = self.store.aside(&self.session, HELD_ANSWER);
+        let Some(billed) = held.and_then(|held| held.billed) else {
+            return Ok(());
+        };
+        if self.store.usage_records(&self.session)?.contains(&billed) {
+            return Ok(());
+        }
+        self.store.note_usage(&self.session, &billed)?;
+        self.store.book_usage(&self.session, &billed)
     }
 
     fn hold(&self, answer: &HeldAnswer) -> Result<()> {

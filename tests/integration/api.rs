@@ -1709,6 +1709,9 @@ fn close_inbox_and_session(base: &std::path::Path) {
     for entry in std::fs::read_dir(base.join("sessions")).unwrap().flatten() {
         if entry.path().join("events.jsonl").exists() {
             std::fs::create_dir_all(entry.path().join("held-answer.json/in the way")).unwrap();
+            let books = entry.path().join("usage.jsonl");
+            let _ = std::fs::remove_file(&books);
+            std::fs::create_dir_all(books).unwrap();
         }
     }
     close_inbox(base);
@@ -1733,6 +1736,30 @@ fn an_answer_that_cannot_be_put_into_the_inbox_is_held() {
 }
 
 #[test]
+fn an_answer_that_is_held_is_booked_once_when_it_is_taken() {
+    for has_booked in [false, true] {
+        let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
+        let server = disturbing(test.base(), close_inbox);
+        let failed = by_api(test, &server).run().code(1);
+        std::fs::remove_file(failed.base().join("inbox")).unwrap();
+        let sessions = failed.files("sessions");
+        let find = |end: &str| sessions.keys().find(|name| name.ends_with(end)).unwrap();
+        if !has_booked {
+            // As after a kill between both.
+            let books = failed.base().join("sessions").join(find("usage.jsonl"));
+            std::fs::remove_file(books).unwrap();
+        }
+        let id = find("held-answer.json").split('/').next().unwrap();
+        let books = failed.base().join("sessions").join(id).join("usage.jsonl");
+        let flags = ["resume", "--base", ".", "--no-input"];
+        let _finished = by_api(Test::after(failed, &flags), &server).run().code(0);
+        assert_eq!(server.requests().len(), 2);
+        let books = std::fs::read_to_string(books).unwrap();
+        assert_eq!(books.lines().count(), 2, "{has_booked}: {books}");
+    }
+}
+
+#[test]
 fn an_answer_that_cannot_be_kept_beside_the_session_is_kept_elsewhere() {
     let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
     let server = disturbing(test.base(), close_inbox_and_session);
@@ -1747,6 +1774,7 @@ fn an_answer_that_cannot_be_kept_beside_the_session_is_kept_elsewhere() {
             .contains("CREATE_FILE")
     );
     let failed = failed.said(kept.to_str().unwrap());
+    let failed = failed.said(" tokens of this answer are not booked");
     let said = format!("{}{}", failed.stdout, failed.stderr);
     assert!(!said.contains("Nothing is lost"), "{said}");
 }
