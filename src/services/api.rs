@@ -11,8 +11,8 @@ use wait_timeout::ChildExt as _;
 
 use crate::agent::message_of;
 use crate::api::{
-    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, ReasoningEffort, ReplyTiming,
-    StopSignal, TokenPrice, TokenUsage,
+    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, CompletionEnd,
+    ReasoningEffort, ReplyTiming, StopSignal, TokenPrice, TokenUsage,
 };
 pub use crate::api::{Provider, dollars};
 use crate::compose::{self, estimated_tokens};
@@ -458,6 +458,12 @@ impl ApiDesk for SessionDesk {
     }
 }
 
+/// Returns true if an answer to this round is held beside the session.
+pub(super) fn has_held_answer(store: &Store, session: &SessionId, round: u32) -> bool {
+    let held: Option<HeldAnswer> = store.aside(session, HELD_ANSWER);
+    held.is_some_and(|held| held.round == round)
+}
+
 /// The sign before a number that is estimated.
 fn about(usage: &TokenUsage) -> &'static str {
     if usage.is_estimated { "~" } else { "" }
@@ -714,6 +720,14 @@ fn try_answer(client: &ApiClient, plan: &ApiPlan, stop: &StopSignal) -> ApiFindi
         }
     });
     match answer {
+        Ok(answer) if matches!(answer.end, CompletionEnd::Refused(_)) => ApiFinding {
+            works: false,
+            what: format!(
+                "`{}` refuses to answer, or a filter of the provider stops it",
+                plan.model
+            ),
+            remedy: "use another model with `--model`".to_owned(),
+        },
         Ok(answer) => {
             let first = answer.timing.to_first.as_millis();
             let total = answer.timing.total.as_millis();

@@ -367,6 +367,12 @@ impl HeldSession {
         self.api.is_some()
     }
 
+    /// Returns true if an answer of an API to the round is kept, and not in the inbox.
+    pub fn has_held_answer(&self) -> bool {
+        let store = &self.opened.agent.store;
+        api::has_held_answer(store, self.id(), self.session.sequence_number)
+    }
+
     /// Has the API asked only as long as this permits it.
     pub fn ask_within(&mut self, allowance: &Allowance) {
         if let Some(api) = &mut self.api {

@@ -1053,6 +1053,15 @@ fn half_an_answer_to_a_question_is_a_failure() {
 }
 
 #[test]
+fn no_answer_to_a_question_is_a_failure() {
+    let test = Test::new(&["ask", "why"]).file("appsettings.json", "{}");
+    test.run().code(1).said("the answer is empty");
+    let test = Test::new(&["ask", "why"]).file("appsettings.json", "{}");
+    let finished = test.input("because\n").run().code(0);
+    assert_eq!(finished.stdout, "because\n");
+}
+
+#[test]
 fn a_key_in_a_name_of_a_file_is_sent_to_nobody() {
     let server = ModelServer::start(vec![Answer::Text("here\n".to_owned())]);
     let file = format!("workspace/{KEY}.txt");
@@ -1704,7 +1713,7 @@ fn close_inbox(base: &std::path::Path) {
     }
 }
 
-/// Nothing can be held beside a session either.
+/// Nothing can be held beside a session or booked either.
 fn close_inbox_and_session(base: &std::path::Path) {
     for entry in std::fs::read_dir(base.join("sessions")).unwrap().flatten() {
         if entry.path().join("events.jsonl").exists() {
@@ -1733,6 +1742,21 @@ fn an_answer_that_cannot_be_put_into_the_inbox_is_held() {
         .keys()
         .filter(|name| name.ends_with("held-answer.json"));
     assert_eq!(held.next(), None);
+}
+
+#[test]
+fn an_answer_that_is_held_is_mentioned() {
+    let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
+    let server = disturbing(test.base(), close_inbox);
+    let failed = by_api(test, &server).run().code(1);
+    std::fs::remove_file(failed.base().join("inbox")).unwrap();
+    let status = by_api(Test::after(failed, &["status", "--base", "."]), &server);
+    let status = status.run().code(0);
+    let told = "An answer of the API to this round is kept: `agent resume";
+    assert!(status.stdout.contains(told), "{}", status.stdout);
+    let off = ["resume", "--base", ".", "--api", "off"];
+    let off = Test::after(status, &off).reply("[DONE]\n{end}\n");
+    off.run().code(0).said(told);
 }
 
 #[test]
@@ -2097,6 +2121,14 @@ fn the_api_is_tried_and_told() {
         "{}",
         doctor.stdout
     );
+    let no = json!({"choices": [{"delta": {"refusal": "no"}, "finish_reason": "content_filter"}]});
+    let server = ModelServer::start(vec![Answer::Events(vec![no])]);
+    let finished = by_api(Test::new(&["api", "test"]), &server).run().code(1);
+    assert!(
+        finished.stdout.contains("problem  `one` refuses to answer"),
+        "{}",
+        finished.stdout
+    );
     let server = ModelServer::start(vec![Answer::Status("401 No", "", "{}".to_owned())]);
     let finished = by_api(Test::new(&["api", "test"]), &server).run().code(1);
     assert!(
@@ -2168,6 +2200,25 @@ mod at_a_terminal {
         assert_eq!(code, Some(0), "{shown}");
         assert!(!shown.contains(KEY));
         assert_eq!(server.requests().len(), 3);
+    }
+
+    #[test]
+    fn ctrl_c_ends_the_wait_for_an_answer_to_a_question() {
+        if !has_script() {
+            return;
+        }
+        let test = || Test::new(&[]).file("appsettings.json", "{}");
+        let mut terminal = Terminal::open(test(), "ask why", &[]);
+        terminal.expect("on a line of its own");
+        terminal.type_in(CTRL_C);
+        let (code, shown) = terminal.close();
+        assert_eq!(code, Some(130), "{shown}");
+        let mut terminal = Terminal::open(test(), "ask why", &[]);
+        terminal.expect("on a line of its own");
+        terminal.type_in(&format!("A{}Z\r\x04", "y".repeat(5_000)));
+        terminal.expect("A line of the answer was cut");
+        let (code, shown) = terminal.close();
+        assert_eq!(code, Some(1), "{shown}");
     }
 
     /// The key is typed wherever something can be typed.
