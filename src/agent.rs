@@ -61,7 +61,6 @@ use self::round_journal::RoundJournal;
 pub use self::shown_paths::ShownPaths;
 use self::steps::Begun;
 use self::tidy::Housekeeper;
-use crate::api::ApiKey;
 use crate::approve::{Asker, Pending};
 use crate::checkpoint::{Before, CheckpointLimits, Reach};
 use crate::compose::{Carriage, Listing};
@@ -126,8 +125,6 @@ pub struct Manner {
     pub carriage: Carriage,
     /// The API that carries messages in place of the person, in words.
     pub carried_by: Option<String>,
-    /// The key of that API, which no message may have in it.
-    pub api_key: Option<ApiKey>,
     /// How many rounds a session gets, and gets again when it is resumed at its limit.
     pub max_rounds: u32,
 }

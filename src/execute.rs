@@ -33,7 +33,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use crate::api::ApiKey;
+use crate::known_keys::KnownKeys;
 use crate::protocol::{
     Capped, Command, Outcome, RelPath, SeenFiles, StagedChange, StagedFile, StagedStep, Step,
 };
@@ -101,7 +101,7 @@ pub struct Execution<'a> {
     /// Nothing in the workspace is shared with the outside; with `git-write`, nor in its `.git`.
     unshared: Option<Unshared>,
     hide: Option<&'a Hide<'a>>,
-    withheld: Option<&'a ApiKey>,
+    withheld: Option<&'a KnownKeys>,
     /// A message about directories that were read-only for the last command because the workspace
     /// is too large.
     closed: Option<String>,
@@ -181,11 +181,11 @@ impl<'a> Execution<'a> {
         self
     }
 
-    /// Keeps this key out of all that is told of steps, and so out of the journal: a command may print
-    /// a file that has it.
+    /// Keeps these keys out of all that is told of steps, and so out of the journal: a command may print
+    /// a file that has one.
     #[must_use]
-    pub fn withholding(mut self, key: Option<&'a ApiKey>) -> Self {
-        self.withheld = key;
+    pub fn withholding(mut self, keys: &'a KnownKeys) -> Self {
+        self.withheld = Some(keys);
         self
     }
 
@@ -293,9 +293,9 @@ impl<'a> Execution<'a> {
             let note = format!("; the owner or group of {files} could not be kept");
             outcome.message.push_str(&note);
         }
-        if let Some(key) = self.withheld {
+        if let Some(keys) = self.withheld {
             for text in outcome.texts_mut() {
-                *text = key.scrub(std::mem::take(text));
+                *text = keys.scrub(text);
             }
         }
         outcome

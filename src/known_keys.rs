@@ -1,15 +1,16 @@
-//! The keys of APIs that this process knows, and the one filter for text that a person typed or gave:
-//! tasks, notes, answers, reasons, entered lines. Code that keeps or tells such a text scrubs it with
-//! [`KnownKeys`] first.
+//! The keys of APIs that this process knows, and the one filter for all text that is kept or told: what
+//! a person typed or gave (tasks, notes, answers, reasons, entered lines), what steps show, messages and
+//! events. It holds whoever carries the session, and whatever `Secrets` says.
 //!
 //! Known are the keys in the variables of all providers, and those that a command printed for this
 //! process. A session also has the fingerprints of the keys that carried it, for processes that do not
 //! know them.
 
+use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::api::{ApiKey, KeyFingerprint, Provider};
+use crate::api::{ApiKey, KeyFilter, KeyFingerprint, Provider};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, read_plain, write_atomic};
 
@@ -34,8 +35,9 @@ pub fn learn(key: &ApiKey) {
 }
 
 /// The keys that a text may have in it.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 pub struct KnownKeys {
+    /// The longest first: one may begin with another.
     keys: Vec<ApiKey>,
     fingerprints: Vec<KeyFingerprint>,
 }
@@ -47,6 +49,8 @@ impl KnownKeys {
         let values = variables.filter_map(|name| std::env::var(name).ok());
         let mut keys: Vec<ApiKey> = values.filter_map(|value| ApiKey::new(&value)).collect();
         keys.extend(printed().iter().cloned());
+        keys.sort_by_key(|key| Reverse(key.len()));
+        keys.dedup();
         Self {
             keys,
             fingerprints: Vec::new(),
@@ -55,10 +59,27 @@ impl KnownKeys {
 
     /// Those that this process knows, and those that carried the session of this folder.
     pub fn of_session(folder: &Path) -> Self {
+        let known = Self::of_this_process();
+        let mut fingerprints = fingerprints(folder);
+        fingerprints.retain(|print| !known.keys.iter().any(|key| print.is_of(key)));
         Self {
-            fingerprints: fingerprints(folder),
-            ..Self::of_this_process()
+            fingerprints,
+            ..known
         }
+    }
+
+    /// Returns true if there is no key to look for.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty() && self.fingerprints.is_empty()
+    }
+
+    /// Filters for a text that comes in pieces: each takes what the one before lets through.
+    pub fn filters(&self) -> Vec<KeyFilter> {
+        let known = self.keys.iter().cloned().map(KeyFilter::new);
+        let recognised = self.fingerprints.iter().cloned();
+        known
+            .chain(recognised.map(KeyFilter::of_fingerprint))
+            .collect()
     }
 
     /// The text without the keys.

@@ -35,7 +35,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::api::ApiKey;
+use crate::known_keys::KnownKeys;
 use crate::protocol::{Capped, ShellLanguage};
 use crate::sandbox::{Confinement, Property, PropertyName};
 pub use choice::{ContainerEngine, NoRunner, RunnerChoice};
@@ -219,8 +219,8 @@ pub struct Job<'a> {
     pub on_output: &'a mut dyn FnMut(&str),
     /// The limits on what it may see and change; none if it may do whatever the person may.
     pub confinement: Option<&'a Confinement>,
-    /// A key that its output must not have in it, wherever it comes from.
-    pub withheld: Option<&'a ApiKey>,
+    /// Keys that its output must not have in it, wherever they come from.
+    pub withheld: Option<&'a KnownKeys>,
     /// The person's permissions, for a runner that confines in its own way.
     pub granted: Granted,
 }

@@ -20,6 +20,7 @@ use crate::compose::{self, Content};
 use crate::error::Result;
 use crate::execute::{self, Limits};
 use crate::interrupt::Interrupt;
+use crate::known_keys::KnownKeys;
 use crate::policy::Grant;
 use crate::protocol::{
     OnFailure, Outcome, SeenFiles, StagedBatch, StagedStep, Status, Step, StepResult,
@@ -107,7 +108,7 @@ impl Applying<'_> {
             interrupt: self.interrupt,
             on_failure: self.on_failure,
             hide: None,
-            api_key: None,
+            keys: KnownKeys::of_this_process(),
             mark: self.mark.clone(),
             kept_inventory: None,
             copy: rehearsal.map(|rehearsal| &rehearsal.workspace),

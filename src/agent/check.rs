@@ -89,11 +89,11 @@ impl Agent {
             }
             on_output(text);
         };
-        let mut seen = SeenFiles::default();
+        let (mut seen, keys) = (SeenFiles::default(), self.person.keys());
         let mut execution = Execution::begin(&self.workspace, &limits, &mut seen, &[])
             .watched_by(self.interrupt.flag(), &mut on_output)
             .keeping(self.manner.authorizer.kept_inventory.clone())
-            .withholding(self.manner.api_key.as_ref());
+            .withholding(&keys);
         execution.run_at(self.manner.authorizer.place(grants));
         Some(execution.step(&step))
     }

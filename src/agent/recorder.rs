@@ -1,10 +1,11 @@
 //! Keeps what happens with the session, and passes it on to the person.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::api::ApiKey;
 use crate::approve::{Answer, Attending, Input, Pending, Person, Question};
 use crate::interrupt::Interrupt;
+use crate::known_keys::KnownKeys;
 use crate::protocol::{Event, EventSink, SessionId};
 use crate::session::{EventLog, Store};
 
@@ -14,8 +15,8 @@ use crate::session::{EventLog, Store};
 pub struct Recorder {
     person: Arc<dyn Person>,
     log: Mutex<Option<EventLog>>,
-    /// The key of an API, which no event may have in it.
-    key: Mutex<Option<ApiKey>>,
+    /// The folder of the session whose events are kept.
+    folder: Mutex<Option<PathBuf>>,
 }
 
 impl Recorder {
@@ -24,24 +25,29 @@ impl Recorder {
         Self {
             person,
             log: Mutex::default(),
-            key: Mutex::default(),
+            folder: Mutex::default(),
         }
     }
 
-    /// Keeps this key out of all events from now on.
-    pub(crate) fn hide(&self, key: Option<ApiKey>) {
-        *self.key.lock().unwrap_or_else(PoisonError::into_inner) = key;
+    /// The keys of APIs that no event may have in it: those that this process knows by now, and those
+    /// that carried the session.
+    pub(super) fn keys(&self) -> KnownKeys {
+        let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner);
+        match folder.as_ref() {
+            Some(folder) => KnownKeys::of_session(folder),
+            None => KnownKeys::of_this_process(),
+        }
     }
 
-    /// The event without the key: a command may have printed a file that has it.
-    fn without_key(&self, event: Event) -> Event {
-        let key = self.key.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(key) = key.as_ref() else {
+    /// The event without keys: a command may have printed a file that has one.
+    fn without_keys(&self, event: Event) -> Event {
+        let keys = self.keys();
+        if keys.is_empty() {
             return event;
-        };
+        }
         match serde_json::to_string(&event) {
-            Ok(json) if key.is_in(&json) => {
-                serde_json::from_str(&key.scrub(json)).unwrap_or(Event::Unknown)
+            Ok(json) if keys.is_in(&json) => {
+                serde_json::from_str(&keys.scrub(&json)).unwrap_or(Event::Unknown)
             }
             _ => event,
         }
@@ -52,13 +58,14 @@ impl Recorder {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         if log.as_ref().is_none_or(|log| log.session() != id) {
             *log = Some(store.events(id));
+            *self.folder.lock().unwrap_or_else(PoisonError::into_inner) = Some(store.folder(id));
         }
     }
 }
 
 impl EventSink for Recorder {
     fn emit(&self, event: Event) {
-        let event = self.without_key(event);
+        let event = self.without_keys(event);
         // Held until it is told, so that everybody hears events in the order of their numbers.
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         match log.as_mut() {

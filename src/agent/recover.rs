@@ -405,10 +405,10 @@ impl Engine<'_> {
         let known: BTreeMap<u32, &StepResult> = known.map(|known| (known.number, known)).collect();
         let is_finished = |number: u32| (recovered.finished.iter()).any(|one| one.number == number);
         let mut seen = SeenFiles::default();
-        let hider = self.redactor.hider();
+        let (hider, keys) = (self.redactor.hider(), self.redactor.keys().clone());
         let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps)
             .hiding(hider.as_deref())
-            .withholding(agent.manner.api_key.as_ref());
+            .withholding(&keys);
         let (mut results, mut is_stopped) = (Vec::new(), false);
         // Where records are missing, every step that is not mentioned may have happened.
         let is_unknown = recovered.missing.is_some();

@@ -19,10 +19,10 @@ use self::credentials::{Credentials, names};
 pub(super) use self::reveal::refused_placeholder;
 pub(super) use self::told::MessageTexts;
 use super::Agent;
-use crate::api::ApiKey;
 use crate::compose::{Content, Form, Outbox, Veil};
 use crate::error::Result;
 use crate::execute::{Hidden, Hide, Shown};
+use crate::known_keys::KnownKeys;
 use crate::protocol::{Event, KeptSecret, RelPath, SessionId};
 use crate::secrets::{FoundPlaces, Scanner, TextSource, Vault, nameless};
 use crate::session::Store;
@@ -43,6 +43,8 @@ pub fn kept_secrets(store: &Store, id: &SessionId) -> Vault {
 pub(super) struct Redactor<'a> {
     agent: &'a Agent,
     id: SessionId,
+    /// The keys of APIs, which are hidden whatever the settings say about secrets.
+    keys: KnownKeys,
     known: KnownSecrets,
     /// The secrets that are on the disk.
     kept: Vault,
@@ -102,16 +104,13 @@ impl KnownSecrets {
 pub struct TextCover {
     scanner: Option<Scanner>,
     vault: Vault,
-    api_key: Option<ApiKey>,
+    keys: KnownKeys,
 }
 
 impl TextCover {
     /// The text with every secret covered.
     pub fn cover(&self, text: &str) -> String {
-        let mut text = match &self.api_key {
-            Some(key) => key.scrub(text.to_owned()),
-            None => text.to_owned(),
-        };
+        let mut text = self.keys.scrub(text);
         if let Some(scanner) = &self.scanner {
             let places = self.vault.places(scanner, &text, TextSource::Text);
             for place in places.into_iter().rev() {
@@ -138,6 +137,7 @@ impl<'a> Redactor<'a> {
         Self {
             agent,
             id: id.clone(),
+            keys: KnownKeys::of_session(&agent.store.folder(id)),
             known: KnownSecrets {
                 vault,
                 ..KnownSecrets::default()
@@ -148,8 +148,8 @@ impl<'a> Redactor<'a> {
     }
 
     /// The whole text of a file without its secrets.
-    pub(super) fn file(&mut self, path: &RelPath, text: String) -> String {
-        let mut text = self.without_api_key(text);
+    pub(super) fn file(&mut self, path: &RelPath, mut text: String) -> String {
+        text = self.keys.scrub(&text);
         if let Some(scanner) = &self.agent.manner.secrets {
             let (place, source) = (format!("`{path}`"), TextSource::File(path.as_str()));
             self.known.text(scanner, &mut text, source, &place);
@@ -157,12 +157,9 @@ impl<'a> Redactor<'a> {
         text
     }
 
-    /// A text without the key of the API, whatever the settings say about secrets.
-    fn without_api_key(&self, text: String) -> String {
-        match &self.agent.manner.api_key {
-            Some(key) => key.scrub(text),
-            None => text,
-        }
+    /// The keys of APIs that no text may have in it.
+    pub(super) fn keys(&self) -> &KnownKeys {
+        &self.keys
     }
 
     /// Finds what a search must not show in part; `None` where secrets are not looked for.
@@ -188,7 +185,7 @@ impl<'a> Redactor<'a> {
         TextCover {
             scanner: self.agent.manner.secrets.clone(),
             vault,
-            api_key: self.agent.manner.api_key.clone(),
+            keys: self.keys.clone(),
         }
     }
 
@@ -227,7 +224,7 @@ impl<'a> Redactor<'a> {
 
     /// Redacts a text that the chat is going to read.
     pub(super) fn redact_text(&mut self, text: &mut String) {
-        *text = self.without_api_key(std::mem::take(text));
+        *text = self.keys.scrub(text);
         if let Some(scanner) = &self.agent.manner.secrets {
             (self.known).text(scanner, text, TextSource::Text, "the message");
         }

@@ -157,7 +157,7 @@ impl<'a> Engine<'a> {
             interrupt: &agent.interrupt,
             on_failure: agent.manner.on_failure,
             hide,
-            api_key: agent.manner.api_key.as_ref(),
+            keys: self.redactor.keys().clone(),
             mark: self.staging_mark(),
             kept_inventory: agent.manner.authorizer.kept_inventory.clone(),
             copy: None,

@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 use super::authorize::{Authorizer, PlannedStep, StepPlan, not_approved};
 use super::live_output::LiveOutput;
 use super::network;
-use crate::api::ApiKey;
 use crate::approve::{Pending, Person, PersonDecision};
 use crate::error::Result;
 use crate::execute::{Execution, Hide, Limits};
 use crate::interrupt::Interrupt;
+use crate::known_keys::KnownKeys;
 use crate::policy::Grant;
 use crate::protocol::{
     Command, CommandKind, OnFailure, Outcome, PersonAct, SeenFiles, StagedBatch, StagedChange,
@@ -83,8 +83,8 @@ pub(super) struct StepRunner<'a> {
     pub(super) on_failure: OnFailure,
     /// Finds what a search must not show in part.
     pub(super) hide: Option<&'a Hide<'a>>,
-    /// Stays out of everything that is recorded.
-    pub(super) api_key: Option<&'a ApiKey>,
+    /// Stay out of everything that is recorded.
+    pub(super) keys: KnownKeys,
     /// Marks the temporary files of new contents: when the same steps are carried out again after a kill,
     /// those that are left are replaced.
     pub(super) mark: String,
@@ -203,7 +203,7 @@ impl StepRunner<'_> {
         let mut execution = Execution::begin(self.workspace, self.limits, seen, steps)
             .keeping(self.kept_inventory.clone())
             .hiding(self.hide)
-            .withholding(self.api_key);
+            .withholding(&self.keys);
         execution.mark(&self.mark);
         execution
     }
@@ -611,7 +611,7 @@ mod tests {
                 interrupt: &self.interrupt,
                 on_failure: OnFailure::SkipCommands,
                 hide: None,
-                api_key: None,
+                keys: KnownKeys::default(),
                 mark: "mark".to_owned(),
                 kept_inventory: None,
                 copy,

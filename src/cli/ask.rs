@@ -1,13 +1,19 @@
 //! `agent ask`: one question about the workspace.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
+use std::sync::mpsc;
 
 use clap::Args;
 
 use super::common::{Common, read_standard_input};
 use crate::error::{Error, Kind, Result};
+use crate::interrupt::Interrupt;
 use crate::services::ask::{self, CompletionEnd};
 use crate::ui::{Ui, count, escape_line, escape_text};
+
+/// A terminal takes so many bytes of a line, and drops the rest of it.
+const LONGEST_TYPED_LINE: usize = 4_095;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,7 +22,7 @@ Examples:
   agent ask \"how would you split this file?\" --add src/big.rs > answer.md
   agent apply --dry-run answer.md
 
-Without an API the message is printed for you to paste, and the answer is read from standard input.";
+Without an API the message is printed for you to paste, and the answer is read from standard input. Pipe an answer with lines over 4,095 bytes: a terminal cuts them.";
 
 /// Ask one question about the workspace; nothing is changed
 #[derive(Debug, Args)]
@@ -46,7 +52,7 @@ impl Ask {
             ));
         }
         let Some(api) = prepared.api() else {
-            return carried_by_person(&prepared.message, ui);
+            return carried_by_person(&prepared.message, &caller.interrupt, ui);
         };
         ui.say(&format!("{api}, ~{}", count(prepared.tokens, "token")));
         let mut last = String::new();
@@ -85,12 +91,34 @@ fn refused(words: &str) -> Error {
 }
 
 /// Shows the message and takes the answer that the person brings.
-fn carried_by_person(message: &str, ui: &Ui) -> Result<ExitCode> {
+fn carried_by_person(message: &str, interrupt: &Interrupt, ui: &Ui) -> Result<ExitCode> {
     ui.say("Paste this into your chat:\n");
     ui.say(&escape_text(message));
     ui.say("\nThen paste the answer here, and end it with Ctrl-D on a line of its own.");
-    let answer = crate::reply::decode(&read_standard_input("the answer")?).0;
+    let bytes = brought_answer(interrupt)?;
+    let answer = crate::reply::decode(&bytes).0;
+    if answer.trim().is_empty() {
+        return Err(Error::mendable("the answer is empty")
+            .hint("paste the chat's answer, or pipe it: `agent ask \"...\" < answer.md`"));
+    }
     ui.piece(&answer);
     ui.end_piece(&answer);
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    if std::io::stdin().is_terminal() && lines.any(|line| line.len() >= LONGEST_TYPED_LINE) {
+        ui.say(
+            "A line of the answer was cut: a terminal takes 4,095 bytes of it. Save the answer, and pipe it: `agent ask \"...\" < answer.md`.",
+        );
+        return Ok(ExitCode::FAILURE);
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads the answer from standard input, on a thread of its own: Ctrl-C ends no read at a terminal.
+fn brought_answer(interrupt: &Interrupt) -> Result<Vec<u8>> {
+    let interrupted = || Err(Error::new(Kind::Interrupted, "interrupted"));
+    let (brought, answer) = mpsc::channel();
+    let stopped = brought.clone();
+    interrupt.on_raise(move || stopped.send(interrupted()).unwrap_or_default());
+    std::thread::spawn(move || brought.send(read_standard_input("the answer")));
+    answer.recv().unwrap_or_else(|_| interrupted())
 }

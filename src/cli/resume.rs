@@ -65,6 +65,9 @@ impl Resume {
         if let Some(check) = held.check() {
             ui.say(&format!("{}.", status::check_line(&check)));
         }
+        if held.has_held_answer() && !held.is_carried_by_api() {
+            ui.say(&status::held_answer_line(held.id()));
+        }
         if let Some(instruction) = instruction {
             held = match held.instruct(&caller, &instruction, &context)? {
                 Some(held) => held,

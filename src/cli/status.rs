@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::common::Common;
 use super::list;
 use crate::error::Result;
-use crate::protocol::{Status as Became, StepResult};
+use crate::protocol::{SessionId, Status as Became, StepResult};
 use crate::services::find::Session;
 use crate::services::list::{Summary, UsageTotals, now};
 use crate::services::status::{
@@ -264,7 +264,11 @@ fn next(standing: &SessionStanding) -> Vec<String> {
         (ask_api(standing, &escape_line(api)), true)
     } else {
         let inbox = standing.files.mailbox.inbox();
-        (paste(standing.posted(), inbox), false)
+        let mut lines = paste(standing.posted(), inbox);
+        if standing.has_held_answer {
+            lines.push(held_answer_line(id));
+        }
+        (lines, false)
     };
     if !is_running && !names_resume && !standing.session.is_complete {
         next.push(format!(
@@ -275,13 +279,24 @@ fn next(standing: &SessionStanding) -> Vec<String> {
     next
 }
 
+/// Tells of an answer that only the API's courier would use.
+pub(super) fn held_answer_line(id: &SessionId) -> String {
+    format!(
+        "An answer of the API to this round is kept: `agent resume {id} --api NAME` uses it, pasting does not."
+    )
+}
+
 /// The next actions where an API carries the messages.
 fn ask_api(standing: &SessionStanding, api: &str) -> Vec<String> {
     let id = &standing.session.session_id;
     if standing.is_running {
         return vec![format!("Wait: `{api}` is asked for the reply.")];
     }
-    let mut lines = vec![format!("`agent resume {id}` asks `{api}` for the reply.")];
+    let mut lines = vec![if standing.has_held_answer {
+        format!("An answer of the API to this round is kept: `agent resume {id}` uses it.")
+    } else {
+        format!("`agent resume {id}` asks `{api}` for the reply.")
+    }];
     let why = standing.api_stop.as_deref();
     lines.extend(why.map(|why| format!("It stopped because {}.", escape_line(why))));
     lines.push(format!(

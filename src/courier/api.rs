@@ -3,8 +3,9 @@
 //!
 //! It runs on a thread beside the loop and knows only the mailbox. A reply is written when it is
 //! whole, under a name that says which round it answers, and a round that has a reply is not asked
-//! again: so a kill at any point loses at most an answer that was still on its way. What was billed is
-//! noted, the reply is put into the inbox, and then it is booked: a kill in between loses neither. News
+//! again: so a kill at any point loses at most an answer that was still on its way. An answer is held
+//! together with what was billed, that is noted, the reply is put into the inbox, and then it is booked:
+//! a kill in between loses neither. News
 //! is told on another thread, so that a screen that stands still holds up nothing. An answer that cannot
 //! be booked is kept, and ends the loop. One that cannot be put into the inbox is held beside the session
 //! for the next run; else in the folder for temporary files, or it is printed.
@@ -36,6 +37,7 @@ use crate::fs::{Durability, own_directory, write_atomic, write_new};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{self, Mailbox};
 use crate::protocol::{ApiAnswer, ApiAnswerEnd, ApiNews, EndMark, Event, SessionId};
+use crate::session::UsageRecord;
 use crate::settings::NotifyBy;
 use crate::watch::{Doorbell, Waker};
 
@@ -74,12 +76,18 @@ pub trait ApiDesk: Debug + Send {
     /// and is not booked yet.
     fn ensure_affordable(&self, unbooked: &TokenUsage) -> Result<()>;
 
-    /// Notes the tokens of an answer, or of half of one: they count from now on, also after a kill.
-    /// Refuses if they cannot be noted. Returns the cost, and what the session took so far.
-    fn note(&self, round: u32, usage: TokenUsage, timing: ReplyTiming) -> Result<NotedAnswer>;
+    /// The record of an answer, or of half of one, for the books.
+    fn record(&self, round: u32, usage: TokenUsage, timing: ReplyTiming) -> UsageRecord;
+
+    /// Notes a record: its tokens count from now on, also after a kill. Refuses if it cannot be noted.
+    /// Returns the cost, and what the session took so far.
+    fn note(&self, record: UsageRecord) -> Result<NotedAnswer>;
 
     /// Books what was noted last.
     fn book(&self) -> Result<()>;
+
+    /// Books the answer that is held, if a kill came before that.
+    fn book_held(&self) -> Result<()>;
 
     /// Keeps an answer that is not in the inbox, also after a kill.
     fn hold(&self, answer: &HeldAnswer) -> Result<()>;
@@ -104,6 +112,9 @@ pub struct HeldAnswer {
     pub is_asked_about: bool,
     /// The text.
     pub text: String,
+    /// What was billed for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub billed: Option<UsageRecord>,
 }
 
 impl HeldAnswer {
@@ -113,6 +124,7 @@ impl HeldAnswer {
             message: message.digest.clone(),
             is_asked_about: false,
             text: text.to_owned(),
+            billed: None,
         }
     }
 }
@@ -442,7 +454,9 @@ impl ApiThread {
             if settled.as_ref() != Some(&message) {
                 rejected = 0;
                 thread::sleep(AFTER_THE_LOOP);
-                if self.is_answered(&message) {
+                if let Err(error) = self.desk.book_held() {
+                    self.fail(error);
+                } else if self.is_answered(&message) {
                     self.desk.release();
                 } else if !self.take_held(&message) {
                     self.carry(&message);
@@ -588,7 +602,8 @@ impl ApiThread {
         if let Err(error) = &answer
             && !error.spent.is_empty()
         {
-            (self.desk).note(round, error.spent, ReplyTiming::default())?;
+            let spent = (self.desk).record(round, error.spent, ReplyTiming::default());
+            self.desk.note(spent)?;
             self.desk.book()?;
         }
         match (answer, limit) {
@@ -652,23 +667,24 @@ impl ApiThread {
 
     /// Tells of an answer, puts it into the inbox and books it.
     fn take(&self, message: &Message, mut answer: Completion) -> Result<CarriedRound> {
-        let round = message.mark.sequence;
-        if answer.end == CompletionEnd::Stopped {
-            // Where it cannot be held, only a kill before the person has decided loses it.
+        if answer.end == CompletionEnd::Whole {
+            answer.text = marked(answer.text, &message.mark);
+        }
+        let billed = (self.desk).record(message.mark.sequence, answer.usage, answer.timing);
+        if !matches!(answer.end, CompletionEnd::Refused(_)) {
+            // Where it cannot be held, only a kill before it is in the inbox loses it.
             let _ = self.desk.hold(&HeldAnswer {
-                is_asked_about: true,
+                is_asked_about: answer.end == CompletionEnd::Stopped,
+                billed: Some(billed.clone()),
                 ..HeldAnswer::new(message, &answer.text)
             });
         }
-        let noted = (self.desk).note(round, answer.usage, answer.timing);
+        let noted = self.desk.note(billed);
         // Limits cannot hold without books, so the loop ends; what was paid for is kept.
         let noted = noted.unwrap_or_else(|error| {
             self.fail(error);
             NotedAnswer::default()
         });
-        if answer.end == CompletionEnd::Whole {
-            answer.text = marked(answer.text, &message.mark);
-        }
         // Told before the loop tells of the reply. Nobody waits until it is.
         self.tell(ApiNews::Answered(told(&answer, noted)));
         let is_overtaken = self.is_overtaken(message);
@@ -681,14 +697,19 @@ impl ApiThread {
         } else {
             Ok(())
         };
-        if let Err(error) = self.desk.book() {
+        let unbooked = self.desk.book().err().map(|error| {
             let tokens = usize::try_from(answer.usage.total()).unwrap_or(usize::MAX);
             let tokens = crate::number::count(tokens, "token");
-            self.fail(error.hint(format!("{tokens} of this answer are not booked")));
-        }
+            let hint = format!("{tokens} of this answer are not booked");
+            self.fail(error.hint(&hint));
+            hint
+        });
         match put {
             // Why the loop ends matters less than what is lost.
-            Err(lost) if self.is_over() => self.fail(lost),
+            Err(lost) if self.is_over() => self.fail(match unbooked {
+                Some(hint) => lost.hint(hint),
+                None => lost,
+            }),
             put => put?,
         }
         if is_overtaken {
@@ -830,7 +851,8 @@ impl ApiThread {
     fn keep_elsewhere(&self, message: &Message, text: &str, name: &str) -> Error {
         let round = message.mark.sequence;
         let unput = format!("the answer to round {round} cannot be put into the inbox");
-        if self.desk.hold(&HeldAnswer::new(message, text)).is_ok() {
+        let is_held = (self.desk.held(round)).is_some_and(|held| held.text == text);
+        if is_held || self.desk.hold(&HeldAnswer::new(message, text)).is_ok() {
             return Error::mendable(format!("{unput}; it is kept"))
                 .hint("when the inbox can be written, `agent resume` uses it");
         }
@@ -1057,8 +1079,16 @@ mod tests {
             panic!("a defect of the desk")
         }
 
-        fn note(&self, _: u32, _: TokenUsage, _: ReplyTiming) -> Result<NotedAnswer> {
+        fn record(&self, _: u32, _: TokenUsage, _: ReplyTiming) -> UsageRecord {
             unreachable!("the defect comes first")
+        }
+
+        fn note(&self, _: UsageRecord) -> Result<NotedAnswer> {
+            unreachable!("the defect comes first")
+        }
+
+        fn book_held(&self) -> Result<()> {
+            Ok(())
         }
 
         fn book(&self) -> Result<()> {

@@ -9,8 +9,9 @@ use std::fmt::Write;
 use super::escapes::EscapeFilter;
 pub(super) use super::escapes::Reports;
 use super::pipeline;
-use crate::api::{ApiKey, KeyFilter};
+use crate::api::KeyFilter;
 use crate::excerpt::{self, Passages};
+use crate::known_keys::KnownKeys;
 use crate::protocol::Capped;
 
 /// The beginning and the end of a text that comes in pieces.
@@ -36,7 +37,7 @@ pub(super) struct Output {
     /// Removes escape sequences, if they are to be removed.
     escapes: Option<EscapeFilter>,
     /// Removes a key, before anything is cut: half a key would not be found.
-    key: Option<KeyFilter>,
+    keys: Vec<KeyFilter>,
 }
 
 impl Output {
@@ -60,13 +61,13 @@ impl Output {
             console_text: |_| None,
             has_crlf: false,
             escapes: None,
-            key: None,
+            keys: Vec::new(),
         }
     }
 
-    /// Keeps this key out of the text.
-    pub(super) fn withhold(&mut self, key: Option<&ApiKey>) {
-        self.key = key.cloned().map(KeyFilter::new);
+    /// Keeps these keys out of the text.
+    pub(super) fn withhold(&mut self, keys: Option<&KnownKeys>) {
+        self.keys = keys.map(KnownKeys::filters).unwrap_or_default();
     }
 
     /// Keeps at most so many characters of what commands print, without escape sequences.
@@ -105,7 +106,7 @@ impl Output {
                 text = pipeline::without_trap(text);
             }
         }
-        if let Some(key) = &mut self.key {
+        for key in &mut self.keys {
             text = key.push(&text);
         }
         self.keep(&text);
@@ -127,7 +128,7 @@ impl Output {
             rest.push_str(&unfinished);
             reports = reported;
         }
-        if let Some(mut key) = self.key.take() {
+        for mut key in std::mem::take(&mut self.keys) {
             rest = key.push(&rest);
             rest.push_str(&key.finish());
         }

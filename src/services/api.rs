@@ -11,8 +11,8 @@ use wait_timeout::ChildExt as _;
 
 use crate::agent::message_of;
 use crate::api::{
-    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, ReasoningEffort, ReplyTiming,
-    StopSignal, TokenPrice, TokenUsage,
+    ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, CompletionEnd,
+    ReasoningEffort, ReplyTiming, StopSignal, TokenPrice, TokenUsage,
 };
 pub use crate::api::{Provider, dollars};
 use crate::compose::{self, estimated_tokens};
@@ -395,19 +395,22 @@ impl ApiDesk for SessionDesk {
         }
     }
 
-    fn note(&self, round: u32, usage: TokenUsage, timing: ReplyTiming) -> Result<NotedAnswer> {
-        let cost_micros = self.cost_micros(&usage);
+    fn record(&self, round: u32, usage: TokenUsage, timing: ReplyTiming) -> UsageRecord {
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        let record = UsageRecord {
+        UsageRecord {
             at: now(),
             round,
             provider: self.choice.plan.client.endpoint().provider.name.clone(),
             model: self.choice.plan.model.clone(),
+            cost_micros: self.cost_micros(&usage),
             usage,
-            cost_micros,
             first_millis: millis(timing.to_first),
             millis: millis(timing.total),
-        };
+        }
+    }
+
+    fn note(&self, record: UsageRecord) -> Result<NotedAnswer> {
+        let cost_micros = record.cost_micros;
         let noted = self.store.note_usage(&self.session, &record);
         *self.noted.borrow_mut() = Some(record);
         noted?;
@@ -428,6 +431,18 @@ impl ApiDesk for SessionDesk {
         }
     }
 
+    fn book_held(&self) -> Result<()> {
+        let held: Option<HeldAnswer> = self.store.aside(&self.session, HELD_ANSWER);
+        let Some(billed) = held.and_then(|held| held.billed) else {
+            return Ok(());
+        };
+        if self.store.usage_records(&self.session)?.contains(&billed) {
+            return Ok(());
+        }
+        self.store.note_usage(&self.session, &billed)?;
+        self.store.book_usage(&self.session, &billed)
+    }
+
     fn hold(&self, answer: &HeldAnswer) -> Result<()> {
         self.store
             .put_aside_durably(&self.session, HELD_ANSWER, answer)
@@ -441,6 +456,12 @@ impl ApiDesk for SessionDesk {
     fn release(&self) {
         self.store.drop_aside(&self.session, HELD_ANSWER);
     }
+}
+
+/// Returns true if an answer to this round is held beside the session.
+pub(super) fn has_held_answer(store: &Store, session: &SessionId, round: u32) -> bool {
+    let held: Option<HeldAnswer> = store.aside(session, HELD_ANSWER);
+    held.is_some_and(|held| held.round == round)
 }
 
 /// The sign before a number that is estimated.
@@ -699,6 +720,14 @@ fn try_answer(client: &ApiClient, plan: &ApiPlan, stop: &StopSignal) -> ApiFindi
         }
     });
     match answer {
+        Ok(answer) if matches!(answer.end, CompletionEnd::Refused(_)) => ApiFinding {
+            works: false,
+            what: format!(
+                "`{}` refuses to answer, or a filter of the provider stops it",
+                plan.model
+            ),
+            remedy: "use another model with `--model`".to_owned(),
+        },
         Ok(answer) => {
             let first = answer.timing.to_first.as_millis();
             let total = answer.timing.total.as_millis();

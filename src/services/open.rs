@@ -192,7 +192,6 @@ pub fn assemble(
             keeps_context: keeps_context(settings),
             carriage: carriage(settings),
             carried_by: None,
-            api_key: None,
             max_rounds: settings.max_rounds,
         },
         workspace,

@@ -379,6 +379,12 @@ impl HeldSession {
         self.api.is_some()
     }
 
+    /// Returns true if an answer of an API to the round is kept, and not in the inbox.
+    pub fn has_held_answer(&self) -> bool {
+        let store = &self.opened.agent.store;
+        api::has_held_answer(store, self.id(), self.session.sequence_number)
+    }
+
     /// Has the API asked only as long as this permits it.
     pub fn ask_within(&mut self, allowance: &Allowance) {
         if let Some(api) = &mut self.api {
@@ -539,10 +545,7 @@ fn carried_by(opened: &mut OpenedBase, choice: Option<ApiChoice>) -> Result<Opti
     let kept = opened.agent.manner.choices.iter().chain([check]);
     choices::ensure_keyless(kept, &KnownKeys::of_this_process())?;
     if let Some(choice) = &choice {
-        let agent = &mut opened.agent;
-        agent.manner.carried_by = Some(choice.plan.name());
-        agent.manner.api_key.clone_from(&choice.key);
-        agent.person.hide(choice.key.clone());
+        opened.agent.manner.carried_by = Some(choice.plan.name());
     }
     Ok(choice)
 }

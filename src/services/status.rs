@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::open::SessionFiles;
-use super::{Caller, choices, decide, find, open};
+use super::{Caller, api, choices, decide, find, open};
 use crate::agent::message_of;
 use crate::approve::{Pending, Question};
 use crate::compose::{Meter, measure};
@@ -53,6 +53,8 @@ pub struct SessionStanding {
     pub usage: Option<UsageTotals>,
     /// Why the API did not answer the round, if that ended the last run.
     pub api_stop: Option<String>,
+    /// True if an answer of an API to the round is kept and not in the inbox.
+    pub has_held_answer: bool,
     /// Other sessions that are not finished.
     pub others: Vec<Summary>,
 }
@@ -146,6 +148,7 @@ pub fn status(caller: &Caller, id: Option<&str>) -> Result<SessionStanding> {
         check: check(&files.store, &files.check, &session),
         usage: files.store.usage(&id),
         api_stop: files.store.aside(&id, API_STOP),
+        has_held_answer: api::has_held_answer(&files.store, &id, session.sequence_number),
         others: others(&files.store, &session),
         session,
         files,

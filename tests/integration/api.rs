@@ -1053,6 +1053,15 @@ fn half_an_answer_to_a_question_is_a_failure() {
 }
 
 #[test]
+fn no_answer_to_a_question_is_a_failure() {
+    let test = Test::new(&["ask", "why"]).file("appsettings.json", "{}");
+    test.run().code(1).said("the answer is empty");
+    let test = Test::new(&["ask", "why"]).file("appsettings.json", "{}");
+    let finished = test.input("because\n").run().code(0);
+    assert_eq!(finished.stdout, "because\n");
+}
+
+#[test]
 fn a_key_in_a_name_of_a_file_is_sent_to_nobody() {
     let server = ModelServer::start(vec![Answer::Text("here\n".to_owned())]);
     let file = format!("workspace/{KEY}.txt");
@@ -1385,7 +1394,15 @@ fn a_key_that_commands_print_is_in_no_record_of_the_session() {
         9 + half,
         10 + half,
     );
-    let server = ModelServer::start(vec![reply(&commands), done()]);
+    for variable in ["AGENT_API_KEY", "MISTRAL_API_KEY"] {
+        a_printed_key_is_nowhere(&commands, variable);
+    }
+}
+
+/// Has commands print the key that is in this variable.
+#[track_caller]
+fn a_printed_key_is_nowhere(commands: &str, variable: &str) {
+    let server = ModelServer::start(vec![reply(commands), done()]);
     let test = Test::new(&[
         "new",
         "--base",
@@ -1400,7 +1417,8 @@ fn a_key_that_commands_print_is_in_no_record_of_the_session() {
         "x",
     ]);
     let test = test.file("workspace/notes.txt", format!("the key: {KEY}\n"));
-    let finished = by_api(test, &server).run().code(0);
+    let test = by_api(test, &server).environment("AGENT_API_KEY", "sk-another-0123456789");
+    let finished = test.environment(variable, KEY).run().code(0);
     let finished = has_no_key_but_in(finished, is_own_file);
     let second = server.requests()[1].body.to_string();
     // The file, the search and both commands, the second in two pieces.
@@ -1419,6 +1437,67 @@ fn a_key_that_commands_print_is_in_no_record_of_the_session() {
         let told = String::from_utf8_lossy(&[told.stdout, told.stderr].concat()).into_owned();
         assert!(!told.contains(KEY), "{verb:?}: {told}");
     }
+}
+
+#[test]
+fn the_key_of_a_session_stays_hidden_after_its_api_is_off() {
+    let half = KEY.len() / 2;
+    let shown = format!(
+        "[READ_FILE path=\"notes.txt\"]\n[SEARCH_TEXT pattern=\"the key\"]\n[RUN_COMMAND]\ncat notes.txt; printf '%s' \"$(cut -c10-{} notes.txt)\"; sleep 0.3; cut -c{}- notes.txt\n[/RUN_COMMAND]\n{{end}}\n",
+        9 + half,
+        10 + half,
+    );
+    for variable in ["AGENT_API_KEY", "OTHER"] {
+        let server = ModelServer::start(vec![create("a.txt", "one")]);
+        let test = Test::new(&["new", "--base", ".", "--no-input", "--max-rounds", "1", "x"]);
+        let test = test.file("workspace/notes.txt", format!("the key: {KEY}\n"));
+        let begun = by_api(test, &server).run().code(3);
+        let off = [
+            "resume",
+            "--base",
+            ".",
+            "--api",
+            "off",
+            "--max-rounds",
+            "2",
+            "--secrets",
+            "off",
+        ];
+        let test = Test::after(begun, &off).environment(variable, KEY);
+        let pasted = test.reply(&shown).reply("[DONE]\n{end}\n").run().code(0);
+        let pasted = has_no_key_but_in(pasted, is_own_file);
+        let outbox: String = pasted.files("outbox").into_values().collect();
+        // The file, the search, and the command twice.
+        let hidden = outbox.matches("<API key>").count();
+        assert!(hidden >= 4, "{hidden} with `{variable}`: {outbox}");
+    }
+}
+
+#[test]
+fn a_key_is_in_no_message_of_a_session_by_paste() {
+    let add = "workspace/notes.txt";
+    let test = Test::new(&["new", "--base", ".", "--secrets", "off", "--add", add, "x"]);
+    let test = test.file(add, format!("the key: {KEY}\n"));
+    let shown = "[RUN_COMMAND]\ncat notes.txt\n[/RUN_COMMAND]\n{end}\n";
+    let test = test.environment("MISTRAL_API_KEY", KEY);
+    let finished = test.reply(shown).reply("[DONE]\n{end}\n").run().code(0);
+    let finished = has_no_key_but_in(finished, is_own_file);
+    let outbox: String = finished.files("outbox").into_values().collect();
+    assert!(outbox.matches("<API key>").count() >= 2, "{outbox}");
+    // What a message showed is kept until a checkpoint has it.
+    let flags = [
+        "new",
+        "--base",
+        ".",
+        "--secrets",
+        "off",
+        "--no-wait",
+        "--add",
+        add,
+        "x",
+    ];
+    let test = Test::after(finished, &flags).environment("MISTRAL_API_KEY", KEY);
+    has_no_key_but_in(test.run().code(0), is_own_file);
 }
 
 #[test]
@@ -1634,11 +1713,14 @@ fn close_inbox(base: &std::path::Path) {
     }
 }
 
-/// Nothing can be held beside a session either.
+/// Nothing can be held beside a session or booked either.
 fn close_inbox_and_session(base: &std::path::Path) {
     for entry in std::fs::read_dir(base.join("sessions")).unwrap().flatten() {
         if entry.path().join("events.jsonl").exists() {
             std::fs::create_dir_all(entry.path().join("held-answer.json/in the way")).unwrap();
+            let books = entry.path().join("usage.jsonl");
+            let _ = std::fs::remove_file(&books);
+            std::fs::create_dir_all(books).unwrap();
         }
     }
     close_inbox(base);
@@ -1663,6 +1745,45 @@ fn an_answer_that_cannot_be_put_into_the_inbox_is_held() {
 }
 
 #[test]
+fn an_answer_that_is_held_is_mentioned() {
+    let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
+    let server = disturbing(test.base(), close_inbox);
+    let failed = by_api(test, &server).run().code(1);
+    std::fs::remove_file(failed.base().join("inbox")).unwrap();
+    let status = by_api(Test::after(failed, &["status", "--base", "."]), &server);
+    let status = status.run().code(0);
+    let told = "An answer of the API to this round is kept: `agent resume";
+    assert!(status.stdout.contains(told), "{}", status.stdout);
+    let off = ["resume", "--base", ".", "--api", "off"];
+    let off = Test::after(status, &off).reply("[DONE]\n{end}\n");
+    off.run().code(0).said(told);
+}
+
+#[test]
+fn an_answer_that_is_held_is_booked_once_when_it_is_taken() {
+    for has_booked in [false, true] {
+        let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
+        let server = disturbing(test.base(), close_inbox);
+        let failed = by_api(test, &server).run().code(1);
+        std::fs::remove_file(failed.base().join("inbox")).unwrap();
+        let sessions = failed.files("sessions");
+        let find = |end: &str| sessions.keys().find(|name| name.ends_with(end)).unwrap();
+        if !has_booked {
+            // As after a kill between both.
+            let books = failed.base().join("sessions").join(find("usage.jsonl"));
+            std::fs::remove_file(books).unwrap();
+        }
+        let id = find("held-answer.json").split('/').next().unwrap();
+        let books = failed.base().join("sessions").join(id).join("usage.jsonl");
+        let flags = ["resume", "--base", ".", "--no-input"];
+        let _finished = by_api(Test::after(failed, &flags), &server).run().code(0);
+        assert_eq!(server.requests().len(), 2);
+        let books = std::fs::read_to_string(books).unwrap();
+        assert_eq!(books.lines().count(), 2, "{has_booked}: {books}");
+    }
+}
+
+#[test]
 fn an_answer_that_cannot_be_kept_beside_the_session_is_kept_elsewhere() {
     let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
     let server = disturbing(test.base(), close_inbox_and_session);
@@ -1677,6 +1798,7 @@ fn an_answer_that_cannot_be_kept_beside_the_session_is_kept_elsewhere() {
             .contains("CREATE_FILE")
     );
     let failed = failed.said(kept.to_str().unwrap());
+    let failed = failed.said(" tokens of this answer are not booked");
     let said = format!("{}{}", failed.stdout, failed.stderr);
     assert!(!said.contains("Nothing is lost"), "{said}");
 }
@@ -1999,6 +2121,14 @@ fn the_api_is_tried_and_told() {
         "{}",
         doctor.stdout
     );
+    let no = json!({"choices": [{"delta": {"refusal": "no"}, "finish_reason": "content_filter"}]});
+    let server = ModelServer::start(vec![Answer::Events(vec![no])]);
+    let finished = by_api(Test::new(&["api", "test"]), &server).run().code(1);
+    assert!(
+        finished.stdout.contains("problem  `one` refuses to answer"),
+        "{}",
+        finished.stdout
+    );
     let server = ModelServer::start(vec![Answer::Status("401 No", "", "{}".to_owned())]);
     let finished = by_api(Test::new(&["api", "test"]), &server).run().code(1);
     assert!(
@@ -2070,6 +2200,25 @@ mod at_a_terminal {
         assert_eq!(code, Some(0), "{shown}");
         assert!(!shown.contains(KEY));
         assert_eq!(server.requests().len(), 3);
+    }
+
+    #[test]
+    fn ctrl_c_ends_the_wait_for_an_answer_to_a_question() {
+        if !has_script() {
+            return;
+        }
+        let test = || Test::new(&[]).file("appsettings.json", "{}");
+        let mut terminal = Terminal::open(test(), "ask why", &[]);
+        terminal.expect("on a line of its own");
+        terminal.type_in(CTRL_C);
+        let (code, shown) = terminal.close();
+        assert_eq!(code, Some(130), "{shown}");
+        let mut terminal = Terminal::open(test(), "ask why", &[]);
+        terminal.expect("on a line of its own");
+        terminal.type_in(&format!("A{}Z\r\x04", "y".repeat(5_000)));
+        terminal.expect("A line of the answer was cut");
+        let (code, shown) = terminal.close();
+        assert_eq!(code, Some(1), "{shown}");
     }
 
     /// The key is typed wherever something can be typed.

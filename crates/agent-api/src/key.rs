@@ -36,6 +36,12 @@ impl ApiKey {
         std::str::from_utf8(&self.0).expect("a key is made of graphic ASCII characters")
     }
 
+    /// How many characters it has.
+    #[expect(clippy::len_without_is_empty, reason = "no key is empty")]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Returns true if the text has the key in it. The name of a provider is a stand-in for clients that
     /// want a key, and no secret: `OLLAMA_API_KEY=ollama`.
     pub fn is_in(&self, text: &str) -> bool {
@@ -138,16 +144,66 @@ fn digest(salt: &str, bytes: &[u8]) -> String {
 /// Removes a key from a text that comes in pieces, wherever the pieces are cut.
 #[derive(Debug)]
 pub struct KeyFilter {
-    key: ApiKey,
+    sought: SoughtKey,
     /// The end of the text so far, if the key may begin with it.
     held: String,
+}
+
+/// A key that a filter looks for.
+#[derive(Debug)]
+enum SoughtKey {
+    Known(ApiKey),
+    /// One that can only be recognised.
+    Fingerprinted(KeyFingerprint),
+}
+
+impl SoughtKey {
+    fn scrub(&self, text: String) -> String {
+        match self {
+            Self::Known(key) => key.scrub(text),
+            Self::Fingerprinted(print) => print.scrub(text),
+        }
+    }
+
+    fn length(&self) -> usize {
+        match self {
+            Self::Known(key) => key.0.len(),
+            Self::Fingerprinted(print) => print.length,
+        }
+    }
+
+    /// How many bytes at the end of a text the key may begin with.
+    fn begun(&self, text: &str) -> usize {
+        let longest = text.len().min(self.length().saturating_sub(1));
+        match self {
+            Self::Known(key) if key.0.len() < SHORTEST_SEARCHED => 0,
+            Self::Known(key) => {
+                let is_beginning = |length: &usize| text.ends_with(&key.expose()[..*length]);
+                (1..=longest).rev().find(is_beginning).unwrap_or(0)
+            }
+            // Any word may be the beginning: no key has a space in it.
+            Self::Fingerprinted(_) => {
+                let bytes = text.bytes().rev().take(longest);
+                bytes.take_while(u8::is_ascii_graphic).count()
+            }
+        }
+    }
 }
 
 impl KeyFilter {
     /// A filter at the beginning of a text.
     pub fn new(key: ApiKey) -> Self {
+        Self::seeking(SoughtKey::Known(key))
+    }
+
+    /// A filter for a key of which only the fingerprint is known.
+    pub fn of_fingerprint(print: KeyFingerprint) -> Self {
+        Self::seeking(SoughtKey::Fingerprinted(print))
+    }
+
+    fn seeking(sought: SoughtKey) -> Self {
         Self {
-            key,
+            sought,
             held: String::new(),
         }
     }
@@ -155,14 +211,8 @@ impl KeyFilter {
     /// Takes the next piece, and returns what is known to be without the key.
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
-        let mut text = self.key.scrub(mem::take(&mut self.held));
-        let key = self.key.expose();
-        if key.len() >= SHORTEST_SEARCHED {
-            let longest = text.len().min(key.len() - 1);
-            let is_beginning = |length: &usize| text.ends_with(&key[..*length]);
-            let held = (1..=longest).rev().find(is_beginning).unwrap_or(0);
-            self.held = text.split_off(text.len() - held);
-        }
+        let mut text = self.sought.scrub(mem::take(&mut self.held));
+        self.held = text.split_off(text.len() - self.sought.begun(&text));
         text
     }
 
@@ -174,7 +224,7 @@ impl KeyFilter {
     /// Returns the rest where a text broke off or pauses: most of a key is as good as the key.
     pub(crate) fn break_off(&mut self) -> String {
         let held = mem::take(&mut self.held);
-        if held.len() * 2 > self.key.expose().len() {
+        if held.len() * 2 > self.sought.length() {
             PLACEHOLDER.to_owned()
         } else {
             held
@@ -256,6 +306,23 @@ mod tests {
             KeyFingerprint::new(&ApiKey::new("sk-123456").unwrap(), ""),
             None
         );
+    }
+
+    #[test]
+    fn a_key_of_which_only_the_fingerprint_is_known_is_removed_from_pieces() {
+        let key = ApiKey::new("sk-secret-0123456789abcdef").unwrap();
+        let print = KeyFingerprint::new(&key, "salt").unwrap();
+        let text = "ä x=sk-secret-0123456789abcdef;y sk-secret-0123456789abcde\nend";
+        for at in (0..text.len()).filter(|at| text.is_char_boundary(*at)) {
+            let mut filter = KeyFilter::of_fingerprint(print.clone());
+            let told = filter.push(&text[..at]) + &filter.push(&text[at..]) + &filter.finish();
+            assert_eq!(
+                told, "ä x=<API key>;y sk-secret-0123456789abcde\nend",
+                "{at}"
+            );
+        }
+        let mut filter = KeyFilter::of_fingerprint(print);
+        assert_eq!(filter.push("a line\n"), "a line\n");
     }
 
     #[test]

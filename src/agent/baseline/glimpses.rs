@@ -11,6 +11,7 @@ use super::Baseline;
 use crate::approve;
 use crate::compose::{Listed, Listing};
 use crate::execute;
+use crate::known_keys::KnownKeys;
 use crate::protocol::{RelPath, ShownLines};
 use crate::session::Session;
 
@@ -128,7 +129,10 @@ impl Baseline<'_> {
             .clone()
     }
 
-    fn put_glimpses(&mut self, kept: Glimpses) {
+    /// Keeps them beside the session, but no text with the key of an API in it.
+    fn put_glimpses(&mut self, mut kept: Glimpses) {
+        let keys = KnownKeys::of_session(&self.agent.store.folder(&self.id));
+        kept.retain(|_, text| !keys.is_in(text));
         if self.glimpses.as_ref() != Some(&kept) {
             // Without them, only the names of changed files are told.
             let _ = (self.agent.store).put_aside(&self.id, GLIMPSES, &kept);

@@ -56,6 +56,9 @@ impl Redactor<'_> {
     /// Puts placeholders in the place of all secrets of what is told.
     pub(in crate::agent) fn redact(&mut self, told: &mut MessageTexts<'_>) {
         let agent = self.agent;
+        if !self.keys.is_empty() {
+            told.each_text(&mut |piece| *piece.text = self.keys.scrub(piece.text));
+        }
         let Some(scanner) = &agent.manner.secrets else {
             return;
         };
