@@ -117,7 +117,8 @@ impl<'a> Housekeeper<'a> {
                 limit_megabytes,
             });
         }
-        self.agent.store.remove_drafts(SystemTime::now())?;
+        let outbox = self.agent.mailbox.outbox();
+        self.agent.store.remove_drafts(outbox, SystemTime::now())?;
         let lost = removed::prune(&self.agent.store, limit, SystemTime::now())?;
         if lost > 0 {
             tell(Housekeeping::RemovedFilesGivenUp {

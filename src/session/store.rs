@@ -79,13 +79,13 @@ impl Store {
         self.directory.join(format!("{id}.journal.jsonl"))
     }
 
-    /// Removes files that were being written when a process was killed.
+    /// Removes files that were being written when a process was killed, here and among the messages.
     ///
     /// Nobody writes one for as long as an hour; one that is younger may still get its name.
-    pub fn remove_drafts(&self, now: SystemTime) -> Result<()> {
+    pub fn remove_drafts(&self, outbox: &Path, now: SystemTime) -> Result<()> {
         const ABANDONED: Duration = Duration::from_hours(1);
         let folders = self.ids()?.into_iter().map(|id| self.folder(&id));
-        for directory in folders.chain([self.directory.clone()]) {
+        for directory in folders.chain([self.directory.clone(), outbox.to_owned()]) {
             for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
                 let is_draft = entry
                     .file_name()
@@ -340,21 +340,24 @@ mod tests {
 
     #[test]
     fn what_a_kill_left_half_written_goes_once_nobody_can_be_writing_it() {
-        let (_directory, store) = store();
+        let (directory, store) = store();
+        let outbox = directory.path();
         let session = session("ab12cd34");
         store.save(&session).unwrap();
         let id = &session.session_id;
         let drafts = [
             store.directory.join(".agent-x"),
             store.folder(id).join(".agent-y"),
+            outbox.join(".agent-z"),
         ];
         for draft in &drafts {
             write_atomic(draft, b"half", Durability::Atomic).unwrap();
         }
         let now = SystemTime::now();
-        store.remove_drafts(now).unwrap();
+        store.remove_drafts(outbox, now).unwrap();
         assert!(drafts.iter().all(|draft| draft.exists()));
-        store.remove_drafts(now + Duration::from_hours(2)).unwrap();
+        let later = now + Duration::from_hours(2);
+        store.remove_drafts(outbox, later).unwrap();
         assert!(!drafts.iter().any(|draft| draft.exists()));
         assert_eq!(store.load(id).unwrap(), session);
     }

@@ -355,7 +355,7 @@ impl Finished {
     /// How many outboxes there are.
     pub fn outboxes(&self) -> usize {
         let files = fs::read_dir(self.base().join("outbox")).unwrap();
-        let is_message = |name: &std::ffi::OsString| name != "latest.txt";
+        let is_message = |name: &std::ffi::OsString| name.to_string_lossy().contains("_seq");
         files
             .map(|file| file.unwrap().file_name())
             .filter(is_message)
