@@ -429,16 +429,17 @@ impl PlannedCommit {
 /// The message that is proposed: what the model says it did, or the task.
 fn proposed(session: &Session, files: &[String]) -> String {
     let summary = session.summary.as_deref().unwrap_or_default();
-    let said = clean(summary);
+    let said = without_trailers(&clean(summary));
     let source = if said.trim().is_empty() {
         clean(session.task.trim().lines().next().unwrap_or_default())
     } else {
         said
     };
     let source = source.trim();
-    let first = source.lines().next().unwrap_or_default().trim();
-    let first = first.trim_start_matches(['#', '*', '-', ' ']);
+    let (line, further) = source.split_once('\n').unwrap_or((source, ""));
+    let first = line.trim().trim_start_matches(['#', '*', '-', ' ']);
     let sentence = first.split_inclusive(". ").next().unwrap_or(first);
+    let rest = first[sentence.len()..].trim();
     let sentence = sentence.trim().trim_end_matches('.');
     let mut subject: String = sentence.chars().take(SUBJECT).collect();
     if subject.chars().count() < sentence.chars().count() {
@@ -451,11 +452,43 @@ fn proposed(session: &Session, files: &[String]) -> String {
             several => format!("Change {} files", several.len()),
         };
     }
-    let is_all = source.trim_end_matches('.') == subject;
-    if is_all {
-        format!("{subject}\n")
+    // What the subject says whole is not said again.
+    let body = if subject == sentence {
+        format!("{rest}\n{further}")
     } else {
-        format!("{subject}\n\n{source}\n")
+        source.to_owned()
+    };
+    match body.trim() {
+        "" => format!("{subject}\n"),
+        body => format!("{subject}\n\n{body}\n"),
+    }
+}
+
+/// A text without the trailers at its end, such as `Signed-off-by: somebody`: only the person can say
+/// such a thing in their commit.
+fn without_trailers(text: &str) -> String {
+    let is_trailer = |line: &&str| {
+        let key = line.split_once(':').map(|(key, _)| key.trim());
+        key.is_some_and(|key| {
+            let is_of_key = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+            let is_plain = key.chars().all(is_of_key);
+            is_plain && (key.contains('-') || key.eq_ignore_ascii_case("cc"))
+        })
+    };
+    let mut lines: Vec<&str> = text.trim().lines().collect();
+    loop {
+        let last = lines.iter().rposition(|line| line.trim().is_empty());
+        let begin = last.map_or(0, |blank| blank + 1);
+        let paragraph = lines.split_off(begin);
+        let count = paragraph.len();
+        lines.extend(paragraph.into_iter().filter(|line| !is_trailer(line)));
+        if lines.len() > begin || count == 0 {
+            return lines.join("\n");
+        }
+        // Nothing is left of it, so the one before is the last.
+        while lines.last().is_some_and(|line| line.trim().is_empty()) {
+            lines.pop();
+        }
     }
 }
 
@@ -497,12 +530,26 @@ mod tests {
         );
         assert_eq!(
             message(Some("It works. It has tests."), &[]),
-            "It works\n\nIt works. It has tests.\n"
+            "It works\n\nIt has tests.\n"
+        );
+        assert_eq!(
+            message(Some("It works.\nIt has tests."), &[]),
+            "It works\n\nIt has tests.\n"
         );
         assert_eq!(message(None, &["a"]), "fix the parser\n");
         assert_eq!(message(Some("a\u{1b}[2Jb"), &[]), "a[2Jb\n");
         let long = "word ".repeat(40);
         let subject = message(Some(&long), &[]);
         assert!(subject.lines().next().unwrap().chars().count() <= SUBJECT);
+    }
+
+    #[test]
+    fn a_message_says_nothing_in_the_name_of_others() {
+        let signed = "Did the thing.\n\nSigned-off-by: Evil <a@b>\n";
+        assert_eq!(message(Some(signed), &[]), "Did the thing\n");
+        let twice = "Did it.\n\nNote: it is slow.\nCo-authored-by : B <b@c>\n\nCc: C <c@d>\n";
+        assert_eq!(message(Some(twice), &[]), "Did it\n\nNote: it is slow.\n");
+        let only = "Reviewed-by: Evil <a@b>";
+        assert_eq!(message(Some(only), &[]), "fix the parser\n");
     }
 }
