@@ -198,7 +198,14 @@ impl Courier {
             observer: None,
             has_named_unmarked: false,
         };
-        if self.wishes.clipboard != ClipboardUse::Off && !self.has_the_reply_already(&mut round) {
+        // A session that is continued may stand at a question about the reply.
+        let sequence = round.message.mark.sequence;
+        let is_answered =
+            self.round.is_none() && self.mailbox.claimed(&self.session, sequence).is_some();
+        if self.wishes.clipboard != ClipboardUse::Off
+            && !is_answered
+            && !self.has_the_reply_already(&mut round)
+        {
             self.copy_next(&mut round);
         }
         self.round = Some(round);

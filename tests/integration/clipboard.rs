@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::harness::{DEADLINE, Finished, Test, program, wait_until};
+use crate::harness::{DEADLINE, Finished, Test, agent, program, wait_until};
 use crate::terminal::{Terminal, has_script};
 
 const DONE: &str = "[DONE]\nall is fine\n[/DONE]\n{end}\n";
@@ -313,6 +313,39 @@ fn the_same_message_written_anew_is_not_carried_twice() {
     terminal.expect(sent);
     terminal.reply(2, DONE);
     assert_eq!(terminal.close().0, Some(0));
+}
+
+#[test]
+fn a_message_whose_reply_is_in_is_not_copied_again() {
+    let Some(display) = Display::open() else {
+        return;
+    };
+    let reply = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n{end}\n";
+    let running = Test::new(&["new", "--copy", "--approval", "ask", "task"])
+        .environment("DISPLAY", &display.name)
+        .start();
+    display.expect(&running.outbox(1));
+    let end = mark(&running.base(), 1);
+    let id = end["[END ".len()..].split('#').next().unwrap().to_owned();
+    fs::write(
+        running.base().join("inbox/r.txt"),
+        reply.replace("{end}", &end),
+    )
+    .unwrap();
+    let question = running.base().join(format!("sessions/{id}/pending/1.json"));
+    wait_until("the question is there", || question.exists());
+    let finished = running.kill();
+    display.copy("mine", &[]);
+    let running = Test::after(finished, &["resume", "--copy", "--approval", "ask"])
+        .environment("DISPLAY", &display.name)
+        .start();
+    // No event tells that something was not copied: a courier begins within half a second.
+    thread::sleep(Duration::from_millis(1_200));
+    assert_eq!(display.paste(), "mine");
+    let approved = agent(&running.base()).args(["approve", "1"]).output();
+    assert!(approved.unwrap().status.success());
+    display.expect(&running.outbox(2));
+    running.kill();
 }
 
 #[test]
