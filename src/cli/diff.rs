@@ -81,11 +81,19 @@ impl Diff {
         let is_short = !common.json && !self.all;
         let shown = is_short.then(|| changed.shown_paths()).flatten();
         let mut folded = FoldedOutput::of(shown.as_ref().map(|shown| shown.generated().clone()));
-        for path in changed.paths()? {
-            if shown.as_ref().is_some_and(|shown| shown.is_ignored(&path)) {
-                folded.ignore(&path);
+        let paths = changed.paths()?;
+        for path in &paths {
+            if shown.as_ref().is_some_and(|shown| shown.is_ignored(path)) {
+                folded.ignore(path);
             }
-            folded.count(&path);
+            folded.count(path);
+        }
+        if !common.json && paths.iter().all(|path| folded.has(path)) {
+            ui.say(if paths.is_empty() {
+                "No file is different after it."
+            } else {
+                "Only build output and files that git ignores changed."
+            });
         }
         if common.json || self.stat {
             for stat in changed.files()? {

@@ -10,7 +10,7 @@ pub use crate::checkpoint::{ChangeKind, DiffStat};
 use crate::checkpoint::{CheckpointStore, DiffLimits, Snapshot, SnapshotChange};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
-use crate::session::{Checkpoint, History};
+use crate::session::{Checkpoint, History, Session, Summary};
 
 /// Changes of files: of one round, or of several as one.
 #[derive(Debug)]
@@ -47,8 +47,8 @@ pub fn changes(caller: &Caller, id: Option<&str>, which: WhichRounds) -> Result<
     let agent = opened.agent;
     match which {
         WhichRounds::Fitting if session.is_complete => after(agent, session.session_id, 0),
-        WhichRounds::Fitting => one(agent, session.session_id, None),
-        WhichRounds::Round(round) => one(agent, session.session_id, Some(round)),
+        WhichRounds::Fitting => one(agent, &session, None),
+        WhichRounds::Round(round) => one(agent, &session, Some(round)),
         WhichRounds::After(round) => after(agent, session.session_id, round),
     }
 }
@@ -60,7 +60,7 @@ pub fn changed_round(
     round: Option<u32>,
 ) -> Result<ChangedRound> {
     let (opened, session) = open::session(caller, find::find_any, id)?;
-    one(opened.agent, session.session_id, round)
+    one(opened.agent, &session, round)
 }
 
 /// All that the rounds of a session changed and nobody undid, as one change; its round is 0. Files that
@@ -69,7 +69,8 @@ pub fn changed_session(caller: &Caller, id: &str) -> Result<ChangedRound> {
     changes(caller, Some(id), WhichRounds::After(0))
 }
 
-fn one(agent: Agent, session: SessionId, round: Option<u32>) -> Result<ChangedRound> {
+fn one(agent: Agent, of: &Session, round: Option<u32>) -> Result<ChangedRound> {
+    let session = of.session_id.clone();
     let history = agent.store.history(&session)?;
     let mut objects = CheckpointStore::open(&agent.store.objects())?;
     let open = || agent.changes_under_way(&session);
@@ -82,6 +83,14 @@ fn one(agent: Agent, session: SessionId, round: Option<u32>) -> Result<ChangedRo
         Error::mendable(match round {
             Some(round) if is_uncovered(round) => {
                 format!("no checkpoint of round {round} of session {session} could be taken")
+            }
+            Some(round) if round == 0 || round > of.sequence_number => {
+                let rounds = match Summary::of(of).rounds() {
+                    0 => "none has ended".to_owned(),
+                    1 => "the only one is 1".to_owned(),
+                    last => format!("they are 1 to {last}"),
+                };
+                format!("session {session} has no round {round}: {rounds}")
             }
             Some(round) => format!("round {round} of session {session} changed no files"),
             None => format!("no round of session {session} changed files, or all are undone"),

@@ -71,6 +71,24 @@ fn all_lists_name_what_the_session_changed_and_nothing_of_the_person() {
 }
 
 #[test]
+fn a_diff_names_the_rounds_and_says_that_only_ignored_files_changed() {
+    let finished = Test::new(&["new", "--base", ".", "task"])
+        .file("workspace/.gitignore", "*.log\n")
+        .reply("[RUN_COMMAND]\necho 1 > a.log\n[/RUN_COMMAND]\n{end}\n")
+        .reply("[DONE]\nThe log is there and was read.\n[/DONE]\n{end}\n")
+        .run()
+        .code(0);
+    let finished = Test::after(finished, &["diff", "--round", "9"])
+        .run()
+        .code(1)
+        .said("has no round 9: they are 1 to 2");
+    let _kept = Test::after(finished, &["diff", "--round", "1"])
+        .run()
+        .code(0)
+        .said("Only build output and files that git ignores changed.");
+}
+
+#[test]
 fn a_slip_at_the_question_of_trust_decides_nothing() {
     let Some(mut terminal) = untrusted() else {
         return;
