@@ -76,6 +76,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "execute",
             "fs",
             "interrupt",
+            // The keys that no record and no message may have in it.
+            "known_keys",
             "line_diff",
             "mailbox",
             "policy",
@@ -139,11 +141,11 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "execute",
         &[
-            // The key that no output may have in it.
-            "api",
             "edit",
             "excerpt",
             "fs",
+            // The keys that no output may have in it.
+            "known_keys",
             "platform",
             "repositories",
             "runner",
@@ -154,10 +156,11 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "runner",
         &[
-            // The key that no output may have in it.
             "api",
             "excerpt",
             "fs",
+            // The keys that no output may have in it.
+            "known_keys",
             "platform",
             "sandbox",
             "workspace",
@@ -194,6 +197,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "number",
             "platform",
             "reply",
+            // The record of what an answer cost, which is kept with one that is held.
+            "session",
             "settings",
             "watch",
         ],
