@@ -1,6 +1,6 @@
 //! The keys of APIs that this process knows, and the one filter for all text that is kept or told: what
 //! a person typed or gave (tasks, notes, answers, reasons, entered lines), what steps show, messages and
-//! events. It holds whoever carries the session, and whatever `Secrets` says.
+//! events. It is on in every session, with any API or none, whatever `Secrets` says.
 //!
 //! Known are the keys in the variables of all providers, and those that a command printed for this
 //! process. A session also has the fingerprints of the keys that carried it, for processes that do not

@@ -112,7 +112,7 @@ pub struct HeldAnswer {
     pub is_asked_about: bool,
     /// The text.
     pub text: String,
-    /// What was billed for it.
+    /// The tokens and costs that were billed for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub billed: Option<UsageRecord>,
 }

@@ -135,7 +135,7 @@ impl TaskRecord {
             is_unreadable: true,
             ..Self::new(task, base)
         };
-        // What it has spent counts all the same.
+        // Its spending still counts.
         record.refresh();
         record
     }
