@@ -521,9 +521,15 @@ fn outbox_or_stop(base: &Path, sequence: u32, stopped: &Receiver<()>) -> Option<
         }
     })
     .unwrap();
-    watcher.watch(base, RecursiveMode::Recursive).unwrap();
+    // Not the whole tree: a directory that a command has for a moment may go while it is added.
+    watcher.watch(base, RecursiveMode::NonRecursive).unwrap();
     let began = Instant::now();
+    let mut watches_outbox = false;
     loop {
+        watches_outbox = watches_outbox
+            || watcher
+                .watch(&base.join("outbox"), RecursiveMode::NonRecursive)
+                .is_ok();
         if let Some(path) = outbox_path(base, sequence) {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
             return Some((name[..8].to_owned(), fs::read_to_string(path).unwrap()));
