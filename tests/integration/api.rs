@@ -984,23 +984,21 @@ fn a_check_with_a_key_by_its_form_is_refused() {
 }
 
 #[test]
-fn a_key_that_is_the_name_of_its_provider_is_no_secret() {
-    let server = ModelServer::start(vec![done()]);
-    let flags = [
-        "new",
-        "--base",
-        ".",
-        "--no-input",
-        "--api",
-        "ollama",
-        "ask ollama",
-    ];
-    let test = Test::new(&flags)
-        .environment("Agent__ApiUrl", &server.url)
-        .environment("Agent__Model", "one")
-        .environment("OLLAMA_API_KEY", "ollama");
-    let finished = test.run().code(0);
-    assert_eq!(finished.session()["task"], "ask ollama");
+fn a_stand_in_for_a_key_is_hidden_nowhere() {
+    for stand_in in ["ollama", "not-needed", "sk-no-key-required"] {
+        let server = ModelServer::start(vec![create("a.txt", stand_in), done()]);
+        let task = format!("say {stand_in}");
+        let flags = ["new", "--base", ".", "--no-input", "--api", "ollama", &task];
+        let test = Test::new(&flags)
+            .environment("Agent__ApiUrl", &server.url)
+            .environment("Agent__Model", "one")
+            .environment("OPENAI_API_KEY", stand_in)
+            .environment("OLLAMA_API_KEY", stand_in);
+        let finished = test.run().code(0);
+        let finished = finished.workspace("a.txt", &format!("{stand_in}\n"));
+        assert_eq!(finished.session()["task"], task);
+        assert!(kept_events(&finished.base()).contains(&task));
+    }
 }
 
 #[test]
