@@ -346,6 +346,7 @@ impl ApiDesk for SessionDesk {
         }
         // Also without a limit: an answer that cannot be booked should not be asked for.
         self.store.ensure_bookable(&self.session)?;
+        settle_books(&self.store, &self.session)?;
         let records = self.store.usage_records(&self.session)?;
         let mut spent = UsageTotals::of(&records).usage;
         spent.add(unbooked);
@@ -425,22 +426,16 @@ impl ApiDesk for SessionDesk {
     }
 
     fn book(&self) -> Result<()> {
-        match self.noted.borrow_mut().take() {
-            Some(record) => self.store.book_usage(&self.session, &record),
+        match self.noted.borrow().as_ref() {
+            Some(record) => self.store.book_usage(&self.session, record),
             None => Ok(()),
         }
     }
 
-    fn book_held(&self) -> Result<()> {
-        let held: Option<HeldAnswer> = self.store.aside(&self.session, HELD_ANSWER);
-        let Some(billed) = held.and_then(|held| held.billed) else {
-            return Ok(());
-        };
-        if self.store.usage_records(&self.session)?.contains(&billed) {
-            return Ok(());
-        }
-        self.store.note_usage(&self.session, &billed)?;
-        self.store.book_usage(&self.session, &billed)
+    fn owe(&self) -> bool {
+        let noted = self.noted.borrow();
+        let record = noted.as_ref();
+        record.is_some_and(|record| self.store.owe_usage(&self.session, record).is_ok())
     }
 
     fn hold(&self, answer: &HeldAnswer) -> Result<()> {
@@ -454,7 +449,25 @@ impl ApiDesk for SessionDesk {
     }
 
     fn release(&self) {
-        self.store.drop_aside(&self.session, HELD_ANSWER);
+        // What it cost must not go with it.
+        if book_held(&self.store, &self.session).is_ok() {
+            self.store.drop_aside(&self.session, HELD_ANSWER);
+        }
+    }
+}
+
+/// Books what answers to a session cost and earlier runs could not book, because they were killed or
+/// because nothing could be written.
+pub(super) fn settle_books(store: &Store, session: &SessionId) -> Result<()> {
+    book_held(store, session)?;
+    store.book_owed(session)
+}
+
+fn book_held(store: &Store, session: &SessionId) -> Result<()> {
+    let held: Option<HeldAnswer> = store.aside(session, HELD_ANSWER);
+    match held.and_then(|held| held.billed) {
+        Some(billed) => store.book_usage(session, &billed),
+        None => Ok(()),
     }
 }
 

@@ -1724,6 +1724,17 @@ fn close_inbox_and_session(base: &std::path::Path) {
     close_inbox(base);
 }
 
+/// Takes away what keeps a session from being written, and returns the file of its books.
+fn open_session(finished: &Finished) -> std::path::PathBuf {
+    let entries = std::fs::read_dir(finished.base().join("sessions")).unwrap();
+    let mut folders = entries.flatten().map(|entry| entry.path());
+    let folder = folders.find(|path| path.join("events.jsonl").exists());
+    let folder = folder.unwrap();
+    std::fs::remove_dir_all(folder.join("held-answer.json")).unwrap();
+    std::fs::remove_dir(folder.join("usage.jsonl")).unwrap();
+    folder.join("usage.jsonl")
+}
+
 #[test]
 fn an_answer_that_cannot_be_put_into_the_inbox_is_held() {
     let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
@@ -1752,14 +1763,21 @@ fn an_answer_that_is_held_is_mentioned() {
     let status = status.run().code(0);
     let told = "An answer of the API to this round is kept: `agent resume";
     assert!(status.stdout.contains(told), "{}", status.stdout);
-    let off = ["resume", "--base", ".", "--api", "off"];
-    let off = Test::after(status, &off).reply("[DONE]\n{end}\n");
+    let off = ["resume", "--base", ".", "--api", "off", "--no-wait"];
+    let left = Test::after(status, &off).run().code(0).said(told);
+    let off = Test::after(left, &off[..5]).reply("[DONE]\n{end}\n");
     off.run().code(0).said(told);
 }
 
 #[test]
 fn an_answer_that_is_held_is_booked_once_when_it_is_taken() {
-    for has_booked in [false, true] {
+    let by_paste = ["--api", "off", "--no-wait"];
+    for (has_booked, flags, lines) in [
+        (false, &[][..], 2),
+        (true, &[], 2),
+        (false, &by_paste, 1),
+        (true, &by_paste, 1),
+    ] {
         let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
         let server = disturbing(test.base(), close_inbox);
         let failed = by_api(test, &server).run().code(1);
@@ -1773,11 +1791,11 @@ fn an_answer_that_is_held_is_booked_once_when_it_is_taken() {
         }
         let id = find("held-answer.json").split('/').next().unwrap();
         let books = failed.base().join("sessions").join(id).join("usage.jsonl");
-        let flags = ["resume", "--base", ".", "--no-input"];
+        let flags = [&["resume", "--base", ".", "--no-input"], flags].concat();
         let _finished = by_api(Test::after(failed, &flags), &server).run().code(0);
-        assert_eq!(server.requests().len(), 2);
+        assert_eq!(server.requests().len(), lines);
         let books = std::fs::read_to_string(books).unwrap();
-        assert_eq!(books.lines().count(), 2, "{has_booked}: {books}");
+        assert_eq!(books.lines().count(), lines, "{has_booked}: {books}");
     }
 }
 
@@ -1789,16 +1807,34 @@ fn an_answer_that_cannot_be_kept_beside_the_session_is_kept_elsewhere() {
     std::fs::create_dir(&elsewhere).unwrap();
     let test = by_api(test, &server).environment("TMPDIR", elsewhere.to_str().unwrap());
     let failed = test.run().code(1);
-    let kept = only_file(&elsewhere);
+    let files = || std::fs::read_dir(&elsewhere).unwrap().flatten();
+    let find = |end: &str| {
+        let mut paths = files().map(|file| file.path());
+        paths.find(|path| path.to_str().unwrap().ends_with(end))
+    };
+    let kept = find(".txt").unwrap();
     assert!(
         std::fs::read_to_string(&kept)
             .unwrap()
             .contains("CREATE_FILE")
     );
     let failed = failed.said(kept.to_str().unwrap());
-    let failed = failed.said(" tokens of this answer are not booked");
+    let failed = failed.said(" tokens of this answer are not booked yet");
     let said = format!("{}{}", failed.stdout, failed.stderr);
     assert!(!said.contains("Nothing is lost"), "{said}");
+    // They are booked once, when that is possible again.
+    let books = open_session(&failed);
+    std::fs::remove_file(failed.base().join("inbox")).unwrap();
+    let mut finished = failed;
+    for _ in 0..2 {
+        let flags = ["resume", "--base", ".", "--api", "off", "--no-wait"];
+        let test = Test::after(finished, &flags);
+        let test = test.environment("TMPDIR", elsewhere.to_str().unwrap());
+        finished = test.run().code(0);
+        let booked = std::fs::read_to_string(&books).unwrap();
+        assert_eq!(booked.lines().count(), 1, "{booked}");
+        assert_eq!(find(".usage.json"), None);
+    }
 }
 
 #[test]
