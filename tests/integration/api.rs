@@ -669,6 +669,26 @@ fn a_limit_holds_between_the_tries_of_a_request() {
     assert_eq!(list["usage"]["output"], 100, "{list}");
 }
 
+#[test]
+fn a_question_keeps_to_the_limits() {
+    let thought = || Answer::Events(vec![piece("reasoning_content", &"thought ".repeat(2_000))]);
+    let server = ModelServer::start(vec![thought(), thought(), done()]);
+    let ask = |flags: &[&str]| by_api(Test::new(&[&["ask", "why"], flags].concat()), &server).run();
+    let refused = ask(&["--max-tokens", "5"]).code(3);
+    refused
+        .said("the question comes to ~")
+        .said("of 5 that `MaxTokens` permits");
+    let priced = ["--max-cost", "1", "--api-price", "1000/1000"];
+    ask(&priced).code(3).said("`MaxCost` permits");
+    let unpriced = ask(&["--max-cost", "1"]).code(1);
+    unpriced.said("no price of `one` is known");
+    assert_eq!(server.requests().len(), 0);
+    // Between two tries too.
+    let stopped = ask(&["--max-tokens", "2000"]).code(3);
+    stopped.said("`MaxTokens` permits").said("the request took");
+    assert_eq!(server.requests().len(), 1);
+}
+
 /// A server whose first answer comes after something was done in the base directory.
 fn disturbing(base: std::path::PathBuf, disturb: fn(&std::path::Path)) -> ModelServer {
     let mut answers = vec![create("a.txt", "one"), done()].into_iter();
