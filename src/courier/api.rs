@@ -30,6 +30,7 @@ use super::Message;
 use crate::api::{
     ApiClient, ApiError, ApiErrorKind, ChatTurn, Completion, CompletionEnd, ModelRequest,
     ReasoningEffort, ReplyTiming, RequestProgress, ServedModel, StopSignal, TokenUsage,
+    UsageRecord,
 };
 use crate::approve::{Asker, Person, Question, Verdict};
 use crate::error::{Error, Kind, Result};
@@ -37,7 +38,6 @@ use crate::fs::{Durability, own_directory, write_atomic, write_new};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{self, Mailbox};
 use crate::protocol::{ApiAnswer, ApiAnswerEnd, ApiNews, EndMark, Event, SessionId};
-use crate::session::UsageRecord;
 use crate::settings::NotifyBy;
 use crate::watch::{Doorbell, Waker};
 

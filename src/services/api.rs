@@ -12,7 +12,7 @@ use wait_timeout::ChildExt as _;
 use crate::agent::message_of;
 use crate::api::{
     ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, CompletionEnd,
-    ReasoningEffort, ReplyTiming, StopSignal, TokenPrice, TokenUsage,
+    ReasoningEffort, ReplyTiming, StopSignal, TokenPrice, TokenUsage, UsageRecord,
 };
 pub use crate::api::{Provider, dollars};
 use crate::compose::{self, estimated_tokens};
@@ -28,7 +28,7 @@ use crate::platform::programs;
 use crate::protocol::SessionId;
 use crate::reply;
 use crate::sandbox::kill_with_descendants;
-use crate::session::{RoundRecap, Store, UsageRecord, UsageTotals, now};
+use crate::session::{RoundRecap, Store, UsageTotals, now};
 use crate::settings::{Reasoning, Settings};
 
 /// How long a command may take to print the key; it may ask for a finger.

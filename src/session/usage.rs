@@ -11,11 +11,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
 
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::Store;
-use crate::api::{TokenUsage, dollars};
+use crate::api::{TokenUsage, UsageRecord, dollars};
 use crate::error::{Error, Result};
 use crate::fs::{own_directory, read_plain, write_new};
 use crate::number::{count, grouped};
@@ -27,30 +26,6 @@ const UNBOOKED: &str = "unbooked.json";
 const OWED: &str = ".usage.json";
 /// The longest record that is owed, in bytes.
 const LONGEST_OWED: u64 = 64 * 1024;
-
-/// One answer of an API.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct UsageRecord {
-    /// When it ended.
-    pub at: Timestamp,
-    /// The round that it answered.
-    pub round: u32,
-    /// Who answered.
-    pub provider: String,
-    /// By which model.
-    pub model: String,
-    /// Tokens, as the server counted them, or estimated where it did not.
-    #[serde(flatten)]
-    pub usage: TokenUsage,
-    /// The cost in millionths of a dollar, if a price is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_micros: Option<u64>,
-    /// Until the first piece came, in milliseconds.
-    pub first_millis: u64,
-    /// In whole, in milliseconds.
-    pub millis: u64,
-}
 
 /// All answers of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -265,6 +240,8 @@ fn ends_with_line(file: &mut File) -> std::io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::*;
 
     fn record(round: u32, cost_micros: Option<u64>) -> UsageRecord {
