@@ -2263,16 +2263,52 @@ mod at_a_terminal {
         }
         let test = || Test::new(&[]).file("appsettings.json", "{}");
         let mut terminal = Terminal::open(test(), "ask why", &[]);
-        terminal.expect("on a line of its own");
+        terminal.expect("Type or paste the answer");
         terminal.type_in(CTRL_C);
         let (code, shown) = terminal.close();
         assert_eq!(code, Some(130), "{shown}");
-        let mut terminal = Terminal::open(test(), "ask why", &[]);
-        terminal.expect("on a line of its own");
-        terminal.type_in(&format!("A{}Z\r\x04", "y".repeat(5_000)));
-        terminal.expect("A line of the answer was cut");
-        let (code, shown) = terminal.close();
-        assert_eq!(code, Some(1), "{shown}");
+    }
+
+    #[test]
+    fn a_long_line_that_is_pasted_at_a_terminal_is_whole() {
+        if !has_script() {
+            return;
+        }
+        let long = format!("A{}Z", "y".repeat(20_000));
+        // A paste that the terminal marks, and one that it does not.
+        for (pasted, end) in [
+            (format!("\x1b[200~{long}\r.\rmore\r\x1b[201~"), "\x04"),
+            (format!("{long}\r\rmore\r"), ".\r"),
+        ] {
+            let dot = if end == "\x04" { "." } else { "" };
+            let expected = format!("{long}\n{dot}\nmore\n");
+            let test = Test::new(&[]).file("appsettings.json", "{}");
+            let mut terminal = Terminal::open(test, "ask why > ../answer.md", &[]);
+            terminal.expect("Type or paste the answer");
+            terminal.type_in(&pasted);
+            terminal.expect("more");
+            terminal.type_in(end);
+            let answer = terminal.base().join("../answer.md");
+            let test = terminal.take_test();
+            let (code, shown) = terminal.close();
+            assert_eq!(code, Some(0), "{shown}");
+            assert_eq!(std::fs::read_to_string(answer).unwrap(), expected);
+            drop(test);
+            let begun = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+            let mut terminal = Terminal::open(Test::after(begun, &[]), "paste -", &[]);
+            terminal.expect("Type or paste the reply");
+            terminal.type_in(&pasted);
+            terminal.expect("more");
+            terminal.type_in(end);
+            terminal.expect("Saved as");
+            let inbox = terminal.base().join("inbox");
+            let files = std::fs::read_dir(inbox).unwrap().flatten();
+            let mut replies = files.filter(|file| file.path().extension().is_some());
+            let reply = std::fs::read_to_string(replies.next().unwrap().path()).unwrap();
+            assert_eq!(reply, expected);
+            let (code, shown) = terminal.close();
+            assert_eq!(code, Some(0), "{shown}");
+        }
     }
 
     /// The key is typed wherever something can be typed.
