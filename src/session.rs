@@ -46,7 +46,7 @@ pub use self::printed::Printed;
 pub use self::recap::{Named, Recap, RoundRecap};
 pub use self::store::Store;
 pub use self::summary::{Count, State, Summary, title};
-pub use self::usage::{UsageRecord, UsageTotals};
+pub use self::usage::UsageTotals;
 use crate::protocol::{EndMark, ReadRequest, RelPath, SeenFiles, SessionId, Status, StepResult};
 use crate::protocol::{Issue, TruncatedReply};
 

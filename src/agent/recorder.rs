@@ -1,7 +1,10 @@
 //! Keeps what happens with the session, and passes it on to the person.
 
+use std::mem;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
 
 use crate::approve::{Answer, Attending, Input, Pending, Person, Question};
 use crate::interrupt::Interrupt;
@@ -45,11 +48,13 @@ impl Recorder {
         if keys.is_empty() {
             return event;
         }
-        match serde_json::to_string(&event) {
-            Ok(json) if keys.is_in(&json) => {
-                serde_json::from_str(&keys.scrub(&json)).unwrap_or(Event::Unknown)
-            }
-            _ => event,
+        let Ok(mut json) = serde_json::to_value(&event) else {
+            return event;
+        };
+        if scrub(&mut json, &keys) {
+            serde_json::from_value(json).unwrap_or(Event::Unknown)
+        } else {
+            event
         }
     }
 
@@ -61,6 +66,35 @@ impl Recorder {
             *self.folder.lock().unwrap_or_else(PoisonError::into_inner) = Some(store.folder(id));
         }
     }
+}
+
+/// Takes the keys out of all strings, as they are before they are escaped. Returns true if there was one.
+fn scrub(json: &mut Value, keys: &KnownKeys) -> bool {
+    let mut is_found = false;
+    match json {
+        Value::String(text) => {
+            let scrubbed = keys.scrub(text);
+            is_found = scrubbed != *text;
+            *text = scrubbed;
+        }
+        Value::Array(items) => {
+            for item in items {
+                is_found |= scrub(item, keys);
+            }
+        }
+        Value::Object(fields) => {
+            // Names of files are names of fields too.
+            let scrubbed = mem::take(fields).into_iter().map(|(name, mut field)| {
+                let scrubbed = keys.scrub(&name);
+                is_found |= scrubbed != name;
+                is_found |= scrub(&mut field, keys);
+                (scrubbed, field)
+            });
+            *fields = scrubbed.collect();
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+    is_found
 }
 
 impl EventSink for Recorder {
@@ -137,6 +171,17 @@ mod tests {
         fn attend(&self, _: &Pending, _: &[Question], _: &Interrupt) -> Option<Attending> {
             None
         }
+    }
+
+    #[test]
+    fn a_key_with_signs_that_json_escapes_is_in_no_event() {
+        let key = r#"sk-"quoted\backslash-0123"#;
+        crate::known_keys::learn(&crate::api::ApiKey::new(key).unwrap());
+        let person = CollectingPerson::default();
+        let text = |key: &str| format!("it is {key}.\n");
+        Recorder::new(Arc::new(person.clone())).emit(Event::Notice { text: text(key) });
+        let text = text("<API key>");
+        assert_eq!(*person.others.lock().unwrap(), [Event::Notice { text }]);
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl Apply {
             // A script gets the results, and no events.
             caller.person = Arc::new(ui.muted());
         }
-        let prepared = apply::prepare(&caller, &step::read(&self.reply)?)?;
+        let prepared = apply::prepare(&caller, &step::read(&self.reply, ui)?)?;
         let teller = Teller {
             ui,
             json: common.json,

@@ -6,14 +6,11 @@ use std::sync::mpsc;
 
 use clap::Args;
 
-use super::common::{Common, read_standard_input};
+use super::common::{Common, read_piped, read_standard_input};
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
 use crate::services::ask::{self, CompletionEnd};
 use crate::ui::{Ui, count, escape_line, escape_text};
-
-/// A terminal takes so many bytes of a line, and drops the rest of it.
-const LONGEST_TYPED_LINE: usize = 4_095;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,7 +19,7 @@ Examples:
   agent ask \"how would you split this file?\" --add src/big.rs > answer.md
   agent apply --dry-run answer.md
 
-Without an API the message is printed for you to paste, and the answer is read from standard input. Pipe an answer with lines over 4,095 bytes: a terminal cuts them.";
+Without an API the message is printed for you to paste, and the answer is read from standard input.";
 
 /// Ask one question about the workspace; nothing is changed
 #[derive(Debug, Args)]
@@ -40,7 +37,7 @@ impl Ask {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let caller = common.acting_caller(ui)?;
         let question = if self.question == ["-"] {
-            crate::reply::decode(&read_standard_input("the question")?).0
+            crate::reply::decode(&read_standard_input("the question", ui)?).0
         } else {
             self.question.join(" ")
         };
@@ -94,8 +91,12 @@ fn refused(words: &str) -> Error {
 fn carried_by_person(message: &str, interrupt: &Interrupt, ui: &Ui) -> Result<ExitCode> {
     ui.say("Paste this into your chat:\n");
     ui.say(&escape_text(message));
-    ui.say("\nThen paste the answer here, and end it with Ctrl-D on a line of its own.");
-    let bytes = brought_answer(interrupt)?;
+    ui.say("");
+    let bytes = if std::io::stdin().is_terminal() {
+        read_standard_input("the answer", ui)?
+    } else {
+        piped_answer(interrupt)?
+    };
     let answer = crate::reply::decode(&bytes).0;
     if answer.trim().is_empty() {
         return Err(Error::mendable("the answer is empty")
@@ -103,22 +104,15 @@ fn carried_by_person(message: &str, interrupt: &Interrupt, ui: &Ui) -> Result<Ex
     }
     ui.piece(&answer);
     ui.end_piece(&answer);
-    let mut lines = bytes.split(|byte| *byte == b'\n');
-    if std::io::stdin().is_terminal() && lines.any(|line| line.len() >= LONGEST_TYPED_LINE) {
-        ui.say(
-            "A line of the answer was cut: a terminal takes 4,095 bytes of it. Save the answer, and pipe it: `agent ask \"...\" < answer.md`.",
-        );
-        return Ok(ExitCode::FAILURE);
-    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads the answer from standard input, on a thread of its own: Ctrl-C ends no read at a terminal.
-fn brought_answer(interrupt: &Interrupt) -> Result<Vec<u8>> {
+/// Reads the answer from standard input, on a thread of its own: Ctrl-C ends no read.
+fn piped_answer(interrupt: &Interrupt) -> Result<Vec<u8>> {
     let interrupted = || Err(Error::new(Kind::Interrupted, "interrupted"));
     let (brought, answer) = mpsc::channel();
     let stopped = brought.clone();
     interrupt.on_raise(move || stopped.send(interrupted()).unwrap_or_default());
-    std::thread::spawn(move || brought.send(read_standard_input("the answer")));
+    std::thread::spawn(move || brought.send(read_piped("the answer")));
     answer.recv().unwrap_or_else(|_| interrupted())
 }

@@ -161,10 +161,36 @@ pub(super) fn exit_code(ending: Ending) -> ExitCode {
     }
 }
 
-/// Reads standard input to its end, as text; at most 16 MiB.
-pub(super) fn read_standard_input(what: &str) -> Result<Vec<u8>> {
+/// The longest text that is read from standard input, in bytes.
+const MAX_INPUT: usize = 16 * 1024 * 1024;
+
+/// Reads a text from standard input: what the person types or pastes at a terminal, else all that comes.
+pub(super) fn read_standard_input(what: &str, ui: &Ui) -> Result<Vec<u8>> {
+    use std::io::IsTerminal as _;
+    if !std::io::stdin().is_terminal() {
+        return read_piped(what);
+    }
+    if ui.has_prompt() {
+        return Err(Error::usage(format!(
+            "{what} cannot be read from the terminal while the prompt has it"
+        )));
+    }
+    let invite = || {
+        ui.say(&format!(
+            "Type or paste {what}, then end it with a line that has only a `.`, or with Ctrl-D."
+        ));
+    };
+    let interrupt = Interrupt::from_signals()?;
+    match ui.terminal().read_text(&interrupt, MAX_INPUT, invite)? {
+        Some(text) => Ok(text.into_bytes()),
+        None => read_piped(what),
+    }
+}
+
+/// Reads standard input to its end.
+pub(super) fn read_piped(what: &str) -> Result<Vec<u8>> {
     use std::io::Read;
-    const MAX: u64 = 16 * 1024 * 1024;
+    const MAX: u64 = MAX_INPUT as u64;
     let mut bytes = Vec::new();
     std::io::stdin()
         .lock()

@@ -62,7 +62,7 @@ struct ForkedRow<'a> {
 
 impl Fork {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let further = resume::instruction(&self.instruction)?;
+        let further = resume::instruction(&self.instruction, ui)?;
         let caller = common.acting_caller(ui)?;
         let planned = fork::plan(&caller, &self.id, self.round)?;
         let forked = if self.in_place {

@@ -48,7 +48,7 @@ impl New {
     pub(super) fn run(self, common: &Common, ui: &Ui, program: CommandLine) -> Result<ExitCode> {
         let caller = common.acting_caller(ui)?;
         let task = if self.task == ["-"] {
-            let bytes = read_standard_input("the task")?;
+            let bytes = read_standard_input("the task", ui)?;
             crate::reply::decode(&bytes).0
         } else {
             prompts::task(&caller, &self.task.join(" "))?

@@ -44,7 +44,7 @@ struct ParsedSummary {
 
 impl Parse {
     pub(super) fn run(self, ui: &Ui) -> Result<ExitCode> {
-        let bytes = step::read(&self.reply)?;
+        let bytes = step::read(&self.reply, ui)?;
         let (_, reply) = reply::read(&bytes);
         for step in &reply.steps {
             ui.data(step);

@@ -1,12 +1,12 @@
 //! `agent paste`: puts a reply into the inbox.
 
-use std::io::{BufRead, IsTerminal};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::common::Common;
+use super::common::{Common, read_standard_input};
 use super::step;
 use crate::courier::{Clipboard, Surroundings};
 use crate::error::{Error, Result};
@@ -71,16 +71,15 @@ impl Paste {
             Some(file) if file.as_os_str() == "-" && ui.has_prompt() => {
                 Err(Error::usage("paste the reply into this line"))
             }
-            Some(file) if file.as_os_str() == "-" && is_typed => typed(ui),
-            Some(file) => step::read(file),
-            None if !is_typed => step::read("-".as_ref()),
+            Some(file) => step::read(file, ui),
+            None if !is_typed => read_standard_input("the reply", ui),
             None => {
                 let clipboard = Clipboard::of(Surroundings::of_this_process());
                 if clipboard.ways_in().is_empty() && ui.has_prompt() {
                     Err(Error::mendable("there is no way to a clipboard here")
                         .hint("paste the reply into this line, or use `/edit`"))
                 } else if clipboard.ways_in().is_empty() {
-                    typed(ui)
+                    read_standard_input("the reply", ui)
                 } else {
                     from_clipboard(&clipboard, ui)
                 }
@@ -117,31 +116,6 @@ fn from_clipboard(clipboard: &Clipboard, ui: &Ui) -> Result<Vec<u8>> {
         shortened(&escape_line(first.unwrap_or_default().trim()), 60)
     ));
     Ok(text.into_bytes())
-}
-
-/// Reads typed or pasted text from the terminal, until a lone `.` or the end of the input.
-fn typed(ui: &Ui) -> Result<Vec<u8>> {
-    ui.say("Paste the reply, then end it with a line that has only a `.`, or with Ctrl-D.");
-    let mut bytes = Vec::new();
-    let mut input = std::io::stdin().lock();
-    loop {
-        let begin = bytes.len();
-        let read = input.read_until(b'\n', &mut bytes).map_err(|cause| {
-            Error::mendable("could not read the reply from standard input").because(cause)
-        })?;
-        let line = bytes[begin..].trim_ascii_end();
-        if line == b"." {
-            bytes.truncate(begin);
-            return Ok(bytes);
-        }
-        if read == 0 {
-            return Ok(bytes);
-        }
-        if bytes.len() as u64 > MAX_REPLY {
-            return Err(Error::mendable("the reply is larger than 16 MiB")
-                .hint("paste only the reply, not the whole chat"));
-        }
-    }
 }
 
 fn in_editor(ui: &Ui) -> Result<Vec<u8>> {

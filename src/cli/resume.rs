@@ -41,7 +41,7 @@ pub(super) struct Resume {
 
 impl Resume {
     pub(super) fn run(self, common: &Common, ui: &Ui, program: CommandLine) -> Result<ExitCode> {
-        let (id, instruction) = self.understood()?;
+        let (id, instruction) = self.understood(ui)?;
         let context = ContextRequest::from(self.adding);
         if instruction.is_none() && !context.is_empty() {
             return Err(
@@ -78,21 +78,23 @@ impl Resume {
     }
 
     /// The session and the instruction; the only word that has spaces is no session.
-    fn understood(&self) -> Result<(Option<String>, Option<String>)> {
+    fn understood(&self, ui: &Ui) -> Result<(Option<String>, Option<String>)> {
         let mut words = self.instruction.clone();
         let mut id = self.id.clone();
         if let Some(text) = id.take_if(|text| text.trim().contains(char::is_whitespace)) {
             words.insert(0, text);
         }
-        Ok((id, instruction(&words)?))
+        Ok((id, instruction(&words, ui)?))
     }
 }
 
 /// The new instruction, from the words of the command line or from standard input.
-pub(super) fn instruction(words: &[String]) -> Result<Option<String>> {
+pub(super) fn instruction(words: &[String], ui: &Ui) -> Result<Option<String>> {
     let text = match words {
         [] => return Ok(None),
-        [word] if word == "-" => crate::reply::decode(&read_standard_input("the instruction")?).0,
+        [word] if word == "-" => {
+            crate::reply::decode(&read_standard_input("the instruction", ui)?).0
+        }
         words => words.join(" "),
     };
     run::ensure_instruction(&text).map(|text| Some(text.to_owned()))

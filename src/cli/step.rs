@@ -35,7 +35,7 @@ impl StepArgs {
         resume::tell_permissions(ui, &held);
         ui.warn_before_round(held.last_round());
         let ending = match &self.reply {
-            Some(file) => held.step_with(|| read(file)),
+            Some(file) => held.step_with(|| read(file, ui)),
             None => held.step(),
         };
         ending.map(exit_code)
@@ -43,9 +43,9 @@ impl StepArgs {
 }
 
 /// Reads a reply from a file or from standard input.
-pub(super) fn read(file: &Path) -> Result<Vec<u8>> {
+pub(super) fn read(file: &Path, ui: &Ui) -> Result<Vec<u8>> {
     if file.as_os_str() == "-" {
-        return read_standard_input("the reply");
+        return read_standard_input("the reply", ui);
     }
     reply::read_file(file)
 }

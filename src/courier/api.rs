@@ -30,6 +30,7 @@ use super::Message;
 use crate::api::{
     ApiClient, ApiError, ApiErrorKind, ChatTurn, Completion, CompletionEnd, ModelRequest,
     ReasoningEffort, ReplyTiming, RequestProgress, ServedModel, StopSignal, TokenUsage,
+    UsageRecord,
 };
 use crate::approve::{Asker, Person, Question, Verdict};
 use crate::error::{Error, Kind, Result};
@@ -37,7 +38,6 @@ use crate::fs::{Durability, own_directory, write_atomic, write_new};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{self, Mailbox};
 use crate::protocol::{ApiAnswer, ApiAnswerEnd, ApiNews, EndMark, Event, SessionId};
-use crate::session::UsageRecord;
 use crate::settings::NotifyBy;
 use crate::watch::{Doorbell, Waker};
 
@@ -86,8 +86,9 @@ pub trait ApiDesk: Debug + Send {
     /// Books what was noted last.
     fn book(&self) -> Result<()>;
 
-    /// Books the answer that is held, if a kill came before that.
-    fn book_held(&self) -> Result<()>;
+    /// Keeps what was noted last and could not be booked: a later run books it. Returns false if that
+    /// is not possible either.
+    fn owe(&self) -> bool;
 
     /// Keeps an answer that is not in the inbox, also after a kill.
     fn hold(&self, answer: &HeldAnswer) -> Result<()>;
@@ -95,7 +96,7 @@ pub trait ApiDesk: Debug + Send {
     /// The answer that is held, if it is one to this round.
     fn held(&self, round: u32) -> Option<HeldAnswer>;
 
-    /// Forgets the answer that is held.
+    /// Forgets the answer that is held, once its costs are booked.
     fn release(&self);
 }
 
@@ -454,9 +455,7 @@ impl ApiThread {
             if settled.as_ref() != Some(&message) {
                 rejected = 0;
                 thread::sleep(AFTER_THE_LOOP);
-                if let Err(error) = self.desk.book_held() {
-                    self.fail(error);
-                } else if self.is_answered(&message) {
+                if self.is_answered(&message) {
                     self.desk.release();
                 } else if !self.take_held(&message) {
                     self.carry(&message);
@@ -603,8 +602,10 @@ impl ApiThread {
             && !error.spent.is_empty()
         {
             let spent = (self.desk).record(round, error.spent, ReplyTiming::default());
-            self.desk.note(spent)?;
-            self.desk.book()?;
+            if let Err(unbooked) = (self.desk.note(spent)).and_then(|_| self.desk.book()) {
+                self.desk.owe();
+                return Err(unbooked);
+            }
         }
         match (answer, limit) {
             (Ok(answer), _) => self.take(message, answer),
@@ -700,7 +701,12 @@ impl ApiThread {
         let unbooked = self.desk.book().err().map(|error| {
             let tokens = usize::try_from(answer.usage.total()).unwrap_or(usize::MAX);
             let tokens = crate::number::count(tokens, "token");
-            let hint = format!("{tokens} of this answer are not booked");
+            let later = if self.desk.owe() {
+                " yet: `agent resume` books them when it can"
+            } else {
+                ""
+            };
+            let hint = format!("{tokens} of this answer are not booked{later}");
             self.fail(error.hint(&hint));
             hint
         });
@@ -1087,8 +1093,8 @@ mod tests {
             unreachable!("the defect comes first")
         }
 
-        fn book_held(&self) -> Result<()> {
-            Ok(())
+        fn owe(&self) -> bool {
+            unreachable!("the defect comes first")
         }
 
         fn book(&self) -> Result<()> {

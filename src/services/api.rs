@@ -12,7 +12,7 @@ use wait_timeout::ChildExt as _;
 use crate::agent::message_of;
 use crate::api::{
     ApiClient, ApiEndpoint, ApiError, ApiErrorKind, ApiKey, ChatTurn, CompletionEnd,
-    ReasoningEffort, ReplyTiming, StopSignal, TokenPrice, TokenUsage,
+    ReasoningEffort, ReplyTiming, StopSignal, TokenPrice, TokenUsage, UsageRecord,
 };
 pub use crate::api::{Provider, dollars};
 use crate::compose::{self, estimated_tokens};
@@ -28,7 +28,7 @@ use crate::platform::programs;
 use crate::protocol::SessionId;
 use crate::reply;
 use crate::sandbox::kill_with_descendants;
-use crate::session::{RoundRecap, Store, UsageRecord, UsageTotals, now};
+use crate::session::{RoundRecap, Store, UsageTotals, now};
 use crate::settings::{Reasoning, Settings};
 
 /// How long a command may take to print the key; it may ask for a finger.
@@ -65,6 +65,56 @@ pub struct ApiChoice {
     pub max_tokens: u64,
     /// The requests that the batch of the session permits.
     pub allowance: Allowance,
+}
+
+/// Tokens that the limits of the person hold for.
+#[derive(Debug)]
+pub(super) struct LimitedSpending<'a> {
+    /// The session, or whatever else they are spent on, in words.
+    pub(super) what: &'a str,
+    /// The command that takes another limit.
+    pub(super) command: &'a str,
+    /// The tokens.
+    pub(super) usage: TokenUsage,
+    /// Their cost, if it is known.
+    pub(super) cost_micros: Option<u64>,
+    /// The model of which no price is known, if the cost is not.
+    pub(super) model: &'a str,
+}
+
+impl ApiChoice {
+    /// Refuses a request if a limit of the person is reached.
+    pub(super) fn ensure_within_limits(&self, spent: &LimitedSpending<'_>) -> Result<()> {
+        let about = if spent.usage.is_estimated { "~" } else { "" };
+        let stopped = |sum: String, limit: String, setting: &str, flag: &str| {
+            let what = spent.what;
+            let what = format!("{what} comes to {about}{sum}, of {limit} that `{setting}` permits");
+            let command = spent.command;
+            Err(Error::new(Kind::RoundLimit, what)
+                .hint(format!("`{command} {flag} N` sets another limit")))
+        };
+        let (limit, total) = (self.max_tokens, spent.usage.total());
+        if limit > 0 && total >= limit {
+            let sum = format!("{} tokens", grouped(total));
+            return stopped(sum, grouped(limit), "MaxTokens", "--max-tokens");
+        }
+        let limit = self.max_cost.saturating_mul(CENT);
+        match spent.cost_micros {
+            _ if limit == 0 => Ok(()),
+            Some(cost) if cost >= limit => {
+                stopped(dollars(cost), dollars(limit), "MaxCost", "--max-cost")
+            }
+            Some(_) => Ok(()),
+            // A limit that nobody can count must not pass for one that holds.
+            None => Err(Error::mendable(format!(
+                "`MaxCost` cannot be held: no price of `{}` is known",
+                spent.model
+            ))
+            .hint(
+                "tell it with `--api-price INPUT/OUTPUT`, or use `--max-cost 0 --max-tokens N` as the limit",
+            )),
+        }
+    }
 }
 
 /// A signal that ends requests when the person interrupts.
@@ -346,53 +396,18 @@ impl ApiDesk for SessionDesk {
         }
         // Also without a limit: an answer that cannot be booked should not be asked for.
         self.store.ensure_bookable(&self.session)?;
+        settle_books(&self.store, &self.session)?;
         let records = self.store.usage_records(&self.session)?;
-        let mut spent = UsageTotals::of(&records).usage;
-        spent.add(unbooked);
-        let stopped = |what: String, flag: &str| {
-            Error::new(Kind::RoundLimit, what).hint(format!(
-                "`agent resume {} {flag} N` continues with another limit",
-                self.session
-            ))
-        };
-        let (limit, total) = (self.choice.max_tokens, spent.total());
-        if limit > 0 && total >= limit {
-            let what = format!(
-                "the session has used {}{} tokens, of {} that `MaxTokens` permits",
-                about(&spent),
-                grouped(total),
-                grouped(limit)
-            );
-            return Err(stopped(what, "--max-tokens"));
-        }
-        let limit = self.choice.max_cost.saturating_mul(CENT);
-        if limit == 0 {
-            return Ok(());
-        }
-        match self.spent_micros(&records, unbooked) {
-            Some(cost) if cost >= limit => {
-                let what = format!(
-                    "the session has cost {}{}, of {} that `MaxCost` permits",
-                    about(&spent),
-                    dollars(cost),
-                    dollars(limit)
-                );
-                Err(stopped(what, "--max-cost"))
-            }
-            // A limit that nobody can count must not pass for one that holds.
-            None => {
-                let model = &self.choice.plan.model;
-                let unpriced = records.iter().rev().find(|one| one.cost_micros.is_none());
-                let model = unpriced.map_or(model, |one| &one.model);
-                Err(Error::mendable(format!(
-                    "`MaxCost` cannot be held: no price of `{model}` is known"
-                ))
-                .hint(
-                    "tell it with `--api-price INPUT/OUTPUT`, or limit the session with `--max-cost 0 --max-tokens N`",
-                ))
-            }
-            Some(_) => Ok(()),
-        }
+        let mut usage = UsageTotals::of(&records).usage;
+        usage.add(unbooked);
+        let unpriced = records.iter().rev().find(|one| one.cost_micros.is_none());
+        self.choice.ensure_within_limits(&LimitedSpending {
+            what: "the session",
+            command: &format!("agent resume {}", self.session),
+            usage,
+            cost_micros: self.spent_micros(&records, unbooked),
+            model: unpriced.map_or(&self.choice.plan.model, |one| &one.model),
+        })
     }
 
     fn record(&self, round: u32, usage: TokenUsage, timing: ReplyTiming) -> UsageRecord {
@@ -425,22 +440,16 @@ impl ApiDesk for SessionDesk {
     }
 
     fn book(&self) -> Result<()> {
-        match self.noted.borrow_mut().take() {
-            Some(record) => self.store.book_usage(&self.session, &record),
+        match self.noted.borrow().as_ref() {
+            Some(record) => self.store.book_usage(&self.session, record),
             None => Ok(()),
         }
     }
 
-    fn book_held(&self) -> Result<()> {
-        let held: Option<HeldAnswer> = self.store.aside(&self.session, HELD_ANSWER);
-        let Some(billed) = held.and_then(|held| held.billed) else {
-            return Ok(());
-        };
-        if self.store.usage_records(&self.session)?.contains(&billed) {
-            return Ok(());
-        }
-        self.store.note_usage(&self.session, &billed)?;
-        self.store.book_usage(&self.session, &billed)
+    fn owe(&self) -> bool {
+        let noted = self.noted.borrow();
+        let record = noted.as_ref();
+        record.is_some_and(|record| self.store.owe_usage(&self.session, record).is_ok())
     }
 
     fn hold(&self, answer: &HeldAnswer) -> Result<()> {
@@ -454,7 +463,25 @@ impl ApiDesk for SessionDesk {
     }
 
     fn release(&self) {
-        self.store.drop_aside(&self.session, HELD_ANSWER);
+        // What it cost must not go with it.
+        if book_held(&self.store, &self.session).is_ok() {
+            self.store.drop_aside(&self.session, HELD_ANSWER);
+        }
+    }
+}
+
+/// Books what answers to a session cost and earlier runs could not book, because they were killed or
+/// because nothing could be written.
+pub(super) fn settle_books(store: &Store, session: &SessionId) -> Result<()> {
+    book_held(store, session)?;
+    store.book_owed(session)
+}
+
+fn book_held(store: &Store, session: &SessionId) -> Result<()> {
+    let held: Option<HeldAnswer> = store.aside(session, HELD_ANSWER);
+    match held.and_then(|held| held.billed) {
+        Some(billed) => store.book_usage(session, &billed),
+        None => Ok(()),
     }
 }
 
@@ -462,11 +489,6 @@ impl ApiDesk for SessionDesk {
 pub(super) fn has_held_answer(store: &Store, session: &SessionId, round: u32) -> bool {
     let held: Option<HeldAnswer> = store.aside(session, HELD_ANSWER);
     held.is_some_and(|held| held.round == round)
-}
-
-/// The sign before a number that is estimated.
-fn about(usage: &TokenUsage) -> &'static str {
-    if usage.is_estimated { "~" } else { "" }
 }
 
 /// A message and the reply to it.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::api::{self, ApiChoice};
+use super::api::{self, ApiChoice, LimitedSpending};
 use super::open::{self, FirstRun};
 use super::{Caller, guard};
 use crate::agent::added::find_files;
@@ -218,6 +218,8 @@ impl PreparedQuestion {
             .ok_or_else(|| Error::usage("there is no API to ask"))?;
         let ApiPlan { client, .. } = &choice.plan;
         let stop = api::stop_on(&caller.interrupt);
+        self.ensure_affordable(choice, TokenUsage::default())?;
+        let mut limit = None;
         let request = choice.plan.request(vec![ChatTurn::user(&self.message)]);
         let answer = client.complete(&request, &stop, &mut |progress| match progress {
             RequestProgress::Text(text) => tell(text),
@@ -226,17 +228,24 @@ impl PreparedQuestion {
                 tried,
                 tries,
                 why,
-            } => caller.person.emit(Event::Api(ApiNews::Retrying {
-                why: why.to_string(),
-                millis: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
-                tried,
-                tries,
-            })),
+            } => {
+                // A try that broke off may be billed, and so may the next.
+                if let Err(reached) = self.ensure_affordable(choice, why.spent) {
+                    limit = Some(reached);
+                    return stop.raise();
+                }
+                caller.person.emit(Event::Api(ApiNews::Retrying {
+                    why: why.to_string(),
+                    millis: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+                    tried,
+                    tries,
+                }));
+            }
             RequestProgress::Sending { .. } | RequestProgress::Reasoning(_) => {}
         });
         let price = choice.price.as_ref();
         let answer = answer.map_err(|error| {
-            let told = choice.plan.explained(&error, &stop);
+            let told = limit.unwrap_or_else(|| choice.plan.explained(&error, &stop));
             if error.spent.is_empty() {
                 return told;
             }
@@ -245,6 +254,22 @@ impl PreparedQuestion {
         Ok(AskedAnswer {
             end: answer.end,
             spent: spent(&answer.usage, price),
+        })
+    }
+
+    /// Refuses a request if the question, with what was spent on it, reaches a limit of the person.
+    fn ensure_affordable(&self, choice: &ApiChoice, mut spent: TokenUsage) -> Result<()> {
+        spent.add(&TokenUsage {
+            input: self.tokens as u64,
+            is_estimated: true,
+            ..TokenUsage::default()
+        });
+        choice.ensure_within_limits(&LimitedSpending {
+            what: "the question",
+            command: "agent ask",
+            usage: spent,
+            cost_micros: spent.cost_micros(choice.price.as_ref()),
+            model: &choice.plan.model,
         })
     }
 }

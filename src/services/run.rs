@@ -205,6 +205,7 @@ pub fn reopen(caller: &Caller, id: Option<&str>) -> Result<HeldSession> {
 /// Opens a session for a single reply: see [`HeldSession::step`].
 pub fn for_one_reply(caller: &Caller, id: Option<&str>) -> Result<HeldSession> {
     let held = HeldSession::open(caller, find::find_open, id)?;
+    held.settle_books();
     log::start(caller, &held.opened.agent, &held.session);
     Ok(held)
 }
@@ -233,6 +234,7 @@ pub fn fetch_results(caller: &Caller, id: &str) -> Result<bool> {
 /// ended already.
 pub fn end(caller: &Caller, id: Option<&str>) -> Result<(SessionId, bool)> {
     let held = HeldSession::open(caller, find::find, id)?;
+    held.settle_books();
     let id = held.id().clone();
     if held.session.is_complete {
         return Ok((id, false));
@@ -300,7 +302,19 @@ impl HeldSession {
         }
     }
 
+    /// Books what answers cost that came to an earlier run, whoever carries the session now.
+    fn settle_books(&self) {
+        let agent = &self.opened.agent;
+        if let Err(error) = api::settle_books(&agent.store, self.id())
+            // No API is asked as long as nothing can be booked, which says why.
+            && self.api.is_none()
+        {
+            agent.tell(Event::from(&error));
+        }
+    }
+
     fn tell_resumed(&self, caller: &Caller) -> Result<()> {
+        self.settle_books();
         let agent = &self.opened.agent;
         self.lock
             .works_on(agent.store.directory(), Some(self.id()))?;

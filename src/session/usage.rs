@@ -2,50 +2,30 @@
 //!
 //! The line is noted in `unbooked.json` before the reply is in the inbox, and booked afterwards. A note
 //! counts as a line does, once, so that a limit of costs counts whatever was billed, also if the process
-//! is killed in between. A line that a kill cut off counts as nothing. A file that cannot be read is an
-//! error, so that no limit passes for one that holds.
+//! is killed in between. Where neither can be written, it is owed: a file in the folder for temporary
+//! files, which is booked when that is possible again. A line that a kill cut off counts as nothing. A
+//! file that cannot be read is an error, so that no limit passes for one that holds.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
 
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::Store;
-use crate::api::{TokenUsage, dollars};
+use crate::api::{TokenUsage, UsageRecord, dollars};
 use crate::error::{Error, Result};
-use crate::fs::{own_directory, read_plain};
+use crate::fs::{own_directory, read_plain, write_new};
 use crate::number::{count, grouped};
 use crate::protocol::SessionId;
 
 /// The file beside a session with the record that is booked next.
 const UNBOOKED: &str = "unbooked.json";
-
-/// One answer of an API.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct UsageRecord {
-    /// When it ended.
-    pub at: Timestamp,
-    /// The round that it answered.
-    pub round: u32,
-    /// Who answered.
-    pub provider: String,
-    /// By which model.
-    pub model: String,
-    /// Tokens, as the server counted them, or estimated where it did not.
-    #[serde(flatten)]
-    pub usage: TokenUsage,
-    /// The cost in millionths of a dollar, if a price is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_micros: Option<u64>,
-    /// Until the first piece came, in milliseconds.
-    pub first_millis: u64,
-    /// In whole, in milliseconds.
-    pub millis: u64,
-}
+/// The ending of a file with a record that could be kept nowhere beside the session.
+const OWED: &str = ".usage.json";
+/// The longest record that is owed, in bytes.
+const LONGEST_OWED: u64 = 64 * 1024;
 
 /// All answers of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -146,17 +126,66 @@ impl Store {
 
     /// Has an answer count although it is not booked yet. One that a kill left like that is booked.
     pub fn note_usage(&self, id: &SessionId, record: &UsageRecord) -> Result<()> {
-        self.ensure_bookable(id)?;
-        if let Some(left) = self.aside::<UsageRecord>(id, UNBOOKED)
-            && !self.booked(id)?.contains(&left)
-        {
-            self.book_usage(id, &left)?;
-        }
-        self.put_aside(id, UNBOOKED, record)
+        self.book_noted(id)?;
+        own_directory(&self.folder(id))?;
+        self.put_aside(id, UNBOOKED, record)?;
+        self.ensure_bookable(id)
     }
 
-    /// Books one answer, and makes that last.
+    fn book_noted(&self, id: &SessionId) -> Result<()> {
+        match self.aside(id, UNBOOKED) {
+            Some(noted) => self.book_usage(id, &noted),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps an answer that cannot be booked until [`Self::book_owed`] can do it.
+    pub fn owe_usage(&self, id: &SessionId, record: &UsageRecord) -> Result<()> {
+        if self.aside(id, UNBOOKED).as_ref() == Some(record) {
+            return Ok(());
+        }
+        let unique = uuid::Uuid::new_v4().simple().to_string();
+        let path = std::env::temp_dir().join(format!("{}{unique}{OWED}", owed_start(id)));
+        let json =
+            crate::json::to_line(record).map_err(|cause| Error::file("write", &path, cause))?;
+        write_new(&path, json.as_bytes()).map(drop)
+    }
+
+    /// Books what earlier processes noted or owe.
+    pub fn book_owed(&self, id: &SessionId) -> Result<()> {
+        self.book_noted(id)?;
+        let start = owed_start(id);
+        let files = std::fs::read_dir(std::env::temp_dir());
+        for file in files.into_iter().flatten().flatten() {
+            let name = file.file_name();
+            let is_named = |name: &str| name.starts_with(&start) && name.ends_with(OWED);
+            let path = file.path();
+            // Others may write there too.
+            if !name.to_str().is_some_and(is_named) || !crate::platform::is_own_file(&path) {
+                continue;
+            }
+            let read = read_plain(&path, LONGEST_OWED).unwrap_or_default();
+            if let Ok(record) = serde_json::from_slice(&read) {
+                self.book_usage(id, &record)?;
+                // What stays behind is booked already.
+                let _ = std::fs::remove_file(&path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Books one answer, unless it is booked, and makes that last.
     pub fn book_usage(&self, id: &SessionId, record: &UsageRecord) -> Result<()> {
+        if !self.booked(id)?.contains(record) {
+            self.append_usage(id, record)?;
+        }
+        if self.aside(id, UNBOOKED).as_ref() == Some(record) {
+            self.drop_aside(id, UNBOOKED);
+        }
+        Ok(())
+    }
+
+    fn append_usage(&self, id: &SessionId, record: &UsageRecord) -> Result<()> {
         let mut file = self.open_usage(id)?;
         let path = self.usage_file(id);
         let mut line =
@@ -170,9 +199,7 @@ impl Store {
             file.write_all(line.as_bytes())?;
             file.sync_data()
         };
-        write().map_err(|cause| Error::file("write", &path, cause))?;
-        self.drop_aside(id, UNBOOKED);
-        Ok(())
+        write().map_err(|cause| Error::file("write", &path, cause))
     }
 
     fn open_usage(&self, id: &SessionId) -> Result<File> {
@@ -198,6 +225,11 @@ impl Store {
     }
 }
 
+/// The beginning of the names of files with records that a session owes.
+fn owed_start(id: &SessionId) -> String {
+    format!("agent-{id}-")
+}
+
 /// Returns true if the last line of the file is complete.
 fn ends_with_line(file: &mut File) -> std::io::Result<bool> {
     let mut last = [0];
@@ -208,6 +240,8 @@ fn ends_with_line(file: &mut File) -> std::io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::*;
 
     fn record(round: u32, cost_micros: Option<u64>) -> UsageRecord {
@@ -260,6 +294,20 @@ mod tests {
         store.note_usage(&id, &record(3, None)).unwrap();
         store.book_usage(&id, &record(3, None)).unwrap();
         assert_eq!(requests(), 3);
+    }
+
+    #[test]
+    fn a_note_counts_although_nothing_can_be_booked_now() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path().join("sessions")).unwrap();
+        let id = SessionId::parse("ab12cd34").unwrap();
+        std::fs::create_dir_all(store.usage_file(&id)).unwrap();
+        assert!(store.note_usage(&id, &record(1, None)).is_err());
+        assert!(store.book_owed(&id).is_err());
+        std::fs::remove_dir(store.usage_file(&id)).unwrap();
+        store.book_owed(&id).unwrap();
+        store.book_owed(&id).unwrap();
+        assert_eq!(store.booked(&id).unwrap(), [record(1, None)]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod keys;
 mod line;
 mod past;
 mod turn;
+mod typed;
 mod view;
 
 use std::fmt::Debug;

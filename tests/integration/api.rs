@@ -669,6 +669,26 @@ fn a_limit_holds_between_the_tries_of_a_request() {
     assert_eq!(list["usage"]["output"], 100, "{list}");
 }
 
+#[test]
+fn a_question_keeps_to_the_limits() {
+    let thought = || Answer::Events(vec![piece("reasoning_content", &"thought ".repeat(2_000))]);
+    let server = ModelServer::start(vec![thought(), thought(), done()]);
+    let ask = |flags: &[&str]| by_api(Test::new(&[&["ask", "why"], flags].concat()), &server).run();
+    let refused = ask(&["--max-tokens", "5"]).code(3);
+    refused
+        .said("the question comes to ~")
+        .said("of 5 that `MaxTokens` permits");
+    let priced = ["--max-cost", "1", "--api-price", "1000/1000"];
+    ask(&priced).code(3).said("`MaxCost` permits");
+    let unpriced = ask(&["--max-cost", "1"]).code(1);
+    unpriced.said("no price of `one` is known");
+    assert_eq!(server.requests().len(), 0);
+    // Between two tries too.
+    let stopped = ask(&["--max-tokens", "2000"]).code(3);
+    stopped.said("`MaxTokens` permits").said("the request took");
+    assert_eq!(server.requests().len(), 1);
+}
+
 /// A server whose first answer comes after something was done in the base directory.
 fn disturbing(base: std::path::PathBuf, disturb: fn(&std::path::Path)) -> ModelServer {
     let mut answers = vec![create("a.txt", "one"), done()].into_iter();
@@ -984,23 +1004,21 @@ fn a_check_with_a_key_by_its_form_is_refused() {
 }
 
 #[test]
-fn a_key_that_is_the_name_of_its_provider_is_no_secret() {
-    let server = ModelServer::start(vec![done()]);
-    let flags = [
-        "new",
-        "--base",
-        ".",
-        "--no-input",
-        "--api",
-        "ollama",
-        "ask ollama",
-    ];
-    let test = Test::new(&flags)
-        .environment("Agent__ApiUrl", &server.url)
-        .environment("Agent__Model", "one")
-        .environment("OLLAMA_API_KEY", "ollama");
-    let finished = test.run().code(0);
-    assert_eq!(finished.session()["task"], "ask ollama");
+fn a_stand_in_for_a_key_is_hidden_nowhere() {
+    for stand_in in ["ollama", "not-needed", "sk-no-key-required"] {
+        let server = ModelServer::start(vec![create("a.txt", stand_in), done()]);
+        let task = format!("say {stand_in}");
+        let flags = ["new", "--base", ".", "--no-input", "--api", "ollama", &task];
+        let test = Test::new(&flags)
+            .environment("Agent__ApiUrl", &server.url)
+            .environment("Agent__Model", "one")
+            .environment("OPENAI_API_KEY", stand_in)
+            .environment("OLLAMA_API_KEY", stand_in);
+        let finished = test.run().code(0);
+        let finished = finished.workspace("a.txt", &format!("{stand_in}\n"));
+        assert_eq!(finished.session()["task"], task);
+        assert!(kept_events(&finished.base()).contains(&task));
+    }
 }
 
 #[test]
@@ -1726,6 +1744,17 @@ fn close_inbox_and_session(base: &std::path::Path) {
     close_inbox(base);
 }
 
+/// Takes away what keeps a session from being written, and returns the file of its books.
+fn open_session(finished: &Finished) -> std::path::PathBuf {
+    let entries = std::fs::read_dir(finished.base().join("sessions")).unwrap();
+    let mut folders = entries.flatten().map(|entry| entry.path());
+    let folder = folders.find(|path| path.join("events.jsonl").exists());
+    let folder = folder.unwrap();
+    std::fs::remove_dir_all(folder.join("held-answer.json")).unwrap();
+    std::fs::remove_dir(folder.join("usage.jsonl")).unwrap();
+    folder.join("usage.jsonl")
+}
+
 #[test]
 fn an_answer_that_cannot_be_put_into_the_inbox_is_held() {
     let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
@@ -1754,14 +1783,21 @@ fn an_answer_that_is_held_is_mentioned() {
     let status = status.run().code(0);
     let told = "An answer of the API to this round is kept: `agent resume";
     assert!(status.stdout.contains(told), "{}", status.stdout);
-    let off = ["resume", "--base", ".", "--api", "off"];
-    let off = Test::after(status, &off).reply("[DONE]\n{end}\n");
+    let off = ["resume", "--base", ".", "--api", "off", "--no-wait"];
+    let left = Test::after(status, &off).run().code(0).said(told);
+    let off = Test::after(left, &off[..5]).reply("[DONE]\n{end}\n");
     off.run().code(0).said(told);
 }
 
 #[test]
 fn an_answer_that_is_held_is_booked_once_when_it_is_taken() {
-    for has_booked in [false, true] {
+    let by_paste = ["--api", "off", "--no-wait"];
+    for (has_booked, flags, lines) in [
+        (false, &[][..], 2),
+        (true, &[], 2),
+        (false, &by_paste, 1),
+        (true, &by_paste, 1),
+    ] {
         let test = Test::new(&["new", "--base", ".", "--no-input", "x"]);
         let server = disturbing(test.base(), close_inbox);
         let failed = by_api(test, &server).run().code(1);
@@ -1775,11 +1811,11 @@ fn an_answer_that_is_held_is_booked_once_when_it_is_taken() {
         }
         let id = find("held-answer.json").split('/').next().unwrap();
         let books = failed.base().join("sessions").join(id).join("usage.jsonl");
-        let flags = ["resume", "--base", ".", "--no-input"];
+        let flags = [&["resume", "--base", ".", "--no-input"], flags].concat();
         let _finished = by_api(Test::after(failed, &flags), &server).run().code(0);
-        assert_eq!(server.requests().len(), 2);
+        assert_eq!(server.requests().len(), lines);
         let books = std::fs::read_to_string(books).unwrap();
-        assert_eq!(books.lines().count(), 2, "{has_booked}: {books}");
+        assert_eq!(books.lines().count(), lines, "{has_booked}: {books}");
     }
 }
 
@@ -1791,16 +1827,34 @@ fn an_answer_that_cannot_be_kept_beside_the_session_is_kept_elsewhere() {
     std::fs::create_dir(&elsewhere).unwrap();
     let test = by_api(test, &server).environment("TMPDIR", elsewhere.to_str().unwrap());
     let failed = test.run().code(1);
-    let kept = only_file(&elsewhere);
+    let files = || std::fs::read_dir(&elsewhere).unwrap().flatten();
+    let find = |end: &str| {
+        let mut paths = files().map(|file| file.path());
+        paths.find(|path| path.to_str().unwrap().ends_with(end))
+    };
+    let kept = find(".txt").unwrap();
     assert!(
         std::fs::read_to_string(&kept)
             .unwrap()
             .contains("CREATE_FILE")
     );
     let failed = failed.said(kept.to_str().unwrap());
-    let failed = failed.said(" tokens of this answer are not booked");
+    let failed = failed.said(" tokens of this answer are not booked yet");
     let said = format!("{}{}", failed.stdout, failed.stderr);
     assert!(!said.contains("Nothing is lost"), "{said}");
+    // They are booked once, when that is possible again.
+    let books = open_session(&failed);
+    std::fs::remove_file(failed.base().join("inbox")).unwrap();
+    let mut finished = failed;
+    for _ in 0..2 {
+        let flags = ["resume", "--base", ".", "--api", "off", "--no-wait"];
+        let test = Test::after(finished, &flags);
+        let test = test.environment("TMPDIR", elsewhere.to_str().unwrap());
+        finished = test.run().code(0);
+        let booked = std::fs::read_to_string(&books).unwrap();
+        assert_eq!(booked.lines().count(), 1, "{booked}");
+        assert_eq!(find(".usage.json"), None);
+    }
 }
 
 #[test]
@@ -2209,16 +2263,52 @@ mod at_a_terminal {
         }
         let test = || Test::new(&[]).file("appsettings.json", "{}");
         let mut terminal = Terminal::open(test(), "ask why", &[]);
-        terminal.expect("on a line of its own");
+        terminal.expect("Type or paste the answer");
         terminal.type_in(CTRL_C);
         let (code, shown) = terminal.close();
         assert_eq!(code, Some(130), "{shown}");
-        let mut terminal = Terminal::open(test(), "ask why", &[]);
-        terminal.expect("on a line of its own");
-        terminal.type_in(&format!("A{}Z\r\x04", "y".repeat(5_000)));
-        terminal.expect("A line of the answer was cut");
-        let (code, shown) = terminal.close();
-        assert_eq!(code, Some(1), "{shown}");
+    }
+
+    #[test]
+    fn a_long_line_that_is_pasted_at_a_terminal_is_whole() {
+        if !has_script() {
+            return;
+        }
+        let long = format!("A{}Z", "y".repeat(20_000));
+        // A paste that the terminal marks, and one that it does not.
+        for (pasted, end) in [
+            (format!("\x1b[200~{long}\r.\rmore\r\x1b[201~"), "\x04"),
+            (format!("{long}\r\rmore\r"), ".\r"),
+        ] {
+            let dot = if end == "\x04" { "." } else { "" };
+            let expected = format!("{long}\n{dot}\nmore\n");
+            let test = Test::new(&[]).file("appsettings.json", "{}");
+            let mut terminal = Terminal::open(test, "ask why > ../answer.md", &[]);
+            terminal.expect("Type or paste the answer");
+            terminal.type_in(&pasted);
+            terminal.expect("more");
+            terminal.type_in(end);
+            let answer = terminal.base().join("../answer.md");
+            let test = terminal.take_test();
+            let (code, shown) = terminal.close();
+            assert_eq!(code, Some(0), "{shown}");
+            assert_eq!(std::fs::read_to_string(answer).unwrap(), expected);
+            drop(test);
+            let begun = Test::new(&["new", "--no-wait", "task"]).run().code(0);
+            let mut terminal = Terminal::open(Test::after(begun, &[]), "paste -", &[]);
+            terminal.expect("Type or paste the reply");
+            terminal.type_in(&pasted);
+            terminal.expect("more");
+            terminal.type_in(end);
+            terminal.expect("Saved as");
+            let inbox = terminal.base().join("inbox");
+            let files = std::fs::read_dir(inbox).unwrap().flatten();
+            let mut replies = files.filter(|file| file.path().extension().is_some());
+            let reply = std::fs::read_to_string(replies.next().unwrap().path()).unwrap();
+            assert_eq!(reply, expected);
+            let (code, shown) = terminal.close();
+            assert_eq!(code, Some(0), "{shown}");
+        }
     }
 
     /// The key is typed wherever something can be typed.

@@ -197,8 +197,6 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "number",
             "platform",
             "reply",
-            // The record of what an answer cost, which is kept with one that is held.
-            "session",
             "settings",
             "watch",
         ],

@@ -2,11 +2,12 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::api::{KEY, has_no_key};
 use crate::harness::{Finished, Test, agent, wait_until};
 
 /// A client that speaks in lines.
@@ -25,7 +26,10 @@ impl LineClient {
     }
 
     fn connect_with(base: &Path, flags: &[&str], capabilities: &Value) -> Self {
-        let mut command = agent(base);
+        Self::connect_by(agent(base), flags, capabilities)
+    }
+
+    fn connect_by(mut command: Command, flags: &[&str], capabilities: &Value) -> Self {
         let mut child = command
             .args([&["mcp"], flags].concat())
             .stdin(Stdio::piped())
@@ -386,6 +390,59 @@ fn a_question_with_a_secret_is_no_form_and_its_title_has_none() {
     let is_form = |message: &Value| message["method"] == "elicitation/create";
     assert!(!client.heard.iter().any(is_form), "{:?}", client.heard);
     client.leave();
+}
+
+/// A client with forms, of a process that knows a key and looks for no other secrets.
+fn with_forms_and_key(test: &Finished) -> LineClient {
+    let mut command = agent(&test.base());
+    command.env("AGENT_API_KEY", KEY);
+    let forms = json!({ "elicitation": {} });
+    let flags = [&ASK[..], &["--secrets", "off"]].concat();
+    let mut client = LineClient::connect_by(command, &flags, &forms);
+    client.well("begin", &json!({ "task": format!("print {KEY}") }));
+    client
+}
+
+#[test]
+fn a_question_with_a_key_is_no_form() {
+    let test = base();
+    let mut client = with_forms_and_key(&test);
+    let call = client.begin_call("run", &json!({ "command": format!("echo {KEY}") }));
+    client.hear("waits for");
+    beside(&test, &["decline", "1"]);
+    client.answer_to(call);
+    let is_form = |message: &Value| message["method"] == "elicitation/create";
+    assert!(!client.heard.iter().any(is_form), "{:?}", client.heard);
+    assert!(!json!(client.heard).to_string().contains(KEY));
+    client.leave();
+}
+
+#[test]
+fn what_a_form_brings_is_told_and_kept_without_keys() {
+    let test = base();
+    let mut client = with_forms_and_key(&test);
+    for (tool, arguments, content) in [
+        (
+            "ask_user",
+            json!({ "question": "Which key?" }),
+            json!({ "text": format!("use {KEY}") }),
+        ),
+        (
+            "run",
+            json!({ "command": "echo one" }),
+            json!({ "decision": "no", "text": format!("not with {KEY}") }),
+        ),
+    ] {
+        let call = client.begin_call(tool, &arguments);
+        let form = client.hear("elicitation/create");
+        let result = json!({ "action": "accept", "content": content });
+        client.write(&json!({ "jsonrpc": "2.0", "id": form["id"], "result": result }));
+        let answer = client.answer_to(call).to_string();
+        assert!(answer.contains("<API key>"), "{answer}");
+        assert!(!answer.contains(KEY), "{answer}");
+    }
+    client.leave();
+    has_no_key(test);
 }
 
 #[test]

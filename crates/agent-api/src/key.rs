@@ -8,10 +8,10 @@ use std::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
 
-use crate::provider::Provider;
-
 /// Shorter values are not searched for in texts: they would match by chance.
 const SHORTEST_SEARCHED: usize = 6;
+/// Words of a stand-in are no longer than this: a longer one may be a key without a digit.
+const LONGEST_WORD: usize = 15;
 /// Shorter keys have no fingerprint: a reader of it could guess the key.
 const SHORTEST_FINGERPRINTED: usize = 20;
 /// Stands where a key was.
@@ -42,12 +42,22 @@ impl ApiKey {
         self.0.len()
     }
 
-    /// Returns true if the text has the key in it. The name of a provider is a stand-in for clients that
-    /// want a key, and no secret: `OLLAMA_API_KEY=ollama`.
+    /// Returns true if the text has the key in it, and the key is a secret.
     pub fn is_in(&self, text: &str) -> bool {
-        self.0.len() >= SHORTEST_SEARCHED
-            && text.contains(self.expose())
-            && Provider::named(self.expose()).is_none()
+        self.is_secret() && text.contains(self.expose())
+    }
+
+    /// Returns false for a stand-in: clients that want a key for a server without one get plain words,
+    /// as `ollama`, `not-needed` or `sk-no-key-required`. Where these are in a text they mean something
+    /// else. Anything with a digit, a sign or capitals inside of a word is a secret.
+    fn is_secret(&self) -> bool {
+        let is_word = |word: &str| {
+            let is_lower = |byte: u8| byte.is_ascii_lowercase();
+            (1..=LONGEST_WORD).contains(&word.len())
+                && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+                && (word.bytes().skip(1).all(is_lower) || !word.bytes().any(is_lower))
+        };
+        self.0.len() >= SHORTEST_SEARCHED && !self.expose().split(['-', '_', '.']).all(is_word)
     }
 
     /// The text without the key: some servers repeat it in their errors.
@@ -74,9 +84,10 @@ pub struct KeyFingerprint {
 }
 
 impl KeyFingerprint {
-    /// The fingerprint of a key; `None` for a key that could be guessed from it.
+    /// The fingerprint of a key; `None` for a stand-in, and for a key that could be guessed from it.
     pub fn new(key: &ApiKey, salt: &str) -> Option<Self> {
-        (key.0.len() >= SHORTEST_FINGERPRINTED).then(|| Self {
+        let is_kept = key.is_secret() && key.0.len() >= SHORTEST_FINGERPRINTED;
+        is_kept.then(|| Self {
             salt: salt.to_owned(),
             length: key.0.len(),
             sum: sum(&key.0),
@@ -176,7 +187,7 @@ impl SoughtKey {
     fn begun(&self, text: &str) -> usize {
         let longest = text.len().min(self.length().saturating_sub(1));
         match self {
-            Self::Known(key) if key.0.len() < SHORTEST_SEARCHED => 0,
+            Self::Known(key) if !key.is_secret() => 0,
             Self::Known(key) => {
                 let is_beginning = |length: &usize| text.ends_with(&key.expose()[..*length]);
                 (1..=longest).rev().find(is_beginning).unwrap_or(0)
@@ -265,11 +276,32 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_provider_is_no_secret() {
-        let text = "ask ollama";
-        let key = |text: &str| ApiKey::new(text).unwrap();
-        assert_eq!(key("ollama").scrub(text.to_owned()), text);
-        assert!(key("my-ollama").is_in("it is my-ollama"));
+    fn plain_words_are_stand_ins_and_no_secrets() {
+        let scrubbed = |text: &str| ApiKey::new(text).unwrap().scrub(format!("{text}!"));
+        for stand_in in [
+            "ollama",
+            "not-needed",
+            "NOT_NEEDED",
+            "Placeholder",
+            "sk-no-key-required",
+            "no.key.is.needed.for.this.server",
+            "sk-1",
+        ] {
+            assert_eq!(scrubbed(stand_in), format!("{stand_in}!"));
+            let key = ApiKey::new(stand_in).unwrap();
+            assert_eq!(KeyFingerprint::new(&key, ""), None, "{stand_in}");
+            assert_eq!(KeyFilter::new(key).push(stand_in), stand_in);
+        }
+        for key in [
+            "team-7",
+            "hunter2",
+            "qX-secret",
+            "a+plain/word",
+            "-words-",
+            "qwertyuiopasdfgh",
+        ] {
+            assert_eq!(scrubbed(key), "<API key>!");
+        }
     }
 
     #[test]

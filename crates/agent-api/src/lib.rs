@@ -22,5 +22,5 @@ pub use self::request::{ChatRole, ChatTurn, ModelRequest, ReasoningEffort};
 pub use self::retry::{RetryPolicy, retry_after};
 pub use self::sse::{SseEvent, SseReader};
 pub use self::stop::StopSignal;
-pub use self::usage::{TokenPrice, TokenUsage, dollars};
+pub use self::usage::{TokenPrice, TokenUsage, UsageRecord, dollars};
 pub use self::wire::{FinishReason, ServerComplaint, StreamDelta, Wire, WireProblem};

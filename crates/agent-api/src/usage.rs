@@ -1,5 +1,6 @@
 //! Tokens that a server counted, and what they cost.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// A dollar in the unit of costs.
@@ -100,6 +101,30 @@ impl TokenUsage {
             (one, two) => Some(one.unwrap_or(0).saturating_add(two.unwrap_or(0))),
         };
     }
+}
+
+/// One answer of an API.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageRecord {
+    /// When it ended.
+    pub at: Timestamp,
+    /// The round that it answered.
+    pub round: u32,
+    /// Who answered.
+    pub provider: String,
+    /// By which model.
+    pub model: String,
+    /// Tokens, as the server counted them, or estimated where it did not.
+    #[serde(flatten)]
+    pub usage: TokenUsage,
+    /// The cost in millionths of a dollar, if a price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
+    /// Until the first piece came, in milliseconds.
+    pub first_millis: u64,
+    /// In whole, in milliseconds.
+    pub millis: u64,
 }
 
 /// The price of a million tokens, in dollars.

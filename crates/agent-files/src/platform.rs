@@ -27,6 +27,18 @@ pub fn ours(options: &mut OpenOptions) {
     );
 }
 
+/// Returns true if this is a regular file of this user, as far as the system tells owners apart.
+pub fn is_own_file(path: &std::path::Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|found| {
+        #[cfg(unix)]
+        let is_own =
+            std::os::unix::fs::MetadataExt::uid(&found) == rustix::process::geteuid().as_raw();
+        #[cfg(not(unix))]
+        let is_own = true;
+        found.is_file() && is_own
+    })
+}
+
 /// Creates a directory that only its owner can read, on systems with permission bits.
 pub fn create_private(directory: &std::path::Path) -> std::io::Result<()> {
     #[cfg(unix)]

@@ -10,7 +10,7 @@ use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 
 use super::{OpenPrompt, TICK};
 use crate::platform::{has_foreground, stop_this_process, was_continued};
-use crate::ui::live::{Colour, LiveRows};
+use crate::ui::live::{self, Colour, LiveRows};
 use crate::ui::terminal::Terminal;
 
 /// Whose turn it is at the terminal.
@@ -124,13 +124,17 @@ impl Drop for LentTerminal<'_> {
     }
 }
 
-/// Every key by itself, and pastes marked. On failure the terminal is as it was.
-fn take() -> io::Result<()> {
+/// Every key by itself, and pastes marked, if the terminal understands that. On failure the terminal is
+/// as it was.
+pub(super) fn take() -> io::Result<()> {
     // What was taken before may have been changed by a shell meanwhile; without this it would be
     // taken for done.
     disable_raw_mode()?;
     enable_raw_mode()?;
     crate::platform::keep_line_breaks();
+    if !live::has_terminal() {
+        return Ok(());
+    }
     let marked = crossterm::execute!(io::stderr(), EnableBracketedPaste);
     if marked.is_err() {
         let _ = disable_raw_mode();
@@ -139,6 +143,8 @@ fn take() -> io::Result<()> {
 }
 
 pub(super) fn give_back() {
-    let _ = crossterm::execute!(io::stderr(), DisableBracketedPaste);
+    if live::has_terminal() {
+        let _ = crossterm::execute!(io::stderr(), DisableBracketedPaste);
+    }
     let _ = disable_raw_mode();
 }
