@@ -22,7 +22,9 @@ use crate::error::Result;
 use crate::execute::{Execution, Limits};
 use crate::interrupt::Interrupt;
 use crate::policy::{Approval, Decision, Grant, Network, Policy, Ruling};
-use crate::protocol::{Command, Event, Outcome, SandboxProperty, SeenFiles, Status, Step};
+use crate::protocol::{
+    Command, Event, OnFailure, Outcome, SandboxProperty, SeenFiles, Status, Step,
+};
 use crate::runner::{CommandPlace, Granted, Runner, RunnerChoice};
 use crate::sandbox::{Confinement, Strength};
 use crate::settings::Commands;
@@ -77,6 +79,8 @@ pub(super) struct Asking<'a> {
     pub(super) round: u32,
     pub(super) reveal: &'a Reveal<'a>,
     pub(super) origin: QuestionOrigin,
+    /// Says if commands run after a change that is not made.
+    pub(super) on_failure: OnFailure,
     /// Finds what earlier rounds changed, if nobody was asked about that.
     pub(super) unseen: &'a UnseenChanges<'a>,
 }
@@ -399,7 +403,8 @@ fn asked<'s>(
             earlier.note(before);
         }
         let difference = shown.remove(&step.number);
-        asked.push(Asked::new(policy, step, ruling, difference, &earlier));
+        let one = Asked::new(policy, step, ruling, difference, &earlier);
+        asked.push(one.with(asking.on_failure));
     }
     Ok(asked)
 }
@@ -548,6 +553,7 @@ pub(super) mod tests {
             round: 1,
             reveal: &|step| Ok(Cow::Borrowed(step)),
             origin: QuestionOrigin::Reply,
+            on_failure: OnFailure::SkipCommands,
             unseen: &Vec::new,
         };
         authorizer.plan(&asking, steps, 0).unwrap().unwrap()
@@ -677,6 +683,7 @@ pub(super) mod tests {
             round: 1,
             reveal: &|step| Ok(Cow::Borrowed(step)),
             origin: QuestionOrigin::Reply,
+            on_failure: OnFailure::SkipCommands,
             unseen: &Vec::new,
         };
         let shown = differences(&asking, &steps).unwrap();

@@ -67,11 +67,14 @@ pub struct Question {
     /// Where the step came from.
     #[serde(default, skip_serializing_if = "QuestionOrigin::is_reply")]
     pub origin: QuestionOrigin,
+    /// True if the command does not run once a change before it is declined.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_changes: bool,
 }
 
 impl Question {
-    /// A question of a kind that is about no step.
-    fn new(kind: QuestionKind, round: u32, title: String, shown: String) -> Self {
+    /// A question of a kind, about no step.
+    pub(super) fn new(kind: QuestionKind, round: u32, title: String, shown: String) -> Self {
         Self {
             kind,
             number: 0,
@@ -85,6 +88,7 @@ impl Question {
             context: String::new(),
             name: kind.name().unwrap_or_default().to_owned(),
             origin: QuestionOrigin::Reply,
+            needs_changes: false,
         }
     }
 
@@ -100,6 +104,17 @@ impl Question {
     /// Returns true if it is about a script, before it runs.
     pub fn is_about_script(&self) -> bool {
         self.kind == QuestionKind::Step && self.command == CommandKind::RunCommand.word()
+    }
+
+    /// Returns true if it is about a step that changes files.
+    fn is_about_change(&self) -> bool {
+        let kind: Option<CommandKind> = self.command.parse().ok();
+        self.kind == QuestionKind::Step && kind.is_some_and(CommandKind::changes_files)
+    }
+
+    /// Returns true if it need not be decided once the other one, about a change, is declined.
+    pub(super) fn depends_on(&self, other: &Self) -> bool {
+        self.needs_changes && other.is_about_change() && other.number < self.number
     }
 
     /// The reason without the files that the reply changes first, where these are shown beside it.
@@ -182,19 +197,13 @@ impl Question {
 
     /// Asks if the work that a plan describes may begin, in this mode.
     pub fn about_plan(number: u32, round: u32, plan: &str, mode: Approval) -> Self {
+        let title = "the model's plan".to_owned();
         Self {
-            kind: QuestionKind::Plan,
             number,
-            round,
             command: "PLAN".to_owned(),
-            title: "the model's plan".to_owned(),
-            shown: plan.to_owned(),
             why: "plan mode is on: nothing is changed before you approve a plan".to_owned(),
             may: words::may_work(mode).to_owned(),
-            proposal: None,
-            context: String::new(),
-            name: String::new(),
-            origin: QuestionOrigin::Reply,
+            ..Self::new(QuestionKind::Plan, round, title, plan.to_owned())
         }
     }
 
@@ -205,36 +214,24 @@ impl Question {
             count => format!("{count} values that may be no secrets"),
         };
         Self {
-            kind: QuestionKind::Secrets,
             number: 1,
-            round,
             command: "SECRETS".to_owned(),
-            title,
-            shown: values.join("\n"),
             why: "they look like secrets, but stand only in tests or documentation, or have names that do not say so".to_owned(),
             may: "go to the chat as they are, in this and later sessions of this project".to_owned(),
-            proposal: None,
-            context: String::new(),
-            name: String::new(),
-            origin: QuestionOrigin::Reply,
+            ..Self::new(QuestionKind::Secrets, round, title, values.join("\n"))
         }
     }
 
     /// Asks if a command that seems to have failed for lack of a network is run again with it.
     pub fn about_network(number: u32, round: u32, script: &str) -> Self {
+        let title = words::script_title(script);
         Self {
-            kind: QuestionKind::Network,
             number,
-            round,
             command: "RUN_COMMAND".to_owned(),
-            title: words::script_title(script),
-            shown: script.to_owned(),
             why: "it failed, probably for lack of a network".to_owned(),
             may: "run once more in the sandbox, this time with the network".to_owned(),
             proposal: Some("every command of this session has the network".to_owned()),
-            context: String::new(),
-            name: String::new(),
-            origin: QuestionOrigin::Reply,
+            ..Self::new(QuestionKind::Network, round, title, script.to_owned())
         }
     }
 

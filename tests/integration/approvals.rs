@@ -115,6 +115,47 @@ fn a_decline_is_told_also_after_a_change_that_failed() {
     running.kill();
 }
 
+const CHANGE_AND_COMMANDS: &str = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[RUN_COMMAND]\nls\n[/RUN_COMMAND]\n[RUN_COMMAND]\npwd\n[/RUN_COMMAND]\n{end}\n";
+
+#[test]
+fn nobody_is_asked_about_a_command_that_needs_a_declined_change() {
+    let running = Test::new(&["new", "--approval", "ask", "task"])
+        .reply(CHANGE_AND_COMMANDS)
+        .start();
+    let id = running.outbox(1).lines().nth(1).unwrap()["Session: ".len()..].to_owned();
+    let question = running.base().join(format!("sessions/{id}/pending/3.json"));
+    wait_until("the questions are there", || question.exists());
+    // Also where no loop is running.
+    let finished = running.kill();
+    let finished = Test::after(finished, &["decline", "1"]).run().code(0);
+    let finished = Test::after(finished, &["approve", "2"])
+        .run()
+        .code(1)
+        .said("step 2 has been decided already");
+    let finished = Test::after(finished, &["resume", "--no-wait"]).run();
+    let outbox = finished.outbox(2);
+    let why = "the change in step 1 was declined, and this command came after it";
+    assert_eq!(outbox.matches(why).count(), 2, "{outbox}");
+}
+
+#[test]
+fn all_can_be_declined_at_once() {
+    let running = Test::new(&["new", "--approval", "ask", "task"])
+        .reply(CHANGE_AND_COMMANDS)
+        .start();
+    let id = running.outbox(1).lines().nth(1).unwrap()["Session: ".len()..].to_owned();
+    let question = running.base().join(format!("sessions/{id}/pending/3.json"));
+    wait_until("the questions are there", || question.exists());
+    let declined = agent(&running.base())
+        .args(["decline", "all", "not now"])
+        .output()
+        .unwrap();
+    assert!(declined.status.success(), "{declined:?}");
+    let outbox = running.outbox(2);
+    assert_eq!(outbox.matches("declined: not now").count(), 3, "{outbox}");
+    running.kill();
+}
+
 #[test]
 fn what_was_decided_before_counts_where_nobody_can_be_asked() {
     let running = Test::new(&["new", "--approval", "ask", "task"])
