@@ -26,7 +26,7 @@ pub use self::earlier::EarlierChanges;
 pub use self::kept::{KeptAnswers, KnownSessions};
 pub use self::pending::{Pending, Posed};
 pub use self::person::{Answer, Answers, Attending, Input, Person};
-pub use self::question::{Question, QuestionOrigin};
+pub use self::question::{ChangeAhead, Question, QuestionOrigin};
 pub use self::rules::KeptRules;
 pub use self::verdict::Verdict;
 pub use self::words::{difference, script_title};
@@ -48,6 +48,7 @@ pub struct Asked<'a> {
     proposal: Vec<Rule>,
     context: String,
     needs_changes: bool,
+    ahead: Vec<ChangeAhead>,
 }
 
 impl<'a> Asked<'a> {
@@ -85,26 +86,24 @@ impl<'a> Asked<'a> {
             proposal,
             context,
             needs_changes: false,
+            ahead: Vec::new(),
         }
     }
 
-    /// Says if commands run after a change that is not made.
+    /// Adds the changes before the step that nobody is asked about, and says if a command runs after a
+    /// change that is not made.
     #[must_use]
-    pub fn with(mut self, on_failure: OnFailure) -> Self {
+    pub fn after(mut self, ahead: Vec<ChangeAhead>, on_failure: OnFailure) -> Self {
         let is_command = matches!(self.step.command, Command::RunCommand { .. });
         self.needs_changes = is_command && on_failure == OnFailure::SkipCommands;
+        self.ahead = ahead;
         self
     }
 
-    /// The event that tells of a file step which needs no decision and comes before one that does.
-    pub fn ahead(step: &Step, difference: &str, before: u32) -> Event {
-        Event::Ahead {
-            number: step.number,
-            command: step.command.name().to_owned(),
-            title: words::title(&step.command),
-            shown: difference.to_owned(),
-            before,
-        }
+    /// The events that tell of the changes before the step.
+    pub fn changes_ahead(&self) -> impl Iterator<Item = Event> {
+        let ahead = self.ahead.iter();
+        ahead.map(|change| change.event(self.step.number))
     }
 
     /// The event that tells what earlier rounds made of a file: one that step `before` names, or, with 0,
@@ -130,6 +129,7 @@ impl<'a> Asked<'a> {
             proposal: (!rules.is_empty()).then(|| rules.join(" and ")),
             context: self.context.clone(),
             needs_changes: self.needs_changes,
+            ahead: self.ahead.clone(),
             ..Question::new(QuestionKind::Step, round, title, self.shown.clone())
         }
     }
@@ -665,7 +665,7 @@ pub(crate) mod tests {
             let questions = steps.each_ref().map(|step| {
                 let ruling = policy.rule_on(&step.command);
                 let asked = Asked::new(&policy, step, &ruling, None, &earlier);
-                asked.with(on_failure).question(2)
+                asked.after(Vec::new(), on_failure).question(2)
             });
             let pending = Pending::of(directory.path());
             for question in &questions {

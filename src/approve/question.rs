@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::earlier::CHANGES_BEFORE;
 use super::{Verdict, words};
 use crate::policy::Approval;
-use crate::protocol::{CommandKind, Event, QuestionKind};
+use crate::protocol::{CommandKind, Event, QuestionKind, Step};
 
 /// Where the step of a question came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -70,6 +70,45 @@ pub struct Question {
     /// True if the command does not run once a change before it is declined.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub needs_changes: bool,
+    /// The changes that the reply makes before the step and that nobody is asked about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ahead: Vec<ChangeAhead>,
+}
+
+/// A change to files that needs no decision and comes before a step that does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeAhead {
+    /// The step in the reply.
+    pub number: u32,
+    /// The name of the command.
+    pub command: String,
+    /// A line that tells it from its neighbours.
+    pub title: String,
+    /// The whole difference; not escaped.
+    pub shown: String,
+}
+
+impl ChangeAhead {
+    /// The change that a step makes, as a difference.
+    pub fn new(step: &Step, shown: String) -> Self {
+        Self {
+            number: step.number,
+            command: step.command.name().to_owned(),
+            title: words::title(&step.command),
+            shown,
+        }
+    }
+
+    /// The event that tells of it, before the question about step `before`.
+    pub(super) fn event(&self, before: u32) -> Event {
+        Event::Ahead {
+            number: self.number,
+            command: self.command.clone(),
+            title: self.title.clone(),
+            shown: self.shown.clone(),
+            before,
+        }
+    }
 }
 
 impl Question {
@@ -89,6 +128,7 @@ impl Question {
             name: kind.name().unwrap_or_default().to_owned(),
             origin: QuestionOrigin::Reply,
             needs_changes: false,
+            ahead: Vec::new(),
         }
     }
 
@@ -181,6 +221,12 @@ impl Question {
             proposal: self.proposal.clone(),
             hash: self.identity(),
         }
+    }
+
+    /// The events that tell what changes before the step, without a question.
+    pub fn changes_ahead(&self) -> Vec<Event> {
+        let ahead = self.ahead.iter();
+        ahead.map(|change| change.event(self.number)).collect()
     }
 
     /// The event that tells of the decision.

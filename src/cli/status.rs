@@ -54,7 +54,9 @@ impl StatusArgs {
         }
         ui.folded_page(&in_short(&standing));
         for question in &standing.questions {
-            ui.tell(&question.event());
+            // No key shows the rest here.
+            ui.show_unfolded(&question.changes_ahead());
+            ui.show_unfolded([&question.event()]);
         }
         let mut text = format!("\n{}\n", heading("What to do now"));
         for line in next(&standing) {

@@ -139,6 +139,30 @@ fn nobody_is_asked_about_a_command_that_needs_a_declined_change() {
 }
 
 #[test]
+fn status_and_approve_show_what_changes_before_a_command_runs() {
+    let long = "echo hi\n".repeat(60) + "echo the last line\n";
+    let reply = format!(
+        "[CREATE_FILE path=\"h.sh\"]\n{long}[/CREATE_FILE]\n[RUN_COMMAND]\nsh h.sh\n[/RUN_COMMAND]\n{{end}}\n"
+    );
+    let running = Test::new(&["new", "--approval", "edits", "task"])
+        .reply(&reply)
+        .start();
+    let id = running.outbox(1).lines().nth(1).unwrap()["Session: ".len()..].to_owned();
+    let question = running.base().join(format!("sessions/{id}/pending/2.json"));
+    wait_until("the question is there", || question.exists());
+    let finished = running.kill();
+    let shown = "+echo the last line";
+    let finished = Test::after(finished, &["status"]).run().code(0).said(shown);
+    let finished = Test::after(finished, &["approve"])
+        .run()
+        .code(0)
+        .said(shown);
+    let finished = Test::after(finished, &["resume", "--no-wait", "--no-input"]).run();
+    let outbox = finished.outbox(2);
+    assert!(outbox.contains("2. [OK] RUN_COMMAND"), "{outbox}");
+}
+
+#[test]
 fn all_can_be_declined_at_once() {
     let running = Test::new(&["new", "--approval", "ask", "task"])
         .reply(CHANGE_AND_COMMANDS)
