@@ -16,6 +16,7 @@ use crate::services::list::{Summary, UsageTotals, now};
 use crate::services::status::{
     self, CheckStanding, Count, MessageStanding, Posted, SessionStanding,
 };
+use crate::services::undo::named;
 use crate::ui::{Ui, count, escape_line, heading, length, quoted, shown, space, what_next};
 
 /// How many other sessions are named.
@@ -98,6 +99,13 @@ fn ended(standing: &SessionStanding) -> String {
         !session.changed_files.is_empty(),
         session.session_id.as_str(),
     ));
+    if !standing.redoable.is_empty() {
+        let _ = writeln!(
+            text,
+            "  redo    agent redo (brings back {})",
+            named(&standing.redoable)
+        );
+    }
     if let Some(others) = others_line(&standing.others) {
         let _ = writeln!(text, "{others}");
     }
@@ -142,11 +150,8 @@ fn in_short(standing: &SessionStanding) -> String {
         let _ = writeln!(text, "{}", message_line(message));
     }
     if standing.notes > 0 {
-        let _ = writeln!(
-            text,
-            "The next message but one tells the model {}",
-            count(standing.notes, "note")
-        );
+        let notes = count(standing.notes, "note");
+        let _ = writeln!(text, "{notes} for the model, with the next message");
     }
     text
 }
@@ -275,6 +280,12 @@ fn next(standing: &SessionStanding) -> Vec<String> {
     if !is_running && !names_resume && !standing.session.is_complete {
         next.push(format!(
             "`agent` is not running: `agent resume {id}` continues."
+        ));
+    }
+    if !standing.redoable.is_empty() {
+        next.push(format!(
+            "`agent redo` brings back {}.",
+            named(&standing.redoable)
         ));
     }
     next.extend(others_line(&standing.others));
