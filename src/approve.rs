@@ -306,16 +306,20 @@ impl Asker {
 
 /// Reads what is decided about each question; an answer that covers others decides these too.
 pub fn decided(pending: &Pending, questions: &[Question]) -> Result<Vec<Option<Verdict>>> {
+    let decisions = questions.iter();
+    let mut verdicts: Vec<Option<Verdict>> = decisions
+        .map(|question| pending.decision_on(question))
+        .collect();
     loop {
-        let verdicts: Vec<Option<Verdict>> = questions
-            .iter()
-            .map(|question| pending.decision_on(question))
+        let covered: Vec<(usize, Verdict)> = open(questions, &verdicts)
+            .filter_map(|(one, at)| Some((at, covering(one, questions, &verdicts)?)))
             .collect();
         let mut is_new = false;
-        for (open, _) in open(questions, &verdicts) {
-            if let Some(verdict) = covering(open, questions, &verdicts) {
-                is_new |= pending.decide(open, &verdict)?;
-            }
+        for (at, verdict) in covered {
+            pending.decide(&questions[at], &verdict)?;
+            // Another thread may have been first.
+            verdicts[at] = pending.decision_on(&questions[at]);
+            is_new |= verdicts[at].is_some();
         }
         if !is_new {
             return Ok(verdicts);
@@ -683,6 +687,29 @@ pub(crate) mod tests {
         }
         assert_eq!(verdicts(&no, OnFailure::Continue)[2], None);
         assert_eq!(verdicts(&Verdict::Yes, OnFailure::SkipCommands)[2], None);
+    }
+
+    #[test]
+    fn two_who_look_at_once_both_see_what_follows_from_an_answer() {
+        let mut questions = [question(1, "a.txt"), question(2, "ls"), question(3, "pwd")];
+        questions[0].command = "CREATE_FILE".to_owned();
+        questions[1].needs_changes = true;
+        questions[2].needs_changes = true;
+        for _ in 0..50 {
+            let directory = tempfile::tempdir().unwrap();
+            let pending = Pending::of(directory.path());
+            for question in &questions {
+                pending.put(question).unwrap();
+            }
+            pending.decide_put(1, &Verdict::Skip).unwrap();
+            let look = || decided(&pending, &questions).unwrap();
+            let seen = std::thread::scope(|scope| {
+                let both = [scope.spawn(look), scope.spawn(look)];
+                both.map(|one| one.join().unwrap())
+            });
+            let skipped = vec![Some(Verdict::Skip); 3];
+            assert_eq!(seen, [skipped.clone(), skipped]);
+        }
     }
 
     #[test]

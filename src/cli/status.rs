@@ -230,14 +230,13 @@ fn next(standing: &SessionStanding) -> Vec<String> {
     let waiting = standing.reply_in_inbox.as_ref().filter(|_| !is_running);
     let (mut next, names_resume) = if !standing.questions.is_empty() {
         // `all` means steps; another question has a name.
-        let mut questions = standing.questions.iter();
-        let which = match questions.find(|question| !question.name.is_empty()) {
-            Some(named) if standing.questions.len() == 1 => named.key(),
-            _ => "[N|all]".to_owned(),
+        let which = match standing.questions.as_slice() {
+            [only] if only.name.is_empty() => String::new(),
+            [only] => format!(" {}", only.key()),
+            _ => " [N|all]".to_owned(),
         };
-        let decide = format!(
-            "Decide with: agent approve {which}, or agent decline {which} --reason \"...\""
-        );
+        let decide =
+            format!("Decide with: agent approve{which}, or agent decline{which} \"<why>\"");
         (vec![decide], false)
     } else if let Some(question) = &standing.model_question {
         let asks = format!("The model asks: {}", escape_line(question));

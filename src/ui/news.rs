@@ -460,7 +460,7 @@ fn clipboard(news: &ClipboardNews, view: &RenderContext) -> String {
             lines,
             mark,
         } => format!(
-            "Taken from the clipboard: {}, {}, ending with `{}`.",
+            "Taken from the clipboard: {}, {}, with `{}`.",
             count(*characters, "character"),
             count(*lines, "line"),
             escape_line(mark)

@@ -83,7 +83,7 @@ fn status_shows_what_waits_whole_and_escaped() {
         .said("1. RUN_COMMAND")
         .said("| echo a\n  | echo \\u{1b}[2Jb")
         .said("why: it uses the network");
-    assert!(finished.stdout.contains("agent approve [N|all]"));
+    assert!(finished.stdout.contains("agent approve, or agent decline"));
     let finished = Test::after(finished, &["approve", "1", "--always"])
         .run()
         .code(1)
