@@ -26,14 +26,14 @@ pub use self::earlier::EarlierChanges;
 pub use self::kept::{KeptAnswers, KnownSessions};
 pub use self::pending::{Pending, Posed};
 pub use self::person::{Answer, Answers, Attending, Input, Person};
-pub use self::question::{Question, QuestionOrigin};
+pub use self::question::{ChangeAhead, Question, QuestionOrigin};
 pub use self::rules::KeptRules;
 pub use self::verdict::Verdict;
 pub use self::words::{difference, script_title};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::policy::{Policy, Rule, Ruling};
-use crate::protocol::{Command, Event, Outcome, QuestionKind, Step};
+use crate::protocol::{Command, Event, OnFailure, Outcome, QuestionKind, Step};
 use crate::watch::Doorbell;
 
 /// A step that needs the person's decision.
@@ -47,6 +47,8 @@ pub struct Asked<'a> {
     may: String,
     proposal: Vec<Rule>,
     context: String,
+    needs_changes: bool,
+    ahead: Vec<ChangeAhead>,
 }
 
 impl<'a> Asked<'a> {
@@ -83,18 +85,25 @@ impl<'a> Asked<'a> {
             may: words::may(policy, ruling, &step.command),
             proposal,
             context,
+            needs_changes: false,
+            ahead: Vec::new(),
         }
     }
 
-    /// The event that tells of a file step which needs no decision and comes before one that does.
-    pub fn ahead(step: &Step, difference: &str, before: u32) -> Event {
-        Event::Ahead {
-            number: step.number,
-            command: step.command.name().to_owned(),
-            title: words::title(&step.command),
-            shown: difference.to_owned(),
-            before,
-        }
+    /// Adds the changes before the step that nobody is asked about, and says if a command runs after a
+    /// change that is not made.
+    #[must_use]
+    pub fn after(mut self, ahead: Vec<ChangeAhead>, on_failure: OnFailure) -> Self {
+        let is_command = matches!(self.step.command, Command::RunCommand { .. });
+        self.needs_changes = is_command && on_failure == OnFailure::SkipCommands;
+        self.ahead = ahead;
+        self
+    }
+
+    /// The events that tell of the changes before the step.
+    pub fn changes_ahead(&self) -> impl Iterator<Item = Event> {
+        let ahead = self.ahead.iter();
+        ahead.map(|change| change.event(self.step.number))
     }
 
     /// The event that tells what earlier rounds made of a file: one that step `before` names, or, with 0,
@@ -111,19 +120,17 @@ impl<'a> Asked<'a> {
 
     fn question(&self, round: u32) -> Question {
         let rules: Vec<String> = self.proposal.iter().map(ToString::to_string).collect();
+        let title = words::title(&self.step.command);
         Question {
-            kind: QuestionKind::Step,
             number: self.step.number,
-            round,
             command: self.step.command.name().to_owned(),
-            title: words::title(&self.step.command),
-            shown: self.shown.clone(),
             why: self.why.clone(),
             may: self.may.clone(),
             proposal: (!rules.is_empty()).then(|| rules.join(" and ")),
             context: self.context.clone(),
-            name: String::new(),
-            origin: QuestionOrigin::Reply,
+            needs_changes: self.needs_changes,
+            ahead: self.ahead.clone(),
+            ..Question::new(QuestionKind::Step, round, title, self.shown.clone())
         }
     }
 }
@@ -299,16 +306,20 @@ impl Asker {
 
 /// Reads what is decided about each question; an answer that covers others decides these too.
 pub fn decided(pending: &Pending, questions: &[Question]) -> Result<Vec<Option<Verdict>>> {
+    let decisions = questions.iter();
+    let mut verdicts: Vec<Option<Verdict>> = decisions
+        .map(|question| pending.decision_on(question))
+        .collect();
     loop {
-        let verdicts: Vec<Option<Verdict>> = questions
-            .iter()
-            .map(|question| pending.decision_on(question))
+        let covered: Vec<(usize, Verdict)> = open(questions, &verdicts)
+            .filter_map(|(one, at)| Some((at, covering(one, questions, &verdicts)?)))
             .collect();
         let mut is_new = false;
-        for (open, _) in open(questions, &verdicts) {
-            if is_covered(open, questions, &verdicts) {
-                is_new |= pending.decide(open, &Verdict::Yes)?;
-            }
+        for (at, verdict) in covered {
+            pending.decide(&questions[at], &verdict)?;
+            // Another thread may have been first.
+            verdicts[at] = pending.decision_on(&questions[at]);
+            is_new |= verdicts[at].is_some();
         }
         if !is_new {
             return Ok(verdicts);
@@ -330,21 +341,26 @@ fn open<'q>(
     all.filter(|(_, at)| verdicts[*at].is_none())
 }
 
-/// Returns true if the answer to another question decides this one too.
-fn is_covered(one: &Question, questions: &[Question], verdicts: &[Option<Verdict>]) -> bool {
-    questions
-        .iter()
-        .zip(verdicts)
-        .any(|(other, verdict)| match verdict {
-            Some(Verdict::AllOfThisRound) => true,
-            // What its like runs may have changed since: that is asked about by itself.
-            Some(Verdict::Always) => {
-                other.proposal.is_some()
-                    && one.proposal == other.proposal
-                    && one.context == other.context
-            }
-            _ => false,
-        })
+/// The decision on this question that follows from the answer to another one.
+fn covering(
+    one: &Question,
+    questions: &[Question],
+    verdicts: &[Option<Verdict>],
+) -> Option<Verdict> {
+    let mut others = questions.iter().zip(verdicts);
+    others.find_map(|(other, verdict)| match verdict.as_ref()? {
+        Verdict::AllOfThisRound => Some(Verdict::Yes),
+        // What its like runs may have changed since: that is asked about by itself.
+        Verdict::Always => {
+            let is_alike = other.proposal.is_some()
+                && one.proposal == other.proposal
+                && one.context == other.context;
+            is_alike.then_some(Verdict::Yes)
+        }
+        // It would not run, whatever the answer.
+        Verdict::No { .. } | Verdict::Skip => one.depends_on(other).then_some(Verdict::Skip),
+        _ => None,
+    })
 }
 
 /// The questions whose decisions were told, good ones and bad ones.
@@ -409,19 +425,12 @@ pub(crate) mod tests {
     use crate::protocol::{EventSink, PersonAct, Status};
 
     pub(crate) fn question(number: u32, script: &str) -> Question {
+        let shown = script.to_owned();
         Question {
-            kind: QuestionKind::Step,
             number,
-            round: 1,
             command: "RUN_COMMAND".to_owned(),
-            title: script.to_owned(),
-            shown: script.to_owned(),
             why: "it is asked about".to_owned(),
-            may: String::new(),
-            proposal: None,
-            context: String::new(),
-            name: String::new(),
-            origin: QuestionOrigin::Reply,
+            ..Question::new(QuestionKind::Step, 1, script.to_owned(), shown)
         }
     }
 
@@ -646,6 +655,61 @@ pub(crate) mod tests {
         assert!(is_approved(&decisions, 1));
         assert_eq!(declined(&decisions, 2).status, Status::Skipped);
         assert!(is_approved(&decisions, 3));
+    }
+
+    #[test]
+    fn what_needs_a_declined_change_is_decided_with_it() {
+        let change = writes(2, "a.txt", "a\n");
+        let verdicts = |declined: &Verdict, on_failure: OnFailure| {
+            let steps = [step(1, "ls"), change.clone(), step(3, "pwd")];
+            let directory = tempfile::tempdir().unwrap();
+            let mut policy = Policy::new(directory.path(), None);
+            policy.approval = Approval::Ask;
+            let earlier = EarlierChanges::default();
+            let questions = steps.each_ref().map(|step| {
+                let ruling = policy.rule_on(&step.command);
+                let asked = Asked::new(&policy, step, &ruling, None, &earlier);
+                asked.after(Vec::new(), on_failure).question(2)
+            });
+            let pending = Pending::of(directory.path());
+            for question in &questions {
+                pending.put(question).unwrap();
+            }
+            pending.decide_put(2, declined).unwrap();
+            decided(&pending, &questions).unwrap()
+        };
+        let (no, skip) = (Verdict::No { reason: None }, Verdict::Skip);
+        for declined in [&no, &skip] {
+            assert_eq!(
+                verdicts(declined, OnFailure::SkipCommands),
+                [None, Some(declined.clone()), Some(Verdict::Skip)]
+            );
+        }
+        assert_eq!(verdicts(&no, OnFailure::Continue)[2], None);
+        assert_eq!(verdicts(&Verdict::Yes, OnFailure::SkipCommands)[2], None);
+    }
+
+    #[test]
+    fn two_who_look_at_once_both_see_what_follows_from_an_answer() {
+        let mut questions = [question(1, "a.txt"), question(2, "ls"), question(3, "pwd")];
+        questions[0].command = "CREATE_FILE".to_owned();
+        questions[1].needs_changes = true;
+        questions[2].needs_changes = true;
+        for _ in 0..50 {
+            let directory = tempfile::tempdir().unwrap();
+            let pending = Pending::of(directory.path());
+            for question in &questions {
+                pending.put(question).unwrap();
+            }
+            pending.decide_put(1, &Verdict::Skip).unwrap();
+            let look = || decided(&pending, &questions).unwrap();
+            let seen = std::thread::scope(|scope| {
+                let both = [scope.spawn(look), scope.spawn(look)];
+                both.map(|one| one.join().unwrap())
+            });
+            let skipped = vec![Some(Verdict::Skip); 3];
+            assert_eq!(seen, [skipped.clone(), skipped]);
+        }
     }
 
     #[test]

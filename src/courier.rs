@@ -3,10 +3,11 @@
 //! They run beside the loop and know only the mailbox: a courier reads `outbox/` and writes a file
 //! into `inbox/` like anybody else, so whatever becomes of it, nothing of a session is lost. It
 //! never says that something is on the clipboard unless it has read it back from there, and it
-//! takes from the clipboard only a text that ends with the mark of the round that is waiting.
+//! takes from the clipboard only a text with the end mark of the round that is waiting.
 
 pub mod api;
 mod beside;
+mod brought_text;
 mod clipboard;
 pub mod holder;
 mod message;
@@ -14,16 +15,15 @@ mod notice;
 mod observe;
 mod osc52;
 mod program;
-mod sight;
 mod surroundings;
 
 use std::fmt;
 use std::path::PathBuf;
 
 pub use self::beside::Couriers;
+pub use self::brought_text::{BroughtText, weigh, weigh_without_round};
 pub use self::clipboard::{Clipboard, ClipboardFailure, ClipboardRoute, Sent};
 pub use self::message::Message;
-pub use self::sight::{Sight, is_marked_before_prose, look};
 pub use self::surroundings::Surroundings;
 use crate::settings::{ClipboardUse, NotifyBy};
 

@@ -361,7 +361,12 @@ impl Ui {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        for event in ahead.iter().chain(questions) {
+        self.show_unfolded(ahead.iter().chain(questions));
+    }
+
+    /// Shows questions and changes before them, with nothing folded.
+    pub fn show_unfolded<'e>(&self, events: impl IntoIterator<Item = &'e Event>) {
+        for event in events {
             if let Event::Ahead { shown, .. } = event {
                 self.note_seen(shown);
             }

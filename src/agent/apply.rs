@@ -95,6 +95,7 @@ impl Applying<'_> {
             round: 1,
             reveal: &|step| self.reveal(step),
             origin: QuestionOrigin::Reply,
+            on_failure: self.on_failure,
             unseen: &Vec::new,
         };
         let Some(plan) = self.authorizer.plan(&asking, &reply.steps, 0)? else {

@@ -15,14 +15,16 @@ use super::apply::Rehearsal;
 use super::live_output::announce;
 use super::steps::runs;
 use crate::approve::{
-    self, Asked, Desk, EarlierChanges, Input, KeptAnswers, KeptRules, KnownSessions, Pending,
-    Person, PersonDecision, QuestionOrigin, difference,
+    self, Asked, ChangeAhead, Desk, EarlierChanges, Input, KeptAnswers, KeptRules, KnownSessions,
+    Pending, Person, PersonDecision, QuestionOrigin, difference,
 };
 use crate::error::Result;
 use crate::execute::{Execution, Limits};
 use crate::interrupt::Interrupt;
 use crate::policy::{Approval, Decision, Grant, Network, Policy, Ruling};
-use crate::protocol::{Command, Event, Outcome, SandboxProperty, SeenFiles, Status, Step};
+use crate::protocol::{
+    Command, Event, OnFailure, Outcome, SandboxProperty, SeenFiles, Status, Step,
+};
 use crate::runner::{CommandPlace, Granted, Runner, RunnerChoice};
 use crate::sandbox::{Confinement, Strength};
 use crate::settings::Commands;
@@ -77,6 +79,8 @@ pub(super) struct Asking<'a> {
     pub(super) round: u32,
     pub(super) reveal: &'a Reveal<'a>,
     pub(super) origin: QuestionOrigin,
+    /// Says if commands run after a change that is not made.
+    pub(super) on_failure: OnFailure,
     /// Finds what earlier rounds changed, if nobody was asked about that.
     pub(super) unseen: &'a UnseenChanges<'a>,
 }
@@ -375,11 +379,10 @@ fn asked<'s>(
     reply: &[Step],
     steps: &[(&'s Step, &Ruling)],
 ) -> Result<Vec<Asked<'s>>> {
-    let needs_yes = |(_, ruling): &&(&Step, &Ruling)| ruling.decision == Decision::Ask;
-    let open: Vec<&(&Step, &Ruling)> = steps.iter().filter(needs_yes).collect();
+    let needs_yes = |(_, ruling): &(&Step, &Ruling)| ruling.decision == Decision::Ask;
     // A command may run what an earlier step of the reply writes: that is shown too.
     let changes_files =
-        !open.is_empty() && steps.iter().any(|(step, _)| step.command.changes_files());
+        steps.iter().any(needs_yes) && steps.iter().any(|(step, _)| step.command.changes_files());
     // A decision that was made before is one about the very difference that was shown.
     let is_shown = asking.input == Input::Wait || !asking.pending.all().is_empty();
     let mut shown = if changes_files && is_shown {
@@ -388,18 +391,27 @@ fn asked<'s>(
     } else {
         BTreeMap::new()
     };
-    if asking.input == Input::Wait {
-        tell_ahead(asking, policy, steps, &shown);
-    }
     let mut earlier = EarlierChanges::default();
     let mut reply = reply.iter().peekable();
-    let mut asked = Vec::with_capacity(open.len());
-    for (step, ruling) in open {
-        while let Some(before) = reply.next_if(|before| before.number < step.number) {
-            earlier.note(before);
-        }
+    let (mut ahead, mut asked) = (Vec::new(), Vec::new());
+    for (step, ruling) in steps {
         let difference = shown.remove(&step.number);
-        asked.push(Asked::new(policy, step, ruling, difference, &earlier));
+        match ruling.decision {
+            Decision::Ask => {
+                while let Some(before) = reply.next_if(|before| before.number < step.number) {
+                    earlier.note(before);
+                }
+                let one = Asked::new(policy, step, ruling, difference, &earlier);
+                asked.push(one.after(std::mem::take(&mut ahead), asking.on_failure));
+            }
+            Decision::Allow => {
+                ahead.extend(difference.map(|difference| ChangeAhead::new(step, difference)));
+            }
+            Decision::Deny => {}
+        }
+    }
+    if asking.input == Input::Wait && !asked.is_empty() {
+        tell_ahead(asking, policy, steps, &asked);
     }
     Ok(asked)
 }
@@ -410,25 +422,16 @@ fn tell_ahead(
     asking: &Asking<'_>,
     policy: &Policy,
     steps: &[(&Step, &Ruling)],
-    shown: &BTreeMap<u32, String>,
+    asked: &[Asked<'_>],
 ) {
-    let is_asked = |ruling: &Ruling| ruling.decision == Decision::Ask;
-    if !steps.iter().any(|(_, ruling)| is_asked(ruling)) {
-        return;
-    }
     for (step, _) in steps {
         if is_speech(&step.command, policy.approval) {
             announce(asking.person, step);
         }
     }
     tell_unseen(asking, policy, steps);
-    for (at, (step, ruling)) in steps.iter().enumerate() {
-        let next = steps[at..].iter().find(|(_, ruling)| is_asked(ruling));
-        let is_allowed = ruling.decision == Decision::Allow;
-        let difference = shown.get(&step.number).filter(|_| is_allowed);
-        if let (Some((next, _)), Some(difference)) = (next, difference) {
-            (asking.person).emit(Asked::ahead(step, difference, next.number));
-        }
+    for change in asked.iter().flat_map(Asked::changes_ahead) {
+        asking.person.emit(change);
     }
 }
 
@@ -548,6 +551,7 @@ pub(super) mod tests {
             round: 1,
             reveal: &|step| Ok(Cow::Borrowed(step)),
             origin: QuestionOrigin::Reply,
+            on_failure: OnFailure::SkipCommands,
             unseen: &Vec::new,
         };
         authorizer.plan(&asking, steps, 0).unwrap().unwrap()
@@ -677,6 +681,7 @@ pub(super) mod tests {
             round: 1,
             reveal: &|step| Ok(Cow::Borrowed(step)),
             origin: QuestionOrigin::Reply,
+            on_failure: OnFailure::SkipCommands,
             unseen: &Vec::new,
         };
         let shown = differences(&asking, &steps).unwrap();

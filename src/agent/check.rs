@@ -21,7 +21,9 @@ use crate::compose::Listing;
 use crate::error::Result;
 use crate::execute::{Execution, Limits};
 use crate::policy::{CommandConfinement, Grant};
-use crate::protocol::{Command, CommandKind, Event, Outcome, SeenFiles, Status, Step, StepResult};
+use crate::protocol::{
+    Command, CommandKind, Event, OnFailure, Outcome, SeenFiles, Status, Step, StepResult,
+};
 use crate::session::{CheckProgress, CheckReport, CheckedWhen, Printed, Record, Session, Sync};
 
 /// The number of the check among the steps of a round, which count from 1.
@@ -209,6 +211,7 @@ impl CheckRunner<'_, '_> {
             round: self.session.sequence_number,
             reveal: &|step| Ok(Cow::Borrowed(step)),
             origin: QuestionOrigin::Reply,
+            on_failure: OnFailure::Continue,
             unseen: &Vec::new,
         };
         let Some(plan) = authorizer.plan(&asking, &steps, steps.len() - 1)? else {

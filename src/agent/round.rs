@@ -66,6 +66,7 @@ impl<'a> Engine<'a> {
                 ReplyArrival::Whole => QuestionOrigin::Reply,
                 ReplyArrival::Calls => QuestionOrigin::Call,
             },
+            on_failure: agent.manner.on_failure,
             unseen: &|| self.unseen_changes(),
         };
         agent.manner.authorizer.plan(&asking, reply, done)

@@ -443,6 +443,11 @@ impl<'e> Progress<'_, 'e> {
         // Before anything else: what the person declined is not to be sent again.
         match &planned.decision {
             PersonDecision::NotAsked | PersonDecision::Approved { .. } => {}
+            PersonDecision::Declined(outcome) if outcome.by_person == Some(PersonAct::Skipped) => {
+                // Nobody was asked about a command that could not run any more.
+                let skipped = skipped_after(&planned.step, &self.results, self.issues, *on_failure);
+                return Err(skipped.unwrap_or_else(|| outcome.clone()));
+            }
             PersonDecision::Declined(outcome) => return Err(outcome.clone()),
             PersonDecision::Stopped => {
                 interrupt.stop();

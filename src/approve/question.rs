@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::earlier::CHANGES_BEFORE;
 use super::{Verdict, words};
 use crate::policy::Approval;
-use crate::protocol::{CommandKind, Event, QuestionKind};
+use crate::protocol::{CommandKind, Event, QuestionKind, Step};
 
 /// Where the step of a question came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -67,11 +67,53 @@ pub struct Question {
     /// Where the step came from.
     #[serde(default, skip_serializing_if = "QuestionOrigin::is_reply")]
     pub origin: QuestionOrigin,
+    /// True if the command does not run once a change before it is declined.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_changes: bool,
+    /// The changes that the reply makes before the step and that nobody is asked about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ahead: Vec<ChangeAhead>,
+}
+
+/// A change to files that needs no decision and comes before a step that does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeAhead {
+    /// The step in the reply.
+    pub number: u32,
+    /// The name of the command.
+    pub command: String,
+    /// A line that tells it from its neighbours.
+    pub title: String,
+    /// The whole difference; not escaped.
+    pub shown: String,
+}
+
+impl ChangeAhead {
+    /// The change that a step makes, as a difference.
+    pub fn new(step: &Step, shown: String) -> Self {
+        Self {
+            number: step.number,
+            command: step.command.name().to_owned(),
+            title: words::title(&step.command),
+            shown,
+        }
+    }
+
+    /// The event that tells of it, before the question about step `before`.
+    pub(super) fn event(&self, before: u32) -> Event {
+        Event::Ahead {
+            number: self.number,
+            command: self.command.clone(),
+            title: self.title.clone(),
+            shown: self.shown.clone(),
+            before,
+        }
+    }
 }
 
 impl Question {
-    /// A question of a kind that is about no step.
-    fn new(kind: QuestionKind, round: u32, title: String, shown: String) -> Self {
+    /// A question of a kind, about no step.
+    pub(super) fn new(kind: QuestionKind, round: u32, title: String, shown: String) -> Self {
         Self {
             kind,
             number: 0,
@@ -85,6 +127,8 @@ impl Question {
             context: String::new(),
             name: kind.name().unwrap_or_default().to_owned(),
             origin: QuestionOrigin::Reply,
+            needs_changes: false,
+            ahead: Vec::new(),
         }
     }
 
@@ -100,6 +144,17 @@ impl Question {
     /// Returns true if it is about a script, before it runs.
     pub fn is_about_script(&self) -> bool {
         self.kind == QuestionKind::Step && self.command == CommandKind::RunCommand.word()
+    }
+
+    /// Returns true if it is about a step that changes files.
+    fn is_about_change(&self) -> bool {
+        let kind: Option<CommandKind> = self.command.parse().ok();
+        self.kind == QuestionKind::Step && kind.is_some_and(CommandKind::changes_files)
+    }
+
+    /// Returns true if it need not be decided once the other one, about a change, is declined.
+    pub(super) fn depends_on(&self, other: &Self) -> bool {
+        self.needs_changes && other.is_about_change() && other.number < self.number
     }
 
     /// The reason without the files that the reply changes first, where these are shown beside it.
@@ -168,6 +223,12 @@ impl Question {
         }
     }
 
+    /// The events that tell what changes before the step, without a question.
+    pub fn changes_ahead(&self) -> Vec<Event> {
+        let ahead = self.ahead.iter();
+        ahead.map(|change| change.event(self.number)).collect()
+    }
+
     /// The event that tells of the decision.
     pub fn decided(&self, verdict: &Verdict) -> Event {
         Event::Decided {
@@ -182,19 +243,13 @@ impl Question {
 
     /// Asks if the work that a plan describes may begin, in this mode.
     pub fn about_plan(number: u32, round: u32, plan: &str, mode: Approval) -> Self {
+        let title = "the model's plan".to_owned();
         Self {
-            kind: QuestionKind::Plan,
             number,
-            round,
             command: "PLAN".to_owned(),
-            title: "the model's plan".to_owned(),
-            shown: plan.to_owned(),
             why: "plan mode is on: nothing is changed before you approve a plan".to_owned(),
             may: words::may_work(mode).to_owned(),
-            proposal: None,
-            context: String::new(),
-            name: String::new(),
-            origin: QuestionOrigin::Reply,
+            ..Self::new(QuestionKind::Plan, round, title, plan.to_owned())
         }
     }
 
@@ -205,36 +260,24 @@ impl Question {
             count => format!("{count} values that may be no secrets"),
         };
         Self {
-            kind: QuestionKind::Secrets,
             number: 1,
-            round,
             command: "SECRETS".to_owned(),
-            title,
-            shown: values.join("\n"),
             why: "they look like secrets, but stand only in tests or documentation, or have names that do not say so".to_owned(),
             may: "go to the chat as they are, in this and later sessions of this project".to_owned(),
-            proposal: None,
-            context: String::new(),
-            name: String::new(),
-            origin: QuestionOrigin::Reply,
+            ..Self::new(QuestionKind::Secrets, round, title, values.join("\n"))
         }
     }
 
     /// Asks if a command that seems to have failed for lack of a network is run again with it.
     pub fn about_network(number: u32, round: u32, script: &str) -> Self {
+        let title = words::script_title(script);
         Self {
-            kind: QuestionKind::Network,
             number,
-            round,
             command: "RUN_COMMAND".to_owned(),
-            title: words::script_title(script),
-            shown: script.to_owned(),
             why: "it failed, probably for lack of a network".to_owned(),
             may: "run once more in the sandbox, this time with the network".to_owned(),
             proposal: Some("every command of this session has the network".to_owned()),
-            context: String::new(),
-            name: String::new(),
-            origin: QuestionOrigin::Reply,
+            ..Self::new(QuestionKind::Network, round, title, script.to_owned())
         }
     }
 

@@ -122,6 +122,9 @@ impl Choice {
         // The loop of this terminal tells it itself.
         let told = decided.iter().filter(|_| !ui.has_prompt());
         for question in told {
+            if matches!(verdict, Verdict::Yes | Verdict::Always) && !common.json {
+                ui.show_unfolded(&question.changes_ahead());
+            }
             if question.command.is_empty() && !common.json {
                 let word = match verdict {
                     Verdict::No { .. } => "declined",

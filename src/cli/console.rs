@@ -191,23 +191,23 @@ impl Listener for Ear {
                 Recognised::Note => (&self.words, note(line)),
                 Recognised::Command(word, rest) => {
                     self.copying.call_off();
-                    let task = match word.understand(rest) {
+                    match word.understand(rest) {
                         SlashCommand::Verb(verb) => {
                             self.tell_running(&line);
-                            PromptTask::Verb(line.trim().to_owned(), verb)
+                            let verb = PromptTask::Verb(line.trim().to_owned(), verb);
+                            (&self.commands, verb)
                         }
-                        SlashCommand::Tell(text) => PromptTask::Tell(text),
-                        // Not by the hand, which may be busy.
+                        // These do not wait for a command that is not finished.
+                        SlashCommand::Tell(text) => (&self.words, PromptTask::Tell(text)),
                         SlashCommand::Quit => {
                             self.has_quit.store(true, Ordering::SeqCst);
                             return self.interrupt.raise();
                         }
-                    };
-                    (&self.commands, task)
+                    }
                 }
                 Recognised::Unclear(hint) => {
                     self.copying.call_off();
-                    (&self.commands, PromptTask::Tell(hint))
+                    (&self.words, PromptTask::Tell(hint))
                 }
             },
         };

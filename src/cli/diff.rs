@@ -21,7 +21,8 @@ Examples:
   agent diff ab12
 
 Shows the whole session once it has ended; before that the latest round that changed files. Build \
-output and files that git ignores are only named; `--all` shows them too.";
+output and files that git ignores are only named; `--all` shows them too. Files are shown as the \
+rounds left them: what you changed since is not in it.";
 
 /// Show what changed, including what commands changed
 #[derive(Debug, Args)]
@@ -95,6 +96,9 @@ impl Diff {
                 "Only build output and files that git ignores changed."
             });
         }
+        if !common.json && !changed.is_undone {
+            tell_gone(ui, &changed.gone()?);
+        }
         if common.json || self.stat {
             for stat in changed.files()? {
                 let row = row(round, &stat);
@@ -111,6 +115,22 @@ impl Diff {
             ui.line(&line);
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Names files that are shown as the rounds left them and are gone now.
+fn tell_gone(ui: &Ui, gone: &[PathBuf]) {
+    const NAMED: usize = 3;
+    let named = gone.iter().take(NAMED);
+    let named: Vec<_> = named
+        .map(|path| format!("`{}`", escape_line(&path.to_string_lossy())))
+        .collect();
+    let more = match gone.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    if !named.is_empty() {
+        ui.say(&format!("Deleted since: {}{more}.", named.join(", ")));
     }
 }
 

@@ -16,6 +16,7 @@ use crate::services::list::{Summary, UsageTotals, now};
 use crate::services::status::{
     self, CheckStanding, Count, MessageStanding, Posted, SessionStanding,
 };
+use crate::services::undo::named;
 use crate::ui::{Ui, count, escape_line, heading, length, quoted, shown, space, what_next};
 
 /// How many other sessions are named.
@@ -54,7 +55,9 @@ impl StatusArgs {
         }
         ui.folded_page(&in_short(&standing));
         for question in &standing.questions {
-            ui.tell(&question.event());
+            // No key shows the rest here.
+            ui.show_unfolded(&question.changes_ahead());
+            ui.show_unfolded([&question.event()]);
         }
         let mut text = format!("\n{}\n", heading("What to do now"));
         for line in next(&standing) {
@@ -96,6 +99,13 @@ fn ended(standing: &SessionStanding) -> String {
         !session.changed_files.is_empty(),
         session.session_id.as_str(),
     ));
+    if !standing.redoable.is_empty() {
+        let _ = writeln!(
+            text,
+            "  redo    agent redo (brings back {})",
+            named(&standing.redoable)
+        );
+    }
     if let Some(others) = others_line(&standing.others) {
         let _ = writeln!(text, "{others}");
     }
@@ -140,11 +150,8 @@ fn in_short(standing: &SessionStanding) -> String {
         let _ = writeln!(text, "{}", message_line(message));
     }
     if standing.notes > 0 {
-        let _ = writeln!(
-            text,
-            "The next message but one tells the model {}",
-            count(standing.notes, "note")
-        );
+        let notes = count(standing.notes, "note");
+        let _ = writeln!(text, "{notes} for the model, with the next message");
     }
     text
 }
@@ -223,14 +230,13 @@ fn next(standing: &SessionStanding) -> Vec<String> {
     let waiting = standing.reply_in_inbox.as_ref().filter(|_| !is_running);
     let (mut next, names_resume) = if !standing.questions.is_empty() {
         // `all` means steps; another question has a name.
-        let mut questions = standing.questions.iter();
-        let which = match questions.find(|question| !question.name.is_empty()) {
-            Some(named) if standing.questions.len() == 1 => named.key(),
-            _ => "[N|all]".to_owned(),
+        let which = match standing.questions.as_slice() {
+            [only] if only.name.is_empty() => String::new(),
+            [only] => format!(" {}", only.key()),
+            _ => " [N|all]".to_owned(),
         };
-        let decide = format!(
-            "Decide with: agent approve {which}, or agent decline {which} --reason \"...\""
-        );
+        let decide =
+            format!("Decide with: agent approve{which}, or agent decline{which} \"<why>\"");
         (vec![decide], false)
     } else if let Some(question) = &standing.model_question {
         let asks = format!("The model asks: {}", escape_line(question));
@@ -273,6 +279,12 @@ fn next(standing: &SessionStanding) -> Vec<String> {
     if !is_running && !names_resume && !standing.session.is_complete {
         next.push(format!(
             "`agent` is not running: `agent resume {id}` continues."
+        ));
+    }
+    if !standing.redoable.is_empty() {
+        next.push(format!(
+            "`agent redo` brings back {}.",
+            named(&standing.redoable)
         ));
     }
     next.extend(others_line(&standing.others));

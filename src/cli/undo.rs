@@ -249,7 +249,7 @@ pub(super) fn tell(ui: &Ui, planned: &PlannedReversal, restored: &Restored) {
     } else if planned.is_heard_by_call() {
         text.push_str("\nThe model hears of it with its next call.");
     } else {
-        text.push_str("\nThe model hears of it in the next message but one.");
+        text.push_str("\nThe model hears of it with the next message.");
     }
     ui.say(&text);
 }

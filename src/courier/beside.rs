@@ -10,8 +10,8 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use super::brought_text::{CopiedText, weigh_copied};
 use super::observe::Observer;
-use super::sight::{self, Sight};
 use super::{Clipboard, ClipboardReplyUse, Message, Surroundings, TerminalLine, Wishes, notice};
 use crate::approve::{Asker, Question, Verdict};
 use crate::error::Result;
@@ -109,7 +109,6 @@ struct WaitingRound {
     next: usize,
     asked: Option<OpenCourierQuestion>,
     observer: Option<Observer>,
-    has_named_unmarked: bool,
 }
 
 /// A question to the person.
@@ -196,7 +195,6 @@ impl Courier {
             next: 1,
             asked: None,
             observer: None,
-            has_named_unmarked: false,
         };
         // A session that is continued may stand at a question about the reply.
         let sequence = round.message.mark.sequence;
@@ -217,7 +215,7 @@ impl Courier {
             return false;
         }
         // What lay there before the message is no answer to it, unless its mark says so.
-        if let Some((text, Sight::Reply)) = self.look(round) {
+        if let Some((text, CopiedText::Reply)) = self.look(round) {
             self.take_reply(round, text);
         }
         round.observer.is_none() || round.asked.is_some()
@@ -327,24 +325,30 @@ impl Courier {
     }
 
     /// Looks at the clipboard once, if there is something new on it.
-    fn look(&self, round: &mut WaitingRound) -> Option<(String, Sight)> {
+    fn look(&self, round: &mut WaitingRound) -> Option<(String, CopiedText)> {
         let observer = round
             .observer
             .get_or_insert_with(|| Observer::new(&self.here));
         let text = observer.look(&self.clipboard)?;
-        let sight = sight::look(&text, &round.message.mark);
-        Some((text, sight))
+        let copied = weigh_copied(&text, &round.message.mark);
+        Some((text, copied))
     }
 
-    /// Looks at the clipboard once; with the reply in hand the watching ends.
+    /// Looks at the clipboard once; with the reply in hand the watching ends. A copy that looks like a
+    /// reply and is not taken is told, each time: silence would look as if it had been taken.
     fn observe(&mut self, round: &mut WaitingRound) {
-        match self.look(round) {
-            Some((text, Sight::Reply)) => self.take_reply(round, text),
-            Some((_, Sight::Unmarked)) if !round.has_named_unmarked => {
-                round.has_named_unmarked = true;
-                self.tell(ClipboardNews::HasUnmarked);
+        let Some((text, copied)) = self.look(round) else {
+            return;
+        };
+        match copied {
+            CopiedText::Reply => self.take_reply(round, text),
+            CopiedText::ReplyAndMessage => self.tell(ClipboardNews::HasPage),
+            CopiedText::OtherRound(answered) => {
+                let waiting = round.message.mark.sequence;
+                self.tell(ClipboardNews::HasOtherRound { answered, waiting });
             }
-            Some((_, Sight::Unmarked | Sight::Nothing)) | None => {}
+            CopiedText::Unmarked => self.tell(ClipboardNews::HasUnmarked),
+            CopiedText::Other => {}
         }
     }
 

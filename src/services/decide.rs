@@ -2,7 +2,7 @@
 
 use super::known;
 use super::open::SessionFiles;
-use crate::approve::{Pending, Question, Verdict};
+use crate::approve::{self, Pending, Question, QuestionOrigin, Verdict};
 use crate::error::{Error, Result};
 use crate::protocol::{QuestionKind, SessionId};
 
@@ -35,9 +35,11 @@ pub fn decide(
     if *verdict == Verdict::Always {
         ensure_rules_exist(&chosen)?;
     }
-    for question in &chosen {
+    // The last one first: a running loop decides at once what follows from an earlier one.
+    for question in chosen.iter().rev() {
         decide_one(files, id, question, verdict)?;
     }
+    decide_dependents(files, id)?;
     Ok(chosen)
 }
 
@@ -59,7 +61,16 @@ pub fn decide_shown(
     })?;
     known::take_over(&files.known, &files.base.directory, &files.store, id)?;
     decide_one(files, id, &question, verdict)?;
+    decide_dependents(files, id)?;
     Ok(question)
+}
+
+/// Decides what follows from decisions on other steps of the reply, also where no loop is running.
+fn decide_dependents(files: &SessionFiles, id: &SessionId) -> Result<()> {
+    let pending = Pending::of(&files.store.folder(id));
+    let mut steps = pending.all();
+    steps.retain(|one| one.kind == QuestionKind::Step && one.origin == QuestionOrigin::Reply);
+    approve::decided(&pending, &steps).map(|_| ())
 }
 
 fn decide_one(

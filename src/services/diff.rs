@@ -178,6 +178,18 @@ impl ChangedRound {
         Ok(changes.map(|change| change.path).collect())
     }
 
+    /// The paths that the rounds left in place and that are gone now, because somebody else or a later
+    /// round removed them.
+    pub fn gone(&mut self) -> Result<Vec<PathBuf>> {
+        let root = self.agent.workspace.path().to_owned();
+        let is_gone = |change: &SnapshotChange| {
+            let is_left = change.kind != ChangeKind::Deleted;
+            is_left && root.join(&change.path).symlink_metadata().is_err()
+        };
+        let changes = self.changes()?.into_iter().filter(is_gone);
+        Ok(changes.map(|change| change.path).collect())
+    }
+
     /// The changes as a unified diff, without the paths that are left out.
     pub fn text_without(&mut self, is_left_out: impl Fn(&Path) -> bool) -> Result<String> {
         let mut changes = self.changes()?;

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use super::{Caller, open};
 use crate::agent::ANYWAY;
-use crate::courier::{self, Message, Sight};
+pub use crate::courier::{BroughtText, weigh};
+use crate::courier::{Message, weigh_without_round};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, write_atomic};
 pub use crate::mailbox::MAX_REPLY;
 use crate::mailbox::{self, Mailbox, Reading};
-use crate::protocol::{EndMark, SessionId};
-use crate::reply;
+use crate::protocol::SessionId;
 use crate::session::LoopLock;
 
 /// Says if the round that a reply names must be the current one.
@@ -20,21 +20,6 @@ pub enum RoundNumber {
     MustMatch,
     /// It is used all the same.
     Anyway,
-}
-
-/// A text that the person brings, as it looks to a session that waits for a reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BroughtText {
-    /// The reply to this round.
-    Reply,
-    /// A reply to another round or session, by this mark.
-    OtherReply(EndMark),
-    /// Commands without the mark that says that they are all.
-    Unmarked,
-    /// Our own message.
-    OwnMessage,
-    /// Anything else.
-    Other,
 }
 
 /// Takes the replies of a session that is carried on.
@@ -63,44 +48,6 @@ impl ReplyDesk {
     /// Puts a reply into the inbox.
     pub fn put(&self, text: &str) -> Result<PathBuf> {
         put(&self.mailbox, text.as_bytes(), RoundNumber::MustMatch)
-    }
-}
-
-/// Tells what a text is that a person brings while a round waits for its reply.
-///
-/// More is a reply than on a clipboard that is watched: whatever [`reply::parse`] takes for one, since
-/// that is what happens to it next.
-pub fn weigh(text: &str, expected: &EndMark) -> BroughtText {
-    if courier::is_marked_before_prose(text, expected) {
-        return BroughtText::Reply;
-    }
-    match courier::look(text, expected) {
-        Sight::Reply => BroughtText::Reply,
-        Sight::Unmarked => BroughtText::Unmarked,
-        Sight::Nothing => match weigh_without_round(text) {
-            BroughtText::OtherReply(mark) if mark == *expected => BroughtText::Reply,
-            brought => brought,
-        },
-    }
-}
-
-fn weigh_without_round(text: &str) -> BroughtText {
-    if reply::is_outbox(text) {
-        return BroughtText::OwnMessage;
-    }
-    if let Some(mark) = reply::end_mark(text) {
-        return BroughtText::OtherReply(mark);
-    }
-    // One word typed is weighed too, and has no room for a command.
-    let parsed = if text.trim().contains(['\n', '[']) {
-        reply::parse(text)
-    } else {
-        reply::Reply::default()
-    };
-    match parsed.end {
-        Some(mark) => BroughtText::OtherReply(mark),
-        None if parsed.steps.is_empty() => BroughtText::Other,
-        None => BroughtText::Unmarked,
     }
 }
 
@@ -155,45 +102,4 @@ pub(super) fn put(mailbox: &Mailbox, bytes: &[u8], number: RoundNumber) -> Resul
     let path = mailbox.inbox().join(format!("{start}{}.txt", &unique[..8]));
     write_atomic(&path, bytes, Durability::Durable)?;
     Ok(path)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn mark(session: &str, sequence: u32) -> EndMark {
-        EndMark {
-            session: SessionId::parse(session).unwrap(),
-            sequence,
-        }
-    }
-
-    #[test]
-    fn a_text_is_told_by_its_end_mark_and_its_commands() {
-        let now = mark("ab12cd34", 3);
-        let case = |text: &str, expected: BroughtText| {
-            assert_eq!(weigh(text, &now), expected, "{text}");
-        };
-        let commands = "[RUN_COMMAND]\nls\n[/RUN_COMMAND]\n";
-        case(&format!("{commands}{now}\n"), BroughtText::Reply);
-        let chatty = format!("{commands}{now}\nTell me how it goes.\n");
-        case(&chatty, BroughtText::Reply);
-        for other in [mark("ab12cd34", 2), mark("00000000", 3)] {
-            let text = format!("{commands}{other}\n");
-            case(&text, BroughtText::OtherReply(other));
-        }
-        case(commands, BroughtText::Unmarked);
-        case("a note", BroughtText::Other);
-        // What the reading of a reply repairs or translates is a command here too.
-        let half = "\\[READ_FILE path=\"a.sh\"]\n";
-        case(half, BroughtText::Unmarked);
-        case(&format!("{half}\\[END ab12cd34#3]\n"), BroughtText::Reply);
-        let other = mark("ab12cd34", 2);
-        let text = format!("{half}\\[END ab12cd34#2]\n");
-        case(&text, BroughtText::OtherReply(other));
-        let diff = "```diff\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n```\n";
-        case(diff, BroughtText::Unmarked);
-        case("I would start\nwith the tests.\n", BroughtText::Other);
-        case("```python\nprint(1)\nprint(2)\n```\n", BroughtText::Other);
-    }
 }

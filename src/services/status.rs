@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::open::SessionFiles;
-use super::{Caller, api, choices, decide, find, open};
+use super::{Caller, api, choices, decide, find, notes, open};
 use crate::agent::message_of;
 use crate::approve::{Pending, Question};
 use crate::compose::{Meter, measure};
@@ -45,7 +45,7 @@ pub struct SessionStanding {
     pub questions: Vec<Question>,
     /// The model's question that nobody has answered yet.
     pub model_question: Option<String>,
-    /// How many notes go with the next message.
+    /// How many notes of the person go with the next message.
     pub notes: usize,
     /// How the check stands, if there is one.
     pub check: Option<CheckStanding>,
@@ -55,6 +55,8 @@ pub struct SessionStanding {
     pub api_stop: Option<String>,
     /// True if an answer of an API to the round is kept and not in the inbox.
     pub has_held_answer: bool,
+    /// The rounds that a redo brings back.
+    pub redoable: Vec<u32>,
     /// Other sessions that are not finished.
     pub others: Vec<Summary>,
 }
@@ -144,15 +146,22 @@ pub fn status(caller: &Caller, id: Option<&str>) -> Result<SessionStanding> {
         reply_in_inbox: reply_in_inbox(&files, &session),
         questions: decide::open_questions(&files, &id),
         model_question,
-        notes: files.store.notes(&id).all().len(),
+        notes: notes::waiting(&files, &id).len(),
         check: check(&files.store, &files.check, &session),
         usage: files.store.usage(&id),
         api_stop: files.store.aside(&id, API_STOP),
         has_held_answer: api::has_held_answer(&files.store, &id, session.sequence_number),
+        redoable: redoable(&files.store, &id),
         others: others(&files.store, &session),
         session,
         files,
     })
+}
+
+fn redoable(store: &Store, id: &SessionId) -> Vec<u32> {
+    let rounds = store.history(id).map(|history| history.redoable());
+    let rounds = rounds.unwrap_or_default().into_iter();
+    rounds.map(|checkpoint| checkpoint.round).collect()
 }
 
 /// How many calls a file in `processed/` has; nothing if it is a reply.

@@ -402,9 +402,9 @@ impl Dialog {
         self.items[at].question.proposal.is_some() && !self.items[at].is_edited
     }
 
+    /// The last one first: an answer to an earlier one may decide it too.
     fn decide_all(&mut self, open: &[usize], verdict: &Verdict) -> Result<()> {
-        open.iter()
-            .try_for_each(|at| self.decide(*at, verdict.clone()))
+        (open.iter().rev()).try_for_each(|at| self.decide(*at, verdict.clone()))
     }
 
     /// Writes a decision that was typed; `collect` reads the one that was written first.

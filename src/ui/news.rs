@@ -111,7 +111,7 @@ pub(super) fn asked(kind: QuestionKind, title: &str, shown: &str, rounds: (u32, 
             format!("The reply `{title}` says round {says}, this is round {is}. Use it anyway?")
         }
         QuestionKind::NextPart => format!("Paste it and send it, then press Enter for {title}."),
-        QuestionKind::Clipboard => "May `agent` look at the clipboard while it waits, and take a text from it that ends with the end mark of the round?".to_owned(),
+        QuestionKind::Clipboard => "May `agent` look at the clipboard while it waits, and take a text from it that has the end mark of the round?".to_owned(),
         QuestionKind::ClipboardReply => format!("Use the reply on the clipboard ({title})?"),
         QuestionKind::CutReply => {
             format!("Use what came of the reply ({title}), as one that was cut off?")
@@ -446,17 +446,21 @@ fn clipboard(news: &ClipboardNews, view: &RenderContext) -> String {
             format!("The clipboard is not looked at; {paste} takes a reply from it.{again}")
         }
         ClipboardNews::HasReply => format!("The clipboard has the reply: {paste} takes it."),
-        ClipboardNews::HasUnmarked => {
-            format!(
-                "The clipboard has commands, but not this round's end mark at its end: {paste} takes it."
-            )
-        }
+        ClipboardNews::HasUnmarked => format!(
+            "The copied text has commands, but not the end mark of this round. If the reply is complete, {paste} takes it; if not, let the chat finish and copy it again."
+        ),
+        ClipboardNews::HasPage => format!(
+            "The copied text has our message in it, not only the reply. Copy the reply alone, with the chat's copy button; {paste} takes it as it is."
+        ),
+        ClipboardNews::HasOtherRound { answered, waiting } => format!(
+            "The copied reply answers round {answered}, and this is round {waiting}. Copy the latest reply, or take this one with {paste}."
+        ),
         ClipboardNews::Taken {
             characters,
             lines,
             mark,
         } => format!(
-            "Taken from the clipboard: {}, {}, ending with `{}`.",
+            "Taken from the clipboard: {}, {}, with `{}`.",
             count(*characters, "character"),
             count(*lines, "line"),
             escape_line(mark)

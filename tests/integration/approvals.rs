@@ -83,7 +83,7 @@ fn status_shows_what_waits_whole_and_escaped() {
         .said("1. RUN_COMMAND")
         .said("| echo a\n  | echo \\u{1b}[2Jb")
         .said("why: it uses the network");
-    assert!(finished.stdout.contains("agent approve [N|all]"));
+    assert!(finished.stdout.contains("agent approve, or agent decline"));
     let finished = Test::after(finished, &["approve", "1", "--always"])
         .run()
         .code(1)
@@ -112,6 +112,71 @@ fn a_decline_is_told_also_after_a_change_that_failed() {
     assert!(outbox.contains("1. [FAILED] EDIT_FILE"), "{outbox}");
     assert!(outbox.contains("leave the server alone"), "{outbox}");
     assert!(!outbox.contains("send this command again"), "{outbox}");
+    running.kill();
+}
+
+const CHANGE_AND_COMMANDS: &str = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[RUN_COMMAND]\nls\n[/RUN_COMMAND]\n[RUN_COMMAND]\npwd\n[/RUN_COMMAND]\n{end}\n";
+
+#[test]
+fn nobody_is_asked_about_a_command_that_needs_a_declined_change() {
+    let running = Test::new(&["new", "--approval", "ask", "task"])
+        .reply(CHANGE_AND_COMMANDS)
+        .start();
+    let id = running.outbox(1).lines().nth(1).unwrap()["Session: ".len()..].to_owned();
+    let question = running.base().join(format!("sessions/{id}/pending/3.json"));
+    wait_until("the questions are there", || question.exists());
+    // Also where no loop is running.
+    let finished = running.kill();
+    let finished = Test::after(finished, &["decline", "1"]).run().code(0);
+    let finished = Test::after(finished, &["approve", "2"])
+        .run()
+        .code(1)
+        .said("step 2 has been decided already");
+    let finished = Test::after(finished, &["resume", "--no-wait"]).run();
+    let outbox = finished.outbox(2);
+    let why = "the change in step 1 was declined, and this command came after it";
+    assert_eq!(outbox.matches(why).count(), 2, "{outbox}");
+}
+
+#[test]
+fn status_and_approve_show_what_changes_before_a_command_runs() {
+    let long = "echo hi\n".repeat(60) + "echo the last line\n";
+    let reply = format!(
+        "[CREATE_FILE path=\"h.sh\"]\n{long}[/CREATE_FILE]\n[RUN_COMMAND]\nsh h.sh\n[/RUN_COMMAND]\n{{end}}\n"
+    );
+    let running = Test::new(&["new", "--approval", "edits", "task"])
+        .reply(&reply)
+        .start();
+    let id = running.outbox(1).lines().nth(1).unwrap()["Session: ".len()..].to_owned();
+    let question = running.base().join(format!("sessions/{id}/pending/2.json"));
+    wait_until("the question is there", || question.exists());
+    let finished = running.kill();
+    let shown = "+echo the last line";
+    let finished = Test::after(finished, &["status"]).run().code(0).said(shown);
+    let finished = Test::after(finished, &["approve"])
+        .run()
+        .code(0)
+        .said(shown);
+    let finished = Test::after(finished, &["resume", "--no-wait", "--no-input"]).run();
+    let outbox = finished.outbox(2);
+    assert!(outbox.contains("2. [OK] RUN_COMMAND"), "{outbox}");
+}
+
+#[test]
+fn all_can_be_declined_at_once() {
+    let running = Test::new(&["new", "--approval", "ask", "task"])
+        .reply(CHANGE_AND_COMMANDS)
+        .start();
+    let id = running.outbox(1).lines().nth(1).unwrap()["Session: ".len()..].to_owned();
+    let question = running.base().join(format!("sessions/{id}/pending/3.json"));
+    wait_until("the questions are there", || question.exists());
+    let declined = agent(&running.base())
+        .args(["decline", "all", "not now"])
+        .output()
+        .unwrap();
+    assert!(declined.status.success(), "{declined:?}");
+    let outbox = running.outbox(2);
+    assert_eq!(outbox.matches("declined: not now").count(), 3, "{outbox}");
     running.kill();
 }
 

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::harness::{DEADLINE, Finished, Test, agent, program, wait_until};
+use crate::harness::{DEADLINE, Finished, Test, agent, program, wait_for_outbox, wait_until};
 use crate::terminal::{Terminal, has_script};
 
 const DONE: &str = "[DONE]\nall is fine\n[/DONE]\n{end}\n";
@@ -169,6 +169,44 @@ fn a_round_by_clipboard_takes_the_reply_and_nothing_else() {
 }
 
 #[test]
+fn a_messy_reply_is_taken_and_each_copy_that_cannot_be_is_told() {
+    let Some(display) = Display::open().filter(|_| has_script()) else {
+        return;
+    };
+    let environment = [("DISPLAY", display.name.as_str())];
+    let test = Test::new(&[]);
+    consent(&test.base());
+    let mut terminal = Terminal::open(test, "new --clipboard auto task", &environment);
+    terminal.expect("copied to the clipboard of X11");
+    let (id, message) = wait_for_outbox(&terminal.base(), 1);
+    let command = |name: &str| {
+        format!("Sure!\n\n\\[CREATE\\_FILE path=\"{name}\"\\]\nhi\n\\[/CREATE\\_FILE\\]\n")
+    };
+    let reply = |name: &str, round: u32| {
+        let bye = "\nLet me know how it goes!\n";
+        format!("{}\\[END {id}#{round}\\]\n{bye}", command(name))
+    };
+    for name in ["a.txt", "b.txt"] {
+        display.copy(&command(name), &[]);
+        terminal.expect("has commands, but not the end mark");
+    }
+    display.copy(&format!("{message}\n{}", reply("c.txt", 1)), &[]);
+    terminal.expect("has our message in it");
+    display.copy(&reply("d.txt", 7), &[]);
+    terminal.expect("answers round 7, and this is round 1");
+    display.copy(&reply("e.txt", 1), &[]);
+    terminal.expect("Taken from the clipboard");
+    display.expect(&wait_for_outbox(&terminal.base(), 2).1);
+    let workspace = terminal.base().join("workspace");
+    let files: Vec<_> = fs::read_dir(workspace).unwrap().flatten().collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    assert_eq!(fs::read_to_string(files[0].path()).unwrap(), "hi\n");
+    display.copy(&DONE.replace("{end}", &mark(&terminal.base(), 2)), &[]);
+    let (code, shown) = terminal.close();
+    assert_eq!(code, Some(0), "{shown}");
+}
+
+#[test]
 fn without_consent_the_clipboard_is_not_read() {
     let Some(display) = Display::open() else {
         return;
@@ -208,7 +246,7 @@ fn the_person_is_asked_once_and_before_a_reply_is_used_if_they_want() {
         fs::read_to_string(&memory).is_ok_and(|said| said == "yes\n")
     });
     display.copy("[MESSAGE]\nhello\n[/MESSAGE]\n", &[]);
-    terminal.expect("has commands, but not this round's end mark");
+    terminal.expect("has commands, but not the end mark of this round");
     let end = mark(&terminal.base(), 1);
     display.copy(&DONE.replace("{end}", &end), &[]);
     terminal.expect("Use the reply on the clipboard (");

@@ -322,6 +322,10 @@ fn by_what() -> Vec<Event> {
             lines: 1,
             mark: text(),
         },
+        ClipboardNews::HasOtherRound {
+            answered: 1,
+            waiting: 2,
+        },
     ];
     let housekeeping = [
         Housekeeping::JournalCompacted { bytes: 1 },

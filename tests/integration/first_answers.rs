@@ -75,6 +75,12 @@ fn at_a_question_keys_and_commands_are_no_notes() {
     terminal.expect("`a` is no answer here.");
     terminal.type_in("yess\r");
     terminal.expect("`yess` is no answer here.");
+    terminal.expect("[y] yes  [n] no");
+    terminal.type_in("?\r");
+    terminal.expect("Do it?");
+    terminal.expect("[y] yes  [n] no");
+    terminal.type_in("/help\r");
+    terminal.expect("Commands, which may be shortened");
     terminal.type_in("status\r");
     terminal.expect("`status` comes after `/undo`, which is not finished.");
     terminal.type_in("q\r");

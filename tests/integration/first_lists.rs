@@ -89,6 +89,39 @@ fn a_diff_names_the_rounds_and_says_that_only_ignored_files_changed() {
 }
 
 #[test]
+fn a_session_that_is_undone_names_redo_and_a_diff_names_what_is_gone() {
+    let finished = Test::new(&["new", "--base", ".", "task"])
+        .reply("[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[CREATE_FILE path=\"b.txt\"]\nb\n[/CREATE_FILE]\n[DONE]\nBoth files are there.\n[/DONE]\n{end}\n")
+        .run()
+        .code(0);
+    fs::remove_file(finished.base().join("workspace/b.txt")).unwrap();
+    let finished = Test::after(finished, &["diff"]).run().code(0);
+    tells(&finished, "Deleted since: `b.txt`.");
+    let finished = Test::after(finished, &["status"]).run().code(0);
+    assert!(!told(&finished).contains("redo"), "{}", told(&finished));
+    let finished = Test::after(finished, &["undo", "--all", "--yes", "--force"])
+        .run()
+        .code(0);
+    let finished = Test::after(finished, &["status"]).run().code(0);
+    tells(&finished, "agent redo (brings back round 1)");
+}
+
+#[test]
+fn what_goes_with_the_next_message_is_said_in_one_way() {
+    let finished = Test::new(&["new", "--base", ".", "--no-wait", "task"])
+        .run()
+        .code(0);
+    let finished = step(finished, "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]");
+    let finished = Test::after(finished, &["undo", "--yes"]).run().code(0);
+    tells(&finished, "The model hears of it with the next message.");
+    let finished = Test::after(finished, &["say", "use tabs"]).run().code(0);
+    tells(&finished, "The model gets it with the next message.");
+    let finished = Test::after(finished, &["status"]).run().code(0);
+    tells(&finished, "1 note for the model, with the next message");
+    tells(&finished, "`agent redo` brings back round 1.");
+}
+
+#[test]
 fn a_slip_at_the_question_of_trust_decides_nothing() {
     let Some(mut terminal) = untrusted() else {
         return;

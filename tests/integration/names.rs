@@ -48,7 +48,6 @@ const KNOWN_DUPLICATES: &[&str] = &[
     "Report",
     "Rest",
     "Round",
-    "Sight",
     "Surroundings",
     "Tokens",
     "Unasked",

@@ -597,6 +597,10 @@ pub enum ClipboardNews {
     HasReply,
     /// Commands are on the clipboard, without the end mark of this round.
     HasUnmarked,
+    /// The reply is on the clipboard below our own message, because the page was copied.
+    HasPage,
+    /// The reply to another round of the session is on the clipboard.
+    HasOtherRound { answered: u32, waiting: u32 },
     /// The reply was taken from the clipboard.
     Taken {
         characters: usize,

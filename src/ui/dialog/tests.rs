@@ -62,6 +62,19 @@ fn several_are_answered_together_or_one_by_one() {
 }
 
 #[test]
+fn nothing_is_asked_that_needs_a_declined_change() {
+    let mut three = [question(1, "a.txt"), question(2, "ls"), question(3, "pwd")];
+    three[0].command = "CREATE_FILE".to_owned();
+    three[1].needs_changes = true;
+    three[2].needs_changes = true;
+    assert_eq!(
+        typed(&three, &["o", "n wrong file"]),
+        [no("wrong file"), Verdict::Skip, Verdict::Skip]
+    );
+    assert_eq!(typed(&three, &["n"]), vec![Verdict::No { reason: None }; 3]);
+}
+
+#[test]
 fn always_covers_its_like_and_needs_a_rule() {
     let mut three = [question(1, "ls"), question(2, "ls -a"), question(3, "pwd")];
     three[0].proposal = Some("commands beginning with `ls`".to_owned());

@@ -308,6 +308,11 @@ impl Desk {
             return Act::Nothing;
         }
         match kind {
+            // At a question, help is the question with its keys; `/help` lists the commands.
+            LineKind::PlainCommand("/help") if !self.asked.is_empty() => {
+                let asked = self.asked.last();
+                Act::Say(asked.map_or_else(String::new, |asked| asked.question.text.clone()))
+            }
             LineKind::Command | LineKind::PlainCommand(_) => {
                 self.past.remember(&typed);
                 Act::Entered {
