@@ -17,7 +17,8 @@
 //! counts as deleted. The directory there is removed when all results have come back.
 //!
 //! Nothing of ours takes the place of something there that our side has never had: a file that the
-//! person or an ignored build put there is first put beside ours.
+//! person or an ignored build put there is first put beside ours. In a directory of the person it is put
+//! beside ours on both sides, and what was theirs does not go because it goes here, as after an undo.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -179,6 +180,12 @@ struct ExchangeState {
     there: RemoteListing,
     /// Names there whose content our side has never had: the person's, and ignored ones.
     untaken: BTreeSet<String>,
+    /// Names in a directory of the person that did not come from here. They stay there when they go here.
+    #[serde(default)]
+    theirs: BTreeSet<String>,
+    /// Names in a directory of the person that ours took, and the places there of what they were.
+    #[serde(default)]
+    replaced: BTreeMap<String, String>,
     /// Names that were on their way there: if they differ, a connection was cut, and no command has
     /// changed them.
     sending: BTreeSet<String>,
@@ -245,10 +252,44 @@ impl ExchangeState {
     fn holds_results(&self, directory: &str) -> bool {
         let within = format!("{directory}/");
         let mut names = self.there.entries.keys().chain(&self.pending);
-        names.any(|name| {
-            name.starts_with(&within) && (self.is_left(name) || self.untaken.contains(name))
-        }) || self.there.odd.iter().any(|name| name.starts_with(&within))
+        let is_only_there = |name: &String| {
+            let is_theirs = self.theirs.contains(name);
+            let is_file = !is_directory(self.there.entries.get(name));
+            self.is_left(name) || self.untaken.contains(name) || (is_theirs && is_file)
+        };
+        names.any(|name| name.starts_with(&within) && is_only_there(name))
+            || self.there.odd.iter().any(|name| name.starts_with(&within))
     }
+
+    /// Remembers that a name there is not ours any more.
+    fn give_back(&mut self, name: &str, place: &str) {
+        self.replaced.remove(name);
+        self.theirs.remove(place);
+        for name in [name, place] {
+            self.here.remove(name);
+            self.untaken.insert(name.to_owned());
+        }
+    }
+
+    /// Remembers that something of the person is in this place there, and ours has its name.
+    fn keep_replaced(&mut self, name: &str, place: &str) {
+        self.theirs.remove(name);
+        self.theirs.insert(place.to_owned());
+        self.replaced.insert(name.to_owned(), place.to_owned());
+    }
+}
+
+/// Names that are not here any more.
+#[derive(Default)]
+struct GoneNames {
+    /// To be removed there, what a directory holds before itself.
+    removed: Vec<String>,
+    /// Something that has not come here is in their place there, or on the way to it.
+    blocked: Vec<String>,
+    /// Of the person there, so not removed.
+    kept: Vec<String>,
+    /// Where ours took the name of something that is now in the second place there.
+    restored: Vec<[String; 2]>,
 }
 
 /// The directory there, just entered.
@@ -270,7 +311,7 @@ struct RemoteDifferences {
 #[derive(Default)]
 struct TakenChanges {
     report: ExchangeReport,
-    /// Directories that were put beside something of ours, under the name that they have here.
+    /// Names that were put beside something of ours, and the names that they have here.
     beside: BTreeMap<String, String>,
     /// Changes that could not be written here.
     pending: BTreeSet<String>,
@@ -343,19 +384,19 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             None => self.catch_up((stop, SILENCE))?,
         };
         let mut here = self.here(&mut known, &mut report)?;
-        self.meet(&mut known, &here, &mut report, stop)?;
+        self.meet(&mut known, &mut here, &mut report, stop)?;
         let (mut entries, mut blocked) = self.to_send(&known, &here)?;
-        // What is only ignored now is still here, and stays there.
-        let is_gone = |name: &&String| {
-            let found = self.workspace.stat_exact(Path::new(name.as_str()));
-            !here.contains_key(*name) && matches!(found, Ok(None))
-        };
-        let gone = known.here.keys().rev().filter(is_gone).cloned();
-        let (kept, gone): (Vec<String>, Vec<String>) =
-            gone.partition(|name| known.is_blocked(name, &BTreeSet::new()));
-        if !entries.is_empty() || !gone.is_empty() {
+        let gone = self.gone(&known, &here);
+        if !entries.is_empty() || !gone.removed.is_empty() || !gone.restored.is_empty() {
             let list = to_clear(&gone, &entries, &known);
-            known.sending = gone.into_iter().chain(entries.keys().cloned()).collect();
+            let sent = entries.keys().chain(&gone.removed);
+            known.sending = sent
+                .chain(gone.restored.iter().flatten())
+                .cloned()
+                .collect();
+            for [name, place] in &gone.restored {
+                known.give_back(name, place);
+            }
             self.keep(&known, false)?;
             for name in self.clear(list, stop)? {
                 // Something is in it that no listing shows.
@@ -376,15 +417,22 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
                 (stop, SILENCE),
             )?)?);
         }
-        for name in blocked.iter().chain(&kept) {
+        for name in blocked.iter().chain(&gone.blocked) {
             report.tell(ExchangeOutcome::Blocked, name);
+        }
+        for [name, _] in &gone.restored {
+            report.tell(ExchangeOutcome::Restored, name);
+        }
+        for name in gone.kept {
+            report.tell(ExchangeOutcome::KeptThere, &name);
+            known.untaken.insert(name);
         }
         // What was not sent is tried again before the next command.
         let is_sent = |name: &String| entries.contains_key(name);
         let unsent: Vec<String> = (here.iter())
             .filter(|(name, content)| !is_sent(name) && known.here.get(*name) != Some(*content))
             .map(|(name, _)| name.clone())
-            .chain(kept)
+            .chain(gone.blocked)
             .collect();
         for name in unsent {
             match known.here.remove(&name) {
@@ -397,6 +445,39 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         known.awaits_results = true;
         self.keep(&known, false)?;
         Ok((known, report))
+    }
+
+    /// Names that are not here any more.
+    fn gone(&self, known: &ExchangeState, here: &BTreeMap<String, ExchangedContent>) -> GoneNames {
+        // What is only ignored now is still here, and stays there.
+        let is_gone = |name: &String| {
+            let found = self.workspace.stat_exact(Path::new(name));
+            !here.contains_key(name) && matches!(found, Ok(None))
+        };
+        let mut gone = GoneNames::default();
+        // A place may come before or after the name that it belongs to.
+        let restored = known.replaced.iter().filter(|(name, place)| {
+            known.here.contains_key(*name)
+                && known.there.entries.contains_key(*place)
+                && is_gone(name)
+                && is_gone(place)
+        });
+        gone.restored = restored
+            .map(|(name, place)| [name.clone(), place.clone()])
+            .collect();
+        let is_restored = |name: &String| gone.restored.iter().flatten().any(|other| other == name);
+        let names = known.here.keys().rev();
+        for name in names.filter(|name| is_gone(name) && !is_restored(name)) {
+            let names = if known.is_blocked(name, &BTreeSet::new()) {
+                &mut gone.blocked
+            } else if known.theirs.contains(name) {
+                &mut gone.kept
+            } else {
+                &mut gone.removed
+            };
+            names.push(name.clone());
+        }
+        gone
     }
 
     /// Our files that changed, as they are sent, and the names of those that have no place there.
@@ -461,17 +542,28 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         if let Some(memory) = &self.memory {
             known.runner.clone_from(&memory.runner);
         }
+        if !self.is_removed_at_end() {
+            // No command of ours made what came since the last one.
+            let mut changed = self.differences(&known, &listing).changed;
+            changed.retain(|(name, _)| {
+                !known.here.contains_key(name) && !known.sending.contains(name)
+            });
+            known
+                .untaken
+                .extend(changed.into_iter().map(|(name, _)| name));
+        }
         let report = self.take_changes(&mut known, listing, (stop, silence))?;
         self.keep(&known, false)?;
         Ok((known, report))
     }
 
     /// Compares our files that are about to be sent with what the other side has in their place and
-    /// our side has never had. Where they differ, the other one is put beside ours here.
+    /// our side has never had. Where they differ, the other one is put beside ours here, and in a
+    /// directory of the person there too.
     fn meet(
         &self,
         known: &mut ExchangeState,
-        here: &BTreeMap<String, ExchangedContent>,
+        here: &mut BTreeMap<String, ExchangedContent>,
         report: &mut ExchangeReport,
         stop: &AtomicBool,
     ) -> Result<(), String> {
@@ -488,6 +580,9 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
                 Some(ExchangedContent::Directory) if is_directory(here.get(name)) => {
                     known.here.insert(name.clone(), ExchangedContent::Directory);
                     known.untaken.remove(name);
+                    if !self.is_removed_at_end() {
+                        known.theirs.insert(name.clone());
+                    }
                 }
                 Some(ExchangedContent::Link(target)) => {
                     self.meet_one(&link(name, target), here, known, &mut taken);
@@ -504,6 +599,12 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
                 if let Some(entry) = contents.remove(name) {
                     self.meet_one(&entry, here, known, &mut taken);
                 }
+            }
+        }
+        if !self.is_removed_at_end() {
+            for (name, place) in &taken.beside {
+                known.keep_replaced(name, place);
+                here.extend(self.content(place).map(|content| (place.clone(), content)));
             }
         }
         report.extend(taken.report);
@@ -530,23 +631,24 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             (ours, other) if ours == other => {
                 known.here.insert(entry.name.clone(), ours.clone());
             }
-            _ => self.put_beside(entry, ExchangeOutcome::Met, taken),
+            _ => self.put_beside(entry, ExchangeOutcome::Met, known, taken),
         }
         if !taken.pending.contains(&entry.name) {
             known.untaken.remove(&entry.name);
         }
     }
 
-    /// Removes names there: `-` is a file or an empty directory, `=` is a directory that must be empty by
-    /// then. Tells those that are not.
+    /// Follows a list of [`to_clear`] there. Tells the names that cannot take their place.
     fn clear(&self, list: String, stop: &AtomicBool) -> Result<Vec<String>, String> {
         if list.is_empty() {
             return Ok(Vec::new());
         }
         let script = format!(
-            "cd {} || exit 1; while IFS= read -r n; do f=${{n#?}}; \
-             rm -f \"./$f\" 2>/dev/null || rmdir \"./$f\" 2>/dev/null || \
-             case $n in =*) printf '%s\\n' \"$f\";; esac; done; exit 0",
+            "cd {} || exit 1; while IFS= read -r n; do f=./${{n#?}}; case $n in \
+             \\<*) p=$f;; \
+             \\>*) [ -e \"$f\" ] || [ -h \"$f\" ] || mv \"$p\" \"$f\" 2>/dev/null;; \
+             *) rm -f \"$f\" 2>/dev/null || rmdir \"$f\" 2>/dev/null || \
+             case $n in =*) printf '%s\\n' \"${{n#?}}\";; esac;; esac; done; exit 0",
             self.directory
         );
         let kept = self.call(&script, list.into_bytes(), (stop, SILENCE))?;
@@ -666,6 +768,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         if !rules.changed.is_empty() || !rules.gone.is_empty() {
             let former = self.pruned(&known.here);
             self.take(&rules, known, &listing, &mut taken, patience)?;
+            self.settle_untaken(known, &rules, &taken);
             for name in &rules.gone {
                 known.there.entries.remove(name);
             }
@@ -691,9 +794,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             .map(|(name, content)| (name.clone(), content.clone()))
             .collect();
         listing.entries.extend(hidden);
-        for (name, _) in &differences.changed {
-            known.untaken.remove(name);
-        }
+        self.settle_untaken(known, &differences, &taken);
         known
             .untaken
             .retain(|name| listing.entries.contains_key(name));
@@ -705,6 +806,27 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         known.adopt(listing);
         known.awaits_results = false;
         Ok(taken.report)
+    }
+
+    /// Remembers that changes have come here; in a directory of the person, which names were theirs.
+    fn settle_untaken(
+        &self,
+        known: &mut ExchangeState,
+        differences: &RemoteDifferences,
+        taken: &TakenChanges,
+    ) {
+        for (name, _) in &differences.changed {
+            if known.untaken.remove(name) && !self.is_removed_at_end() {
+                match taken.beside.get(name) {
+                    Some(place) => known.keep_replaced(name, place),
+                    None => drop(known.theirs.insert(name.clone())),
+                }
+            }
+        }
+        for name in &differences.gone {
+            known.theirs.remove(name);
+            known.replaced.remove(name);
+        }
     }
 
     /// Names there that were changed or deleted since the last listing, without those that are ignored
@@ -854,7 +976,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             (now, former) => now.is_none() && former.is_none(),
         };
         if !is_ours {
-            self.put_beside(entry, ExchangeOutcome::Beside, taken);
+            self.put_beside(entry, ExchangeOutcome::Beside, known, taken);
             return;
         }
         let path = Path::new(name);
@@ -863,7 +985,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             // Its files were removed there too, except for those that are ignored or changed here.
             if self.workspace.remove_directory_exact(path).is_err() {
                 known.here.remove(name);
-                self.put_beside(entry, ExchangeOutcome::Beside, taken);
+                self.put_beside(entry, ExchangeOutcome::Beside, known, taken);
                 return;
             }
         } else if is && !was && now.is_some() {
@@ -877,8 +999,14 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         }
     }
 
-    /// Puts what the other side has beside ours, under a name that is free.
-    fn put_beside(&self, entry: &TarEntry, outcome: ExchangeOutcome, taken: &mut TakenChanges) {
+    /// Puts what the other side has beside ours, under a name that is free on both sides.
+    fn put_beside(
+        &self,
+        entry: &TarEntry,
+        outcome: ExchangeOutcome,
+        known: &ExchangeState,
+        taken: &mut TakenChanges,
+    ) {
         let (name, new) = (&entry.name, content_of(entry));
         let places = (1..1000).map(|number| match number {
             1 => format!("{name}{OTHER}"),
@@ -890,7 +1018,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             let is_there = is_file
                 && matches!(found, Ok(Some(_)))
                 && self.content(&place).is_some_and(|now| is_alike(&now, &new));
-            let is_free = matches!(found, Ok(None));
+            let is_free = matches!(found, Ok(None)) && !known.there.entries.contains_key(&place);
             if !is_free && !is_there {
                 continue;
             }
@@ -898,9 +1026,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
                 break;
             }
             taken.report.tell_place(outcome, name, &place);
-            if !is_file {
-                taken.beside.insert(name.clone(), place);
-            }
+            taken.beside.insert(name.clone(), place);
             return;
         }
         taken.fail(name);
@@ -1397,16 +1523,25 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
     }
 }
 
-/// The names to remove there before an archive is unpacked: those that are gone, and those that become
+/// Makes room there before an archive is unpacked: for names that are gone, and for those that become
 /// something else. All that is listed in such a directory has come here.
+///
+/// ```text
+/// line = "-" name                 remove a file or an empty directory
+///      | "=" name                 the same; told if it is still there
+///      | "<" place LF ">" name    give a place back its name, if that is free
+/// ```
 fn to_clear(
-    gone: &[String],
+    gone: &GoneNames,
     entries: &BTreeMap<String, TarEntry>,
     known: &ExchangeState,
 ) -> String {
     let mut list = String::new();
-    for name in gone {
+    for name in &gone.removed {
         let _ = writeln!(list, "-{name}");
+    }
+    for [name, place] in &gone.restored {
+        let _ = writeln!(list, "-{name}\n<{place}\n>{name}");
     }
     for (name, entry) in entries {
         let Some(there) = known.there.entries.get(name) else {

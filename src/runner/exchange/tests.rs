@@ -480,6 +480,92 @@ fn files_that_only_the_person_has_there_are_never_replaced() {
 }
 
 #[test]
+fn an_undo_here_takes_nothing_of_the_person_there() {
+    let directory = TempDir::new().unwrap();
+    let named = directory.path();
+    fs::create_dir(named.join("empty")).unwrap();
+    for name in ["changed", "met", "dir", "met.other-side"] {
+        put(&named.join(name), "theirs\n");
+    }
+    let sides = TwoSides::with_directory(&[("met", "ours"), ("dir/f", "ours")], named.to_str());
+    let there =
+        |name: &str| fs::read_to_string(named.join(name)).unwrap_or_else(|_| "(none)".to_owned());
+    let (_, note) = sides.done("echo more >>changed; echo new | tee made >empty/made");
+    assert!(note.contains("`met` as `met.other-side-2`"), "{note}");
+    assert_eq!(sides.text("changed"), "theirs\nmore\n");
+    assert_eq!(there("met.other-side-2"), "theirs\n");
+    put(&named.join("later"), "theirs\n");
+    sides.done("true");
+    let gone = [
+        "changed",
+        "met",
+        "met.other-side-2",
+        "dir.other-side",
+        "later",
+        "made",
+    ];
+    let undo = || {
+        for name in gone {
+            fs::remove_file(sides.here(name)).unwrap();
+        }
+        for name in ["dir", "empty"] {
+            fs::remove_dir_all(sides.here(name)).unwrap();
+        }
+    };
+    undo();
+    let (_, note) = sides.done("true");
+    for part in [
+        "kept on the other side, which had it before: `later`, `empty`, `changed`",
+        "has again what it had under this name before: `dir`, `met`",
+    ] {
+        assert!(note.contains(part), "{part}: {note}");
+    }
+    assert_eq!(there("changed"), "theirs\nmore\n");
+    for name in ["met", "dir", "later", "met.other-side"] {
+        assert_eq!(there(name), "theirs\n", "{name}");
+    }
+    for name in ["made", "empty/made", "met.other-side-2", "dir.other-side"] {
+        assert_eq!(there(name), "(none)", "{name}");
+    }
+    assert!(named.join("empty").exists());
+    assert_eq!(sides.done("true").1, "");
+    // One without the other.
+    sides.write("met", "again");
+    sides.done("true");
+    fs::remove_file(sides.here("met")).unwrap();
+    sides.done("true");
+    assert_eq!(
+        (there("met").as_str(), there("met.other-side-2").as_str()),
+        ("(none)", "theirs\n")
+    );
+    fs::remove_file(sides.here("met.other-side-2")).unwrap();
+    let (_, note) = sides.done("true");
+    assert!(
+        note.contains("kept on the other side") && note.contains("`met.other-side-2`"),
+        "{note}"
+    );
+    assert_eq!(there("met.other-side-2"), "theirs\n");
+}
+
+#[test]
+fn a_cut_while_something_is_given_back_loses_nothing() {
+    let directory = TempDir::new().unwrap();
+    let named = directory.path();
+    put(&named.join("met"), "theirs");
+    let sides = TwoSides::with_directory(&[("met", "ours"), ("f", "1")], named.to_str());
+    sides.done("true");
+    for name in ["met", "met.other-side"] {
+        fs::remove_file(sides.here(name)).unwrap();
+    }
+    sides.around(Some(("read -r n", "sh -c \"$1\" >&2; exit 1")));
+    sides.run("true");
+    sides.around(None);
+    sides.done("true");
+    assert_eq!(fs::read_to_string(named.join("met")).unwrap(), "theirs");
+    assert!(!sides.here("met").exists());
+}
+
+#[test]
 fn an_ignored_result_is_not_replaced_when_its_rule_goes() {
     let sides = TwoSides::new(&[(".gitignore", "*.db\nout/\n"), ("data.db", "ours\n")]);
     sides.write("out/r", "ours\n");
