@@ -388,7 +388,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         let (mut entries, mut blocked) = self.to_send(&known, &here)?;
         let gone = self.gone(&known, &here);
         if !entries.is_empty() || !gone.removed.is_empty() || !gone.restored.is_empty() {
-            let list = to_clear(&gone, &entries, &known);
+            let list = to_clear(&gone, &entries, &known, &self.pruned(&known.here));
             let sent = entries.keys().chain(&gone.removed);
             known.sending = sent
                 .chain(gone.restored.iter().flatten())
@@ -647,6 +647,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             "cd {} || exit 1; while IFS= read -r n; do f=./${{n#?}}; case $n in \
              \\<*) p=$f;; \
              \\>*) [ -e \"$f\" ] || [ -h \"$f\" ] || mv \"$p\" \"$f\" 2>/dev/null;; \
+             \\?*) [ -h \"$f\" ] || [ ! -d \"$f\" ] || printf '%s\\n' \"${{n#?}}\";; \
              *) rm -f \"$f\" 2>/dev/null || rmdir \"$f\" 2>/dev/null || \
              case $n in =*) printf '%s\\n' \"${{n#?}}\";; esac;; esac; done; exit 0",
             self.directory
@@ -1529,12 +1530,14 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
 /// ```text
 /// line = "-" name                 remove a file or an empty directory
 ///      | "=" name                 the same; told if it is still there
+///      | "?" name                 told if it is a directory, which no listing shows
 ///      | "<" place LF ">" name    give a place back its name, if that is free
 /// ```
 fn to_clear(
     gone: &GoneNames,
     entries: &BTreeMap<String, TarEntry>,
     known: &ExchangeState,
+    pruned: &PrunedDirectories,
 ) -> String {
     let mut list = String::new();
     for name in &gone.removed {
@@ -1545,6 +1548,9 @@ fn to_clear(
     }
     for (name, entry) in entries {
         let Some(there) = known.there.entries.get(name) else {
+            if entry.content != TarContent::Directory && pruned.leaves_out(name) {
+                let _ = writeln!(list, "?{name}");
+            }
             continue;
         };
         let is_emptied = *there == ExchangedContent::Directory;

@@ -566,6 +566,27 @@ fn a_cut_while_something_is_given_back_loses_nothing() {
 }
 
 #[test]
+fn a_name_of_ours_that_is_an_ignored_directory_there_stops_no_command() {
+    let sides = TwoSides::new(&[(".gitignore", "out/\nlink/\n"), ("f", "1\n")]);
+    sides.done("mkdir out link; echo result | tee out/r >link/r");
+    sides.write("out", "ours");
+    symlink("f", sides.here("link")).unwrap();
+    sides.write("f", "2\n");
+    for _ in 0..2 {
+        let (output, note) = sides.done("cat f out/r link/r");
+        assert_eq!(output, "2\nresult\nresult\n");
+        assert!(
+            note.contains("not sent") && note.contains("`link`, `out`"),
+            "{note}"
+        );
+    }
+    assert_eq!(sides.text("out"), "ours");
+    fs::remove_dir(sides.there("out")).unwrap_err();
+    fs::remove_dir_all(sides.there("out")).unwrap();
+    assert_eq!(sides.done("cat out").0, "ours");
+}
+
+#[test]
 fn an_ignored_result_is_not_replaced_when_its_rule_goes() {
     let sides = TwoSides::new(&[(".gitignore", "*.db\nout/\n"), ("data.db", "ours\n")]);
     sides.write("out/r", "ours\n");
