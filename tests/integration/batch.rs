@@ -302,6 +302,31 @@ fn a_record_that_cannot_be_read_stops_no_other_task() {
     let finished = test.run().said("2 of 4 tasks");
     assert_eq!(server.requests().len(), 9);
     assert_eq!(statuses(&finished)["d"], "stopped-by-limits");
+    // A pipe that nobody writes to is no record either.
+    fs::remove_file(&record).unwrap();
+    assert!(
+        Command::new("mkfifo")
+            .arg(&record)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let finished = again(finished, &[], &server).run().code(1);
+    let finished = finished.said("not a regular file");
+    assert_eq!(statuses(&finished)["a"], "error");
+}
+
+#[test]
+fn a_summary_that_has_no_place_is_refused_before_anything_begins() {
+    let server = ModelServer::answering(|seen| Some(proper(asked(seen).1)));
+    for (output, reason) in [
+        ("no/summary.json", "there is no directory `no`"),
+        (".", "is a directory"),
+    ] {
+        let test = batch(&tasks(&["a"]), &["--output", output], &server);
+        test.run().code(2).said(reason);
+    }
+    assert!(server.requests().is_empty());
 }
 
 #[test]
