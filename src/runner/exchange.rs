@@ -66,8 +66,11 @@ const OTHER: &str = ".other-side";
 /// How the other side is reached.
 pub trait RemoteConnection: std::fmt::Debug + Send + Sync {
     /// A program that runs a script there: this one, or else the one that it reads from its standard
-    /// input.
-    fn client(&self, script: Option<&str>) -> Result<Command, String>;
+    /// input. Connects first, where that is needed.
+    fn client(&self, script: Option<&str>, cancelled: &AtomicBool) -> Result<Command, String>;
+
+    /// Learns that the person does not wait for an answer, so that its end waits for none either.
+    fn give_up(&self) {}
 
     /// The words of a failure, with what to do about it.
     fn explain(&self, words: &str) -> String;
@@ -89,7 +92,7 @@ pub trait RemoteConnection: std::fmt::Debug + Send + Sync {
 
     /// Runs a job in a directory there, which is a word of the shell.
     fn run(&self, directory: &str, job: Job<'_>) -> Ran {
-        let client = match self.client(None) {
+        let client = match self.client(None, job.cancelled) {
             Ok(client) => client,
             Err(reason) => return Ran::not_started(reason),
         };
@@ -108,7 +111,7 @@ pub trait RemoteConnection: std::fmt::Debug + Send + Sync {
     }
 
     /// Removes what the connection itself keeps there.
-    fn discard(&self) -> Result<(), String> {
+    fn discard(&self, _cancelled: &AtomicBool) -> Result<(), String> {
         Ok(())
     }
 }
@@ -1278,7 +1281,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         (stop, silence): (&AtomicBool, Duration),
     ) -> Result<Vec<u8>, String> {
         let script = FramedScript::new(script);
-        let client = self.connection.client(Some(&script.text))?;
+        let client = self.connection.client(Some(&script.text), stop)?;
         // The archive of one file of the largest size fits.
         let limits = CallLimits {
             bytes: usize::try_from(MAX_BYTES + (64 << 20)).unwrap_or(usize::MAX),
@@ -1286,6 +1289,9 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             stop,
         };
         let answer = script.run(client, input, limits);
+        if answer.is_err() && stop.load(Ordering::Relaxed) {
+            self.connection.give_up();
+        }
         answer.map_err(|words| self.connection.explain(&words))
     }
 
@@ -1343,14 +1349,14 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
     }
 
     /// Removes the directory there; of one that the person named, only the mark.
-    fn leave_directory(&self) -> Result<(), String> {
+    fn leave_directory(&self, cancelled: &AtomicBool) -> Result<(), String> {
         let script = if self.is_own {
             format!("rm -rf {}", self.directory)
         } else {
             format!("rm -f {}/{MARK}", self.directory)
         };
-        let patience = (&AtomicBool::new(false), SILENCE);
-        self.call(&script, Vec::new(), patience).map(drop)
+        self.call(&script, Vec::new(), (cancelled, SILENCE))
+            .map(drop)
     }
 
     /// Names of results that are only there.
@@ -1385,9 +1391,14 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
         self.connection.notice()
     }
 
+    fn expect_files(&self) {
+        if self.recall().is_none() {
+            self.known().state = Some(ExchangeState::unknown());
+        }
+    }
+
     fn keeps_files(&self) -> bool {
-        let memory = self.memory.as_ref();
-        let is_remembered = memory.is_none_or(|memory| memory.file.exists());
+        let is_remembered = self.memory.is_none() || self.recall().is_some();
         is_remembered || self.has_entered.load(Ordering::Relaxed)
     }
 
@@ -1402,9 +1413,9 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
         Ok((!notes.is_empty()).then(|| notes.join("; ")))
     }
 
-    fn finish(&self) -> Result<Option<String>, String> {
+    fn finish(&self, cancelled: &AtomicBool) -> Result<(), String> {
         if !self.keeps_files() {
-            return Ok(None);
+            return Ok(());
         }
         let place = match self.connection.storage() {
             Some(storage) => storage,
@@ -1427,16 +1438,16 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
         };
         match left {
             Some(reason) => Err(reason),
-            None => self.clean().map(|()| None),
+            None => self.clean(cancelled),
         }
     }
 
-    fn clean(&self) -> Result<(), String> {
+    fn clean(&self, cancelled: &AtomicBool) -> Result<(), String> {
         if self.connection.storage().is_some() {
-            self.connection.discard()?;
+            self.connection.discard(cancelled)?;
         } else {
-            self.leave_directory()?;
-            self.remove_stale_trials((&AtomicBool::new(false), SILENCE))?;
+            self.leave_directory(cancelled)?;
+            self.remove_stale_trials((cancelled, SILENCE))?;
         }
         self.has_entered.store(false, Ordering::Relaxed);
         *self.known() = RememberedExchange::default();
@@ -1468,16 +1479,19 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
             known: Mutex::default(),
             has_entered: AtomicBool::new(false),
         };
+        let never = AtomicBool::new(false);
         let tested = self.connection.test().and_then(|mut properties| {
-            self.remove_stale_trials((&AtomicBool::new(false), SILENCE))?;
-            properties.extend(trial.test_survival(here.path())?);
+            let tested = self.remove_stale_trials((&never, SILENCE));
+            let tested = tested.and_then(|()| trial.test_survival(here.path()));
+            trial.leave_directory(&never)?;
+            properties.extend(tested?);
             Ok(properties)
         });
-        let left = trial.leave_directory();
         if !self.keeps_files() {
-            self.connection.discard()?;
+            let discarded = self.connection.discard(&never);
+            return tested.and_then(|properties| discarded.map(|()| properties));
         }
-        left.and(tested)
+        tested
     }
 
     fn run(&self, job: Job<'_>) -> Ran {

@@ -18,7 +18,7 @@ struct LocalSide {
 }
 
 impl RemoteConnection for Arc<LocalSide> {
-    fn client(&self, script: Option<&str>) -> Result<Command, String> {
+    fn client(&self, script: Option<&str>, _: &AtomicBool) -> Result<Command, String> {
         let mut client = programs::command("sh").map_err(|error| error.to_string())?;
         client.env("XDG_CACHE_HOME", &self.there).current_dir("/");
         let Some(script) = script else {
@@ -100,6 +100,14 @@ impl TwoSides {
         fetched.unwrap().unwrap_or_default()
     }
 
+    fn finish(&self) -> Result<(), String> {
+        self.runner.finish(&AtomicBool::new(false))
+    }
+
+    fn clean(&self) -> Result<(), String> {
+        self.runner.clean(&AtomicBool::new(false))
+    }
+
     fn around(&self, around: Option<(&'static str, &'static str)>) {
         *self.side.around.lock().unwrap() = around;
     }
@@ -145,7 +153,7 @@ fn the_directory_is_removed_only_when_all_results_came_back() {
     sides.around(Some(CUT_ARCHIVE));
     let (_, note) = sides.done("echo 2 >a; echo new >b");
     assert!(note.contains("has not come back yet"), "{note}");
-    let kept = sides.runner.finish().unwrap_err();
+    let kept = sides.finish().unwrap_err();
     assert!(
         kept.contains("kept there in `~/.cache/agent/name`"),
         "{kept}"
@@ -153,17 +161,36 @@ fn the_directory_is_removed_only_when_all_results_came_back() {
     assert!(sides.there("b").exists());
     sides.around(None);
     // No file of the workspace is changed when no round is open.
-    assert!(sides.runner.finish().is_err());
+    assert!(sides.finish().is_err());
     assert_eq!(sides.text("a"), "1\n");
     assert!(sides.runner.awaits_results());
     assert_eq!(sides.fetch_results(), "");
     assert!(!sides.runner.awaits_results());
-    assert_eq!(sides.runner.finish(), Ok(None));
+    assert_eq!(sides.finish(), Ok(()));
     assert_eq!(
         (sides.text("a"), sides.text("b")),
         ("2\n".into(), "new\n".into())
     );
     assert!(!sides.there("").exists());
+}
+
+#[test]
+fn the_person_does_not_wait_for_a_side_that_hangs_at_the_end() {
+    let sides = TwoSides::new(&[("a", "1\n")]);
+    sides.done("true");
+    sides.around(Some(("", "touch \"$XDG_CACHE_HOME/hangs\"; exec sleep 30")));
+    let (cancelled, began) = (AtomicBool::new(false), Instant::now());
+    let left = std::thread::scope(|scope| {
+        let leaving = scope.spawn(|| sides.runner.finish(&cancelled));
+        while !sides.there.path().join("hangs").exists() {
+            std::thread::yield_now();
+        }
+        cancelled.store(true, Ordering::Relaxed);
+        leaving.join().unwrap()
+    });
+    assert_eq!(left, Err("the user interrupted".to_owned()));
+    assert!(began.elapsed() < Duration::from_secs(20));
+    assert!(sides.runner.keeps_files());
 }
 
 #[test]
@@ -216,12 +243,12 @@ fn an_odd_result_is_told_and_left_there_and_all_others_arrive() {
     assert_eq!(sides.text("keep.txt"), "kept\n");
     let (_, note) = sides.done("echo 3 >f");
     assert_eq!((sides.text("f").as_str(), note.as_str()), ("3\n", ""));
-    let kept = sides.runner.finish().unwrap_err();
+    let kept = sides.finish().unwrap_err();
     assert!(
         kept.contains("`big.bin`") && sides.there("big.bin").exists(),
         "{kept}"
     );
-    sides.runner.clean().unwrap();
+    sides.clean().unwrap();
     assert!(!sides.there("").exists());
 }
 
@@ -339,7 +366,7 @@ fn a_directory_of_the_person_loses_nothing() {
     );
     let refused = second.send(&AtomicBool::new(false)).unwrap_err();
     assert!(refused.contains("another session uses"), "{refused}");
-    assert_eq!(sides.runner.finish(), Ok(None));
+    assert_eq!(sides.finish(), Ok(()));
     assert!(named.join("only").exists() && !named.join(MARK).exists());
 }
 
@@ -430,7 +457,7 @@ fn a_trial_that_was_killed_is_removed() {
     sides.runner.test(sides.here.path()).unwrap();
     assert!(!killed.exists());
     make();
-    sides.runner.clean().unwrap();
+    sides.clean().unwrap();
     assert!(!killed.exists());
     assert!(others.iter().all(|name| agent.join(name).exists()));
 }
@@ -643,7 +670,7 @@ fn results_outlive_the_mark_and_our_memory() {
         // A damaged memory does not know its runner.
         assert_eq!(waiting.is_empty(), memory.is_some(), "{waiting:?}");
         assert!(sides.runner.awaits_results(), "{script}");
-        let kept = sides.runner.finish().unwrap_err();
+        let kept = sides.finish().unwrap_err();
         assert!(kept.contains("has not come back"), "{kept}");
         assert!(sides.there("made").exists());
         sides.fetch_results();
@@ -660,7 +687,7 @@ fn results_outlive_the_mark_and_our_memory() {
         assert_eq!(sides.text("g"), "1\n");
         let (output, _) = sides.done("cat g h/i made");
         assert_eq!(output, "1\n1\nmade\n");
-        assert_eq!(sides.runner.finish(), Ok(None));
+        assert_eq!(sides.finish(), Ok(()));
     }
     // Where the memory is gone, the next command takes what is there.
     let mut sides = TwoSides::new(&[("f", "1\n")]);
@@ -669,7 +696,7 @@ fn results_outlive_the_mark_and_our_memory() {
     sides.around(None);
     fs::remove_file(sides.memory()).unwrap();
     sides.start_again();
-    assert_eq!(sides.runner.finish(), Ok(None));
+    assert_eq!(sides.finish(), Ok(()));
     sides.done("true");
     assert_eq!(sides.text("made"), "made\n");
 }
