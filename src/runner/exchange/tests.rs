@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::PathBuf;
 
 use tempfile::TempDir;
 
@@ -472,7 +473,7 @@ fn a_home_is_named_by_a_tilde() {
         ("/srv", "'/srv'"),
     ] {
         let sides = TwoSides::with_directory(&[], Some(directory));
-        assert_eq!(sides.runner.directory, word);
+        assert_eq!(sides.runner.other.directory, word);
     }
 }
 
