@@ -477,12 +477,12 @@ impl<'a> Engine<'a> {
         let _alone = self.alone()?;
         let before = self.baseline.before(&self.session, &taken.reply.steps);
         self.begin_round(&taken, before);
-        let results = self.execute(&taken, &plan, Begun::default())?;
+        let mut results = self.execute(&taken, &plan, Begun::default())?;
         let not_begun = CheckProgress::NotBegun;
         let steps = &taken.reply.steps;
         let plan = (before, self.input(patience), &not_begun);
         let checked = self.checks().after_round(plan, steps, &results)?;
-        self.checkpoint_after(before, &taken.reply.steps, &results)?;
+        self.checkpoint_after(before, &taken.reply.steps, &mut results)?;
         self.conclude(taken, results, checked)
     }
 
@@ -563,35 +563,40 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Takes the checkpoint after the steps of a round.
+    /// Takes the checkpoint after the steps of a round, and before it what has not come back. The last
+    /// result tells the model what did not go the usual way.
     fn checkpoint_after(
         &mut self,
         before: Option<Before>,
         steps: &[Step],
-        results: &[StepResult],
+        results: &mut [StepResult],
     ) -> Result<()> {
-        self.fetch_results(before);
+        let notice = self.fetch_results(before);
+        if let Some((text, last)) = notice.zip(results.last_mut()) {
+            let message = &mut last.outcome.message;
+            *message = format!("{message}; results of an earlier command came back: {text}");
+        }
         let (session, journal) = (&mut self.session, &mut self.journal);
         (self.baseline).after(session, journal, before, steps, results)
     }
 
     /// Takes what earlier commands changed elsewhere and has not come back, if the checkpoints of this
     /// round cover everything: only then can an undo revert it.
-    fn fetch_results(&mut self, before: Option<Before>) {
+    fn fetch_results(&mut self, before: Option<Before>) -> Option<String> {
         let agent = self.agent;
         let runner = &agent.manner.authorizer.runner;
         let is_covered = before.is_some_and(|before| before.reach == Reach::Whole);
         if !is_covered || agent.interrupt.is_raised() || !runner.awaits_results() {
-            return;
+            return None;
         }
         let fetched = agent.disarming(|| runner.fetch_results(agent.interrupt.flag()));
         // Those that came before the connection was lost count too.
         self.baseline.expect_results();
         self.journal.unsynced.note();
         // The command has told that they have not come back.
-        if let Ok(Some(text)) = fetched {
-            agent.tell(Event::Notice { text });
-        }
+        let text = fetched.ok().flatten()?;
+        agent.tell(Event::Notice { text: text.clone() });
+        Some(text)
     }
 
     /// Takes what commands changed elsewhere and has not come back, in a round of its own.
@@ -606,7 +611,7 @@ impl<'a> Engine<'a> {
         };
         self.journal
             .record(&[Record::Before { sequence, before }])?;
-        self.checkpoint_after(Some(before), &[], &[])?;
+        self.checkpoint_after(Some(before), &[], &mut [])?;
         let changed = self.baseline.take_changed();
         if !changed.is_empty() {
             let session = &mut self.session;

@@ -115,9 +115,12 @@ pub trait Runner: fmt::Debug + Send + Sync {
 
     /// Removes what is elsewhere at the end of a session, unless results have not come back: then an
     /// error tells why it is kept and where. Changes no file of the workspace.
-    fn finish(&self) -> Result<Option<String>, String> {
-        self.clean().map(|()| None)
+    fn finish(&self, cancelled: &AtomicBool) -> Result<(), String> {
+        self.clean(cancelled)
     }
+
+    /// Learns that a session left files elsewhere: if nothing is known of them, they may be results.
+    fn expect_files(&self) {}
 
     /// True if it may keep files elsewhere.
     fn keeps_files(&self) -> bool {
@@ -125,7 +128,7 @@ pub trait Runner: fmt::Debug + Send + Sync {
     }
 
     /// Removes what it keeps elsewhere; nothing of it is needed afterwards.
-    fn clean(&self) -> Result<(), String> {
+    fn clean(&self, _cancelled: &AtomicBool) -> Result<(), String> {
         Ok(())
     }
 

@@ -140,6 +140,9 @@ pub struct Session {
     /// The person's choices by flag, which hold until another flag.
     #[serde(default, skip_serializing_if = "Choices::is_empty")]
     pub choices: Choices,
+    /// True if its runner has kept files elsewhere.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_files_elsewhere: bool,
     /// True if a commit is made after each round that passes the check.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub commits_rounds: bool,
@@ -253,6 +256,7 @@ impl Session {
             check: None,
             waived_check: None,
             choices: Choices::default(),
+            has_files_elsewhere: false,
             commits_rounds: false,
             permissions: Choices::default(),
             workspace: None,

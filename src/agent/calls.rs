@@ -631,7 +631,7 @@ impl CallDesk<'_> {
         let OpenRound {
             taken,
             before,
-            results,
+            mut results,
             alone,
             ..
         } = open;
@@ -644,7 +644,7 @@ impl CallDesk<'_> {
             }
             RoundCheck::Waits => engine.checks().postpone(),
         };
-        engine.checkpoint_after(before, steps, &results)?;
+        engine.checkpoint_after(before, steps, &mut results)?;
         engine.conclude(taken, results, checked)?;
         drop(alone);
         // Its words took the place of those of the round before.

@@ -247,7 +247,7 @@ impl<'a> Engine<'a> {
             return Ok(());
         };
         let _alone = self.alone()?;
-        let results = self.execute(&taken, &plan, begun)?;
+        let mut results = self.execute(&taken, &plan, begun)?;
         if taken.arrival == ReplyArrival::Calls {
             self.last_call = results.last().cloned();
         }
@@ -255,7 +255,7 @@ impl<'a> Engine<'a> {
         let progress = self.check_progress(recovered);
         let plan = (recovered.before, self.input(patience), &progress);
         let checked = self.checks().after_round(plan, steps, &results)?;
-        self.checkpoint_after(recovered.before, steps, &results)?;
+        self.checkpoint_after(recovered.before, steps, &mut results)?;
         self.conclude(taken, results, checked)
     }
 }
@@ -318,7 +318,7 @@ impl Engine<'_> {
             let outcome = Outcome::by_person(PersonAct::EndedSession);
             results.push(StepResult::new(step, outcome, Duration::ZERO));
         }
-        self.checkpoint_after(recovered.before, steps, &results)?;
+        self.checkpoint_after(recovered.before, steps, &mut results)?;
         self.conclude(taken, results, Checked::GoesOn)
     }
 

@@ -290,6 +290,7 @@ impl<'a> Engine<'a> {
         let is_whole = taken.arrival == ReplyArrival::Whole;
         session.lacks_end =
             is_whole && reply.end.is_none() && reply.cut.is_none() && !reply.steps.is_empty();
+        session.has_files_elsewhere |= agent.manner.authorizer.runner.keeps_files();
         session.sequence_number += 1;
         session.remember_reply(taken.identity);
         session.read_file_requests = read_requests(&agent.workspace, &reply.steps, &results);

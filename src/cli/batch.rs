@@ -62,6 +62,9 @@ impl BatchArgs {
         let Some(tasks) = self.tasks.filter(|_| !self.job) else {
             return carry_job(common, ui);
         };
+        let is_printed = |file: &&PathBuf| file.as_os_str() == "-";
+        let file = self.output.as_ref().filter(|file| !is_printed(file));
+        file.map_or(Ok(()), |file| BatchSummary::ensure_place(file))?;
         // With `--json`, standard output has the summary and nothing else.
         let voice = ui.in_lines();
         let request = BatchRequest {
@@ -75,11 +78,10 @@ impl BatchArgs {
         let summary = batch::run(&caller, &request, &mut |news| tell(&voice, news));
         voice.show_progress(None);
         let summary = summary?;
-        let is_printed = |file: &PathBuf| file.as_os_str() == "-";
-        if let Some(file) = self.output.as_ref().filter(|file| !is_printed(file)) {
+        if let Some(file) = file {
             summary.save(file)?;
         }
-        if common.json || self.output.as_ref().is_some_and(is_printed) {
+        if common.json || self.output.as_ref().is_some_and(|file| is_printed(&file)) {
             ui.data(&summary);
         }
         voice.say(&closing(&summary));

@@ -85,6 +85,9 @@ const START: Duration = Duration::from_mins(1);
 /// How long an engine may take to answer, and to end a container.
 const ANSWER: Duration = Duration::from_secs(20);
 
+/// How long it may take to list its containers. One that does not do that in time does nothing else.
+const LIST: Duration = Duration::from_secs(10);
+
 /// How long processes may take to be gone after they were killed.
 const SETTLE: Duration = Duration::from_secs(2);
 
@@ -215,7 +218,8 @@ impl ContainerRunner {
                 keepers.clear();
             }
             if keepers.is_empty() {
-                remove_stale(self.engine, cancelled);
+                remove_stale(self.engine, cancelled)
+                    .map_err(|words| explain(self.engine, self.image(), &words))?;
                 self.make_volume(cancelled)?;
             }
             let keeper = self.start(granted, shields, cancelled)?;
@@ -784,14 +788,21 @@ impl ContainerRunner {
 }
 
 impl RemoteConnection for ContainerRunner {
-    fn client(&self, script: Option<&str>) -> Result<Command, String> {
+    fn client(&self, script: Option<&str>, cancelled: &AtomicBool) -> Result<Command, String> {
         let mut keepers = self.keepers();
-        let keeper = self.keeper(&mut keepers, Granted::default(), &NEVER)?;
+        let keeper = self.keeper(&mut keepers, Granted::default(), cancelled)?;
         let mut client = self.exec(keeper)?;
         if let Some(script) = script {
             client.args(["-c", script]);
         }
         Ok(client)
+    }
+
+    fn give_up(&self) {
+        for keeper in self.keepers().values_mut() {
+            // It ends with its input.
+            keeper.patience = TICK;
+        }
     }
 
     fn explain(&self, words: &str) -> String {
@@ -823,17 +834,19 @@ impl RemoteConnection for ContainerRunner {
         Some(format!("the volume `{volume}`"))
     }
 
-    fn discard(&self) -> Result<(), String> {
+    fn discard(&self, cancelled: &AtomicBool) -> Result<(), String> {
+        if cancelled.load(Ordering::Relaxed) {
+            self.give_up();
+        }
         self.keepers().clear();
         let Some(volume) = &self.volume else {
             return Ok(());
         };
-        remove_stale(self.engine, &NEVER);
+        let explained = |words: String| RemoteConnection::explain(self, &words);
+        remove_stale(self.engine, cancelled).map_err(explained)?;
         let mut client = self.client()?;
         client.args(["volume", "rm", "--force", volume]);
-        answer(client, &NEVER)
-            .map(drop)
-            .map_err(|words| RemoteConnection::explain(self, &words))
+        answer(client, cancelled).map(drop).map_err(explained)
     }
 }
 
@@ -1029,15 +1042,19 @@ impl Drop for Keeper {
     }
 }
 
-/// Removes the containers whose `agent` is gone; tells their names.
-pub fn remove_stale(engine: ContainerEngine, cancelled: &AtomicBool) -> Vec<String> {
+/// Removes the containers whose `agent` is gone; tells their names. An error has the words of an engine
+/// that cannot list them.
+pub fn remove_stale(
+    engine: ContainerEngine,
+    cancelled: &AtomicBool,
+) -> Result<Vec<String>, String> {
     let client = || programs::command(engine.program()).ok();
     let Some(mut list) = client() else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     let filter = format!("label={}", label());
     list.args(["ps", "--all", "--filter", &filter, "--format", "{{.Names}}"]);
-    let names = answer(list, cancelled).unwrap_or_default();
+    let names = answer_within(list, LIST, cancelled)?;
     let names = names.lines().map(str::trim).filter(|name| {
         let owner = name.strip_prefix("agent-");
         owner.is_some_and(owner::is_gone)
@@ -1048,7 +1065,7 @@ pub fn remove_stale(engine: ContainerEngine, cancelled: &AtomicBool) -> Vec<Stri
             answer(client, cancelled).is_ok()
         })
     });
-    removed.map(str::to_owned).collect()
+    Ok(removed.map(str::to_owned).collect())
 }
 
 /// True if the engine is on another machine, so that it cannot mount the workspace.

@@ -32,6 +32,10 @@ pub(super) enum ExchangeOutcome {
     Unsent,
     /// Something that was left there is in its place.
     Blocked,
+    /// Gone here, and not ours there.
+    KeptThere,
+    /// Gone here, so the other side has its own again.
+    Restored,
 }
 
 impl From<LeftReason> for ExchangeOutcome {
@@ -67,6 +71,10 @@ impl ExchangeOutcome {
             }
             Self::Blocked => {
                 "not sent, because the other side has something in its place that has not come here"
+            }
+            Self::KeptThere => "gone here, but kept on the other side, which had it before",
+            Self::Restored => {
+                "gone here, so the other side has again what it had under this name before"
             }
         }
     }

@@ -1,6 +1,7 @@
 //! A pod of a cluster, reached by the person's own `kubectl` with their configuration.
 
 use std::process::Command;
+use std::sync::atomic::AtomicBool;
 
 use super::exchange::RemoteConnection;
 use crate::platform::programs;
@@ -17,7 +18,7 @@ pub struct PodConnection {
 }
 
 impl RemoteConnection for PodConnection {
-    fn client(&self, script: Option<&str>) -> Result<Command, String> {
+    fn client(&self, script: Option<&str>, _: &AtomicBool) -> Result<Command, String> {
         let mut kubectl = programs::command("kubectl")
             .map_err(|_| "`kubectl` is not installed; install it, or choose another `Runner`")?;
         kubectl.arg("exec").arg("--stdin");

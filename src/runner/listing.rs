@@ -72,6 +72,14 @@ pub(super) struct PrunedDirectories {
     pub(super) paths: BTreeSet<String>,
 }
 
+impl PrunedDirectories {
+    /// True if a directory of this name is left out.
+    pub(super) fn leaves_out(&self, name: &str) -> bool {
+        let last = name.rsplit('/').next().unwrap_or(name);
+        self.names.contains(last) || self.paths.contains(name)
+    }
+}
+
 /// A script that lists the files of the directory in which it runs.
 pub(super) fn listing_script(pruned: &PrunedDirectories) -> String {
     let mut left_out =

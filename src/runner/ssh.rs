@@ -4,7 +4,8 @@
 //! from us, so the connection ends when we do.
 
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::channel::{Lifeline, quoted};
@@ -21,6 +22,12 @@ const DIRECTORY: &str = "agent-ssh-";
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(30);
 
+/// How long its end may take.
+const LEAVE: Duration = Duration::from_secs(3);
+
+/// How often to look whether the person interrupted.
+const TICK: Duration = Duration::from_millis(50);
+
 /// A machine that `ssh` knows.
 #[derive(Debug)]
 pub struct SshConnection {
@@ -35,6 +42,8 @@ struct SharedConnection {
     lifeline: Option<Lifeline>,
     client: ChildTree,
     directory: tempfile::TempDir,
+    /// How long its end may take: nothing before it stands.
+    patience: Duration,
 }
 
 impl SshConnection {
@@ -70,7 +79,11 @@ impl SshConnection {
         Ok(ssh)
     }
 
-    fn connect(&self) -> Result<SharedConnection, String> {
+    fn shared(&self) -> MutexGuard<'_, Option<SharedConnection>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn connect(&self, cancelled: &AtomicBool) -> Result<SharedConnection, String> {
         remove_stale_directories();
         let name = format!("{DIRECTORY}{}-", owner::own_process());
         let directory = crate::fs::temporary_directory(&name).map_err(|e| e.to_string())?;
@@ -82,9 +95,11 @@ impl SshConnection {
             lifeline: Some(lifeline),
             client,
             directory,
+            patience: Duration::ZERO,
         };
-        let words = shared.first_words()?;
+        let words = shared.first_words(cancelled)?;
         if words.lines().any(|line| line.trim() == READY) {
+            shared.patience = LEAVE;
             Ok(shared)
         } else {
             Err(self.explain(&words))
@@ -106,11 +121,11 @@ fn remove_stale_directories() {
 }
 
 impl RemoteConnection for SshConnection {
-    fn client(&self, script: Option<&str>) -> Result<Command, String> {
-        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+    fn client(&self, script: Option<&str>, cancelled: &AtomicBool) -> Result<Command, String> {
+        let mut shared = self.shared();
         if shared.as_mut().is_none_or(SharedConnection::has_ended) {
             *shared = None;
-            *shared = Some(self.connect()?);
+            *shared = Some(self.connect(cancelled)?);
         }
         let Some(shared) = &*shared else {
             return Err("there is no connection".to_owned());
@@ -124,6 +139,12 @@ impl RemoteConnection for SshConnection {
             Some(script) => format!("sh -c {}", quoted(script)),
         });
         Ok(ssh)
+    }
+
+    fn give_up(&self) {
+        if let Some(shared) = &mut *self.shared() {
+            shared.patience = Duration::ZERO;
+        }
     }
 
     fn explain(&self, words: &str) -> String {
@@ -159,12 +180,12 @@ impl RemoteConnection for SshConnection {
 
 impl SharedConnection {
     /// The words of the client until it is ready or ends.
-    fn first_words(&mut self) -> Result<String, String> {
+    fn first_words(&mut self, cancelled: &AtomicBool) -> Result<String, String> {
         let deadline = Instant::now() + CONNECT;
         let (mut printed, mut buffer) = (Vec::new(), [0; 4096]);
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            match self.client.next(&mut buffer, left) {
+            match self.client.next(&mut buffer, left.min(TICK)) {
                 Ok(ChildEvent::Output(length)) => printed.extend_from_slice(&buffer[..length]),
                 Ok(ChildEvent::Ended) | Err(_) => {
                     let wait = Duration::from_millis(100);
@@ -173,6 +194,9 @@ impl SharedConnection {
                         printed.extend_from_slice(&buffer[..length]);
                     }
                     return Ok(String::from_utf8_lossy(&printed).into_owned());
+                }
+                Ok(_) if cancelled.load(Ordering::Relaxed) => {
+                    return Err("you interrupted it".to_owned());
                 }
                 Ok(_) if left.is_zero() => return Err("the connection timed out".to_owned()),
                 Ok(_) => {}
@@ -196,7 +220,7 @@ impl SharedConnection {
 impl Drop for SharedConnection {
     fn drop(&mut self) {
         drop(self.lifeline.take());
-        let deadline = Instant::now() + Duration::from_secs(3);
+        let deadline = Instant::now() + self.patience;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.client.next(&mut [0; 256], left) {

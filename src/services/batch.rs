@@ -151,6 +151,22 @@ impl BatchSummary {
         write_atomic(file, format!("{json}\n").as_bytes(), Durability::Durable)
     }
 
+    /// Refuses a file that it cannot be written to, before anything is begun for it.
+    pub fn ensure_place(file: &Path) -> Result<()> {
+        let directory = file.parent().filter(|above| !above.as_os_str().is_empty());
+        let trouble = match directory {
+            Some(directory) if !directory.is_dir() => {
+                format!("there is no directory `{}`", directory.display())
+            }
+            _ if file.is_dir() => format!("`{}` is a directory", file.display()),
+            _ => return Ok(()),
+        };
+        Err(
+            Error::usage(format!("the summary cannot be written: {trouble}"))
+                .hint("name a file in a directory that is there, or `--output -`"),
+        )
+    }
+
     /// Returns true if any task has this status.
     pub fn has(&self, status: TaskStatus) -> bool {
         self.counts.contains_key(&status)

@@ -88,7 +88,7 @@ pub fn examine(caller: &Caller, terminal: &dyn TerminalLine) -> Vec<Finding> {
 /// Removes what runners left behind, and tells what that was.
 pub fn clean(caller: &Caller) -> Result<Vec<Finding>> {
     let settings = open::settings(caller, open::FirstRun::Look)?;
-    runner::clean(&settings, &caller.trust)
+    runner::clean(&settings, &caller.trust, caller.interrupt.flag())
 }
 
 /// Tries the API that the settings name, if they name one.

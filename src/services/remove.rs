@@ -2,14 +2,15 @@
 
 use super::guard::Testing;
 use super::open::{FirstRun, SessionFiles, settings};
-use super::{Caller, choices, guard};
+use super::{Caller, choices, guard, status};
 use crate::approve::Question;
 use crate::error::{Error, Result};
 use crate::escape::escape_line;
+use crate::interrupt::Interrupt;
 use crate::number::count;
 use crate::protocol::{Event, SessionId, is_yes};
 use crate::runner::{Runner, RunnerChoice};
-use crate::session::{LoopLock, RoundLock};
+use crate::session::{LoopLock, RoundLock, Session};
 
 /// The letters that went with a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,13 +93,10 @@ pub fn remove(caller: &Caller, files: &SessionFiles, id: &SessionId) -> Result<R
     })
 }
 
-/// Takes leave of the runner of an unfinished session, as at its end. Nothing is done for a session that
-/// cannot be read or whose runner the person did not choose.
+/// Takes leave of the runner of a session, as at its end. Nothing is done for a session that cannot be
+/// read or whose runner the person did not choose, nor for one that is done if another one is not.
 fn leave_runner(caller: &Caller, files: &SessionFiles, id: &SessionId) -> Option<Event> {
     let session = files.store.load(id).ok()?;
-    if session.is_complete {
-        return None;
-    }
     let (base, now) = settings(caller, FirstRun::Refuse).ok()?;
     let loaded = choices::recall(caller, (&base, &now), &session)
         .ok()?
@@ -109,20 +107,34 @@ fn leave_runner(caller: &Caller, files: &SessionFiles, id: &SessionId) -> Option
         return None;
     }
     let runner = guard::runner(&loaded, workspace, &caller.trust, Testing::Unremembered).ok()?;
-    finish_runner(&*runner, choice)
+    expect_files(&*runner, &session);
+    let others = status::others(&files.store, &session);
+    if session.is_complete && !runner.awaits_results() && !others.is_empty() {
+        return None;
+    }
+    finish_runner(&*runner, choice, &caller.interrupt)
 }
 
-/// Takes back what the runner of an ended session still has elsewhere, and removes it there; a sentence
-/// for the person about what came back or cannot be removed.
-pub(super) fn finish_runner(runner: &dyn Runner, choice: &RunnerChoice) -> Option<Event> {
+/// Tells the runner of a session that is not done if the session left files with it: when it is done,
+/// the runner has removed them.
+pub(super) fn expect_files(runner: &dyn Runner, session: &Session) {
+    if session.has_files_elsewhere && !session.is_complete {
+        runner.expect_files();
+    }
+}
+
+/// Removes what the runner of an ended session keeps elsewhere; a sentence for the person if it is kept.
+pub(super) fn finish_runner(
+    runner: &dyn Runner,
+    choice: &RunnerChoice,
+    interrupt: &Interrupt,
+) -> Option<Event> {
     if !runner.keeps_files() {
         return None;
     }
-    let text = match runner.finish() {
-        Ok(note) => note?,
-        Err(reason) => format!(
-            "`{choice}` still has files of this workspace: {reason}. `agent doctor --clean --runner {choice}` removes them with what has not come back."
-        ),
-    };
+    let reason = runner.finish(interrupt.flag()).err()?;
+    let text = format!(
+        "`{choice}` still has files of this workspace: {reason}. `agent doctor --clean --runner {choice}` removes them with what has not come back."
+    );
     Some(Event::Notice { text })
 }

@@ -222,26 +222,17 @@ pub fn for_calls(caller: &Caller, id: Option<&str>) -> Result<HeldSession> {
 /// come.
 pub fn fetch_results(caller: &Caller, id: &str) -> Result<bool> {
     let held = HeldSession::open(caller, find::find, Some(id))?;
-    let agent = &held.opened.agent;
-    if held.awaits_results() {
-        agent.end(held.session.clone())?;
-        finish_runner(agent);
-    }
+    held.end()?;
     Ok(!held.awaits_results())
 }
 
-/// Ends a session because the person says so; the files stay as they are. Returns false if it had
-/// ended already.
+/// Ends a session because the person says so; the files stay as they are, but for results that come
+/// back, also those of a session that has ended already: then it returns false.
 pub fn end(caller: &Caller, id: Option<&str>) -> Result<(SessionId, bool)> {
     let held = HeldSession::open(caller, find::find, id)?;
     held.settle_books();
-    let id = held.id().clone();
-    if held.session.is_complete {
-        return Ok((id, false));
-    }
-    held.opened.agent.end(held.session)?;
-    finish_runner(&held.opened.agent);
-    Ok((id, true))
+    held.end()?;
+    Ok((held.id().clone(), !held.session.is_complete))
 }
 
 /// A further instruction, if it is one that can be given.
@@ -458,7 +449,7 @@ impl HeldSession {
         let text = keys.scrub(ensure_instruction(text)?);
         let added = context.find(caller, agent)?;
         let Some(session) = agent.instruct(self.session, text, &added)? else {
-            conclude(agent, id, &Ok(Ending::Interrupted));
+            agent.tell(Event::Interrupted { id });
             return Ok(None);
         };
         self.session = session;
@@ -471,15 +462,36 @@ impl HeldSession {
         self.opened.agent.manner.authorizer.runner.awaits_results()
     }
 
+    /// Ends the session, takes what has not come back and leaves the runner.
+    fn end(&self) -> Result<()> {
+        let (agent, session) = (&self.opened.agent, &self.session);
+        remove::expect_files(&*agent.manner.authorizer.runner, session);
+        let had_results = self.awaits_results();
+        if !session.is_complete || had_results {
+            agent.end(session.clone())?;
+        }
+        if had_results && !self.awaits_results() {
+            let text = "what its commands changed elsewhere has come back: `agent diff` shows it, `agent undo` reverts it";
+            agent.tell(Event::Notice {
+                text: text.to_owned(),
+            });
+        }
+        // What is there may be that of another session.
+        if !session.is_complete || self.awaits_results() || self.others().is_empty() {
+            finish_runner(agent);
+        }
+        Ok(())
+    }
+
     /// Carries the session on until it ends, its rounds are used up or the person stops it.
     pub fn run(&self) -> Result<Ending> {
         let store = &self.opened.agent.store;
         status::forget_api_stop(store, self.id());
         let api = self.start_api();
-        let ending = self.opened.agent.run(self.session.clone());
+        let mut ending = self.opened.agent.run(self.session.clone());
         let failure = api.and_then(ApiCourier::finish);
         if !failure.as_ref().is_some_and(|failure| failure.has_lost) {
-            conclude(&self.opened.agent, self.id().clone(), &ending);
+            ending = conclude(&self.opened.agent, self.id().clone(), ending);
         }
         match (failure, ending) {
             // The courier stopped the loop, and this is why.
@@ -498,8 +510,7 @@ impl HeldSession {
         let (id, round) = (self.id().clone(), self.session.sequence_number);
         let known = self.opened.agent.mailbox.posted(&id, round);
         let ending = self.opened.agent.begin(self.session.clone());
-        conclude(&self.opened.agent, id.clone(), &ending);
-        let ending = ending?;
+        let ending = conclude(&self.opened.agent, id.clone(), ending)?;
         // A round that was finished just now has told its own message.
         let now = self.opened.agent.store.load(&id);
         let is_same = now.is_ok_and(|now| now.sequence_number == round);
@@ -512,8 +523,7 @@ impl HeldSession {
         let ending = agent.run_once(self.session, |session| {
             oldest_reply(agent, session).map(Some)
         });
-        conclude(agent, id, &ending);
-        ending
+        conclude(agent, id, ending)
     }
 
     /// Carries out the reply that is given and writes the next message. Where a killed process left
@@ -524,25 +534,33 @@ impl HeldSession {
             let path = reply::put(&agent.mailbox, &give()?, reply::RoundNumber::MustMatch)?;
             Candidate::at(path).map(Some)
         });
-        conclude(agent, id, &ending);
-        ending
+        conclude(agent, id, ending)
     }
 }
 
-/// Tells that the person stopped a session, or leaves the runner of one that is done.
-fn conclude(agent: &Agent, id: SessionId, ending: &Result<Ending>) {
+/// Tells that the person stopped a session, or leaves the runner of one that is done. It is an error if
+/// they did not wait for its results.
+fn conclude(agent: &Agent, id: SessionId, ending: Result<Ending>) -> Result<Ending> {
     match ending {
         Ok(Ending::Interrupted) => agent.tell(Event::Interrupted { id }),
-        Ok(Ending::Done) => finish_runner(agent),
+        Ok(Ending::Done) => {
+            finish_runner(agent);
+            if agent.interrupt.is_raised() && agent.manner.authorizer.runner.awaits_results() {
+                let hint = format!("`agent end {id}` takes them");
+                let words = "interrupted before the results of a command had come back";
+                return Err(Error::new(Kind::Interrupted, words).hint(hint));
+            }
+        }
         _ => {}
     }
+    ending
 }
 
-/// Takes back what the runner of an ended session still has elsewhere, and removes it there; tells the
-/// person what cannot be removed.
+/// Removes what the runner of an ended session keeps elsewhere; tells the person what is kept.
 fn finish_runner(agent: &Agent) {
     let authorizer = &agent.manner.authorizer;
-    if let Some(notice) = remove::finish_runner(&*authorizer.runner, &authorizer.runner_choice) {
+    let (runner, choice) = (&*authorizer.runner, &authorizer.runner_choice);
+    if let Some(notice) = remove::finish_runner(runner, choice, &agent.interrupt) {
         agent.tell(notice);
     }
 }

@@ -38,6 +38,7 @@ impl Session {
             chat_tokens: _,
             circles: _,
             choices: _,
+            has_files_elsewhere: _,
             commits_rounds: _,
             permissions: _,
             workspace: _,

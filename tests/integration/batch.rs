@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::api::{Answer, KEY, ModelServer, Seen, by_api, create, done, has_no_key, reply};
 use crate::harness::{Finished, Test, agent, wait_until};
+use crate::runners::{KUBECTL, bin, with_program};
 
 const FILE: &str = "tasks.jsonl";
 const STATE: &str = "tasks.jsonl.batch";
@@ -302,6 +302,31 @@ fn a_record_that_cannot_be_read_stops_no_other_task() {
     let finished = test.run().said("2 of 4 tasks");
     assert_eq!(server.requests().len(), 9);
     assert_eq!(statuses(&finished)["d"], "stopped-by-limits");
+    // A pipe that nobody writes to is no record either.
+    fs::remove_file(&record).unwrap();
+    assert!(
+        Command::new("mkfifo")
+            .arg(&record)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let finished = again(finished, &[], &server).run().code(1);
+    let finished = finished.said("not a regular file");
+    assert_eq!(statuses(&finished)["a"], "error");
+}
+
+#[test]
+fn a_summary_that_has_no_place_is_refused_before_anything_begins() {
+    let server = ModelServer::answering(|seen| Some(proper(asked(seen).1)));
+    for (output, reason) in [
+        ("no/summary.json", "there is no directory `no`"),
+        (".", "is a directory"),
+    ] {
+        let test = batch(&tasks(&["a"]), &["--output", output], &server);
+        test.run().code(2).said(reason);
+    }
+    assert!(server.requests().is_empty());
 }
 
 #[test]
@@ -621,16 +646,6 @@ fn a_terminal_shows_what_runs() {
     assert_eq!(code, Some(130), "{shown}");
 }
 
-/// A `kubectl` that runs what it is given in another directory. While the file `cut` is there, results
-/// break off on their way back.
-const KUBECTL: &str = r#"#!/bin/sh
-here=$(dirname "$0")
-while [ "$1" != -- ]; do shift; done; shift
-export XDG_CACHE_HOME="$here/there"; cd /
-if [ -e "$here/cut" ]; then case $3 in *"tar -cf"*) "$@" | head -c 700; exit 1;; esac; fi
-exec "$@"
-"#;
-
 #[test]
 fn a_task_is_not_done_until_its_results_are_back() {
     let server = ModelServer::answering(|seen| {
@@ -648,17 +663,10 @@ fn a_task_is_not_done_until_its_results_are_back() {
         "--allow",
         "touch",
     ];
-    let with_kubectl = |test: Test| {
-        let bin = test.base().join("bin");
-        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-        test.environment("PATH", &path)
-    };
+    let with_kubectl = |test: Test| with_program(test, "kubectl", KUBECTL);
     let test = batch(&file, &flags, &server)
         .file("repository/readme.txt", "read me\n")
-        .file("bin/kubectl", KUBECTL)
-        .file("bin/cut", "");
-    let kubectl = test.base().join("bin/kubectl");
-    fs::set_permissions(&kubectl, fs::Permissions::from_mode(0o755)).unwrap();
+        .file("../bin/cut", "");
     let repository = test.base().join("repository");
     git(&repository, &["init", "-q", "-b", "main"]);
     git(&repository, &["add", "."]);
@@ -673,7 +681,7 @@ fn a_task_is_not_done_until_its_results_are_back() {
     assert_eq!(statuses(&finished)["b"], "error");
     let made = ["a", "b"].map(|name| finished.base().join(STATE).join(name).join("worktree/made"));
     assert!(!made.iter().any(|made| made.exists()));
-    fs::remove_file(finished.base().join("bin/cut")).unwrap();
+    fs::remove_file(bin(&finished.base()).join("cut")).unwrap();
     let finished = with_kubectl(again(finished, &flags, &server)).run().code(0);
     assert_eq!(statuses(&finished)["a"], "done");
     assert!(made.iter().all(|made| made.exists()));

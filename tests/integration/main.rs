@@ -89,6 +89,9 @@ mod replies;
 mod resume;
 /// Rules that people write, give and take back, and what they learn after a round.
 mod rules;
+/// Commands that run elsewhere, and results that do not come back at once.
+#[cfg(target_os = "linux")]
+mod runners;
 /// Commands that run too long, print too much, or leave something behind.
 mod running;
 /// Secrets in the workspace, and what the chat sees of them.

@@ -142,8 +142,6 @@ fn a_step_that_was_skipped_for_a_decline_says_so() {
     terminal.type_in("o\r");
     terminal.expect("Do it?");
     terminal.type_in("n later\r");
-    terminal.expect("Run it?");
-    terminal.type_in("y\r");
     let (_, second) = wait_for_outbox(&terminal.base(), 2);
     let shown = bare(&terminal.expect_text("Round 2"));
     let why = "the change in step 1 was declined";

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::PathBuf;
 
 use tempfile::TempDir;
 
@@ -18,7 +19,7 @@ struct LocalSide {
 }
 
 impl RemoteConnection for Arc<LocalSide> {
-    fn client(&self, script: Option<&str>) -> Result<Command, String> {
+    fn client(&self, script: Option<&str>, _: &AtomicBool) -> Result<Command, String> {
         let mut client = programs::command("sh").map_err(|error| error.to_string())?;
         client.env("XDG_CACHE_HOME", &self.there).current_dir("/");
         let Some(script) = script else {
@@ -100,6 +101,14 @@ impl TwoSides {
         fetched.unwrap().unwrap_or_default()
     }
 
+    fn finish(&self) -> Result<(), String> {
+        self.runner.finish(&AtomicBool::new(false))
+    }
+
+    fn clean(&self) -> Result<(), String> {
+        self.runner.clean(&AtomicBool::new(false))
+    }
+
     fn around(&self, around: Option<(&'static str, &'static str)>) {
         *self.side.around.lock().unwrap() = around;
     }
@@ -145,7 +154,7 @@ fn the_directory_is_removed_only_when_all_results_came_back() {
     sides.around(Some(CUT_ARCHIVE));
     let (_, note) = sides.done("echo 2 >a; echo new >b");
     assert!(note.contains("has not come back yet"), "{note}");
-    let kept = sides.runner.finish().unwrap_err();
+    let kept = sides.finish().unwrap_err();
     assert!(
         kept.contains("kept there in `~/.cache/agent/name`"),
         "{kept}"
@@ -153,17 +162,36 @@ fn the_directory_is_removed_only_when_all_results_came_back() {
     assert!(sides.there("b").exists());
     sides.around(None);
     // No file of the workspace is changed when no round is open.
-    assert!(sides.runner.finish().is_err());
+    assert!(sides.finish().is_err());
     assert_eq!(sides.text("a"), "1\n");
     assert!(sides.runner.awaits_results());
     assert_eq!(sides.fetch_results(), "");
     assert!(!sides.runner.awaits_results());
-    assert_eq!(sides.runner.finish(), Ok(None));
+    assert_eq!(sides.finish(), Ok(()));
     assert_eq!(
         (sides.text("a"), sides.text("b")),
         ("2\n".into(), "new\n".into())
     );
     assert!(!sides.there("").exists());
+}
+
+#[test]
+fn the_person_does_not_wait_for_a_side_that_hangs_at_the_end() {
+    let sides = TwoSides::new(&[("a", "1\n")]);
+    sides.done("true");
+    sides.around(Some(("", "touch \"$XDG_CACHE_HOME/hangs\"; exec sleep 30")));
+    let (cancelled, began) = (AtomicBool::new(false), Instant::now());
+    let left = std::thread::scope(|scope| {
+        let leaving = scope.spawn(|| sides.runner.finish(&cancelled));
+        while !sides.there.path().join("hangs").exists() {
+            std::thread::yield_now();
+        }
+        cancelled.store(true, Ordering::Relaxed);
+        leaving.join().unwrap()
+    });
+    assert_eq!(left, Err("the user interrupted".to_owned()));
+    assert!(began.elapsed() < Duration::from_secs(20));
+    assert!(sides.runner.keeps_files());
 }
 
 #[test]
@@ -216,12 +244,12 @@ fn an_odd_result_is_told_and_left_there_and_all_others_arrive() {
     assert_eq!(sides.text("keep.txt"), "kept\n");
     let (_, note) = sides.done("echo 3 >f");
     assert_eq!((sides.text("f").as_str(), note.as_str()), ("3\n", ""));
-    let kept = sides.runner.finish().unwrap_err();
+    let kept = sides.finish().unwrap_err();
     assert!(
         kept.contains("`big.bin`") && sides.there("big.bin").exists(),
         "{kept}"
     );
-    sides.runner.clean().unwrap();
+    sides.clean().unwrap();
     assert!(!sides.there("").exists());
 }
 
@@ -339,7 +367,7 @@ fn a_directory_of_the_person_loses_nothing() {
     );
     let refused = second.send(&AtomicBool::new(false)).unwrap_err();
     assert!(refused.contains("another session uses"), "{refused}");
-    assert_eq!(sides.runner.finish(), Ok(None));
+    assert_eq!(sides.finish(), Ok(()));
     assert!(named.join("only").exists() && !named.join(MARK).exists());
 }
 
@@ -430,7 +458,7 @@ fn a_trial_that_was_killed_is_removed() {
     sides.runner.test(sides.here.path()).unwrap();
     assert!(!killed.exists());
     make();
-    sides.runner.clean().unwrap();
+    sides.clean().unwrap();
     assert!(!killed.exists());
     assert!(others.iter().all(|name| agent.join(name).exists()));
 }
@@ -445,7 +473,7 @@ fn a_home_is_named_by_a_tilde() {
         ("/srv", "'/srv'"),
     ] {
         let sides = TwoSides::with_directory(&[], Some(directory));
-        assert_eq!(sides.runner.directory, word);
+        assert_eq!(sides.runner.other.directory, word);
     }
 }
 
@@ -477,6 +505,113 @@ fn files_that_only_the_person_has_there_are_never_replaced() {
         assert_eq!(sides.text(&format!("{name}.other-side")), "theirs");
     }
     assert_eq!(sides.text("data"), "ours");
+}
+
+#[test]
+fn an_undo_here_takes_nothing_of_the_person_there() {
+    let directory = TempDir::new().unwrap();
+    let named = directory.path();
+    fs::create_dir(named.join("empty")).unwrap();
+    for name in ["changed", "met", "dir", "met.other-side"] {
+        put(&named.join(name), "theirs\n");
+    }
+    let sides = TwoSides::with_directory(&[("met", "ours"), ("dir/f", "ours")], named.to_str());
+    let there =
+        |name: &str| fs::read_to_string(named.join(name)).unwrap_or_else(|_| "(none)".to_owned());
+    let (_, note) = sides.done("echo more >>changed; echo new | tee made >empty/made");
+    assert!(note.contains("`met` as `met.other-side-2`"), "{note}");
+    assert_eq!(sides.text("changed"), "theirs\nmore\n");
+    assert_eq!(there("met.other-side-2"), "theirs\n");
+    put(&named.join("later"), "theirs\n");
+    sides.done("true");
+    let gone = [
+        "changed",
+        "met",
+        "met.other-side-2",
+        "dir.other-side",
+        "later",
+        "made",
+    ];
+    let undo = || {
+        for name in gone {
+            fs::remove_file(sides.here(name)).unwrap();
+        }
+        for name in ["dir", "empty"] {
+            fs::remove_dir_all(sides.here(name)).unwrap();
+        }
+    };
+    undo();
+    let (_, note) = sides.done("true");
+    for part in [
+        "kept on the other side, which had it before: `later`, `empty`, `changed`",
+        "has again what it had under this name before: `dir`, `met`",
+    ] {
+        assert!(note.contains(part), "{part}: {note}");
+    }
+    assert_eq!(there("changed"), "theirs\nmore\n");
+    for name in ["met", "dir", "later", "met.other-side"] {
+        assert_eq!(there(name), "theirs\n", "{name}");
+    }
+    for name in ["made", "empty/made", "met.other-side-2", "dir.other-side"] {
+        assert_eq!(there(name), "(none)", "{name}");
+    }
+    assert!(named.join("empty").exists());
+    assert_eq!(sides.done("true").1, "");
+    // One without the other.
+    sides.write("met", "again");
+    sides.done("true");
+    fs::remove_file(sides.here("met")).unwrap();
+    sides.done("true");
+    assert_eq!(
+        (there("met").as_str(), there("met.other-side-2").as_str()),
+        ("(none)", "theirs\n")
+    );
+    fs::remove_file(sides.here("met.other-side-2")).unwrap();
+    let (_, note) = sides.done("true");
+    assert!(
+        note.contains("kept on the other side") && note.contains("`met.other-side-2`"),
+        "{note}"
+    );
+    assert_eq!(there("met.other-side-2"), "theirs\n");
+}
+
+#[test]
+fn a_cut_while_something_is_given_back_loses_nothing() {
+    let directory = TempDir::new().unwrap();
+    let named = directory.path();
+    put(&named.join("met"), "theirs");
+    let sides = TwoSides::with_directory(&[("met", "ours"), ("f", "1")], named.to_str());
+    sides.done("true");
+    for name in ["met", "met.other-side"] {
+        fs::remove_file(sides.here(name)).unwrap();
+    }
+    sides.around(Some(("read -r n", "sh -c \"$1\" >&2; exit 1")));
+    sides.run("true");
+    sides.around(None);
+    sides.done("true");
+    assert_eq!(fs::read_to_string(named.join("met")).unwrap(), "theirs");
+    assert!(!sides.here("met").exists());
+}
+
+#[test]
+fn a_name_of_ours_that_is_an_ignored_directory_there_stops_no_command() {
+    let sides = TwoSides::new(&[(".gitignore", "out/\nlink/\n"), ("f", "1\n")]);
+    sides.done("mkdir out link; echo result | tee out/r >link/r");
+    sides.write("out", "ours");
+    symlink("f", sides.here("link")).unwrap();
+    sides.write("f", "2\n");
+    for _ in 0..2 {
+        let (output, note) = sides.done("cat f out/r link/r");
+        assert_eq!(output, "2\nresult\nresult\n");
+        assert!(
+            note.contains("not sent") && note.contains("`link`, `out`"),
+            "{note}"
+        );
+    }
+    assert_eq!(sides.text("out"), "ours");
+    fs::remove_dir(sides.there("out")).unwrap_err();
+    fs::remove_dir_all(sides.there("out")).unwrap();
+    assert_eq!(sides.done("cat out").0, "ours");
 }
 
 #[test]
@@ -536,7 +671,7 @@ fn results_outlive_the_mark_and_our_memory() {
         // A damaged memory does not know its runner.
         assert_eq!(waiting.is_empty(), memory.is_some(), "{waiting:?}");
         assert!(sides.runner.awaits_results(), "{script}");
-        let kept = sides.runner.finish().unwrap_err();
+        let kept = sides.finish().unwrap_err();
         assert!(kept.contains("has not come back"), "{kept}");
         assert!(sides.there("made").exists());
         sides.fetch_results();
@@ -553,7 +688,7 @@ fn results_outlive_the_mark_and_our_memory() {
         assert_eq!(sides.text("g"), "1\n");
         let (output, _) = sides.done("cat g h/i made");
         assert_eq!(output, "1\n1\nmade\n");
-        assert_eq!(sides.runner.finish(), Ok(None));
+        assert_eq!(sides.finish(), Ok(()));
     }
     // Where the memory is gone, the next command takes what is there.
     let mut sides = TwoSides::new(&[("f", "1\n")]);
@@ -562,7 +697,7 @@ fn results_outlive_the_mark_and_our_memory() {
     sides.around(None);
     fs::remove_file(sides.memory()).unwrap();
     sides.start_again();
-    assert_eq!(sides.runner.finish(), Ok(None));
+    assert_eq!(sides.finish(), Ok(()));
     sides.done("true");
     assert_eq!(sides.text("made"), "made\n");
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tasks::BatchTask;
 use crate::error::{Error, Result};
-use crate::fs::{Durability, own_directory, write_atomic};
+use crate::fs::{Durability, own_directory, read_plain, write_atomic};
 use crate::protocol::{CommandKind, SessionId, Status, StepResult};
 use crate::session::{LoopLock, Session, Store, UsageTotals, lock_soon, open_lock};
 
@@ -20,6 +20,9 @@ use crate::session::{LoopLock, Session, Store, UsageTotals, lock_soon, open_lock
 const SCHEMA: u32 = 1;
 const RECORD: &str = "record.json";
 const LOCK: &str = ".lock";
+
+/// The most bytes of a record.
+const MAX_RECORD: u64 = 1 << 20;
 
 /// How a task stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -226,15 +229,15 @@ impl BatchFolder {
     /// Reads the record of a task; nothing if it was never begun.
     pub(super) fn load(&self, id: &str) -> Result<Option<TaskRecord>> {
         let path = self.of_task(id).join(RECORD);
-        let bytes = match std::fs::read(&path) {
+        let hint =
+            "move the folder away to begin this task anew, or name another folder with `--state`";
+        let bytes = match read_plain(&path, MAX_RECORD) {
             Ok(bytes) => bytes,
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(cause) => return Err(Error::file("read", &path, cause)),
+            Err(cause) => return Err(Error::file("read", &path, cause).hint(hint)),
         };
-        let record: TaskRecord = serde_json::from_slice(&bytes).map_err(|cause| {
-            Error::file("read", &path, cause)
-                .hint("move the folder away to begin this task anew, or name another folder with `--state`")
-        })?;
+        let record: TaskRecord = serde_json::from_slice(&bytes)
+            .map_err(|cause| Error::file("read", &path, cause).hint(hint))?;
         if record.schema > SCHEMA {
             return Err(Error::newer(&path));
         }

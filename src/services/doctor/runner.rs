@@ -64,11 +64,26 @@ fn first(choice: &RunnerChoice, runner: &dyn Runner) -> Finding {
 
 /// Removes what runners left behind: containers whose `agent` is gone, and files of this workspace on
 /// the other side of the runner that the settings name.
-pub(super) fn clean((base, loaded): &(Base, Loaded), trust: &Trust) -> Result<Vec<Finding>> {
-    let mut findings: Vec<Finding> = (ContainerEngine::ALL.into_iter())
-        .filter(|engine| engine.has_been_used())
-        .flat_map(|engine| remove_stale(engine, &AtomicBool::new(false)))
-        .map(|name| Finding::ok(format!("removed the container `{name}`")))
+pub(super) fn clean(
+    (base, loaded): &(Base, Loaded),
+    trust: &Trust,
+    cancelled: &AtomicBool,
+) -> Result<Vec<Finding>> {
+    let engines = ContainerEngine::ALL.into_iter();
+    let mut findings: Vec<Finding> = (engines.filter(|engine| engine.has_been_used()))
+        .flat_map(|engine| match remove_stale(engine, cancelled) {
+            Ok(names) => (names.into_iter())
+                .map(|name| Finding::ok(format!("removed the container `{name}`")))
+                .collect(),
+            Err(reason) => vec![Finding::warning(
+                format!(
+                    "the containers of `{}` could not be looked at: {}",
+                    engine.program(),
+                    reason.trim()
+                ),
+                "try again when it answers",
+            )],
+        })
         .collect();
     let choice = &loaded.settings.runner;
     if *choice != RunnerChoice::Local && LoopLock::holder(&loaded.paths.sessions).is_some() {
@@ -79,7 +94,7 @@ pub(super) fn clean((base, loaded): &(Base, Loaded), trust: &Trust) -> Result<Ve
     } else if *choice != RunnerChoice::Local {
         let workspace = place(base, loaded);
         let runner = guard::runner(loaded, workspace, trust, Testing::Unremembered)?;
-        findings.push(match runner.clean() {
+        findings.push(match runner.clean(cancelled) {
             Ok(()) => Finding::ok(format!("`{choice}` keeps nothing of this workspace")),
             Err(reason) => Finding::problem(
                 format!("`{choice}` could not be cleaned: {reason}"),
