@@ -272,7 +272,9 @@ impl HunkWalk<'_> {
                 Some(b' ') => count(&mut counts, 1, 1),
                 Some(b'\\') => {}
                 // The space of a context line is lost.
-                Some(_) if self.is_enclosed => count(&mut counts, 1, 1),
+                Some(_) if self.is_enclosed || self.has_lost_minus(index) => {
+                    count(&mut counts, 1, 1);
+                }
                 Some(_) => break,
             }
             end = index + 1;
@@ -289,12 +291,13 @@ impl HunkWalk<'_> {
             .take_while(|(index, line)| !self.is_end(*index, line))
             .map(|(_, line)| *line)
             .peekable();
-        if below.peek().is_some_and(|line| is_marked(line)) {
+        if below.peek().is_some_and(|line| is_marked(line)) || self.has_lost_minus(end) {
             return true;
         }
         if self.is_enclosed {
             return below.any(|line| line.starts_with(['+', '-']) || has_turned_mark(line));
         }
+        // A list has a blank behind its marks.
         let mut has_marks = [false; 2];
         for line in below.skip_while(|line| is_blank(line)) {
             if !is_marked(line) {
@@ -302,8 +305,18 @@ impl HunkWalk<'_> {
             }
             has_marks[0] |= line.starts_with('+');
             has_marks[1] |= line.starts_with('-');
+            if line.starts_with('+') && !line.starts_with("+ ") {
+                return true;
+            }
         }
         has_marks == [true; 2]
+    }
+
+    /// Returns true if a page turned the `-` of this line into another sign.
+    fn has_lost_minus(&self, at: usize) -> bool {
+        let is_added = |line: &&str| line.starts_with('+');
+        self.lines.get(at).is_some_and(|line| has_turned_mark(line))
+            && self.lines.get(at + 1).is_some_and(is_added)
     }
 
     fn is_end(&self, index: usize, line: &str) -> bool {

@@ -365,6 +365,8 @@ fn changes_below_a_full_hunk_belong_to_it() {
         let trouble = parse_body(&format!("{full}{turned}"), None).unwrap_err();
         assert!(trouble.message.contains("another sign"), "{turned}");
     }
+    let bare = scan(&format!("{full}\u{2014}e\n+f\n"));
+    assert!(matches!(&bare[0].items[..], [CandidateItem::Problem(_)]));
     // A list of words outside of a code block is no change.
     let listed = changes(&format!("{full}\n- one\n- two\n"));
     let [FileChange::Update { hunks, .. }] = &listed[..] else {
