@@ -49,16 +49,16 @@ impl LineTarget {
                     .take(now.len())
                     .collect();
                 let new = edit::restore_copy(text, &old, new);
+                new.refuse_lost_indentation()?;
                 let (start, end) = (number(now.start + 1), number(now.end));
                 let edited = edit::replace_lines(text, start, end, &new.text)?;
                 Ok((as_one_change(edited, now, text), new.remark()))
             }
-            Self::End => {
-                let edited = edit::insert_lines(text, number(text.lines().count()), new)?;
-                Ok((edited, edit::restore_copy(text, "", new).remark()))
-            }
-            Self::After(line) => {
-                let gap = book.gap(line).map_err(|problem| refusal(&problem))?;
+            Self::End | Self::After(_) => {
+                let gap = match self {
+                    Self::After(line) => book.gap(line).map_err(|problem| refusal(&problem))?,
+                    _ => text.lines().count(),
+                };
                 let new = edit::restore_copy(text, "", new);
                 let edited = edit::insert_lines(text, number(gap), &new.text)?;
                 Ok((edited, new.remark()))

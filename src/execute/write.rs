@@ -133,6 +133,7 @@ pub(super) fn overwritten(
         Ok(file) => {
             refuse_losses(&file.text, content)?;
             let restored = edit::restore_copy(&file.text, &file.text, content);
+            restored.refuse_lost_indentation()?;
             let lines = restored.text.lines().count();
             let new = in_the_manner_of(&file, &restored.text);
             (new, lines, restored.remark())
@@ -357,6 +358,17 @@ mod tests {
             stage.fails(create("a.py", &new), "leaves code out");
         }
         assert_eq!(stage.text("a.py"), short);
+    }
+
+    #[test]
+    fn a_file_that_lost_its_indentation_is_not_written() {
+        let old = "f() {\n  a();\n}\ng();\n";
+        let mut stage = stage(&[("a.js", old)]);
+        stage.fails(
+            create("a.js", "f() {\na();\n}\nh();\n"),
+            "lost its indentation",
+        );
+        assert_eq!(stage.text("a.js"), old);
     }
 
     #[test]

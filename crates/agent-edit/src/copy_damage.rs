@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::Refusal;
 use super::align::align;
 use super::fold::{self, Shift};
 
@@ -27,6 +28,10 @@ pub enum CopyDamage {
     Indentation,
     /// There is a blank line below every line.
     DoubledLines,
+    /// There are two blank lines for each one.
+    DoubledBlanks,
+    /// There are backslashes before characters that Markdown knows.
+    Escapes,
     /// There are no blank lines any more.
     BlankLines,
 }
@@ -39,6 +44,8 @@ impl fmt::Display for CopyDamage {
             Self::Tabs => "blanks in the place of tabs",
             Self::Indentation => "no indentation",
             Self::DoubledLines => "a blank line below every line",
+            Self::DoubledBlanks => "twice as many blank lines",
+            Self::Escapes => "backslashes before Markdown characters",
             Self::BlankLines => "no blank lines",
         })
     }
@@ -56,6 +63,15 @@ pub struct RestoredCopy<'t> {
 }
 
 impl RestoredCopy<'_> {
+    /// Refuses a text that lost its indentation, which nobody can undo.
+    pub fn refuse_lost_indentation(&self) -> Result<(), Refusal> {
+        if self.doubted.contains(&CopyDamage::Indentation) {
+            return Err(Refusal::new("the new text lost its indentation on a page")
+                .with_hint("send it again inside of a code block, or as SEARCH/REPLACE"));
+        }
+        Ok(())
+    }
+
     /// Says what was repaired and what is in doubt; nothing if there is neither.
     pub fn remark(&self) -> Option<String> {
         let listed = |damage: &[CopyDamage]| {
@@ -83,10 +99,12 @@ pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t>
         repaired: Vec::new(),
         doubted: Vec::new(),
     };
-    let ways: [(CopyDamage, DamageFinder); 6] = [
+    let ways: [(CopyDamage, DamageFinder); 8] = [
         (CopyDamage::Entities, entities),
+        (CopyDamage::Escapes, escapes),
         (CopyDamage::Typography, typography),
         (CopyDamage::DoubledLines, doubled_lines),
+        (CopyDamage::DoubledBlanks, doubled_blanks),
         (CopyDamage::BlankLines, blank_lines),
         (CopyDamage::Tabs, tabs),
         (CopyDamage::Indentation, indentation),
@@ -150,6 +168,11 @@ fn has_only_curly_quotes(text: &str) -> bool {
     has_curly
 }
 
+/// Returns true if all quotes of new lines are curly although the quoted ones have straight ones.
+pub(super) fn has_turned_quotes(quoted: &[&str], new: &[&str]) -> bool {
+    quoted.iter().any(|line| line.contains(['"', '\''])) && has_only_curly_quotes(&new.join("\n"))
+}
+
 /// Looks for one kind of damage.
 type DamageFinder = fn(&Compared<'_>) -> DamageFinding;
 
@@ -176,7 +199,11 @@ impl<'t> Compared<'t> {
         let filled = |lines: &[&str]| -> (Vec<usize>, Vec<String>) {
             (lines.iter().enumerate())
                 .filter(|(_, line)| !line.trim().is_empty())
-                .map(|(at, line)| (at, fold::loose(&without_entities(line)).into_owned()))
+                .map(|(at, line)| {
+                    let line = without_entities(line);
+                    let line = without_escapes(&line, &ESCAPED);
+                    (at, fold::loose(&line).into_owned())
+                })
                 .unzip()
         };
         let ((old_at, old_filled), (new_at, new_filled)) = (filled(&old), filled(&new));
@@ -262,6 +289,48 @@ fn entities(compared: &Compared<'_>) -> DamageFinding {
     }
 }
 
+/// Characters that a page escapes in Markdown and code does not.
+const ESCAPED: [char; 5] = ['_', '*', '#', '[', ']'];
+
+fn without_escapes<'l>(line: &'l str, escaped: &[char]) -> Cow<'l, str> {
+    let mut plain = Cow::Borrowed(line);
+    for character in escaped.iter().filter(|_| line.contains('\\')) {
+        let escape = format!("\\{character}");
+        if plain.contains(&escape) {
+            plain = Cow::Owned(plain.replace(&escape, &character.to_string()));
+        }
+    }
+    plain
+}
+
+/// A page escapes every such character; who writes a regular expression escapes some.
+fn escapes(compared: &Compared<'_>) -> DamageFinding {
+    let has = |line: &str, character: char| line.contains(&format!("\\{character}"));
+    let is_new = |character: &char| {
+        !has(compared.file, *character)
+            && (compared.pairs()).any(|(old, new)| has(new, *character) && old.contains(*character))
+    };
+    let found: Vec<char> = ESCAPED.into_iter().filter(is_new).collect();
+    let is_everywhere = |character: &char| {
+        let bare = |line: &&str| {
+            without_escapes(line, &[*character])
+                .matches(*character)
+                .count()
+        };
+        let escapes = |line: &&str| line.matches(&format!("\\{character}")).count();
+        let count: usize = compared.new.iter().map(escapes).sum();
+        count > 1 && count == compared.new.iter().map(bare).sum()
+    };
+    let proved: Vec<char> = found.iter().copied().filter(is_everywhere).collect();
+    if !proved.is_empty() {
+        DamageFinding::Repaired(compared.rewritten(|line| without_escapes(line, &proved)))
+    } else if found.contains(&'_') {
+        DamageFinding::Doubted
+    } else {
+        DamageFinding::Nothing
+    }
+}
+
 fn typography(compared: &Compared<'_>) -> DamageFinding {
     let file = || std::iter::once(compared.file);
     let foreign = fold::fancy(compared.new.iter().copied(), file());
@@ -309,6 +378,45 @@ fn doubled_lines(compared: &Compared<'_>) -> DamageFinding {
     }
     let lines = new.iter().step_by(2);
     DamageFinding::Repaired(joined(lines.map(|&line| Cow::Borrowed(line))))
+}
+
+/// Lines that follow one another in both texts but for blank ones, and how many of these there are.
+fn gaps(compared: &Compared<'_>) -> impl Iterator<Item = (usize, usize)> {
+    let blank = |lines: &[&str]| {
+        let is_gap = lines.iter().all(|line| line.trim().is_empty());
+        is_gap.then_some(lines.len())
+    };
+    (compared.same.windows(2)).filter_map(move |pair| {
+        let ((old, new), (next_old, next_new)) = (pair[0], pair[1]);
+        let old = blank(&compared.old[old + 1..next_old])?;
+        Some((old, blank(&compared.new[new + 1..next_new])?))
+    })
+}
+
+/// Four blank lines in the place of two prove it; two in the place of one may be meant.
+fn doubled_blanks(compared: &Compared<'_>) -> DamageFinding {
+    let is_doubled = gaps(compared).all(|(old, new)| new == 2 * old);
+    let doubled = gaps(compared).filter(|(old, _)| *old > 0).count();
+    if !is_doubled || doubled < ENOUGH {
+        return DamageFinding::Nothing;
+    }
+    if !gaps(compared).any(|(old, _)| old > 1) {
+        return DamageFinding::Doubted;
+    }
+    let mut lines = Vec::new();
+    for run in compared
+        .new
+        .chunk_by(|a, b| a.trim().is_empty() == b.trim().is_empty())
+    {
+        let is_gap = run[0].trim().is_empty();
+        let kept = if is_gap {
+            run.len().div_ceil(2)
+        } else {
+            run.len()
+        };
+        lines.extend(run[..kept].iter().map(|&line| Cow::Borrowed(line)));
+    }
+    DamageFinding::Repaired(joined(lines.into_iter()))
 }
 
 fn blank_lines(compared: &Compared<'_>) -> DamageFinding {
@@ -365,16 +473,24 @@ fn tabs(compared: &Compared<'_>) -> DamageFinding {
 }
 
 fn indentation(compared: &Compared<'_>) -> DamageFinding {
-    let is_indented = |line: &str| !line.trim().is_empty() && line.starts_with([' ', '\t']);
-    let lost = (compared.pairs())
-        .filter(|(old, _)| is_indented(old))
-        .count();
-    if lost < ENOUGH || compared.new.iter().any(|line| is_indented(line)) {
+    let is_indented = |line: &&&str| !line.trim().is_empty() && line.starts_with([' ', '\t']);
+    let filled = |lines: &[&str]| lines.iter().filter(|line| !line.trim().is_empty()).count();
+    if compared.new.iter().any(|line| is_indented(&line)) {
         return DamageFinding::Nothing;
     }
-    let filled = compared.new.iter().filter(|line| !line.trim().is_empty());
+    // A line below one that opens a block was deeper, or the old text is a part of a block.
+    let is_opened = |pair: &[(usize, usize)]| {
+        let (above, line) = (compared.old[pair[0].0], compared.old[pair[1].0]);
+        pair[0].1 + 1 == pair[1].1
+            && above.trim_end().ends_with([':', '{', '(', '['])
+            && fold::indentation(line).len() > fold::indentation(above).len()
+    };
+    let is_part = compared.old.iter().filter(is_indented).count() == filled(&compared.old);
+    if !compared.same.windows(2).any(is_opened) && !(is_part && !compared.same.is_empty()) {
+        return DamageFinding::Nothing;
+    }
     // How deep a line belongs that the old text does not have is not known.
-    if filled.count() > compared.same.len() {
+    if filled(&compared.new) > compared.same.len() {
         return DamageFinding::Doubted;
     }
     let mut lines: Vec<Cow<'_, str>> = (compared.new.iter().copied().map(Cow::Borrowed)).collect();
@@ -519,6 +635,46 @@ mod tests {
         );
         let changed = flush(&PYTHON.replace("return b", "return b + 1"));
         case(PYTHON, &changed, &changed, &[], &[CopyDamage::Indentation]);
+        let lost = |old: &str, new: &str| restore_copy(old, old, new).refuse_lost_indentation();
+        assert!(lost(PYTHON, &changed).is_err());
+        assert!(lost("    a = 0\n    for b in c:\n", "a = 1\nfor b in c:\n").is_err());
+        assert!(lost("f() {\n  a();\n}\ng();\n", "f() {\na();\n}\nh();\n").is_err());
+        // A block that was taken off, and a list that was made flat.
+        assert!(lost("if x:\n    a\n    b\n", "a\nc\n").is_ok());
+        assert!(lost("- a\n  - b\n  - c\n", "- a\n- b\n- d\n").is_ok());
+    }
+
+    #[test]
+    fn blank_lines_are_doubled_by_a_page() {
+        let changed = PYTHON.replace("return b", "return b + 1");
+        let doubled = changed
+            .replace("\n\n\n", "\n\n\n\n\n")
+            .replace("\"x\"\n\n", "\"x\"\n\n\n");
+        case(
+            PYTHON,
+            &doubled,
+            &changed,
+            &[CopyDamage::DoubledBlanks],
+            &[],
+        );
+        let old = "a\n\nb\n\nc\n\nd\n\ne\n";
+        let new = old.replace("\n\n", "\n\n\n").replace('e', "f");
+        case(old, &new, &new, &[], &[CopyDamage::DoubledBlanks]);
+    }
+
+    #[test]
+    fn escapes_of_a_page_are_undone() {
+        let old = "def __init__(self):\n    self.a_b = 1 * 2\n    c = 3\n";
+        let changed = old.replace("c = 3", "c_d = 3");
+        let escaped = changed.replace('_', "\\_");
+        case(old, &escaped, &changed, &[CopyDamage::Escapes], &[]);
+        // Who corrects a regular expression escapes one of them.
+        let old = "a = re.compile('x*y*')\nb = 2 * 3\n";
+        let new = "a = re.compile('x\\*y*')\nb = 4 * 3\n";
+        case(old, new, new, &[], &[]);
+        let tex = "some_name $x_1$\nb\n";
+        let new = "some\\_name $x_1$\nc\n";
+        case(tex, new, new, &[], &[CopyDamage::Escapes]);
     }
 
     #[test]

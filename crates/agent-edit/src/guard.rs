@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::align::align;
+use super::align::{DiffBlock, align};
 
 /// Files up to this many lines may be overwritten by anything.
 const SMALL: usize = 40;
@@ -25,8 +25,8 @@ pub fn omission(old: &str, new: &str) -> Option<String> {
 /// The first line of a new content for a file that stands for lines which the file has and the
 /// content does not: a placeholder, a bare `...`, or a remark such as `// rest of the code`.
 ///
-/// A bare `...` is also Python, and a remark may be one: they count only where they stand in the
-/// place of lines, `...` of more lines than are new.
+/// A remark may be one: it counts only where it stands in the place of lines. A bare `...` below a
+/// line that opens a block is also Python: it must stand in the place of more lines than are new.
 pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
     if let Some(placeholder) = omission(old, new) {
         return Some(placeholder);
@@ -35,18 +35,29 @@ pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
         return None;
     }
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let filled = |lines: &[&str]| lines.iter().filter(|line| !line.trim().is_empty()).count();
+    let is_filled = |line: &&&str| !line.trim().is_empty();
+    let filled = |lines: &[&str]| lines.iter().filter(is_filled).count();
+    let is_body = |at: usize| {
+        let above = new[..at].iter().rfind(is_filled);
+        new[at].trim() == "..." && above.is_some_and(|line| line.trim_end().ends_with([':', '"']))
+    };
     align(&old, &new).into_iter().find_map(|block| {
-        let (old, new) = (&old[block.old], &new[block.new]);
-        let sign = new.iter().find(|line| stands_for_lines(line))?.trim();
-        let lost = filled(old) + usize::from(sign != "...");
-        (lost > filled(new)).then(|| sign.to_owned())
+        let (lost, written) = (filled(&old[block.old]), filled(&new[block.new.clone()]));
+        let is_sign =
+            |at: &usize| stands_for_lines(new[*at]) && lost + usize::from(!is_body(*at)) > written;
+        let sign = block.new.into_iter().find(is_sign)?;
+        Some(new[sign].trim().to_owned())
     })
 }
 
 /// Tells whether a line may stand for lines that somebody did not want to write.
 fn stands_for_lines(line: &str) -> bool {
-    const SIGNS: [&str; 9] = [
+    const SIGNS: [&str; 14] = [
+        "everything",
+        "etc",
+        "omitted",
+        "truncated",
+        "elided",
         "existing",
         "same",
         "rest",
@@ -62,12 +73,19 @@ fn stands_for_lines(line: &str) -> bool {
         return true;
     }
     let (core, is_comment) = uncommented(line);
+    if is_comment && is_ellipsis(core) {
+        return true;
+    }
     let is_framed = line.starts_with(['(', '[', '<', '-', '.', '\u{2026}', '*', '=']);
     let words = core.to_lowercase();
     let mut each = (words.split(|character: char| !character.is_alphanumeric()))
         .filter(|word| !word.is_empty());
+    let is_sign = ["no changes", "as above"]
+        .iter()
+        .any(|phrase| words.contains(phrase))
+        || each.clone().any(|word| SIGNS.contains(&word));
     let is_about_nothing = (is_comment || is_framed)
-        && each.clone().any(|word| SIGNS.contains(&word))
+        && is_sign
         && each.all(|word| SIGNS.contains(&word) || WORDS.split(' ').any(|known| known == word));
     // `# alpha and beta unchanged`
     is_about_nothing || (is_comment && words.ends_with(" unchanged"))
@@ -135,7 +153,8 @@ const WORDS: &str = "the rest of this that your our all other others existing re
     unmodified omitted for brevity not changed in and components handlers helpers props \
     properties routes options settings variables constants types definitions declarations \
     styles rules cases parameters arguments attributes columns entries keep keeps kept jsx html \
-    css markup hooks state states providers middleware endpoints queries exports includes etc";
+    css markup hooks state states providers middleware endpoints queries exports includes etc \
+    no changes below from on further more everything else todo";
 
 /// The characters of an ellipsis.
 const DOTS: [char; 2] = ['.', '\u{2026}'];
@@ -233,28 +252,60 @@ fn uncommented(line: &str) -> (&str, bool) {
 
 /// Tells whether a line of a SEARCH text may stand for lines that are left out of it.
 pub(super) fn is_elision(line: &str) -> bool {
-    matches!(line.trim(), "..." | "\u{2026}") || is_placeholder(line)
+    is_ellipsis(line) || is_placeholder(line)
 }
 
-/// Returns true if a code block under the path of a file may show only a part of it: its lines are a passage
-/// of the file, or most lines of the file are not in it.
+/// Tells whether a line is nothing but three dots, however they are written.
+fn is_ellipsis(line: &str) -> bool {
+    let dots = line.trim().trim_end_matches(',');
+    matches!(dots, "..." | ". . ." | "\u{2026}" | "\u{22ee}" | "\u{22ef}")
+}
+
+/// Returns true if a code block under the path of a file may show only a part of it: its lines are
+/// a passage of the file, most lines of the file are not in it, or an end of the file is missing.
 ///
-/// A file of a few lines is soon rewritten as a whole.
+/// A file of a line or two is soon rewritten as a whole, and one of a few lines by a text that has
+/// no word of it.
 pub fn is_excerpt(old: &str, new: &str) -> bool {
+    const TINY: usize = 4;
     const FEW: usize = 8;
-    let filled = |text: &str| -> Vec<String> {
+    fn filled(text: &str) -> Vec<&str> {
         let lines = text.lines().map(str::trim);
-        let lines = lines.filter(|line| !line.is_empty());
-        lines.map(str::to_owned).collect()
-    };
+        lines.filter(|line| !line.is_empty()).collect()
+    }
     let (old, new) = (filled(old), filled(new));
     if new.is_empty() || old == new {
         return false;
     }
     let is_passage = old.len() > 2 && old.windows(new.len()).any(|passage| passage == new);
-    let known: HashSet<&String> = new.iter().collect();
-    let kept = old.iter().filter(|line| known.contains(line)).count();
-    is_passage || (old.len() >= FEW && kept * 2 < old.len())
+    let known: HashSet<&str> = new.iter().copied().collect();
+    let kept = old.iter().filter(|line| known.contains(*line)).count();
+    let is_replaced = match old.len() {
+        0..TINY => new.len() >= old.len(),
+        TINY..FEW => words(&old).is_disjoint(&words(&new)),
+        _ => false,
+    };
+    let is_other = kept * 2 < old.len() && !is_replaced;
+    is_passage || is_other || lacks_end(old, new)
+}
+
+fn words<'t>(lines: &[&'t str]) -> HashSet<&'t str> {
+    let words = lines
+        .iter()
+        .flat_map(|line| line.split(|c: char| !c.is_alphanumeric()));
+    words.filter(|word| word.len() > 2).collect()
+}
+
+/// Returns true if a fifth of a text or more is missing at its ends. Brackets alone prove no end.
+fn lacks_end<'t>(mut old: Vec<&'t str>, mut new: Vec<&'t str>) -> bool {
+    for lines in [&mut old, &mut new] {
+        lines.retain(|line| line.contains(char::is_alphanumeric));
+    }
+    let blocks = align(&old, &new);
+    let is_end = |block: &&DiffBlock| block.old.start == 0 || block.old.end == old.len();
+    let missing = |block: &DiffBlock| block.old.len().saturating_sub(block.new.len());
+    let missing: usize = blocks.iter().filter(is_end).map(missing).sum();
+    missing > 1 && missing * 5 >= old.len()
 }
 
 #[cfg(test)]
@@ -357,6 +408,14 @@ mod tests {
             "[...]",
             "# remaining functions",
             "<rest of the file>",
+            ". . .",
+            "\u{22ee}",
+            "# \u{22ee}",
+            "# (code omitted for brevity)",
+            "# [truncated]",
+            "# No changes below",
+            "# keep everything else",
+            "# as above",
         ] {
             let new = format!("import os\n{sign}\ndef g():\n    d()\n");
             assert_eq!(omission_in_file(old, &new).as_deref(), Some(sign.trim()));
@@ -368,6 +427,68 @@ mod tests {
             "import os\nimport sys\n\ndef f():\n    a()\n    b()\n\ndef g():\n    ...\n",
         ] {
             assert_eq!(omission_in_file(old, new), None, "{new}");
+        }
+    }
+
+    #[test]
+    fn dots_outside_of_a_block_stand_for_any_line() {
+        let old = "{\n  \"port\": 3000,\n  \"debug\": false\n}\n";
+        for dots in ["...", "...,", "\u{2026}"] {
+            let new = format!("{{\n  \"debug\": true,\n  {dots}\n}}\n");
+            assert_eq!(omission_in_file(old, &new).as_deref(), Some(dots));
+        }
+        let stub = "def f():\n    pass\n";
+        assert_eq!(omission_in_file(stub, "def f():\n    ...\n"), None);
+        assert_eq!(omission_in_file("a: 1\n", "a: 1\n...\n"), None);
+    }
+
+    #[test]
+    fn an_excerpt_is_no_file() {
+        let readme = "# Demo\n\nA small demo.\n\n## Usage\n\nRun `a`.\n\n## Licence\n\nMIT\n";
+        let go = "package main\n\nimport \"fmt\"\n\nfunc main() {\n\tfor i := 0; i < 3; i++ {\n\t\tfmt.Println(i)\n\t}\n}\n";
+        let rust = "fn a() -> u8 {\n    1\n}\n\nfn b() -> u8 {\n    2\n}\n";
+        let json = "{\n  \"port\": 3000,\n  \"debug\": false\n}\n";
+        let numbered: String = (1..=35).map(|line| format!("line {line}\n")).collect();
+        let first: String = (1..=18).map(|line| format!("line {line}\n")).collect();
+        let last: String = (11..=35).map(|line| format!("line {line}\n")).collect();
+        for (old, part) in [
+            (readme, "## Usage\n\nRun `b`.\n"),
+            (
+                go,
+                "func main() {\n\tfor i := 0; i < 5; i++ {\n\t\tfmt.Println(i)\n\t}\n}\n",
+            ),
+            (rust, "fn b() -> u8 {\n    3\n}\n"),
+            (rust, "fn c() -> u8 {\n    3\n}\n"),
+            (json, "\"debug\": true\n"),
+            (json, "\"port\": 3000,\n\"debug\": true\n"),
+            (&numbered, &first.replace("line 4\n", "fourth\n")),
+            (&numbered, &last.replace("line 14\n", "fourteenth\n")),
+        ] {
+            assert!(is_excerpt(old, part), "{part}");
+        }
+        for (old, whole) in [
+            (readme, readme.replace("`a`", "`b`")),
+            (
+                go,
+                go.replace("i < 3", "i < 5")
+                    .replace("import \"fmt\"\n\n", ""),
+            ),
+            (rust, rust.replace("fn a", "pub fn a")),
+            (json, json.replace("false", "true")),
+            (
+                json,
+                "{\n  \"port\": 1,\n  \"debug\": true,\n  \"host\": 2\n}\n".to_owned(),
+            ),
+            (
+                &numbered,
+                numbered
+                    .replace("line 1\nline 2\n", "")
+                    .replace("line 9", "ninth"),
+            ),
+            ("old\n", "new\n".to_owned()),
+            ("Some text:\n```\nQuote!\n```\n", "Updated\n".to_owned()),
+        ] {
+            assert!(!is_excerpt(old, &whole), "{whole}");
         }
     }
 

@@ -8,6 +8,7 @@ use std::ops::Range;
 use agent_protocol::{Level, Pattern, Replacement};
 
 use crate::align::{DiffBlock, align};
+use crate::copy_damage::has_turned_quotes;
 use crate::document::{Document, LineKey, LineNumber, LineSplice};
 use crate::fold::{self, Shift};
 use crate::lines::{lines_of, omitted};
@@ -158,6 +159,9 @@ impl<'a> QuotedPassage<'a> {
             for &start in &starts {
                 level = level.max(self.uneven(document, start, QuotedPiece::Search)?);
             }
+        }
+        if has_turned_quotes(&self.search, &self.new) && !self.is_about_space() {
+            level = level.max(Level::Whitespace);
         }
         let splices = starts
             .into_iter()

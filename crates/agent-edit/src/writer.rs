@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use super::copy_damage::has_turned_quotes;
 use super::document::{Document, LineNumber};
 use super::fold::{self, Shift};
 use agent_protocol::Level;
@@ -31,7 +32,11 @@ impl LineWriter {
             shift => shift,
         };
         let fancy = if level >= Level::Whitespace {
-            fold::fancy(quoted.iter().copied(), file())
+            let mut lines = quoted.to_vec();
+            if has_turned_quotes(quoted, new) {
+                lines.extend(new);
+            }
+            fold::fancy(lines.into_iter(), file())
         } else {
             Vec::new()
         };

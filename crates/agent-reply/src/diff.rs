@@ -9,8 +9,8 @@
 //!
 //! Inside a fence or the body of a command the `@@` line of a file's only hunk may be missing.
 //! Counts say where a hunk ends if they fit the marks of the lines; where they disagree the marks
-//! decide. So a deleted line `-- x`, which reads `--- x`, is told from a header. An empty line is a
-//! context line whose space was lost. Lines between the files belong to the diff inside a fence;
+//! decide, and changes below a full hunk belong to it. So a deleted line `-- x`, which reads
+//! `--- x`, is told from a header. An empty line is a context line whose space was lost. Lines between the files belong to the diff inside a fence;
 //! outside only what mail and version control write there does.
 //!
 //! One thing that is wrong makes the whole diff a problem: it is applied whole or not at all. Which

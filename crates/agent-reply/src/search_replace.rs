@@ -525,6 +525,7 @@ fn without_numbers<'a>(lines: &[&'a str]) -> Option<(u32, Vec<&'a str>)> {
     let (first, ..) = numbered(lines.first()?)?;
     if let [only] = lines {
         let (_, divider, text) = numbered(only)?;
+        let text = text.strip_prefix(' ').unwrap_or(text);
         return (divider == Divider::Bar).then(|| (first, vec![text]));
     }
     let plain = without_line_numbers(lines, &[Divider::Bar, Divider::Colon, Divider::Tab])?;

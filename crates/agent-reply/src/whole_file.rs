@@ -24,7 +24,7 @@ use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateIt
 use crate::code_fence::Fence;
 use crate::line::has_word;
 use crate::repair::{self, Divider};
-use crate::tags::FileContent;
+use crate::tags::{FileContent, copy_button};
 use crate::trim::{is_blank, trim, trim_end, trim_start};
 use crate::{file_name, work, workspace_root};
 
@@ -246,10 +246,11 @@ fn plain_lines<'l, 'a>(name: &str, lines: &'l [&'a str]) -> Cow<'l, [&'a str]> {
     if FileContent::of(name) != FileContent::Code {
         return Cow::Borrowed(lines);
     }
+    let lines = &lines[copy_button::labels(lines, false)..];
     let lines = repair::without_labels(lines).map_or(Cow::Borrowed(lines), Cow::Owned);
-    let dividers = [Divider::Bar, Divider::Colon, Divider::Dot];
-    let plain = repair::without_line_numbers(&lines, &dividers)
+    let plain = repair::without_line_numbers(&lines, Divider::in_code(&lines))
         .or_else(|| repair::without_number_lines(&lines))
+        .or_else(|| repair::without_number_column(&lines))
         .or_else(|| repair::without_spaced_numbers(&lines));
     plain.map_or(lines, Cow::Owned)
 }

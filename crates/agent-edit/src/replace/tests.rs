@@ -168,6 +168,18 @@ fn fancy_punctuation_is_written_plain_where_the_file_has_it_plain() {
         "say(\"b\");\n",
     );
     case(
+        "say('a');\n",
+        lines("say('a');", "say(\u{2018}b\u{2019});"),
+        Level::Whitespace,
+        "say('b');\n",
+    );
+    case(
+        "say('a');\n",
+        lines("say('a');", "say(\u{2018}a\u{2019});"),
+        Level::Exact,
+        "say(\u{2018}a\u{2019});\n",
+    );
+    case(
         "  f(1, 2)\n",
         lines("\u{a0}\u{a0}f(1, 2)", "\u{a0}\u{a0}f(3)"),
         Level::Whitespace,

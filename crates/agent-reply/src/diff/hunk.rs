@@ -24,15 +24,15 @@ pub(super) fn read(
 ) -> ReadHunk {
     let range = range(lines[at]);
     let start = at + 1;
-    let by_counts = match &range {
-        Ok(Some(range)) => end_by_counts(lines, start, range),
-        _ => None,
-    };
     let walk = HunkWalk {
         lines,
         fence,
         is_enclosed,
         begins_file: is_header,
+    };
+    let by_counts = match &range {
+        Ok(Some(range)) => end_by_counts(lines, start, range).filter(|end| !walk.goes_on(*end)),
+        _ => None,
     };
     let end = by_counts
         .unwrap_or_else(|| walk.end_by_marks(start, range.as_ref().ok().and_then(Option::as_ref)));
@@ -208,11 +208,7 @@ fn end_by_counts(lines: &[&str], start: usize, range: &Range) -> Option<usize> {
     while lines.get(at).is_some_and(|line| line.starts_with('\\')) {
         at += 1;
     }
-    let goes_on = lines
-        .get(at)
-        .is_some_and(|line| line.starts_with(['+', '-', ' ']) && !is_blank(line));
-    let is_sound = !goes_on || is_header(lines, at) || is_signature(lines, at);
-    (is_sound && !swallowed_header(lines, start, at)).then_some(at)
+    (!swallowed_header(lines, start, at)).then_some(at)
 }
 
 /// Returns true if the counts reach over the header of the next file, which then ends what is read.
@@ -266,7 +262,7 @@ impl HunkWalk<'_> {
                 // Blank lines count once something of the hunk follows them.
                 None => {
                     let is_short = counts.is_none_or(|(old, new)| old > 0 || new > 0);
-                    if !self.is_enclosed && !is_short {
+                    if !self.is_enclosed && !is_short && !self.goes_on(index) {
                         break;
                     }
                     continue;
@@ -276,7 +272,9 @@ impl HunkWalk<'_> {
                 Some(b' ') => count(&mut counts, 1, 1),
                 Some(b'\\') => {}
                 // The space of a context line is lost.
-                Some(_) if self.is_enclosed => count(&mut counts, 1, 1),
+                Some(_) if self.is_enclosed || self.has_lost_minus(index) => {
+                    count(&mut counts, 1, 1);
+                }
                 Some(_) => break,
             }
             end = index + 1;
@@ -284,9 +282,47 @@ impl HunkWalk<'_> {
         end
     }
 
+    /// Returns true if lines that a full hunk does not count still belong to it: a marked line
+    /// directly below it, or a change further below. Outside of a code block a change must be
+    /// more than a list of words.
+    fn goes_on(&self, end: usize) -> bool {
+        let is_marked = |line: &str| line.starts_with(['+', '-', ' ']) && !is_blank(line);
+        let mut below = (self.lines.iter().enumerate().skip(end))
+            .take_while(|(index, line)| !self.is_end(*index, line))
+            .map(|(_, line)| *line)
+            .peekable();
+        if below.peek().is_some_and(|line| is_marked(line)) || self.has_lost_minus(end) {
+            return true;
+        }
+        if self.is_enclosed {
+            return below.any(|line| line.starts_with(['+', '-']) || has_turned_mark(line));
+        }
+        // A list has a blank behind its marks.
+        let mut has_marks = [false; 2];
+        for line in below.skip_while(|line| is_blank(line)) {
+            if !is_marked(line) {
+                break;
+            }
+            has_marks[0] |= line.starts_with('+');
+            has_marks[1] |= line.starts_with('-');
+            if line.starts_with('+') && !line.starts_with("+ ") {
+                return true;
+            }
+        }
+        has_marks == [true; 2]
+    }
+
+    /// Returns true if a page turned the `-` of this line into another sign.
+    fn has_lost_minus(&self, at: usize) -> bool {
+        let is_added = |line: &&str| line.starts_with('+');
+        self.lines.get(at).is_some_and(|line| has_turned_mark(line))
+            && self.lines.get(at + 1).is_some_and(is_added)
+    }
+
     fn is_end(&self, index: usize, line: &str) -> bool {
         line.starts_with("@@")
             || line.starts_with("diff --git ")
+            || super::is_mail(line)
             || (line.starts_with("Index: ")
                 && self
                     .lines

@@ -341,3 +341,36 @@ fn a_fence_with_a_command_is_no_line_of_the_diff() {
     let text = format!("``` git apply <<EOF\n--- a/x\n+++ b/x\n{HUNK}```\n");
     assert_eq!(changes(&text).len(), 1);
 }
+
+#[test]
+fn changes_below_a_full_hunk_belong_to_it() {
+    let full = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n";
+    let below = "\n\n d\n-e\n+f\n";
+    let [FileChange::Update { hunks, .. }] =
+        &parse_body(&format!("{full}{below}"), None).unwrap()[..]
+    else {
+        panic!();
+    };
+    assert_eq!(hunks[0].lines.len(), 8);
+    for text in [
+        format!("```diff\n{full}{below}```\n"),
+        format!("{full}{below}\nWords.\n"),
+    ] {
+        let [FileChange::Update { hunks, .. }] = &changes(&text)[..] else {
+            panic!();
+        };
+        assert_eq!(hunks[0].lines.len(), 8, "{text}");
+    }
+    for turned in ["\u{2014}e\n+f\n", "\n\u{2022}e\n"] {
+        let trouble = parse_body(&format!("{full}{turned}"), None).unwrap_err();
+        assert!(trouble.message.contains("another sign"), "{turned}");
+    }
+    let bare = scan(&format!("{full}\u{2014}e\n+f\n"));
+    assert!(matches!(&bare[0].items[..], [CandidateItem::Problem(_)]));
+    // A list of words outside of a code block is no change.
+    let listed = changes(&format!("{full}\n- one\n- two\n"));
+    let [FileChange::Update { hunks, .. }] = &listed[..] else {
+        panic!();
+    };
+    assert_eq!(hunks[0].lines.len(), 3);
+}

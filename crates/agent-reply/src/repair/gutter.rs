@@ -7,11 +7,39 @@ pub(crate) enum Divider {
     Colon,
     Tab,
     Dot,
+    Bracket,
+    Arrow,
 }
 
 impl Divider {
     /// Each of them.
-    pub(crate) const ALL: [Self; 4] = [Self::Bar, Self::Colon, Self::Tab, Self::Dot];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Bar,
+        Self::Colon,
+        Self::Dot,
+        Self::Bracket,
+        Self::Arrow,
+        Self::Tab,
+    ];
+
+    /// Those that may stand in a whole file of code: a tab divides columns of data, unless blanks
+    /// before the number show a listing.
+    pub(crate) fn in_code(lines: &[&str]) -> &'static [Self] {
+        let is_listing = lines.first().is_some_and(|line| line.starts_with(' '));
+        &Self::ALL[..Self::ALL.len() - usize::from(!is_listing)]
+    }
+
+    /// The texts without the blank behind the sign, if each has one: in `7:a` and `8:  b` there is
+    /// none.
+    fn without_gap(self, mut texts: Vec<&str>) -> Vec<&str> {
+        let is_spaced = |text: &&str| text.is_empty() || text.starts_with(' ');
+        if !matches!(self, Self::Tab | Self::Arrow) && texts.iter().all(is_spaced) {
+            for text in &mut texts {
+                *text = text.strip_prefix(' ').unwrap_or_default();
+            }
+        }
+        texts
+    }
 }
 
 /// The lines without their numbers, if every line has one, one of these stands behind each, and
@@ -24,14 +52,15 @@ pub(crate) fn without_line_numbers<'a>(
     if lines.len() < 2 || !dividers.contains(&divider) {
         return None;
     }
-    lines
+    let texts: Option<Vec<&str>> = lines
         .iter()
         .zip(u64::from(first)..)
         .map(|(line, expected)| {
             let (number, own, text) = numbered(line)?;
             (u64::from(number) == expected && own == divider).then_some(text)
         })
-        .collect()
+        .collect();
+    texts.map(|texts| divider.without_gap(texts))
 }
 
 /// The lines without the numbers before them that only blanks divide from the text, if they count
@@ -74,6 +103,19 @@ pub(crate) fn without_number_lines<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>
     is_column.then(|| texts.collect())
 }
 
+/// The lines without the numbers above them, if these count up from 1 and there are as many, as
+/// where a page has the numbers in a column of their own that was copied first.
+pub(crate) fn without_number_column<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
+    const ENOUGH: usize = 3;
+    let (numbers, texts) = lines.split_at(lines.len() / 2);
+    let counts = |(line, number): (&&str, usize)| line.trim().parse() == Ok(number);
+    let is_column = lines.len() % 2 == 0
+        && numbers.len() >= ENOUGH
+        && numbers.iter().zip(1..).all(counts)
+        && !texts.iter().zip(1..).all(counts);
+    is_column.then(|| texts.to_vec())
+}
+
 /// The runs of lines with numbers that count up without a gap, each with its lines without them.
 pub(super) fn numbered_runs<'a>(lines: &[&'a str]) -> Vec<(usize, Vec<&'a str>)> {
     let mut runs = Vec::new();
@@ -94,44 +136,58 @@ pub(super) fn numbered_runs<'a>(lines: &[&'a str]) -> Vec<(usize, Vec<&'a str>)>
         }
         let end = at + plain.len();
         if plain.len() > 2 {
-            runs.push((at, plain));
+            runs.push((at, divider.without_gap(plain)));
         }
         at = end;
     }
     runs
 }
 
-/// The number at the beginning of a line, what divides it from the text, and the text.
+/// The number at the beginning of a line, what divides it from the text, and the text with the
+/// blank that may stand before it.
 pub(crate) fn numbered(line: &str) -> Option<(u32, Divider, &str)> {
     let text = line.trim_start_matches(' ');
+    let (text, is_marked) = match text.strip_prefix('L') {
+        Some(rest) => (rest, true),
+        None => (text, false),
+    };
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number = text.get(..digits)?.parse().ok()?;
     let rest = &text[digits..];
-    if let Some(text) = rest.strip_prefix('\t') {
-        return Some((number, Divider::Tab, text));
-    }
-    if let Some(text) = rest.strip_prefix(':') {
-        return Some((
-            number,
-            Divider::Colon,
-            text.strip_prefix(' ').unwrap_or(text),
-        ));
-    }
-    if let Some(text) = rest.strip_prefix('.') {
-        let text = text
-            .strip_prefix(' ')
-            .or_else(|| text.is_empty().then_some(""));
-        return text.map(|text| (number, Divider::Dot, text));
-    }
-    let text = rest
-        .trim_start_matches(' ')
-        .strip_prefix(['|', '\u{2502}'])?;
-    Some((number, Divider::Bar, text.strip_prefix(' ').unwrap_or(text)))
+    let sign = rest.trim_start_matches(' ').chars().next()?;
+    let divider = match sign {
+        '\t' => Divider::Tab,
+        ':' => Divider::Colon,
+        '.' => Divider::Dot,
+        ')' => Divider::Bracket,
+        '\u{2192}' => Divider::Arrow,
+        '|' | '\u{2502}' => Divider::Bar,
+        _ => return None,
+    };
+    let is_spaced = divider == Divider::Bar;
+    let rest = if is_spaced {
+        rest.trim_start_matches(' ')
+    } else {
+        rest
+    };
+    let text = rest.strip_prefix(sign)?;
+    let needs_blank = matches!(divider, Divider::Dot | Divider::Bracket);
+    let has_blank = text.is_empty() || text.starts_with(' ');
+    let is_known = !is_marked || divider == Divider::Colon;
+    (is_known && (has_blank || !needs_blank)).then_some((number, divider, text))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_that_were_copied_first_go() {
+        let lines = ["1", "2", "3", "a", "", "b"];
+        assert_eq!(without_number_column(&lines).unwrap(), ["a", "", "b"]);
+        assert_eq!(without_number_column(&lines[..5]), None);
+        assert_eq!(without_number_column(&["1", "2", "3", "1", "2", "3"]), None);
+    }
 
     #[test]
     fn every_line_must_have_the_next_number() {
@@ -140,7 +196,15 @@ mod tests {
             without_line_numbers(&lines, &Divider::ALL).map(|lines| lines.join("\n"))
         };
         assert_eq!(plain("  9\ta\n 10\t\tb").as_deref(), Some("a\n\tb"));
-        assert_eq!(plain("7:a\n8:  b").as_deref(), Some("a\n b"));
+        assert_eq!(plain("7:a\n8:  b").as_deref(), Some("a\n  b"));
+        assert_eq!(plain("7|a\n8|  b").as_deref(), Some("a\n  b"));
+        assert_eq!(plain("7: a\n8:\n9:   b").as_deref(), Some("a\n\n  b"));
+        assert_eq!(
+            plain("  1\u{2192}a\n  2\u{2192}  b").as_deref(),
+            Some("a\n  b")
+        );
+        assert_eq!(plain("L1: a\nL2:   b").as_deref(), Some("a\n  b"));
+        assert_eq!(plain("1) a\n2)   b").as_deref(), Some("a\n  b"));
         assert_eq!(plain("1 \u{2502} a\n2 \u{2502}").as_deref(), Some("a\n"));
         for text in [
             "1 | a",

@@ -3,7 +3,9 @@
 //! A tag that goes on on the next line shows it, and is put together. In a body nobody can tell where
 //! a line went on, so a reply with a wrapped body is refused as a whole. What shows it are lines that
 //! end where the next word did not fit any more, and go on at the margin: code goes on deeper than it
-//! began. One is enough that reaches the edge itself and leaves a bracket or a quote open.
+//! began. One is enough that reaches the edge itself and leaves a bracket or a quote open, or that ends
+//! near it within a string of code. In JSON, line ends within strings that also have `\n` show it, if
+//! all of them are at the edge.
 
 use std::collections::HashSet;
 
@@ -110,12 +112,58 @@ pub(crate) fn width(text: &str) -> Option<usize> {
             let is_indented = above.starts_with([' ', '\t']);
             let is_near = above.len() + 1 + next > width;
             let is_ragged = is_open && above.len() + RAGGED > longest;
-            certain += usize::from(above.len() == width && is_open);
+            let is_certain = above.len() == width || (is_near && opens_value(above));
+            certain += usize::from(is_certain && is_open);
             likely += usize::from(is_indented && (is_near || is_ragged));
         }
         above = line;
     }
-    (certain > 0 || likely > 1).then_some(width)
+    (certain > 0 || likely > 1 || is_json_wrapped(text, width)).then_some(width)
+}
+
+/// Returns true if the last quote of a line begins a value of code: `x="some words`.
+fn opens_value(line: &str) -> bool {
+    let above = line.rsplit_once('"').map_or("", |(above, _)| above);
+    above.ends_with(['=', '(']) && above.matches('"').count() % 2 == 0
+}
+
+/// Returns true if a JSON call was wrapped: line ends stand in its strings, each where the next word
+/// did not fit, although it writes the line ends of the content as `\n`.
+fn is_json_wrapped(text: &str, width: usize) -> bool {
+    let (mut is_in_string, mut is_in_call) = (false, false);
+    let (mut breaks, mut at_edge, mut has_escape) = (0, 0, false);
+    let mut lines = each_line(text).peekable();
+    while let Some(line) = lines.next() {
+        if !is_in_call {
+            let begins = ["{\"", "[{\"", "{ \""]
+                .iter()
+                .any(|start| line.starts_with(start));
+            if !begins {
+                continue;
+            }
+            (is_in_call, is_in_string) = (true, false);
+            (breaks, at_edge, has_escape) = (0, 0, false);
+        }
+        let mut bytes = line.bytes();
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b'"' => is_in_string = !is_in_string,
+                b'\\' if is_in_string => has_escape |= bytes.next() == Some(b'n'),
+                _ => {}
+            }
+        }
+        if is_in_string {
+            let next = lines.peek().and_then(|next| next.split(' ').next());
+            breaks += 1;
+            at_edge += usize::from(line.len() + 1 + next.map_or(0, str::len) > width);
+        } else if trim_end(line).ends_with(['}', ']']) {
+            is_in_call = false;
+            if breaks > 0 && breaks == at_edge && has_escape {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 /// The part of a command that a line belongs to.
@@ -191,6 +239,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_wrapped_call_is_seen() {
+        let call = "{\"tool\": \"write_file\", \"path\": \"n.txt\", \"content\": \"word word word word\nword word word word word word word word word word word word word word\nword word end\\n\"}\n";
+        assert_eq!(width(call), Some(72));
+        let hard = "{\"tool\": \"write_file\", \"path\": \"n.txt\", \"content\": \"word word word wwwww\nd\\n\"}\n";
+        assert_eq!(hard.lines().next().map(str::len), Some(72));
+        assert_eq!(width(hard), Some(72));
+        // A model that does not escape its line ends has short lines, and no `\n`.
+        for sound in [
+            "{\"tool\": \"write_file\", \"path\": \"n.txt\", \"content\": \"word word word word\nword\nword word end\\n\"}\n",
+            "{\"tool\": \"write_file\", \"path\": \"n.txt\", \"content\": \"word word word word\nword word word word word word word word word word word word word word\nword word end\"}\n",
+        ] {
+            assert_eq!(width(sound), None, "{sound}");
+        }
+    }
+
     const WRAPPED: &str = "[CREATE_FILE path=\"a.py\"]\ndef f():\n    raise ValueError(\"the value of the setting must be a number between one\nand nine\")\n    logging.getLogger(__name__).warning(\"the value of the setting is %s and\nshould be less\", 1)\n[/CREATE_FILE]\n";
 
     #[test]
@@ -203,6 +267,8 @@ mod tests {
         // Whether a SEARCH was wrapped, the file tells.
         let searched = "a.py\n<<<<<<< SEARCH\n    return some_function_name(argument_one, argument_two, argument_three, argume\nnt_four)\n=======\n    return some_function_name(argument_one, argument_two, argument_three, argume\nnt_four)\n    pass\n>>>>>>> REPLACE\n";
         assert_eq!(width(searched), None);
+        let margin = "a.py\n<<<<<<< SEARCH\ndef f():\n=======\ndef f(x=\"this is a rather long default string that goes on and on beyond\none hundred columns\", y=1):\n>>>>>>> REPLACE\n";
+        assert_eq!(width(margin), Some(72));
         let long = format!("{WRAPPED}{}\n", "word ".repeat(40));
         assert_eq!(width(&long), None);
         let sound = WRAPPED

@@ -197,18 +197,21 @@ impl<'a> Body<'a> {
     fn remove_line_numbers(&mut self, expected: Option<u32>, place: BodyPlace) {
         let first = self.lines.first().and_then(|line| repair::numbered(line));
         let is_expected = first.is_some_and(|(first, ..)| Some(first) == expected);
-        // `1: "one",` may be an entry in some lines of code, and a tab divides columns.
+        // `1: "one",` may be an entry in some lines of code.
         let dividers: &[Divider] = match place {
             BodyPlace::Part(_) if is_expected => &Divider::ALL,
-            BodyPlace::File(FileContent::Code) => &[Divider::Bar, Divider::Colon, Divider::Dot],
+            BodyPlace::File(FileContent::Code) => Divider::in_code(&self.lines),
             BodyPlace::Part(FileContent::Code) => &[Divider::Bar],
             _ => return,
         };
         let is_file = matches!(place, BodyPlace::File(_));
         let plain = match (&self.lines[..], first) {
-            ([_], Some((.., text))) if is_expected => Some(vec![text]),
+            ([_], Some((.., text))) if is_expected => {
+                Some(vec![text.strip_prefix(' ').unwrap_or(text)])
+            }
             (lines, _) => repair::without_line_numbers(lines, dividers)
                 .or_else(|| repair::without_number_lines(lines))
+                .or_else(|| repair::without_number_column(lines).filter(|_| is_file))
                 .or_else(|| repair::without_spaced_numbers(lines).filter(|_| is_file)),
         };
         if let Some(plain) = plain {
@@ -567,6 +570,13 @@ mod tests {
         case("1: a\n2: b", part, "1: a\n2: b\n");
         case("1 | a\n2 | b", part, "a\nb\n");
         case("1\ta\n2\tb", FILE, "1\ta\n2\tb\n");
+        case("     1\ta\n     2\t  b", FILE, "a\n  b\n");
+        case(
+            "1:def f():\n2:    return 1",
+            FILE,
+            "def f():\n    return 1\n",
+        );
+        case("1\n2\n3\na\nb\nc", FILE, "a\nb\nc\n");
         let data = BodyPlace::File(FileContent::Data);
         case("1 | a\n2 | b", data, "1 | a\n2 | b\n");
     }

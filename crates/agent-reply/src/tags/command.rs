@@ -223,7 +223,7 @@ impl Tag<'_> {
 
     fn create(&mut self) -> Result<Command, BlockTrouble> {
         let path = self.path()?;
-        let content = self.lines_of(&path, BodyPlace::File);
+        let content = self.lines_of(&path, BodyPlace::File)?;
         Ok(Command::create_file(path, content))
     }
 
@@ -238,7 +238,7 @@ impl Tag<'_> {
             return Err(self.trouble("`end_line` needs `start_line`"));
         };
         self.around.first_number = start;
-        let text = self.lines_of(&path, BodyPlace::Part);
+        let text = self.lines_of(&path, BodyPlace::Part)?;
         let edit = Edit::Lines {
             start_line,
             end_line: end.unwrap_or(start_line),
@@ -263,7 +263,7 @@ impl Tag<'_> {
             Some(number) => self.parsed("line", &number)?,
         };
         self.around.first_number = line.checked_add(1);
-        let text = self.lines_of(&path, BodyPlace::Part);
+        let text = self.lines_of(&path, BodyPlace::Part)?;
         if text.is_empty() {
             return Err(self.trouble("there is no text to insert"));
         }
@@ -542,11 +542,16 @@ impl Tag<'_> {
     }
 
     /// The text for a file, and what a page did to it.
-    fn lines_of(&mut self, path: &RelPath, place: fn(FileContent) -> BodyPlace) -> String {
+    fn lines_of(
+        &mut self,
+        path: &RelPath,
+        place: fn(FileContent) -> BodyPlace,
+    ) -> Result<String, BlockTrouble> {
         let name = path.file_name();
         let text = self.text(place(FileContent::of(name)));
+        damage::refuse_lost_indentation(name, &text)?;
         self.damage = damage::seen(name, &text, self.attributes.curly > 0);
-        text
+        Ok(text)
     }
 
     fn words(&mut self) -> String {

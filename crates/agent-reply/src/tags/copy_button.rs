@@ -1,8 +1,10 @@
 //! The words that chat pages show over a code block, and that copying takes along.
 //!
 //! ```text
-//! labels := language { blank | button | other } | button [ button ]
+//! labels := language { blank | button | other } | button [ button ] | language button
 //! ```
+//!
+//! The last is one word or two on one line: `pythonCopyEdit`, `pythonCopy code`.
 //!
 //! Some buttons have names that are words of many files, such as `Download`: those count only
 //! behind the name of a language and beside a button that copies.
@@ -24,6 +26,13 @@ pub(crate) fn labels(lines: &[&str], is_prose: bool) -> usize {
         let Range { end, .. } = below_language(lines, 0);
         let is_above_fence = end == 1 && !is_prose && Fence::read(line(1)).is_some();
         return if end > 1 || is_above_fence { end } else { 0 };
+    }
+    let joined = ["Copy code", "CopyEdit"];
+    let language = joined
+        .iter()
+        .find_map(|button| line(0).strip_suffix(button));
+    if language.is_some_and(is_language) {
+        return 1;
     }
     let buttons = (0..2).take_while(|at| is_button(line(*at))).count();
     let is_above_fence = Fence::read(line(buttons)).is_some();
@@ -105,6 +114,7 @@ pub(crate) fn is_button(line: &str) -> bool {
         "Copy code"
             | "Copy Code"
             | "Copy"
+            | "CopyEdit"
             | "Copied!"
             | "Edit"
             | "Show more lines"
@@ -144,6 +154,9 @@ mod tests {
         case("Copy code\nx", 1, 1);
         case("Copy\nEdit\nx", 2, 2);
         case("Copy\nx", 1, 0);
+        case("pythonCopy code\nx", 1, 1);
+        case("pythonCopyEdit\nx", 1, 1);
+        case("python\nCopyEdit\nx", 2, 2);
         case("text\n```\nx", 1, 0);
     }
 

@@ -1,16 +1,26 @@
 //! Damage that a page did to a body and nobody can undo, seen from the body itself.
 //!
-//! A page that renders text takes the indentation of lines and makes quotes curly. The file is
-//! written as it came, and the model is told. Only what no sound file has counts.
+//! A page that renders text takes the indentation of lines and makes quotes curly. A program that
+//! cannot run without its indentation is not written. Quotes are written as they came, and the model
+//! is told. Only what no sound file has counts.
 
 use super::body::FileContent;
+use crate::candidate::BlockTrouble;
 use crate::script::has_only_curly_quotes;
+
+/// Refuses Python that lost its indentation.
+pub(super) fn refuse_lost_indentation(name: &str, text: &str) -> Result<(), BlockTrouble> {
+    if is_python(name) && has_lost_indentation(text) {
+        return Err(BlockTrouble::new(
+            "its lines lost their indentation on a page, so it was not written",
+            "Send it again inside of a code block, which pages leave as it is.",
+        ));
+    }
+    Ok(())
+}
 
 /// The damage, in words that follow the name of a command.
 pub(super) fn seen(name: &str, text: &str, has_curly_tag: bool) -> Option<&'static str> {
-    if is_python(name) && has_lost_indentation(text) {
-        return Some("its lines lost their indentation on a page, and it was written so");
-    }
     let is_code = FileContent::of(name) == FileContent::Code;
     (has_curly_tag && is_code && has_only_curly_quotes(text))
         .then_some("its quotes became curly on a page, and it was written so")
@@ -62,7 +72,7 @@ mod tests {
             ("a.py", "def f():\nif x:\nprint(1)\n"),
             ("a.py", "import os\n\nclass A:\n# nothing\npass\n"),
         ] {
-            assert!(seen(name, text, false).is_some(), "{text}");
+            assert!(refuse_lost_indentation(name, text).is_err(), "{text}");
         }
         assert!(seen("a.js", "say(\u{201c}hi\u{201d})\n", true).is_some());
         assert!(seen("a.js", "say(\u{2018}hi\u{2019})\n", true).is_some());
@@ -82,6 +92,7 @@ mod tests {
             ("a.md", "\u{201c}hi\u{201d}\n"),
             ("a.js", "x = 1\n"),
         ] {
+            assert!(refuse_lost_indentation(name, text).is_ok(), "{text}");
             assert_eq!(seen(name, text, true), None, "{text}");
         }
         assert_eq!(seen("a.js", "say(\u{201c}hi\u{201d})\n", false), None);

@@ -165,13 +165,13 @@ fn damage_that_nobody_can_undo_is_told() {
     let text = "[CREATE_FILE path=\u{201c}a.py\u{201d}]\ndef f():\nif x:\nprint(\u{201c}hi\u{201d})\n[/CREATE_FILE]";
     let found = issue(
         text,
-        "its lines lost their indentation on a page, and it was written so",
+        "its lines lost their indentation on a page, so it was not written",
     );
     assert_eq!(
         (found.number, found.command.as_deref()),
-        (None, Some("CREATE_FILE"))
+        (Some(1), Some("CREATE_FILE"))
     );
-    assert_eq!(parse(text).steps.len(), 1);
+    assert_eq!(parse(text).steps.len(), 0);
     let quotes =
         "[INSERT_TEXT path=\u{201c}a.js\u{201d} line=1]\nsay(\u{201c}hi\u{201d})\n[/INSERT_TEXT]";
     issue(
