@@ -31,9 +31,9 @@ use agent_protocol::{Command, EndMark, RelPath, Step};
 use crate::candidate::{
     BlockCandidate, BlockTrouble, CandidateItem, DoubtedMeaning, OfferSource, ReplyOffer, Standing,
 };
+use crate::carried_out::CarriedOut;
 use crate::code_fence::{self, Fence};
 use crate::invented;
-use crate::recognise::quotation;
 use crate::scan::{Scanned, ShownFiles, UnclearReason};
 use crate::trim::is_blank;
 use crate::whole_file;
@@ -303,12 +303,11 @@ impl ReplyLedger {
 
     /// Takes their numbers from the commands that were only talked about.
     fn settle_talk(&mut self) {
-        for DoubtedCommand { line, meant } in std::mem::take(&mut self.doubted) {
-            if quotation::is_failure(&meant, &self.reply.steps) {
-                continue;
-            }
+        let done = CarriedOut::by(&self.reply.steps);
+        let doubted = std::mem::take(&mut self.doubted);
+        for DoubtedCommand { line, .. } in doubted.iter().filter(|it| !done.lacks(&it.meant)) {
             let issues = self.reply.issues.iter_mut();
-            if let Some(issue) = issues.filter(|issue| issue.line == line).last() {
+            if let Some(issue) = issues.filter(|issue| issue.line == *line).last() {
                 issue.number = None;
             }
         }
@@ -383,20 +382,20 @@ impl ReplyLedger {
     /// file that is changed elsewhere only shows what is done there. Files that no command changes
     /// may have been meant to be written.
     fn tell_of_files(&mut self, shown: ShownFiles) {
-        let changed = self.changed_names();
+        let steps = std::mem::take(&mut self.reply.steps);
+        let done = CarriedOut::by(&steps);
         for unclear in shown.unclear {
             match unclear.reason {
                 UnclearReason::End if shown.has_tags => {}
-                UnclearReason::Content if changed.contains(&unclear.name) => {
+                UnclearReason::Content if done.changes(&unclear.name) => {
                     self.issue(unclear.fence, None, unclear.trouble);
                 }
                 _ => self.malformed(unclear.fence, unclear.trouble),
             }
         }
         let mut is_told = HashSet::new();
-        let ends = self.ends_session();
         for (fence, name) in shown.files {
-            if changed.contains(&name) || !is_told.insert(name.clone()) {
+            if done.changes(&name) || !is_told.insert(name.clone()) {
                 continue;
             }
             let trouble = BlockTrouble::new(
@@ -407,24 +406,10 @@ impl ReplyLedger {
                     "Send it as `[CREATE_FILE path=\"{name}\"]` if it is the whole file, or as `[EDIT_FILE path=\"{name}\"]` if it is a change."
                 ),
             );
-            let number = ends.then(|| self.next_number());
+            let number = done.ends_session.then(|| self.next_number());
             self.issue(fence, number, trouble.of("CREATE_FILE"));
         }
-    }
-
-    /// The files that the commands of the reply change, with and without their directories.
-    fn changed_names(&self) -> HashSet<String> {
-        let steps = self.reply.steps.iter();
-        let paths = steps.flat_map(|step| step.command.changed_paths());
-        paths
-            .flat_map(|path| [path.as_str().to_owned(), path.file_name().to_owned()])
-            .collect()
-    }
-
-    /// Returns true if the reply says that the work is done.
-    fn ends_session(&self) -> bool {
-        let mut commands = self.reply.steps.iter().map(|step| &step.command);
-        commands.any(|command| matches!(command, Command::Done { .. }))
+        self.reply.steps = steps;
     }
 
     /// Returns true if the reply has no command, malformed ones included.

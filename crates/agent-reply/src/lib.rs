@@ -20,6 +20,7 @@ pub use agent_protocol::{Issue, Repair, TruncatedReply};
 
 mod arbiter;
 mod candidate;
+mod carried_out;
 mod changes;
 mod code_fence;
 mod decode;

@@ -204,6 +204,56 @@ fn a_quoted_block_that_was_not_done_keeps_the_session_open() {
     read(&format!("{text}{edit}"), &["EDIT_FILE", "DONE"], &[]);
 }
 
+/// An unrelated change, so that the reply changes something.
+const OTHER: &str = "[CREATE_FILE path=\"other.py\"]\ny = 1\n[/CREATE_FILE]\n";
+
+#[test]
+fn an_unrelated_change_does_not_stand_for_what_was_only_shown() {
+    let file = "[CREATE_FILE path=\"a.py\"]\nx = 1\n[/CREATE_FILE]\n";
+    for (shown, same) in [
+        ("```bash\ncat > a.py <<'EOF'\nx = 1\nEOF\n```\n", file),
+        (
+            "```sh\ntee a.py >/dev/null <<'EOF'\nx = 1\nEOF\n```\n",
+            file,
+        ),
+        ("```powershell\nSet-Content a.py 'x = 1'\n```\n", file),
+        ("```diff\n-x = 0\n+x = 1\n```\n", file),
+        (
+            "```python\nimport a\n<<<<<<< SEARCH\nx = 0\n=======\nx = 1\n>>>>>>> REPLACE\n```\n",
+            file,
+        ),
+        (
+            "Now:\n`[CREATE_FILE path=\"a.py\"]`\nx = 1\n[/CREATE_FILE]\n",
+            file,
+        ),
+        (
+            "Now:\n`[RUN_COMMAND]`\nmake a\n[/RUN_COMMAND]\n",
+            "[RUN_COMMAND]\nmake a\n[/RUN_COMMAND]\n",
+        ),
+    ] {
+        let other = "[RUN_COMMAND]\nmake other\n[/RUN_COMMAND]\n";
+        let text = format!("{shown}\n{OTHER}{other}{DONE}");
+        read(&text, &["CREATE_FILE", "RUN_COMMAND", "DONE"], &[1]);
+        let reply = parse(&format!("{shown}\n{same}{DONE}"));
+        assert_eq!(
+            (reply.steps.len(), malformed(&reply)),
+            (2, vec![]),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn each_file_that_a_script_writes_is_told() {
+    let script = "```sh\ncat > a.py <<'EOF'\necho x > no.py\nEOF\necho 1 > b.py\n```\n";
+    let reply = read(
+        &format!("{script}{OTHER}{DONE}"),
+        &["CREATE_FILE", "DONE"],
+        &[1, 2],
+    );
+    assert!(reply.issues[1].message.contains("`b.py`"), "{reply:#?}");
+}
+
 #[test]
 fn a_crowded_tag_that_was_meant_keeps_the_session_open() {
     for text in [
