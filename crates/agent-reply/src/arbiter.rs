@@ -21,7 +21,8 @@
 //! | 13 | commands in words below the end mark | told, not done |
 //! | 14 | a document: front matter, or headings and code blocks that ask for nothing | told, not done |
 //! | 15 | two contents for one file in a reply of whole files | neither |
-//! | 16 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
+//! | 16 | lines that nothing of this takes and that look like work (`undone`) | told; malformed beside `DONE` if nothing does it |
+//! | 17 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -36,6 +37,7 @@ use crate::code_fence::{self, Fence};
 use crate::invented;
 use crate::scan::{Scanned, ShownFiles, UnclearReason};
 use crate::trim::is_blank;
+use crate::undone::{self, UndoneWork};
 use crate::whole_file;
 use crate::{Issue, Reply, TruncatedReply, has_effects, line_number};
 
@@ -74,6 +76,7 @@ pub(super) fn judge(scanned: Scanned<'_>) -> JudgedReply<'_> {
     if !has_tags && ledger.reply.end.is_none() {
         ledger.refuse_document(&lines);
     }
+    ledger.tell_of_undone(&lines);
     ledger.number();
     ledger.tell_of_untold();
     JudgedReply {
@@ -408,6 +411,32 @@ impl ReplyLedger {
             );
             let number = done.ends_session.then(|| self.next_number());
             self.issue(fence, number, trouble.of("CREATE_FILE"));
+        }
+        self.reply.steps = steps;
+    }
+
+    /// Points out work in lines that no recogniser took, unless a command does it; it is malformed
+    /// beside `DONE`.
+    fn tell_of_undone(&mut self, lines: &[&str]) {
+        if self.is_empty() {
+            return;
+        }
+        let steps = std::mem::take(&mut self.reply.steps);
+        let done = CarriedOut::by(&steps);
+        let told: Vec<u32> = self.reply.issues.iter().map(|issue| issue.line).collect();
+        for UndoneWork {
+            lines,
+            work,
+            trouble,
+        } in undone::find(lines, &self.blocks)
+        {
+            let first = line_number(lines.start);
+            let last = line_number(lines.end);
+            if done.holds(&work) || told.iter().any(|line| (first..=last).contains(line)) {
+                continue;
+            }
+            let number = done.ends_session.then(|| self.next_number());
+            self.issue(lines.start, number, trouble);
         }
         self.reply.steps = steps;
     }

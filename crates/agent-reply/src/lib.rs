@@ -43,6 +43,7 @@ mod thinking;
 mod tokens;
 mod tools;
 mod trim;
+mod undone;
 mod whole_file;
 mod work;
 mod workspace_root;

@@ -15,6 +15,7 @@ use super::tags::Name;
 use super::{changes, patch, script, search_replace, workspace_root};
 pub(crate) use call::{Call, CallShape};
 use table::Tool;
+pub(crate) use table::{NESTED, RECORD, TOOL_KEYS};
 
 mod call;
 mod table;
@@ -130,6 +131,15 @@ pub(crate) fn command_of(name: &str) -> Option<Name> {
         ToolKind::Command(name) => Some(name),
         ToolKind::Editor | ToolKind::Unavailable => None,
     }
+}
+
+/// Returns true if a tool of this name is in the table and does more than to look or to tell.
+pub(crate) fn has_effects(name: &str) -> bool {
+    tool_of(name).is_some_and(|tool| match tool.kind {
+        ToolKind::Command(name) => name.has_effects() && name != Name::Done,
+        ToolKind::Editor => true,
+        ToolKind::Unavailable => false,
+    })
 }
 
 /// Returns true if a tool of this name is in the table.

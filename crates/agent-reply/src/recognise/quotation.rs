@@ -40,7 +40,8 @@ pub(super) fn find(scan: &Scan<'_>, tag: &TagLine<'_>, name: Name) -> Option<Rep
         "it stands in backticks among words, so it was taken for a quotation and not done",
         "Send it again without backticks, in the code block, if it was meant.",
     );
-    let offer = ReplyOffer::aside(tag.line..tag.line + 1).problem(trouble.of(name.as_str()));
+    let last = closing.map_or(tag.line, |closing| closing.line);
+    let offer = ReplyOffer::aside(tag.line..last + 1).problem(trouble.of(name.as_str()));
     Some(offer.doubted(meant))
 }
 
