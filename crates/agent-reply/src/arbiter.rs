@@ -21,8 +21,9 @@
 //! | 13 | commands in words below the end mark | told, not done |
 //! | 14 | a document: front matter, or headings and code blocks that ask for nothing | told, not done |
 //! | 15 | two contents for one file in a reply of whole files | neither |
-//! | 16 | lines that nothing of this takes and that look like work (`undone`) | told; malformed beside `DONE` if nothing does it |
-//! | 17 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
+//! | 16 | a command under words that call it an example, forbid it or offer it as one option | told, not done |
+//! | 17 | lines that nothing of this takes and that look like work (`undone`) | told; malformed beside `DONE` if nothing does it |
+//! | 18 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -34,6 +35,7 @@ use crate::candidate::{
 };
 use crate::carried_out::CarriedOut;
 use crate::code_fence::{self, Fence};
+use crate::example;
 use crate::invented;
 use crate::scan::{Scanned, ShownFiles, UnclearReason};
 use crate::trim::is_blank;
@@ -73,6 +75,7 @@ pub(super) fn judge(scanned: Scanned<'_>) -> JudgedReply<'_> {
     } else {
         ledger.tell_of_files(shown);
     }
+    ledger.leave_out_examples(&lines);
     if !has_tags && ledger.reply.end.is_none() {
         ledger.refuse_document(&lines);
     }
@@ -313,6 +316,32 @@ impl ReplyLedger {
             if let Some(issue) = issues.filter(|issue| issue.line == *line).last() {
                 issue.number = None;
             }
+        }
+    }
+
+    /// Leaves out commands that the words above them call an example; one that is done elsewhere is
+    /// no failure.
+    fn leave_out_examples(&mut self, lines: &[&str]) {
+        let found = example::find(lines, &self.reply.steps, &self.blocks);
+        let mut found = found.into_iter().peekable();
+        let (mut meant, mut examples) = (Vec::new(), Vec::new());
+        for (index, step) in std::mem::take(&mut self.reply.steps)
+            .into_iter()
+            .enumerate()
+        {
+            match found.next_if(|(example, _)| *example == index) {
+                Some((_, trouble)) => examples.push((step, trouble)),
+                None => meant.push(step),
+            }
+        }
+        self.reply.steps = meant;
+        let is_short = examples.len() <= MAX_ISSUES;
+        for (step, trouble) in examples {
+            let mut others = self.reply.steps.iter();
+            let is_done = is_short && others.any(|it| it.command == step.command);
+            let line = usize::try_from(step.line - 1).unwrap_or_default();
+            let trouble = trouble.of(step.command.name());
+            self.issue(line, (!is_done).then_some(step.number), trouble);
         }
     }
 
