@@ -8,7 +8,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use agent_protocol::{Command, CommandKind, Edit, Issue, Pattern, RelPath, Replacement, Selection};
+use agent_protocol::{
+    Command, CommandKind, END_OF_FILE, Edit, Issue, Pattern, RelPath, Replacement, Selection,
+};
 
 use super::candidate::{BlockTrouble, CandidateItem};
 use super::tags::Name;
@@ -227,13 +229,25 @@ fn made(kind: ToolKind, call: &Call<'_>) -> Result<Command, BlockTrouble> {
     command(name.ok_or_else(unavailable)?, call)
 }
 
+/// The line below which a call inserts text.
+///
+/// Roo's `insert_content` names the line above which it inserts, and 0 for the end of the file.
+fn inserted_below(call: &Call<'_>) -> Result<u32, BlockTrouble> {
+    let line = number(call, table::LINE)?.ok_or_else(|| missing(call, "line"))?;
+    Ok(match line.checked_sub(1) {
+        _ if !is_same(&call.tool, "insert_content") => line,
+        Some(above) => above,
+        None => END_OF_FILE,
+    })
+}
+
 fn command(name: Name, call: &Call<'_>) -> Result<Command, BlockTrouble> {
     Ok(match name {
         Name::ReadFile => read(call)?,
         Name::CreateFile => Command::create_file(path(call)?, text(call, table::CONTENT)?),
         Name::InsertText => Command::InsertText {
             path: path(call)?,
-            line: number(call, table::LINE)?.ok_or_else(|| missing(call, "line"))?,
+            line: inserted_below(call)?,
             text: text(call, table::INSERTED)?,
         },
         Name::EditFile => edit(call)?,
