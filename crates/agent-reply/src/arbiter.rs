@@ -617,9 +617,11 @@ impl DocumentSigns {
                 taken_to = taken_to.max(block.end);
             }
             if let Some(fence) = Fence::read(line) {
-                signs.code_blocks += usize::from(open.is_none());
                 open = match open {
-                    Some(open) if fence.closes(&open) => None,
+                    Some(open) if fence.closes(&open) => {
+                        signs.code_blocks += 1;
+                        None
+                    }
                     None => Some(fence),
                     open => open,
                 };
