@@ -21,7 +21,9 @@
 //! | 13 | commands in words below the end mark | told, not done |
 //! | 14 | a document: front matter, or headings and code blocks that ask for nothing | told, not done |
 //! | 15 | two contents for one file in a reply of whole files | neither |
-//! | 16 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
+//! | 16 | a command under words that call it an example, forbid it or offer it as one option | told, not done |
+//! | 17 | lines that nothing of this takes and that look like work (`undone`) | told; malformed beside `DONE` if nothing does it |
+//! | 18 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -31,11 +33,13 @@ use agent_protocol::{Command, EndMark, RelPath, Step};
 use crate::candidate::{
     BlockCandidate, BlockTrouble, CandidateItem, DoubtedMeaning, OfferSource, ReplyOffer, Standing,
 };
+use crate::carried_out::CarriedOut;
 use crate::code_fence::{self, Fence};
+use crate::example;
 use crate::invented;
-use crate::recognise::quotation;
 use crate::scan::{Scanned, ShownFiles, UnclearReason};
 use crate::trim::is_blank;
+use crate::undone::{self, UndoneWork};
 use crate::whole_file;
 use crate::{Issue, Reply, TruncatedReply, has_effects, line_number};
 
@@ -71,9 +75,11 @@ pub(super) fn judge(scanned: Scanned<'_>) -> JudgedReply<'_> {
     } else {
         ledger.tell_of_files(shown);
     }
+    ledger.leave_out_examples(&lines);
     if !has_tags && ledger.reply.end.is_none() {
         ledger.refuse_document(&lines);
     }
+    ledger.tell_of_undone(&lines);
     ledger.number();
     ledger.tell_of_untold();
     JudgedReply {
@@ -303,14 +309,39 @@ impl ReplyLedger {
 
     /// Takes their numbers from the commands that were only talked about.
     fn settle_talk(&mut self) {
-        for DoubtedCommand { line, meant } in std::mem::take(&mut self.doubted) {
-            if quotation::is_failure(&meant, &self.reply.steps) {
-                continue;
-            }
+        let done = CarriedOut::by(&self.reply.steps);
+        let doubted = std::mem::take(&mut self.doubted);
+        for DoubtedCommand { line, .. } in doubted.iter().filter(|it| !done.lacks(&it.meant)) {
             let issues = self.reply.issues.iter_mut();
-            if let Some(issue) = issues.filter(|issue| issue.line == line).last() {
+            if let Some(issue) = issues.filter(|issue| issue.line == *line).last() {
                 issue.number = None;
             }
+        }
+    }
+
+    /// Leaves out commands that the words above them call an example; one that is done elsewhere is
+    /// no failure.
+    fn leave_out_examples(&mut self, lines: &[&str]) {
+        let found = example::find(lines, &self.reply.steps, &self.blocks);
+        let mut found = found.into_iter().peekable();
+        let (mut meant, mut examples) = (Vec::new(), Vec::new());
+        for (index, step) in std::mem::take(&mut self.reply.steps)
+            .into_iter()
+            .enumerate()
+        {
+            match found.next_if(|(example, _)| *example == index) {
+                Some((_, trouble)) => examples.push((step, trouble)),
+                None => meant.push(step),
+            }
+        }
+        self.reply.steps = meant;
+        let is_short = examples.len() <= MAX_ISSUES;
+        for (step, trouble) in examples {
+            let mut others = self.reply.steps.iter();
+            let is_done = is_short && others.any(|it| it.command == step.command);
+            let line = usize::try_from(step.line - 1).unwrap_or_default();
+            let trouble = trouble.of(step.command.name());
+            self.issue(line, (!is_done).then_some(step.number), trouble);
         }
     }
 
@@ -383,20 +414,20 @@ impl ReplyLedger {
     /// file that is changed elsewhere only shows what is done there. Files that no command changes
     /// may have been meant to be written.
     fn tell_of_files(&mut self, shown: ShownFiles) {
-        let changed = self.changed_names();
+        let steps = std::mem::take(&mut self.reply.steps);
+        let done = CarriedOut::by(&steps);
         for unclear in shown.unclear {
             match unclear.reason {
                 UnclearReason::End if shown.has_tags => {}
-                UnclearReason::Content if changed.contains(&unclear.name) => {
+                UnclearReason::Content if done.changes(&unclear.name) => {
                     self.issue(unclear.fence, None, unclear.trouble);
                 }
                 _ => self.malformed(unclear.fence, unclear.trouble),
             }
         }
         let mut is_told = HashSet::new();
-        let ends = self.ends_session();
         for (fence, name) in shown.files {
-            if changed.contains(&name) || !is_told.insert(name.clone()) {
+            if done.changes(&name) || !is_told.insert(name.clone()) {
                 continue;
             }
             let trouble = BlockTrouble::new(
@@ -407,24 +438,36 @@ impl ReplyLedger {
                     "Send it as `[CREATE_FILE path=\"{name}\"]` if it is the whole file, or as `[EDIT_FILE path=\"{name}\"]` if it is a change."
                 ),
             );
-            let number = ends.then(|| self.next_number());
+            let number = done.ends_session.then(|| self.next_number());
             self.issue(fence, number, trouble.of("CREATE_FILE"));
         }
+        self.reply.steps = steps;
     }
 
-    /// The files that the commands of the reply change, with and without their directories.
-    fn changed_names(&self) -> HashSet<String> {
-        let steps = self.reply.steps.iter();
-        let paths = steps.flat_map(|step| step.command.changed_paths());
-        paths
-            .flat_map(|path| [path.as_str().to_owned(), path.file_name().to_owned()])
-            .collect()
-    }
-
-    /// Returns true if the reply says that the work is done.
-    fn ends_session(&self) -> bool {
-        let mut commands = self.reply.steps.iter().map(|step| &step.command);
-        commands.any(|command| matches!(command, Command::Done { .. }))
+    /// Points out work in lines that no recogniser took, unless a command does it; it is malformed
+    /// beside `DONE`.
+    fn tell_of_undone(&mut self, lines: &[&str]) {
+        if self.is_empty() {
+            return;
+        }
+        let steps = std::mem::take(&mut self.reply.steps);
+        let done = CarriedOut::by(&steps);
+        let told: Vec<u32> = self.reply.issues.iter().map(|issue| issue.line).collect();
+        for UndoneWork {
+            lines,
+            work,
+            trouble,
+        } in undone::find(lines, &self.blocks)
+        {
+            let first = line_number(lines.start);
+            let last = line_number(lines.end);
+            if done.holds(&work) || told.iter().any(|line| (first..=last).contains(line)) {
+                continue;
+            }
+            let number = done.ends_session.then(|| self.next_number());
+            self.issue(lines.start, number, trouble);
+        }
+        self.reply.steps = steps;
     }
 
     /// Returns true if the reply has no command, malformed ones included.
@@ -574,9 +617,11 @@ impl DocumentSigns {
                 taken_to = taken_to.max(block.end);
             }
             if let Some(fence) = Fence::read(line) {
-                signs.code_blocks += usize::from(open.is_none());
                 open = match open {
-                    Some(open) if fence.closes(&open) => None,
+                    Some(open) if fence.closes(&open) => {
+                        signs.code_blocks += 1;
+                        None
+                    }
                     None => Some(fence),
                     open => open,
                 };

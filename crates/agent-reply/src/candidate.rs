@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use agent_protocol::{Command, EndMark};
 
+use crate::carried_out::ShownWork;
 use crate::tags::Name;
 
 /// A stretch of a reply in one of the dialects.
@@ -195,8 +196,8 @@ pub(super) enum DoubtedMeaning {
     Command(Command),
     /// Some command of this name.
     Named(Name),
-    /// A change of some file.
-    Change,
+    /// Work that is shown without a command.
+    Shown(ShownWork),
     /// A command of this name, announced with these words if one of them follows.
     Announced(Name, String),
 }

@@ -85,6 +85,34 @@ pub(super) fn in_sentence(line: &str) -> Option<&str> {
     names.all(|other| other == name).then_some(name)
 }
 
+/// The files that a line of words names: in backticks, with a directory, or with an extension that
+/// is not part of a product's name, as in `Node.js`.
+pub(super) fn in_words(line: &str) -> Vec<&str> {
+    if line.len() > MAX_BYTES {
+        return Vec::new();
+    }
+    let is_edge = |c: char| c.is_whitespace() || "*\"'`()[]<>,;:!".contains(c);
+    let has_capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().is_some_and(char::is_uppercase) && letters.any(char::is_lowercase)
+    };
+    let mut names = Vec::new();
+    for (part, text) in line.split('`').enumerate() {
+        let is_code = part % 2 == 1;
+        for word in text.split(is_edge) {
+            let word = word.trim_end_matches('.');
+            let is_path = is_code
+                || word.contains('/')
+                || !has_capital(word.split('.').next().unwrap_or(word));
+            let has_extension = extension(word).is_some();
+            if is_file(word) && is_path && (is_code || has_extension) && !names.contains(&word) {
+                names.push(word);
+            }
+        }
+    }
+    names
+}
+
 /// The file that the words after a fence name: `python src/a.py`, `src/a.py`, `js title="a.js"`.
 pub(super) fn in_info(info: &str) -> Option<&str> {
     if info.len() > MAX_BYTES {
@@ -249,7 +277,7 @@ pub(super) fn names_file(text: &str) -> bool {
 
 /// Returns true if the text is a file even inside a sentence, where `os.path` and `and/or` may
 /// stand too.
-fn is_file(text: &str) -> bool {
+pub(super) fn is_file(text: &str) -> bool {
     is_possible(text)
         && !text.starts_with('/')
         && !text.contains(char::is_whitespace)

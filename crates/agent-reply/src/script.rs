@@ -18,42 +18,90 @@ pub(super) fn quote(word: &str) -> String {
     }
 }
 
+/// The file that a line of a script writes, from a here-document or with words of its own.
+pub(super) fn file_written_by(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let line = line.strip_prefix("$ ").unwrap_or(line);
+    written_file(line)
+        .or_else(|| echoed_file(line))
+        .or_else(|| {
+            line.split("&&")
+                .flat_map(|part| part.split(';'))
+                .find_map(|part| echoed_file(part.trim()))
+        })
+        .or_else(|| powershell_file(line))
+}
+
 /// The file that a line of a script writes from a here-document: `cat > a.md <<'EOF'`.
 pub(super) fn written_file(line: &str) -> Option<&str> {
     memchr::memchr(b'<', line.as_bytes())?;
     let (before, behind) = line.split_once("<<")?;
-    let mut words = before.split_whitespace();
-    let is_writer = words.any(|word| matches!(word, "cat" | "tee"));
+    let has_writer = |text: &str| {
+        let mut words = text.split_whitespace();
+        words.any(|word| matches!(word, "cat" | "tee"))
+    };
     let mark = behind.trim_start_matches(['-', '~', ' ']);
     let is_mark =
         mark.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '\'' | '"' | '_'));
-    if !is_writer || !is_mark || behind.starts_with('<') {
+    if !has_writer(before) || !is_mark || behind.starts_with('<') {
         return None;
     }
-    let target = line
-        .split_once('>')
-        .map(|(_, rest)| rest.trim_start_matches('>'))
-        .or_else(|| {
-            let (_, rest) = line.split_once("tee ")?;
-            Some(rest.trim_start_matches("-a "))
-        })?;
-    let target = target.split_whitespace().next()?;
-    let target = target.trim_matches(['\'', '"']);
-    (!target.is_empty() && !target.starts_with("/dev/")).then_some(target)
+    // `tee a.md > /dev/null` writes the file that is not redirected to.
+    let teed = line.split_once("tee ").map(|(_, rest)| rest);
+    let teed = teed.map(|rest| rest.trim_start().trim_start_matches("-a "));
+    let redirected = line.split('>').skip(1).filter(|rest| !rest.is_empty());
+    let targets = teed.into_iter().chain(redirected);
+    let mut targets = targets.filter_map(|target| first_word(target.trim_start_matches('|')));
+    targets.find(|target| !target.starts_with(['&', '<', '>', '-']) && !target.starts_with("/dev/"))
+}
+
+/// The first word of a text as a shell reads it, its quotes aside.
+fn first_word(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'));
+    let word = match quote {
+        Some(quote) => text[1..].split(quote).next(),
+        None => text
+            .split(|c: char| c.is_whitespace() || matches!(c, '<' | ';'))
+            .next(),
+    };
+    word.filter(|word| !word.is_empty())
+}
+
+/// The word that ends the here-document of a line.
+pub(super) fn here_document_mark(line: &str) -> Option<&str> {
+    let (_, mark) = line.split_once("<<")?;
+    let mark = mark.trim_start_matches(['-', '~', ' ']);
+    let mark = mark.split([' ', '>', '|']).next()?;
+    Some(mark.trim_matches(['\'', '"']))
 }
 
 /// The file in the workspace that a line of a script writes words to: `echo x > a.txt`.
-pub(super) fn echoed_file(line: &str) -> Option<&str> {
+fn echoed_file(line: &str) -> Option<&str> {
     let words = ["echo ", "printf "]
         .iter()
         .find_map(|it| line.strip_prefix(it))?;
     let (before, target) = words.rsplit_once('>')?;
     let is_whole = |quote| before.matches(quote).count().is_multiple_of(2);
     let target = target.trim().trim_matches(['\'', '"']);
-    let is_word = |c: char| c.is_alphanumeric() || "._-/".contains(c);
+    (is_whole('"') && is_whole('\'') && is_in_workspace(target)).then_some(target)
+}
+
+/// The file in the workspace that a line of PowerShell writes: `Set-Content -Path a.txt ...`.
+fn powershell_file(line: &str) -> Option<&str> {
+    const WRITERS: [&str; 3] = ["set-content", "add-content", "out-file"];
+    const NAMES: [&str; 3] = ["-path", "-filepath", "-literalpath"];
+    let mut words = line.split_whitespace();
+    words.find(|word| WRITERS.contains(&word.to_ascii_lowercase().as_str()))?;
+    let mut words = words.skip_while(|word| NAMES.contains(&word.to_ascii_lowercase().as_str()));
+    let target = words.next()?.trim_matches(['\'', '"']);
+    is_in_workspace(target).then_some(target)
+}
+
+fn is_in_workspace(target: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || "._-/\\".contains(c);
     let is_relative = target.starts_with(|c: char| c.is_alphanumeric() || c == '.' || c == '_');
-    (is_relative && target.chars().all(is_word) && is_whole('"') && is_whole('\''))
-        .then_some(target)
+    is_relative && target.chars().all(is_word)
 }
 
 /// Returns true if no quote of a kind is straight, as after a page that turns them all.
@@ -96,13 +144,19 @@ mod tests {
         for (line, file) in [
             ("echo 'print(1)' > x.py", Some("x.py")),
             ("printf '%s' a >> src/a.txt", Some("src/a.txt")),
+            ("mkdir -p d && echo a > d/x", Some("d/x")),
+            ("  echo \"a && b\" > x", Some("x")),
+            ("$ echo a > x", Some("x")),
+            ("'a' | Set-Content n.py", Some("n.py")),
+            ("Out-File -FilePath 'a.txt' -Encoding utf8", Some("a.txt")),
+            ("Set-Content $path 'a'", None),
             ("echo a > /dev/null", None),
             ("echo a >> ~/.bashrc", None),
             ("echo a > $OUT", None),
             ("echo \"a -> b\"", None),
             ("cat a > b", None),
         ] {
-            assert_eq!(echoed_file(line), file, "{line}");
+            assert_eq!(file_written_by(line), file, "{line}");
         }
     }
 
@@ -125,6 +179,10 @@ mod tests {
             "sudo tee docs/a.md <<EOF",
             "cat <<'EOF' | tee -a docs/a.md",
             "cat >> \"docs/a.md\" <<-EOF",
+            "tee docs/a.md >/dev/null <<'EOF'",
+            "cat <<EOF | sudo tee docs/a.md > /dev/null",
+            "cat 2>&1 >docs/a.md<<EOF",
+            "cat >| docs/a.md <<EOF",
         ] {
             assert_eq!(written_file(line), Some("docs/a.md"), "{line}");
         }

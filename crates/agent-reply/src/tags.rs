@@ -34,6 +34,7 @@ pub(super) mod copy_button;
 mod damage;
 mod harmless;
 mod index;
+mod loose;
 mod name;
 
 pub(super) use angled::read_angled;
@@ -41,6 +42,7 @@ pub(super) use body::{Around, FileContent};
 pub(super) use closer::Closer;
 pub(super) use command::{Opening, build};
 pub(super) use index::{Close, Tags};
+pub(super) use loose::LooseTag;
 pub(super) use name::Name;
 
 /// A tag and the line it stands on, from 0.

@@ -8,13 +8,16 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use agent_protocol::{Command, CommandKind, Edit, Issue, Pattern, RelPath, Replacement, Selection};
+use agent_protocol::{
+    Command, CommandKind, END_OF_FILE, Edit, Issue, Pattern, RelPath, Replacement, Selection,
+};
 
 use super::candidate::{BlockTrouble, CandidateItem};
 use super::tags::Name;
 use super::{changes, patch, script, search_replace, workspace_root};
 pub(crate) use call::{Call, CallShape};
 use table::Tool;
+pub(crate) use table::{NESTED, RECORD, TOOL_KEYS};
 
 mod call;
 mod table;
@@ -132,6 +135,15 @@ pub(crate) fn command_of(name: &str) -> Option<Name> {
     }
 }
 
+/// Returns true if a tool of this name is in the table and does more than to look or to tell.
+pub(crate) fn has_effects(name: &str) -> bool {
+    tool_of(name).is_some_and(|tool| match tool.kind {
+        ToolKind::Command(name) => name.has_effects() && name != Name::Done,
+        ToolKind::Editor => true,
+        ToolKind::Unavailable => false,
+    })
+}
+
 /// Returns true if a tool of this name is in the table.
 pub(crate) fn is_known(name: &str) -> bool {
     tool_of(name).is_some()
@@ -217,13 +229,25 @@ fn made(kind: ToolKind, call: &Call<'_>) -> Result<Command, BlockTrouble> {
     command(name.ok_or_else(unavailable)?, call)
 }
 
+/// The line below which a call inserts text.
+///
+/// Roo's `insert_content` names the line above which it inserts, and 0 for the end of the file.
+fn inserted_below(call: &Call<'_>) -> Result<u32, BlockTrouble> {
+    let line = number(call, table::LINE)?.ok_or_else(|| missing(call, "line"))?;
+    Ok(match line.checked_sub(1) {
+        _ if !is_same(&call.tool, "insert_content") => line,
+        Some(above) => above,
+        None => END_OF_FILE,
+    })
+}
+
 fn command(name: Name, call: &Call<'_>) -> Result<Command, BlockTrouble> {
     Ok(match name {
         Name::ReadFile => read(call)?,
         Name::CreateFile => Command::create_file(path(call)?, text(call, table::CONTENT)?),
         Name::InsertText => Command::InsertText {
             path: path(call)?,
-            line: number(call, table::LINE)?.ok_or_else(|| missing(call, "line"))?,
+            line: inserted_below(call)?,
             text: text(call, table::INSERTED)?,
         },
         Name::EditFile => edit(call)?,

@@ -436,7 +436,7 @@ fn announced(line: &str) -> Option<&str> {
 }
 
 /// Returns true if a block of this language can be that file.
-fn is_taken(language: &str, name: &str) -> bool {
+pub(super) fn is_taken(language: &str, name: &str) -> bool {
     const SHELLS: &str = "\
         bash bat cmd console fish powershell ps1 sh shell shellsession terminal zsh";
     const SCRIPTS: [&str; 7] = ["bash", "bat", "cmd", "fish", "ps1", "sh", "zsh"];

@@ -1,8 +1,7 @@
 //! Commands in backticks that have words around them, and so are only talked about.
 
-use agent_protocol::{Command, Step};
-
 use crate::candidate::{BlockTrouble, DoubtedMeaning, ReplyOffer};
+use crate::carried_out::ShownWork;
 use crate::line::is_blank_or_fence;
 use crate::scan::Scan;
 use crate::tags::{self, Around, Kind, Name, Opening, TagLine, build};
@@ -32,14 +31,17 @@ pub(super) fn find(scan: &Scan<'_>, tag: &TagLine<'_>, name: Name) -> Option<Rep
         return None;
     }
     let meant = match closing {
-        Some(_) => DoubtedMeaning::Named(name),
+        Some(closing) => {
+            DoubtedMeaning::Shown(ShownWork::lines(&scan.lines[tag.line + 1..closing.line]))
+        }
         None => quoted(tag),
     };
     let trouble = BlockTrouble::new(
         "it stands in backticks among words, so it was taken for a quotation and not done",
         "Send it again without backticks, in the code block, if it was meant.",
     );
-    let offer = ReplyOffer::aside(tag.line..tag.line + 1).problem(trouble.of(name.as_str()));
+    let last = closing.map_or(tag.line, |closing| closing.line);
+    let offer = ReplyOffer::aside(tag.line..last + 1).problem(trouble.of(name.as_str()));
     Some(offer.doubted(meant))
 }
 
@@ -97,32 +99,4 @@ fn quoted(tag: &TagLine<'_>) -> DoubtedMeaning {
         Ok(command) if crate::has_effects(&command) => DoubtedMeaning::Command(command),
         _ => DoubtedMeaning::Named(*name),
     }
-}
-
-/// Returns true if a command that was only talked about is a failure, which keeps the session open.
-///
-/// A command that the reply has elsewhere was only announced.
-pub(crate) fn is_failure(meant: &DoubtedMeaning, steps: &[Step]) -> bool {
-    let any = |is_it: &dyn Fn(&Command) -> bool| steps.iter().any(|step| is_it(&step.command));
-    let ends = any(&|it| matches!(it, Command::Done { .. }));
-    match meant {
-        DoubtedMeaning::Nothing => false,
-        DoubtedMeaning::Certain => true,
-        DoubtedMeaning::Command(command) => ends && !any(&|it| it == command),
-        DoubtedMeaning::Named(name) => ends && !any(&|it| it.name() == name.as_str()),
-        DoubtedMeaning::Change => ends && !any(&Command::changes_files),
-        DoubtedMeaning::Announced(name, words) => {
-            !any(&|it| it.name() == name.as_str() && announces(words, it))
-        }
-    }
-}
-
-/// Returns true if words tell of a command that the reply has: `src/a.py with the parser`.
-fn announces(words: &str, command: &Command) -> bool {
-    if let Command::RunCommand { script, .. } = command {
-        let first = script.lines().map(str::trim).find(|line| !line.is_empty());
-        return first.is_some_and(|line| words.contains(line));
-    }
-    let paths = command.changed_paths();
-    paths.iter().any(|path| words.contains(path.as_str()))
 }

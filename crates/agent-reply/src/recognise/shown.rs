@@ -9,6 +9,7 @@
 use agent_protocol::{Command, RelPath};
 
 use crate::candidate::{BlockCandidate, BlockTrouble, CandidateItem, DoubtedMeaning, ReplyOffer};
+use crate::carried_out::ShownWork;
 use crate::code_fence::{self, Fence};
 use crate::line::has_word;
 use crate::scan::{OpenBlock, Scan, UnclearBlock, UnclearReason};
@@ -22,7 +23,7 @@ const PROGRAMS: &str = "bash c cpp cs csharp go html java javascript js kotlin l
                         rs ruby rust sh shell swift ts typescript";
 
 /// Languages of blocks that are scripts for a shell, or say nothing.
-const SHELLS: &str = "bash sh shell zsh console terminal text";
+const SHELLS: &str = "bash sh shell zsh console terminal text powershell pwsh ps1";
 
 /// The text that an edit is part of in its code block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +53,7 @@ pub(crate) enum ShownBlock {
     /// A script that writes files, or a diff that says no place.
     Script {
         end: usize,
-        offer: ReplyOffer,
+        offers: Vec<ReplyOffer>,
     },
 }
 
@@ -131,13 +132,17 @@ fn script(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
         return None;
     }
     let (lines, end) = block_lines(scan, at, fence)?;
-    let written = |text| script::written_file(text).or_else(|| script::echoed_file(text));
-    let (line, name) = lines
-        .iter()
-        .enumerate()
-        .find_map(|(line, text)| Some((line, written(text)?)))?;
-    let offer = only_shown(at + 1 + line, name);
-    Some(ShownBlock::Script { end, offer })
+    let mut offers: Vec<ReplyOffer> = Vec::new();
+    let mut here_document = None;
+    for (line, text) in (at + 1..).zip(lines) {
+        if here_document.is_some() {
+            here_document = here_document.filter(|mark| trim(text) != *mark);
+        } else if let Some(name) = script::file_written_by(text) {
+            offers.push(only_shown(line, name, text));
+            here_document = script::here_document_mark(text);
+        }
+    }
+    (!offers.is_empty()).then_some(ShownBlock::Script { end, offers })
 }
 
 /// The lines of the code block here, up to its end or a tag, and the line below the block.
@@ -168,10 +173,7 @@ pub(crate) fn bare_script(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
         return None;
     }
     let name = script::written_file(scan.lines[at])?;
-    let (_, mark) = scan.lines[at].split_once("<<")?;
-    let mark = mark.trim_start_matches(['-', '~', ' ']);
-    let mark: &str = mark.split([' ', '>', '|']).next().unwrap_or_default();
-    let mark = mark.trim_matches(['\'', '"']);
+    let mark = script::here_document_mark(scan.lines[at])?;
     let mut below = scan.lines[at + 1..].iter().take(MOST_LINES);
     let is_ended = below.any(|line| {
         work::count(1);
@@ -180,11 +182,11 @@ pub(crate) fn bare_script(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
     if !is_ended {
         scan.known.add_vain_look();
     }
-    is_ended.then(|| only_shown(at, name))
+    is_ended.then(|| only_shown(at, name, scan.lines[at]))
 }
 
 /// Tells of a script that writes a file and was not run.
-fn only_shown(line: usize, name: &str) -> ReplyOffer {
+fn only_shown(line: usize, name: &str, text: &str) -> ReplyOffer {
     let trouble = BlockTrouble::new(
         format!("a shell block that writes `{name}` was only shown: shell blocks are not run"),
         format!(
@@ -192,7 +194,8 @@ fn only_shown(line: usize, name: &str) -> ReplyOffer {
         ),
     );
     let offer = ReplyOffer::remark(line).problem(trouble.of("CREATE_FILE"));
-    offer.doubted(DoubtedMeaning::Change)
+    let work = ShownWork::lines(&[text]).of_file(name);
+    offer.doubted(DoubtedMeaning::Shown(work))
 }
 
 /// A block of changed lines that is called a diff and says neither its file nor its place.
@@ -216,8 +219,9 @@ fn headless_diff(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownB
         "Send it again with them, or as `[EDIT_FILE path=\"...\"]` with a SEARCH/REPLACE block, if it was meant.",
     );
     let offer = ReplyOffer::remark(at).problem(trouble.of("APPLY_PATCH"));
-    let offer = offer.doubted(DoubtedMeaning::Change);
-    Some(ShownBlock::Script { end, offer })
+    let offer = offer.doubted(DoubtedMeaning::Shown(ShownWork::added(lines)));
+    let offers = vec![offer];
+    Some(ShownBlock::Script { end, offers })
 }
 
 /// Returns true if an edit on a line is part of the text around it in its code block: of a string,
@@ -259,7 +263,8 @@ pub(crate) fn edit_in_program(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> 
         "Send it again with only its file name above it, if it was meant.",
     );
     let offer = ReplyOffer::remark(at).problem(trouble.of("EDIT_FILE"));
-    Some(offer.doubted(DoubtedMeaning::Change))
+    let work = ShownWork::added(&scan.lines[at..scan.next_boundary(at)]);
+    Some(offer.doubted(DoubtedMeaning::Shown(work)))
 }
 
 /// Returns true if a line is within code that does not begin with it: there a call is data of a

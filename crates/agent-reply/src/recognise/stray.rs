@@ -4,7 +4,8 @@
 //! the same name, with text before it and no command of that name to close: then all from the
 //! opening tag to there belongs to the body, commands that seemed to stand in it included.
 
-use crate::candidate::{BlockTrouble, OfferSource, ReplyOffer};
+use crate::candidate::{BlockTrouble, DoubtedMeaning, OfferSource, ReplyOffer};
+use crate::carried_out::ShownWork;
 use crate::line_number;
 use crate::scan::Scan;
 use crate::tags::{Kind, Name, TagLine};
@@ -17,10 +18,25 @@ pub(crate) fn find(scan: &Scan<'_>, name: Name, line: usize) -> ReplyOffer {
     let first = torn.map(|ended| ended.first);
     let source = OfferSource::Stray { name, first };
     let offer = ReplyOffer::new(first.unwrap_or(line)..line + 1, source);
-    if first.is_none() {
+    if first.is_some() {
+        return offer.problem(uncertain_end(name, line));
+    }
+    let is_meant = name.is_compound() && name.has_effects() && !scan.lines[line].contains('`');
+    if ended.is_some() || !is_meant || scan.texts(scan.free_from..line) == 0 {
         return offer;
     }
-    offer.problem(uncertain_end(name, line))
+    let written = name.as_str();
+    let trouble = BlockTrouble::new(
+        format!(
+            "`[/{written}]` closes nothing, so the lines above it were not taken for a command"
+        ),
+        format!(
+            "Write it as `{}`, each tag alone on its line.",
+            name.example()
+        ),
+    );
+    let meant = DoubtedMeaning::Shown(ShownWork::default());
+    offer.problem(trouble.of(written)).doubted(meant)
 }
 
 /// A closing tag above `end` that closes nothing, in what seems to be a body without an end.

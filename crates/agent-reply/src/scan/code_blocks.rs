@@ -122,8 +122,10 @@ impl Scan<'_> {
                 self.code.files.unclear.push(unclear);
                 end
             }
-            ShownBlock::Script { end, offer } => {
-                self.adopt(offer);
+            ShownBlock::Script { end, offers } => {
+                for offer in offers {
+                    self.adopt(offer);
+                }
                 end
             }
         };

@@ -12,6 +12,7 @@ use agent_protocol::RelPath;
 
 use super::{Scan, VAIN_LOOKS};
 use crate::candidate::{BlockTrouble, DoubtedMeaning, ReplyOffer};
+use crate::carried_out::ShownWork;
 use crate::code_fence::{self, Fence};
 use crate::recognise::other;
 use crate::repair::{is_spaced_quotation, without_quote_marks};
@@ -62,7 +63,8 @@ impl<'a> Scan<'a> {
                     "Send it again with its file and without `>`, if it was meant.",
                 );
                 let offer = ReplyOffer::remark(line).problem(trouble);
-                self.adopt(offer.doubted(DoubtedMeaning::Change));
+                let work = ShownWork::added(&plain[line - at..]);
+                self.adopt(offer.doubted(DoubtedMeaning::Shown(work)));
             }
             _ => {}
         }

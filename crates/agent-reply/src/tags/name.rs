@@ -51,6 +51,11 @@ const MAX_LENGTH: usize = 24;
 const MAX_DISTANCE: usize = 2;
 
 impl Name {
+    /// All names.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        ALL.iter().map(|(name, _)| *name)
+    }
+
     /// Reads a name in any letter case.
     pub(crate) fn read(text: &str) -> Option<Self> {
         ALL.iter()

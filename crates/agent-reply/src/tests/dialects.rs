@@ -223,3 +223,20 @@ fn hostile_input_takes_linear_time() {
         );
     }
 }
+
+#[test]
+fn roo_inserts_above_a_line_and_appends_at_zero() {
+    for (line, below) in [("1", 0), ("3", 2), ("0", agent_protocol::END_OF_FILE)] {
+        let text = format!(
+            "<insert_content>\n<path>a.md</path>\n<line>{line}</line>\n<content>\nx\n</content>\n</insert_content>\n"
+        );
+        let steps = crate::parse(&text).steps;
+        let [step] = &steps[..] else {
+            panic!("{steps:?}");
+        };
+        assert!(
+            matches!(&step.command, agent_protocol::Command::InsertText { line, .. } if *line == below),
+            "{step:?}"
+        );
+    }
+}

@@ -204,6 +204,170 @@ fn a_quoted_block_that_was_not_done_keeps_the_session_open() {
     read(&format!("{text}{edit}"), &["EDIT_FILE", "DONE"], &[]);
 }
 
+/// An unrelated change, so that the reply changes something.
+const OTHER: &str = "[CREATE_FILE path=\"other.py\"]\ny = 1\n[/CREATE_FILE]\n";
+
+#[test]
+fn an_unrelated_change_does_not_stand_for_what_was_only_shown() {
+    let file = "[CREATE_FILE path=\"a.py\"]\nx = 1\n[/CREATE_FILE]\n";
+    for (shown, same) in [
+        ("```bash\ncat > a.py <<'EOF'\nx = 1\nEOF\n```\n", file),
+        (
+            "```sh\ntee a.py >/dev/null <<'EOF'\nx = 1\nEOF\n```\n",
+            file,
+        ),
+        ("```powershell\nSet-Content a.py 'x = 1'\n```\n", file),
+        ("```diff\n-x = 0\n+x = 1\n```\n", file),
+        (
+            "```python\nimport a\n<<<<<<< SEARCH\nx = 0\n=======\nx = 1\n>>>>>>> REPLACE\n```\n",
+            file,
+        ),
+        (
+            "Now:\n`[CREATE_FILE path=\"a.py\"]`\nx = 1\n[/CREATE_FILE]\n",
+            file,
+        ),
+        (
+            "Now:\n`[RUN_COMMAND]`\nmake a\n[/RUN_COMMAND]\n",
+            "[RUN_COMMAND]\nmake a\n[/RUN_COMMAND]\n",
+        ),
+    ] {
+        let other = "[RUN_COMMAND]\nmake other\n[/RUN_COMMAND]\n";
+        let text = format!("{shown}\n{OTHER}{other}{DONE}");
+        read(&text, &["CREATE_FILE", "RUN_COMMAND", "DONE"], &[1]);
+        let reply = parse(&format!("{shown}\n{same}{DONE}"));
+        assert_eq!(
+            (reply.steps.len(), malformed(&reply)),
+            (2, vec![]),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn each_file_that_a_script_writes_is_told() {
+    let script = "```sh\ncat > a.py <<'EOF'\necho x > no.py\nEOF\necho 1 > b.py\n```\n";
+    let reply = read(
+        &format!("{script}{OTHER}{DONE}"),
+        &["CREATE_FILE", "DONE"],
+        &[1, 2],
+    );
+    assert!(reply.issues[1].message.contains("`b.py`"), "{reply:#?}");
+}
+
+/// Holds that work is told beside other commands and keeps the session open.
+#[track_caller]
+fn undone(text: &str) {
+    let reply = parse(&format!("{text}\n{OTHER}{DONE}"));
+    assert_eq!(names(&reply), ["CREATE_FILE", "DONE"], "{text}\n{reply:#?}");
+    assert!(!malformed(&reply).is_empty(), "{text}\n{reply:#?}");
+    let reply = parse(&format!("{text}\n{OTHER}"));
+    assert!(!reply.issues.is_empty(), "{text}\n{reply:#?}");
+    assert!(malformed(&reply).is_empty(), "{text}\n{reply:#?}");
+}
+
+/// Holds that words beside other commands are only words.
+#[track_caller]
+fn talk(text: &str) {
+    let reply = parse(&format!("{text}\n{OTHER}{DONE}"));
+    assert_eq!(reply.issues, [], "{text}");
+}
+
+#[test]
+fn a_tag_that_was_meant_and_is_none_is_told() {
+    for text in [
+        "**Step 2** [CREATE_FILE path=\"a.py\"]\nx\n[/CREATE_FILE]",
+        "Then [RUN_COMMAND]\nmake\n[/RUN_COMMAND]",
+        "And [INSERT_TEXT path=\"a.py\" line=\"1\"]\nx\n[/INSERT_TEXT]",
+        "// [CREATE_FILE path=\"a.py\"]\nx\n// [/CREATE_FILE]",
+        "Next [RUN_COMMAND]make[/RUN_COMMAND] to check.",
+        "Then I drop it with [DELETE_FILE path=\"a.py\"]",
+        "a.py\nx\n[/CREATE_FILE]",
+        "[[CREATE_FILE path=\"a.py\"]]\nx\n[[/CREATE_FILE]]",
+        "\u{3010}CREATE_FILE path=\"a.py\"\u{3011}\nx\n\u{3010}/CREATE_FILE\u{3011}",
+        "\u{ff3b}CREATE_FILE path=\"a.py\"\u{ff3d}\nx\n\u{ff3b}/CREATE_FILE\u{ff3d}",
+        "[CREATE FILE path=\"a.py\"]\nx\n[/CREATE FILE]",
+        "[CreateFile path=\"a.py\"]\nx\n[/CreateFile]",
+    ] {
+        undone(text);
+    }
+    for text in [
+        "There is no need for [RUN_COMMAND] here.",
+        "I did not use [DELETE_FILE path=\"a.py\"], because it is needed.",
+        "A body ends with `[/CREATE_FILE]`, and `[RUN_COMMAND]make[/RUN_COMMAND]` runs.",
+        "See [Create File](https://example.org) and [1].",
+    ] {
+        talk(text);
+    }
+}
+
+#[test]
+fn a_call_that_nobody_understands_is_told() {
+    for text in [
+        "```json\n{\"tool\":\"write_file\",\"path\":\"y.py\",\"content\":\"print(\"ho\")\\n\"}\n```",
+        "```json\n[{\"tool\":\"run\",\"command\":\"ls\"},\n{\"tool\":\"run\",\"command\":\"echo \"a\"\"}]\n```",
+        "{\"actions\":[{\"action\":\"append_file\",\"path\":\"a.md\",\"content\":\"x\"}]}",
+        "```json\n{'tool': 'run', 'command': 'make'}\n```",
+        "{\"action\":\"bash\",\"action_input\":{\"command\":\"make\"}}",
+        "```json\n{\"files\":[{\"path\":\"a.py\",\"content\":\"x\"}]}\n```",
+        "```json\n{\"edits\":[{\"path\":\"a.py\",\"search\":\"x\",\"replace\":\"y\"}]}\n```",
+        "Now: <execute_command><command>make</command></execute_command>",
+        "<file>\n<path>a.py</path>\n<content>\nx\n</content>\n</file>",
+        "<edit_file path=\"a.py\">\n<old>x</old>\n<new>y</new>\n</edit_file>",
+        "assistantcommentary to=functions.bash json{\"command\": \"make\"}",
+        "\u{2039}\u{ff5c}DSML\u{ff5c}invoke name=\"bash\">",
+        "| a.py | -x = 1<br>+x = 2 |",
+        "| a.py | `-x = 1`<br>`+x = 2` |",
+    ] {
+        undone(text);
+    }
+    for text in [
+        "```json\n{\"port\": 3000, \"name\": \"demo\", \"files\": [\"dist\"]}\n```",
+        "```json\n{\"tool\": \"run\", \"command\": \"make\", \"exit_code\": 0}\n```",
+        "The answer looks like `{\"tool\": \"run\", \"command\": \"make\"}`.",
+        "A <write_to_file> call is not needed.",
+        "```python\ncall = {'tool': 'run', 'command': 'make'}\n```",
+        "| old | new |\n|---|---|\n| - a<br>- b | - c |",
+    ] {
+        talk(text);
+    }
+}
+
+#[test]
+fn a_block_under_a_line_that_leads_to_its_file_is_told() {
+    let block = "\n\n```python\nx = 1\n```\n";
+    for line in [
+        "Create `tests/a.py`:",
+        "Create `tests/a.py` with:",
+        "Add a file called `tests/a.py`:",
+        "Save this as tests/a.py:",
+        "In `tests/a.py`:",
+        "In `tests/a.py`, replace",
+        "Update `tests/a.py` as follows:",
+        "\u{1f4c4} tests/a.py",
+        "*tests/a.py*",
+        "--- tests/a.py ---",
+        "tests/a.py (lines 21-22)",
+        "`tests/a.py`\n\nBefore:",
+    ] {
+        undone(&format!("{line}{block}"));
+        // A command for the file, or with the lines, does what is shown.
+        for path in ["tests/a.py", "tests/b.py"] {
+            let edit = format!("[CREATE_FILE path=\"{path}\"]\nx = 1\n[/CREATE_FILE]");
+            talk(&format!("{line}{block}{edit}"));
+        }
+    }
+    for line in [
+        "Currently `tests/a.py` has:",
+        "I added this to `tests/a.py`:",
+        "Usage example (`tests/a.py`, not part of the change):",
+        "With Node.js:",
+        "It is used here:",
+    ] {
+        talk(&format!("{line}{block}"));
+    }
+    talk("Run `tests/a.py`:\n```sh\npython tests/a.py\n```\n");
+}
+
 #[test]
 fn a_crowded_tag_that_was_meant_keeps_the_session_open() {
     for text in [

@@ -146,6 +146,10 @@ fn a_document_is_told_and_not_done() {
     row(&page, &[], 1);
     row(&format!("{page}[GIT_STATUS]\n"), &["GIT_STATUS"], 1);
     row(&format!("## A\n{file}"), &["CREATE_FILE"], 0);
+    // A fence that closes nothing is no code block of a document.
+    let edit = "a.py\n```python\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n```\n";
+    let text = format!("```diff\n{edit}# A\n# B\n# C\n# D\n```\n");
+    row(&text, &["EDIT_FILE"], 0);
 }
 
 #[test]
@@ -165,4 +169,51 @@ fn a_quotation_is_told_and_keeps_the_session_open() {
     assert_eq!(reply.issues[0].number, None);
     let reply = row(&format!("{quoted}[DONE]\n"), &["DONE"], 1);
     assert_eq!(reply.issues[0].number, Some(1));
+}
+
+#[test]
+fn what_words_call_an_example_is_told_and_not_done() {
+    let edit = "a.py\n```python\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n```\n";
+    let diff = "```diff\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+y\n```\n";
+    let call = "```xml\n<execute_command>\n<command>make</command>\n</execute_command>\n```\n";
+    let tags = "```\n[DELETE_FILE path=\"a\"]\n[DELETE_FILE path=\"b\"]\n```\n";
+    for words in [
+        "For example, an edit block looks like this:",
+        "The format is, for example:",
+        "Do not do this:",
+        "You could do this, but I have not done it:",
+        "Cline would write:",
+    ] {
+        for (work, count) in [(edit, 1), (diff, 1), (call, 1), (tags, 2)] {
+            row(&format!("{words}\n\n{work}\nShall I?\n"), &[], count);
+        }
+    }
+    let other = edit.replace("\ny\n", "\nz\n");
+    row(
+        &format!("Option A:\n\n{edit}\n**Option B**\n\n{other}"),
+        &[],
+        2,
+    );
+    // What is done elsewhere is no failure.
+    let file = "[DELETE_FILE path=\"a\"]\n";
+    let text = format!("Do not do this:\n```\n{file}```\n\nBut this:\n{file}[DONE]\n");
+    let reply = row(&text, &["DELETE_FILE", "DONE"], 1);
+    assert_eq!(reply.issues[0].number, None);
+}
+
+#[test]
+fn other_words_above_a_command_do_no_harm() {
+    let file = "[DELETE_FILE path=\"a\"]\n";
+    for words in [
+        "I add an example:",
+        "Don't forget the old file:",
+        "For example, `a` is not needed.",
+        "Option A it is:",
+        "The file is in the way, for example of the build. Now I remove it:",
+    ] {
+        row(&format!("{words}\n```\n{file}```\n"), &["DELETE_FILE"], 0);
+    }
+    // With the end mark in it, the block is the answer.
+    let text = format!("For example:\n``````\n{file}[END ab12cd34#1]\n``````\n");
+    row(&text, &["DELETE_FILE"], 0);
 }

@@ -300,10 +300,10 @@ pub(super) const SUMMARY: &str = "output summary text result message";
 pub(super) const SUBCOMMAND: &str = "command";
 
 /// Keys under which the parameters of a call stand by themselves.
-pub(super) const NESTED: &str = "arguments args parameters params input";
+pub(crate) const NESTED: &str = "arguments args parameters params input";
 
 /// Keys that say which tool is meant, and how certain that is, the most certain first.
-pub(super) const TOOL_KEYS: &str = "tool tool_name toolName recipient_name name action function";
+pub(crate) const TOOL_KEYS: &str = "tool tool_name toolName recipient_name name action function";
 
 /// Keys that explain a call and change nothing about it.
 pub(super) const REMARKS: &str = "\
@@ -312,7 +312,7 @@ pub(super) const REMARKS: &str = "\
     expected_replacements security_risk instructions instruction tool_call_id";
 
 /// Keys that records of calls have and calls do not.
-pub(super) const RECORD: &str = "\
+pub(crate) const RECORD: &str = "\
     timestamp time ts date created_at level severity logger source result stdout stderr \
     exit_code returncode duration elapsed status success error observation event user author \
     response";

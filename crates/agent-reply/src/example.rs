@@ -1,0 +1,150 @@
+//! Commands that the words above them call an example, a mistake or one of several options.
+//!
+//! Only plain words count, on the line that leads to the command: most replies introduce what they
+//! do, and a reply that is asked for twice is a nuisance.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use agent_protocol::Step;
+
+use crate::candidate::BlockTrouble;
+use crate::code_fence::Fence;
+use crate::trim::{is_blank, trim};
+use crate::{file_name, has_effects, tags};
+
+/// What the words above a command say of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum WordsAbove {
+    Example,
+    Refusal,
+    /// One option of this name: `Option A:`.
+    OneOption(String),
+}
+
+impl WordsAbove {
+    /// Reads a line that leads to a command.
+    fn read(line: &str) -> Option<Self> {
+        const EXAMPLES: [&str; 3] = ["for example", "for instance", "e.g."];
+        const SHAPES: [&str; 3] = ["looks like this:", "would look like this:", "would write:"];
+        const REFUSALS: [&str; 6] = [
+            "do not do ",
+            "don't do ",
+            "never do ",
+            "not like this:",
+            "have not done it:",
+            "haven't done it:",
+        ];
+        let lower = trim(line).to_lowercase().replace('\u{2019}', "'");
+        let text = lower.trim_matches(['*', '#', '_', '>', ' ']);
+        if let Some(rest) = text.strip_prefix("option ") {
+            let name: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
+            return (name.len() == 1).then_some(Self::OneOption(name));
+        }
+        if !text.ends_with(':') {
+            return None;
+        }
+        // Only the last sentence leads to the command.
+        let text = text.rsplit(". ").next().unwrap_or(text);
+        let begins =
+            |words: &&str| text.starts_with(*words) || text.contains(&format!(", {words}"));
+        let has = |words: &&str| text.contains(*words);
+        if REFUSALS.iter().any(has) {
+            Some(Self::Refusal)
+        } else if EXAMPLES.iter().any(begins) || SHAPES.iter().any(has) {
+            Some(Self::Example)
+        } else {
+            None
+        }
+    }
+
+    fn trouble(&self) -> BlockTrouble {
+        let (what, hint) = match self {
+            Self::Example => (
+                "the words above it call it an example",
+                "Send it again without them, if it was meant.",
+            ),
+            Self::Refusal => (
+                "the words above it say not to do it",
+                "Send it again without them, if it was meant.",
+            ),
+            Self::OneOption(_) => (
+                "it is one of several options",
+                "Send the one that is meant, or ask with `[ASK_USER]`.",
+            ),
+        };
+        BlockTrouble::new(format!("{what}, so it was not done"), hint)
+    }
+}
+
+/// The commands that are not meant to be done, by their place among the steps.
+pub(super) fn find(
+    lines: &[&str],
+    steps: &[Step],
+    blocks: &[Range<usize>],
+) -> Vec<(usize, BlockTrouble)> {
+    let mut ends: Vec<Range<usize>> = blocks.to_vec();
+    ends.sort_unstable_by_key(|block| block.start);
+    let mut found: Vec<(usize, WordsAbove)> = Vec::new();
+    let mut same: Option<(usize, WordsAbove)> = None;
+    for (index, step) in steps.iter().enumerate() {
+        let line = usize::try_from(step.line - 1).unwrap_or_default();
+        same = same.filter(|(end, _)| line < *end);
+        if same.is_none() {
+            let last = ends.partition_point(|block| block.start < line);
+            let above = ends[..last].last().map(|block| block.end);
+            same = led_by(lines, line, above.unwrap_or_default());
+        }
+        if let Some((_, words)) = same.as_ref().filter(|_| has_effects(&step.command)) {
+            found.push((index, words.clone()));
+        }
+    }
+    let names: HashSet<&str> = found
+        .iter()
+        .filter_map(|(_, words)| match words {
+            WordsAbove::OneOption(name) => Some(name.as_str()),
+            _ => None,
+        })
+        .collect();
+    let has_options = names.len() > 1;
+    let is_meant = |words: &WordsAbove| matches!(words, WordsAbove::OneOption(_)) && !has_options;
+    let found = found.iter().filter(|(_, words)| !is_meant(words));
+    found
+        .map(|(index, words)| (*index, words.trouble()))
+        .collect()
+}
+
+/// The words above the command on a line, and the first line below what they lead to; `free_from` is
+/// the line below the command before it.
+fn led_by(lines: &[&str], line: usize, free_from: usize) -> Option<(usize, WordsAbove)> {
+    const MOST_LINES: usize = 8;
+    const MOST_BELOW: usize = 2_000;
+    let mut fence: Option<Fence<'_>> = None;
+    let above = (free_from.min(line)..line).rev().take(MOST_LINES);
+    for text in above.map(|at| lines[at]) {
+        if let Some(opened) = Fence::read(text) {
+            fence = Some(opened);
+        } else if !is_blank(text) && file_name::alone(text).is_none() {
+            let words = WordsAbove::read(text)?;
+            let Some(fence) = fence else {
+                return Some((line + 1, words));
+            };
+            let below = lines.iter().enumerate().skip(line).take(MOST_BELOW);
+            let mut inside = below.take_while(|(_, text)| !fence.is_closed_by(text));
+            let is_end = |text: &str| {
+                matches!(
+                    tags::read(0, text).map(|tag| tag.kind),
+                    Some(tags::Kind::End(_))
+                )
+            };
+            // With the end mark in it, the block is the answer.
+            let mut end = line + 1;
+            let has_end = inside.any(|(at, text)| {
+                end = at + 1;
+                is_end(text)
+            });
+            return (!has_end).then_some((end, words));
+        }
+    }
+    None
+}

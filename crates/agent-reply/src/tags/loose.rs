@@ -1,0 +1,77 @@
+//! Tags that were meant and are none: behind words, in other brackets, in other letters.
+
+use super::Name;
+
+/// A tag as a model wrote it among words: `Then [INSERT_TEXT ...]`, `[[CREATE FILE ...]]`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct LooseTag<'a> {
+    pub(crate) name: Name,
+    pub(crate) path: Option<&'a str>,
+    /// The text up to its closing tag, if that is on the line.
+    pub(crate) body: Option<&'a str>,
+}
+
+const OPENERS: [char; 3] = ['[', '\u{3010}', '\u{ff3b}'];
+const CLOSERS: [char; 3] = [']', '\u{3011}', '\u{ff3d}'];
+
+impl<'a> LooseTag<'a> {
+    /// The first tag on a line, outside of backticks, that changes or runs something and was meant:
+    /// it closes a body, has its body on the line, or needs none and ends the line with attributes.
+    pub(crate) fn find(line: &'a str) -> Option<Self> {
+        let mut is_code = false;
+        line.char_indices().find_map(|(at, c)| {
+            is_code ^= c == '`';
+            (OPENERS.contains(&c) && !is_code).then(|| Self::read(&line[at..]))?
+        })
+    }
+
+    fn read(text: &'a str) -> Option<Self> {
+        let inner = text.trim_start_matches(OPENERS);
+        let (is_closing, inner) = match inner.strip_prefix('/') {
+            Some(inner) => (true, inner),
+            None => (false, inner),
+        };
+        let (name, rest) = Name::all()
+            .filter(|name| name.is_compound() && name.has_effects())
+            .find_map(|name| Some((name, after_name(inner, name)?)))?;
+        let (attributes, behind) = match rest.find(CLOSERS) {
+            Some(end) => (&rest[..end], rest[end..].trim_start_matches(CLOSERS)),
+            None => (rest, ""),
+        };
+        let closing = behind.find(OPENERS).filter(|at| {
+            let closing = behind[*at..].trim_start_matches(OPENERS);
+            let closing = closing.strip_prefix('/');
+            closing.is_some_and(|closing| after_name(closing, name).is_some())
+        });
+        let is_last = !behind.contains(char::is_alphanumeric);
+        let path = ["path=", "from=", "file="].iter().find_map(|key| {
+            let (_, value) = attributes.split_once(key)?;
+            let is_quote = |c: char| matches!(c, '"' | '\'' | '\u{201c}' | '\u{201d}');
+            let value = value.trim_start_matches(is_quote);
+            value.split(|c: char| is_quote(c) || c == ' ').next()
+        });
+        let is_meant =
+            is_closing || closing.is_some() || (is_last && path.is_some() && !name.needs_body());
+        is_meant.then(|| Self {
+            name,
+            path,
+            body: closing.map(|end| &behind[..end]),
+        })
+    }
+}
+
+/// The text behind a name that is written with an underscore, a space, a hyphen or nothing between
+/// its words.
+fn after_name(text: &str, name: Name) -> Option<&str> {
+    let mut rest = text;
+    for (at, word) in name.as_str().split('_').enumerate() {
+        if at > 0 {
+            rest = rest.trim_start_matches('\\');
+            rest = rest.strip_prefix(['_', ' ', '-']).unwrap_or(rest);
+        }
+        let start = rest.get(..word.len())?;
+        let is_same = start.eq_ignore_ascii_case(word);
+        rest = (is_same && start.starts_with(char::is_uppercase)).then(|| &rest[word.len()..])?;
+    }
+    (!rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')).then_some(rest)
+}
