@@ -74,16 +74,13 @@ impl LastLook<'_> {
             let fence = Fence::read(self.lines[at]).filter(|_| !self.is_taken[at]);
             let is_end = |around: &mut Fence<'_>| fence.is_some_and(|fence| fence.closes(around));
             let is_end = around.take_if(is_end).is_some();
-            match fence.filter(|fence| !is_end && !fence.is_frame()) {
-                Some(fence) => {
-                    at = self.code_block(at, &fence);
-                    let is_open = self.is_taken.get(at).is_some_and(|is_taken| *is_taken);
-                    around = is_open.then_some(fence);
-                }
-                None => {
-                    self.line(at);
-                    at += 1;
-                }
+            if let Some(fence) = fence.filter(|fence| !is_end && !fence.is_frame()) {
+                at = self.code_block(at, &fence);
+                let is_open = self.is_taken.get(at).is_some_and(|is_taken| *is_taken);
+                around = is_open.then_some(fence);
+            } else {
+                self.line(at);
+                at += 1;
             }
         }
     }
