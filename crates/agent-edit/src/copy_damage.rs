@@ -486,7 +486,8 @@ fn indentation(compared: &Compared<'_>) -> DamageFinding {
             && fold::indentation(line).len() > fold::indentation(above).len()
     };
     let is_part = compared.old.iter().filter(is_indented).count() == filled(&compared.old);
-    if !compared.same.windows(2).any(is_opened) && !(is_part && !compared.same.is_empty()) {
+    let is_known_part = is_part && !compared.same.is_empty();
+    if !is_known_part && !compared.same.windows(2).any(is_opened) {
         return DamageFinding::Nothing;
     }
     // How deep a line belongs that the old text does not have is not known.

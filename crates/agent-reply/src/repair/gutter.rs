@@ -109,7 +109,7 @@ pub(crate) fn without_number_column<'a>(lines: &[&'a str]) -> Option<Vec<&'a str
     const ENOUGH: usize = 3;
     let (numbers, texts) = lines.split_at(lines.len() / 2);
     let counts = |(line, number): (&&str, usize)| line.trim().parse() == Ok(number);
-    let is_column = lines.len() % 2 == 0
+    let is_column = lines.len().is_multiple_of(2)
         && numbers.len() >= ENOUGH
         && numbers.iter().zip(1..).all(counts)
         && !texts.iter().zip(1..).all(counts);

@@ -124,7 +124,7 @@ pub(crate) fn width(text: &str) -> Option<usize> {
 /// Returns true if the last quote of a line begins a value of code: `x="some words`.
 fn opens_value(line: &str) -> bool {
     let above = line.rsplit_once('"').map_or("", |(above, _)| above);
-    above.ends_with(['=', '(']) && above.matches('"').count() % 2 == 0
+    above.ends_with(['=', '(']) && above.matches('"').count().is_multiple_of(2)
 }
 
 /// Returns true if a JSON call was wrapped: line ends stand in its strings, each where the next word
