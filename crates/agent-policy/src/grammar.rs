@@ -4,6 +4,7 @@
 //! takes, and how deep the tree is. A script that goes beyond, that the grammar does not
 //! understand, or that bash would split in another way than the grammar is incomplete.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -83,15 +84,72 @@ fn parse(text: &str, reports: &mut usize) -> Option<Tree> {
     parser.parse_with_options(&mut read, None, Some(options))
 }
 
+/// The maximum number of passes that join lines, and of lines that one pass may join.
+const MAX_JOINS: usize = 4;
+const MAX_JOINED_LINES: usize = 200;
+
+/// Parses a script after joining lines as bash does: a backslash before a line break disappears with
+/// it, also inside a word, where the grammar would end the word. Joining can change what a comment or
+/// a quote is, so it is repeated until nothing is left to join.
+fn parse_joined<'t>(text: &'t str, reader: &mut ScriptReader<'_>) -> Option<(Cow<'t, str>, Tree)> {
+    let mut text = Cow::Borrowed(text);
+    for _ in 0..MAX_JOINS {
+        let tree = parse(&text, &mut reader.reports)?;
+        let breaks = text.match_indices("\\\n").map(|(at, _)| at);
+        let breaks: Vec<usize> = breaks.filter(|at| is_inside_word(&text, *at)).collect();
+        if breaks.len() > MAX_JOINED_LINES {
+            return None;
+        }
+        let joined = breaks
+            .into_iter()
+            .filter(|at| !keeps_breaks(&tree, &text, *at));
+        let (mut whole, mut from) = (String::new(), 0);
+        for at in joined {
+            whole.push_str(&text[from..at]);
+            from = at + 2;
+        }
+        if from == 0 {
+            return Some((text, tree));
+        }
+        reader.require(!tree.root_node().has_error());
+        whole.push_str(&text[from..]);
+        text = Cow::Owned(whole);
+    }
+    None
+}
+
+/// Returns true if the backslash here escapes a line break, with no blank on either side.
+fn is_inside_word(text: &str, at: usize) -> bool {
+    let before = text[..at].trim_end_matches('\\');
+    let blanks = [' ', '\t'];
+    (at - before.len()) % 2 == 0
+        && !text[..at].ends_with(blanks)
+        && !text[at + 2..].starts_with(blanks)
+}
+
+/// Returns true if bash takes a backslash and a line break here for text.
+fn keeps_breaks(tree: &Tree, text: &str, at: usize) -> bool {
+    let node = tree.root_node().descendant_for_byte_range(at, at + 1);
+    node.is_some_and(|node| match node.kind() {
+        "comment" | "raw_string" | "ansi_c_string" => true,
+        "heredoc_body" | "heredoc_content" => {
+            let start = std::iter::successors(Some(node), Node::parent)
+                .find_map(|around| child(around, "heredoc_start"));
+            start.is_some_and(|start| text[start.byte_range()].contains(['\'', '"', '\\']))
+        }
+        _ => false,
+    })
+}
+
 /// Reads a script and starts its commands.
 pub(super) fn read(text: &str, reader: &mut ScriptReader<'_>) {
-    let Some(tree) = parse(text, &mut reader.reports) else {
+    let Some((text, tree)) = parse_joined(text, reader) else {
         reader.require(false);
         return;
     };
     reader.require(!tree.root_node().has_error());
     let mut script = BashScript {
-        text,
+        text: &text,
         reader,
         read_to: 0,
     };
