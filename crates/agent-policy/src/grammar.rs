@@ -13,6 +13,7 @@ use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
 
 use super::Dialect;
 use super::reading::{ScriptReader, UNKNOWN};
+use super::wrappers::program_name;
 
 /// The parser gets a text in pieces of this size, so that what it reads ahead can be counted.
 const PIECE: usize = 128;
@@ -187,6 +188,8 @@ impl<'t> BashScript<'_, '_, 't> {
                 let words = self.words(node);
                 self.reader.start(words);
             }
+            "command_substitution" => self.backticks(node),
+            "process_substitution" => self.fed_process(node),
             "file_redirect" => self.file_redirect(node),
             "heredoc_redirect" => self.here_document(node),
             // Its first part is no token.
@@ -210,11 +213,12 @@ impl<'t> BashScript<'_, '_, 't> {
         }
         match kind {
             "function_definition" => self.fork_bomb(node, begins),
-            "subshell"
-            | "command_substitution"
-            | "process_substitution"
-            | "redirected_statement"
-            | "pipeline" => {}
+            // A redirected `cd` changes the directory all the same.
+            "redirected_statement" | "command" => {
+                self.reader.context.input = around.input;
+                return self.reader.ascend();
+            }
+            "subshell" | "command_substitution" | "process_substitution" | "pipeline" => {}
             _ => return self.reader.ascend(),
         }
         self.reader.context = around;
@@ -251,13 +255,37 @@ impl<'t> BashScript<'_, '_, 't> {
         self.reader.require(is_plain && is_skipped);
     }
 
+    /// Reads the script in backticks again without its escapes: backticks in it are escaped, and
+    /// the grammar takes them for text.
+    fn backticks(&mut self, node: Node<'_>) {
+        let source = self.source(node);
+        let script = source
+            .strip_prefix('`')
+            .and_then(|text| text.strip_suffix('`'));
+        if let Some(script) = script.filter(|script| script.contains("\\`")) {
+            let script = without_backslashes(script, |next| matches!(next, '`' | '\\' | '$'));
+            self.reader.script(&script, Dialect::Posix);
+        }
+    }
+
+    /// Sets the input of `>(...)`: `tee` hands its own on, what other programs print is unknown.
+    fn fed_process(&mut self, node: Node<'_>) {
+        let command = node.parent().filter(|parent| parent.kind() == "command");
+        let is_copied = command.is_some_and(|command| self.source(command).starts_with("tee "));
+        if self.source(node).starts_with('>') && !(is_copied && self.reader.context.input.is_some())
+        {
+            self.reader.context.input = Some(UNKNOWN.to_string().into());
+        }
+    }
+
     /// A function that starts itself twice at once is recorded as a program named `&`.
     fn fork_bomb(&mut self, node: Node<'_>, begins: usize) {
         let name = node
             .child_by_field_name("name")
             .map_or("", |name| self.source(name));
         let calls = self.reader.invocations[begins..].iter();
-        let is_repeated = calls.filter(|call| call.name == name).nth(1).is_some();
+        let called = program_name(name);
+        let is_repeated = calls.filter(|call| call.name == called).nth(1).is_some();
         if is_repeated && self.source(node).contains(['|', '&']) {
             self.reader.record("&", &[name.to_owned()]);
         }
@@ -327,7 +355,6 @@ impl<'t> BashScript<'_, '_, 't> {
     }
 
     fn command(&mut self, node: Node<'_>) {
-        let input = self.reader.context.input.clone();
         let mut read_to = node.start_byte();
         for argument in node.children(&mut node.walk()) {
             // Bash would end the command there.
@@ -344,7 +371,6 @@ impl<'t> BashScript<'_, '_, 't> {
         }
         let words = self.words(node);
         self.reader.start(words);
-        self.reader.context.input = input;
     }
 
     fn words(&self, node: Node<'_>) -> Vec<String> {

@@ -16,7 +16,7 @@ use super::git::Git;
 use super::names::{self, is_in};
 use super::shell::MAX_BYTES;
 use super::targets::{KnownDirectories, resolve};
-use super::wrappers::{inner_command, program_name};
+use super::wrappers::{directory_option, inner_command, program_name};
 use super::{grammar, windows};
 
 /// Stands in a word for text that only the running shell knows. A character of private use, which
@@ -203,6 +203,13 @@ impl<'a> ScriptReader<'a> {
                 wrapper.starts_another = true;
             }
             self.follow_mentioned(options);
+            if let Some(directory) = directory_option(&name, options) {
+                let around = self.context.directory.clone();
+                self.change_directory(&[directory.to_owned()]);
+                self.start(words.split_off(begins + inner));
+                self.context.directory = around;
+                return;
+            }
             begins += inner;
         }
         self.require(false);
@@ -238,7 +245,12 @@ impl<'a> ScriptReader<'a> {
         match name {
             "cd" | "pushd" | "chdir" | "set-location" | "sl" => self.change_directory(arguments),
             "popd" | "pop-location" => self.context.directory = None,
-            "eval" => self.run_code(name, &arguments.join(" ")),
+            "eval" => {
+                let options = usize::from(arguments.first().is_some_and(|word| word == "--"));
+                self.run_code(name, &arguments[options..].join(" "));
+            }
+            // `parallel ::: a b`, a command each
+            ":::" => arguments.iter().for_each(|script| self.bash(script)),
             "trap" => self.bash(arguments.iter().find(is_operand).map_or("", String::as_str)),
             "alias" => {
                 for (_, script) in arguments.iter().filter_map(|word| word.split_once('=')) {
@@ -382,14 +394,17 @@ impl<'a> ScriptReader<'a> {
         let is_known = |word: &&String| !word.contains(UNKNOWN);
         match (git.subcommand, git.first()) {
             ("bisect", "run") | ("submodule", "foreach") => {
-                let is_option = |word: &&String| word.starts_with('-');
-                let options = git.arguments[1..].iter().take_while(is_option).count();
-                self.bash(&git.arguments[1 + options..].join(" "));
+                let words = git.arguments.iter().skip_while(|word| *word != git.first());
+                let words = words.skip(1).skip_while(|word| word.starts_with('-'));
+                let words: Vec<&str> = words.map(String::as_str).collect();
+                self.bash(&words.join(" "));
             }
             ("rebase" | "filter-branch" | "difftool" | "for-each-repo", _) => {
                 for word in git.arguments.iter().filter(is_known) {
-                    let script = word.strip_prefix("--exec=").or(word.strip_prefix("-x"));
-                    self.bash(script.unwrap_or(word));
+                    // `--extcmd='a b'`, `-x'a b'`
+                    let value = word.split_once('=').filter(|_| word.starts_with("--"));
+                    let script = value.map(|(_, script)| script);
+                    self.bash(script.or(word.strip_prefix("-x")).unwrap_or(word));
                 }
             }
             _ => {}

@@ -133,6 +133,9 @@ const WIPES_DISKS: &[&str] = &[
     "cfdisk", "fdisk !-l|--list|-V|--version|--help", "gdisk !-l",
     "sfdisk !-l|--list|-d|--dump|-V|--version|--help", "sgdisk !-p|--print|-V|--version|--help",
     "parted !-l|--list|print|--version|--help",
+    "parted rm|mklabel|mktable|mkpart|resizepart|set|disk_set|toggle|name|type|rescue",
+    "sgdisk -Z|-z|-o|-d|-n|-N|-t|-g|-l|-R|-G|-e|-s|-r|-A|--zap-all|--clear|--delete|--new|--typecode",
+    "sgdisk --largest-new|--mbrtogpt|--load-backup|--replicate|--randomize-guids", "sfdisk --delete",
 ];
 
 #[rustfmt::skip]

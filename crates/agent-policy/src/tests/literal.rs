@@ -9,6 +9,9 @@ fn what_is_not_literal_is_asked_about() {
         &policy(),
         Decision::Ask,
         &[
+            "/bin/[r]m -rf /",
+            "/sbin/reboo[t]",
+            "ls | tee >(sh)",
             "rm -rf {*,.*}",
             "find / -type f | xargs rm -rf",
             "find ~ -name '*.txt' | xargs -0 rm -rf",
