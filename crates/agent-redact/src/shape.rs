@@ -39,7 +39,12 @@ pub(super) fn is_address(value: &str) -> bool {
 
 /// Returns true if a value is a path, a URL, a number with a unit or a UUID.
 fn is_location(value: &str) -> bool {
-    pattern!(table::LOCATIONS).is_match(value)
+    pattern!(table::LOCATIONS).is_match(value) || is_uuid(value)
+}
+
+/// Returns true if a value is a UUID.
+pub(super) fn is_uuid(value: &str) -> bool {
+    pattern!(table::UUID).is_match(value)
 }
 
 /// Returns true if a value has the length and digits of a digest: MD5, SHA-1, SHA-2.

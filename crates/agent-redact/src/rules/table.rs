@@ -31,6 +31,8 @@ const CHOSEN: Check = looks(0.0, Look::Any, WRITTEN);
 const ODD: Check = looks(1.5, Look::Odd, READABLE);
 /// A value at a place that says little.
 const RANDOM: Check = looks(2.75, Look::Random, READABLE);
+/// A value that a server issued, at a place that names a secret.
+const ISSUED: Check = looks(2.75, Look::Issued, WRITTEN);
 /// The base64 of a login.
 const LOGIN: Check = looks(0.0, Look::Login, SAMPLE);
 
@@ -238,11 +240,11 @@ pub(in super::super) static RULES: &[SecretRule] = &[
     place("webhook", &["open.feishu.cn/", "open.larksuite.com/"], r"(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/([0-9a-f-]{36})").around(10, 100).check(TOKEN),
     place("webhook", &["/cgi-bin/webhook/send?key="], r"/cgi-bin/webhook/send\?key=([0-9a-f-]{36})").check(TOKEN),
     place("webhook", &["chat.googleapis.com/"], r"chat\.googleapis\.com/[^\s\x22']{1,200}[?&]token=([A-Za-z0-9_%-]{30,80})").check(TOKEN),
-    place("url-key", &["?key=", "&key=", "?api_key=", "&api_key=", "?apikey=", "&apikey=", "?token=", "&token=", "access_token=", "?sig=", "&sig=", "?auth=", "&auth=", "?secret=", "&secret=", "?appid=", "&appid=", "?signature=", "&signature=", "access_key=", "?hapikey="], r"[?&#]?[A-Za-z_-]{3,12}=([A-Za-z0-9_.~%+-]{16,500})").check(RANDOM),
+    place("url-key", &["?key=", "&key=", "?api_key=", "&api_key=", "?apikey=", "&apikey=", "?token=", "&token=", "access_token=", "?sig=", "&sig=", "?auth=", "&auth=", "?secret=", "&secret=", "?appid=", "&appid=", "?signature=", "&signature=", "access_key=", "?hapikey="], r"[?&#]?[A-Za-z_-]{3,12}=([A-Za-z0-9_.~%+-]{16,500})").check(ISSUED),
     place("url-key", &["azurewebsites.net/"], r"azurewebsites\.net/[^\s\x22']{0,120}[?&]code=([A-Za-z0-9_/+-]{40,80})").check(TOKEN),
     place("url-key", &["x-amz-signature=", "x-amz-security-token=", "x-goog-signature="], r"(?i:x-(?:amz|goog)-[a-z-]{5,20})=([A-Za-z0-9%_-]{40,2000})").check(TOKEN),
     place("url-password", &["?password=", "&password=", "?pwd=", "&pwd=", "?pass=", "&pass="], r"[?&][a-z]{3,8}=([^\s&\x22'<>#]{4,128})").check(ODD),
-    place("cookie", &["cookie:", "cookie\x22", "cookie'"], r#"(?i)cookie["'\\]{0,3} {0,2}[:=,] {0,2}["'\\]{0,3}([^\r\n"'<>]{8,4000})"#).around(0, 4200).each(r"=([A-Za-z0-9_.~%+/|!:=-]{12,2000})").check(RANDOM),
+    place("cookie", &["cookie:", "cookie\x22", "cookie'"], r#"(?i)cookie["'\\]{0,3} {0,2}[:=,] {0,2}["'\\]{0,3}([^\r\n"'<>]{8,4000})"#).around(0, 4200).each(r"=([A-Za-z0-9_.~%+/|!:=-]{12,2000})").check(ISSUED),
     place("password", &["password", "identified"], r#"(?is)(?:create|alter)\s+(?:or\s+replace\s+)?(?:user|role|login|group|database)\b[^;]{1,160}?(?:\bpassword|\bidentified\s+(?:with\s+\S{1,40}\s+)?(?:by|as))\s*=?\s*(?:password\s*)?\(?[en]?['"]([^'"\n]{3,128})['"]"#).around(180, 180).check(CHOSEN),
     place("password", &["identified by", "identified with"], r#"IDENTIFIED\s+(?:WITH\s+\S{1,40}\s+)?(?:BY|AS)\s+(?:PASSWORD\s+)?(?:VALUES\s+)?['"]([^'"\n]{3,128})['"]"#).around(0, 260).check(CHOSEN),
     place("password", &["identified by"], r#"(?is)\bgrant\s[^;]{1,160}?\sidentified by\s+['"]([^'"\n]{3,128})['"]"#).around(180, 180).check(CHOSEN),
@@ -325,8 +327,11 @@ pub(in super::super) const TEMPLATES: &str = r"[{}<>()\\`]|\A[$%@&]|\$\(|%s";
 /// Words that stand for a password.
 pub(in super::super) const STAND_INS: &str = r"(?i)\A(?:my|the|some|new|old|db|user|your)?[_-]?(?:pass|passwd|password|passwort|secret|sekrit|token|user|username|test|root|admin|guest|postgres|mysql|string|text|str|varchar|required|optional|none|null|nil|true|false|yes|no|undefined|value|variable|optional|hidden|masked|prompt|default|empty|invalid|incorrect|wrong|missing|literal|foo|bar|baz|foobar|key|apikey|api_key|pwd|hash|field|bytes|object|enabled|disabled|any)[0-9]{0,3}\z|\A[.*?:_-]+\z|\A:[a-z_]+\z|\A[a-z]+(?:(?:%20|\+)[a-z]+)+\z";
 
-/// Paths, URLs, numbers with a unit, digests and UUIDs.
-pub(in super::super) const LOCATIONS: &str = r"://|::|\A(?:\.{0,2}/|~/|0x|sha[125]|md5)|\A[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\z";
+/// Paths, URLs, numbers with a unit and digests.
+pub(in super::super) const LOCATIONS: &str = r"://|::|\A(?:\.{0,2}/|~/|0x|sha[125]|md5)";
+
+/// UUIDs.
+pub(in super::super) const UUID: &str = r"\A[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\z";
 
 /// Names of files, and e-mail addresses.
 pub(in super::super) const FILES: &str = r"\A(?:[0-9A-Za-z_.~ @/-]*/)?[0-9A-Za-z_.~ @-]+\.(?i:pem|crt|cer|der|csr|key|pub|p12|pfx|jks|keystore|jsonc?|ya?ml|toml|xml|txt|env|conf|cfg|ini|properties|sqlite3?|sql|log|csv|png|jpe?g|svg|gif|pdf|html|css|md|sh|py|zip|tar|gz)\z|\A[0-9A-Za-z_.+-]+@(?:[0-9A-Za-z-]+\.)+[a-z]{2,}\z";
