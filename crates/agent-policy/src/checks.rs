@@ -8,7 +8,7 @@
 
 use super::git::Git;
 use super::names::{self, is_in};
-use super::reading::{Invocation, UNKNOWN};
+use super::reading::{Invocation, UNKNOWN, UNKNOWN_WORD};
 use super::targets::{KnownDirectories, RemovalReach, is_within, resolve};
 use super::wrappers::is_wrapper;
 
@@ -112,6 +112,18 @@ fn removes_trees(command: &Invocation) -> bool {
 fn targets(command: &Invocation) -> Vec<&str> {
     let operands = command.operands();
     match command.name.as_str() {
+        // Only `cmd` knows what `%USERPROFILE%` is.
+        "del" | "erase" | "rd" | "rmdir" if removes_trees(command) => {
+            let is_variable = |word: &str| word.matches('%').nth(1).is_some();
+            let known = |word| {
+                if is_variable(word) {
+                    UNKNOWN_WORD
+                } else {
+                    word
+                }
+            };
+            operands.into_iter().map(known).collect()
+        }
         _ if removes_trees(command) => operands,
         // The first operand is the mode, or the owner.
         "chmod" | "chown" | "chgrp" if command.has("-R|--recursive") => {

@@ -22,6 +22,7 @@ use super::{grammar, windows};
 /// Stands in a word for text that only the running shell knows. A character of private use, which
 /// bash takes for a letter, so that text with it can be read again.
 pub(super) const UNKNOWN: char = '\u{10fffd}';
+pub(super) const UNKNOWN_WORD: &str = "\u{10fffd}";
 
 /// The maximum depth of syntax, in a script and in the scripts within it together.
 const MAX_DEPTH: usize = 250;
@@ -170,6 +171,7 @@ impl<'a> ScriptReader<'a> {
     /// Records a command and everything that it would start.
     pub(super) fn start(&mut self, mut words: Vec<String>) {
         let mut begins = 0;
+        split_switches(&mut words);
         for _ in 0..MAX_WRAPPERS {
             let Some(first) = words.get(begins) else {
                 return;
@@ -257,6 +259,20 @@ impl<'a> ScriptReader<'a> {
                     self.bash(script);
                 }
             }
+            "start-process" | "saps" | "start" => {
+                let is_name = |word: &&String| {
+                    let word = word.to_ascii_lowercase();
+                    word.len() > 2
+                        && ["-filepath", "-argumentlist", "-args"]
+                            .iter()
+                            .any(|name| name.starts_with(&word))
+                };
+                let words = arguments
+                    .iter()
+                    .filter(|word| !is_name(word) && !word.starts_with('/'));
+                let words: Vec<&str> = words.map(String::as_str).collect();
+                self.script(&words.join(" "), Dialect::PowerShell);
+            }
             "iex" | "invoke-expression" => self.script(&arguments.join(" "), Dialect::PowerShell),
             "set-alias" | "new-alias" | "sal" | "nal" => {
                 self.start(arguments.last().into_iter().cloned().collect());
@@ -279,7 +295,11 @@ impl<'a> ScriptReader<'a> {
             }
             _ => {
                 if is_in(names::RUN_STRINGS, name) {
-                    for word in arguments.iter().filter(|word| word.contains(' ')) {
+                    // A word of these may be a whole script: `script -c reboot`.
+                    let runs_words = is_in("script tmux screen xterm", name);
+                    let is_script =
+                        |word: &&String| word.contains(' ') || runs_words && !word.starts_with('-');
+                    for word in arguments.iter().filter(is_script) {
                         // `--to-command='a b'`
                         let value = word.rsplit_once('=').filter(|_| word.starts_with('-'));
                         self.bash(value.map_or(word, |(_, script)| script));
@@ -419,6 +439,17 @@ impl<'a> ScriptReader<'a> {
                 return self.record(&name, &arguments[at + 1..]);
             }
         }
+    }
+}
+
+/// `cmd` takes `rd/s/q x` for `rd /s/q x`.
+fn split_switches(words: &mut Vec<String>) {
+    let first = words.first().and_then(|word| word.split_once('/'));
+    if let Some((name, switches)) = first
+        && is_in("del erase rd rmdir", &name.to_ascii_lowercase())
+    {
+        let parts = [name.to_owned(), format!("/{switches}")];
+        words.splice(..1, parts);
     }
 }
 

@@ -9,7 +9,8 @@ use super::reading::UNKNOWN;
 #[rustfmt::skip]
 static WRAPPERS: &[(&str, usize, &str, &str)] = &[
     ("command builtin coproc nohup setsid busybox toybox pkexec firejail unbuffer valgrind \
-        dbus-run-session bunx", 0, "", ""),
+        dbus-run-session bunx \
+        foreach-object foreach % where-object invoke-command icm start-job call", 0, "", ""),
     ("env", 0, "", "uC --unset --chdir"),
     ("exec", 0, "", "a"),
     ("nice", 0, "", "n --adjustment"),

@@ -179,6 +179,13 @@ fn everyday_commands_beside_them_run() {
         &policy(),
         Decision::Allow,
         &[
+            "tmux new-session -d -s work 'cargo test'",
+            "tmux attach -t work",
+            "script -qc 'cargo test' log",
+            "badblocks -sv disk.img",
+            "nvme list",
+            "start x",
+            "for f in a b; do echo done; done",
             "cd sub >/dev/null && rm -rf build",
             "cd / >/dev/null; cd /home/me/work && rm -rf build",
             "(cd / >/dev/null); rm -rf build",
