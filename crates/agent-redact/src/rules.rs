@@ -85,7 +85,7 @@ pub(super) struct SecretRule {
     pub(super) kind: &'static str,
     /// Words in lower case of which each secret of this form has one in it or before it.
     pub(super) keywords: &'static [&'static str],
-    /// The secret is group 1, or the whole match.
+    /// The secret is the group that matches, or the whole match.
     pub(super) pattern: &'static str,
     pub(super) anchor: Anchor,
     /// The number of bytes before the keyword where the pattern may begin.
