@@ -8,7 +8,7 @@
 
 use super::git::Git;
 use super::names::{self, is_in};
-use super::reading::{Invocation, UNKNOWN};
+use super::reading::{Invocation, UNKNOWN, UNKNOWN_WORD};
 use super::targets::{KnownDirectories, RemovalReach, is_within, resolve};
 use super::wrappers::is_wrapper;
 
@@ -55,7 +55,7 @@ impl Invocation {
         let (option, value) = argument.split_once(['=', ':']).unwrap_or((argument, ""));
         match word.as_bytes() {
             // Programs accept every prefix of a long name that is not ambiguous.
-            [b'-', b'-', ..] => option.len() > 3 && word.starts_with(option),
+            [b'-', b'-', ..] => option.len() > 2 && word.starts_with(option),
             [b'-', letter] => {
                 let is_cluster = argument.starts_with('-') && !argument.starts_with("--");
                 is_cluster && argument.contains(char::from(*letter))
@@ -112,11 +112,30 @@ fn removes_trees(command: &Invocation) -> bool {
 fn targets(command: &Invocation) -> Vec<&str> {
     let operands = command.operands();
     match command.name.as_str() {
+        // Only `cmd` knows what `%USERPROFILE%` is.
+        "del" | "erase" | "rd" | "rmdir" if removes_trees(command) => {
+            let is_variable = |word: &str| word.matches('%').nth(1).is_some();
+            let known = |word| {
+                if is_variable(word) {
+                    UNKNOWN_WORD
+                } else {
+                    word
+                }
+            };
+            operands.into_iter().map(known).collect()
+        }
         _ if removes_trees(command) => operands,
         // The first operand is the mode, or the owner.
         "chmod" | "chown" | "chgrp" if command.has("-R|--recursive") => {
-            let mode = usize::from(!command.has("--reference"));
-            operands.into_iter().skip(mode).collect()
+            // `chmod -x`: such a mode looks like options.
+            let is_mode = |word: &str| {
+                let letters = word.strip_prefix('-').unwrap_or_default();
+                let is_of_mode = |c: char| "rwxXstugo+=,-".contains(c);
+                letters.starts_with(is_of_mode) && letters.chars().all(is_of_mode) && word != "--"
+            };
+            let has_mode =
+                command.has("--reference") || command.name == "chmod" && command.any(is_mode);
+            operands.into_iter().skip(usize::from(!has_mode)).collect()
         }
         "rsync" if command.any(|word| word.starts_with("--del")) => {
             operands.last().copied().into_iter().collect()
@@ -135,8 +154,12 @@ fn reaches(command: &Invocation, places: &KnownDirectories, reach: &[RemovalReac
 
 fn find_starts(command: &Invocation) -> Vec<&str> {
     let words = command.arguments.iter().map(String::as_str);
+    let mut is_value = false;
     let starts: Vec<&str> = words
-        .skip_while(|word| is_in("-H -L -P", word))
+        .skip_while(|word| {
+            let follows = std::mem::replace(&mut is_value, *word == "-D");
+            follows || is_in("-H -L -P -D", word) || word.starts_with("-O")
+        })
         .take_while(|word| !word.starts_with(['-', '(', '!']))
         .collect();
     if starts.is_empty() { vec!["."] } else { starts }
@@ -199,6 +222,7 @@ pub(super) fn changes_modes_of_everything(command: &Invocation, places: &KnownDi
 
 /// Commands that write to a device.
 pub(super) fn writes_to_a_device(command: &Invocation, _: &KnownDirectories) -> bool {
+    let is_device = |path: &str| is_device(command.directory.as_deref(), path);
     let mut words = command.arguments.iter().map(String::as_str);
     match command.name.as_str() {
         "dd" => words.any(|word| word.strip_prefix("of=").is_some_and(is_device)),
@@ -212,8 +236,8 @@ pub(super) fn writes_to_a_device(command: &Invocation, _: &KnownDirectories) -> 
 const HARMLESS_DEVICES: &str =
     "null zero full random urandom stdin stdout stderr tty fd shm pts ptmx tcp udp";
 
-fn is_device(path: &str) -> bool {
-    let path = resolve(None, path).unwrap_or_default();
+fn is_device(directory: Option<&str>, path: &str) -> bool {
+    let path = resolve(directory, path).unwrap_or_default();
     if path == "/proc/sysrq-trigger" {
         return true;
     }
@@ -260,7 +284,10 @@ fn is_environment_file(directory: Option<&str>, word: &str) -> bool {
 /// start nothing: `X='5 reboot'; timeout $X`.
 pub(super) fn is_unknown_program(command: &Invocation, _: &KnownDirectories) -> bool {
     let starts_none = !command.starts_another && !command.has("-v|-V");
+    let is_class =
+        command.name.len() > 2 && command.name.contains('[') && command.name.contains(']');
     command.name.contains([UNKNOWN, '*', '?', '{'])
+        || is_class
         || starts_none && is_wrapper(&command.name) && command.any(|word| word.contains(UNKNOWN))
 }
 

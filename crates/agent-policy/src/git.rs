@@ -51,9 +51,12 @@ impl<'a> Git<'a> {
             .fold(start, |directory, word| resolve(directory.as_deref(), word))
     }
 
-    /// The first argument.
+    /// The first argument that is no option.
     pub(super) fn first(&self) -> &'a str {
-        self.arguments.first().map_or("", String::as_str)
+        let mut words = self.arguments.iter();
+        words
+            .find(|word| !word.starts_with('-'))
+            .map_or("", String::as_str)
     }
 
     /// The arguments that are not options.

@@ -4,6 +4,7 @@
 //! takes, and how deep the tree is. A script that goes beyond, that the grammar does not
 //! understand, or that bash would split in another way than the grammar is incomplete.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -12,6 +13,7 @@ use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
 
 use super::Dialect;
 use super::reading::{ScriptReader, UNKNOWN};
+use super::wrappers::program_name;
 
 /// The parser gets a text in pieces of this size, so that what it reads ahead can be counted.
 const PIECE: usize = 128;
@@ -83,15 +85,72 @@ fn parse(text: &str, reports: &mut usize) -> Option<Tree> {
     parser.parse_with_options(&mut read, None, Some(options))
 }
 
+/// The maximum number of passes that join lines, and of lines that one pass may join.
+const MAX_JOINS: usize = 4;
+const MAX_JOINED_LINES: usize = 200;
+
+/// Parses a script after joining lines as bash does: a backslash before a line break disappears with
+/// it, also inside a word, where the grammar would end the word. Joining can change what a comment or
+/// a quote is, so it is repeated until nothing is left to join.
+fn parse_joined<'t>(text: &'t str, reader: &mut ScriptReader<'_>) -> Option<(Cow<'t, str>, Tree)> {
+    let mut text = Cow::Borrowed(text);
+    for _ in 0..MAX_JOINS {
+        let tree = parse(&text, &mut reader.reports)?;
+        let breaks = text.match_indices("\\\n").map(|(at, _)| at);
+        let breaks: Vec<usize> = breaks.filter(|at| is_inside_word(&text, *at)).collect();
+        if breaks.len() > MAX_JOINED_LINES {
+            return None;
+        }
+        let joined = breaks
+            .into_iter()
+            .filter(|at| !keeps_breaks(&tree, &text, *at));
+        let (mut whole, mut from) = (String::new(), 0);
+        for at in joined {
+            whole.push_str(&text[from..at]);
+            from = at + 2;
+        }
+        if from == 0 {
+            return Some((text, tree));
+        }
+        reader.require(!tree.root_node().has_error());
+        whole.push_str(&text[from..]);
+        text = Cow::Owned(whole);
+    }
+    None
+}
+
+/// Returns true if the backslash here escapes a line break, with no blank on either side.
+fn is_inside_word(text: &str, at: usize) -> bool {
+    let before = text[..at].trim_end_matches('\\');
+    let blanks = [' ', '\t'];
+    (at - before.len()) % 2 == 0
+        && !text[..at].ends_with(blanks)
+        && !text[at + 2..].starts_with(blanks)
+}
+
+/// Returns true if bash takes a backslash and a line break here for text.
+fn keeps_breaks(tree: &Tree, text: &str, at: usize) -> bool {
+    let node = tree.root_node().descendant_for_byte_range(at, at + 1);
+    node.is_some_and(|node| match node.kind() {
+        "comment" | "raw_string" | "ansi_c_string" => true,
+        "heredoc_body" | "heredoc_content" => {
+            let start = std::iter::successors(Some(node), Node::parent)
+                .find_map(|around| child(around, "heredoc_start"));
+            start.is_some_and(|start| text[start.byte_range()].contains(['\'', '"', '\\']))
+        }
+        _ => false,
+    })
+}
+
 /// Reads a script and starts its commands.
 pub(super) fn read(text: &str, reader: &mut ScriptReader<'_>) {
-    let Some(tree) = parse(text, &mut reader.reports) else {
+    let Some((text, tree)) = parse_joined(text, reader) else {
         reader.require(false);
         return;
     };
     reader.require(!tree.root_node().has_error());
     let mut script = BashScript {
-        text,
+        text: &text,
         reader,
         read_to: 0,
     };
@@ -129,6 +188,8 @@ impl<'t> BashScript<'_, '_, 't> {
                 let words = self.words(node);
                 self.reader.start(words);
             }
+            "command_substitution" => self.backticks(node),
+            "process_substitution" => self.fed_process(node),
             "file_redirect" => self.file_redirect(node),
             "heredoc_redirect" => self.here_document(node),
             // Its first part is no token.
@@ -152,11 +213,12 @@ impl<'t> BashScript<'_, '_, 't> {
         }
         match kind {
             "function_definition" => self.fork_bomb(node, begins),
-            "subshell"
-            | "command_substitution"
-            | "process_substitution"
-            | "redirected_statement"
-            | "pipeline" => {}
+            // A redirected `cd` changes the directory all the same.
+            "redirected_statement" | "command" => {
+                self.reader.context.input = around.input;
+                return self.reader.ascend();
+            }
+            "subshell" | "command_substitution" | "process_substitution" | "pipeline" => {}
             _ => return self.reader.ascend(),
         }
         self.reader.context = around;
@@ -193,13 +255,37 @@ impl<'t> BashScript<'_, '_, 't> {
         self.reader.require(is_plain && is_skipped);
     }
 
+    /// Reads the script in backticks again without its escapes: backticks in it are escaped, and
+    /// the grammar takes them for text.
+    fn backticks(&mut self, node: Node<'_>) {
+        let source = self.source(node);
+        let script = source
+            .strip_prefix('`')
+            .and_then(|text| text.strip_suffix('`'));
+        if let Some(script) = script.filter(|script| script.contains("\\`")) {
+            let script = without_backslashes(script, |next| matches!(next, '`' | '\\' | '$'));
+            self.reader.script(&script, Dialect::Posix);
+        }
+    }
+
+    /// Sets the input of `>(...)`: `tee` hands its own on, what other programs print is unknown.
+    fn fed_process(&mut self, node: Node<'_>) {
+        let command = node.parent().filter(|parent| parent.kind() == "command");
+        let is_copied = command.is_some_and(|command| self.source(command).starts_with("tee "));
+        if self.source(node).starts_with('>') && !(is_copied && self.reader.context.input.is_some())
+        {
+            self.reader.context.input = Some(UNKNOWN.to_string().into());
+        }
+    }
+
     /// A function that starts itself twice at once is recorded as a program named `&`.
     fn fork_bomb(&mut self, node: Node<'_>, begins: usize) {
         let name = node
             .child_by_field_name("name")
             .map_or("", |name| self.source(name));
         let calls = self.reader.invocations[begins..].iter();
-        let is_repeated = calls.filter(|call| call.name == name).nth(1).is_some();
+        let called = program_name(name);
+        let is_repeated = calls.filter(|call| call.name == called).nth(1).is_some();
         if is_repeated && self.source(node).contains(['|', '&']) {
             self.reader.record("&", &[name.to_owned()]);
         }
@@ -269,7 +355,6 @@ impl<'t> BashScript<'_, '_, 't> {
     }
 
     fn command(&mut self, node: Node<'_>) {
-        let input = self.reader.context.input.clone();
         let mut read_to = node.start_byte();
         for argument in node.children(&mut node.walk()) {
             // Bash would end the command there.
@@ -286,7 +371,6 @@ impl<'t> BashScript<'_, '_, 't> {
         }
         let words = self.words(node);
         self.reader.start(words);
-        self.reader.context.input = input;
     }
 
     fn words(&self, node: Node<'_>) -> Vec<String> {

@@ -31,7 +31,7 @@ static RISKY: &[(&str, &str)] = &[
     ("ag bat", "--pager"),
     ("ack", "--pager --output --ackrc"),
     ("less", "-o -O -k --log-file --LOG-FILE --lesskey-file --lesskey-src --lesskey-content"),
-    ("man", "-P -H --pager --html"),
+    ("man", "-C -P -H --config-file --pager --html"),
     ("file", "-C -f --compile --files-from"),
     ("tree", "-o -R --output --fromfile"),
     ("sort", "-o --output --compress-program --files0-from"),
@@ -48,7 +48,12 @@ static RISKY: &[(&str, &str)] = &[
     ("curl", "-o -O -J -K -T -F -d -D -c --output --output-dir --remote-name --remote-name-all \
         --config --upload-file --form --data --data-binary --data-raw --data-urlencode --json \
         --dump-header --cookie-jar --trace --trace-ascii --stderr --libcurl --etag-save --hsts \
-        --alt-svc --engine --netrc --netrc-file --unix-socket --proxy --preproxy"),
+        --alt-svc --engine -n --netrc --netrc-file --unix-socket -x --proxy --preproxy"),
+    ("scp sftp", "-D -F -J -S -o"),
+    ("openssl", "-config -engine -provider -writerand"),
+    ("ssh-keygen", "-D -w"),
+    ("gpg gpg2", "--agent-program --dirmngr-program --homedir --options --photo-viewer"),
+    ("kubectl oc helm", "--kubeconfig --server"),
     ("wget", "-O -o -a -P -i -e --output-document --output-file --append-output \
         --directory-prefix --input-file --execute --config --post-file --post-data --body-file \
         --body-data --use-askpass --save-cookies --warc-file"),
@@ -99,15 +104,20 @@ static REACH_UNNAMED: &[(&str, &str)] = &[
     ("tar", "-h -x --dereference --extract --get"),
     ("zip", "-r -R --recurse-paths --recurse-patterns"),
     ("rsync", "-L -k --copy-links --copy-dirlinks --copy-unsafe-links --keep-dirlinks"),
-    ("patch unzip cpio pax bsdtar 7z 7za 7zz rsync", "unless --dry-run -l"),
+    ("patch cpio pax bsdtar 7z 7za 7zz rsync", "unless --dry-run"),
+    ("unzip", "unless -l"),
+    ("ar jar", "-x --extract"),
+    ("gunzip bunzip2 unxz unlzma unzstd uncompress", "unless -c -l -t --stdout --list --test"),
+    ("gzip bzip2 xz lzma zstd", "-d --decompress --uncompress"),
     ("git-apply git-am", "unless --check --stat"),
+    ("git-apply", "--apply"),
 ];
 
-/// Programs that translate and link. Each takes arguments from a file, with `@file`.
+/// Programs that translate, link and pack. Each takes arguments from a file, with `@file`.
 const COMPILERS: &str = "gcc g++ cc c++ cpp clang clang++ clang-cpp clang-cl gfortran gccgo gdc \
     ccache sccache distcc rustc";
 const BINARY_TOOLS: &str = "ld ld.bfd ld.gold ld.lld lld gold mold as ar nm ranlib strip strings \
-    objcopy objdump readelf size addr2line";
+    objcopy objdump readelf size addr2line java javac javadoc jar";
 
 /// How options of these programs begin that make them run or obey something else, without dashes.
 const COMPILER_OPTIONS: &str = "wrapper specs plugin fplugin fpass-plugin load fmodule-mapper \
@@ -184,10 +194,11 @@ fn stores_count(format: &str) -> bool {
         })
 }
 
-/// The words after the first `named` ones. The first word for `tar` is options, also without a dash.
+/// The words after the first `named` ones. The first word for `tar` and the like is options, also
+/// without a dash.
 fn added_words(name: &str, command: &[String], named: usize) -> Vec<String> {
     let mut added = command[named.min(command.len())..].to_vec();
-    if let (true, Some(options)) = (name == "tar" && named <= 1, added.first_mut())
+    if let (true, Some(options)) = (is_in("tar ar jar", name) && named <= 1, added.first_mut())
         && !options.starts_with('-')
     {
         options.insert(0, '-');
@@ -205,7 +216,10 @@ fn leaves_sql(word: &str) -> bool {
         line.starts_with('.') && !line.starts_with("./") && !line.starts_with("../")
     };
     let lower = word.to_ascii_lowercase();
-    word.lines().any(is_command)
+    // In `select payload` these are no words of their own.
+    let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.any(|word| is_in("load vacuum", word))
+        || word.lines().any(is_command)
         || word.contains('\\')
         || LEAVING.split_whitespace().any(|name| lower.contains(name))
 }
@@ -248,6 +262,7 @@ pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
             "git" => redirects_git(inner, named),
             // `host:file` is on another machine.
             "tar" => added.iter().any(|word| word.contains(':')),
+            "curl" => added.iter().any(|word| word.contains("%output{")),
             "sqlite3" | "psql" | "mysql" | "mariadb" => added.iter().any(|word| leaves_sql(word)),
             // A wrapper without a command, as in `env -S...`.
             _ => is_wrapper(name) && !added.is_empty(),

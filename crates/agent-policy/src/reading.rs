@@ -16,12 +16,13 @@ use super::git::Git;
 use super::names::{self, is_in};
 use super::shell::MAX_BYTES;
 use super::targets::{KnownDirectories, resolve};
-use super::wrappers::{inner_command, program_name};
+use super::wrappers::{directory_option, inner_command, program_name};
 use super::{grammar, windows};
 
 /// Stands in a word for text that only the running shell knows. A character of private use, which
 /// bash takes for a letter, so that text with it can be read again.
 pub(super) const UNKNOWN: char = '\u{10fffd}';
+pub(super) const UNKNOWN_WORD: &str = "\u{10fffd}";
 
 /// The maximum depth of syntax, in a script and in the scripts within it together.
 const MAX_DEPTH: usize = 250;
@@ -170,6 +171,7 @@ impl<'a> ScriptReader<'a> {
     /// Records a command and everything that it would start.
     pub(super) fn start(&mut self, mut words: Vec<String>) {
         let mut begins = 0;
+        split_switches(&mut words);
         for _ in 0..MAX_WRAPPERS {
             let Some(first) = words.get(begins) else {
                 return;
@@ -203,6 +205,13 @@ impl<'a> ScriptReader<'a> {
                 wrapper.starts_another = true;
             }
             self.follow_mentioned(options);
+            if let Some(directory) = directory_option(&name, options) {
+                let around = self.context.directory.clone();
+                self.change_directory(&[directory.to_owned()]);
+                self.start(words.split_off(begins + inner));
+                self.context.directory = around;
+                return;
+            }
             begins += inner;
         }
         self.require(false);
@@ -238,12 +247,31 @@ impl<'a> ScriptReader<'a> {
         match name {
             "cd" | "pushd" | "chdir" | "set-location" | "sl" => self.change_directory(arguments),
             "popd" | "pop-location" => self.context.directory = None,
-            "eval" => self.run_code(name, &arguments.join(" ")),
+            "eval" => {
+                let options = usize::from(arguments.first().is_some_and(|word| word == "--"));
+                self.run_code(name, &arguments[options..].join(" "));
+            }
+            // `parallel ::: a b`, a command each
+            ":::" => arguments.iter().for_each(|script| self.bash(script)),
             "trap" => self.bash(arguments.iter().find(is_operand).map_or("", String::as_str)),
             "alias" => {
                 for (_, script) in arguments.iter().filter_map(|word| word.split_once('=')) {
                     self.bash(script);
                 }
+            }
+            "start-process" | "saps" | "start" => {
+                let is_name = |word: &&String| {
+                    let word = word.to_ascii_lowercase();
+                    word.len() > 2
+                        && ["-filepath", "-argumentlist", "-args"]
+                            .iter()
+                            .any(|name| name.starts_with(&word))
+                };
+                let words = arguments
+                    .iter()
+                    .filter(|word| !is_name(word) && !word.starts_with('/'));
+                let words: Vec<&str> = words.map(String::as_str).collect();
+                self.script(&words.join(" "), Dialect::PowerShell);
             }
             "iex" | "invoke-expression" => self.script(&arguments.join(" "), Dialect::PowerShell),
             "set-alias" | "new-alias" | "sal" | "nal" => {
@@ -267,7 +295,11 @@ impl<'a> ScriptReader<'a> {
             }
             _ => {
                 if is_in(names::RUN_STRINGS, name) {
-                    for word in arguments.iter().filter(|word| word.contains(' ')) {
+                    // A word of these may be a whole script: `script -c reboot`.
+                    let runs_words = is_in("script tmux screen xterm", name);
+                    let is_script =
+                        |word: &&String| word.contains(' ') || runs_words && !word.starts_with('-');
+                    for word in arguments.iter().filter(is_script) {
                         // `--to-command='a b'`
                         let value = word.rsplit_once('=').filter(|_| word.starts_with('-'));
                         self.bash(value.map_or(word, |(_, script)| script));
@@ -382,14 +414,17 @@ impl<'a> ScriptReader<'a> {
         let is_known = |word: &&String| !word.contains(UNKNOWN);
         match (git.subcommand, git.first()) {
             ("bisect", "run") | ("submodule", "foreach") => {
-                let is_option = |word: &&String| word.starts_with('-');
-                let options = git.arguments[1..].iter().take_while(is_option).count();
-                self.bash(&git.arguments[1 + options..].join(" "));
+                let words = git.arguments.iter().skip_while(|word| *word != git.first());
+                let words = words.skip(1).skip_while(|word| word.starts_with('-'));
+                let words: Vec<&str> = words.map(String::as_str).collect();
+                self.bash(&words.join(" "));
             }
             ("rebase" | "filter-branch" | "difftool" | "for-each-repo", _) => {
                 for word in git.arguments.iter().filter(is_known) {
-                    let script = word.strip_prefix("--exec=").or(word.strip_prefix("-x"));
-                    self.bash(script.unwrap_or(word));
+                    // `--extcmd='a b'`, `-x'a b'`
+                    let value = word.split_once('=').filter(|_| word.starts_with("--"));
+                    let script = value.map(|(_, script)| script);
+                    self.bash(script.or(word.strip_prefix("-x")).unwrap_or(word));
                 }
             }
             _ => {}
@@ -404,6 +439,17 @@ impl<'a> ScriptReader<'a> {
                 return self.record(&name, &arguments[at + 1..]);
             }
         }
+    }
+}
+
+/// `cmd` takes `rd/s/q x` for `rd /s/q x`.
+fn split_switches(words: &mut Vec<String>) {
+    let first = words.first().and_then(|word| word.split_once('/'));
+    if let Some((name, switches)) = first
+        && is_in("del erase rd rmdir", &name.to_ascii_lowercase())
+    {
+        let parts = [name.to_owned(), format!("/{switches}")];
+        words.splice(..1, parts);
     }
 }
 

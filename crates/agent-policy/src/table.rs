@@ -129,10 +129,14 @@ impl BuiltIn {
 #[rustfmt::skip]
 const WIPES_DISKS: &[&str] = &[
     "mkfs", "mkfs.*", "mke2fs", "mkntfs", "mkdosfs", "mkexfatfs", "mkswap", "pvcreate", "wipefs",
-    "blkdiscard", "format-volume", "clear-disk", "initialize-disk", "cryptsetup luksFormat",
+    "blkdiscard", "format-volume", "clear-disk", "initialize-disk", "cryptsetup luksFormat|luksErase|erase",
+    "nvme format|sanitize", "mdadm --zero-superblock", "badblocks -w",
     "cfdisk", "fdisk !-l|--list|-V|--version|--help", "gdisk !-l",
     "sfdisk !-l|--list|-d|--dump|-V|--version|--help", "sgdisk !-p|--print|-V|--version|--help",
     "parted !-l|--list|print|--version|--help",
+    "parted rm|mklabel|mktable|mkpart|resizepart|set|disk_set|toggle|name|type|rescue",
+    "sgdisk -Z|-z|-o|-d|-n|-N|-t|-g|-l|-R|-G|-e|-s|-r|-A|--zap-all|--clear|--delete|--new|--typecode",
+    "sgdisk --largest-new|--mbrtogpt|--load-backup|--replicate|--randomize-guids", "sfdisk --delete",
 ];
 
 #[rustfmt::skip]
@@ -140,7 +144,7 @@ const SHUTS_DOWN: &[&str] = &[
     "shutdown", "reboot", "halt", "poweroff", "telinit", "stop-computer", "restart-computer",
     "init 0|6", "kexec",
     "systemctl poweroff.target|reboot.target|halt.target|kexec.target|rescue.target",
-    "systemctl poweroff|reboot|halt|kexec|suspend|hibernate|rescue|emergency",
+    "systemctl poweroff|reboot|soft-reboot|halt|kexec|suspend|hibernate|rescue|emergency",
     "loginctl poweroff|reboot|halt|suspend|hibernate",
 ];
 
@@ -230,7 +234,7 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         .hint("ask the person to run this"),
     row(Deny, "every `rm -rf`",
         "the strict policy is on",
-        RuleCheck::Programs(&["rm -r|-R|--recursive -f|--force"]))
+        RuleCheck::Programs(&["rm -r|-R|--recursive -f|--force|-force"]))
         .hint("remove files with DELETE_FILE or `rm` without `-f`").strict(),
     row(Deny, "`del /s`, `rd /s`, `Remove-Item -Recurse`",
         "the strict policy is on",

@@ -56,9 +56,24 @@ fn start(mut words: Vec<String>, reader: &mut ScriptReader<'_>) {
             reader.places.home().clone_into(word);
         }
     }
-    let is_dot = words.first().is_some_and(|word| word == ".");
-    if is_dot {
-        words.remove(0);
+    loop {
+        let word = |at: usize| {
+            words
+                .get(at)
+                .map_or(String::new(), |word| word.to_ascii_lowercase())
+        };
+        // `if not exist x rd x`, `for ... do rd x`
+        let skipped = match word(0).as_str() {
+            "if" => {
+                let condition = 1 + usize::from(word(1) == "not");
+                let has_operand =
+                    matches!(word(condition).as_str(), "exist" | "defined" | "errorlevel");
+                condition + 1 + usize::from(has_operand)
+            }
+            "." | "@" | "do" | "else" => 1,
+            _ => break,
+        };
+        words.drain(..skipped.min(words.len()));
     }
     if !words.is_empty() {
         reader.start(words);

@@ -9,7 +9,8 @@ use super::reading::UNKNOWN;
 #[rustfmt::skip]
 static WRAPPERS: &[(&str, usize, &str, &str)] = &[
     ("command builtin coproc nohup setsid busybox toybox pkexec firejail unbuffer valgrind \
-        dbus-run-session bunx", 0, "", ""),
+        dbus-run-session bunx \
+        foreach-object foreach % where-object invoke-command icm start-job call", 0, "", ""),
     ("env", 0, "", "uC --unset --chdir"),
     ("exec", 0, "", "a"),
     ("nice", 0, "", "n --adjustment"),
@@ -34,7 +35,7 @@ static WRAPPERS: &[(&str, usize, &str, &str)] = &[
     ("systemd-run", 0, "", "pHMuE --unit --property --uid --gid --slice --setenv \
         --working-directory"),
     ("chroot taskset sg", 1, "", ""),
-    ("flock", 1, "", "wE"),
+    ("flock", 1, "", "wE --timeout --wait --conflict-exit-code"),
     ("chrt", 1, "", "TPD"),
     ("ssh", 1, "", "bcDEeFIiJLlmOopQRSWw"),
     ("npx", 0, "", "p --package"),
@@ -45,6 +46,7 @@ static WRAPPERS: &[(&str, usize, &str, &str)] = &[
     ("bun", 0, "x", ""),
     ("poetry pipx pdm rye hatch", 0, "run", ""),
     ("bundle", 0, "exec", ""),
+    ("rustup", 1, "run", ""),
     ("conda", 0, "run", "np"),
     ("perf", 0, "stat record trace", "eo"),
 ];
@@ -60,7 +62,7 @@ pub(super) fn inner_command(words: &[String]) -> Option<usize> {
         if word == "--" {
             at += 1;
             break;
-        } else if word.len() > 1 && word.starts_with('-') {
+        } else if word.starts_with('-') && (word.len() > 1 || name == "env") {
             // `command -v rm` only prints where it is.
             if name == "command" && word.contains(['v', 'V']) {
                 return None;
@@ -82,8 +84,39 @@ pub(super) fn inner_command(words: &[String]) -> Option<usize> {
         }
         at += 1;
     }
-    let begins = at + positional;
+    let mut begins = at + positional;
+    // `coproc x { ls; }`
+    if let Some(brace) = words.iter().take(begins + 2).rposition(|word| word == "{") {
+        begins = begins.max(brace + 1);
+    }
     (!awaits_subcommand && begins < words.len()).then_some(begins)
+}
+
+/// The directory in which a wrapper starts its command, if an option of these names one.
+pub(super) fn directory_option<'a>(name: &str, options: &'a [String]) -> Option<&'a str> {
+    let names = match name {
+        "env" => "-C --chdir",
+        "uv" => "--directory",
+        "systemd-run" => "--working-directory",
+        _ => return None,
+    };
+    let mut found = None;
+    for (at, word) in options.iter().enumerate() {
+        let next = || options.get(at + 1).map(String::as_str);
+        if let Some((option, value)) = word.split_once('=').filter(|_| word.starts_with("--")) {
+            found = Some(value).filter(|_| is_in(names, option)).or(found);
+        } else if word.starts_with("--") {
+            found = next().filter(|_| is_in(names, word)).or(found);
+        } else if let Some(at) = word
+            .find('C')
+            .filter(|_| name == "env" && word.starts_with('-'))
+        {
+            found = Some(&word[at + 1..])
+                .filter(|value| !value.is_empty())
+                .or_else(next);
+        }
+    }
+    found
 }
 
 /// A value may also be joined to the letter of its option, which is the last in a cluster.

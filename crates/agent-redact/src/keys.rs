@@ -116,7 +116,12 @@ pub(super) fn putty_at(text: &str, mark_end: usize) -> Option<SecretFinding> {
 
 /// The base64 of the next `count` lines, up to one with anything else.
 fn base64_behind(text: &str, end: usize, count: usize) -> impl Iterator<Item = Range<usize>> {
-    let end = end + usize::from(text.as_bytes().get(end) == Some(&b'\r'));
+    // In code, each line may be a string: `"..." +`.
+    let closing = pattern!(r#"\A(?:["'][ \t]{0,8}[+.,&_]?[ \t]{0,8}\\?)?\r?"#);
+    let end = end
+        + closing
+            .find(&text[end..])
+            .map_or(0, |closing| closing.len());
     let lines = lines_behind(text, end).take(count);
     lines.map_while(|line| alone(text, line))
 }
@@ -124,7 +129,7 @@ fn base64_behind(text: &str, end: usize, count: usize) -> impl Iterator<Item = R
 /// The base64 of a line, if there is nothing else but a number, a diff marker or a quote.
 fn alone(text: &str, line: Range<usize>) -> Option<Range<usize>> {
     let part = run(text, line.clone(), true)?;
-    let dress = pattern!(r#"\A[\d\s:+|"',\\>-]*\z"#);
+    let dress = pattern!(r#"\A[\d\s:+|"',;)&.\\>-]*\z"#);
     let beside = [line.start..part.start, part.end..line.end];
     let is_alone = beside.into_iter().all(|range| dress.is_match(&text[range]));
     is_alone.then_some(part)

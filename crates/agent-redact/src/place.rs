@@ -16,7 +16,7 @@ use regex::Regex;
 use super::names::{normal_name, telling};
 use super::rules::table::SETTINGS;
 use super::rules::{SecretRule, compile, pattern};
-use super::shape::{Stop, is_chosen, is_password, is_random, is_strong};
+use super::shape::{Stop, is_chosen, is_password, is_random, is_strong, is_uuid};
 use super::{SecretFinding, TextSource};
 
 /// The longest name that is examined, on each side of the telling word.
@@ -141,7 +141,9 @@ impl JudgedValue<'_> {
             ValueForm::Bare => self.is_setting || is_capitals(self.name),
             ValueForm::Argument => false,
         };
+        let is_issued = || is_uuid(content) && !Stop::Sample.is_match(content);
         match self.is_sure {
+            true if is_issued() => true,
             true if is_in_place => is_password(content) || (self.is_setting && is_chosen(content)),
             true => is_random(content),
             false => rule.check.accepts(content),

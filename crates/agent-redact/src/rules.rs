@@ -50,6 +50,8 @@ pub(super) enum Look {
     Password,
     /// Certainly generated.
     Random,
+    /// Generated, in any form: also hex and UUIDs, which are public where nothing names a secret.
+    Issued,
     /// The base64 of `user:password`.
     Login,
 }
@@ -62,8 +64,13 @@ impl Check {
             Look::Any => true,
             Look::Digit => value.bytes().any(|byte| byte.is_ascii_digit()),
             Look::Odd => value.bytes().any(is_odd),
-            Look::Password => shape::is_password(value),
+            Look::Password => shape::is_password(value) || shape::is_uuid(value),
             Look::Random => shape::is_random(value) && !shape::is_public(value),
+            Look::Issued => {
+                shape::is_digest(value)
+                    || shape::is_uuid(value)
+                    || shape::is_random(value) && !shape::is_public(value)
+            }
             Look::Login => shape::is_login(value),
         };
         looks
@@ -78,7 +85,7 @@ pub(super) struct SecretRule {
     pub(super) kind: &'static str,
     /// Words in lower case of which each secret of this form has one in it or before it.
     pub(super) keywords: &'static [&'static str],
-    /// The secret is group 1, or the whole match.
+    /// The secret is the group that matches, or the whole match.
     pub(super) pattern: &'static str,
     pub(super) anchor: Anchor,
     /// The number of bytes before the keyword where the pattern may begin.

@@ -266,7 +266,10 @@ impl Keywords {
         // Most keywords are no secrets, and groups are costly.
         let captures = pattern.is_match(window).then(|| pattern.captures(window));
         let captures = captures.flatten();
-        let part = captures.and_then(|captures| captures.get(1).or_else(|| captures.get(0)));
+        let part = captures.and_then(|captures| {
+            let group = captures.iter().skip(1).flatten().next();
+            group.or_else(|| captures.get(0))
+        });
         let Some(part) = part else {
             return if rule.is_long() {
                 word + run_length(&window[word - start..])

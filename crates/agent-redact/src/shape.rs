@@ -9,6 +9,8 @@ pub(super) enum Stop {
     Sample,
     /// A program fills it in: a variable, a template, a format string.
     Template,
+    /// A variable or a conversion, as far as no bracket alone shows one.
+    Variable,
     /// A word that stands for a password: `secret`, `admin`, `string`.
     StandIn,
     /// A path, an address, a digest or a list of words.
@@ -19,7 +21,11 @@ impl Stop {
     pub(super) fn is_match(self, value: &str) -> bool {
         match self {
             Self::Sample => pattern!(table::SAMPLES).is_match(value),
-            Self::Template => pattern!(table::TEMPLATES).is_match(value),
+            Self::Template => {
+                let is_random = is_dense(value) || is_scrambled(value);
+                pattern!(table::TEMPLATES).is_match(value) && !is_random
+            }
+            Self::Variable => pattern!(table::VARIABLES).is_match(value),
             Self::StandIn => pattern!(table::STAND_INS).is_match(value),
             Self::Public => is_public(value),
         }
@@ -39,7 +45,12 @@ pub(super) fn is_address(value: &str) -> bool {
 
 /// Returns true if a value is a path, a URL, a number with a unit or a UUID.
 fn is_location(value: &str) -> bool {
-    pattern!(table::LOCATIONS).is_match(value)
+    pattern!(table::LOCATIONS).is_match(value) || is_uuid(value)
+}
+
+/// Returns true if a value is a UUID.
+pub(super) fn is_uuid(value: &str) -> bool {
+    pattern!(table::UUID).is_match(value)
 }
 
 /// Returns true if a value has the length and digits of a digest: MD5, SHA-1, SHA-2.
@@ -94,7 +105,7 @@ pub(super) fn is_password(value: &str) -> bool {
         && entropy(value) >= 2.75
         && !Stop::Sample.is_match(value)
         && !is_location(value)
-        && (!Stop::Template.is_match(value) || is_dense(value))
+        && !Stop::Template.is_match(value)
 }
 
 /// Returns true if a person may have chosen the value as a password: it is no word, identifier or
@@ -166,6 +177,20 @@ fn is_dense(value: &str) -> bool {
         && count(SIGN) >= 3
         && changes(value) * 5 >= value.len() * 2
         && entropy(value) >= 4.3
+}
+
+/// Returns true if a short value is so mixed that brackets in it are random: templates, patterns
+/// and code have words, escapes and pairs of brackets around a name.
+fn is_scrambled(value: &str) -> bool {
+    const SHORTEST: usize = 10;
+    let count = |which: u8| value.bytes().filter(|byte| class(*byte) == which).count();
+    value.len() >= SHORTEST
+        && !pattern!(table::WRITTEN_MARKS).is_match(value)
+        && (0..DIGIT).all(|letters| count(letters) > 0)
+        && (count(DIGIT) > 0 || count(SIGN) > 3)
+        && count(DIGIT) + count(SIGN) >= 3
+        && changes(value) * 2 >= value.len()
+        && entropy(value) >= 3.0
 }
 
 const DIGIT: u8 = 2;
@@ -325,6 +350,29 @@ mod tests {
     #[test]
     fn brackets_in_a_random_text_make_no_template() {
         case("x#k2(v!0&p9=z%w7)q3_m@5^t8*b-1+c4(d6$e0h", true);
+        for value in [
+            "Ab12(x9Qz7",
+            "$kQ7>vR2m<Zp9wT4",
+            "@hT5{qL8nVb3%Yc1",
+            "%9Wd}4kZr(8Xm2Pf",
+        ] {
+            case(value, true);
+        }
+        for value in [
+            "{userId1}-A2b3",
+            "$Env1Name2",
+            "<Abc1Def2>",
+            "%02X%02X%02X%02X",
+            "f1(A2, b3)",
+            "${aB1}xY2zW",
+            "@Value1Name2",
+            "%(aB1)s-xY2",
+            "(?P<a1>B2)c3",
+            "[A-Z]{2}[0-9]{4}",
+            "A1<b2>C3</b2>",
+        ] {
+            case(value, false);
+        }
         case("^(?:[A-Za-z0-9_]{8,20}){2}(?P<x>[0-9]+)$", false);
         case("prefix-{user_id_1}-{group_id_2}-{name_3}", false);
     }

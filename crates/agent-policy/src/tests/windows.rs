@@ -22,6 +22,15 @@ const REFUSED_STRICTLY: &[&str] = &[
     "erase /s x",
     "rd /s x",
     "rd /s/q x",
+    "rd/s/q x",
+    "del/s/q x",
+    "rm x -r -Force",
+    "call rd /s /q x",
+    "cmd /c \"if exist x rd /s /q x\"",
+    "cmd /c \"if not exist y rd /s /q x\"",
+    "Start-Process powershell -ArgumentList '-enc AAA'",
+    "saps powershell -Args '-enc AAA'",
+    "ls | ForEach-Object { Remove-Item $_ -Recurse }",
     "cmd /c rd /s /q x",
     "cmd.exe /k 'del /s x'",
     "powershell -Command 'Remove-Item -Recurse x'",
@@ -84,6 +93,15 @@ fn the_strict_policy_refuses_windows_commands_on_every_system() {
 fn destruction_on_windows_is_refused_on_every_system() {
     cases(&policy(), Decision::Deny, REFUSED);
     cases(&powershell(Strictness::Normal), Decision::Deny, REFUSED);
+}
+
+#[test]
+fn a_variable_of_cmd_is_asked_about() {
+    let scripts = ["rd /s /q %USERPROFILE%", "cmd /c \"rd /s /q %TEMP%\\x\""];
+    cases(&policy(), Decision::Ask, &scripts);
+    cases(&policy(), Decision::Allow, &["rd /s /q build", "rmdir x"]);
+    let conditional = "if exist x rd /s /q x";
+    case(&powershell(Strictness::Strict), conditional, Decision::Deny);
 }
 
 #[test]

@@ -609,7 +609,24 @@ fn a_rule_covers_no_file_of_agent_and_none_that_git_obeys() {
 #[test]
 fn a_rule_covers_no_word_that_is_code_for_another_program() {
     let names = [
-        "printf", "ls", "zip", "sqlite3", "psql", "gdb", "make", "cargo", "javac", "find",
+        "printf",
+        "ls",
+        "zip",
+        "sqlite3",
+        "psql",
+        "gdb",
+        "make",
+        "cargo",
+        "javac",
+        "find",
+        "java",
+        "man",
+        "scp",
+        "openssl",
+        "ssh-keygen",
+        "gpg",
+        "kubectl",
+        "curl",
     ];
     let covered = [
         "printf '%s %d\\n' a 1 && ls",
@@ -623,6 +640,16 @@ fn a_rule_covers_no_word_that_is_code_for_another_program() {
         "cargo build --release",
         "javac -d out A.java",
         "find . -newer x -name y",
+        "java -cp out Main",
+        "man ls",
+        "scp -P 22 a host:b",
+        "openssl x509 -in a.pem -noout",
+        "ssh-keygen -lf a.pub",
+        "gpg --verify a.sig",
+        "kubectl get pods -o yaml",
+        "psql -c 'select payload, download from a'",
+        "curl -s -w '%{http_code}' https://example.org",
+        "curl -fsSL -X POST https://example.org",
     ];
     let beyond = [
         "printf '%n' PATH && ls",
@@ -645,6 +672,21 @@ fn a_rule_covers_no_word_that_is_code_for_another_program() {
         "cargo build --conf=x",
         "javac -J-javaagent:x.jar A.java",
         "find . -execdir ./x ';'",
+        "sqlite3 a.db \"vacuum into 'out.db'\"",
+        "psql -c \"LOAD './evil.so'\"",
+        "javac @args",
+        "java @args",
+        "man -C ./evil.conf ls",
+        "man --config-file=evil.conf ls",
+        "scp -S ./evil a host:b",
+        "scp -o ProxyCommand=./evil a host:b",
+        "openssl x509 -engine ./evil.so",
+        "ssh-keygen -D ./evil.so",
+        "gpg --agent-program ./evil -d a",
+        "kubectl get pods --kubeconfig evil.yaml",
+        "curl -w '%output{x}x' https://example.org",
+        "curl -x evil:1 https://example.org",
+        "curl -sn https://example.org",
     ];
     for confinement in [
         CommandConfinement::SwitchedOff,
@@ -659,7 +701,18 @@ fn a_rule_covers_no_word_that_is_code_for_another_program() {
 
 #[test]
 fn without_a_sandbox_a_rule_covers_no_file_that_no_word_names() {
-    let mut policy = allowing(&["diff", "tar", "patch", "cp", "unzip", "git apply"]);
+    let mut policy = allowing(&[
+        "diff",
+        "tar",
+        "patch",
+        "cp",
+        "unzip",
+        "git apply",
+        "ar",
+        "jar",
+        "gunzip",
+        "gzip",
+    ]);
     let scripts = [
         "diff a b",
         "tar chf o.tar a",
@@ -671,6 +724,13 @@ fn without_a_sandbox_a_rule_covers_no_file_that_no_word_names() {
         "cp -a a b",
         "unzip x.zip",
         "git apply x.diff",
+        "git apply --stat --apply x.diff",
+        "patch -l -i x.diff",
+        "ar x a.a",
+        "ar -xv a.a",
+        "jar xf a.jar",
+        "gunzip .envrc.gz",
+        "gzip -d .envrc.gz",
     ];
     let named = [
         "diff --no-dereference a b",
@@ -679,6 +739,14 @@ fn without_a_sandbox_a_rule_covers_no_file_that_no_word_names() {
         "patch --dry-run -p1 -i x.diff",
         "cp a b",
         "git apply --check x.diff",
+        "git apply --stat x.diff",
+        "unzip -l x.zip",
+        "ar t a.a",
+        "ar rcs a.a b.o",
+        "jar tf a.jar",
+        "jar cf a.jar out",
+        "gunzip -c a.gz",
+        "gzip -k a",
     ];
     policy.confinement = CommandConfinement::SwitchedOff;
     cases(&policy, Decision::Ask, &scripts);

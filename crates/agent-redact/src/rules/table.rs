@@ -8,7 +8,7 @@ use super::{Anchor, Check, Look, SecretRule};
 
 const SAMPLE: &[Stop] = &[Stop::Sample];
 const FILLED_IN: &[Stop] = &[Stop::Sample, Stop::Template];
-const WRITTEN: &[Stop] = &[Stop::Sample, Stop::Template, Stop::StandIn];
+const WRITTEN: &[Stop] = &[Stop::Sample, Stop::Variable, Stop::StandIn];
 const READABLE: &[Stop] = &[Stop::Sample, Stop::Template, Stop::StandIn, Stop::Public];
 
 const fn looks(entropy: f64, look: Look, stops: &'static [Stop]) -> Check {
@@ -31,6 +31,8 @@ const CHOSEN: Check = looks(0.0, Look::Any, WRITTEN);
 const ODD: Check = looks(1.5, Look::Odd, READABLE);
 /// A value at a place that says little.
 const RANDOM: Check = looks(2.75, Look::Random, READABLE);
+/// A value that a server issued, at a place that names a secret.
+const ISSUED: Check = looks(2.75, Look::Issued, WRITTEN);
 /// The base64 of a login.
 const LOGIN: Check = looks(0.0, Look::Login, SAMPLE);
 
@@ -238,19 +240,27 @@ pub(in super::super) static RULES: &[SecretRule] = &[
     place("webhook", &["open.feishu.cn/", "open.larksuite.com/"], r"(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/([0-9a-f-]{36})").around(10, 100).check(TOKEN),
     place("webhook", &["/cgi-bin/webhook/send?key="], r"/cgi-bin/webhook/send\?key=([0-9a-f-]{36})").check(TOKEN),
     place("webhook", &["chat.googleapis.com/"], r"chat\.googleapis\.com/[^\s\x22']{1,200}[?&]token=([A-Za-z0-9_%-]{30,80})").check(TOKEN),
-    place("url-key", &["?key=", "&key=", "?api_key=", "&api_key=", "?apikey=", "&apikey=", "?token=", "&token=", "access_token=", "?sig=", "&sig=", "?auth=", "&auth=", "?secret=", "&secret=", "?appid=", "&appid=", "?signature=", "&signature=", "access_key=", "?hapikey="], r"[?&#]?[A-Za-z_-]{3,12}=([A-Za-z0-9_.~%+-]{16,500})").check(RANDOM),
+    place("url-key", &["?key=", "&key=", "?api_key=", "&api_key=", "?apikey=", "&apikey=", "?token=", "&token=", "access_token=", "?sig=", "&sig=", "?auth=", "&auth=", "?secret=", "&secret=", "?appid=", "&appid=", "?signature=", "&signature=", "access_key=", "?hapikey="], r"[?&#]?[A-Za-z_-]{3,12}=([A-Za-z0-9_.~%+-]{16,500})").check(ISSUED),
     place("url-key", &["azurewebsites.net/"], r"azurewebsites\.net/[^\s\x22']{0,120}[?&]code=([A-Za-z0-9_/+-]{40,80})").check(TOKEN),
     place("url-key", &["x-amz-signature=", "x-amz-security-token=", "x-goog-signature="], r"(?i:x-(?:amz|goog)-[a-z-]{5,20})=([A-Za-z0-9%_-]{40,2000})").check(TOKEN),
     place("url-password", &["?password=", "&password=", "?pwd=", "&pwd=", "?pass=", "&pass="], r"[?&][a-z]{3,8}=([^\s&\x22'<>#]{4,128})").check(ODD),
-    place("cookie", &["cookie:", "cookie\x22", "cookie'"], r#"(?i)cookie["'\\]{0,3} {0,2}[:=,] {0,2}["'\\]{0,3}([^\r\n"'<>]{8,4000})"#).around(0, 4200).each(r"=([A-Za-z0-9_.~%+/|!:=-]{12,2000})").check(RANDOM),
+    place("cookie", &["cookie:", "cookie\x22", "cookie'"], r#"(?i)cookie["'\\]{0,3} {0,2}[:=,] {0,2}["'\\]{0,3}([^\r\n"'<>]{8,4000})"#).around(0, 4200).each(r"=([A-Za-z0-9_.~%+/|!:=-]{12,2000})").check(ISSUED),
     place("password", &["password", "identified"], r#"(?is)(?:create|alter)\s+(?:or\s+replace\s+)?(?:user|role|login|group|database)\b[^;]{1,160}?(?:\bpassword|\bidentified\s+(?:with\s+\S{1,40}\s+)?(?:by|as))\s*=?\s*(?:password\s*)?\(?[en]?['"]([^'"\n]{3,128})['"]"#).around(180, 180).check(CHOSEN),
     place("password", &["identified by", "identified with"], r#"IDENTIFIED\s+(?:WITH\s+\S{1,40}\s+)?(?:BY|AS)\s+(?:PASSWORD\s+)?(?:VALUES\s+)?['"]([^'"\n]{3,128})['"]"#).around(0, 260).check(CHOSEN),
     place("password", &["identified by"], r#"(?is)\bgrant\s[^;]{1,160}?\sidentified by\s+['"]([^'"\n]{3,128})['"]"#).around(180, 180).check(CHOSEN),
     place("password", &["identified by"], r#"(?i)identified by ['"]?([A-Za-z0-9_$#!]{4,64})['"]?[;\s]"#).around(0, 100).check(ODD),
+    place("password", &["identified by"], r"(?is)(?:create|alter)\s+user\s+\S{1,64}\s+identified by\s+([A-Za-z][A-Za-z0-9_$#]{3,63})\s*(?:;|\n|\z)").around(100, 100).check(CHOSEN),
     place("password", &["set password"], r#"(?i)set password[^;\n]{0,120}?[=(]\s*(?:password\s*\(\s*)?['"]([^'"\n]{3,128})['"]"#).check(CHOSEN),
-    place("password", &["mysql", "mariadb"], r#"(?:mysql|mariadb)[a-z-]{0,12}[ \t][^\n|;&]{0,160}?(?:\s|\A)-p["']?([^\s"'|;&)-][^\s"'|;&)]{3,63})"#).check(CHOSEN),
+    place("password", &["mysql", "mariadb"], r#"(?:mysql|mariadb)[a-z-]{0,12}[ \t][^\n|;&]{0,160}?(?:\s|\A)-p(?:'([^'\n]{4,64})'|"([^"\n]{4,64})"|([^\s"'|;&)-][^\s"'|;&)]{3,63}))"#).check(CHOSEN),
     place("password", &["mongo", "docker login", "az login", "sqlcmd", "ldap", "redis-cli", "bcp "], r#"(?:mongo(?:sh|dump|restore|export|import)?\b[^\n|;&]{0,160}?\s(?:-p|--password)|docker login\b[^\n|;&]{0,120}?\s-p|az login\b[^\n|;&]{0,120}?\s-p|sqlcmd\b[^\n|;&]{0,120}?\s-P|bcp [^\n|;&]{0,120}?\s-P|ldap[a-z]{3,8}\b[^\n|;&]{0,160}?\s-w|redis-cli\b[^\n|;&]{0,120}?\s-a)[ =]["']?([^\s"'-][^\s"']{3,63})"#).check(ODD),
-    place("password", &["passin", "passout", "-storepass", "-keypass", "requirepass", "masterauth", "bindpw", "rootpw", "htpasswd -b", "--passphrase ", "smbclient", "add_user", "psk=", "net user"], r#"(?:-?pass(?:in|out) ["']?pass:|-(?:store|key)pass ["']?|(?:requirepass|masterauth|bindpw|rootpw)[ \t]{1,8}["']?|htpasswd -b[a-zA-Z]{0,4} \S{1,80} \S{1,64} ["']?|--passphrase ["']?|smbclient[^\n]{1,120}-U ["']?[^\s%"']{1,64}%|rabbitmqctl add_user \S{1,64} ["']?|add_user \S{1,64} ["']?|\bpsk="?|net user \S{1,64} )([^\s"']{4,64})"#).check(ODD),
+    place("password", &["passin", "passout", "-storepass", "-keypass", "requirepass", "masterauth", "bindpw", "rootpw", "insecure-password", "htpasswd -b", "--passphrase ", "smbclient", "add_user", "psk=", "net user"], r#"(?:-?pass(?:in|out) ["']?pass:|-(?:store|key)pass ["']?|(?:requirepass|masterauth|bindpw|rootpw|insecure-password)[ \t]{1,8}["']?|htpasswd -b[a-zA-Z]{0,4} \S{1,80} \S{1,64} ["']?|--passphrase ["']?|smbclient[^\n]{1,120}-U ["']?[^\s%"']{1,64}%|rabbitmqctl add_user \S{1,64} ["']?|add_user \S{1,64} ["']?|\bpsk="?|net user \S{1,64} )([^\s"']{4,64})"#).check(ODD),
+    place("password", &["#define "], r#"#define \w*(?:PASSWORD|PASSWD|PASS|PSK|SECRET|TOKEN|API_?KEY)\w{0,16}\s+"([^"\n]{6,128})""#),
+    place("password", &["set -", "setx "], r#"(?:set -[a-zA-Z]{1,4}|(?i:setx)) \w{0,40}(?i:password|passwd|secret|token|api_?key)\w{0,16} ["']?([^\s"']{4,200})"#).check(ODD),
+    place("password", &["--password-stdin"], r#"echo (?:-n )?["']?([^\s"'|$][^\s"'|]{3,127})["']? ?\|[^\n|]{1,120}--password-stdin"#).around(280, 20).check(CHOSEN),
+    place("password", &["cifs"], r"cifs\s[^\n]{0,160}?\bpass(?:word)?=([^\s,]{4,128})").check(CHOSEN),
+    place("url-password", &["@tcp(", "@unix("], r#"[A-Za-z0-9_.-]{1,64}:([^\s:@/"'`]{4,128})@(?:tcp|unix)\("#).around(200, 8).check(CHOSEN),
+    place("url-key", &["@github.com/", "@gitlab.com/", "@bitbucket.org/"], r"://([A-Za-z0-9_-]{20,255})@").around(264, 8).check(ISSUED),
+    place("key", &["accounts"], r#"accounts["']?\s{0,3}[:=]\s{0,3}\[\s{0,40}["'`]((?:0x)?[0-9a-fA-F]{64})"#).check(TOKEN),
     place("password", &["--from-literal"], r#"--from-literal[= ]["']?[\w.-]{1,64}=["']?([^\s"']{6,200})"#).check(ODD),
     place("password", &["convertto-securestring"], r#"(?i)convertto-securestring (?:-string )?["']([^"'\n]{4,128})["']"#).check(CHOSEN),
     place("password", &["db_password", "auth_key", "auth_salt", "logged_in_", "nonce_"], r#"(?:DB_PASSWORD|(?:SECURE_)?AUTH_(?:KEY|SALT)|LOGGED_IN_(?:KEY|SALT)|NONCE_(?:KEY|SALT))['"]\s*,\s*['"]([^'"\n]{4,100})['"]"#).check(CHOSEN),
@@ -261,6 +271,7 @@ pub(in super::super) static RULES: &[SecretRule] = &[
     place("key", &["secret_key"], r#"(?i:secret_key)["'\]]{0,2}\s{0,3}[=:]\s{0,3}r?["']([a-zA-Z0-9!@#$%^&*(\-_=+)~.,:;?/<>|\[\]{}]{40,80})["']"#).check(looks(3.8, Look::Digit, SAMPLE)),
     place("private-key", &["client-key-data"], r"client-key-data\x22?:\s{0,4}\x22?([A-Za-z0-9+/=]{40,20000})").around(0, 20_100).check(TOKEN),
     place("mnemonic", &["mnemonic", "seed_phrase", "seedphrase", "seed phrase"], r#"(?i)(?:mnemonic|seed[_ ]?phrase)["'\]]{0,2}\s{0,3}[=:]\s{0,3}["']?((?:[a-z]{3,8} ){11,23}[a-z]{3,8})"#).check(looks(3.0, Look::Any, SAMPLE)),
+    place("password-hash", &["$7$"], r"\$7\$[A-Za-z0-9./]{11}([A-Za-z0-9./$]{20,200})").check(TOKEN),
     place("password-hash", &["$1$", "$5$", "$6$", "$y$", "$2a$", "$2b$", "$2y$", "$apr1$", "$argon2", ":{sha}", ":{ssha}"], r"[^\s:]:(\$(?:1|5|6|y|2[aby]|apr1|argon2[a-z]{1,2})\$[A-Za-z0-9./$=,+]{20,200}|\{S?SHA\}[A-Za-z0-9+/]{27,44}={0,2})").around(2, 260).check(TOKEN),
     place("password", &["password=", "pwd=", "password ="], r"(?i)(?:server|host|data source|user id|uid|user|username|database|initial catalog|endpoint|address|port|addr)\s?=[^;\n\x22']{1,100};(?:[^;\n\x22'=]{1,40}=[^;\n\x22']{0,100};){0,8}\s?(?:password|pwd)\s?=\s?([^;\x22'\s]{4,128})").around(260, 150).check(CHOSEN),
     place("password", &["password=", "pwd=", "password ="], r"(?i)(?:password|pwd)\s?=\s?([^;\x22'\s]{4,128});\s?(?:server|host|data source|user id|uid|user|username|database|initial catalog|port|persist security info|encrypt|trusted_connection|multipleactiveresultsets|trustservercertificate|ssl ?mode|pooling)\s?=").check(CHOSEN),
@@ -285,7 +296,7 @@ pub(in super::super) static RULES: &[SecretRule] = &[
     name("secret", &["auth"], r"_auth_").check(RANDOM).doubtful(),
     name("secret", &[], r"_(?:dsn|cert|pin)_").check(RANDOM).doubtful(),
     // Files that are there to keep secrets.
-    file("password", r"\A[._]netrc\z|\A\.authinfo\z", r#"(?m)^[^#\n]*?(?:^|\s)password\s+"?([^\s"]{4,})"#),
+    file("password", r"\A[._]netrc\z|\A\.authinfo\z|\A\.?(?:msmtp|fetchmail)rc\z", r#"(?m)^[^#\n]*?(?:^|\s)pass(?:word)?\s+"?([^\s"]{4,})"#),
     file("password", r"\A\.pgpass\z|\Apgpass\.conf\z", r"(?m)^(?:[^:#\\\n]|\\.)(?:[^:\\\n]|\\.)*:(?:(?:[^:\\\n]|\\.)*:){3}(.{4,}?)\r?$"),
     file("password-hash", r"\A\.?htpasswd", r"(?m)^[^:#\s]+:(\S{4,})\s*$"),
     file("password-hash", r"\Ag?shadow-?\z|\Amaster\.passwd\z", r"(?m)^[^:#\s]+:([^:!*\s]{8,}):"),
@@ -322,11 +333,21 @@ pub(in super::super) const SAMPLES: &str = r"(?i)example|sample|dummy|change[_-]
 /// Marks of texts that a program fills in.
 pub(in super::super) const TEMPLATES: &str = r"[{}<>()\\`]|\A[$%@&]|\$\(|%s";
 
+/// Variables, calls and conversions, at places where everything else is a password.
+pub(in super::super) const VARIABLES: &str = r"\$[{(]|\{\{|\{[\w.\[\]() ]*\}|<[A-Za-z_][\w .-]*>|\A[$@%&][A-Za-z_]+%?\z|\A[$@%&][A-Z_]+[0-9]*%?\z|%[sdv]|%\(|[A-Za-z_]\w*\([^()]*\)|\\|`";
+
+/// Marks of texts that a program fills in and that no random text has: names between brackets,
+/// conversions, escapes, ranges, words.
+pub(in super::super) const WRITTEN_MARKS: &str = r"\$\{|\{\{|%\(|\(\?|\(\)|</|/>|=>|->|\\|`|a-z|A-Z|0-9|\{\w*\}|<\w{2,}>|\(\w*\)|\A[$@%&]\w+\z|%[-0-9.]{0,4}[a-zA-Z]%|[A-Za-z_]\w*\([^()]*\)|[a-z]{5}|[A-Z]{6}";
+
 /// Words that stand for a password.
 pub(in super::super) const STAND_INS: &str = r"(?i)\A(?:my|the|some|new|old|db|user|your)?[_-]?(?:pass|passwd|password|passwort|secret|sekrit|token|user|username|test|root|admin|guest|postgres|mysql|string|text|str|varchar|required|optional|none|null|nil|true|false|yes|no|undefined|value|variable|optional|hidden|masked|prompt|default|empty|invalid|incorrect|wrong|missing|literal|foo|bar|baz|foobar|key|apikey|api_key|pwd|hash|field|bytes|object|enabled|disabled|any)[0-9]{0,3}\z|\A[.*?:_-]+\z|\A:[a-z_]+\z|\A[a-z]+(?:(?:%20|\+)[a-z]+)+\z";
 
-/// Paths, URLs, numbers with a unit, digests and UUIDs.
-pub(in super::super) const LOCATIONS: &str = r"://|::|\A(?:\.{0,2}/|~/|0x|sha[125]|md5)|\A[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\z";
+/// Paths, URLs, numbers with a unit and digests.
+pub(in super::super) const LOCATIONS: &str = r"://|::|\A(?:\.{0,2}/|~/|0x|sha[125]|md5)";
+
+/// UUIDs.
+pub(in super::super) const UUID: &str = r"\A[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\z";
 
 /// Names of files, and e-mail addresses.
 pub(in super::super) const FILES: &str = r"\A(?:[0-9A-Za-z_.~ @/-]*/)?[0-9A-Za-z_.~ @-]+\.(?i:pem|crt|cer|der|csr|key|pub|p12|pfx|jks|keystore|jsonc?|ya?ml|toml|xml|txt|env|conf|cfg|ini|properties|sqlite3?|sql|log|csv|png|jpe?g|svg|gif|pdf|html|css|md|sh|py|zip|tar|gz)\z|\A[0-9A-Za-z_.+-]+@(?:[0-9A-Za-z-]+\.)+[a-z]{2,}\z";

@@ -2,9 +2,9 @@
 //!
 //! A row is a name, the path of a file and its text. The secret is between `«` and `»`. In braces
 //! are random characters: a letter for the alphabet and their number. `|` is left out; it parts
-//! prefixes, so that no scanner of repositories takes a row for the real thing.
+//! prefixes, so that no scanner of repositories takes a row for the real thing. `¦` is a pipe.
 
-const ALPHABETS: [(char, &str); 13] = [
+const ALPHABETS: [(char, &str); 14] = [
     ('A', super::ALPHANUMERIC),
     ('H', super::HEX),
     ('U', "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"),
@@ -21,6 +21,10 @@ const ALPHABETS: [(char, &str); 13] = [
     ),
     ('J', "abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)"),
     ('F', "0123456789ABCDEF"),
+    (
+        'S',
+        "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789!@#$%^&*()-_=+{}<>?",
+    ),
 ];
 
 const WORDS: [&str; 8] = [
@@ -81,7 +85,7 @@ fn filled(form: &str, seed: u64) -> String {
         }
         rest = behind;
     }
-    (text + rest).replace('|', "")
+    (text + rest).replace('|', "").replace('¦', "|")
 }
 
 #[rustfmt::skip] // A table, one form a line.
@@ -293,6 +297,16 @@ const FORMS: &[(&str, &str, &str)] = &[
     ("feishu webhook", "a.js", "x = 'https://open.feishu.cn/open-apis/bot/v2/hook/«{H8}-{H4}-{H4}-{H4}-{H12}»'"),
     ("wecom webhook", "a.js", "x = 'https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=«{H8}-{H4}-{H4}-{H4}-{H12}»'"),
     ("make webhook", "a.js", "x = 'https://hook.eu1.make.com/«{L32}»'"),
+    ("cookie hex", "a.http", "Cookie: JSESSIONID=«{H32}»\n"),
+    ("set-cookie hex", "a.http", "Set-Cookie: sid=«{H64}»; Path=/\n"),
+    ("set-cookie uuid", "a.http", "Set-Cookie: sid=«{H8}-{H4}-{H4}-{H4}-{H12}»; Path=/\n"),
+    ("hex in a query", "a.js", "fetch('https://api.x.com/v1?key=«{H32}»')"),
+    ("long hex in a query", "a.js", "fetch('https://api.x.com/v1?key=«{H64}»')"),
+    ("uuid in a query", "a.js", "fetch('https://api.x.com/v1?key=«{H8}-{H4}-{H4}-{H4}-{H12}»')"),
+    ("appid", "a.js", "fetch('https://api.x.com/v1?q=a&appid=«{H32}»')"),
+    ("uuid key", "a.yml", "api_key: «{H8}-{H4}-{H4}-{H4}-{H12}»\n"),
+    ("uuid key header", "a.sh", "curl -H \"X-Api-Key: «{H8}-{H4}-{H4}-{H4}-{H12}»\" https://x\n"),
+    ("uuid bearer", "a.http", "Authorization: Bearer «{H8}-{H4}-{H4}-{H4}-{H12}»\n"),
     ("bearer", "a.http", "Authorization: Bearer «{A40}»\n"),
     ("basic", "a.http", "Authorization: Basic «{B28}»\n"),
     ("token header", "a.js", "{(}'Authorization': 'Token «{A40}»'{)}"),
@@ -341,6 +355,28 @@ const FORMS: &[(&str, &str, &str)] = &[
     ("kubernetes data", "secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\ndata:\n  pw: «{B24}»\n"),
     ("kubernetes stringData", "secret.yaml", "apiVersion: v1\nkind: Secret\nstringData:\n  login: «{W}»\n"),
     ("kubernetes json", "secret.json", "{(}\"data\": {(}\"a\": \"«{B20}»\"{)}, \"kind\": \"Secret\"{)}\n"),
+    ("pkcs8 in strings", "A.java", "k = \"MIIEv|QIBADANBgkqhkiG9w0BAQEFAASC{B30}\" +\n    \"«{B64}\" +\n    \"{B64}»\";\n"),
+    ("signs, sql", "a.sql", "ALTER USER app WITH PASSWORD '«{S16}»';\n"),
+    ("signs, sql identified", "a.sql", "CREATE USER a IDENTIFIED BY '«{S16}»';\n"),
+    ("signs, mysql", "a.sh", "mysql -u root -p'«{S16}»' db\n"),
+    ("signs, connection string", "appsettings.json", "\"Server=db;User Id=sa;Password=«{S16}»;Encrypt=true\""),
+    ("signs, yaml", "a.yml", "db:\n  user: app\n  password: \"«{S16}»\"\n"),
+    ("signs, json", "a.json", "\"password\": \"«{S16}»\","),
+    ("signs, python", "a.py", "password = '«{S16}»'"),
+    ("bracket", "a.py", "password = \"«Ab12(x9Qz7»\"{A0}"),
+    ("oracle word", "a.sql", "create user scott identified by «{W}»;\n"),
+    ("shadow scrypt", "shadow", "bob:«$7$CU..../....{A22}${A43}»:19000:0:99999:7:::\n"),
+    ("define", "wifi.h", "#define WIFI_PASSWORD \"«{A14}»\"\n"),
+    ("token in a url", "a.sh", "git clone https://«{A40}»@github.com/a/b.git\n"),
+    ("go dsn", "a.go", "sql.Open(\"mysql\", \"root:«{A12}»@tcp(db:3306)/x\")"),
+    ("hardhat accounts", "hardhat.config.js", "accounts: [\"«0x{H64}»\"]"),
+    ("msmtp", ".msmtprc", "account a\nuser bob\npassword «{A12}»\n"),
+    ("fetchmail", ".fetchmailrc", "poll a.b with user \"bob\" pass \"«{A12}»\"\n"),
+    ("fstab", "fstab", "//h/s /mnt cifs username=a,password=«{A12}»,uid=1 0 0\n"),
+    ("haproxy", "haproxy.cfg", "user bob insecure-password «{A12}»\n"),
+    ("fish", "a.fish", "set -x DB_PASSWORD «{A14}»\n"),
+    ("setx", "a.bat", "setx DB_PASSWORD «{A14}»\n"),
+    ("password-stdin", "a.sh", "echo «{A14}» ¦ docker login -u a --password-stdin\n"),
     // Names.
     ("password", "a.py", "password = \"«{A16}»\""),
     ("json secret", "a.json", "\"clientSecret\": \"«{A32}»\""),
