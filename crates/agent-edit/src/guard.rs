@@ -448,9 +448,13 @@ mod tests {
         let go = "package main\n\nimport \"fmt\"\n\nfunc main() {\n\tfor i := 0; i < 3; i++ {\n\t\tfmt.Println(i)\n\t}\n}\n";
         let rust = "fn a() -> u8 {\n    1\n}\n\nfn b() -> u8 {\n    2\n}\n";
         let json = "{\n  \"port\": 3000,\n  \"debug\": false\n}\n";
-        let numbered: String = (1..=35).map(|line| format!("line {line}\n")).collect();
-        let first: String = (1..=18).map(|line| format!("line {line}\n")).collect();
-        let last: String = (11..=35).map(|line| format!("line {line}\n")).collect();
+        let lines = |range: std::ops::RangeInclusive<u8>| {
+            let all: Vec<String> = range.map(|line| format!("line {line}\n")).collect();
+            all.concat()
+        };
+        let numbered = lines(1..=35);
+        let first = lines(1..=18);
+        let last = lines(11..=35);
         for (old, part) in [
             (readme, "## Usage\n\nRun `b`.\n"),
             (

@@ -123,7 +123,7 @@ fn parse_joined<'t>(text: &'t str, reader: &mut ScriptReader<'_>) -> Option<(Cow
 fn is_inside_word(text: &str, at: usize) -> bool {
     let before = text[..at].trim_end_matches('\\');
     let blanks = [' ', '\t'];
-    (at - before.len()) % 2 == 0
+    (at - before.len()).is_multiple_of(2)
         && !text[..at].ends_with(blanks)
         && !text[at + 2..].starts_with(blanks)
 }

@@ -608,26 +608,9 @@ fn a_rule_covers_no_file_of_agent_and_none_that_git_obeys() {
 
 #[test]
 fn a_rule_covers_no_word_that_is_code_for_another_program() {
-    let names = [
-        "printf",
-        "ls",
-        "zip",
-        "sqlite3",
-        "psql",
-        "gdb",
-        "make",
-        "cargo",
-        "javac",
-        "find",
-        "java",
-        "man",
-        "scp",
-        "openssl",
-        "ssh-keygen",
-        "gpg",
-        "kubectl",
-        "curl",
-    ];
+    let names: Vec<&str> = "printf ls zip sqlite3 psql gdb make cargo javac find java man scp openssl ssh-keygen gpg kubectl curl"
+        .split(' ')
+        .collect();
     let covered = [
         "printf '%s %d\\n' a 1 && ls",
         "printf '100%%n'",
