@@ -1,6 +1,6 @@
 //! The keys of APIs that this process knows, and the one filter for all text that is kept or told: what
 //! a person typed or gave (tasks, notes, answers, reasons, entered lines), what steps show, messages and
-//! events. It is on in every session, with any API or none, whatever `Secrets` says.
+//! events, and what a model answers. It is on in every session, with any API or none, whatever `Secrets` says.
 //!
 //! Known are the keys in the variables of all providers, and those that a command printed for this
 //! process. A session also has the fingerprints of the keys that carried it, for processes that do not
@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::api::{ApiKey, KeyFilter, KeyFingerprint, Provider};
+use crate::api::{ApiKey, KeyFilter, KeyFilters, KeyFingerprint, Provider};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, read_plain, write_atomic};
 
@@ -73,8 +73,8 @@ impl KnownKeys {
         self.keys.is_empty() && self.fingerprints.is_empty()
     }
 
-    /// Filters for a text that comes in pieces: each takes what the one before lets through.
-    pub fn filters(&self) -> Vec<KeyFilter> {
+    /// The filters for a text that comes in pieces.
+    pub fn filters(&self) -> KeyFilters {
         let known = self.keys.iter().cloned().map(KeyFilter::new);
         let recognised = self.fingerprints.iter().cloned();
         known

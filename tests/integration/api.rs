@@ -862,6 +862,32 @@ fn a_key_that_the_model_or_the_task_names_is_nowhere() {
     }
 }
 
+/// Another provider's key, and that of an earlier run of the session.
+#[test]
+fn a_key_of_another_api_that_the_model_names_is_nowhere() {
+    let own = "sk-another-0123456789";
+    let said = format!("[MESSAGE]\nthe key is {KEY}\n[/MESSAGE]\n[READ_FILE path=\"a.txt\"]");
+    let answers = vec![create("a.txt", "one"), reply(&said), done()];
+    for variable in ["MISTRAL_API_KEY", "OTHER"] {
+        let server = ModelServer::start(answers.clone());
+        let flags = ["new", "--base", ".", "--no-input", "--max-rounds", "1", "x"];
+        let begun = by_api(Test::new(&flags), &server).run().code(3);
+        let flags = [
+            "resume",
+            "--base",
+            ".",
+            "--no-input",
+            "--verbose",
+            "--max-rounds",
+            "9",
+        ];
+        let test = by_api(Test::after(begun, &flags), &server).environment("AGENT_API_KEY", own);
+        has_no_key(test.environment(variable, KEY).run().code(0));
+        let sent = server.requests()[2].body.to_string();
+        assert!(sent.contains("the key is <API key>") && !sent.contains(KEY));
+    }
+}
+
 #[test]
 fn a_key_that_the_person_says_later_is_nowhere() {
     let server = ModelServer::start(vec![create("a.txt", "1"), done(), done()]);
