@@ -49,6 +49,7 @@ impl KnownKeys {
         let values = variables.filter_map(|name| std::env::var(name).ok());
         let mut keys: Vec<ApiKey> = values.filter_map(|value| ApiKey::new(&value)).collect();
         keys.extend(printed().iter().cloned());
+        keys = keys.iter().flat_map(ApiKey::forms).collect();
         keys.sort_by_key(|key| Reverse(key.len()));
         keys.dedup();
         Self {
@@ -110,7 +111,10 @@ pub fn keep_fingerprint(folder: &Path, key: &ApiKey) -> Result<()> {
         return Ok(());
     }
     let salt = uuid::Uuid::new_v4().simple().to_string();
-    kept.extend(KeyFingerprint::new(key, &salt));
+    if KeyFingerprint::new(key, &salt).is_some() {
+        let forms = key.forms();
+        kept.extend((forms.iter()).filter_map(|form| KeyFingerprint::new(form, &salt)));
+    }
     let path = folder.join(FINGERPRINTS);
     let json = crate::json::to_line(&kept).map_err(|cause| Error::file("write", &path, cause))?;
     write_atomic(&path, json.as_bytes(), Durability::Atomic)
@@ -141,5 +145,18 @@ mod tests {
         );
         learn(&key);
         assert_eq!(KnownKeys::of_this_process().scrub(text), "it is <API key>");
+    }
+
+    #[test]
+    fn a_key_is_known_as_json_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = ApiKey::new(r#"sk-json-"quoted"\0123456789"#).unwrap();
+        let file = r#"{"key": "sk-json-\"quoted\"\\0123456789"}"#;
+        let expected = r#"{"key": "<API key>"}"#;
+        keep_fingerprint(folder.path(), &key).unwrap();
+        assert_eq!(KnownKeys::of_session(folder.path()).scrub(file), expected);
+        assert!(!KnownKeys::of_this_process().is_in(file));
+        learn(&key);
+        assert_eq!(KnownKeys::of_this_process().scrub(file), expected);
     }
 }

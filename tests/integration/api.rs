@@ -1424,6 +1424,28 @@ fn a_key_in_a_file_of_the_workspace_reaches_nobody() {
     assert!(!events.1.contains(KEY));
 }
 
+#[test]
+fn a_key_in_json_reaches_nobody() {
+    let key = r#"sk-"quoted"\0123456789"#;
+    let file = serde_json::json!({ "key": key }).to_string();
+    let read = "[READ_FILE path=\"a.json\"]\n[RUN_COMMAND]\ncat a.json\n[/RUN_COMMAND]";
+    let complaint = Answer::Status("400 Bad", "", file.clone());
+    let server = ModelServer::start(vec![reply(read), complaint]);
+    let flags = ["new", "--base", ".", "--no-input", "--secrets", "off", "x"];
+    let test = by_api(Test::new(&flags), &server).environment("AGENT_API_KEY", key);
+    let finished = test.file("workspace/a.json", &file).run();
+    let finished = finished.said(r#"{"key":"<API key>"}"#);
+    // In the records the message is a JSON text itself.
+    let is_shown = |text: &str| text.replace('\\', "").contains("quoted");
+    assert!(!is_shown(&finished.stdout) && !is_shown(&finished.stderr));
+    for (name, content) in finished.files("") {
+        let is_own = name.starts_with("workspace/") || name.starts_with("sessions/objects/");
+        assert!(is_own || !is_shown(&content), "the key is in `{name}`");
+    }
+    let second = server.requests()[1].body.to_string();
+    assert!(second.matches("<API key>").count() >= 2 && !is_shown(&second));
+}
+
 /// The person's file, and what a checkpoint keeps of it.
 fn is_own_file(name: &str) -> bool {
     name == "workspace/notes.txt" || name.starts_with("sessions/objects/")

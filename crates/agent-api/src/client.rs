@@ -75,7 +75,8 @@ impl ApiEndpoint {
             );
             return Err(ApiError::new(ApiErrorKind::KeyMissing, words));
         }
-        let filters = key.iter().cloned().map(KeyFilter::new).collect();
+        let forms = key.iter().flat_map(ApiKey::forms);
+        let filters = forms.map(KeyFilter::new).collect();
         Ok(Self {
             provider,
             base,

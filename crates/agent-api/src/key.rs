@@ -43,6 +43,16 @@ impl ApiKey {
         self.0.len()
     }
 
+    /// The key as texts may have it: as it is, and as a JSON text has it if that differs.
+    pub fn forms(&self) -> Vec<Self> {
+        let escaped = self.expose().replace('\\', r"\\").replace('"', r#"\""#);
+        let mut forms = vec![self.clone()];
+        if self.is_secret() && escaped != self.expose() {
+            forms.push(Self(escaped.into_bytes()));
+        }
+        forms
+    }
+
     /// Returns true if the text has the key in it, and the key is a secret.
     pub fn is_in(&self, text: &str) -> bool {
         self.is_secret() && text.contains(self.expose())
@@ -423,6 +433,29 @@ mod tests {
             assert_eq!(told.clone() + &filters.clone().finish(), expected, "{at}");
             assert_eq!(told + &filters.break_off(), expected, "{at}");
         }
+    }
+
+    #[test]
+    fn a_key_is_also_removed_as_json_has_it() {
+        for text in [r#"sk-"quoted"\123"#, r"sk-ends-in-1\"] {
+            let filters = || -> KeyFilters {
+                let forms = ApiKey::new(text).unwrap().forms();
+                forms.into_iter().map(KeyFilter::new).collect()
+            };
+            let json = serde_json::json!({ "key": text }).to_string();
+            let expected = r#"{"key":"<API key>"}"#;
+            assert_eq!(filters().scrub(json.clone()), expected);
+            assert_eq!(filters().scrub(text.to_owned()), "<API key>");
+            let mut pieces = filters();
+            let told: String = json
+                .chars()
+                .map(|one| pieces.push(&one.to_string()))
+                .collect();
+            assert!(!told.contains(text), "{told}");
+            assert!((told + &pieces.finish()).starts_with(r#"{"key":"<API key>"#));
+        }
+        assert_eq!(ApiKey::new("sk-secret-123").unwrap().forms().len(), 1);
+        assert_eq!(ApiKey::new(r#"a"b"c"#).unwrap().forms().len(), 1);
     }
 
     #[test]
