@@ -1,6 +1,6 @@
 //! The keys of APIs that this process knows, and the one filter for all text that is kept or told: what
 //! a person typed or gave (tasks, notes, answers, reasons, entered lines), what steps show, messages and
-//! events. It is on in every session, with any API or none, whatever `Secrets` says.
+//! events, and what a model answers. It is on in every session, with any API or none, whatever `Secrets` says.
 //!
 //! Known are the keys in the variables of all providers, and those that a command printed for this
 //! process. A session also has the fingerprints of the keys that carried it, for processes that do not
@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::api::{ApiKey, KeyFilter, KeyFingerprint, Provider};
+use crate::api::{ApiKey, KeyFilter, KeyFilters, KeyFingerprint, Provider};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, read_plain, write_atomic};
 
@@ -49,6 +49,7 @@ impl KnownKeys {
         let values = variables.filter_map(|name| std::env::var(name).ok());
         let mut keys: Vec<ApiKey> = values.filter_map(|value| ApiKey::new(&value)).collect();
         keys.extend(printed().iter().cloned());
+        keys = keys.iter().flat_map(ApiKey::forms).collect();
         keys.sort_by_key(|key| Reverse(key.len()));
         keys.dedup();
         Self {
@@ -73,8 +74,8 @@ impl KnownKeys {
         self.keys.is_empty() && self.fingerprints.is_empty()
     }
 
-    /// Filters for a text that comes in pieces: each takes what the one before lets through.
-    pub fn filters(&self) -> Vec<KeyFilter> {
+    /// The filters for a text that comes in pieces.
+    pub fn filters(&self) -> KeyFilters {
         let known = self.keys.iter().cloned().map(KeyFilter::new);
         let recognised = self.fingerprints.iter().cloned();
         known
@@ -110,7 +111,10 @@ pub fn keep_fingerprint(folder: &Path, key: &ApiKey) -> Result<()> {
         return Ok(());
     }
     let salt = uuid::Uuid::new_v4().simple().to_string();
-    kept.extend(KeyFingerprint::new(key, &salt));
+    if KeyFingerprint::new(key, &salt).is_some() {
+        let forms = key.forms();
+        kept.extend((forms.iter()).filter_map(|form| KeyFingerprint::new(form, &salt)));
+    }
     let path = folder.join(FINGERPRINTS);
     let json = crate::json::to_line(&kept).map_err(|cause| Error::file("write", &path, cause))?;
     write_atomic(&path, json.as_bytes(), Durability::Atomic)
@@ -141,5 +145,18 @@ mod tests {
         );
         learn(&key);
         assert_eq!(KnownKeys::of_this_process().scrub(text), "it is <API key>");
+    }
+
+    #[test]
+    fn a_key_is_known_as_json_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = ApiKey::new(r#"sk-json-"quoted"\0123456789"#).unwrap();
+        let file = r#"{"key": "sk-json-\"quoted\"\\0123456789"}"#;
+        let expected = r#"{"key": "<API key>"}"#;
+        keep_fingerprint(folder.path(), &key).unwrap();
+        assert_eq!(KnownKeys::of_session(folder.path()).scrub(file), expected);
+        assert!(!KnownKeys::of_this_process().is_in(file));
+        learn(&key);
+        assert_eq!(KnownKeys::of_this_process().scrub(file), expected);
     }
 }

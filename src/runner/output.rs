@@ -9,7 +9,7 @@ use std::fmt::Write;
 use super::escapes::EscapeFilter;
 pub(super) use super::escapes::Reports;
 use super::pipeline;
-use crate::api::KeyFilter;
+use crate::api::KeyFilters;
 use crate::excerpt::{self, Passages};
 use crate::known_keys::KnownKeys;
 use crate::protocol::Capped;
@@ -37,7 +37,7 @@ pub(super) struct Output {
     /// Removes escape sequences, if they are to be removed.
     escapes: Option<EscapeFilter>,
     /// Removes a key, before anything is cut: half a key would not be found.
-    keys: Vec<KeyFilter>,
+    keys: KeyFilters,
 }
 
 impl Output {
@@ -61,7 +61,7 @@ impl Output {
             console_text: |_| None,
             has_crlf: false,
             escapes: None,
-            keys: Vec::new(),
+            keys: KeyFilters::default(),
         }
     }
 
@@ -106,9 +106,7 @@ impl Output {
                 text = pipeline::without_trap(text);
             }
         }
-        for key in &mut self.keys {
-            text = key.push(&text);
-        }
+        text = self.keys.push(&text);
         self.keep(&text);
         text
     }
@@ -128,10 +126,8 @@ impl Output {
             rest.push_str(&unfinished);
             reports = reported;
         }
-        for mut key in std::mem::take(&mut self.keys) {
-            rest = key.push(&rest);
-            rest.push_str(&key.finish());
-        }
+        let mut keys = std::mem::take(&mut self.keys);
+        rest = keys.push(&rest) + &keys.finish();
         self.keep(&rest);
         (self.capped(), reports)
     }

@@ -21,7 +21,7 @@ use crate::courier::api::{
 };
 use crate::error::{Error, Kind, Result};
 use crate::interrupt::Interrupt;
-use crate::known_keys;
+use crate::known_keys::{self, KnownKeys};
 use crate::mailbox::{self, Mailbox, Reading};
 use crate::number::{count, grouped};
 use crate::platform::programs;
@@ -133,7 +133,7 @@ pub fn chosen(settings: &Settings, interrupt: &Interrupt) -> Result<Option<ApiCh
     let key = key(provider, &settings.api_key_command, interrupt)?;
     let endpoint = ApiEndpoint::new(provider, Some(&settings.api_url), key.clone())
         .map_err(|error| refused(provider, &error))?;
-    let client = ApiClient::new(endpoint);
+    let client = ApiClient::new(endpoint).hiding(KnownKeys::of_this_process().filters());
     let model = model(settings, provider, &client, interrupt)?;
     let facts = provider.model(&model);
     let price = (settings.api_price.0).or_else(|| facts.and_then(|facts| facts.price));

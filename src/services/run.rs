@@ -401,7 +401,9 @@ impl HeldSession {
     fn start_api(&self) -> Option<ApiCourier> {
         let choice = self.api.clone()?;
         let (agent, id) = (&self.opened.agent, self.id());
-        let plan = choice.plan.clone();
+        let keys = KnownKeys::of_session(&agent.store.folder(id));
+        let mut plan = choice.plan.clone();
+        plan.client = plan.client.hiding(keys.filters());
         if let Some(key) = &choice.key {
             // Only an export without the key's variable misses it.
             let _ = known_keys::keep_fingerprint(&agent.store.folder(id), key);

@@ -119,6 +119,9 @@ impl Shape {
                 .map(Value::Number)
                 .ok_or_else(|| self.misfit(&format!("`{number}`"))),
             (Shape::Number(_), _) => Err(self.misfit(&described(json))),
+            (Shape::Temperature, serde_json::Value::Number(number)) => {
+                self.read_text(&number.to_string())
+            }
             (_, serde_json::Value::String(text)) => self.read_text(text),
             (Shape::Words(_) | Shape::Rules, serde_json::Value::Array(items)) => {
                 self.read_list(items, ",")
@@ -318,6 +321,11 @@ mod tests {
                 Err(&format!("{temperature} `{wrong}`")),
             );
         }
+        json("Temperature", &json!(0.1), Ok("0.1"));
+        json("Temperature", &json!(1), Ok("1"));
+        json("Temperature", &json!("0.1"), Ok("0.1"));
+        let above = format!("{temperature} `2.5`");
+        json("Temperature", &json!(2.5), Err(&above));
         text("ApiPrice", "2 / 10/0.20", Ok("2/10/0.2"));
         text("ApiPrice", "", Ok(""));
         let price = "must be dollars like `2/10` or `2/10/0.2`, or nothing, not `2`";

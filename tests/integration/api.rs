@@ -862,6 +862,32 @@ fn a_key_that_the_model_or_the_task_names_is_nowhere() {
     }
 }
 
+/// Another provider's key, and that of an earlier run of the session.
+#[test]
+fn a_key_of_another_api_that_the_model_names_is_nowhere() {
+    let own = "sk-another-0123456789";
+    let said = format!("[MESSAGE]\nthe key is {KEY}\n[/MESSAGE]\n[READ_FILE path=\"a.txt\"]");
+    let answers = vec![create("a.txt", "one"), reply(&said), done()];
+    for variable in ["MISTRAL_API_KEY", "OTHER"] {
+        let server = ModelServer::start(answers.clone());
+        let flags = ["new", "--base", ".", "--no-input", "--max-rounds", "1", "x"];
+        let begun = by_api(Test::new(&flags), &server).run().code(3);
+        let flags = [
+            "resume",
+            "--base",
+            ".",
+            "--no-input",
+            "--verbose",
+            "--max-rounds",
+            "9",
+        ];
+        let test = by_api(Test::after(begun, &flags), &server).environment("AGENT_API_KEY", own);
+        has_no_key(test.environment(variable, KEY).run().code(0));
+        let sent = server.requests()[2].body.to_string();
+        assert!(sent.contains("the key is <API key>") && !sent.contains(KEY));
+    }
+}
+
 #[test]
 fn a_key_that_the_person_says_later_is_nowhere() {
     let server = ModelServer::start(vec![create("a.txt", "1"), done(), done()]);
@@ -1396,6 +1422,28 @@ fn a_key_in_a_file_of_the_workspace_reaches_nobody() {
         .find(|(name, _)| name.ends_with("events.jsonl"))
         .unwrap();
     assert!(!events.1.contains(KEY));
+}
+
+#[test]
+fn a_key_in_json_reaches_nobody() {
+    let key = r#"sk-"quoted"\0123456789"#;
+    let file = serde_json::json!({ "key": key }).to_string();
+    let read = "[READ_FILE path=\"a.json\"]\n[RUN_COMMAND]\ncat a.json\n[/RUN_COMMAND]";
+    let complaint = Answer::Status("400 Bad", "", file.clone());
+    let server = ModelServer::start(vec![reply(read), complaint]);
+    let flags = ["new", "--base", ".", "--no-input", "--secrets", "off", "x"];
+    let test = by_api(Test::new(&flags), &server).environment("AGENT_API_KEY", key);
+    let finished = test.file("workspace/a.json", &file).run();
+    let finished = finished.said(r#"{"key":"<API key>"}"#);
+    // In the records the message is a JSON text itself.
+    let is_shown = |text: &str| text.replace('\\', "").contains("quoted");
+    assert!(!is_shown(&finished.stdout) && !is_shown(&finished.stderr));
+    for (name, content) in finished.files("") {
+        let is_own = name.starts_with("workspace/") || name.starts_with("sessions/objects/");
+        assert!(is_own || !is_shown(&content), "the key is in `{name}`");
+    }
+    let second = server.requests()[1].body.to_string();
+    assert!(second.matches("<API key>").count() >= 2 && !is_shown(&second));
 }
 
 /// The person's file, and what a checkpoint keeps of it.

@@ -18,7 +18,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Body, Proxy};
 
 use crate::error::{ApiError, ApiErrorKind};
-use crate::key::{ApiKey, KeyFilter};
+use crate::key::{ApiKey, KeyFilter, KeyFilters};
 use crate::provider::{KeyHeader, Provider};
 use crate::request::ModelRequest;
 use crate::retry::{RetryPolicy, retry_after};
@@ -48,6 +48,8 @@ pub struct ApiEndpoint {
     pub provider: &'static Provider,
     base: String,
     key: Option<ApiKey>,
+    /// Find the key, and others that the caller knows.
+    filters: KeyFilters,
 }
 
 impl ApiEndpoint {
@@ -73,10 +75,13 @@ impl ApiEndpoint {
             );
             return Err(ApiError::new(ApiErrorKind::KeyMissing, words));
         }
+        let forms = key.iter().flat_map(ApiKey::forms);
+        let filters = forms.map(KeyFilter::new).collect();
         Ok(Self {
             provider,
             base,
             key,
+            filters,
         })
     }
 
@@ -90,12 +95,9 @@ impl ApiEndpoint {
         self.key.is_some()
     }
 
-    /// Removes the key from a text.
+    /// Removes the keys from a text.
     pub fn scrub(&self, text: String) -> String {
-        match &self.key {
-            Some(key) => key.scrub(text),
-            None => text,
-        }
+        self.filters.scrub(text)
     }
 
     fn is_loopback(&self) -> bool {
@@ -318,6 +320,13 @@ impl ApiClient {
         Ok(Self { roots, ..self })
     }
 
+    /// Keeps other keys out of answers and errors as well.
+    #[must_use]
+    pub fn hiding(mut self, others: KeyFilters) -> Self {
+        self.endpoint.filters = self.endpoint.filters.and(others);
+        self
+    }
+
     /// The endpoint.
     pub fn endpoint(&self) -> &ApiEndpoint {
         &self.endpoint
@@ -517,19 +526,16 @@ impl ApiClient {
         headers
     }
 
-    /// An error without the key, and for what it really is if the person stopped the request.
+    /// An error without the keys, and for what it really is if the person stopped the request.
     fn scrubbed(&self, error: ApiError, stop: &StopSignal) -> ApiError {
         if stop.is_raised() {
             return ApiError::new(ApiErrorKind::Stopped, "");
         }
-        let Some(key) = &self.endpoint.key else {
-            return error;
-        };
         // A long message was cut, and half of a key may stand before the cut.
         let parts: Vec<String> = (error.message.split('…'))
             .map(|part| {
-                let mut filter = KeyFilter::new(key.clone());
-                filter.push(part) + &filter.break_off()
+                let mut filters = self.endpoint.filters.clone();
+                filters.push(part) + &filters.break_off()
             })
             .collect();
         let message = parts.join("…");
@@ -576,9 +582,9 @@ fn served_models(text: &str) -> Vec<ServedModel> {
 /// An answer that is being read.
 struct ArrivingAnswer {
     provider: &'static Provider,
-    /// Keep the key out of text and reasoning, however their pieces are cut.
-    text_filter: Option<KeyFilter>,
-    reasoning_filter: Option<KeyFilter>,
+    /// Keep the keys out of text and reasoning, however their pieces are cut.
+    text_filters: KeyFilters,
+    reasoning_filters: KeyFilters,
     /// Characters of text and reasoning that came.
     received: usize,
     text: String,
@@ -596,11 +602,10 @@ struct ArrivingAnswer {
 
 impl ArrivingAnswer {
     fn new(endpoint: &ApiEndpoint) -> Self {
-        let filter = || endpoint.key.clone().map(KeyFilter::new);
         Self {
             provider: endpoint.provider,
-            text_filter: filter(),
-            reasoning_filter: filter(),
+            text_filters: endpoint.filters.clone(),
+            reasoning_filters: endpoint.filters.clone(),
             received: 0,
             text: String::new(),
             refusal: String::new(),
@@ -624,13 +629,13 @@ impl ArrivingAnswer {
     /// Tells what the filters hold back, when nothing more comes.
     fn flush(&mut self, told: &mut dyn FnMut(RequestProgress<'_>)) {
         self.flush_reasoning(told);
-        let rest = self.text_filter.as_mut().map(KeyFilter::break_off);
-        self.push_text(&rest.unwrap_or_default(), told);
+        let rest = self.text_filters.break_off();
+        self.push_text(&rest, told);
     }
 
     fn flush_reasoning(&mut self, told: &mut dyn FnMut(RequestProgress<'_>)) {
-        let rest = self.reasoning_filter.as_mut().map(KeyFilter::break_off);
-        if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
+        let rest = self.reasoning_filters.break_off();
+        if !rest.is_empty() {
             told(RequestProgress::Reasoning(&rest));
         }
     }
@@ -722,22 +727,14 @@ impl ArrivingAnswer {
                 self.first.get_or_insert_with(Instant::now);
                 self.received += text.chars().count();
                 self.flush_reasoning(told);
-                match &mut self.text_filter {
-                    Some(filter) => {
-                        let passed = filter.push(&text);
-                        self.push_text(&passed, told);
-                    }
-                    None => self.push_text(&text, told),
-                }
+                let passed = self.text_filters.push(&text);
+                self.push_text(&passed, told);
             }
             StreamDelta::Reasoning(text) => {
                 self.first.get_or_insert_with(Instant::now);
                 self.has_reasoned = true;
                 self.received += text.chars().count();
-                let passed = match &mut self.reasoning_filter {
-                    Some(filter) => filter.push(&text),
-                    None => text,
-                };
+                let passed = self.reasoning_filters.push(&text);
                 if !passed.is_empty() {
                     told(RequestProgress::Reasoning(&passed));
                 }

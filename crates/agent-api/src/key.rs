@@ -4,6 +4,7 @@
 //! only get out by [`ApiKey::expose`], which the client alone calls. Its memory is overwritten when
 //! it is dropped, as far as safe Rust can promise that.
 
+use std::cmp::Reverse;
 use std::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,16 @@ impl ApiKey {
     #[expect(clippy::len_without_is_empty, reason = "no key is empty")]
     pub fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// The key as texts may have it: as it is, and as a JSON text has it if that differs.
+    pub fn forms(&self) -> Vec<Self> {
+        let escaped = self.expose().replace('\\', r"\\").replace('"', r#"\""#);
+        let mut forms = vec![self.clone()];
+        if self.is_secret() && escaped != self.expose() {
+            forms.push(Self(escaped.into_bytes()));
+        }
+        forms
     }
 
     /// Returns true if the text has the key in it, and the key is a secret.
@@ -153,7 +164,7 @@ fn digest(salt: &str, bytes: &[u8]) -> String {
 }
 
 /// Removes a key from a text that comes in pieces, wherever the pieces are cut.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct KeyFilter {
     sought: SoughtKey,
     /// The end of the text so far, if the key may begin with it.
@@ -161,7 +172,7 @@ pub struct KeyFilter {
 }
 
 /// A key that a filter looks for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum SoughtKey {
     Known(ApiKey),
     /// One that can only be recognised.
@@ -235,11 +246,60 @@ impl KeyFilter {
     /// Returns the rest where a text broke off or pauses: most of a key is as good as the key.
     pub(crate) fn break_off(&mut self) -> String {
         let held = mem::take(&mut self.held);
-        if held.len() * 2 > self.sought.length() {
+        // A fingerprint holds back any word, and says nothing about a part of a key.
+        let is_part = matches!(self.sought, SoughtKey::Known(_));
+        if is_part && held.len() * 2 > self.sought.length() {
             PLACEHOLDER.to_owned()
         } else {
             held
         }
+    }
+}
+
+/// Removes several keys from one text that comes in pieces: each filter takes what the one before lets
+/// through.
+#[derive(Debug, Clone, Default)]
+pub struct KeyFilters(Vec<KeyFilter>);
+
+impl FromIterator<KeyFilter> for KeyFilters {
+    fn from_iter<T: IntoIterator<Item = KeyFilter>>(filters: T) -> Self {
+        let mut filters: Vec<KeyFilter> = filters.into_iter().collect();
+        // One key may begin with another.
+        filters.sort_by_key(|filter| Reverse(filter.sought.length()));
+        Self(filters)
+    }
+}
+
+impl KeyFilters {
+    /// These and others, at the beginning of a text.
+    pub(crate) fn and(self, others: Self) -> Self {
+        self.0.into_iter().chain(others.0).collect()
+    }
+
+    /// Takes the next piece, and returns what is known to be without the keys.
+    pub fn push(&mut self, piece: &str) -> String {
+        let filters = self.0.iter_mut();
+        filters.fold(piece.to_owned(), |text, filter| filter.push(&text))
+    }
+
+    /// Returns the rest, at the end of the text.
+    pub fn finish(self) -> String {
+        self.0.into_iter().fold(String::new(), |rest, mut filter| {
+            filter.push(&rest) + &filter.finish()
+        })
+    }
+
+    /// Returns the rest where a text broke off or pauses, without most of a key.
+    pub(crate) fn break_off(&mut self) -> String {
+        let filters = self.0.iter_mut();
+        filters.fold(String::new(), |rest, filter| {
+            filter.push(&rest) + &filter.break_off()
+        })
+    }
+
+    /// A whole text without the keys.
+    pub(crate) fn scrub(&self, text: String) -> String {
+        (self.0.iter()).fold(text, |text, filter| filter.sought.scrub(text))
     }
 }
 
@@ -355,6 +415,47 @@ mod tests {
         }
         let mut filter = KeyFilter::of_fingerprint(print);
         assert_eq!(filter.push("a line\n"), "a line\n");
+    }
+
+    #[test]
+    fn several_keys_are_removed_from_pieces_and_what_breaks_off_stays_a_text() {
+        let short = ApiKey::new("sk-secret-0123456789abc").unwrap();
+        let long = ApiKey::new("sk-secret-0123456789abcdef").unwrap();
+        let print = KeyFingerprint::new(&long, "salt").unwrap();
+        let both = [KeyFilter::new(short), KeyFilter::of_fingerprint(print)];
+        let both: KeyFilters = both.into_iter().collect();
+        let text = "x sk-secret-0123456789abcdef sk-secret-0123456789abc! sk-secret-of-nobody";
+        let expected = "x <API key> <API key>! sk-secret-of-nobody";
+        assert_eq!(both.scrub(text.to_owned()), expected);
+        for at in 0..text.len() {
+            let mut filters = both.clone();
+            let told = filters.push(&text[..at]) + &filters.push(&text[at..]);
+            assert_eq!(told.clone() + &filters.clone().finish(), expected, "{at}");
+            assert_eq!(told + &filters.break_off(), expected, "{at}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_also_removed_as_json_has_it() {
+        for text in [r#"sk-"quoted"\123"#, r"sk-ends-in-1\"] {
+            let filters = || -> KeyFilters {
+                let forms = ApiKey::new(text).unwrap().forms();
+                forms.into_iter().map(KeyFilter::new).collect()
+            };
+            let json = serde_json::json!({ "key": text }).to_string();
+            let expected = r#"{"key":"<API key>"}"#;
+            assert_eq!(filters().scrub(json.clone()), expected);
+            assert_eq!(filters().scrub(text.to_owned()), "<API key>");
+            let mut pieces = filters();
+            let told: String = json
+                .chars()
+                .map(|one| pieces.push(&one.to_string()))
+                .collect();
+            assert!(!told.contains(text), "{told}");
+            assert!((told + &pieces.finish()).starts_with(r#"{"key":"<API key>"#));
+        }
+        assert_eq!(ApiKey::new("sk-secret-123").unwrap().forms().len(), 1);
+        assert_eq!(ApiKey::new(r#"a"b"c"#).unwrap().forms().len(), 1);
     }
 
     #[test]

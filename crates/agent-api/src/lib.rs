@@ -16,7 +16,7 @@ pub use self::client::{
     ApiClient, ApiEndpoint, Completion, CompletionEnd, ReplyTiming, RequestProgress, ServedModel,
 };
 pub use self::error::{ApiError, ApiErrorKind};
-pub use self::key::{ApiKey, KeyFilter, KeyFingerprint};
+pub use self::key::{ApiKey, KeyFilter, KeyFilters, KeyFingerprint};
 pub use self::provider::{KeyHeader, ModelFacts, Provider};
 pub use self::request::{ChatRole, ChatTurn, ModelRequest, ReasoningEffort};
 pub use self::retry::{RetryPolicy, retry_after};
