@@ -55,7 +55,7 @@ pub use crate::escape::{escape_line, escape_text};
 use crate::interrupt::Interrupt;
 use crate::known_keys::KnownKeys;
 pub use crate::number::count;
-use crate::protocol::{ApiNews, EVENT_SCHEMA, Envelope, Event, EventSink};
+use crate::protocol::{ApiNews, ClipboardNews, EVENT_SCHEMA, Envelope, Event, EventSink};
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -284,6 +284,9 @@ impl Ui {
         self.follow_command(event);
         if let Event::Reply { sequence, .. } = event {
             self.terminal.round.store(*sequence, Ordering::SeqCst);
+        }
+        if let Event::Clipboard(ClipboardNews::Unwatched { .. }) = event {
+            self.takes_clipboard(false);
         }
         // On a terminal its line at the foot says it.
         let is_at_foot = matches!(event, Event::Running { .. }) && self.has_foot();
