@@ -43,7 +43,9 @@ pub use self::news::{question_words, sentence};
 pub use self::outbox::{length, space};
 use self::plain::{Look, RenderContext};
 pub use self::plain::{heading, quoted, shown, what_next};
-pub use self::prompt::{Entry, History, LentTerminal, LineKind, Listener, Pasted, Prompt};
+pub use self::prompt::{
+    Entry, History, KeptInput, LentTerminal, LineKind, Listener, Pasted, Prompt,
+};
 pub use self::step::{elapsed, step_lines};
 pub use self::terminal::Terminal;
 pub use self::unread::Unread;
@@ -655,13 +657,13 @@ impl Ui {
     /// entered answers the open question, else it goes to the listener.
     pub fn open_prompt(
         &self,
-        history: Vec<String>,
+        kept: KeptInput,
         listener: Arc<dyn Listener>,
         interrupt: &Interrupt,
     ) -> Option<Prompt> {
         let colour = self.colour_of_talk();
         self.is_interactive()
-            .then(|| Prompt::open(&self.terminal, history, listener, interrupt, colour))?
+            .then(|| Prompt::open(&self.terminal, kept, listener, interrupt, colour))?
     }
 
     fn colour_of_talk(&self) -> live::Colour {
