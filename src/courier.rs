@@ -75,6 +75,17 @@ impl Wishes {
     pub fn are_none(&self) -> bool {
         self.clipboard == ClipboardUse::Off && self.notify == NotifyBy::Off
     }
+
+    /// The person's answer to whether we may look at the clipboard, if they were asked.
+    fn remembered(&self) -> Option<bool> {
+        let said = std::fs::read_to_string(self.memory.as_deref()?).ok()?;
+        Some(said.trim() == "yes")
+    }
+
+    /// True if they do not let us look at the clipboard.
+    pub fn is_clipboard_declined(&self) -> bool {
+        self.remembered() == Some(false)
+    }
 }
 
 /// How a reply on the clipboard is handled.

@@ -43,7 +43,9 @@ pub use self::news::{question_words, sentence};
 pub use self::outbox::{length, space};
 use self::plain::{Look, RenderContext};
 pub use self::plain::{heading, quoted, shown, what_next};
-pub use self::prompt::{Entry, History, LentTerminal, LineKind, Listener, Pasted, Prompt};
+pub use self::prompt::{
+    Entry, History, KeptInput, LentTerminal, LineKind, Listener, Pasted, Prompt,
+};
 pub use self::step::{elapsed, step_lines};
 pub use self::terminal::Terminal;
 pub use self::unread::Unread;
@@ -55,7 +57,7 @@ pub use crate::escape::{escape_line, escape_text};
 use crate::interrupt::Interrupt;
 use crate::known_keys::KnownKeys;
 pub use crate::number::count;
-use crate::protocol::{ApiNews, EVENT_SCHEMA, Envelope, Event, EventSink};
+use crate::protocol::{ApiNews, ClipboardNews, EVENT_SCHEMA, Envelope, Event, EventSink};
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -284,6 +286,9 @@ impl Ui {
         self.follow_command(event);
         if let Event::Reply { sequence, .. } = event {
             self.terminal.round.store(*sequence, Ordering::SeqCst);
+        }
+        if let Event::Clipboard(ClipboardNews::Unwatched { .. }) = event {
+            self.takes_clipboard(false);
         }
         // On a terminal its line at the foot says it.
         let is_at_foot = matches!(event, Event::Running { .. }) && self.has_foot();
@@ -652,13 +657,13 @@ impl Ui {
     /// entered answers the open question, else it goes to the listener.
     pub fn open_prompt(
         &self,
-        history: Vec<String>,
+        kept: KeptInput,
         listener: Arc<dyn Listener>,
         interrupt: &Interrupt,
     ) -> Option<Prompt> {
         let colour = self.colour_of_talk();
         self.is_interactive()
-            .then(|| Prompt::open(&self.terminal, history, listener, interrupt, colour))?
+            .then(|| Prompt::open(&self.terminal, kept, listener, interrupt, colour))?
     }
 
     fn colour_of_talk(&self) -> live::Colour {

@@ -487,11 +487,18 @@ fn skipped_after(
         .filter_map(|issue| issue.number)
         .find(|number| *number < step.number);
     let number = failed.into_iter().chain(malformed).min()?;
-    let is_declined =
-        |result: &&StepResult| result.number == number && result.outcome.status == Status::Refused;
-    if results.iter().any(|result| is_declined(&result)) {
+    let outcome = (results.iter())
+        .find(|result| result.number == number)
+        .map(|result| &result.outcome);
+    // A choice of the person is nothing to correct.
+    let decided = match outcome {
+        Some(outcome) if outcome.status == Status::Refused => Some("declined"),
+        Some(outcome) if outcome.by_person == Some(PersonAct::Skipped) => Some("skipped"),
+        _ => None,
+    };
+    if let Some(decided) = decided {
         return Some(Outcome::skipped(format!(
-            "the change in step {number} was declined, and this command came after it"
+            "the change in step {number} was {decided}, and this command came after it"
         )));
     }
     Some(

@@ -50,7 +50,8 @@ pub(super) fn run(
     // OSC 52 only writes: through a terminal far away nothing can be read back, and nobody knows if the
     // message is on the clipboard.
     let is_sure = !clipboard.ways_in().is_empty();
-    ui.takes_clipboard(usage == ClipboardUse::Auto && is_sure);
+    let is_watched = usage == ClipboardUse::Auto && !held.opened.wishes.is_clipboard_declined();
+    ui.takes_clipboard(is_watched && is_sure);
     ui.copies_messages(usage != ClipboardUse::Off && is_sure);
     if flags.no_wait {
         leave(&held, common, ui)

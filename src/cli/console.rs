@@ -22,7 +22,7 @@ use crate::services::copy::Copying;
 use crate::services::reply::{BroughtText, ReplyDesk};
 use crate::services::run::HeldSession;
 use crate::settings::NotifyBy;
-use crate::ui::{Entry, History, LineKind, Listener, Pasted, Prompt, Ui};
+use crate::ui::{Entry, History, KeptInput, LineKind, Listener, Pasted, Prompt, Ui};
 
 /// How long what was entered last may take when the loop ends before the person is told that it is
 /// waited for.
@@ -75,7 +75,10 @@ pub(super) fn open(common: &Common, held: &HeldSession, program: CommandLine) ->
     let history = History::kept_in(state.directory());
     let (words, told) = mpsc::channel();
     let (commands, entered) = mpsc::channel();
-    let lines = history.load();
+    let kept = KeptInput {
+        history: history.load(),
+        paste: held.replies().take_undecided(),
+    };
     let has_quit = Arc::<AtomicBool>::default();
     let current = Current::default();
     let listener = Arc::new(Ear {
@@ -92,7 +95,7 @@ pub(super) fn open(common: &Common, held: &HeldSession, program: CommandLine) ->
         commands: Mutex::new(commands),
     });
     let ui = common.ui();
-    let prompt = ui.open_prompt(lines, listener, held.interrupt())?;
+    let prompt = ui.open_prompt(kept, listener, held.interrupt())?;
     let hand = Arc::new(Hand {
         common: common.clone(),
         replies: held.replies(),
@@ -185,6 +188,12 @@ impl Listener for Ear {
         }
         let (to, task) = match entry {
             Entry::Unsent(_) => return,
+            Entry::UnsentPaste(text) => {
+                if let Err(trouble) = self.replies.keep_undecided(&text) {
+                    self.voice.error(&trouble);
+                }
+                return;
+            }
             Entry::Reply(text) => (&self.words, PromptTask::Reply(text)),
             Entry::Note(line) => (&self.words, note(line)),
             Entry::Command(line) => match slash::recognise_line(self.program, &line) {

@@ -209,6 +209,7 @@ mod tests {
     fn commands_for_a_shell_are_told_from_sentences() {
         for line in [
             "git status",
+            "clear; git status --short",
             "ls",
             "./run.sh",
             "make -j4",

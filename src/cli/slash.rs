@@ -128,6 +128,8 @@ pub(super) fn is_for_shell(line: &str) -> bool {
         return false;
     };
     let rest: Vec<&str> = words.collect();
+    // `clear; git status` begins with the same program as `clear`.
+    let first = first.split([';', '&', '|']).next().unwrap_or(first);
     // The way to say something that only looks like a command.
     if line.starts_with(char::is_whitespace) || line.contains('\n') {
         return false;

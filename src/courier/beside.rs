@@ -267,7 +267,7 @@ impl Courier {
             }
             return;
         }
-        if self.remembered().is_some() || !self.asker.person.is_interactive() {
+        if self.wishes.remembered().is_some() || !self.asker.person.is_interactive() {
             return;
         }
         let question = Question::about_clipboard(round.message.mark.sequence);
@@ -400,13 +400,7 @@ impl Courier {
     }
 
     fn may_look(&self) -> bool {
-        self.remembered() == Some(true)
-    }
-
-    /// The person's answer to [`CourierQuestion::MayLook`], if they were asked.
-    fn remembered(&self) -> Option<bool> {
-        let said = std::fs::read_to_string(self.wishes.memory.as_deref()?).ok()?;
-        Some(said.trim() == "yes")
+        self.wishes.remembered() == Some(true)
     }
 
     fn remember(&self, may_look: bool) {

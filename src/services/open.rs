@@ -552,7 +552,7 @@ fn decided_base(caller: &Caller, found: FoundBase, flags: &Overrides) -> Result<
             settings_file: None,
         }) => return Base::create(&directory),
         FoundBase::Base(base) if caller.base.is_some() => return Ok(base),
-        FoundBase::Base(base) => return base_from_below(caller, base),
+        FoundBase::Base(base) => return base_from_below(caller, base, named.as_deref()),
         FoundBase::EmptyDirectory(directory) if repository::root_of(&directory).is_none() => {
             return Base::create(&directory);
         }
@@ -560,13 +560,13 @@ fn decided_base(caller: &Caller, found: FoundBase, flags: &Overrides) -> Result<
     };
     match &named {
         Some(named) => workspace::base(&directory, named, trust),
-        None => decide(caller, &directory),
+        None => decide(caller, &directory, repository::root_of(&directory)),
     }
 }
 
 /// Names a base directory above the current one, and asks about it where it is hardly meant: from an
 /// empty folder, or from another project.
-fn base_from_below(caller: &Caller, base: Base) -> Result<Base> {
+fn base_from_below(caller: &Caller, base: Base, named: Option<&Path>) -> Result<Base> {
     let here = settings::resolved(&caller.here);
     let workspace = base.workspace();
     if here == base.project() || here == workspace {
@@ -581,12 +581,21 @@ fn base_from_below(caller: &Caller, base: Base) -> Result<Base> {
         return match choice(caller, &question, &["1", "2"])? {
             Some("1") => Ok(base),
             Some(_) => {
-                let own = Base::create(&here)?;
+                // What is set up already is not offered a second time.
+                let root = repository::root_of(&here).filter(|root| root != base.project());
+                let own = match named {
+                    Some(named) => workspace::base(&here, named, &caller.trust)?,
+                    None if settings::is_empty(&here)? && root.is_none() => {
+                        let own = Base::create(&here)?;
+                        ignore(&own)?;
+                        own
+                    }
+                    None => decide(caller, &here, root)?,
+                };
                 // It may lie in the workspace of the other one: the person has made it, no model.
                 if let Some(file) = &own.settings_file {
                     caller.trust.add(file)?;
                 }
-                ignore(&own)?;
                 Ok(own)
             }
             None => Err(Error::mendable("please choose where to work, 1 or 2")
@@ -615,10 +624,10 @@ fn is_project(directory: &Path, is_within: bool) -> bool {
     has(&".git") || (!is_within && MANIFESTS.iter().any(has))
 }
 
-/// Asks whether to work on the project in place or in a folder of its own.
-fn decide(caller: &Caller, directory: &Path) -> Result<Base> {
+/// Asks whether to work on the project in place or in a folder of its own, or on the whole repository.
+fn decide(caller: &Caller, directory: &Path, root: Option<PathBuf>) -> Result<Base> {
     warn_of_extent(caller, directory);
-    let root = repository::root_of(directory).filter(|root| root != directory);
+    let root = root.filter(|root| root != directory);
     let question = Question::about_place(directory, root.as_deref());
     let choices: &[&str] = match &root {
         Some(_) => &["1", "2", "3"],

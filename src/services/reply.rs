@@ -11,7 +11,10 @@ use crate::fs::{Durability, write_atomic};
 pub use crate::mailbox::MAX_REPLY;
 use crate::mailbox::{self, Mailbox, Reading};
 use crate::protocol::SessionId;
-use crate::session::LoopLock;
+use crate::session::{LoopLock, Store};
+
+/// The file of a session with a pasted text that nobody has decided about.
+const UNDECIDED: &str = "pasted.json";
 
 /// Says if the round that a reply names must be the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,13 +29,15 @@ pub enum RoundNumber {
 #[derive(Debug, Clone)]
 pub struct ReplyDesk {
     mailbox: Mailbox,
+    store: Store,
     session: SessionId,
 }
 
 impl ReplyDesk {
-    pub(super) fn new(mailbox: &Mailbox, session: &SessionId) -> Self {
+    pub(super) fn new(mailbox: &Mailbox, store: &Store, session: &SessionId) -> Self {
         Self {
             mailbox: mailbox.clone(),
+            store: store.clone(),
             session: session.clone(),
         }
     }
@@ -43,6 +48,18 @@ impl ReplyDesk {
             Some(message) => weigh(text, &message.mark),
             None => weigh_without_round(text),
         }
+    }
+
+    /// Keeps a pasted text about which the person decided nothing before they left.
+    pub fn keep_undecided(&self, text: &str) -> Result<()> {
+        self.store.put_aside(&self.session, UNDECIDED, &text)
+    }
+
+    /// The text that was kept so, once.
+    pub fn take_undecided(&self) -> Option<String> {
+        let text = self.store.aside(&self.session, UNDECIDED)?;
+        self.store.drop_aside(&self.session, UNDECIDED);
+        Some(text)
     }
 
     /// Puts a reply into the inbox.

@@ -353,7 +353,11 @@ impl HeldSession {
 
     /// Where its replies go.
     pub fn replies(&self) -> ReplyDesk {
-        ReplyDesk::new(&self.opened.agent.mailbox, self.id())
+        ReplyDesk::new(
+            &self.opened.agent.mailbox,
+            &self.opened.agent.store,
+            self.id(),
+        )
     }
 
     /// The message of the round, if all of it is there.

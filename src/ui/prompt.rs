@@ -55,6 +55,8 @@ pub enum Entry {
     Reply(String),
     /// A line that was typed but not entered when the person left.
     Unsent(String),
+    /// A text that was pasted, and about which nothing was decided when the person left.
+    UnsentPaste(String),
 }
 
 /// The kind of a pasted text.
@@ -98,6 +100,15 @@ pub trait Listener: Debug + Send + Sync {
     fn asked(&self);
 }
 
+/// What the person left at the prompt the last time.
+#[derive(Debug, Default)]
+pub struct KeptInput {
+    /// The lines that the arrow keys bring back, the oldest first.
+    pub history: Vec<String>,
+    /// A pasted text about which nothing was decided.
+    pub paste: Option<String>,
+}
+
 /// A prompt that is open, and whose turn it is.
 #[derive(Debug)]
 pub(super) struct OpenPrompt {
@@ -118,7 +129,7 @@ impl Prompt {
     /// Opens it; nothing if there is one already, or if the terminal cannot do what it takes.
     pub(super) fn open(
         terminal: &Arc<Terminal>,
-        history: Vec<String>,
+        KeptInput { history, paste }: KeptInput,
         listener: Arc<dyn Listener>,
         interrupt: &Interrupt,
         colour: Colour,
@@ -133,8 +144,12 @@ impl Prompt {
         if mode == Mode::Closed {
             return None;
         }
+        let mut desk = Desk::new(history);
+        if let Some(paste) = paste {
+            desk.hold_again(paste, &*listener);
+        }
         *prompt = Some(OpenPrompt {
-            desk: Desk::new(history),
+            desk,
             listener,
             interrupt: interrupt.clone(),
             colour,
@@ -295,7 +310,7 @@ impl Terminal {
         };
         let listener = Arc::clone(&open.listener);
         let act = open.desk.press(key, &*listener);
-        let unsent = open.desk.unsent();
+        let (unsent, paste) = (open.desk.unsent(), open.desk.unsent_paste());
         let interrupt = open.interrupt.clone();
         self.show(prompt.as_ref());
         drop(prompt);
@@ -324,6 +339,9 @@ impl Terminal {
             Act::Interrupt => {
                 if !unsent.trim().is_empty() {
                     listener.entered(Entry::Unsent(unsent));
+                }
+                if let Some(paste) = paste {
+                    listener.entered(Entry::UnsentPaste(paste));
                 }
                 interrupt.press();
             }

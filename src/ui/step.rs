@@ -196,7 +196,9 @@ fn phrase(result: &StepResult, differences: &[ShownDifference]) -> String {
         Some(rest) if !subject.is_empty() => rest.to_owned(),
         _ => message,
     };
-    let names = !subject.is_empty() && !is_named(&subject, &message);
+    // Words of the person may have a short name in them by chance.
+    let is_theirs = result.outcome.by_person.is_some();
+    let names = !subject.is_empty() && (is_theirs || !is_named(&subject, &message));
     if names {
         format!("{verb} {subject}: {message}")
     } else if is_ok {
@@ -535,6 +537,22 @@ mod tests {
             );
             assert_eq!(text, expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_was_declined_is_named_also_if_the_reason_has_its_letters() {
+        let layout = StepLayout::Row {
+            columns: 80,
+            look: Look::Plain,
+        };
+        let declined = Outcome {
+            message: "declined: not src/a.txt now".to_owned(),
+            ..Outcome::by_person(PersonAct::Declined)
+        };
+        assert_eq!(
+            bare(&step(&deleted(declined), &[], layout, Some(3))),
+            "  2 refused delete src/a.txt: you declined: not src/a.txt now\n"
+        );
     }
 
     #[test]

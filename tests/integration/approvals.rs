@@ -139,6 +139,29 @@ fn nobody_is_asked_about_a_command_that_needs_a_declined_change() {
 }
 
 #[test]
+fn a_command_after_a_change_that_the_person_skipped_is_not_said_to_follow_a_failure() {
+    let running = Test::new(&["new", "--approval", "ask", "task"])
+        .reply(CHANGE_AND_COMMANDS)
+        .start();
+    let id = running.outbox(1).lines().nth(1).unwrap()["Session: ".len()..].to_owned();
+    let pending = running.base().join(format!("sessions/{id}/pending"));
+    wait_until("the questions are there", || {
+        pending.join("3.json").exists()
+    });
+    let finished = running.kill();
+    for number in 1..=3 {
+        let path = pending.join(format!("{number}.decision.json"));
+        let decision = if number == 1 { "skip" } else { "yes" };
+        fs::write(path, format!("{{\"decision\": \"{decision}\"}}")).unwrap();
+    }
+    let finished = Test::after(finished, &["resume", "--no-wait"]).run();
+    let outbox = finished.outbox(2);
+    let why = "the change in step 1 was skipped, and this command came after it";
+    assert_eq!(outbox.matches(why).count(), 2, "{outbox}");
+    assert!(!outbox.contains("correct it"), "{outbox}");
+}
+
+#[test]
 fn status_and_approve_show_what_changes_before_a_command_runs() {
     let long = "echo hi\n".repeat(60) + "echo the last line\n";
     let reply = format!(

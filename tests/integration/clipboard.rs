@@ -257,6 +257,31 @@ fn the_person_is_asked_once_and_before_a_reply_is_used_if_they_want() {
 }
 
 #[test]
+fn who_does_not_let_the_clipboard_be_looked_at_is_told_to_paste() {
+    let Some(display) = Display::open().filter(|_| has_script()) else {
+        return;
+    };
+    let environment = [("DISPLAY", display.name.as_str())];
+    let arguments = format!(
+        "new --clipboard auto task; '{}' resume --clipboard auto",
+        program()
+    );
+    let mut terminal = Terminal::open(Test::new(&[]), &arguments, &environment);
+    terminal.expect("May `agent` look at the clipboard");
+    terminal.type_in("n\n");
+    terminal.expect("The clipboard is not looked at");
+    terminal.reply(1, "[LIST_FILES]\n{end}\n");
+    let mut shown = terminal.expect_text("Copy its reply and paste it here");
+    terminal.type_in("/quit\r");
+    shown += &terminal.expect_text("Nothing is lost");
+    shown += &terminal.expect_text("Copy its reply and paste it here");
+    assert!(!shown.contains("taken from the clipboard"), "{shown}");
+    terminal.reply(2, DONE);
+    let (code, rest) = terminal.close();
+    assert_eq!(code, Some(0), "{rest}");
+}
+
+#[test]
 fn the_clipboard_is_offered_once_and_then_copying_the_reply_is_enough() {
     let Some(display) = Display::open().filter(|_| has_script()) else {
         return;

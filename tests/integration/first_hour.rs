@@ -158,6 +158,30 @@ fn a_base_above_an_empty_folder_is_asked_about_and_that_of_the_home_is_not_used(
 }
 
 #[test]
+fn a_project_below_another_base_is_asked_about_as_any_other() {
+    if !has_script() {
+        return;
+    }
+    let test = Test::new(&[])
+        .file("appsettings.json", "{\"Agent\": {}}")
+        .file("proj/Cargo.toml", "")
+        .file("proj/main.c", "int main;\n");
+    let arguments = format!(
+        "--version; cd proj; '{}' new --no-wait task; echo over",
+        program()
+    );
+    let mut terminal = Terminal::open(test, &arguments, &[]);
+    terminal.expect("above this folder is set up for `agent`");
+    terminal.type_in("2\n");
+    terminal.expect("on what is here, in place");
+    terminal.type_in("1\n");
+    terminal.expect("over");
+    let project = terminal.base().join("proj");
+    assert_eq!(names(&project), [".agent", "Cargo.toml", "main.c"]);
+    assert!(!terminal.base().join("sessions").exists());
+}
+
+#[test]
 fn a_repository_ignores_what_is_ours_and_its_root_is_offered() {
     if !has_script() {
         return;

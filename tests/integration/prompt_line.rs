@@ -106,6 +106,40 @@ fn a_reply_without_its_end_mark_is_taken_after_enter_and_other_lines_are_one_not
 }
 
 #[test]
+fn a_paste_that_was_not_decided_about_comes_back_with_resume() {
+    let arguments = format!("new task; '{}' resume", crate::harness::program());
+    let Some((mut terminal, _)) = waiting(&arguments, &[]) else {
+        return;
+    };
+    let cut = CREATE.replace("{end}\n", "");
+    terminal.type_in(&format!("\u{1b}[200~{cut}\u{1b}[201~"));
+    terminal.expect("3 lines pasted, without the end mark.");
+    terminal.type_in(CTRL_C);
+    terminal.expect("Nothing is lost");
+    terminal.expect("3 lines pasted, without the end mark.");
+    terminal.type_in("\r");
+    let second = outbox(&terminal, 2);
+    assert!(second.contains("[OK] CREATE_FILE"), "{second}");
+    terminal.reply(2, DONE);
+    ends_well(terminal);
+}
+
+#[test]
+fn a_reply_pasted_at_a_decision_is_kept() {
+    let Some((mut terminal, id)) = waiting("new --approval ask task", &[]) else {
+        return;
+    };
+    terminal.reply(1, "[RUN_COMMAND]\necho hello\n[/RUN_COMMAND]\n{end}\n");
+    terminal.expect("echo hello");
+    terminal.expect("[y] yes");
+    let next = reply(&id, 2, DONE);
+    terminal.type_in(&format!("\u{1b}[200~{next}\u{1b}[201~"));
+    terminal.expect("The reply is kept, and taken after your answer.");
+    terminal.type_in("y\r");
+    ends_well(terminal);
+}
+
+#[test]
 fn our_own_message_pasted_back_is_named() {
     let Some((mut terminal, _)) = waiting("new task", &[]) else {
         return;

@@ -242,7 +242,24 @@ impl Desk {
 
     /// The line typed so far, for the history of a person who leaves.
     pub(super) fn unsent(&self) -> String {
-        self.line.text()
+        match &self.held {
+            Some(held) if held.doubt.is_typed() && self.line.is_empty() => held.text.clone(),
+            _ => self.line.text(),
+        }
+    }
+
+    /// The pasted text that the person has not decided about.
+    pub(super) fn unsent_paste(&self) -> Option<String> {
+        let held = self.held.as_ref();
+        held.filter(|held| !held.doubt.is_typed())
+            .map(|held| held.text.clone())
+    }
+
+    /// Asks again about a text that was pasted before the person left.
+    pub(super) fn hold_again(&mut self, text: String, listener: &dyn Listener) {
+        let doubt = HeldDoubt::of(&listener.weigh(&text));
+        let burst = None;
+        self.held = Some(Held { text, doubt, burst });
     }
 
     fn paste(&mut self, text: &str, burst: Option<Instant>, listener: &dyn Listener) -> Act {
@@ -258,16 +275,13 @@ impl Desk {
             None => text,
         };
         match listener.weigh(&text) {
-            Pasted::Reply => return reply(text),
+            Pasted::Reply => return self.reply(text),
             Pasted::Refused(why) => return Act::Say(why),
             Pasted::Text if self.fits_the_line(text.trim_end()) => {
                 self.line.insert(text.trim_end());
             }
             pasted => {
-                let doubt = match pasted {
-                    Pasted::Commands => HeldDoubt::NoEndMark,
-                    _ => HeldDoubt::NoCommand,
-                };
+                let doubt = HeldDoubt::of(&pasted);
                 self.held = Some(Held { text, doubt, burst });
             }
         }
@@ -321,7 +335,7 @@ impl Desk {
                     why: None,
                 }
             }
-            _ if listener.weigh(&typed) == Pasted::Reply => reply(typed),
+            _ if listener.weigh(&typed) == Pasted::Reply => self.reply(typed),
             _ => self.send(typed.clone(), typed),
         }
     }
@@ -331,9 +345,24 @@ impl Desk {
         self.last_paste = Some(Instant::now());
         let is_alone = typed.trim().is_empty();
         match held.doubt {
-            HeldDoubt::NoEndMark if is_alone => reply(held.text),
-            HeldDoubt::NoCommand if is_alone && !self.takes_any_line() => reply(held.text),
+            HeldDoubt::NoEndMark if is_alone => self.reply(held.text),
+            HeldDoubt::NoCommand if is_alone && !self.takes_any_line() => self.reply(held.text),
             _ => self.send_pasted(&held, typed),
+        }
+    }
+
+    /// A reply that was pasted; while a step or the model waits for an answer, it comes after that.
+    fn reply(&self, text: String) -> Act {
+        let asked = self.asked.last().filter(|_| self.takes_any_line());
+        Act::Entered {
+            echo: format!("({} pasted)", count(text.lines().count(), "line")),
+            entry: Entry::Reply(text),
+            why: asked.map(|asked| {
+                format!(
+                    "The reply is kept, and taken after your answer. The question still waits: {}",
+                    asked.question.text
+                )
+            }),
         }
     }
 
@@ -481,6 +510,14 @@ impl Desk {
 }
 
 impl HeldDoubt {
+    /// The doubt about a pasted text.
+    fn of(pasted: &Pasted) -> Self {
+        match pasted {
+            Pasted::Commands => Self::NoEndMark,
+            _ => Self::NoCommand,
+        }
+    }
+
     /// Returns true for a line that was typed, so that it goes back where it was.
     fn is_typed(self) -> bool {
         matches!(self, Self::Shell | Self::AnswerOrCommand(_))
@@ -496,15 +533,6 @@ impl Held {
             }
             several => count(several, "line"),
         }
-    }
-}
-
-/// A reply that was pasted.
-fn reply(text: String) -> Act {
-    Act::Entered {
-        echo: format!("({} pasted)", count(text.lines().count(), "line")),
-        entry: Entry::Reply(text),
-        why: None,
     }
 }
 

@@ -146,6 +146,42 @@ fn several_lines_without_a_command_are_the_reply_unless_the_person_says_otherwis
 }
 
 #[test]
+fn a_reply_pasted_at_a_decision_is_said_to_be_kept() {
+    let mut desk = Desk::new(Vec::new());
+    let why = |act: Act| match act {
+        Act::Entered { why, .. } => why,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(why(paste(&mut desk, "[DO]\nEND")), None);
+    desk.ask(question(1, "Run it?", AcceptedLines::AnyLine));
+    let said = why(paste(&mut desk, "[DO]\nEND")).unwrap();
+    assert!(said.starts_with("The reply is kept"), "{said}");
+    assert!(said.ends_with("Run it?"), "{said}");
+    // The loop waits for the reply meanwhile, and takes it at once.
+    desk.withdraw(1);
+    desk.ask(question(2, "Do it?", AcceptedLines::YesOrNo));
+    assert_eq!(why(paste(&mut desk, "[DO]\nEND")), None);
+}
+
+#[test]
+fn a_paste_without_a_decision_is_asked_about_again() {
+    let mut desk = Desk::new(Vec::new());
+    assert_eq!(desk.unsent_paste(), None);
+    paste(&mut desk, "[DO]\nx\n");
+    let left = desk.unsent_paste().unwrap();
+    let mut desk = Desk::new(Vec::new());
+    desk.hold_again(left, &Ear::default());
+    assert!(shown(&desk).contains("2 lines pasted, without the end mark."));
+    let reply = Entry::Reply("[DO]\nx\n".to_owned());
+    assert_eq!(entered(press(&mut desk, Key::Enter)), reply);
+    // A line that was asked about is kept as a line.
+    typed(&mut desk, "git status");
+    press(&mut desk, Key::Enter);
+    assert_eq!(desk.unsent(), "git status");
+    assert_eq!(desk.unsent_paste(), None);
+}
+
+#[test]
 fn the_enter_of_a_paste_answers_no_question() {
     let mut desk = Desk::new(Vec::new());
     paste(&mut desk, "[DO]\nEND");
