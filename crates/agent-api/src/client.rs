@@ -527,7 +527,7 @@ impl ApiClient {
     }
 
     /// An error without the keys, and for what it really is if the person stopped the request.
-    fn scrubbed(&self, error: ApiError, stop: &StopSignal) -> ApiError {
+    fn scrubbed(&self, mut error: ApiError, stop: &StopSignal) -> ApiError {
         if stop.is_raised() {
             return ApiError::new(ApiErrorKind::Stopped, "");
         }
@@ -538,8 +538,8 @@ impl ApiClient {
                 filters.push(part) + &filters.break_off()
             })
             .collect();
-        let message = parts.join("…");
-        ApiError { message, ..error }
+        error.message = parts.join("…");
+        error
     }
 }
 

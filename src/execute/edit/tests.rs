@@ -286,6 +286,13 @@ fn curly_quotes_are_treated_alike_by_every_command() {
         "edited a.py: inserted 1 line after line 1 (repaired what copying did to it: curly quotes, long dashes or unusual spaces)"
     );
     assert_eq!(stage.text("a.py"), "a = 'x'\nd = 'y'\nb = 1\nc = 2\n");
+    let appended = stage.one(insert("a.py", END_OF_FILE, "e = \u{201c}z\u{201d}\n"));
+    assert!(
+        appended.message.contains("repaired"),
+        "{}",
+        appended.message
+    );
+    assert!(stage.text("a.py").ends_with("c = 2\ne = \"z\"\n"));
     let told = "unlike before it has curly quotes";
     let replaced = stage.one(replace("b.py", &[("b = 1\n", curly)]));
     assert!(replaced.message.contains(told), "{}", replaced.message);
