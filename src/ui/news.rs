@@ -222,7 +222,7 @@ fn sentences(event: &Event, view: &RenderContext) -> String {
             runner,
         } => match (backend, runner) {
             (None, Some(runner)) => format!(
-                "Commands run by `{}`, which does not confine them: each one needs your yes, unless a rule of yours allows it.",
+                "Commands run by `{}`, which does not confine them: each one needs your yes. Rules that allow one count only with `--sandbox off`.",
                 escape_line(runner)
             ),
             _ => confinement(*commands, backend.as_deref(), *network, properties, view),
