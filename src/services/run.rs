@@ -293,7 +293,7 @@ impl HeldSession {
         }
     }
 
-    /// Books what answers cost that came to an earlier run, whoever carries the session now.
+    /// Books the cost of answers that an earlier run received, with or without an API now.
     fn settle_books(&self) {
         let agent = &self.opened.agent;
         if let Err(error) = api::settle_books(&agent.store, self.id())

@@ -100,7 +100,7 @@ pub trait Listener: Debug + Send + Sync {
     fn asked(&self);
 }
 
-/// What the person left at the prompt the last time.
+/// Input that the last loop left: lines entered before, and a paste that waits for a decision.
 #[derive(Debug, Default)]
 pub struct KeptInput {
     /// The lines that the arrow keys bring back, the oldest first.

@@ -67,7 +67,7 @@ fn goes_on(finished: Finished, arguments: &[&str]) -> Finished {
     with_program(Test::after(finished, arguments), "kubectl", KUBECTL).run()
 }
 
-fn mend(base: &Path) {
+fn restore_connection(base: &Path) {
     fs::remove_file(bin(base).join("cut")).unwrap();
 }
 
@@ -77,7 +77,7 @@ fn results_of_a_session_that_is_done_come_with_its_end() {
     let id = finished.session()["sessionId"].as_str().unwrap().to_owned();
     // They are elsewhere still, and nobody removes a session without a word about them.
     let finished = goes_on(finished, &["end", &id]).said("has not come back");
-    mend(&finished.base());
+    restore_connection(&finished.base());
     let finished = goes_on(finished, &["end", &id]).code(0);
     let finished = finished.said("has come back").workspace("made", "");
     let there = bin(&finished.base()).join("there/agent");
@@ -94,7 +94,7 @@ fn results_come_though_the_memory_of_the_exchange_was_deleted() {
     let running = cut_session();
     running.signal("INT");
     let finished = running.wait().code(130);
-    mend(&finished.base());
+    restore_connection(&finished.base());
     let state = finished.base().with_file_name("state").join("agent");
     let memory = fs::read_dir(&state)
         .unwrap()
@@ -120,7 +120,7 @@ fn an_interrupt_ends_the_wait_for_results_at_the_end() {
     let finished = finished.said("`agent end ");
     assert!(began.elapsed() < Duration::from_secs(8));
     fs::remove_file(&hang).unwrap();
-    mend(&finished.base());
+    restore_connection(&finished.base());
     let id = finished.session()["sessionId"].as_str().unwrap().to_owned();
     goes_on(finished, &["end", &id])
         .code(0)
@@ -131,7 +131,7 @@ fn an_interrupt_ends_the_wait_for_results_at_the_end() {
 fn the_model_is_told_of_conflicts_with_results_that_come_late() {
     let running = cut_session();
     fs::write(running.base().join("workspace/made"), "mine\n").unwrap();
-    mend(&running.base());
+    restore_connection(&running.base());
     answer(&running, "[CREATE_FILE path=\"x\"]\nx\n[/CREATE_FILE]\n");
     let message = running.outbox(3);
     assert!(message.contains("`made` as `made.other-side`"), "{message}");

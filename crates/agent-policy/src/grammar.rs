@@ -213,7 +213,7 @@ impl<'t> BashScript<'_, '_, 't> {
         }
         match kind {
             "function_definition" => self.fork_bomb(node, begins),
-            // A redirected `cd` changes the directory all the same.
+            // A redirected `cd` still changes the directory.
             "redirected_statement" | "command" => {
                 self.reader.context.input = around.input;
                 return self.reader.ascend();

@@ -13,7 +13,7 @@ use crate::code_fence::Fence;
 use crate::trim::{is_blank, trim};
 use crate::{file_name, has_effects, tags};
 
-/// What the words above a command say of it.
+/// Words above a command that speak against carrying it out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum WordsAbove {
     Example,
