@@ -246,7 +246,8 @@ impl LastLook<'_> {
             line = above(line)?;
         }
         let names = file_name::in_words(self.lines[line]);
-        let leads = is_label || leads_to_work(self.lines[line], names.first()?);
+        let first = names.first()?;
+        let leads = is_label || leads_to_work(self.lines[line], first);
         leads.then_some((line, names))
     }
 }

@@ -362,6 +362,7 @@ fn a_block_under_a_line_that_leads_to_its_file_is_told() {
         "Usage example (`tests/a.py`, not part of the change):",
         "With Node.js:",
         "It is used here:",
+        "This is how it was.\n\nBefore:",
     ] {
         talk(&format!("{line}{block}"));
     }
