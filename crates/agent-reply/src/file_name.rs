@@ -23,6 +23,15 @@ const EXTENSIONS: &str = "\
     scss sh sln sol sql styl sv svelte svg swift tcl tex tf tfvars thrift toml ts tsv tsx txt v \
     vb vbs vhd vim vue wat wgsl xaml xml xsd yaml yml zig zsh";
 
+/// Products that are written as if they were files; `node.js` in small letters is one.
+const PRODUCTS: &str = "\
+    Alpine.js Angular.js Backbone.js D3.js Discord.js Ember.js Express.js Nest.js \
+    Next.js Node.js Nuxt.js React.js Three.js Vue.js";
+
+/// Directories below which a name without an extension is a file: `bin/tool`, not `client/server`.
+const DIRECTORIES: &str = "\
+    app bin cmd config docs etc hooks include internal lib pkg scripts src test tests tools";
+
 /// Words before a name, a colon or a code span after them.
 const LABELS: [&str; 7] = [
     "file",
@@ -124,16 +133,27 @@ pub(super) fn in_info(info: &str) -> Option<&str> {
     {
         return Some(name.trim());
     }
-    info.split_whitespace().find_map(|word| {
-        let (key, value) = word.split_once('=').unwrap_or(("", word));
-        // `{.python}` is a class of the block.
-        if key.is_empty() && word.trim_start_matches('{').starts_with('.') && info.starts_with('{')
-        {
-            return None;
+    let mut quote = None;
+    let mut words = info.split(move |c: char| {
+        if quote.is_none() && matches!(c, '"' | '\'') {
+            quote = Some(c);
+        } else if quote == Some(c) {
+            quote = None;
         }
-        let value = value.trim_matches(['"', '\'', '`', '{', '}']);
-        let known = matches!(key, "" | "path" | "file" | "filename" | "title" | "name");
-        (known && is_unmistakable(value)).then_some(value)
+        quote.is_none() && c.is_whitespace()
+    });
+    words.find_map(|word| {
+        let word = word.trim_matches(['{', '}']);
+        let (key, value) = word.split_once('=').unwrap_or(("", word));
+        let value = value.trim_matches(['"', '\'', '`']);
+        let is_name = match key {
+            // `{.python}` is a class of the block.
+            "" if word.starts_with('.') && info.starts_with('{') => false,
+            "path" | "file" | "filename" | "filepath" => is_possible(value),
+            "" | "title" | "name" => is_unmistakable(value),
+            _ => false,
+        };
+        (is_name && !value.contains(char::is_whitespace)).then_some(value)
     })
 }
 
@@ -262,17 +282,32 @@ fn is_hidden_file(text: &str) -> bool {
     stem.len() > 1 && !stem.starts_with('.') && !crate::tags::copy_button::is_language(stem)
 }
 
-/// Returns true if a name over a code block is that of a file: `RegExp.prototype.test` has a dot
-/// and `Debian/Ubuntu` a slash.
-pub(super) fn names_file(text: &str) -> bool {
-    let has_lower = |text: &str| !text.bytes().any(|byte| byte.is_ascii_uppercase());
-    let last = last_component(text);
-    is_file(text)
-        || text.starts_with('/')
-        || has_word(WELL_KNOWN, last)
+/// Returns true if the name that a line over a code block consists of is that of a file:
+/// `RegExp.prototype.test` has a dot, `Debian/Ubuntu` and `client/server` have a slash.
+pub(super) fn names_file(line: &str, name: &str) -> bool {
+    let directory = name.split(['/', '\\']).next().unwrap_or_default();
+    let is_said = || {
+        let before = line.split(name).next().unwrap_or_default();
+        before.contains(['`', ':'])
+            || matches!(directory, "" | "." | "..")
+            || is_hidden_file(directory)
+            || has_word(DIRECTORIES, directory)
+    };
+    let last = last_component(name);
+    is_file(name)
         || is_hidden_file(last)
-        || (text.contains(['/', '\\']) && (extension(text).is_some() || has_lower(text)))
-        || (text.contains(' ') && extension(text).is_some())
+        || (name.contains(' ') && extension(name).is_some())
+        || (last.len() < name.len()
+            && !is_product(name)
+            && (extension(name).is_some() || (name.contains(char::is_alphabetic) && is_said())))
+}
+
+/// Returns true if the text is a product, or several: `Node.js`, `Deno/Node.js`.
+fn is_product(text: &str) -> bool {
+    let directory = &text[..text.len() - last_component(text).len()];
+    let mut directories = directory.split_terminator('/');
+    has_word(PRODUCTS, last_component(text))
+        && directories.all(|it| it.starts_with(char::is_uppercase))
 }
 
 /// Returns true if the text is a file even inside a sentence, where `os.path` and `and/or` may
@@ -281,6 +316,7 @@ pub(super) fn is_file(text: &str) -> bool {
     is_possible(text)
         && !text.starts_with('/')
         && !text.contains(char::is_whitespace)
+        && !is_product(text)
         && (has_word(WELL_KNOWN, last_component(text))
             || extension(text).is_some_and(|extension| {
                 let lower = extension.to_ascii_lowercase();
@@ -369,6 +405,41 @@ mod tests {
     }
 
     #[test]
+    fn a_word_over_a_block_is_a_file_only_if_it_looks_like_one() {
+        for (line, is_name) in [
+            ("app.py", true),
+            ("App.js", true),
+            ("node.js", true),
+            ("**Main.java**", true),
+            ("### Makefile", true),
+            (".gitignore", true),
+            ("bin/tool", true),
+            (".github/CODEOWNERS", true),
+            ("./run", true),
+            ("`client/server`", true),
+            ("File: client/server", true),
+            ("data/blob.xyz", true),
+            ("Node.js", false),
+            ("### Node.js:", false),
+            ("`Vue.js`", false),
+            ("Deno/Node.js", false),
+            ("and/or", false),
+            ("10/10", false),
+            ("`10/10`", false),
+            ("CI/CD", false),
+            ("### CI/CD", false),
+            ("client/server", false),
+            ("**client/server**:", false),
+            ("yes/no/maybe", false),
+            ("Debian/Ubuntu", false),
+            ("RegExp.prototype.test", false),
+        ] {
+            let found = alone(line).is_some_and(|name| names_file(line, name));
+            assert_eq!(found, is_name, "{line}");
+        }
+    }
+
+    #[test]
     fn a_sentence_names_one_file_in_backticks() {
         assert_eq!(in_sentence("Now change `src/a.rs`:"), Some("src/a.rs"));
         assert_eq!(in_sentence("### 1. Update `a.py`"), Some("a.py"));
@@ -387,11 +458,15 @@ mod tests {
             "python:src/a.py",
             "{.python filename=\"src/a.py\"}",
             "{.python .numberLines file='src/a.py'}",
+            "python {file=src/a.py}",
+            "python {title=\"src/a.py\"}",
         ] {
             assert_eq!(in_info(info), Some("src/a.py"), "{info}");
         }
         assert_eq!(in_info("python"), None);
         assert_eq!(in_info("c++ linenos=1.5"), None);
         assert_eq!(in_info("{.python}"), None);
+        assert_eq!(in_info("python file=x"), Some("x"));
+        assert_eq!(in_info("python title=\"How to use a.py\""), None);
     }
 }

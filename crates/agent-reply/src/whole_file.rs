@@ -342,7 +342,7 @@ fn leads_to_example(line: &str) -> bool {
 /// The file that the line above a fence names.
 fn named_above(line: &str, is_next: bool) -> Option<&str> {
     file_name::alone(line)
-        .filter(|name| file_name::names_file(name))
+        .filter(|name| file_name::names_file(line, name))
         .or_else(|| bare_word(line).filter(|_| is_next))
         .or_else(|| announced(line))
 }
