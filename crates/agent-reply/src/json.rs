@@ -12,7 +12,8 @@
 //! `input`, there also as a string of JSON. Strict JSON is tried first, then `lenient`;
 //! what a chat page gave curly quotes is straightened. What does not have one of these shapes is
 //! data, and so is all that stands in it: a `package.json` in a reply is nobody's command. The
-//! actions of a list are judged one by one, once one of them is certain. A value whose last brackets
+//! actions of a list are judged one by one, once one of them is certain, also if others cannot be
+//! read. A value whose last brackets
 //! are missing counts only if something follows it: at the end of the text it is cut off.
 
 mod lenient;
@@ -66,7 +67,11 @@ fn find_by(
         let extent = quotes.measure(lines, (line, column));
         let text = quotes.straight(extent.text(lines, (line, column))?);
         let is_closed = matches!(extent, JsonExtent::Closed(_));
-        let found = quotes.read(&text).and_then(|value| items_of(&value));
+        let found = match quotes.read(&text) {
+            Some(value) => items_of(&value),
+            None if is_closed => sound_calls(&text, items_of),
+            None => None,
+        };
         match (&extent, found) {
             (JsonExtent::Closed(_), Some(found)) => items.extend(found),
             (_, Some(found)) => items.extend(found.into_iter().map(without_end)),
@@ -288,6 +293,50 @@ pub(super) fn read_value(text: &str) -> Option<Value> {
         .or_else(|| lenient::read(text))
 }
 
+/// The commands of a list of calls, some of which cannot be read: those are problems.
+///
+/// Each must name a tool of its own. A quote that is not escaped may also make several calls of
+/// what is the content of one, but then the last of them is only the end of a text.
+fn sound_calls(
+    text: &str,
+    items_of: fn(&Value) -> Option<Vec<CandidateItem>>,
+) -> Option<Vec<CandidateItem>> {
+    let names_tool = |call: &str| {
+        let mut keys = tools::TOOL_KEYS.split(' ');
+        keys.any(|key| call.contains(&format!("\"{key}\"")))
+    };
+    let start = text.find('[')?;
+    let (mut sound, mut broken) = (String::new(), Vec::new());
+    let mut at = start + 1;
+    loop {
+        let rest = text[at..].trim_start_matches(|c: char| c.is_whitespace() || c == ',');
+        at = text.len() - rest.len();
+        if rest.starts_with(']') {
+            break;
+        }
+        let extent = JsonQuotes::Straight.measure(&[text], (0, at));
+        let JsonExtent::Closed((_, end)) = extent else {
+            return None;
+        };
+        let call = &text[at..end];
+        if !call.starts_with('{') || !names_tool(call) {
+            return None;
+        }
+        if read_value(call).is_some() {
+            sound.push_str(call);
+            sound.push(',');
+        } else {
+            broken.push(broken_call(call));
+        }
+        at = end;
+    }
+    let is_divided = !sound.is_empty() && !broken.is_empty();
+    let value = is_divided.then(|| format!("{}{sound}{}", &text[..=start], &text[at..]));
+    let mut items = items_of(&read_value(&value?)?)?;
+    items.append(&mut broken);
+    Some(items)
+}
+
 /// The commands of a value, or `None` if it is not a plan or a call.
 fn items_of(value: &Value) -> Option<Vec<CandidateItem>> {
     match value {
@@ -487,6 +536,14 @@ fn without_tool(action: &Value) -> CandidateItem {
     CandidateItem::Problem(BlockTrouble::new(
         format!("an action names no tool: `{shown}`"),
         r#"write each action as {"tool": "read_file", "path": "..."}"#,
+    ))
+}
+
+fn broken_call(call: &str) -> CandidateItem {
+    let shown: String = call.chars().take(200).collect();
+    CandidateItem::Problem(BlockTrouble::new(
+        format!("a call in a list cannot be read, so it was not done: `{shown}`"),
+        r#"send it again as JSON, with `\"` for each quote within a string"#,
     ))
 }
 

@@ -304,7 +304,6 @@ fn a_tag_that_was_meant_and_is_none_is_told() {
 fn a_call_that_nobody_understands_is_told() {
     for text in [
         "```json\n{\"tool\":\"write_file\",\"path\":\"y.py\",\"content\":\"print(\"ho\")\\n\"}\n```",
-        "```json\n[{\"tool\":\"run\",\"command\":\"ls\"},\n{\"tool\":\"run\",\"command\":\"echo \"a\"\"}]\n```",
         "{\"actions\":[{\"action\":\"append_file\",\"path\":\"a.md\",\"content\":\"x\"}]}",
         "```json\n{'tool': 'run', 'command': 'make'}\n```",
         "{\"action\":\"bash\",\"action_input\":{\"command\":\"make\"}}",
@@ -330,6 +329,33 @@ fn a_call_that_nobody_understands_is_told() {
     ] {
         talk(text);
     }
+}
+
+#[test]
+fn the_sound_calls_of_a_list_are_done() {
+    let write = r#"{"tool":"write_file","path":"a","content":"x"}"#;
+    let run = r#"{"tool":"run","command":"ls"}"#;
+    let broken = r#"{"tool":"write_file","path":"b","content":"print("ho")"}"#;
+    for list in [
+        format!("[{write},{broken},{run}]"),
+        format!("```json\n[\n  {write},\n  {broken},\n  {run}\n]\n```"),
+        format!(r#"{{"thought":"x","actions":[{write},{broken},{run}]}}"#),
+    ] {
+        read(
+            &format!("{list}\n{DONE}"),
+            &["CREATE_FILE", "RUN_COMMAND", "DONE"],
+            &[3],
+        );
+    }
+    let function = r#"{"function":{"name":"run","arguments":{"command":"ls"}}}"#;
+    let other = r#"{"function":{"name":"run","arguments":{"command":"a "b" c"}}}"#;
+    let list = format!(r#"{{"tool_calls":[{function},{other}]}}"#);
+    read(&format!("{list}\n{DONE}"), &["RUN_COMMAND", "DONE"], &[2]);
+    // What the quotes divide is one text, not several calls.
+    let text =
+        r#"{"tool":"write_file","path":"a","content":"x"},{"tool":"run","command":"ls"},{"y"}"#;
+    read(&format!("[{text}]\n{DONE}"), &["DONE"], &[1]);
+    read(&format!("[{broken}]\n{DONE}"), &["DONE"], &[1]);
 }
 
 #[test]
