@@ -32,13 +32,14 @@ pub(super) fn file_written_by(line: &str) -> Option<&str> {
         .or_else(|| powershell_file(line))
 }
 
-/// The file that a line of a script writes from a here-document: `cat > a.md <<'EOF'`.
+/// The file that a line of a script writes from a here-document: `cat > a.md <<'EOF'`,
+/// `dd of=a.md <<EOF`, `install /dev/stdin a.md <<EOF`.
 pub(super) fn written_file(line: &str) -> Option<&str> {
     memchr::memchr(b'<', line.as_bytes())?;
     let (before, behind) = line.split_once("<<")?;
     let has_writer = |text: &str| {
         let mut words = text.split_whitespace();
-        words.any(|word| matches!(word, "cat" | "tee"))
+        words.any(|word| matches!(word, "cat" | "tee" | "dd" | "install" | "cp" | "sponge"))
     };
     let mark = behind.trim_start_matches(['-', '~', ' ']);
     let is_mark =
@@ -47,8 +48,10 @@ pub(super) fn written_file(line: &str) -> Option<&str> {
         return None;
     }
     // `tee a.md > /dev/null` writes the file that is not redirected to.
-    let teed = line.split_once("tee ").map(|(_, rest)| rest);
-    let teed = teed.map(|rest| rest.trim_start().trim_start_matches("-a "));
+    let teed = ["tee ", "sponge ", " of=", "/dev/stdin "]
+        .iter()
+        .find_map(|lead| line.split_once(lead));
+    let teed = teed.map(|(_, rest)| rest.trim_start().trim_start_matches("-a "));
     let redirected = line.split('>').skip(1).filter(|rest| !rest.is_empty());
     let targets = teed.into_iter().chain(redirected);
     let mut targets = targets.filter_map(|target| first_word(target.trim_start_matches('|')));
@@ -183,6 +186,10 @@ mod tests {
             "cat <<EOF | sudo tee docs/a.md > /dev/null",
             "cat 2>&1 >docs/a.md<<EOF",
             "cat >| docs/a.md <<EOF",
+            "dd of=docs/a.md status=none <<EOF",
+            "install -m 755 /dev/stdin docs/a.md <<'EOF'",
+            "cp /dev/stdin docs/a.md <<EOF",
+            "sponge docs/a.md <<EOF",
         ] {
             assert_eq!(written_file(line), Some("docs/a.md"), "{line}");
         }

@@ -6,17 +6,17 @@
 //!
 //! | what stands there | told as |
 //! |---|---|
-//! | a tag of ours behind words, in other brackets or letters, or closed among words | a tag |
-//! | a call in broken or unknown JSON, in XML among words, in the tokens of a page | a call |
+//! | a tag of ours behind words or HTML, in other brackets or letters, or closed among words | a tag |
+//! | a call in broken or unknown JSON, in XML among words, as a function, in the tokens of a page | a call |
 //! | changed lines in a cell of a table | a diff |
-//! | a code block under a line that names a file and leads to it | a file |
+//! | a code block that names a file, or under a line that names one and leads to it | a file |
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::candidate::BlockTrouble;
 use crate::carried_out::ShownWork;
-use crate::code_fence::Fence;
+use crate::code_fence::{self, Fence};
 use crate::line::{has_word, is_blank_or_fence};
 use crate::recognise::shown;
 use crate::tags::LooseTag;
@@ -60,9 +60,9 @@ struct LastLook<'a> {
     found: Vec<UndoneWork>,
 }
 
-/// Names of the XML elements that are closed anywhere, once somebody asked.
+/// The lines on which XML elements of each name are closed, once somebody asked.
 #[derive(Default)]
-struct OnceClosed<'a>(Option<HashSet<&'a str>>);
+struct OnceClosed<'a>(Option<HashMap<&'a str, Vec<usize>>>);
 
 impl LastLook<'_> {
     fn walk(&mut self) {
@@ -79,7 +79,7 @@ impl LastLook<'_> {
                 let is_open = self.is_taken.get(at).is_some_and(|is_taken| *is_taken);
                 around = is_open.then_some(fence);
             } else {
-                self.line(at);
+                self.line(at, true);
                 at += 1;
             }
         }
@@ -91,31 +91,39 @@ impl LastLook<'_> {
         let end = rest.find(|line| self.is_taken[*line] || fence.is_closed_by(self.lines[*line]));
         let end = end.unwrap_or(self.lines.len());
         let is_named = whole_file::named(self.lines, at, 0, fence).is_some();
-        let is_data = is_named || shown::is_program(fence);
-        if end < self.lines.len() && self.is_taken[end] {
-            if !is_data {
-                (at + 1..end).for_each(|line| self.line(line));
+        let is_program = shown::is_program(fence);
+        let first = code_fence::skip_blank(self.lines, at + 1);
+        let told = self.found.len();
+        for line in (at + 1..end).filter(|_| !is_named) {
+            match (is_program, line == first) {
+                (false, is_first) => self.line(line, is_first),
+                (true, true) if !self.is_taken[line] => {
+                    let found = self
+                        .request(line)
+                        .map(|it| self.misunderstood(line, it, "a call"));
+                    self.found.extend(found);
+                }
+                _ => {}
             }
+        }
+        if end < self.lines.len() && self.is_taken[end] {
             return end;
         }
-        let content = at + 1..end;
-        let told = self.found.len();
-        if !is_data {
-            content.clone().for_each(|line| self.line(line));
-        }
         if self.found.len() == told {
-            self.file(at, content, fence);
+            self.file(at, at + 1..end, fence);
         }
         end + 1
     }
 
-    fn line(&mut self, at: usize) {
-        let line = self.lines[at];
-        let has_mark = line.contains(['[', '\u{3010}', '\u{ff3b}', '{', '<', '|', '\u{ff5c}', '=']);
-        if self.is_taken[at] || !has_mark {
+    /// Looks at a line; `may_begin` if it is among words or begins a code block.
+    fn line(&mut self, at: usize, may_begin: bool) {
+        const MARKS: [char; 9] = [
+            '[', '\u{3010}', '\u{ff3b}', '{', '<', '|', '\u{ff5c}', '=', '(',
+        ];
+        if self.is_taken[at] || !self.lines[at].contains(MARKS) {
             return;
         }
-        let found = self.tag(at).or_else(|| self.call(at));
+        let found = self.tag(at).or_else(|| self.call(at, may_begin));
         self.found.extend(found);
     }
 
@@ -138,74 +146,133 @@ impl LastLook<'_> {
         })
     }
 
-    fn call(&mut self, at: usize) -> Option<UndoneWork> {
-        let line = trim(self.lines[at]);
-        let (lines, work, told) = if let Some((lines, work)) = self.json(at) {
-            (lines, work, "a call")
-        } else if self.is_element(at) || has_token(line) {
-            (at..at + 1, ShownWork::default(), "a call")
-        } else if is_diff_cell(line) {
-            (at..at + 1, ShownWork::default(), "a diff in a table")
-        } else {
+    fn call(&mut self, at: usize, may_begin: bool) -> Option<UndoneWork> {
+        if self.found.last().is_some_and(|it| at < it.lines.end) {
             return None;
-        };
-        let shown: String = line.chars().take(80).collect();
-        Some(UndoneWork {
+        }
+        let line = trim(self.lines[at]);
+        let found = self.json(at).or_else(|| match may_begin {
+            true => self.request(at),
+            false => self.element(at, false),
+        });
+        let bare = || (at..at + 1, ShownWork::default());
+        let found = found.or_else(|| has_token(line).then(bare));
+        match found {
+            Some(found) => Some(self.misunderstood(at, found, "a call")),
+            None => is_diff_cell(line).then(|| self.misunderstood(at, bare(), "a diff in a table")),
+        }
+    }
+
+    /// A call that begins a code block or stands among words, in XML or as a function.
+    fn request(&mut self, at: usize) -> Option<(Range<usize>, ShownWork)> {
+        let function = |it: &Self| Some((at..at + 1, it.function(at)?));
+        self.element(at, true).or_else(|| function(self))
+    }
+
+    fn misunderstood(
+        &self,
+        at: usize,
+        (lines, work): (Range<usize>, ShownWork),
+        told: &str,
+    ) -> UndoneWork {
+        let shown: String = trim(self.lines[at]).chars().take(80).collect();
+        UndoneWork {
             lines,
             work,
             trouble: BlockTrouble::new(
                 format!("{told} was not understood, so it was not done: `{shown}`"),
                 "Send it as a command of the protocol, if it was meant.",
             ),
-        })
+        }
     }
 
     /// A call in JSON that is broken or of a shape that nobody knows.
     fn json(&mut self, at: usize) -> Option<(Range<usize>, ShownWork)> {
         const MOST_LINES: usize = 40;
         let start = outside_code(self.lines[at], '{').next()?;
-        if self.values >= MOST_VALUES || self.found.last().is_some_and(|it| at < it.lines.end) {
+        if self.values >= MOST_VALUES {
             return None;
         }
         self.values += 1;
-        let below = &self.lines[at + 1..];
-        let is_end = |line: &&&str| is_blank_or_fence(line);
-        let length = below
-            .iter()
-            .take(MOST_LINES)
-            .take_while(|it| !is_end(it))
-            .count();
+        let mut below = (at + 1..self.lines.len()).take(MOST_LINES);
+        let end = below.find(|line| self.is_taken[*line] || is_blank_or_fence(self.lines[*line]));
+        let end = end.unwrap_or(self.lines.len().min(at + 1 + MOST_LINES));
         let mut text = self.lines[at][start..].to_owned();
-        for line in &below[..length] {
+        for line in &self.lines[at + 1..end] {
             text.push('\n');
             text.push_str(line);
         }
         let work = JsonPairs::read(&text).work()?;
-        Some((at..at + 1 + length, work))
+        Some((at..end, work))
     }
 
-    /// Returns true if a line has a call as an XML element.
-    fn is_element(&mut self, at: usize) -> bool {
+    /// A call, or an artifact without a path, as an XML element that begins on a line. Only one that
+    /// begins its line may have a name of one word, as `<run>`.
+    fn element(&mut self, at: usize, may_begin: bool) -> Option<(Range<usize>, ShownWork)> {
         const PARAMETERS: [&str; 4] = ["<path>", "<file_path>", "<command>", "<filename>"];
-        let line = self.lines[at];
-        let mut names = outside_code(line, '<').filter_map(|start| element(&line[start + 1..]));
-        let mut next = self.lines[at..].iter().take(2);
+        let (lines, line) = (self.lines, self.lines[at]);
+        let mut next = lines[at..].iter().take(2);
         let has_parameter = next.any(|line| PARAMETERS.iter().any(|it| line.contains(it)));
-        let lines = self.lines;
-        names.any(|name| {
-            let is_call = tools::has_effects(name) || (name == "file" && has_parameter);
-            is_call && (name.contains(['_', '-']) || has_parameter) && self.closed.has(lines, name)
-        })
+        let (start, name, last) = outside_code(line, '<').find_map(|start| {
+            let name = element(&line[start + 1..])?;
+            let begins = || may_begin && is_blank(&line[..start]);
+            let is_plain = || line[start + 1 + name.len()..].starts_with('>');
+            let is_call = match name {
+                "antArtifact" => true,
+                "artifact" => begins(),
+                "file" => has_parameter,
+                "command" => begins() && is_plain(),
+                name if !tools::has_effects(name) => false,
+                name => name.contains(['_', '-']) || has_parameter || (begins() && is_plain()),
+            };
+            let last = is_call.then(|| self.closed.next(lines, name, at))??;
+            Some((start, name, last))
+        })?;
+        let inner = line[start..].split_once('>').map_or("", |(_, inner)| inner);
+        let inner = inner.split(&format!("</{name}>")).next();
+        let body = inner
+            .as_slice()
+            .iter()
+            .chain(&lines[at + 1..last.max(at + 1)]);
+        Some((at..last + 1, ShownWork::lines(body)))
     }
 
-    /// The file that a code block is meant for, if the line above it names one and leads to it.
+    /// A call of a tool as a function of a program: `write_file(path="a.py", content="")`.
+    fn function(&self, at: usize) -> Option<ShownWork> {
+        let line = trim(self.lines[at]).trim_start_matches(['-', '*', '>', ' ']);
+        let line = line.strip_prefix("print(").unwrap_or(line);
+        let (name, values) = line.split_once('(')?;
+        let name = name.strip_prefix("default_api.").unwrap_or(name);
+        if !tools::has_effects(name) {
+            return None;
+        }
+        let below = self.lines.get(at + 1).filter(|_| is_blank(values));
+        let values = below.map_or(values, |line| trim(line));
+        let is_key = |key: &&str| key.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
+        let named = values
+            .split_once('=')
+            .filter(|(key, _)| is_key(&key.trim()));
+        let value = named.map_or(values, |(_, value)| value.trim_start());
+        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        let value = value.trim_start_matches(quote).split(quote).next()?;
+        let work = ShownWork::lines(&[value]).of_file(value);
+        (named.is_some() || name.contains('_')).then_some(work)
+    }
+
+    /// The file that a code block is meant for, if the line above it names one and leads to it, or
+    /// if it names one itself.
     fn file(&mut self, at: usize, content: Range<usize>, fence: &Fence<'_>) {
         const OUTPUTS: &str = "console output log logs traceback";
         let language = fence.info.split([' ', ':', '{']).next().unwrap_or_default();
-        let Some((line, names)) = self.led_from(at) else {
+        let lines = &self.lines[content.clone()];
+        let inside = || {
+            let name = whole_file::named_at_top(lines);
+            let names = name.map_or_else(|| file_name::in_words(fence.info), |name| vec![name]);
+            (!names.is_empty()).then_some((at, names))
+        };
+        let Some((line, names)) = self.led_from(at).or_else(inside) else {
             return;
         };
-        let lines = &self.lines[content.clone()];
         if has_word(OUTPUTS, language)
             || !whole_file::is_taken(language, names[0])
             || lines.iter().all(|line| is_blank(line))
@@ -253,12 +320,19 @@ impl LastLook<'_> {
 }
 
 impl<'a> OnceClosed<'a> {
-    fn has(&mut self, lines: &[&'a str], name: &str) -> bool {
+    /// The first line from `at` on that closes an element of this name.
+    fn next(&mut self, lines: &[&'a str], name: &str, at: usize) -> Option<usize> {
         let look = || {
-            let ends = lines.iter().flat_map(|line| line.split("</").skip(1));
-            ends.filter_map(element).collect()
+            let mut ends: HashMap<&str, Vec<usize>> = HashMap::new();
+            for (at, line) in lines.iter().enumerate() {
+                for name in line.split("</").skip(1).filter_map(element) {
+                    ends.entry(name).or_default().push(at);
+                }
+            }
+            ends
         };
-        self.0.get_or_insert_with(look).contains(name)
+        let lines = self.0.get_or_insert_with(look).get(name)?;
+        lines.get(lines.partition_point(|line| *line < at)).copied()
     }
 }
 

@@ -28,6 +28,9 @@ use crate::tags::{FileContent, copy_button};
 use crate::trim::{is_blank, trim, trim_end, trim_start};
 use crate::{file_name, work, workspace_root};
 
+/// Marks with which a comment begins.
+const COMMENTS: [&str; 6] = ["//", "#", "--", ";", "/*", "<!--"];
+
 /// A code block that shows a file.
 pub(super) struct FileBlock<'a> {
     name: &'a str,
@@ -349,7 +352,6 @@ fn named_above(line: &str, is_next: bool) -> Option<&str> {
 
 /// The file of a comment that does nothing but say so: `// filepath: src/a.ts`.
 fn labelled(line: &str) -> Option<&str> {
-    const COMMENTS: [&str; 6] = ["//", "#", "--", ";", "/*", "<!--"];
     const LABELS: [&str; 4] = ["filepath:", "file:", "path:", "filename:"];
     let text = trim(line);
     let comment = COMMENTS
@@ -369,11 +371,35 @@ fn labelled(line: &str) -> Option<&str> {
 
 /// The file of a comment that is nothing but its path: `# src/app.py`.
 fn path_in_comment(line: &str) -> Option<&str> {
-    const COMMENTS: [&str; 6] = ["//", "#", "--", ";", "/*", "<!--"];
     let text = trim(line);
     let is_comment = COMMENTS.iter().any(|mark| text.starts_with(mark)) && !text.starts_with("#!");
     let name = is_comment.then(|| file_name::alone(text))??;
     (name.contains('/') && file_name::extension(name).is_some()).then_some(name)
+}
+
+/// The file that a comment or a docstring at the beginning of a block names, be it in a frame, below
+/// `#!` or above a remark: `# === a.py ===`, `"""a.py: the parser"""`.
+pub(super) fn named_at_top<'a>(block: &[&'a str]) -> Option<&'a str> {
+    const QUOTES: [&str; 2] = ["\"\"\"", "'''"];
+    let mut is_open = false;
+    for line in block.iter().take(3).map(|line| trim(line)) {
+        let mut marks = COMMENTS.iter().chain(&QUOTES);
+        if line.starts_with("#!") {
+            continue;
+        } else if !is_open && !marks.any(|mark| line.starts_with(mark)) {
+            return None;
+        }
+        let text = line.trim_matches(|c: char| c == ' ' || "#/*-=~;<>!\"'".contains(c));
+        let name = [": ", " - ", " \u{2013} ", " \u{2014} "]
+            .iter()
+            .fold(text, |text, end| text.split(end).next().unwrap_or(text));
+        if !text.is_empty() {
+            let name = file_name::alone(name).or_else(|| file_name::alone(text));
+            return name.filter(|name| file_name::is_file(name));
+        }
+        is_open = true;
+    }
+    None
 }
 
 /// Returns true if a comment says that lines were left out: `// ...existing code...`.

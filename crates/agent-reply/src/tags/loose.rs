@@ -43,7 +43,12 @@ impl<'a> LooseTag<'a> {
             let closing = closing.strip_prefix('/');
             closing.is_some_and(|closing| after_name(closing, name).is_some())
         });
-        let is_last = !behind.contains(char::is_alphanumeric);
+        // `</li>` behind a tag is no word.
+        let mut words = behind.split('<').enumerate().map(|(at, part)| match at {
+            0 => part,
+            _ => part.split_once('>').map_or(part, |(_, words)| words),
+        });
+        let is_last = !words.any(|words| words.contains(char::is_alphanumeric));
         let path = ["path=", "from=", "file="].iter().find_map(|key| {
             let (_, value) = attributes.split_once(key)?;
             let is_quote = |c: char| matches!(c, '"' | '\'' | '\u{201c}' | '\u{201d}');

@@ -287,6 +287,9 @@ fn a_tag_that_was_meant_and_is_none_is_told() {
         "\u{ff3b}CREATE_FILE path=\"a.py\"\u{ff3d}\nx\n\u{ff3b}/CREATE_FILE\u{ff3d}",
         "[CREATE FILE path=\"a.py\"]\nx\n[/CREATE FILE]",
         "[CreateFile path=\"a.py\"]\nx\n[/CreateFile]",
+        "<li>[DELETE_FILE path=\"a.py\"]</li>",
+        "<div><span class=\"x\">[MOVE_FILE from=\"a\" to=\"b\"]</span></div>",
+        "<pre><code>[CREATE_FILE path=\"a.py\"]\nx\n[/CREATE_FILE]</code></pre>",
     ] {
         undone(text);
     }
@@ -316,6 +319,16 @@ fn a_call_that_nobody_understands_is_told() {
         "\u{2039}\u{ff5c}DSML\u{ff5c}invoke name=\"bash\">",
         "| a.py | -x = 1<br>+x = 2 |",
         "| a.py | `-x = 1`<br>`+x = 2` |",
+        "<run>make test</run>",
+        "<terminal>\nmake test\n</terminal>",
+        "```\n<bash>make test</bash>\n```",
+        "<command>make test</command>",
+        "<antArtifact identifier=\"a\" title=\"Hello script\">\nprint(1)\n</antArtifact>",
+        "Sure: <antArtifact title=\"Hello\">\nprint(1)\n</antArtifact>",
+        "write_file(path=\"a.py\", content=\"x\")",
+        "- write_file(\"a.py\", \"x\")",
+        "```python\nprint(default_api.delete_file(path='a.py'))\n```",
+        "```\nbash(\n    command=\"make\",\n)\n```",
     ] {
         undone(text);
     }
@@ -326,9 +339,20 @@ fn a_call_that_nobody_understands_is_told() {
         "A <write_to_file> call is not needed.",
         "```python\ncall = {'tool': 'run', 'command': 'make'}\n```",
         "| old | new |\n|---|---|\n| - a<br>- b | - c |",
+        "It calls write_file(path=\"a.py\") for you.",
+        "write_file(path, content) is the function that I use.",
+        "```python\nimport os\nwrite_file(path=\"a.py\", content=\"x\")\n```",
+        "```js\nwriteFile(\"a.txt\", data);\n```",
+        "```xml\n<insert id=\"add\">\n  INSERT\n</insert>\n```",
+        "```xml\n<project>\n<run>make</run>\n</project>\n```",
+        "The <run>make</run> element is not needed.",
     ] {
         talk(text);
     }
+    // A command with the same lines does what is shown.
+    let run = run("make test");
+    talk(&format!("<run>make test</run>\n{run}"));
+    talk(&format!("<terminal>\nmake test\n</terminal>\n{run}"));
 }
 
 #[test]
@@ -393,6 +417,37 @@ fn a_block_under_a_line_that_leads_to_its_file_is_told() {
         talk(&format!("{line}{block}"));
     }
     talk("Run `tests/a.py`:\n```sh\npython tests/a.py\n```\n");
+}
+
+#[test]
+fn a_block_that_names_its_file_is_told() {
+    for top in [
+        "python\n\"\"\"tests/a.py\"\"\"",
+        "python\n\"\"\"\na.py\n\"\"\"",
+        "python\n\"\"\"a.py: the parser.\"\"\"",
+        "python\n#!/usr/bin/env python3\n# a.py",
+        "python\n# === a.py ===",
+        "js\n/**\n * src/a.js\n */",
+        "js\n// a.js",
+        "python {file=a.py}",
+        "python title=\"a.py\"",
+        "python title=\"The new a.py\"",
+    ] {
+        undone(&format!("```{top}\nx = 1\ny = 2\n```\n"));
+    }
+    for top in [
+        "python\n# === Setup ===",
+        "python\n\"\"\"How a.py is used.\"\"\"",
+        "python\nimport a\n# a.py",
+        "js\n// Node.js",
+        "sh\n# a.py",
+        "python title=\"Usage\"",
+    ] {
+        talk(&format!("```{top}\nx = 1\ny = 2\n```\n"));
+    }
+    for name in ["and/or", "10/10", "CI/CD", "client/server", "### Node.js"] {
+        talk(&format!("{name}\n\n```yaml\nx: 1\n```\n"));
+    }
 }
 
 #[test]
