@@ -277,10 +277,20 @@ fn entities(compared: &Compared<'_>) -> DamageFinding {
     if !compared.new.iter().any(|line| has(line)) {
         return DamageFinding::Nothing;
     }
+    let is_in = |lines: &[&str], text: &str| lines.iter().any(|line| line.contains(text));
+    let brackets = || ENTITIES[..2].iter().copied();
     // A page escapes every one; who escapes a text within HTML leaves its tags as they are.
-    let is_raw = |line: &&str| line.contains(['<', '>']);
-    let is_proved = (compared.pairs()).any(|(old, new)| has(new) && !has(old));
-    if is_proved && !compared.new.iter().any(is_raw) {
+    let is_mixed = |(entity, bracket): (&str, &str)| {
+        is_in(&compared.new, entity) && is_in(&compared.new, bracket)
+    };
+    let is_lost = |(entity, bracket): (&str, &str)| {
+        is_in(&compared.old, bracket) && is_in(&compared.new, entity)
+    };
+    let is_kept = compared.same.len() * 2 >= compared.new.len();
+    let is_same_place = is_kept || compared.old.len() == compared.new.len();
+    let is_proved = (compared.pairs()).any(|(old, new)| has(new) && !has(old))
+        || (is_same_place && !has(compared.file) && brackets().any(is_lost));
+    if is_proved && !brackets().any(is_mixed) {
         DamageFinding::Repaired(compared.rewritten(without_entities))
     } else if has(compared.file) {
         DamageFinding::Nothing
@@ -568,6 +578,18 @@ mod tests {
         let changed = PYTHON.replace("return b", "return b < \"2\"");
         let escaped = changed.replace('<', "&lt;").replace('"', "&quot;");
         case(PYTHON, &escaped, &changed, &[CopyDamage::Entities], &[]);
+        // The only line with a bracket is the one that was changed, and an arrow was left as it is.
+        let loop_of = |end: u8| format!("for i := 0; i < {end}; i++ {{\n\tf(i, \"->\")\n}}\n");
+        let escaped = loop_of(5).replace('<', "&lt;");
+        case(
+            &loop_of(3),
+            &escaped,
+            &loop_of(5),
+            &[CopyDamage::Entities],
+            &[],
+        );
+        let other = "# Notes\n\nWrite &lt; for the sign.\n\nMore words.\n";
+        case(&loop_of(3), other, other, &[], &[CopyDamage::Entities]);
         let curly = changed
             .replace("\"x\"", "\u{201c}x\u{201d}")
             .replace("\"2\"", "\u{201c}2\u{201d}");

@@ -72,8 +72,16 @@ fn stands_for_lines(line: &str) -> bool {
     if is_elision(line.trim_matches(['[', ']', '(', ')', '{', '}', '<', '>'])) {
         return true;
     }
+    // `pass  # unchanged`
+    if let Some((_, remark)) = line.split_once(' ').filter(|(word, _)| *word == "pass") {
+        return stands_for_lines(remark);
+    }
     let (core, is_comment) = uncommented(line);
-    if is_comment && is_ellipsis(core) {
+    let is_cut = || {
+        let cut = core.trim_matches(['-', '=', ' ']);
+        cut.len() < core.len() && matches!(cut, "8<" | ">8" | "\u{2702}")
+    };
+    if is_comment && is_ellipsis(core) || is_cut() {
         return true;
     }
     let is_framed = line.starts_with(['(', '[', '<', '-', '.', '\u{2026}', '*', '=']);
@@ -416,6 +424,9 @@ mod tests {
             "# No changes below",
             "# keep everything else",
             "# as above",
+            "# ---- 8< ----",
+            "--- >8 ---",
+            "    pass  # unchanged",
         ] {
             let new = format!("import os\n{sign}\ndef g():\n    d()\n");
             assert_eq!(omission_in_file(old, &new).as_deref(), Some(sign.trim()));
@@ -424,6 +435,7 @@ mod tests {
             "import os\n# the rest of the imports is sorted by isort\ndef g():\n    d()\n",
             "import os\nimport sys\n\ndef f():\n    a()\n    b()\n\ndef h():\n    ...\n\ndef g():\n    c()\n",
             "import os\n\ndef g():\n    c()\n",
+            "import os\n\ndef g():\n    pass  # nothing to do on other systems\n",
             "import os\nimport sys\n\ndef f():\n    a()\n    b()\n\ndef g():\n    ...\n",
         ] {
             assert_eq!(omission_in_file(old, new), None, "{new}");

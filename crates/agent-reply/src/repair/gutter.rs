@@ -8,24 +8,28 @@ pub(crate) enum Divider {
     Tab,
     Dot,
     Bracket,
+    /// Around the number: `[1] `.
+    Brackets,
     Arrow,
 }
 
 impl Divider {
     /// Each of them.
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Bar,
         Self::Colon,
         Self::Dot,
         Self::Bracket,
+        Self::Brackets,
         Self::Arrow,
         Self::Tab,
     ];
 
     /// Those that may stand in a whole file of code: a tab divides columns of data, unless blanks
-    /// before the number show a listing.
+    /// before the number or three lines from 1 on show a listing.
     pub(crate) fn in_code(lines: &[&str]) -> &'static [Self] {
-        let is_listing = lines.first().is_some_and(|line| line.starts_with(' '));
+        let begins = |start: &str| lines.first().is_some_and(|line| line.starts_with(start));
+        let is_listing = begins(" ") || (begins("1\t") && lines.len() > 2);
         &Self::ALL[..Self::ALL.len() - usize::from(!is_listing)]
     }
 
@@ -147,21 +151,21 @@ pub(super) fn numbered_runs<'a>(lines: &[&'a str]) -> Vec<(usize, Vec<&'a str>)>
 /// blank that may stand before it.
 pub(crate) fn numbered(line: &str) -> Option<(u32, Divider, &str)> {
     let text = line.trim_start_matches(' ');
-    let (text, is_marked) = match text.strip_prefix('L') {
-        Some(rest) => (rest, true),
-        None => (text, false),
-    };
+    let mark = text.chars().next().filter(|c| matches!(c, 'L' | '['));
+    let text = &text[mark.map_or(0, char::len_utf8)..];
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number = text.get(..digits)?.parse().ok()?;
     let rest = &text[digits..];
     let sign = rest.trim_start_matches(' ').chars().next()?;
-    let divider = match sign {
-        '\t' => Divider::Tab,
-        ':' => Divider::Colon,
-        '.' => Divider::Dot,
-        ')' => Divider::Bracket,
-        '\u{2192}' => Divider::Arrow,
-        '|' | '\u{2502}' => Divider::Bar,
+    let divider = match (mark, sign) {
+        (Some('['), ']') => Divider::Brackets,
+        (None | Some('L'), ':') => Divider::Colon,
+        (Some(_), _) => return None,
+        (None, '\t') => Divider::Tab,
+        (None, '.') => Divider::Dot,
+        (None, ')') => Divider::Bracket,
+        (None, '\u{2192}') => Divider::Arrow,
+        (None, '|' | '\u{2502}') => Divider::Bar,
         _ => return None,
     };
     let is_spaced = divider == Divider::Bar;
@@ -171,10 +175,9 @@ pub(crate) fn numbered(line: &str) -> Option<(u32, Divider, &str)> {
         rest
     };
     let text = rest.strip_prefix(sign)?;
-    let needs_blank = matches!(divider, Divider::Dot | Divider::Bracket);
+    let needs_blank = matches!(divider, Divider::Dot | Divider::Bracket | Divider::Brackets);
     let has_blank = text.is_empty() || text.starts_with(' ');
-    let is_known = !is_marked || divider == Divider::Colon;
-    (is_known && (has_blank || !needs_blank)).then_some((number, divider, text))
+    (has_blank || !needs_blank).then_some((number, divider, text))
 }
 
 #[cfg(test)]
@@ -205,6 +208,7 @@ mod tests {
         );
         assert_eq!(plain("L1: a\nL2:   b").as_deref(), Some("a\n  b"));
         assert_eq!(plain("1) a\n2)   b").as_deref(), Some("a\n  b"));
+        assert_eq!(plain("[1] a\n[2]\n[3]   b").as_deref(), Some("a\n\n  b"));
         assert_eq!(plain("1 \u{2502} a\n2 \u{2502}").as_deref(), Some("a\n"));
         for text in [
             "1 | a",
@@ -214,6 +218,8 @@ mod tests {
             "1 | a\n",
             "4294967295: a\nb",
             "4294967295: a\n0: b",
+            "[1, 2]\n[2, 3]",
+            "[1]: a\n[2]: b",
         ] {
             assert_eq!(plain(text), None, "{text}");
         }

@@ -16,7 +16,7 @@ use crate::tags::{self, Kind, Name};
 use crate::trim::{each_line, trim, trim_end};
 
 /// Widths at which text is wrapped, the narrowest first.
-const WIDTHS: [usize; 5] = [72, 80, 100, 120, 132];
+const WIDTHS: [usize; 6] = [60, 72, 80, 100, 120, 132];
 
 /// The narrowest line that may have been cut off at its end.
 const NARROWEST: usize = 40;
@@ -269,6 +269,8 @@ mod tests {
         assert_eq!(width(searched), None);
         let margin = "a.py\n<<<<<<< SEARCH\ndef f():\n=======\ndef f(x=\"this is a rather long default string that goes on and on beyond\none hundred columns\", y=1):\n>>>>>>> REPLACE\n";
         assert_eq!(width(margin), Some(72));
+        let narrow = "a.py\n<<<<<<< SEARCH\nx = 1\n=======\n    raise ValueError(\"the value of the setting must be a\nnumber\")\n    logging.getLogger(__name__).warning(\"the value is %s\nnow\", 1)\n>>>>>>> REPLACE\n";
+        assert_eq!(width(narrow), Some(60));
         let long = format!("{WRAPPED}{}\n", "word ".repeat(40));
         assert_eq!(width(&long), None);
         let sound = WRAPPED

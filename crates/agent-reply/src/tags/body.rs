@@ -570,6 +570,8 @@ mod tests {
         case("1: a\n2: b", part, "1: a\n2: b\n");
         case("1 | a\n2 | b", part, "a\nb\n");
         case("1\ta\n2\tb", FILE, "1\ta\n2\tb\n");
+        case("1\ta\n2\t\tb\n3\tc", FILE, "a\n\tb\nc\n");
+        case("[1] a\n[2]   b", FILE, "a\n  b\n");
         case("     1\ta\n     2\t  b", FILE, "a\n  b\n");
         case(
             "1:def f():\n2:    return 1",

@@ -1,7 +1,7 @@
 //! The words that chat pages show over a code block, and that copying takes along.
 //!
 //! ```text
-//! labels := language { blank | button | other } | button [ button ] | language button
+//! labels := language { blank | button | other } | (button | "Run") [ button ] | language button
 //! ```
 //!
 //! The last is one word or two on one line: `pythonCopyEdit`, `pythonCopy code`.
@@ -34,11 +34,16 @@ pub(crate) fn labels(lines: &[&str], is_prose: bool) -> usize {
     if language.is_some_and(is_language) {
         return 1;
     }
-    let buttons = (0..2).take_while(|at| is_button(line(*at))).count();
+    let is_run = |at| at == 0 && !is_prose && line(at) == "Run";
+    let buttons = (0..2).take_while(|at| is_button(line(*at)) || is_run(*at));
+    let buttons = buttons.count();
     let is_above_fence = Fence::read(line(buttons)).is_some();
     let is_sure = match buttons {
         0 => false,
-        1 => is_above_fence || line(0) == "Copy code" || (line(0) == "Copy" && !is_prose),
+        1 => {
+            let is_known = matches!(line(0), "Copy" | "Copied!" | "Run");
+            is_above_fence || line(0) == "Copy code" || (is_known && !is_prose)
+        }
         _ => true,
     };
     if is_sure { buttons } else { 0 }
@@ -154,6 +159,9 @@ mod tests {
         case("Copy code\nx", 1, 1);
         case("Copy\nEdit\nx", 2, 2);
         case("Copy\nx", 1, 0);
+        case("Copied!\nx", 1, 0);
+        case("Run\nx", 1, 0);
+        case("Run\nCopy code\nx", 2, 0);
         case("pythonCopy code\nx", 1, 1);
         case("pythonCopyEdit\nx", 1, 1);
         case("python\nCopyEdit\nx", 2, 2);
