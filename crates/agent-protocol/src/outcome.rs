@@ -258,10 +258,20 @@ impl Outcome {
 }
 
 /// A line for the model: what happened, and how it goes on from here.
+///
+/// A hint that is a sentence of its own goes on in small letters.
 pub fn with_hint(message: String, hint: &str) -> String {
-    match hint {
-        "" => message,
-        hint => format!("{message}; {hint}"),
+    let mut letters = hint.chars();
+    match (letters.next(), letters.next()) {
+        (None, _) => message,
+        (Some(first), Some('a'..='z')) => {
+            format!(
+                "{message}; {}{}",
+                first.to_lowercase(),
+                &hint[first.len_utf8()..]
+            )
+        }
+        _ => format!("{message}; {hint}"),
     }
 }
 
@@ -433,6 +443,14 @@ mod tests {
         let failed = Outcome::failed("`a` is too long").with_hint("send it in parts");
         assert_eq!(failed.line("you"), "`a` is too long");
         assert_eq!(failed.line_for_model(), "`a` is too long; send it in parts");
+        for (hint, line) in [
+            ("Send it again.", "x; send it again."),
+            ("`a` is one.", "x; `a` is one."),
+            ("JSON is one.", "x; JSON is one."),
+            ("", "x"),
+        ] {
+            assert_eq!(with_hint("x".to_owned(), hint), line);
+        }
     }
 
     #[test]

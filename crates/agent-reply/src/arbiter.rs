@@ -510,8 +510,10 @@ impl ReplyLedger {
         self.count
     }
 
-    /// Numbers the commands by their lines: some were forgotten, others found late.
+    /// Numbers the commands by their lines, and sorts the issues: some were forgotten, others found
+    /// late.
     fn number(&mut self) {
+        self.reply.issues.sort_by_key(|issue| issue.line);
         let steps = self.reply.steps.iter_mut();
         let steps = steps.map(|step| (step.line, &mut step.number));
         let issues = self.reply.issues.iter_mut();

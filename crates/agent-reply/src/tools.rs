@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use agent_protocol::{
     Command, CommandKind, END_OF_FILE, Edit, Issue, Pattern, RelPath, Replacement, Selection,
+    with_hint,
 };
 
 use super::candidate::{BlockTrouble, CandidateItem};
@@ -84,13 +85,8 @@ pub fn command_of_call(
         return Err(format!("there is no tool `{}`", call.tool));
     };
     // A client that makes calls has no use for how to write one in a reply.
-    workspace_root::with_root(workspace, || made(tool.kind, &call)).map_err(|trouble| {
-        if trouble.hint.is_empty() {
-            trouble.message
-        } else {
-            format!("{}; {}", trouble.message, trouble.hint)
-        }
-    })
+    workspace_root::with_root(workspace, || made(tool.kind, &call))
+        .map_err(|trouble| with_hint(trouble.message, &trouble.hint))
 }
 
 /// The purpose of a tool.
@@ -232,6 +228,7 @@ fn made(kind: ToolKind, call: &Call<'_>) -> Result<Command, BlockTrouble> {
 /// The line below which a call inserts text.
 ///
 /// Roo's `insert_content` names the line above which it inserts, and 0 for the end of the file.
+/// Serena's `insert_at_line` does so too but counts from 0, so its number is ours.
 fn inserted_below(call: &Call<'_>) -> Result<u32, BlockTrouble> {
     let line = number(call, table::LINE)?.ok_or_else(|| missing(call, "line"))?;
     Ok(match line.checked_sub(1) {

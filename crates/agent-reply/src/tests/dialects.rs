@@ -224,19 +224,31 @@ fn hostile_input_takes_linear_time() {
     }
 }
 
+#[track_caller]
+fn inserts_below(text: &str, below: u32) {
+    let steps = crate::parse(text).steps;
+    assert!(
+        matches!(&steps[..], [step] if matches!(&step.command, agent_protocol::Command::InsertText { line, .. } if *line == below)),
+        "{steps:?}"
+    );
+}
+
 #[test]
 fn roo_inserts_above_a_line_and_appends_at_zero() {
     for (line, below) in [("1", 0), ("3", 2), ("0", agent_protocol::END_OF_FILE)] {
         let text = format!(
             "<insert_content>\n<path>a.md</path>\n<line>{line}</line>\n<content>\nx\n</content>\n</insert_content>\n"
         );
-        let steps = crate::parse(&text).steps;
-        let [step] = &steps[..] else {
-            panic!("{steps:?}");
-        };
-        assert!(
-            matches!(&step.command, agent_protocol::Command::InsertText { line, .. } if *line == below),
-            "{step:?}"
+        inserts_below(&text, below);
+    }
+}
+
+#[test]
+fn serena_inserts_above_a_line_that_it_counts_from_zero() {
+    for line in [0, 3] {
+        let call = format!(
+            "{{\"tool\": \"insert_at_line\", \"relative_path\": \"a.md\", \"line\": {line}, \"content\": \"x\"}}"
         );
+        inserts_below(&call, line);
     }
 }

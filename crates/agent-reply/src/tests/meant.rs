@@ -356,6 +356,16 @@ fn a_call_that_nobody_understands_is_told() {
 }
 
 #[test]
+fn issues_are_in_the_order_of_the_lines() {
+    let shown = "a.py\n```python\nx = 1\n```\n";
+    let reply = parse(&format!(
+        "Then <run>make</run>\n<run>make</run>\n{shown}{DONE}"
+    ));
+    let lines: Vec<u32> = reply.issues.iter().map(|issue| issue.line).collect();
+    assert_eq!(lines, [2, 4]);
+}
+
+#[test]
 fn the_sound_calls_of_a_list_are_done() {
     let write = r#"{"tool":"write_file","path":"a","content":"x"}"#;
     let run = r#"{"tool":"run","command":"ls"}"#;
