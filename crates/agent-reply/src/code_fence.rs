@@ -44,6 +44,11 @@ impl<'a> Fence<'a> {
         })
     }
 
+    /// The first of the words behind the marks.
+    pub(super) fn language(&self) -> &'a str {
+        self.info.split([' ', ':', '{']).next().unwrap_or_default()
+    }
+
     /// Returns true if it is longer than a plain one, so that plain ones may stand inside.
     pub(super) fn is_long(&self) -> bool {
         self.length > 3

@@ -301,10 +301,10 @@ fn sound_calls(
     text: &str,
     items_of: fn(&Value) -> Option<Vec<CandidateItem>>,
 ) -> Option<Vec<CandidateItem>> {
-    let names_tool = |call: &str| {
-        let mut keys = tools::TOOL_KEYS.split(' ');
-        keys.any(|key| call.contains(&format!("\"{key}\"")))
-    };
+    let keys: Vec<String> = tools::TOOL_KEYS
+        .split(' ')
+        .map(|key| format!("\"{key}\""))
+        .collect();
     let start = text.find('[')?;
     let (mut sound, mut broken) = (String::new(), Vec::new());
     let mut at = start + 1;
@@ -319,7 +319,7 @@ fn sound_calls(
             return None;
         };
         let call = &text[at..end];
-        if !call.starts_with('{') || !names_tool(call) {
+        if !call.starts_with('{') || !keys.iter().any(|key| call.contains(key)) {
             return None;
         }
         if read_value(call).is_some() {

@@ -11,7 +11,7 @@
 //! | changed lines in a cell of a table | a diff |
 //! | a code block that names a file, or under a line that names one and leads to it | a file |
 
-use std::collections::HashMap;
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use crate::candidate::BlockTrouble;
@@ -21,6 +21,7 @@ use crate::line::{has_word, is_blank_or_fence};
 use crate::recognise::shown;
 use crate::tags::LooseTag;
 use crate::trim::{is_blank, trim};
+use crate::xml::XmlEnds;
 use crate::{file_name, tools, whole_file, work};
 
 /// How many values in braces are looked into: this bounds the time that hostile text can cost.
@@ -44,7 +45,7 @@ pub(super) fn find(lines: &[&str], blocks: &[Range<usize>]) -> Vec<UndoneWork> {
     let mut look = LastLook {
         lines,
         is_taken,
-        closed: OnceClosed::default(),
+        ends: OnceCell::new(),
         values: 0,
         found: Vec::new(),
     };
@@ -55,14 +56,21 @@ pub(super) fn find(lines: &[&str], blocks: &[Range<usize>]) -> Vec<UndoneWork> {
 struct LastLook<'a> {
     lines: &'a [&'a str],
     is_taken: Vec<bool>,
-    closed: OnceClosed<'a>,
+    ends: OnceCell<XmlEnds>,
     values: usize,
     found: Vec<UndoneWork>,
 }
 
-/// The lines on which XML elements of each name are closed, once somebody asked.
-#[derive(Default)]
-struct OnceClosed<'a>(Option<HashMap<&'a str, Vec<usize>>>);
+/// Where a line stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LookPlace {
+    /// Among words, or at the beginning of a code block.
+    Open,
+    /// Further down in a code block.
+    Inside,
+    /// At the beginning of a program, where JSON and tags are data.
+    Program,
+}
 
 impl LastLook<'_> {
     fn walk(&mut self) {
@@ -79,7 +87,7 @@ impl LastLook<'_> {
                 let is_open = self.is_taken.get(at).is_some_and(|is_taken| *is_taken);
                 around = is_open.then_some(fence);
             } else {
-                self.line(at, true);
+                self.line(at, LookPlace::Open);
                 at += 1;
             }
         }
@@ -95,15 +103,11 @@ impl LastLook<'_> {
         let first = code_fence::skip_blank(self.lines, at + 1);
         let told = self.found.len();
         for line in (at + 1..end).filter(|_| !is_named) {
-            match (is_program, line == first) {
-                (false, is_first) => self.line(line, is_first),
-                (true, true) if !self.is_taken[line] => {
-                    let found = self
-                        .request(line)
-                        .map(|it| self.misunderstood(line, it, "a call"));
-                    self.found.extend(found);
-                }
-                _ => {}
+            match line == first {
+                true if is_program => self.line(line, LookPlace::Program),
+                true => self.line(line, LookPlace::Open),
+                false if is_program => {}
+                false => self.line(line, LookPlace::Inside),
             }
         }
         if end < self.lines.len() && self.is_taken[end] {
@@ -115,15 +119,15 @@ impl LastLook<'_> {
         end + 1
     }
 
-    /// Looks at a line; `may_begin` if it is among words or begins a code block.
-    fn line(&mut self, at: usize, may_begin: bool) {
+    fn line(&mut self, at: usize, place: LookPlace) {
         const MARKS: [char; 9] = [
             '[', '\u{3010}', '\u{ff3b}', '{', '<', '|', '\u{ff5c}', '=', '(',
         ];
         if self.is_taken[at] || !self.lines[at].contains(MARKS) {
             return;
         }
-        let found = self.tag(at).or_else(|| self.call(at, may_begin));
+        let tag = || self.tag(at).filter(|_| place != LookPlace::Program);
+        let found = tag().or_else(|| self.call(at, place));
         self.found.extend(found);
     }
 
@@ -146,44 +150,34 @@ impl LastLook<'_> {
         })
     }
 
-    fn call(&mut self, at: usize, may_begin: bool) -> Option<UndoneWork> {
+    fn call(&mut self, at: usize, place: LookPlace) -> Option<UndoneWork> {
         if self.found.last().is_some_and(|it| at < it.lines.end) {
             return None;
         }
         let line = trim(self.lines[at]);
-        let found = self.json(at).or_else(|| match may_begin {
-            true => self.request(at),
-            false => self.element(at, false),
+        let json = (place != LookPlace::Program).then(|| self.json(at));
+        let found = json.flatten().or_else(|| self.element(at, place));
+        let found = found.or_else(|| {
+            let work = match self.function(at).filter(|_| place != LookPlace::Inside) {
+                None if has_token(line) => ShownWork::default(),
+                function => function?,
+            };
+            Some((at..at + 1, work))
         });
-        let bare = || (at..at + 1, ShownWork::default());
-        let found = found.or_else(|| has_token(line).then(bare));
-        match found {
-            Some(found) => Some(self.misunderstood(at, found, "a call")),
-            None => is_diff_cell(line).then(|| self.misunderstood(at, bare(), "a diff in a table")),
-        }
-    }
-
-    /// A call that begins a code block or stands among words, in XML or as a function.
-    fn request(&mut self, at: usize) -> Option<(Range<usize>, ShownWork)> {
-        let function = |it: &Self| Some((at..at + 1, it.function(at)?));
-        self.element(at, true).or_else(|| function(self))
-    }
-
-    fn misunderstood(
-        &self,
-        at: usize,
-        (lines, work): (Range<usize>, ShownWork),
-        told: &str,
-    ) -> UndoneWork {
-        let shown: String = trim(self.lines[at]).chars().take(80).collect();
-        UndoneWork {
+        let (told, (lines, work)) = match found {
+            Some(found) => ("a call", found),
+            None if is_diff_cell(line) => ("a diff in a table", (at..at + 1, ShownWork::default())),
+            None => return None,
+        };
+        let shown: String = line.chars().take(80).collect();
+        Some(UndoneWork {
             lines,
             work,
             trouble: BlockTrouble::new(
                 format!("{told} was not understood, so it was not done: `{shown}`"),
                 "Send it as a command of the protocol, if it was meant.",
             ),
-        }
+        })
     }
 
     /// A call in JSON that is broken or of a shape that nobody knows.
@@ -208,14 +202,14 @@ impl LastLook<'_> {
 
     /// A call, or an artifact without a path, as an XML element that begins on a line. Only one that
     /// begins its line may have a name of one word, as `<run>`.
-    fn element(&mut self, at: usize, may_begin: bool) -> Option<(Range<usize>, ShownWork)> {
+    fn element(&self, at: usize, place: LookPlace) -> Option<(Range<usize>, ShownWork)> {
         const PARAMETERS: [&str; 4] = ["<path>", "<file_path>", "<command>", "<filename>"];
         let (lines, line) = (self.lines, self.lines[at]);
         let mut next = lines[at..].iter().take(2);
         let has_parameter = next.any(|line| PARAMETERS.iter().any(|it| line.contains(it)));
         let (start, name, last) = outside_code(line, '<').find_map(|start| {
             let name = element(&line[start + 1..])?;
-            let begins = || may_begin && is_blank(&line[..start]);
+            let begins = || place != LookPlace::Inside && is_blank(&line[..start]);
             let is_plain = || line[start + 1 + name.len()..].starts_with('>');
             let is_call = match name {
                 "antArtifact" => true,
@@ -225,8 +219,10 @@ impl LastLook<'_> {
                 name if !tools::has_effects(name) => false,
                 name => name.contains(['_', '-']) || has_parameter || (begins() && is_plain()),
             };
-            let last = is_call.then(|| self.closed.next(lines, name, at))??;
-            Some((start, name, last))
+            let ends = || self.ends.get_or_init(|| XmlEnds::of(lines));
+            let is_short = line.contains(&format!("</{name}>"));
+            let last = is_call.then(|| is_short.then_some(at).or_else(|| ends().next(name, at)));
+            Some((start, name, last??))
         })?;
         let inner = line[start..].split_once('>').map_or("", |(_, inner)| inner);
         let inner = inner.split(&format!("</{name}>")).next();
@@ -243,7 +239,7 @@ impl LastLook<'_> {
         let line = line.strip_prefix("print(").unwrap_or(line);
         let (name, values) = line.split_once('(')?;
         let name = name.strip_prefix("default_api.").unwrap_or(name);
-        if !tools::has_effects(name) {
+        if name.contains(' ') || !tools::has_effects(name) {
             return None;
         }
         let below = self.lines.get(at + 1).filter(|_| is_blank(values));
@@ -263,7 +259,7 @@ impl LastLook<'_> {
     /// if it names one itself.
     fn file(&mut self, at: usize, content: Range<usize>, fence: &Fence<'_>) {
         const OUTPUTS: &str = "console output log logs traceback";
-        let language = fence.info.split([' ', ':', '{']).next().unwrap_or_default();
+        let language = fence.language();
         let lines = &self.lines[content.clone()];
         let inside = || {
             let name = whole_file::named_at_top(lines);
@@ -316,23 +312,6 @@ impl LastLook<'_> {
         let first = names.first()?;
         let leads = is_label || leads_to_work(self.lines[line], first);
         leads.then_some((line, names))
-    }
-}
-
-impl<'a> OnceClosed<'a> {
-    /// The first line from `at` on that closes an element of this name.
-    fn next(&mut self, lines: &[&'a str], name: &str, at: usize) -> Option<usize> {
-        let look = || {
-            let mut ends: HashMap<&str, Vec<usize>> = HashMap::new();
-            for (at, line) in lines.iter().enumerate() {
-                for name in line.split("</").skip(1).filter_map(element) {
-                    ends.entry(name).or_default().push(at);
-                }
-            }
-            ends
-        };
-        let lines = self.0.get_or_insert_with(look).get(name)?;
-        lines.get(lines.partition_point(|line| *line < at)).copied()
     }
 }
 

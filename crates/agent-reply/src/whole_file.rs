@@ -105,18 +105,6 @@ impl<'a> FileBlock<'a> {
     }
 }
 
-/// The file that a comment on the first line of the block at this fence names, and the line of the
-/// closing fence.
-pub(super) fn named_in_comment<'a>(lines: &[&'a str], at: usize) -> Option<(&'a str, usize)> {
-    let fence = Fence::read(lines[at])?;
-    let name = path_in_comment(lines.get(at + 1)?)?;
-    let language = fence.info.split([' ', ':', '{']).next().unwrap_or_default();
-    let mut below = lines.iter().enumerate().skip(at + 1);
-    let (close, end) = below.find_map(|(at, line)| Some((at, Fence::read(line)?)))?;
-    let is_file = is_taken(language, name) && end.closes(&fence) && close > at + 2;
-    is_file.then_some((name, close))
-}
-
 /// All files of a reply.
 ///
 /// A longer fence without a name, such as the one that the protocol asks for, is looked into.
@@ -135,10 +123,11 @@ fn lone_block(lines: &[&str]) -> Option<BlockCandidate> {
         .enumerate()
         .filter_map(|(at, line)| Some((at, Fence::read(line)?)));
     let ((at, fence), (close, end)) = (fences.next()?, fences.next()?);
-    if fences.next().is_some() || !end.closes(&fence) {
+    let name = path_in_comment(lines.get(at + 1)?)?;
+    let is_file = end.closes(&fence) && close > at + 2 && is_taken(fence.language(), name);
+    if fences.next().is_some() || !is_file {
         return None;
     }
-    let (name, _) = named_in_comment(lines, at)?;
     let content = &lines[at + 2..close];
     Some(BlockCandidate {
         span: at..close + 1,
@@ -287,7 +276,7 @@ pub(crate) fn named<'a>(
 ) -> Option<NamedBlock<'a>> {
     // A command may have begun within a block whose end is known already.
     let after = after.min(at);
-    let language = fence.info.split([' ', ':', '{']).next().unwrap_or_default();
+    let language = fence.language();
     if let Some(text) = file_name::in_info(fence.info) {
         return is_taken(language, text).then_some(NamedBlock {
             text,
@@ -371,10 +360,8 @@ fn labelled(line: &str) -> Option<&str> {
 
 /// The file of a comment that is nothing but its path: `# src/app.py`.
 fn path_in_comment(line: &str) -> Option<&str> {
-    let text = trim(line);
-    let is_comment = COMMENTS.iter().any(|mark| text.starts_with(mark)) && !text.starts_with("#!");
-    let name = is_comment.then(|| file_name::alone(text))??;
-    (name.contains('/') && file_name::extension(name).is_some()).then_some(name)
+    let name = named_at_top(&[line])?;
+    (name.contains('/') && file_name::alone(line) == Some(name)).then_some(name)
 }
 
 /// The file that a comment or a docstring at the beginning of a block names, be it in a frame, below
@@ -382,11 +369,10 @@ fn path_in_comment(line: &str) -> Option<&str> {
 pub(super) fn named_at_top<'a>(block: &[&'a str]) -> Option<&'a str> {
     const QUOTES: [&str; 2] = ["\"\"\"", "'''"];
     let mut is_open = false;
-    for line in block.iter().take(3).map(|line| trim(line)) {
+    let lines = block.iter().take(3).map(|line| trim(line));
+    for line in lines.filter(|line| !line.starts_with("#!")) {
         let mut marks = COMMENTS.iter().chain(&QUOTES);
-        if line.starts_with("#!") {
-            continue;
-        } else if !is_open && !marks.any(|mark| line.starts_with(mark)) {
+        if !is_open && !marks.any(|mark| line.starts_with(mark)) {
             return None;
         }
         let text = line.trim_matches(|c: char| c == ' ' || "#/*-=~;<>!\"'".contains(c));

@@ -48,7 +48,7 @@ impl XmlEnds {
     }
 
     /// The first line from `at` on that ends with the end of this element.
-    fn next(&self, name: &str, at: usize) -> Option<usize> {
+    pub(super) fn next(&self, name: &str, at: usize) -> Option<usize> {
         let lines = self.lines.get(name)?;
         lines.get(lines.partition_point(|line| *line < at)).copied()
     }

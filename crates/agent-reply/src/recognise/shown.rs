@@ -62,25 +62,6 @@ pub(crate) fn find(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<Show
     file(scan, at, fence)
         .or_else(|| script(scan, at, fence))
         .or_else(|| headless_diff(scan, at, fence))
-        .or_else(|| commented(scan, at, fence))
-}
-
-/// The file that only a comment in the block here names: `# src/app.py`. A block with anything of a
-/// command or an edit in it is not one.
-fn commented(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
-    if fence.is_frame() || !scan.code.open.is_empty() {
-        return None;
-    }
-    let (name, close) = whole_file::named_in_comment(&scan.lines, at)?;
-    let is_work = |line: &&str| line.starts_with(['[', '<', '@', '*', '+', '-', '{']);
-    if scan.lines[at + 2..close].iter().any(is_work) {
-        return None;
-    }
-    let name = name.to_owned();
-    Some(ShownBlock::File {
-        end: close + 1,
-        name,
-    })
 }
 
 /// The file that the fence here begins to show.
@@ -278,8 +259,7 @@ pub(crate) fn is_in_program(scan: &Scan<'_>, at: usize) -> bool {
 
 /// Returns true if a code block with this fence holds a program.
 pub(crate) fn is_program(fence: &Fence<'_>) -> bool {
-    let language = fence.info.split([' ', ':', '{']).next();
-    has_word(PROGRAMS, &language.unwrap_or_default().to_ascii_lowercase())
+    has_word(PROGRAMS, &fence.language().to_ascii_lowercase())
 }
 
 /// The content of a block under a path.

@@ -160,7 +160,6 @@ pub(crate) fn numbered(line: &str) -> Option<(u32, Divider, &str)> {
     let divider = match (mark, sign) {
         (Some('['), ']') => Divider::Brackets,
         (None | Some('L'), ':') => Divider::Colon,
-        (Some(_), _) => return None,
         (None, '\t') => Divider::Tab,
         (None, '.') => Divider::Dot,
         (None, ')') => Divider::Bracket,

@@ -34,16 +34,13 @@ pub(crate) fn labels(lines: &[&str], is_prose: bool) -> usize {
     if language.is_some_and(is_language) {
         return 1;
     }
-    let is_run = |at| at == 0 && !is_prose && line(at) == "Run";
-    let buttons = (0..2).take_while(|at| is_button(line(*at)) || is_run(*at));
-    let buttons = buttons.count();
+    let is_run = |at: usize| at == 0 && !is_prose && line(at) == "Run";
+    let is_label = |at: &usize| is_button(line(*at)) || is_run(*at);
+    let buttons = (0..2).take_while(is_label).count();
     let is_above_fence = Fence::read(line(buttons)).is_some();
     let is_sure = match buttons {
         0 => false,
-        1 => {
-            let is_known = matches!(line(0), "Copy" | "Copied!" | "Run");
-            is_above_fence || line(0) == "Copy code" || (is_known && !is_prose)
-        }
+        1 => is_above_fence || line(0) == "Copy code" || (line(0) != "Edit" && !is_prose),
         _ => true,
     };
     if is_sure { buttons } else { 0 }

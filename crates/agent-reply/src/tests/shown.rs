@@ -297,6 +297,6 @@ fn a_file_that_only_a_comment_names_is_pointed_out_beside_commands() {
     let [issue] = &reply.issues[..] else {
         panic!("{:?}", reply.issues);
     };
-    assert!(issue.message.contains("`tests/test_a.py` was not written"));
+    assert!(issue.message.contains("`tests/test_a.py` was only shown"));
     assert!(issue.number.is_some(), "`[DONE]` must not count");
 }
