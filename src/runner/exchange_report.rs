@@ -36,6 +36,8 @@ pub(super) enum ExchangeOutcome {
     KeptThere,
     /// Gone here, so the other side has its own again.
     Restored,
+    /// Gone here between two sessions, so removed there.
+    RemovedThere,
 }
 
 impl From<LeftReason> for ExchangeOutcome {
@@ -76,6 +78,7 @@ impl ExchangeOutcome {
             Self::Restored => {
                 "gone here, so the other side has again what it had under this name before"
             }
+            Self::RemovedThere => "gone here, so removed on the other side too",
         }
     }
 }

@@ -85,6 +85,11 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         for [name, _] in &gone.restored {
             report.tell(ExchangeOutcome::Restored, name);
         }
+        for name in &gone.removed {
+            if known.doubtful.remove(name) {
+                report.tell(ExchangeOutcome::RemovedThere, name);
+            }
+        }
         for name in gone.kept {
             report.tell(ExchangeOutcome::KeptThere, &name);
             known.untaken.insert(name);

@@ -68,10 +68,12 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             listing,
         } = entered;
         if known.mark != mark {
-            if is_new {
-                known.forget_missing(&listing);
-            } else {
+            if !is_new {
                 known = ExchangeState::default();
+            } else if known.is_left {
+                known.rejoin(&listing, |name| self.ours.content(name).is_some());
+            } else {
+                known.forget_missing(&listing);
             }
             if known.mark.is_empty() && !self.is_removed_at_end() {
                 // What the person has there is theirs.
