@@ -10,6 +10,7 @@ mod record;
 mod tasks;
 mod worktree;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -28,6 +29,7 @@ use self::record::{BatchFolder, status_at_limit};
 pub use self::record::{TaskRecord, TaskStatus};
 use self::tasks::{BatchTask, TaskPlace, not_for_tasks};
 use self::worktree::TaskWorktree;
+use super::run::{LONG_TASK_HINT, too_long_task};
 use super::{Caller, open, repository};
 pub use crate::courier::api::Allowance;
 use crate::error::{Error, Kind, Result};
@@ -346,15 +348,19 @@ fn ensure_flags(caller: &Caller) -> Result<()> {
     }
 }
 
-/// Refuses tasks whose settings cannot hold, or that no API carries, before anything is begun.
+/// Refuses tasks whose settings cannot hold, that no API carries or that are too long, before anything
+/// is begun.
 fn ensure_settings(caller: &Caller, tasks: &[BatchTask]) -> Result<()> {
-    let mut known: BTreeSet<&[(&'static str, String)]> = BTreeSet::new();
+    let mut known: BTreeMap<&[(&'static str, String)], Settings> = BTreeMap::new();
+    let mut too_long = Vec::new();
     for task in tasks {
-        if !known.insert(&task.settings) {
-            continue;
-        }
-        let settings = settings_of(caller, task)
-            .map_err(|error| error.hint(format!("this is the task of line {}", task.line)))?;
+        let settings =
+            match known.entry(&task.settings) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(settings_of(caller, task).map_err(|error| {
+                    error.hint(format!("this is the task of line {}", task.line))
+                })?),
+            };
         if settings.api.0.is_none() {
             return Err(Error::usage(format!(
                 "no API carries the task of line {}",
@@ -362,8 +368,14 @@ fn ensure_settings(caller: &Caller, tasks: &[BatchTask]) -> Result<()> {
             ))
             .hint("name one for all tasks with `--api NAME`, or for one with the key `api`; `agent api list` lists them"));
         }
+        if let Some(problem) = too_long_task(task.task.trim(), &open::carriage(settings)) {
+            too_long.push(format!("line {}: {problem}", task.line));
+        }
     }
-    Ok(())
+    if too_long.is_empty() {
+        return Ok(());
+    }
+    Err(Error::usage(format!("nothing was begun: {}", too_long.join("; "))).hint(LONG_TASK_HINT))
 }
 
 /// The settings of a task: its own over those of the caller.

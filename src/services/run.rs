@@ -18,6 +18,7 @@ pub use crate::agent::Ending;
 use crate::agent::{Agent, added::AddedContext};
 pub use crate::agent::{AnswerRoom, CallAnswer, CallDesk, TextCover};
 use crate::approve::{Answer, Question};
+use crate::compose::Carriage;
 use crate::courier::api::{Allowance, ApiCourier, CourierFailure};
 use crate::courier::{Couriers, Message, TerminalLine};
 use crate::error::{Error, Kind, Result};
@@ -122,6 +123,16 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
     begun
 }
 
+/// Advice about a task that is too long.
+pub(super) const LONG_TASK_HINT: &str =
+    "put the long part into a file of the workspace and name it in the task";
+
+/// Says why a task is too long for the messages that are carried so, if it is.
+pub(super) fn too_long_task(task: &str, carriage: &Carriage) -> Option<String> {
+    let longest = carriage.limit.characters / 2;
+    (task.chars().count() > longest).then(|| format!("the task has more than {longest} characters"))
+}
+
 /// Begins a session in a base directory that is there.
 fn begin_in(
     caller: &Caller,
@@ -134,12 +145,8 @@ fn begin_in(
     let agent = &opened.agent;
     let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
     let task = KnownKeys::of_this_process().scrub(task);
-    let longest = agent.manner.carriage.limit.characters / 2;
-    if task.chars().count() > longest {
-        return Err(
-            Error::usage(format!("the task has more than {longest} characters"))
-                .hint("put the long part into a file of the workspace and name it in the task"),
-        );
+    if let Some(problem) = too_long_task(&task, &agent.manner.carriage) {
+        return Err(Error::usage(problem).hint(LONG_TASK_HINT));
     }
     let lock = LoopLock::take(agent.store.directory())?;
     let rounds = agent.manner.max_rounds;

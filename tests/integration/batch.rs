@@ -268,6 +268,14 @@ fn bad_lines_are_named_and_nothing_is_begun() {
         .said("line 7: the value of `approval`")
         .said("line 8: there is no `nowhere`");
     assert!(!finished.base().join(STATE).exists());
+    let long = json!({"task": "x".repeat(100_001)});
+    let longer = json!({"task": "x".repeat(2_001), "max_outbox_chars": 4000});
+    let file = [tasks(&["a"]), task("long", &long), task("longer", &longer)].concat();
+    let finished = batch(&file, &[], &server).run().code(2);
+    let finished = finished
+        .said("line 2: the task has more than 100000 characters")
+        .said("line 3: the task has more than 2000 characters");
+    assert!(!finished.base().join(STATE).exists() && server.requests().is_empty());
     let no_api = Test::new(&["batch", FILE]).file(FILE, tasks(&["a"]));
     no_api.run().code(2).said("no API carries").said("--api");
     let based = batch(&tasks(&["a"]), &["--base", "."], &server).run();
