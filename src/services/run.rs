@@ -234,12 +234,27 @@ pub fn fetch_results(caller: &Caller, id: &str) -> Result<bool> {
 }
 
 /// Ends a session because the person says so; the files stay as they are, but for results that come
-/// back, also those of a session that has ended already: then it returns false.
+/// back, also those of a session that has ended already: then it returns false. If none is named and all
+/// have ended, the latest one with such results is meant.
 pub fn end(caller: &Caller, id: Option<&str>) -> Result<(SessionId, bool)> {
+    let done = match id {
+        Some(_) => None,
+        None => done_with_results(caller)?,
+    };
+    let id = done.as_ref().map(SessionId::as_str).or(id);
     let held = HeldSession::open(caller, find::find, id)?;
     held.settle_books();
     held.end()?;
     Ok((held.id().clone(), !held.session.is_complete))
+}
+
+/// The session that [`end`] means if no session is unfinished.
+fn done_with_results(caller: &Caller) -> Result<Option<SessionId>> {
+    let store = open::files(caller)?.store;
+    if find::find(&store, &*caller.person, None).is_ok() {
+        return Ok(None);
+    }
+    Ok(remove::done_with_results(caller, &store))
 }
 
 /// A further instruction, if it is one that can be given.
@@ -491,7 +506,7 @@ impl HeldSession {
         }
         // What is there may be that of another session.
         if !session.is_complete || self.awaits_results() || self.others().is_empty() {
-            finish_runner(agent);
+            finish_runner(agent, self.id());
         }
         Ok(())
     }
@@ -557,7 +572,7 @@ fn conclude(agent: &Agent, id: SessionId, ending: Result<Ending>) -> Result<Endi
     match ending {
         Ok(Ending::Interrupted) => agent.tell(Event::Interrupted { id }),
         Ok(Ending::Done) => {
-            finish_runner(agent);
+            finish_runner(agent, &id);
             if agent.interrupt.is_raised() && agent.manner.authorizer.runner.awaits_results() {
                 let hint = format!("`agent end {id}` takes them");
                 let words = "interrupted before the results of a command had come back";
@@ -570,10 +585,10 @@ fn conclude(agent: &Agent, id: SessionId, ending: Result<Ending>) -> Result<Endi
 }
 
 /// Removes what the runner of an ended session keeps elsewhere; tells the person what is kept.
-fn finish_runner(agent: &Agent) {
+fn finish_runner(agent: &Agent, id: &SessionId) {
     let authorizer = &agent.manner.authorizer;
     let (runner, choice) = (&*authorizer.runner, &authorizer.runner_choice);
-    if let Some(notice) = remove::finish_runner(runner, choice, &agent.interrupt) {
+    if let Some(notice) = remove::finish_runner(runner, choice, Some(id), &agent.interrupt) {
         agent.tell(notice);
     }
 }
