@@ -59,6 +59,9 @@ pub(super) struct ExchangeState {
     /// Names in a directory of the person that did not come from here. They stay there when they go here.
     #[serde(default)]
     pub(super) theirs: BTreeSet<String>,
+    /// Those of them whose content is from here now.
+    #[serde(default)]
+    pub(super) edited: BTreeSet<String>,
     /// Names in a directory of the person that ours took, and the places there of what they were.
     #[serde(default)]
     pub(super) replaced: BTreeMap<String, String>,
@@ -114,6 +117,7 @@ impl ExchangeState {
         let theirs: Vec<String> = theirs.map(|(name, _)| name.clone()).collect();
         for name in theirs {
             self.replaced.remove(&name);
+            self.edited.remove(&name);
             if self.here.contains_key(&name) && !is_here(&name) {
                 self.theirs.insert(name);
             } else {

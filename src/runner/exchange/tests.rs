@@ -580,6 +580,45 @@ fn an_undo_here_takes_nothing_of_the_person_there() {
 }
 
 #[test]
+fn what_is_theirs_is_known_after_an_edit_a_rename_and_a_lost_connection() {
+    let directory = TempDir::new().unwrap();
+    let named = directory.path();
+    for name in ["edited", "renamed", "late"] {
+        put(&named.join(name), &format!("their {name}\n"));
+    }
+    let sides = TwoSides::with_directory(&[("f", "1")], named.to_str());
+    let there =
+        |name: &str| fs::read_to_string(named.join(name)).unwrap_or_else(|_| "(none)".to_owned());
+    sides.done("echo more | tee -a edited >>renamed");
+    sides.write("edited", "from here\n");
+    sides.done("mv renamed moved");
+    sides.around(Some(CUT_ARCHIVE));
+    sides.done("echo result >result; echo more >>late");
+    sides.around(None);
+    assert_eq!(sides.done("cat edited").0, "from here\n");
+    assert_eq!(sides.text("result"), "result\n");
+    for name in ["edited", "moved", "result", "late"] {
+        fs::remove_file(sides.here(name)).unwrap();
+    }
+    let (_, note) = sides.done("true");
+    for part in [
+        "kept on the other side, which had it before: `moved`, `late`",
+        "with the changes that were sent from here: `edited`",
+        "so removed on the other side too: `result`",
+    ] {
+        assert!(note.contains(part), "{part}: {note}");
+    }
+    for (name, text) in [
+        ("edited", "from here\n"),
+        ("moved", "their renamed\nmore\n"),
+        ("late", "their late\nmore\n"),
+        ("result", "(none)"),
+    ] {
+        assert_eq!(there(name), text, "{name}");
+    }
+}
+
+#[test]
 fn what_is_undone_or_deleted_after_the_end_goes_there_too() {
     let directory = TempDir::new().unwrap();
     let named = directory.path();
