@@ -143,6 +143,9 @@ pub struct Session {
     /// True if its runner has kept files elsewhere.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_files_elsewhere: bool,
+    /// How many steps since the last instruction were refused because nobody could be asked.
+    #[serde(default)]
+    pub undecided_steps: u32,
     /// True if a commit is made after each round that passes the check.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub commits_rounds: bool,
@@ -257,6 +260,7 @@ impl Session {
             waived_check: None,
             choices: Choices::default(),
             has_files_elsewhere: false,
+            undecided_steps: 0,
             commits_rounds: false,
             permissions: Choices::default(),
             workspace: None,
@@ -333,6 +337,7 @@ impl Session {
 
     /// Takes what the person wants beyond the task; a session that has ended goes on.
     pub fn instruct(&mut self, text: String) {
+        self.undecided_steps = 0;
         if self.is_complete {
             self.is_complete = false;
             // The chat may be another by now, or have forgotten.

@@ -367,9 +367,11 @@ fn revised<'s>(step: &'s Step, decision: &PersonDecision) -> Cow<'s, Step> {
 
 /// The refusal of a step that was not asked about, however that came about.
 pub(super) fn not_approved(why: &str) -> Outcome {
-    Outcome::refused(format!(
-        "this needs the user's approval, which was not given: {why}"
-    ))
+    let message = format!("this needs the user's approval, which was not given: {why}");
+    Outcome {
+        needs_person: true,
+        ..Outcome::refused(message)
+    }
 }
 
 /// The questions about the steps that were ruled `Ask`.

@@ -106,6 +106,10 @@ impl<'a> Engine<'a> {
         let given = session;
         let is_known = |recorded: &Session| recorded.sequence_number >= given.sequence_number;
         let is_behind = !recovered.session.as_ref().is_some_and(is_known);
+        if let Some(recorded) = &mut recovered.session {
+            // The journal does not list the files that an undo after the end left changed.
+            agent.store.recall_reversal(recorded);
+        }
         let session = match recovered.session.take() {
             Some(recorded) if is_behind || is_other_than(&recorded, &given) => {
                 if is_behind {

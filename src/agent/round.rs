@@ -291,6 +291,9 @@ impl<'a> Engine<'a> {
         session.lacks_end =
             is_whole && reply.end.is_none() && reply.cut.is_none() && !reply.steps.is_empty();
         session.has_files_elsewhere |= agent.manner.authorizer.runner.keeps_files();
+        let undecided = results.iter().filter(|result| result.outcome.needs_person);
+        let undecided = u32::try_from(undecided.count()).unwrap_or(u32::MAX);
+        session.undecided_steps = session.undecided_steps.saturating_add(undecided);
         session.sequence_number += 1;
         session.remember_reply(taken.identity);
         session.read_file_requests = read_requests(&agent.workspace, &reply.steps, &results);

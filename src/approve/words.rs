@@ -45,10 +45,11 @@ pub(super) fn why(ruling: &Ruling) -> String {
 /// The refusal of a step that needed a decision which nobody could make.
 pub(super) fn undecided(ruling: &Ruling) -> Outcome {
     let why = about(ruling, &ruling.reason());
-    Outcome::refused(format!(
-        "this needs the user's approval, and nobody can be asked now: {why}"
-    ))
-    .with_hint(&ruling.hint)
+    let message = format!("this needs the user's approval, and nobody can be asked now: {why}");
+    Outcome {
+        needs_person: true,
+        ..Outcome::refused(message).with_hint(&ruling.hint)
+    }
 }
 
 fn about(ruling: &Ruling, why: &str) -> String {

@@ -118,6 +118,7 @@ fn tell(ui: &Ui, news: &BatchNews<'_>) {
             ended,
             tasks,
         } => ui.say(&ended_line(record, *ended, *tasks)),
+        BatchNews::Notice(text) => ui.say(text),
         BatchNews::LimitReached(words) => ui.say(&format!("Stopping: {words}.")),
         BatchNews::Trouble(error) => ui.error(error),
     }
@@ -127,13 +128,14 @@ fn at_work(record: &TaskRecord) -> String {
     format!("{} round {}", escape_line(&record.id), record.rounds + 1)
 }
 
-/// `[3/20] parser: done, 3 rounds, 3,150 tokens, $0.03, 12 s`
+/// `[3/20] parser: done, 1 step refused, 3 rounds, 3,150 tokens, $0.03, 12 s`
 fn ended_line(record: &TaskRecord, ended: usize, tasks: usize) -> String {
     let width = tasks.to_string().len();
     let mut line = format!(
-        "[{ended:>width$}/{tasks}] {}: {}, {}, {}",
+        "[{ended:>width$}/{tasks}] {}: {}{}, {}, {}",
         escape_line(&record.id),
         record.status.words(),
+        refused(record.refused, ", "),
         count(record.rounds as usize, "round"),
         spent(record.tokens, record.cost_micros),
     );
@@ -144,6 +146,14 @@ fn ended_line(record: &TaskRecord, ended: usize, tasks: usize) -> String {
         line.push_str(&escape_line(&record.message));
     }
     line
+}
+
+/// The steps that nobody could say yes to, after this separator; nothing if there are none.
+fn refused(steps: u32, separator: &str) -> String {
+    match steps {
+        0 => String::new(),
+        steps => format!("{separator}{} refused", count(steps as usize, "step")),
+    }
 }
 
 fn spent(tokens: u64, cost_micros: Option<u64>) -> String {
@@ -164,7 +174,8 @@ fn closing(summary: &BatchSummary) -> String {
         counts.join(", ")
     };
     let all = spent(summary.tokens, summary.cost_micros);
-    let mut text = format!("{counts}; {all} in all.");
+    let refused = refused(summary.refused, "; ");
+    let mut text = format!("{counts}{refused}; {all} in all.");
     let is_open = summary.tasks.iter().any(|record| !record.is_finished);
     let is_ended = |record: &TaskRecord| record.is_finished && record.status != TaskStatus::Done;
     if is_open {

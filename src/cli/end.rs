@@ -18,7 +18,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct End {
-    /// The session; by default the latest unfinished one
+    /// The session; by default the latest unfinished one, or else the latest with results that have not
+    /// come back from a runner
     #[arg(value_name = "ID")]
     id: Option<String>,
 }

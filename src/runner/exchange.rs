@@ -19,6 +19,8 @@
 //! Nothing of ours takes the place of something there that our side has never had: a file that the
 //! person or an ignored build put there is first put beside ours. In a directory of the person it is put
 //! beside ours on both sides, and what was theirs does not go because it goes here, as after an undo.
+//! There our side also remembers the exchange after the session is over, so that the next one sends what
+//! was undone or deleted in between. What changed there in between is the person's.
 
 mod other_side;
 mod our_side;
@@ -250,7 +252,8 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
     }
 
     fn keeps_files(&self) -> bool {
-        let is_remembered = self.memory.is_none() || self.recall().is_some();
+        let is_remembered =
+            self.memory.is_none() || self.recall().is_some_and(|known| !known.is_left);
         is_remembered || self.other.has_entered.load(Ordering::Relaxed)
     }
 
@@ -288,10 +291,21 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
                 )
             })
         };
-        match left {
-            Some(reason) => Err(reason),
-            None => self.clean(cancelled),
+        if let Some(reason) = left {
+            return Err(reason);
         }
+        let known = self.recall().filter(|_| !self.is_removed_at_end());
+        self.clean(cancelled)?;
+        let Some(mut known) = known else {
+            return Ok(());
+        };
+        // The next session sends what is undone or deleted here meanwhile.
+        known.is_left = true;
+        self.keep(&known, false).map_err(|error| {
+            format!(
+                "what was exchanged could not be written down, so what you undo or delete here from now on stays there ({error})"
+            )
+        })
     }
 
     fn clean(&self, cancelled: &AtomicBool) -> Result<(), String> {

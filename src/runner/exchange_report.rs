@@ -34,8 +34,12 @@ pub(super) enum ExchangeOutcome {
     Blocked,
     /// Gone here, and not ours there.
     KeptThere,
+    /// Gone here, and not ours there, but changed from here.
+    KeptEdited,
     /// Gone here, so the other side has its own again.
     Restored,
+    /// Gone here between two sessions, so removed there.
+    RemovedThere,
 }
 
 impl From<LeftReason> for ExchangeOutcome {
@@ -73,9 +77,13 @@ impl ExchangeOutcome {
                 "not sent, because the other side has something in its place that has not come here"
             }
             Self::KeptThere => "gone here, but kept on the other side, which had it before",
+            Self::KeptEdited => {
+                "gone here, but kept on the other side, which had it before, with the changes that were sent from here"
+            }
             Self::Restored => {
                 "gone here, so the other side has again what it had under this name before"
             }
+            Self::RemovedThere => "gone here, so removed on the other side too",
         }
     }
 }

@@ -10,6 +10,7 @@ mod record;
 mod tasks;
 mod worktree;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -24,17 +25,20 @@ use serde::Serialize;
 
 use self::job::JobPlace;
 pub use self::job::{JobEnd, JobNews, JobOrder, SPENT, carry};
-use self::record::{BatchFolder, status_at_limit};
+use self::record::{BatchFolder, status_at_limit, status_when_done};
 pub use self::record::{TaskRecord, TaskStatus};
 use self::tasks::{BatchTask, TaskPlace, not_for_tasks};
 use self::worktree::TaskWorktree;
+use super::run::{LONG_TASK_HINT, too_long_task};
 use super::{Caller, open, repository};
 pub use crate::courier::api::Allowance;
 use crate::error::{Error, Kind, Result};
 use crate::fs::{Durability, write_atomic};
 use crate::number::grouped;
 use crate::platform::programs;
-use crate::settings::{Key, Settings, Shape};
+use crate::runner::RunnerChoice;
+use crate::sandbox::SandboxMode;
+use crate::settings::{Commands, Key, Settings, Shape};
 
 const MAX_COST: &str = "--max-cost";
 const MAX_TOKENS: &str = "--max-tokens";
@@ -111,6 +115,8 @@ pub enum BatchNews<'a> {
         /// How many there are.
         tasks: usize,
     },
+    /// Something that the person should know before the first task begins.
+    Notice(&'a str),
     /// The whole batch has used up what it may, in these words.
     LimitReached(&'a str),
     /// Something failed, and the batch goes on without it.
@@ -130,6 +136,8 @@ pub struct BatchSummary {
     pub state: PathBuf,
     /// How many tasks have each status.
     pub counts: BTreeMap<TaskStatus, usize>,
+    /// How many steps of all tasks were refused because nobody could be asked.
+    pub refused: u32,
     /// All tokens of all tasks.
     pub tokens: u64,
     /// All costs in millionths of a dollar, as far as they are known.
@@ -246,7 +254,7 @@ pub fn run(
     let tasks: Vec<BatchTask> = (all.into_iter().enumerate())
         .filter_map(|(position, task)| is_meant(position).then_some(task))
         .collect();
-    ensure_settings(&caller, &tasks)?;
+    let notices = ensure_settings(&caller, &tasks)?;
     let folder = BatchFolder(folder_of(&caller, request, &file)?);
     ensure_apart(&folder, &tasks)?;
     let shard = request.shard.map(|shard| shard.to_string());
@@ -284,6 +292,11 @@ pub fn run(
             .count(),
         gone: &gone(&folder, &names),
     });
+    if !batch.waiting.is_empty() {
+        for notice in &notices {
+            watch(&BatchNews::Notice(notice));
+        }
+    }
     batch.carry_out(watch);
     let is_interrupted = batch.is_stopped;
     Ok(summed_up(
@@ -309,11 +322,14 @@ fn summed_up(
         *counts.entry(record.status).or_insert(0) += 1;
     }
     let (tokens, cost_micros) = totals(&tasks);
+    let refused = tasks.iter().map(|record| record.refused);
+    let refused = refused.fold(0, u32::saturating_add);
     BatchSummary {
         file,
         shard,
         state,
         counts,
+        refused,
         tokens,
         cost_micros,
         seconds: took.as_secs(),
@@ -346,15 +362,19 @@ fn ensure_flags(caller: &Caller) -> Result<()> {
     }
 }
 
-/// Refuses tasks whose settings cannot hold, or that no API carries, before anything is begun.
-fn ensure_settings(caller: &Caller, tasks: &[BatchTask]) -> Result<()> {
-    let mut known: BTreeSet<&[(&'static str, String)]> = BTreeSet::new();
+/// Refuses tasks whose settings cannot hold, that no API carries or that are too long, before anything
+/// is begun. Tells what the person should know of the others.
+fn ensure_settings(caller: &Caller, tasks: &[BatchTask]) -> Result<Vec<String>> {
+    let mut known: BTreeMap<&[(&'static str, String)], Settings> = BTreeMap::new();
+    let (mut too_long, mut notices) = (Vec::new(), BTreeMap::<String, Vec<usize>>::new());
     for task in tasks {
-        if !known.insert(&task.settings) {
-            continue;
-        }
-        let settings = settings_of(caller, task)
-            .map_err(|error| error.hint(format!("this is the task of line {}", task.line)))?;
+        let settings =
+            match known.entry(&task.settings) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(settings_of(caller, task).map_err(|error| {
+                    error.hint(format!("this is the task of line {}", task.line))
+                })?),
+            };
         if settings.api.0.is_none() {
             return Err(Error::usage(format!(
                 "no API carries the task of line {}",
@@ -362,8 +382,54 @@ fn ensure_settings(caller: &Caller, tasks: &[BatchTask]) -> Result<()> {
             ))
             .hint("name one for all tasks with `--api NAME`, or for one with the key `api`; `agent api list` lists them"));
         }
+        if let Some(problem) = too_long_task(task.task.trim(), &open::carriage(settings)) {
+            too_long.push(format!("line {}: {problem}", task.line));
+        }
+        if let Some(notice) = refusal_of_all_commands(settings)? {
+            notices.entry(notice).or_default().push(task.line);
+        }
     }
-    Ok(())
+    if too_long.is_empty() {
+        let notices = notices.into_iter().map(|(notice, lines)| {
+            if lines.len() == tasks.len() {
+                return notice;
+            }
+            let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+            format!("{notice} This holds for the lines {}.", lines.join(", "))
+        });
+        return Ok(notices.collect());
+    }
+    Err(Error::usage(format!("nothing was begun: {}", too_long.join("; "))).hint(LONG_TASK_HINT))
+}
+
+/// Says why no command can run where nobody is asked, and what to set; an error if the person rules it
+/// out themselves.
+fn refusal_of_all_commands(settings: &Settings) -> Result<Option<String>> {
+    const ALLOW: &str = "`--allow \"cargo test\"`";
+    let runner = &settings.runner;
+    let is_confined = match runner {
+        RunnerChoice::Local => settings.sandbox != SandboxMode::Off,
+        RunnerChoice::Container { .. } => true,
+        RunnerChoice::Ssh { .. } | RunnerChoice::Kubectl { .. } | RunnerChoice::Exec(_) => false,
+    };
+    if settings.commands == Commands::Off || is_confined {
+        return Ok(None);
+    }
+    let refused = "so each one needs a yes, and nobody is asked: all of them will be refused";
+    match settings.sandbox {
+        SandboxMode::Required => Err(Error::usage(format!(
+            "`{runner}` does not confine commands, and `Sandbox` is `required`: no command could run"
+        ))
+        .hint(format!("`--sandbox off` with rules such as {ALLOW} runs those that you allow"))
+        .hint("`--commands off` if the tasks need none")),
+        SandboxMode::Auto => Ok(Some(format!(
+            "`{runner}` does not confine commands, {refused}. `--sandbox off` with rules such as {ALLOW} runs those that you allow."
+        ))),
+        SandboxMode::Off if settings.allow.is_empty() => Ok(Some(format!(
+            "Commands run without a sandbox, {refused}. Rules such as {ALLOW} run those that you allow."
+        ))),
+        SandboxMode::Off => Ok(None),
+    }
 }
 
 /// The settings of a task: its own over those of the caller.
@@ -651,6 +717,8 @@ impl BatchRun<'_> {
             place,
             commits: task.commits,
             session: record.session.clone(),
+            // Of those that are finished, only these are begun again.
+            retries: record.is_finished,
             settings,
         }
     }
@@ -723,7 +791,8 @@ impl BatchRun<'_> {
             _ => false,
         };
         let (status, message) = match (job.end, session) {
-            (Some(JobEnd::Done), _) => (TaskStatus::Done, String::new()),
+            (Some(JobEnd::Done), Some(session)) => status_when_done(&session),
+            (Some(JobEnd::Done), None) => (TaskStatus::Done, String::new()),
             (Some(JobEnd::RoundLimit), Some(session)) => status_at_limit(&session),
             (Some(JobEnd::RoundLimit), None) => (TaskStatus::StoppedByLimits, String::new()),
             (Some(JobEnd::OwnLimit(why)), _) => (TaskStatus::StoppedByLimits, why),

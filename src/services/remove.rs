@@ -1,5 +1,7 @@
 //! Removes a session with its messages and replies; the workspace stays as it is.
 
+use std::sync::Arc;
+
 use super::guard::Testing;
 use super::open::{FirstRun, SessionFiles, settings};
 use super::{Caller, choices, guard, status};
@@ -10,7 +12,7 @@ use crate::interrupt::Interrupt;
 use crate::number::count;
 use crate::protocol::{Event, SessionId, is_yes};
 use crate::runner::{Runner, RunnerChoice};
-use crate::session::{LoopLock, RoundLock, Session};
+use crate::session::{LoopLock, RoundLock, Session, Store};
 
 /// The letters that went with a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,22 +99,40 @@ pub fn remove(caller: &Caller, files: &SessionFiles, id: &SessionId) -> Result<R
 /// read or whose runner the person did not choose, nor for one that is done if another one is not.
 fn leave_runner(caller: &Caller, files: &SessionFiles, id: &SessionId) -> Option<Event> {
     let session = files.store.load(id).ok()?;
-    let (base, now) = settings(caller, FirstRun::Refuse).ok()?;
-    let loaded = choices::recall(caller, (&base, &now), &session)
-        .ok()?
-        .loaded;
-    let choice = &loaded.settings.runner;
-    let workspace = &loaded.paths.workspace;
-    if *choice == RunnerChoice::Local || !workspace.is_dir() {
-        return None;
-    }
-    let runner = guard::runner(&loaded, workspace, &caller.trust, Testing::Unremembered).ok()?;
+    let (choice, runner) = runner_elsewhere(caller, &session)?;
     expect_files(&*runner, &session);
     let others = status::others(&files.store, &session);
     if session.is_complete && !runner.awaits_results() && !others.is_empty() {
         return None;
     }
-    finish_runner(&*runner, choice, &caller.interrupt)
+    finish_runner(&*runner, &choice, None, &caller.interrupt)
+}
+
+/// The runner of a session and the words for it, if it is not this machine and the person chose it.
+fn runner_elsewhere(caller: &Caller, session: &Session) -> Option<(RunnerChoice, Arc<dyn Runner>)> {
+    let (base, now) = settings(caller, FirstRun::Refuse).ok()?;
+    let recalled = choices::recall(caller, (&base, &now), session).ok()?;
+    let loaded = recalled.loaded;
+    let workspace = &loaded.paths.workspace;
+    if loaded.settings.runner == RunnerChoice::Local || !workspace.is_dir() {
+        return None;
+    }
+    let runner = guard::runner(&loaded, workspace, &caller.trust, Testing::Unremembered).ok()?;
+    Some((loaded.settings.runner, runner))
+}
+
+/// The latest session that is done and whose runner has results that have not come back.
+pub(super) fn done_with_results(caller: &Caller, store: &Store) -> Option<SessionId> {
+    let (summaries, _) = store.summaries().ok()?;
+    let done = summaries.into_iter().filter(|summary| summary.is_complete);
+    let mut sessions = done.filter_map(|summary| store.load(&summary.session_id).ok());
+    let session = sessions.find(|session| {
+        let runner = (session.has_files_elsewhere)
+            .then(|| runner_elsewhere(caller, session))
+            .flatten();
+        runner.is_some_and(|(_, runner)| runner.awaits_results())
+    })?;
+    Some(session.session_id)
 }
 
 /// Tells the runner of a session that is not done if the session left files with it: when it is done,
@@ -123,18 +143,23 @@ pub(super) fn expect_files(runner: &dyn Runner, session: &Session) {
     }
 }
 
-/// Removes what the runner of an ended session keeps elsewhere; a sentence for the person if it is kept.
+/// Removes what the runner of an ended session keeps elsewhere; a sentence for the person if it is kept,
+/// with the session that takes what is missing, if it stays.
 pub(super) fn finish_runner(
     runner: &dyn Runner,
     choice: &RunnerChoice,
+    session: Option<&SessionId>,
     interrupt: &Interrupt,
 ) -> Option<Event> {
     if !runner.keeps_files() {
         return None;
     }
     let reason = runner.finish(interrupt.flag()).err()?;
+    let session = session.filter(|_| runner.awaits_results());
+    let taken = session.map(|id| format!(" `agent end {id}` takes them too."));
     let text = format!(
-        "`{choice}` still has files of this workspace: {reason}. `agent doctor --clean --runner {choice}` removes them with what has not come back."
+        "`{choice}` still has files of this workspace: {reason}.{} `agent doctor --clean --runner {choice}` removes them with what has not come back.",
+        taken.unwrap_or_default()
     );
     Some(Event::Notice { text })
 }

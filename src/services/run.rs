@@ -18,6 +18,7 @@ pub use crate::agent::Ending;
 use crate::agent::{Agent, added::AddedContext};
 pub use crate::agent::{AnswerRoom, CallAnswer, CallDesk, TextCover};
 use crate::approve::{Answer, Question};
+use crate::compose::Carriage;
 use crate::courier::api::{Allowance, ApiCourier, CourierFailure};
 use crate::courier::{Couriers, Message, TerminalLine};
 use crate::error::{Error, Kind, Result};
@@ -122,6 +123,16 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
     begun
 }
 
+/// Advice about a task that is too long.
+pub(super) const LONG_TASK_HINT: &str =
+    "put the long part into a file of the workspace and name it in the task";
+
+/// Says why a task is too long for the messages that are carried so, if it is.
+pub(super) fn too_long_task(task: &str, carriage: &Carriage) -> Option<String> {
+    let longest = carriage.limit.characters / 2;
+    (task.chars().count() > longest).then(|| format!("the task has more than {longest} characters"))
+}
+
 /// Begins a session in a base directory that is there.
 fn begin_in(
     caller: &Caller,
@@ -134,12 +145,8 @@ fn begin_in(
     let agent = &opened.agent;
     let id = SessionId::from_random(uuid::Uuid::new_v4().as_fields().0);
     let task = KnownKeys::of_this_process().scrub(task);
-    let longest = agent.manner.carriage.limit.characters / 2;
-    if task.chars().count() > longest {
-        return Err(
-            Error::usage(format!("the task has more than {longest} characters"))
-                .hint("put the long part into a file of the workspace and name it in the task"),
-        );
+    if let Some(problem) = too_long_task(&task, &agent.manner.carriage) {
+        return Err(Error::usage(problem).hint(LONG_TASK_HINT));
     }
     let lock = LoopLock::take(agent.store.directory())?;
     let rounds = agent.manner.max_rounds;
@@ -227,12 +234,27 @@ pub fn fetch_results(caller: &Caller, id: &str) -> Result<bool> {
 }
 
 /// Ends a session because the person says so; the files stay as they are, but for results that come
-/// back, also those of a session that has ended already: then it returns false.
+/// back, also those of a session that has ended already: then it returns false. If none is named and all
+/// have ended, the latest one with such results is meant.
 pub fn end(caller: &Caller, id: Option<&str>) -> Result<(SessionId, bool)> {
+    let done = match id {
+        Some(_) => None,
+        None => done_with_results(caller)?,
+    };
+    let id = done.as_ref().map(SessionId::as_str).or(id);
     let held = HeldSession::open(caller, find::find, id)?;
     held.settle_books();
     held.end()?;
     Ok((held.id().clone(), !held.session.is_complete))
+}
+
+/// The session that [`end`] means if no session is unfinished.
+fn done_with_results(caller: &Caller) -> Result<Option<SessionId>> {
+    let store = open::files(caller)?.store;
+    if find::find(&store, &*caller.person, None).is_ok() {
+        return Ok(None);
+    }
+    Ok(remove::done_with_results(caller, &store))
 }
 
 /// A further instruction, if it is one that can be given.
@@ -484,7 +506,7 @@ impl HeldSession {
         }
         // What is there may be that of another session.
         if !session.is_complete || self.awaits_results() || self.others().is_empty() {
-            finish_runner(agent);
+            finish_runner(agent, self.id());
         }
         Ok(())
     }
@@ -550,7 +572,7 @@ fn conclude(agent: &Agent, id: SessionId, ending: Result<Ending>) -> Result<Endi
     match ending {
         Ok(Ending::Interrupted) => agent.tell(Event::Interrupted { id }),
         Ok(Ending::Done) => {
-            finish_runner(agent);
+            finish_runner(agent, &id);
             if agent.interrupt.is_raised() && agent.manner.authorizer.runner.awaits_results() {
                 let hint = format!("`agent end {id}` takes them");
                 let words = "interrupted before the results of a command had come back";
@@ -563,10 +585,10 @@ fn conclude(agent: &Agent, id: SessionId, ending: Result<Ending>) -> Result<Endi
 }
 
 /// Removes what the runner of an ended session keeps elsewhere; tells the person what is kept.
-fn finish_runner(agent: &Agent) {
+fn finish_runner(agent: &Agent, id: &SessionId) {
     let authorizer = &agent.manner.authorizer;
     let (runner, choice) = (&*authorizer.runner, &authorizer.runner_choice);
-    if let Some(notice) = remove::finish_runner(runner, choice, &agent.interrupt) {
+    if let Some(notice) = remove::finish_runner(runner, choice, Some(id), &agent.interrupt) {
         agent.tell(notice);
     }
 }

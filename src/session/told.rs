@@ -39,6 +39,7 @@ impl Session {
             circles: _,
             choices: _,
             has_files_elsewhere: _,
+            undecided_steps: _,
             commits_rounds: _,
             permissions: _,
             workspace: _,

@@ -268,6 +268,14 @@ fn bad_lines_are_named_and_nothing_is_begun() {
         .said("line 7: the value of `approval`")
         .said("line 8: there is no `nowhere`");
     assert!(!finished.base().join(STATE).exists());
+    let long = json!({"task": "x".repeat(100_001)});
+    let longer = json!({"task": "x".repeat(2_001), "max_outbox_chars": 4000});
+    let file = [tasks(&["a"]), task("long", &long), task("longer", &longer)].concat();
+    let finished = batch(&file, &[], &server).run().code(2);
+    let finished = finished
+        .said("line 2: the task has more than 100000 characters")
+        .said("line 3: the task has more than 2000 characters");
+    assert!(!finished.base().join(STATE).exists() && server.requests().is_empty());
     let no_api = Test::new(&["batch", FILE]).file(FILE, tasks(&["a"]));
     no_api.run().code(2).said("no API carries").said("--api");
     let based = batch(&tasks(&["a"]), &["--base", "."], &server).run();
@@ -687,4 +695,83 @@ fn a_task_is_not_done_until_its_results_are_back() {
     assert!(made.iter().all(|made| made.exists()));
     // The first task asks twice, nothing is asked again; the second one continues.
     assert_eq!(server.requests().len(), 4);
+}
+
+/// The answers of a model that runs a command, ends, and runs it again when it is asked to go on.
+fn insisting(command: &'static str) -> ModelServer {
+    let mut asked = 0;
+    ModelServer::answering(move |_| {
+        asked += 1;
+        Some(match asked % 2 {
+            1 => reply(&format!("[RUN_COMMAND]\n{command}\n[/RUN_COMMAND]")),
+            _ => done(),
+        })
+    })
+}
+
+#[test]
+fn a_task_whose_commands_nobody_could_allow_is_not_called_done() {
+    let server = insisting("touch made");
+    let runner = ["--runner", "exec:sh"];
+    let finished = batch(&tasks(&["a"]), &runner, &server).run().code(3);
+    let (told, ended) = finished.stderr.split_once("[1/1] ").unwrap();
+    assert!(
+        told.contains("all of them will be refused") && told.contains("`--sandbox off`"),
+        "{told}"
+    );
+    assert!(
+        ended.starts_with("a: needs a person, 1 step refused, "),
+        "{ended}"
+    );
+    assert!(
+        ended.contains("1 needs a person; 1 step refused; "),
+        "{ended}"
+    );
+    let all = summary(&finished);
+    assert_eq!(
+        (&all["refused"], &all["tasks"][0]["refused"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(statuses(&finished)["a"], "needs-person");
+    let finished = again(finished, &runner, &server).run().code(3);
+    assert_eq!(server.requests().len(), 2);
+    assert!(
+        !finished.stderr.contains("will be refused"),
+        "{}",
+        finished.stderr
+    );
+    // What was refused is tried again, and may run now.
+    let allowing = ["--retry", "--sandbox", "off", "--allow", "touch"];
+    let finished = again(finished, &[&runner[..], &allowing].concat(), &server)
+        .run()
+        .code(0);
+    assert!(!finished.stderr.contains("refused"), "{}", finished.stderr);
+    assert_eq!(
+        (
+            &statuses(&finished)["a"][..],
+            &summary(&finished)["refused"]
+        ),
+        ("done", &json!(0))
+    );
+    assert!(
+        base_of(&finished.base(), "a")
+            .join("workspace/made")
+            .exists()
+    );
+    // Where the settings rule every command out, nothing is begun.
+    let required = [&runner[..], &["--sandbox", "required"]].concat();
+    let test = batch(&tasks(&["a"]), &required, &server);
+    let refused = test.run().code(2).said("no command could run");
+    assert!(!refused.base().join(STATE).exists());
+}
+
+#[test]
+fn a_check_that_passes_counts_more_than_a_refused_command() {
+    let server = insisting("git push");
+    let file = task("a", &json!({"check": "true"}));
+    let finished = batch(&file, &[], &server).run().code(0);
+    let finished = finished
+        .said("a: done, 1 step refused, ")
+        .said("1 done; 1 step refused; ");
+    assert_eq!(summary(&finished)["tasks"][0]["refused"], 1);
 }

@@ -84,6 +84,14 @@ fn results_of_a_session_that_is_done_come_with_its_end() {
     assert_eq!(fs::read_dir(there).unwrap().count(), 0);
     let finished = goes_on(finished, &["undo", "--yes", &id]).code(0);
     assert!(!finished.base().join("workspace/made").exists());
+    // Nobody has to name it.
+    let finished = done(cut_session()).code(0).said("`agent end ");
+    restore_connection(&finished.base());
+    let finished = goes_on(finished, &["end"]).code(0).said("has come back");
+    let finished = finished.workspace("made", "");
+    goes_on(finished, &["end"])
+        .code(1)
+        .said("no unfinished session");
     let finished = done(cut_session()).code(0);
     let finished = goes_on(finished, &["rm", "--yes", "latest"]).code(0);
     finished.said("has not come back");

@@ -1013,3 +1013,16 @@ fn checkpoints_beyond_the_limit_are_removed_and_that_is_told() {
         .code(1)
         .said("MaxUndoMegabytes");
 }
+
+#[test]
+fn a_session_that_goes_on_after_its_end_and_an_undo_finds_its_file_as_it_was() {
+    let finished = session(&["new", "task"]).reply(COMMAND).reply(DONE);
+    let undone = Test::after(finished.run().code(0), &["undo", "--yes"]);
+    let running = Test::after(undone.run().code(0), &["resume", "latest", "go on"]).start();
+    running.outbox(3);
+    running.signal("INT");
+    let stopped = running.wait().code(130);
+    let told = format!("{}{}", stopped.stdout, stopped.stderr);
+    assert!(!told.contains("journal"), "{told}");
+    assert_eq!(stopped.session()["changedFiles"], serde_json::json!([]));
+}

@@ -81,6 +81,9 @@ pub struct Outcome {
     /// The act of the person that decided it, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_person: Option<PersonAct>,
+    /// True if it was refused because only the person could decide it, and nobody could be asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub needs_person: bool,
     /// Text below that line: output, listings, the lines around a failed edit.
     #[serde(default, skip_serializing_if = "Capped::is_empty")]
     pub detail: Capped,
@@ -155,6 +158,7 @@ impl Outcome {
             message: message.into(),
             hint: String::new(),
             by_person: None,
+            needs_person: false,
             detail: Capped::default(),
             excerpts: Vec::new(),
             level: None,

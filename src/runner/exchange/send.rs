@@ -70,6 +70,10 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             for (name, entry) in &entries {
                 archive.add(entry);
                 known.untaken.remove(name);
+                // Not what is theirs and only gets another place.
+                if known.theirs.contains(name) && known.there.entries.contains_key(name) {
+                    known.edited.insert(name.clone());
+                }
             }
             let script = format!("cd {} && tar -xpmf - || exit 1\n", self.other.directory);
             let script = script + &listing_script(&self.ours.pruned(&here));
@@ -85,8 +89,18 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
         for [name, _] in &gone.restored {
             report.tell(ExchangeOutcome::Restored, name);
         }
+        for name in &gone.removed {
+            if known.doubtful.remove(name) {
+                report.tell(ExchangeOutcome::RemovedThere, name);
+            }
+        }
         for name in gone.kept {
-            report.tell(ExchangeOutcome::KeptThere, &name);
+            let outcome = if known.edited.remove(&name) {
+                ExchangeOutcome::KeptEdited
+            } else {
+                ExchangeOutcome::KeptThere
+            };
+            report.tell(outcome, &name);
             known.untaken.insert(name);
         }
         // What was not sent is tried again before the next command.

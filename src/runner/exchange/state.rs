@@ -59,6 +59,9 @@ pub(super) struct ExchangeState {
     /// Names in a directory of the person that did not come from here. They stay there when they go here.
     #[serde(default)]
     pub(super) theirs: BTreeSet<String>,
+    /// Those of them whose content is from here now.
+    #[serde(default)]
+    pub(super) edited: BTreeSet<String>,
     /// Names in a directory of the person that ours took, and the places there of what they were.
     #[serde(default)]
     pub(super) replaced: BTreeMap<String, String>,
@@ -69,8 +72,15 @@ pub(super) struct ExchangeState {
     pub(super) pending: BTreeSet<String>,
     /// Our files that were not sent, as told.
     pub(super) unsent: BTreeSet<String>,
+    /// Names there that ours were sent to or that came here, but that the person may count as theirs: it
+    /// is told if one is removed there.
+    #[serde(default)]
+    pub(super) doubtful: BTreeSet<String>,
     /// True if a command may have begun whose changes have not come back.
     pub(super) awaits_results: bool,
+    /// True if the session is over, so that whatever changed there since is the person's.
+    #[serde(default)]
+    pub(super) is_left: bool,
 }
 
 impl ExchangeState {
@@ -93,6 +103,33 @@ impl ExchangeState {
             |name: &String| listing.entries.contains_key(name) || listing.is_closed(name);
         self.here.retain(|name, _| is_there(name));
         self.there.entries.retain(|name, _| is_there(name));
+    }
+
+    /// Goes on in a directory of the person after a session there was over. What is there as it was left
+    /// is still ours, and all else is theirs. `is_here` tells names that the workspace has now.
+    pub(super) fn rejoin(&mut self, listing: &RemoteListing, is_here: impl Fn(&str) -> bool) {
+        self.forget_missing(listing);
+        self.sending.clear();
+        let is_theirs = |(name, content): &(&String, &ExchangedContent)| {
+            self.there.entries.get(*name) != Some(*content)
+        };
+        let theirs = listing.entries.iter().filter(is_theirs);
+        let theirs: Vec<String> = theirs.map(|(name, _)| name.clone()).collect();
+        for name in theirs {
+            self.replaced.remove(&name);
+            self.edited.remove(&name);
+            if self.here.contains_key(&name) && !is_here(&name) {
+                self.theirs.insert(name);
+            } else {
+                self.here.remove(&name);
+                self.untaken.insert(name);
+            }
+        }
+        self.there.entries.extend(listing.entries.clone());
+        self.there.odd.clone_from(&listing.odd);
+        let gone = self.here.keys().filter(|name| !is_here(name));
+        self.doubtful = gone.cloned().collect();
+        self.is_left = false;
     }
 
     /// Remembers what the other side has, except for changes that are still to come here.

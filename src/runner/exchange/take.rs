@@ -68,10 +68,12 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             listing,
         } = entered;
         if known.mark != mark {
-            if is_new {
-                known.forget_missing(&listing);
-            } else {
+            if !is_new {
                 known = ExchangeState::default();
+            } else if known.is_left {
+                known.rejoin(&listing, |name| self.ours.content(name).is_some());
+            } else {
+                known.forget_missing(&listing);
             }
             if known.mark.is_empty() && !self.is_removed_at_end() {
                 // What the person has there is theirs.
@@ -84,14 +86,18 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             known.runner.clone_from(&memory.runner);
         }
         if !self.is_removed_at_end() {
-            // No command of ours made what came since the last one.
             let mut changed = self.differences(&known, &listing).changed;
             changed.retain(|(name, _)| {
                 !known.here.contains_key(name) && !known.sending.contains(name)
             });
-            known
-                .untaken
-                .extend(changed.into_iter().map(|(name, _)| name));
+            let new = if known.awaits_results {
+                // Most likely a command made it whose results have not come back.
+                &mut known.doubtful
+            } else {
+                // No command of ours made what came since the last one.
+                &mut known.untaken
+            };
+            new.extend(changed.into_iter().map(|(name, _)| name));
         }
         let report = self.take_changes(&mut known, listing, (stop, silence))?;
         self.keep(&known, false)?;
@@ -184,8 +190,17 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
             }
         }
         for name in &differences.gone {
-            known.theirs.remove(name);
             known.replaced.remove(name);
+            if !known.theirs.remove(name) {
+                continue;
+            }
+            // What a command renamed is still theirs.
+            let former = known.there.entries.get(name);
+            let former = former.filter(|former| matches!(former, ExchangedContent::File { .. }));
+            let changed = differences.changed.iter();
+            let renamed = changed.filter(|(_, content)| Some(content) == former);
+            let renamed: Vec<String> = renamed.map(|(name, _)| name.clone()).collect();
+            known.theirs.extend(renamed);
         }
     }
 

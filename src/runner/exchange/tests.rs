@@ -89,7 +89,11 @@ impl TwoSides {
 
     /// As if another process went on.
     fn start_again(&mut self) {
-        self.runner = new_runner(&self.side, self.here.path(), None);
+        self.start_again_in(None);
+    }
+
+    fn start_again_in(&mut self, directory: Option<&str>) {
+        self.runner = new_runner(&self.side, self.here.path(), directory);
     }
 
     fn memory(&self) -> PathBuf {
@@ -573,6 +577,121 @@ fn an_undo_here_takes_nothing_of_the_person_there() {
         "{note}"
     );
     assert_eq!(there("met.other-side-2"), "theirs\n");
+}
+
+#[test]
+fn what_is_theirs_is_known_after_an_edit_a_rename_and_a_lost_connection() {
+    let directory = TempDir::new().unwrap();
+    let named = directory.path();
+    for name in ["edited", "renamed", "late"] {
+        put(&named.join(name), &format!("their {name}\n"));
+    }
+    let sides = TwoSides::with_directory(&[("f", "1")], named.to_str());
+    let there =
+        |name: &str| fs::read_to_string(named.join(name)).unwrap_or_else(|_| "(none)".to_owned());
+    sides.done("echo more | tee -a edited >>renamed");
+    sides.write("edited", "from here\n");
+    sides.done("mv renamed moved");
+    sides.around(Some(CUT_ARCHIVE));
+    sides.done("echo result >result; echo more >>late");
+    sides.around(None);
+    assert_eq!(sides.done("cat edited").0, "from here\n");
+    assert_eq!(sides.text("result"), "result\n");
+    for name in ["edited", "moved", "result", "late"] {
+        fs::remove_file(sides.here(name)).unwrap();
+    }
+    let (_, note) = sides.done("true");
+    for part in [
+        "kept on the other side, which had it before: `moved`, `late`",
+        "with the changes that were sent from here: `edited`",
+        "so removed on the other side too: `result`",
+    ] {
+        assert!(note.contains(part), "{part}: {note}");
+    }
+    for (name, text) in [
+        ("edited", "from here\n"),
+        ("moved", "their renamed\nmore\n"),
+        ("late", "their late\nmore\n"),
+        ("result", "(none)"),
+    ] {
+        assert_eq!(there(name), text, "{name}");
+    }
+}
+
+#[test]
+fn what_is_undone_or_deleted_after_the_end_goes_there_too() {
+    let directory = TempDir::new().unwrap();
+    let named = directory.path();
+    for name in ["met", "met-edited"] {
+        put(&named.join(name), "theirs\n");
+    }
+    let files = [
+        "met",
+        "met-edited",
+        "deleted",
+        "deleted-edited",
+        "deleted-gone",
+        "edited",
+        "kept",
+        "undone",
+    ];
+    let mut sides = TwoSides::with_directory(&files.map(|name| (name, "ours\n")), named.to_str());
+    let there =
+        |name: &str| fs::read_to_string(named.join(name)).unwrap_or_else(|_| "(none)".to_owned());
+    sides.done("echo made >made");
+    assert_eq!(sides.finish(), Ok(()));
+    // Nothing is there that somebody would have to remove.
+    assert!(!sides.runner.keeps_files() && !sides.runner.awaits_results());
+    assert!(!named.join(MARK).exists());
+    for name in [
+        "met",
+        "met.other-side",
+        "met-edited",
+        "met-edited.other-side",
+        "made",
+        "deleted",
+        "deleted-edited",
+        "deleted-gone",
+    ] {
+        fs::remove_file(sides.here(name)).unwrap();
+    }
+    sides.write("undone", "before\n");
+    for name in ["met-edited", "deleted-edited", "edited", "new"] {
+        put(&named.join(name), "of the person\n");
+    }
+    fs::remove_file(named.join("deleted-gone")).unwrap();
+    sides.start_again_in(named.to_str());
+    assert!(!sides.runner.keeps_files());
+    let (_, note) = sides.done("true");
+    for part in [
+        "so removed on the other side too: `made`, `deleted`",
+        "has again what it had under this name before: `met`",
+        "kept on the other side, which had it before: `met-edited.other-side`, `met-edited`, `deleted-edited`",
+        "`edited` as `edited.other-side`",
+    ] {
+        assert!(note.contains(part), "{part}: {note}");
+    }
+    for (name, text) in [
+        ("met", "theirs\n"),
+        ("met.other-side", "(none)"),
+        ("met-edited", "of the person\n"),
+        ("met-edited.other-side", "theirs\n"),
+        ("made", "(none)"),
+        ("deleted", "(none)"),
+        ("deleted-edited", "of the person\n"),
+        ("edited", "ours\n"),
+        ("edited.other-side", "of the person\n"),
+        ("kept", "ours\n"),
+        ("undone", "before\n"),
+        ("new", "of the person\n"),
+    ] {
+        assert_eq!(there(name), text, "{name}");
+    }
+    assert_eq!(sides.text("new"), "(none)");
+    assert_eq!(sides.done("true").1, "");
+    // Whoever has everything removed there has it forgotten too.
+    sides.clean().unwrap();
+    assert!(!sides.memory().exists());
 }
 
 #[test]

@@ -30,6 +30,10 @@ use crate::settings::Key;
 /// The line that tells a job that the batch has used up what it may.
 pub const SPENT: &str = "spent";
 
+/// The instruction for a session that the model has ended though steps of it were refused.
+const TRY_AGAIN: &str = "Some of your steps were refused because nobody could be asked. They may be \
+    allowed now: do what is still missing, and then finish.";
+
 /// How long a job waits for another process that works in the base directory: one of a batch that was
 /// killed is about to stop.
 const LEAVING: Duration = Duration::from_secs(30);
@@ -46,6 +50,8 @@ pub struct JobOrder {
     pub(super) commits: bool,
     /// The session, if one is known.
     pub(super) session: Option<SessionId>,
+    /// True if a session that is done goes on, if steps of it were refused.
+    pub(super) retries: bool,
     /// Settings by their flags.
     pub(super) settings: Vec<(String, String)>,
 }
@@ -149,13 +155,24 @@ fn carried(
     wait_for_predecessor(order, &caller.interrupt)?;
     let known = session_in(&order.base, order.session.as_ref());
     if let Some((session, _)) = known.as_ref().filter(|(session, _)| session.is_complete) {
-        let has_come = run::fetch_results(&caller, session.session_id.as_str())?;
-        return has_come.then_some(Ending::Done).ok_or_else(elsewhere);
+        if !run::fetch_results(&caller, session.session_id.as_str())? {
+            return Err(elsewhere());
+        }
+        if !order.retries || session.undecided_steps == 0 {
+            return Ok(Ending::Done);
+        }
     }
     if order.commits {
         commit::ensure_possible(&caller)?;
     }
     let mut held = match known {
+        Some((session, _)) if session.is_complete => {
+            let held = run::reopen(&caller, Some(session.session_id.as_str()))?;
+            match held.instruct(&caller, TRY_AGAIN, &ContextRequest::default())? {
+                Some(held) => held,
+                None => return Ok(Ending::Interrupted),
+            }
+        }
         Some((session, _)) => run::resume(&caller, Some(session.session_id.as_str()))?,
         None => run::begin(&caller, &order.task, &ContextRequest::default())?,
     };

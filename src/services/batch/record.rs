@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::tasks::BatchTask;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, own_directory, read_plain, write_atomic};
+use crate::number::count;
 use crate::protocol::{CommandKind, SessionId, Status, StepResult};
 use crate::session::{LoopLock, Session, Store, UsageTotals, lock_soon, open_lock};
 
@@ -32,7 +33,8 @@ pub enum TaskStatus {
     Done,
     /// The rounds are used up, and the check fails.
     CheckFailed,
-    /// It went as far as it could without a decision that only a person can make.
+    /// It went as far as it could without a decision that only a person can make. The model may say that
+    /// it is done.
     NeedsPerson,
     /// A limit stopped it: rounds, tokens or costs.
     StoppedByLimits,
@@ -86,6 +88,9 @@ pub struct TaskRecord {
     /// How many rounds are over.
     #[serde(default)]
     pub rounds: u32,
+    /// How many of its steps were refused because nobody could be asked.
+    #[serde(default)]
+    pub refused: u32,
     /// All tokens, sent and received.
     #[serde(default)]
     pub tokens: u64,
@@ -120,6 +125,7 @@ impl TaskRecord {
             message: String::new(),
             session: None,
             rounds: 0,
+            refused: 0,
             tokens: 0,
             cost_micros: None,
             seconds: 0,
@@ -153,6 +159,7 @@ impl TaskRecord {
         let (session, usage) = session_in(&self.base, self.session.as_ref())?;
         self.session = Some(session.session_id.clone());
         self.rounds = session.sequence_number.saturating_sub(1);
+        self.refused = session.undecided_steps;
         if let Some(usage) = usage {
             self.tokens = usage.usage.total();
             self.cost_micros = usage.cost_micros;
@@ -182,6 +189,24 @@ pub(super) fn session_in(
 /// Returns true while a loop works in this base directory.
 pub(super) fn is_at_work(base: &Path) -> bool {
     LoopLock::holder(&base.join("sessions")).is_some()
+}
+
+/// The status of a session that the model has ended, and the reason. What a check has passed is done,
+/// whatever was refused on the way.
+pub(super) fn status_when_done(session: &Session) -> (TaskStatus, String) {
+    let check = session.check.as_ref();
+    let is_checked = check.is_some_and(|check| check.outcome.status == Status::Ok);
+    match session.undecided_steps {
+        0 => (TaskStatus::Done, String::new()),
+        _ if is_checked => (TaskStatus::Done, String::new()),
+        refused => {
+            let steps = count(refused as usize, "step");
+            let why = format!(
+                "the model says that it is done, but {steps} needed a yes, and nobody could be asked"
+            );
+            (TaskStatus::NeedsPerson, why)
+        }
+    }
 }
 
 /// The status of a session whose rounds are used up, and the reason.
