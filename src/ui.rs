@@ -616,8 +616,13 @@ impl Ui {
             return Answer::Nobody;
         }
         let answers = Answers::until(interrupt).taking(question.kind.takes());
-        self.prompt(&news::inquiry(question), &answers);
-        answers.first()
+        loop {
+            self.prompt(&news::inquiry(question), &answers);
+            match answers.first() {
+                Answer::Text(line) if line.trim() == "?" => {}
+                answer => return answer,
+            }
+        }
     }
 
     /// Lets the person type an answer, where there is a terminal, and does not wait for it.

@@ -125,17 +125,45 @@ fn a_paste_that_was_not_decided_about_comes_back_with_resume() {
 }
 
 #[test]
-fn a_reply_pasted_at_a_decision_is_kept() {
+fn a_question_mark_shows_a_decision_again_and_a_reply_pasted_there_is_kept() {
     let Some((mut terminal, id)) = waiting("new --approval ask task", &[]) else {
         return;
     };
     terminal.reply(1, "[RUN_COMMAND]\necho hello\n[/RUN_COMMAND]\n{end}\n");
     terminal.expect("echo hello");
     terminal.expect("[y] yes");
+    terminal.type_in("?\r");
+    terminal.expect("echo hello");
+    terminal.expect("[y] yes");
     let next = reply(&id, 2, DONE);
     terminal.type_in(&format!("\u{1b}[200~{next}\u{1b}[201~"));
     terminal.expect("The reply is kept, and taken after your answer.");
     terminal.type_in("y\r");
+    ends_well(terminal);
+}
+
+#[test]
+fn a_question_mark_shows_the_plan_and_the_question_of_the_model_again() {
+    let Some((mut terminal, _)) = waiting("new --approval plan task", &[]) else {
+        return;
+    };
+    terminal.reply(1, "[ASK_USER]\nWhich colour?\n[/ASK_USER]\n{end}\n");
+    terminal.expect("Which colour?");
+    terminal.expect("Your answer:");
+    terminal.type_in("?\r");
+    terminal.expect("Which colour?");
+    terminal.expect("Your answer:");
+    terminal.type_in("blue\r");
+    outbox(&terminal, 2);
+    terminal.reply(2, "[PLAN]\n- [ ] paint it\n[/PLAN]\n{end}\n");
+    terminal.expect("paint it");
+    terminal.expect("[y]");
+    terminal.type_in("?\r");
+    terminal.expect("paint it");
+    terminal.expect("[y]");
+    terminal.type_in("y\r");
+    outbox(&terminal, 3);
+    terminal.reply(3, DONE);
     ends_well(terminal);
 }
 

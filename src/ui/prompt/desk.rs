@@ -309,8 +309,9 @@ impl Desk {
         }
         let kind = listener.kind_of_line(&typed);
         let is_answer = self.takes_any_line();
+        let is_shown_again = is_answer && typed.trim() == "?";
         let doubt = match kind {
-            LineKind::PlainCommand(command) if is_answer => {
+            LineKind::PlainCommand(command) if is_answer && !is_shown_again => {
                 Some(HeldDoubt::AnswerOrCommand(command))
             }
             LineKind::Shell if !is_answer => Some(HeldDoubt::Shell),
@@ -322,6 +323,8 @@ impl Desk {
             return Act::Nothing;
         }
         match kind {
+            // Who asks knows all that belongs to the question.
+            _ if is_shown_again => self.send(typed.clone(), typed),
             // At a question, help is the question with its keys; `/help` lists the commands.
             LineKind::PlainCommand("/help") if !self.asked.is_empty() => {
                 let asked = self.asked.last();
