@@ -80,7 +80,7 @@ fn status_shows_what_waits_whole_and_escaped() {
     let finished = Test::after(finished, &["status"])
         .run()
         .code(0)
-        .said("1. RUN_COMMAND")
+        .said("1. run `echo a")
         .said("| echo a\n  | echo \\u{1b}[2Jb")
         .said("why: it uses the network");
     assert!(finished.stdout.contains("agent approve, or agent decline"));
