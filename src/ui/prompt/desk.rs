@@ -240,12 +240,16 @@ impl Desk {
         burst.is_some_and(|at| at.elapsed() < NEXT_PIECE)
     }
 
-    /// The line typed so far, for the history of a person who leaves.
-    pub(super) fn unsent(&self) -> String {
-        match &self.held {
+    /// The lines typed so far, for the history of a person who leaves: those that questions came
+    /// between, and the current one.
+    pub(super) fn unsent(&self) -> Vec<String> {
+        let current = match &self.held {
             Some(held) if held.doubt.is_typed() && self.line.is_empty() => held.text.clone(),
             _ => self.line.text(),
-        }
+        };
+        let drafts = self.asked.iter().map(|asked| asked.draft.text());
+        let lines = drafts.chain([current]);
+        lines.filter(|line| !line.trim().is_empty()).collect()
     }
 
     /// The pasted text that the person has not decided about.
