@@ -46,7 +46,8 @@ pub use self::plain::{heading, quoted, shown, what_next};
 pub use self::prompt::{
     Entry, History, KeptInput, LentTerminal, LineKind, Listener, Pasted, Prompt,
 };
-pub use self::step::{elapsed, step_lines};
+use self::step::StepLayout;
+pub use self::step::elapsed;
 pub use self::terminal::Terminal;
 pub use self::unread::Unread;
 pub use self::width::shortened;
@@ -57,7 +58,9 @@ pub use crate::escape::{escape_line, escape_text};
 use crate::interrupt::Interrupt;
 use crate::known_keys::KnownKeys;
 pub use crate::number::count;
-use crate::protocol::{ApiNews, ClipboardNews, EVENT_SCHEMA, Envelope, Event, EventSink};
+use crate::protocol::{
+    ApiNews, ClipboardNews, EVENT_SCHEMA, Envelope, Event, EventSink, StepResult,
+};
 
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -526,6 +529,12 @@ impl Ui {
         }
     }
 
+    /// A step of a round as the loop tells it, for a page.
+    pub fn step_lines(&self, result: &StepResult, round: u32) -> String {
+        let (columns, look) = (self.columns(), self.look());
+        step::step(result, &[], StepLayout { columns, look }, Some(round))
+    }
+
     /// Prints a line of data.
     pub fn line(&self, text: &str) {
         self.terminal
@@ -616,8 +625,13 @@ impl Ui {
             return Answer::Nobody;
         }
         let answers = Answers::until(interrupt).taking(question.kind.takes());
-        self.prompt(&news::inquiry(question), &answers);
-        answers.first()
+        loop {
+            self.prompt(&news::inquiry(question), &answers);
+            match answers.first() {
+                Answer::Text(line) if line.trim() == "?" => {}
+                answer => return answer,
+            }
+        }
     }
 
     /// Lets the person type an answer, where there is a terminal, and does not wait for it.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::Agent;
+use crate::protocol::RelPath;
 use crate::protocol::generated::GeneratedDirectories;
 use crate::workspace::Workspace;
 use crate::workspace::walk::Walked;
@@ -37,6 +38,12 @@ impl ShownPaths {
     /// Returns true if an ignore file names what is at a path. Of a file that is gone nobody can tell.
     pub fn is_ignored(&self, path: &Path) -> bool {
         let is_there = || self.root.join(path).symlink_metadata().is_ok();
+        // A walk does not list names with control characters.
+        if let Some(name) = path.to_str().filter(|name| RelPath::parse(name).is_err()) {
+            let is_named =
+                |workspace: Workspace| workspace.ignore_lookup().ignores_name(name, false);
+            return Workspace::open(&self.root).is_ok_and(is_named);
+        }
         let is_unlisted = |listed: &BTreeSet<String>| {
             path.to_str().is_some_and(|path| !listed.contains(path)) && is_there()
         };

@@ -90,7 +90,7 @@ impl Diff {
             folded.count(path);
         }
         if !common.json && paths.iter().all(|path| folded.has(path)) {
-            ui.say(if paths.is_empty() {
+            ui.say(if paths.is_empty() && !changed.has_ignored_changes()? {
                 "No file is different after it."
             } else {
                 "Only build output and files that git ignores changed."

@@ -17,7 +17,7 @@ use crate::services::follow::{self, FollowEnd};
 use crate::services::list::{Summary, now};
 use crate::services::open::{self, SessionFiles};
 use crate::services::{Caller, find};
-use crate::ui::{Ui, count, escape_line, escape_text, heading, quoted, step_lines};
+use crate::ui::{Ui, count, escape_line, escape_text, heading, quoted};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -74,8 +74,8 @@ impl Show {
             return Ok(ExitCode::SUCCESS);
         }
         let text = match (self.round, transcript.rounds.first()) {
-            (Some(_), Some(round)) => whole(&session, round),
-            _ => overview(&session, &transcript),
+            (Some(_), Some(round)) => whole(ui, &session, round),
+            _ => overview(ui, &session, &transcript),
         };
         ui.folded_page(&text);
         Ok(ExitCode::SUCCESS)
@@ -109,7 +109,7 @@ fn follow(
 }
 
 /// All rounds in short.
-fn overview(session: &Session, transcript: &Transcript) -> String {
+fn overview(ui: &Ui, session: &Session, transcript: &Transcript) -> String {
     let summary = Summary::of(session);
     let is_open = transcript.rounds.last().is_some_and(Round::is_under_way);
     let under_way = if is_open {
@@ -144,7 +144,7 @@ fn overview(session: &Session, transcript: &Transcript) -> String {
         {
             text.push_str(&quoted("You", &further.text));
         }
-        text.push_str(&in_short(round));
+        text.push_str(&in_short(ui, round));
     }
     let id = &session.session_id;
     let _ = writeln!(
@@ -167,45 +167,45 @@ fn title(round: &Round) -> String {
     title
 }
 
-fn in_short(round: &Round) -> String {
+fn in_short(ui: &Ui, round: &Round) -> String {
     let mut text = title(round);
-    text.push_str(&letter("sent", round.message.as_ref()));
+    text.push_str(&letter("Message", round.message.as_ref()));
     let Some(reply) = &round.reply else {
         let word = if round.ended_at.is_some() {
-            "  came: a reply that is not kept any more\n"
+            "  Reply: not kept any more\n"
         } else {
-            "  no reply yet\n"
+            "  Reply: none yet\n"
         };
         text.push_str(word);
-        text.push_str(&done(round));
+        text.push_str(&done(ui, round));
         return text;
     };
-    text.push_str(&letter("came", Some(reply)));
+    text.push_str(&letter("Reply", Some(reply)));
     text.push_str(&quoted("Model", &round.prose));
-    text.push_str(&done(round));
+    text.push_str(&done(ui, round));
     text
 }
 
-fn letter(verb: &str, letter: Option<&Letter>) -> String {
+fn letter(name: &str, letter: Option<&Letter>) -> String {
     match letter {
         Some(letter) => format!(
-            "  {verb}: {} ({})\n",
+            "  {name}: {} ({})\n",
             escape_line(&letter.file),
             count(letter.text.chars().count(), "character")
         ),
-        None => format!("  {verb}: a message that is not kept any more\n"),
+        None => format!("  {name}: not kept any more\n"),
     }
 }
 
 /// The results of a round, and the words of both sides.
-fn done(round: &Round) -> String {
+fn done(ui: &Ui, round: &Round) -> String {
     let mut text = String::new();
     for result in &round.results {
         let said = round.said.iter().find(|said| said.number == result.number);
         if let Some(said) = said {
             text.push_str(&quoted(said.heading(), &said.text));
         }
-        text.push_str(&step_lines(result, Some(round.number)));
+        text.push_str(&ui.step_lines(result, round.number));
     }
     for issue in round.issues.iter().filter(|issue| issue.number.is_some()) {
         let _ = writeln!(
@@ -229,7 +229,7 @@ fn done(round: &Round) -> String {
 }
 
 /// A round with all of its texts.
-fn whole(session: &Session, round: &Round) -> String {
+fn whole(ui: &Ui, session: &Session, round: &Round) -> String {
     let id = &session.session_id;
     let mut text = String::new();
     let mut section = |name: &str, letter: Option<&Letter>| {
@@ -241,27 +241,21 @@ fn whole(session: &Session, round: &Round) -> String {
         });
         let _ = writeln!(text, "{}\n", escape_text(body.trim_end()));
     };
-    section("what was sent", round.message.as_ref());
-    section("what came", round.reply.as_ref());
-    let title = format!("Round {} of session {id}: what was done", round.number);
+    section("message", round.message.as_ref());
+    section("reply", round.reply.as_ref());
+    let title = format!("Round {} of session {id}: steps", round.number);
     let back = if round.is_undone { " (undone)" } else { "" };
     let _ = writeln!(text, "{}{back}", heading(&title));
     if let Some(usage) = &round.usage {
         let _ = writeln!(text, "By an API: {usage}");
     }
     for result in &round.results {
-        let outcome = &result.outcome;
-        let _ = writeln!(
-            text,
-            "{}. [{}] {} {}{}",
-            result.number,
-            outcome.status.label(),
-            escape_line(&result.command),
-            subject(&result.subject),
-            escape_line(&outcome.line("you"))
-        );
-        for line in outcome.detail.text.lines() {
-            let _ = writeln!(text, "    {}", escape_text(line));
+        // All of the output follows.
+        let mut told = result.clone();
+        told.outcome.detail.text.clear();
+        text.push_str(&ui.step_lines(&told, round.number));
+        for line in result.outcome.detail.text.lines() {
+            let _ = writeln!(text, "      {}", escape_text(line));
         }
     }
     if round.changed_files() {
@@ -272,12 +266,4 @@ fn whole(session: &Session, round: &Round) -> String {
         );
     }
     text
-}
-
-fn subject(subject: &str) -> String {
-    if subject.is_empty() {
-        String::new()
-    } else {
-        format!("`{}`: ", escape_line(subject))
-    }
 }

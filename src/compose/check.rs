@@ -25,9 +25,7 @@ pub(super) fn section(session: &Session) -> Passage {
     let when = match at {
         CheckedWhen::AtStart => " (before any change)",
         CheckedWhen::AfterRound => " (after your last reply)",
-        CheckedWhen::AfterReversal => {
-            " (run again now, after the user took rounds back or put them again)"
-        }
+        CheckedWhen::AfterReversal => " (run again now, after the user undid or redid rounds)",
         CheckedWhen::Before => " (in an earlier round; nothing has changed since)",
         CheckedWhen::Outdated => {
             " (in an earlier round; not run since, and files may have changed)"

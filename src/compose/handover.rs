@@ -434,7 +434,7 @@ mod tests {
                 results: vec![run(1, "make test", Outcome::ok("exit code 0 in 1 s"))],
                 notes: vec![
                     "mind the docs".to_owned(),
-                    "[undo] The user took back round 1".to_owned(),
+                    "[undo] The user undid round 1".to_owned(),
                 ],
                 ..PastRound::default()
             },

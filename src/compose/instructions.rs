@@ -238,7 +238,7 @@ fn next(session: &Session) -> String {
         && (session.further.back()).is_some_and(|last| last.sequence == session.sequence_number);
     if is_reopened {
         let is_there = if session.history.rounds.iter().any(|round| round.is_undone) {
-            "the user took some of it back, see the history and the notes"
+            "the user undid some of it, see the history and the notes"
         } else {
             "what you did is there"
         };

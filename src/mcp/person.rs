@@ -221,9 +221,13 @@ impl QuestionForm {
                     choices.push(ALWAYS);
                     always = format!("\n\"Always\" allows from now on: {}", escape_text(proposal));
                 }
+                let asked = if question.is_about_script() {
+                    format!("Run {title}?")
+                } else {
+                    format!("Allow this change: {title}?")
+                };
                 let message = format!(
-                    "Carry out {} {title}?\n\n{shown}\n\nWhy you are asked: {}\nWhat it may do: {}{always}",
-                    question.command,
+                    "{asked}\n\n{shown}\n\nWhy: {}\nWhat it may do: {}{always}",
                     escape_text(&question.why),
                     escape_text(&question.may),
                 );

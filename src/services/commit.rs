@@ -137,7 +137,7 @@ fn plan_of(files: &SessionFiles, session: &Session, own: OwnChanges) -> Result<P
     let mut left_out = Vec::new();
     let mut stories = stories_of(&rounds, &mut objects, &mut left_out)?;
     let new: BTreeSet<PathBuf> = stories.keys().cloned().collect();
-    stories.extend(stories_left_out(&done, &history, &mut objects)?);
+    stories.extend(earlier_stories(&done, own, &history, &mut objects)?);
     let last_round = rounds.last().map_or(done.round, |round| round.round);
     let mut maker = EntryMaker {
         repository: &repository,
@@ -203,19 +203,21 @@ fn plan_of(files: &SessionFiles, session: &Session, own: OwnChanges) -> Result<P
     })
 }
 
-/// Gathers what all rounds did to the files that an earlier commit left out.
-fn stories_left_out(
+/// Gathers what all rounds did to the files that an earlier commit left out; with the person's own
+/// changes to all files, because they may have changed one since it was committed.
+fn earlier_stories(
     done: &CommittedRounds,
+    own: OwnChanges,
     history: &History,
     objects: &mut CheckpointStore,
 ) -> Result<BTreeMap<PathBuf, FileStory>> {
-    if done.left_out.is_empty() {
+    if own == OwnChanges::LeftOut && done.left_out.is_empty() {
         return Ok(BTreeMap::new());
     }
     let mut rounds = history.undoable(0);
     rounds.reverse();
     let mut stories = stories_of(&rounds, objects, &mut Vec::new())?;
-    stories.retain(|path, _| done.left_out.contains(path));
+    stories.retain(|path, _| own == OwnChanges::Included || done.left_out.contains(path));
     Ok(stories)
 }
 

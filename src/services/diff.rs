@@ -178,6 +178,16 @@ impl ChangedRound {
         Ok(changes.map(|change| change.path).collect())
     }
 
+    /// Returns true if the rounds made or removed ignored files that the changes do not have.
+    pub fn has_ignored_changes(&mut self) -> Result<bool> {
+        for (before, after) in &self.snapshots {
+            if (self.objects.has_ignored_changes(before, after)).map_err(tidied)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The paths that the rounds left in place and that are gone now, because somebody else or a later
     /// round removed them.
     pub fn gone(&mut self) -> Result<Vec<PathBuf>> {

@@ -239,19 +239,13 @@ pub(super) fn asked(
         None => text,
     };
     let (_, verb) = verbs(command);
-    let head = match (is_interactive, kind) {
-        (true, QuestionKind::Plan | QuestionKind::Secrets) => {
+    let head = match kind {
+        QuestionKind::Plan | QuestionKind::Secrets => {
             format!("{BOLD}{}{BOLD:#}", news::capital(&escape_line(title)))
         }
-        (true, _) => format!(
+        _ => format!(
             "{BOLD}{number}. {}{BOLD:#} {}{size}",
             escape_line(verb),
-            escape_line(title)
-        ),
-        // In a pipe the name of the protocol, which scripts may look for.
-        (false, _) => format!(
-            "{BOLD}{number}. {}{BOLD:#}: {}{size}",
-            escape_line(command),
             escape_line(title)
         ),
     };

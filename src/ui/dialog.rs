@@ -309,8 +309,12 @@ impl Dialog {
         let Some(&first) = open.first() else {
             return Ok(());
         };
-        let typed = answer::read(self.items[first].question.kind, line);
-        match typed {
+        let kind = self.items[first].question.kind;
+        if line.trim() == "?" {
+            self.show_again();
+            return Ok(());
+        }
+        match answer::read(kind, line) {
             Some(Typed::Verdict(Verdict::Stop)) => self.decide(first, Verdict::Stop),
             Some(Typed::Show) => {
                 let shown = match self.manner {
@@ -340,6 +344,13 @@ impl Dialog {
                 Ok(())
             }
         }
+    }
+
+    /// Lets the next prompt show again all that it asks about.
+    fn show_again(&mut self) {
+        self.last_shown = None;
+        self.last_listed.clear();
+        self.told_reason.clear();
     }
 
     /// Acts on an answer to all questions at once; only what was listed is one.

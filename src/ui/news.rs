@@ -114,7 +114,7 @@ pub(super) fn asked(kind: QuestionKind, title: &str, shown: &str, rounds: (u32, 
         QuestionKind::Clipboard => "May `agent` look at the clipboard while it waits, and take a text from it that has the end mark of the round?".to_owned(),
         QuestionKind::ClipboardReply => format!("Use the reply on the clipboard ({title})?"),
         QuestionKind::CutReply => {
-            format!("Use what came of the reply ({title}), as one that was cut off?")
+            format!("Use the part of the reply that arrived ({title}), as one that was cut off?")
         }
         QuestionKind::AskAgain => format!("Ask {title} again?"),
         QuestionKind::Undo => "Do it?".to_owned(),

@@ -113,10 +113,8 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
             result,
             differences,
         } => {
-            let layout = match columns_of_talk() {
-                Some(columns) => StepLayout::Row { columns, look },
-                None => StepLayout::Line,
-            };
+            let columns = columns_of_talk();
+            let layout = StepLayout { columns, look };
             step(result, differences, layout, view.round)
         }
         Event::Plan { text } => block("Plan", text, look),
@@ -179,13 +177,8 @@ fn reply(name: &str, round: u32, commands: usize, file: &str, view: &RenderConte
     } else {
         format!(" `{}`", escape_line(name))
     };
-    let mut text = match columns_of_talk() {
-        Some(_) => format!(
-            "\n{BOLD}Reply {round}{BOLD:#}{named}: {}\n",
-            count(commands, "step")
-        ),
-        None => format!("\nReply{named}: {}\n", count(commands, "command")),
-    };
+    let steps = count(commands, "step");
+    let mut text = format!("\n{BOLD}Reply {round}{BOLD:#}{named}: {steps}\n");
     if view.is_verbose {
         let _ = writeln!(text, "{DIM}  kept as {}{DIM:#}", escape_line(file));
     }

@@ -14,34 +14,27 @@ use crate::protocol::{CommandKind, Level, ShownDifference, Status, StepResult};
 
 /// How many lines of a failed step's detail are shown.
 pub(super) const FAILURE_LINES: usize = 8;
-/// How many lines of a command's output are shown if it succeeded.
-const OUTPUT_LINES: usize = 3;
 /// How many lines of a difference are shown without being asked for.
 const DIFFERENCE_LINES: usize = 12;
 /// The room in columns beside a step for the end of its output; a shorter rest of the row stays empty.
 const SHORT_OUTPUT: usize = 24;
+/// The most columns of a line of output.
+const DETAIL: usize = 160;
+/// The width for which rows in a pipe are aligned.
+const PIPE_COLUMNS: usize = 80;
 /// From which time on it is told.
 const WORTH_TELLING: u64 = 100;
 
-/// How a step is laid out.
+/// How a step is laid out: a row of plain words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StepLayout {
-    /// One line with the names of the protocol, which scripts may look for.
-    Line,
-    /// A row of plain words for the terminal, in so many columns.
-    Row {
-        /// Width of the terminal.
-        columns: usize,
-        /// Signs and colours, or words.
-        look: Look,
-    },
+pub(super) struct StepLayout {
+    /// Width of the terminal; in a pipe nothing is folded.
+    pub(super) columns: Option<usize>,
+    /// Signs and colours, or words.
+    pub(super) look: Look,
 }
 
 /// A step of a round and what became of it, as the loop tells it.
-pub fn step_lines(result: &StepResult, round: Option<u32>) -> String {
-    step(result, &[], StepLayout::Line, round)
-}
-
 pub(super) fn step(
     result: &StepResult,
     differences: &[ShownDifference],
@@ -52,34 +45,8 @@ pub(super) fn step(
     if result.is_shown_speech() {
         return String::new();
     }
-    match layout {
-        StepLayout::Line => line(result, round),
-        StepLayout::Row { columns, look } => {
-            let mut text = row(result, differences, columns, look);
-            text.push_str(&beneath(result, differences, columns, round));
-            text
-        }
-    }
-}
-
-fn line(result: &StepResult, round: Option<u32>) -> String {
-    let outcome = &result.outcome;
-    let (style, word) = status_word(outcome.status);
-    let mut text = format!(
-        "  {:>2}. {style}{word}{style:#} {}: {}{}{}\n",
-        result.number,
-        escape_line(&result.command),
-        subject(result),
-        escape_line(&outcome.line("you")),
-        time(result),
-    );
-    text.push_str(&match (outcome.status, result.is_run()) {
-        (Status::Failed, true) => tail(&outcome.detail.text, FAILURE_LINES, round),
-        // Why it failed stands first, then what the model needs to fix it.
-        (Status::Failed, false) => head(&outcome.detail.text, FAILURE_LINES, round),
-        (Status::Ok, true) => tail(&outcome.detail.text, OUTPUT_LINES, round),
-        _ => String::new(),
-    });
+    let mut text = row(result, differences, layout);
+    text.push_str(&beneath(result, differences, layout.columns, round));
     text
 }
 
@@ -93,7 +60,8 @@ fn status_word(status: Status) -> (Style, &'static str) {
 }
 
 /// `  1 ✓ created todo.py            +43`, and below it what a person wants to see at once.
-fn row(result: &StepResult, differences: &[ShownDifference], columns: usize, look: Look) -> String {
+fn row(result: &StepResult, differences: &[ShownDifference], layout: StepLayout) -> String {
+    let StepLayout { columns, look } = layout;
     let outcome = &result.outcome;
     let (style, word) = status_word(outcome.status);
     let sign = match outcome.status {
@@ -107,13 +75,15 @@ fn row(result: &StepResult, differences: &[ShownDifference], columns: usize, loo
         sign => sign,
     };
     let indent = 5 + columns_of(sign);
-    let room = columns.saturating_sub(indent + 1).max(20);
+    let room_in = |columns: usize| columns.saturating_sub(indent + 1).max(20);
+    let room = columns.map_or(usize::MAX, room_in);
     let words = phrase(result, differences);
     let facts = facts(result, differences);
     let mut line = words.clone();
     if !facts.is_empty() {
         // Where it fits, the facts of all rows stand below each other.
-        let gap = (room * 2 / 5).saturating_sub(columns_of(&words)).max(2);
+        let place = room_in(columns.unwrap_or(PIPE_COLUMNS)) * 2 / 5;
+        let gap = place.saturating_sub(columns_of(&words)).max(2);
         line.push_str(&" ".repeat(gap));
         line.push_str(&facts);
     }
@@ -131,7 +101,11 @@ fn row(result: &StepResult, differences: &[ShownDifference], columns: usize, loo
         let used = columns_of(&line) + 3 + more.len();
         let beside = room.saturating_sub(used);
         if beside >= columns_of(&last).min(SHORT_OUTPUT) {
-            let _ = write!(line, "   {DIM}{}{more}{DIM:#}", shortened(&last, beside));
+            let _ = write!(
+                line,
+                "   {DIM}{}{more}{DIM:#}",
+                shortened(&last, beside.min(DETAIL))
+            );
         } else {
             let last = shortened(&last, room.saturating_sub(more.len()));
             let _ = writeln!(below, "{:indent$}{DIM}{last}{more}{DIM:#}", "");
@@ -156,7 +130,7 @@ fn row(result: &StepResult, differences: &[ShownDifference], columns: usize, loo
 fn beneath(
     result: &StepResult,
     differences: &[ShownDifference],
-    columns: usize,
+    columns: Option<usize>,
     round: Option<u32>,
 ) -> String {
     let outcome = &result.outcome;
@@ -277,15 +251,6 @@ fn last_line(output: &str) -> (String, usize) {
     (last, lines().count().saturating_sub(1))
 }
 
-/// The script or search pattern of a step.
-fn subject(result: &StepResult) -> String {
-    if result.has_text_subject() {
-        format!("`{}`: ", escape_line(&result.subject))
-    } else {
-        String::new()
-    }
-}
-
 /// ` +12 -3`, over all files of the step.
 fn counted(differences: &[ShownDifference]) -> String {
     if differences.is_empty() {
@@ -303,17 +268,8 @@ fn counted(differences: &[ShownDifference]) -> String {
     text
 }
 
-/// How long it took, if that is worth telling; a command tells it itself.
-fn time(result: &StepResult) -> String {
-    if result.millis < WORTH_TELLING || result.is_run() {
-        return String::new();
-    }
-    let tenths = result.millis / 100;
-    format!(" {DIM}{}.{} s{DIM:#}", tenths / 10, tenths % 10)
-}
-
 /// The changes to files that existed before, if they are short.
-fn short_difference(differences: &[ShownDifference], columns: usize) -> String {
+fn short_difference(differences: &[ShownDifference], columns: Option<usize>) -> String {
     let lines: Vec<&str> = differences
         .iter()
         .filter(|one| one.is_edit)
@@ -322,7 +278,7 @@ fn short_difference(differences: &[ShownDifference], columns: usize) -> String {
     if lines.len() > DIFFERENCE_LINES {
         return String::new();
     }
-    let room = columns.saturating_sub(7);
+    let room = columns.map_or(DETAIL, |columns| columns.saturating_sub(7));
     let short: Vec<String> = (lines.iter())
         .map(|line| shortened(&line.replace('\t', "    "), room))
         .collect();
@@ -369,7 +325,7 @@ fn overwritten(line: &str) -> &str {
 fn detail_line(line: &str) -> String {
     format!(
         "      {DIM}{}{DIM:#}\n",
-        escape_line(&shortened(&overwritten(line).replace('\t', "    "), 160))
+        escape_line(&shortened(&overwritten(line).replace('\t', "    "), DETAIL))
     )
 }
 
@@ -430,13 +386,19 @@ mod tests {
         }
     }
 
+    const PIPE: StepLayout = StepLayout {
+        columns: None,
+        look: Look::Plain,
+    };
+
     fn bare(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()
     }
 
     /// The steps of a round as a terminal of this width shows them, with signs or with words.
     fn round(columns: usize, look: Look) -> String {
-        let layout = StepLayout::Row { columns, look };
+        let columns = Some(columns);
+        let layout = StepLayout { columns, look };
         let edit = difference(1, 1, "@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
         let mut traceback = String::new();
         for line in 1..=12 {
@@ -541,8 +503,8 @@ mod tests {
 
     #[test]
     fn what_was_declined_is_named_also_if_the_reason_has_its_letters() {
-        let layout = StepLayout::Row {
-            columns: 80,
+        let layout = StepLayout {
+            columns: Some(80),
             look: Look::Plain,
         };
         let declined = Outcome {
@@ -557,7 +519,8 @@ mod tests {
 
     #[test]
     fn without_colour_the_same_words_are_there() {
-        let layout = |look| StepLayout::Row { columns: 80, look };
+        let columns = Some(80);
+        let layout = |look| StepLayout { columns, look };
         let failed = run(1, "make", 2, "");
         let plain = step(&failed, &[], layout(Look::Plain), Some(3));
         let rich = step(&failed, &[], layout(Look::Rich { columns: 80 }), Some(3));
@@ -572,30 +535,24 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_gets_the_names_of_the_protocol() {
-        let made = result(
-            2,
-            Command::DeleteFile {
-                path: RelPath::parse("a.txt").unwrap(),
-            },
-            Outcome::ok("edited a.txt"),
-            1_250,
-        );
+    fn a_pipe_gets_the_words_of_the_terminal_in_lines_that_are_not_folded() {
+        let edited = difference(1, 1, "@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
+        let made = deleted(Outcome::ok("deleted src/a.txt"));
         assert_eq!(
-            bare(&step_lines(&made, Some(3))),
-            "   2. ok DELETE_FILE: edited a.txt 1.2 s\n"
+            bare(&step(&made, &[edited], PIPE, Some(3))),
+            "  2 ok deleted src/a.txt           +1 -1\n      @@ -1,2 +1,2 @@\n       one\n      -two\n      +2\n"
         );
-        let ran = run(3, "make", 0, "fine\n");
+        let script = "x ".repeat(60) + "y";
         assert_eq!(
-            bare(&step_lines(&ran, Some(3))),
-            "   3. ok RUN_COMMAND: `make`: exit code 0 in 562 ms\n      fine\n"
+            bare(&step(&run(3, &script, 0, "fine\n"), &[], PIPE, Some(3))),
+            format!("  3 ok ran {script}  0.6 s   fine\n")
         );
     }
 
     #[test]
     fn of_a_progress_bar_the_last_state_is_shown() {
         let failed = run(1, "curl", 6, "\r  0  0\r100  0curl: (6) no host\r\n\r\n");
-        let shown = bare(&step_lines(&failed, Some(3)));
+        let shown = bare(&step(&failed, &[], PIPE, Some(3)));
         assert!(
             shown.contains("\n      100  0curl: (6) no host\n"),
             "{shown}"
@@ -606,8 +563,8 @@ mod tests {
     #[test]
     fn a_long_difference_is_only_counted() {
         let long = difference(50, 0, &"+x\n".repeat(20));
-        let layout = StepLayout::Row {
-            columns: 80,
+        let layout = StepLayout {
+            columns: Some(80),
             look: Look::Plain,
         };
         let shown = bare(&step(
@@ -626,7 +583,7 @@ mod tests {
         let outcome = Outcome::failed("1 of 2 blocks applied to a; not applied: block 2")
             .with_hint("send only these again")
             .with_detail(lines.join("\n"));
-        let shown_edit = bare(&step_lines(&deleted(outcome), Some(3)));
+        let shown_edit = bare(&step(&deleted(outcome), &[], PIPE, Some(3)));
         assert!(
             shown_edit.contains("applied to a; not applied: block 2\n      line 1\n"),
             "{shown_edit}"
@@ -635,7 +592,12 @@ mod tests {
             shown_edit.ends_with("line 8\n      (+12 lines; all of it: agent show --round 3)\n"),
             "{shown_edit}"
         );
-        let shown_run = bare(&step_lines(&run(1, "make", 2, &lines.join("\n")), Some(3)));
+        let shown_run = bare(&step(
+            &run(1, "make", 2, &lines.join("\n")),
+            &[],
+            PIPE,
+            Some(3),
+        ));
         assert!(shown_run.ends_with("line 20\n"), "{shown_run}");
     }
 

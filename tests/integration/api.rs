@@ -2288,14 +2288,14 @@ mod at_a_terminal {
         // What the model writes is shown while it comes.
         terminal.expect("answering");
         terminal.type_in(CTRL_C);
-        terminal.expect("Use what came of the reply");
+        terminal.expect("Use the part of the reply");
         terminal.type_in("n\r");
         terminal.expect("Ask custom one again?");
         terminal.type_in("y\r");
         wait_until("the second request", || server.requests().len() == 2);
         terminal.expect("answering");
         terminal.type_in(CTRL_C);
-        terminal.expect("Use what came of the reply");
+        terminal.expect("Use the part of the reply");
         terminal.type_in("y\r");
         terminal.expect("cut off");
         let (code, shown) = terminal.close();
@@ -2396,7 +2396,7 @@ mod at_a_terminal {
             terminal.expect("unsent");
             terminal.type_in("/");
             terminal.type_in(CTRL_C);
-            terminal.expect("Use what came");
+            terminal.expect("Use the part");
             terminal.type_in(CTRL_C);
             terminal.expect("Nothing is lost");
             let base = terminal.base();
@@ -2423,7 +2423,7 @@ mod at_a_terminal {
         };
         terminal.expect("answering");
         terminal.type_in(CTRL_C);
-        terminal.expect("Use what came of the reply");
+        terminal.expect("Use the part of the reply");
         terminal.type_in(CTRL_C);
         terminal.expect("Nothing is lost");
         let base = terminal.base();
@@ -2495,7 +2495,7 @@ mod at_a_terminal {
         let mut terminal = open(server)?;
         terminal.expect("answering");
         terminal.type_in(CTRL_C);
-        terminal.expect("Use what came of the reply");
+        terminal.expect("Use the part of the reply");
         let holder = std::fs::read_to_string(terminal.base().join("sessions/loop.json"));
         let holder: Value = serde_json::from_str(&holder.unwrap()).unwrap();
         let kill = std::process::Command::new("kill")
@@ -2531,7 +2531,7 @@ mod at_a_terminal {
             ];
             for typed in [CTRL_C, answer] {
                 let mut terminal = Terminal::open(test, "resume", &environment);
-                terminal.expect("Use what came of the reply");
+                terminal.expect("Use the part of the reply");
                 terminal.expect("[y]");
                 terminal.type_in(typed);
                 test = terminal.take_test();
@@ -2555,7 +2555,7 @@ mod at_a_terminal {
         });
         let (ended, shown) = terminal.close();
         assert_eq!(ended, Some(code), "{shown}");
-        assert!(!shown.contains("Use what came"), "{shown}");
+        assert!(!shown.contains("Use the part"), "{shown}");
         let stopped = shown.find("was stopped").unwrap();
         assert!(stopped < shown.find("Paused").unwrap(), "{shown}");
     }

@@ -224,7 +224,8 @@ fn a_command_that_fails_gives_exit_code_4() {
     apply(&[], "[RUN_COMMAND]\necho out; exit 3\n[/RUN_COMMAND]\n")
         .run()
         .code(4)
-        .said("exit code 3");
+        .said("failed ran echo out; exit 3")
+        .said("   exit 3");
 }
 
 #[test]

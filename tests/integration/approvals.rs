@@ -80,7 +80,7 @@ fn status_shows_what_waits_whole_and_escaped() {
     let finished = Test::after(finished, &["status"])
         .run()
         .code(0)
-        .said("1. RUN_COMMAND")
+        .said("1. run `echo a")
         .said("| echo a\n  | echo \\u{1b}[2Jb")
         .said("why: it uses the network");
     assert!(finished.stdout.contains("agent approve, or agent decline"));
@@ -136,6 +136,18 @@ fn nobody_is_asked_about_a_command_that_needs_a_declined_change() {
     let outbox = finished.outbox(2);
     let why = "the change in step 1 was declined, and this command came after it";
     assert_eq!(outbox.matches(why).count(), 2, "{outbox}");
+}
+
+#[test]
+fn nobody_is_asked_about_a_command_after_a_change_that_the_rules_refuse() {
+    let reply = CHANGE_AND_COMMANDS.replace("a.txt", ".git/config");
+    let running = Test::new(&["new", "--approval", "ask", "task"])
+        .reply(&reply)
+        .start();
+    let outbox = running.outbox(2);
+    let why = "the change in step 1 was refused, and this command came after it";
+    assert_eq!(outbox.matches(why).count(), 2, "{outbox}");
+    running.kill();
 }
 
 #[test]

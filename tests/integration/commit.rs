@@ -137,6 +137,26 @@ fn the_persons_own_changes_stay_theirs_unless_they_say_otherwise() {
 }
 
 #[test]
+fn own_changes_can_be_committed_after_those_of_the_session() {
+    let test = project(&["new", "task"]);
+    let base = test.base().join("workspace");
+    let mine = "one\ntwo\nthree\nfour\nfive\nsix\nMINE\n";
+    fs::write(base.join("old.txt"), mine).unwrap();
+    let finished = test.reply(EDIT).reply(DONE).run().code(0);
+    let finished = Test::after(finished, &["commit", "--yes"]).run().code(0);
+    assert_eq!(git(&base, &["status", "--porcelain"]), " M old.txt\n");
+    let finished = Test::after(finished, &["commit", "--yes", "--with-mine"])
+        .run()
+        .code(0);
+    assert_eq!(git(&base, &["status", "--porcelain"]), "");
+    has_commits(&base, 3);
+    let _kept = Test::after(finished, &["commit", "--yes", "--with-mine"])
+        .run()
+        .code(1)
+        .said("there is nothing to commit");
+}
+
+#[test]
 fn changes_that_meet_are_left_out_and_told() {
     let test = project(&["new", "task"]);
     let base = test.base().join("workspace");

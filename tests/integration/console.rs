@@ -65,8 +65,8 @@ fn the_usual_talk_follows_what_happens() {
         .said("Started")
         .said("A word of mine.")
         .said("I begin.")
-        .said("ok CREATE_FILE")
-        .said("failed RUN_COMMAND")
+        .said(" ok created ")
+        .said(" failed ran ")
         .said("Done");
     assert_eq!(finished.stdout, "", "talk goes to standard error");
     says_none_of(&finished, &["DEBUG", "INFO", "agent::"]);

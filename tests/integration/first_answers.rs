@@ -89,6 +89,9 @@ fn at_a_question_keys_and_commands_are_no_notes() {
     terminal.reply(2, "[ASK_USER]\nWhich colour?\n[/ASK_USER]\n{end}\n");
     terminal.expect("Your answer:");
     terminal.type_in("?\r");
+    terminal.expect("Which colour?");
+    terminal.expect("Your answer:");
+    terminal.type_in("help\r");
     terminal.expect("`/help` is the command.");
     terminal.type_in("\u{1b}\u{15}blue\r");
     wait_for_outbox(&terminal.base(), 3);

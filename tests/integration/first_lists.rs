@@ -89,6 +89,29 @@ fn a_diff_names_the_rounds_and_says_that_only_ignored_files_changed() {
 }
 
 #[test]
+fn a_diff_tells_ignored_directories_from_nothing_and_from_odd_names() {
+    let finished = Test::new(&["new", "--base", ".", "task"])
+        .file("workspace/.gitignore", "made/\n*.log\n")
+        .reply("[RUN_COMMAND]\nmkdir made; echo 1 > made/out\n[/RUN_COMMAND]\n{end}\n")
+        .reply("[RUN_COMMAND]\nf=$(printf 'a\\tb'); echo 1 > \"$f\"; echo 1 > \"$f.log\"\n[/RUN_COMMAND]\n{end}\n")
+        .reply("[DONE]\nThe files are there and were read.\n[/DONE]\n{end}\n")
+        .run()
+        .code(0);
+    let finished = Test::after(finished, &["diff", "--round", "1"])
+        .run()
+        .code(0)
+        .said("Only build output and files that git ignores changed.");
+    let finished = Test::after(finished, &["diff", "--stat"]).run().code(0);
+    let lines: Vec<&str> = finished.stdout.lines().collect();
+    assert!(
+        matches!(lines.as_slice(), [made, ignored]
+            if made.starts_with("created") && made.ends_with("a\\tb")
+            && ignored.starts_with("ignored") && ignored.contains("a\\tb.log")),
+        "{lines:?}"
+    );
+}
+
+#[test]
 fn a_session_that_is_undone_names_redo_and_a_diff_names_what_is_gone() {
     let finished = Test::new(&["new", "--base", ".", "task"])
         .reply("[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[CREATE_FILE path=\"b.txt\"]\nb\n[/CREATE_FILE]\n[DONE]\nBoth files are there.\n[/DONE]\n{end}\n")

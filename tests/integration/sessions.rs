@@ -276,11 +276,12 @@ fn show_tells_the_conversation_in_short_and_a_round_whole() {
         &format!("Session {id} (done), 3 rounds, 2 files changed"),
         "write a *greeting* <now>",
         "Round 1, 20",
-        &format!("  sent: {id}_seq0001.txt ("),
-        &format!("  came: {id}_seq0001_reply1.txt ("),
+        &format!("  Message: {id}_seq0001.txt ("),
+        &format!("  Reply: {id}_seq0001_reply1.txt ("),
         "I look <b>first</b>.",
         "1. look",
-        " 2. failed RUN_COMMAND: `echo made > made.txt; echo gone wrong; exit 3`: exit code 3",
+        "  2 failed ran echo made > made.txt; echo gone wrong; exit 3  0.",
+        "   exit 3\n",
         "gone wrong",
         "all done",
         "agent show",
@@ -292,7 +293,14 @@ fn show_tells_the_conversation_in_short_and_a_round_whole() {
         .code(0);
     prints(&finished, "=== HEADER ===");
     prints(&finished, "[CREATE_FILE path=\"a.txt\"]");
-    prints(&finished, "1. [OK] CREATE_FILE");
+    prints(&finished, "Round 2 of session");
+    for text in [": message", ": reply", ": steps", "  1 ok created a.txt"] {
+        prints(&finished, text);
+    }
+    for name in ["[OK]", "sent", "came"] {
+        let steps = finished.stdout.split(": steps").last().unwrap_or_default();
+        assert!(!steps.contains(name), "{steps}");
+    }
     prints(&finished, &format!("agent diff {id} --round 2"));
     assert!(!finished.stdout.contains('\u{1b}'), "{}", finished.stdout);
     let finished = Test::after(finished, &["show", "--json"]).run().code(0);
@@ -317,7 +325,7 @@ fn show_tells_the_conversation_in_short_and_a_round_whole() {
 fn show_of_a_session_that_waits_has_its_message() {
     let finished = Test::new(&["new", "--no-wait", "task"]).run().code(0);
     let finished = Test::after(finished, &["show"]).run().code(0);
-    prints(&finished, "no reply yet");
+    prints(&finished, "Reply: none yet");
     let finished = Test::after(finished, &["show", "--round", "1"])
         .run()
         .code(0);

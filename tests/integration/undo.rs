@@ -226,7 +226,7 @@ fn the_model_is_told_with_the_next_message() {
     .unwrap();
     let outbox = running.outbox(3);
     assert!(
-        outbox.contains("The user took back round 1: these files are now as before:\n- `a.txt` does not exist any more"),
+        outbox.contains("The user undid round 1: these files are now as before:\n- `a.txt` does not exist any more"),
         "{outbox}"
     );
     beside(&base, &["redo", "--yes"]);
@@ -802,10 +802,10 @@ fn an_undo_after_the_end_is_told_first_and_the_check_runs_again() {
     let finished = Test::after(finished, &go_on).run().code(0);
     let outbox = finished.outbox(3);
     for told in [
-        "The user took back round 1: these files are now as before:\n- `a.txt` does not exist any more",
+        "The user undid round 1: these files are now as before:\n- `a.txt` does not exist any more",
         "[FAILED] `test -f a.txt`",
-        "(run again now, after the user took rounds back",
-        "the user took some of it back",
+        "(run again now, after the user undid or redid rounds",
+        "the user undid some of it",
     ] {
         assert!(outbox.contains(told), "{told}:\n{outbox}");
     }
@@ -814,7 +814,7 @@ fn an_undo_after_the_end_is_told_first_and_the_check_runs_again() {
     let go_on = ["resume", &id, "--no-wait", "and docs"];
     let finished = Test::after(finished, &go_on).run().code(0);
     let outbox = finished.outbox(3);
-    assert!(outbox.contains("The user put round 1 again"), "{outbox}");
+    assert!(outbox.contains("The user redid round 1"), "{outbox}");
     assert!(outbox.contains("[OK] `test -f a.txt`"), "{outbox}");
 }
 

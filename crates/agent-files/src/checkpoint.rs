@@ -340,6 +340,14 @@ impl CheckpointStore {
         })
     }
 
+    /// Returns true if ignored files that no snapshot covers came or went between two snapshots.
+    pub fn has_ignored_changes(&mut self, from: &Snapshot, to: &Snapshot) -> Result<bool> {
+        let _shared = self.lock_shared()?;
+        self.objects.refresh()?;
+        let differences = changes::differences(&self.objects, from.0, to.0)?;
+        Ok(differences.iter().any(changes::is_ignored))
+    }
+
     /// The changes between two snapshots, sorted by path.
     pub fn changes(&mut self, from: &Snapshot, to: &Snapshot) -> Result<Vec<SnapshotChange>> {
         let _shared = self.lock_shared()?;

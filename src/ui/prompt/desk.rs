@@ -240,12 +240,16 @@ impl Desk {
         burst.is_some_and(|at| at.elapsed() < NEXT_PIECE)
     }
 
-    /// The line typed so far, for the history of a person who leaves.
-    pub(super) fn unsent(&self) -> String {
-        match &self.held {
+    /// The lines typed so far, for the history of a person who leaves: those that questions came
+    /// between, and the current one.
+    pub(super) fn unsent(&self) -> Vec<String> {
+        let current = match &self.held {
             Some(held) if held.doubt.is_typed() && self.line.is_empty() => held.text.clone(),
             _ => self.line.text(),
-        }
+        };
+        let drafts = self.asked.iter().map(|asked| asked.draft.text());
+        let lines = drafts.chain([current]);
+        lines.filter(|line| !line.trim().is_empty()).collect()
     }
 
     /// The pasted text that the person has not decided about.
@@ -309,8 +313,9 @@ impl Desk {
         }
         let kind = listener.kind_of_line(&typed);
         let is_answer = self.takes_any_line();
+        let is_shown_again = is_answer && typed.trim() == "?";
         let doubt = match kind {
-            LineKind::PlainCommand(command) if is_answer => {
+            LineKind::PlainCommand(command) if is_answer && !is_shown_again => {
                 Some(HeldDoubt::AnswerOrCommand(command))
             }
             LineKind::Shell if !is_answer => Some(HeldDoubt::Shell),
@@ -322,6 +327,8 @@ impl Desk {
             return Act::Nothing;
         }
         match kind {
+            // Who asks knows all that belongs to the question.
+            _ if is_shown_again => self.send(typed.clone(), typed),
             // At a question, help is the question with its keys; `/help` lists the commands.
             LineKind::PlainCommand("/help") if !self.asked.is_empty() => {
                 let asked = self.asked.last();

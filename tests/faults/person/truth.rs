@@ -46,7 +46,7 @@ impl Person {
 
     pub(super) fn check_note(&mut self, outbox: &str) {
         let is_told = |words: &str| outbox.contains(words);
-        let is_undone = !self.said.contains("$ agent undo") || is_told("took back round 2");
+        let is_undone = !self.said.contains("$ agent undo") || is_told("undid round 2");
         if !is_told("well done") || !is_undone {
             self.troubles.push("lost: a note".to_owned());
         }

@@ -247,13 +247,18 @@ fn is_only_directory(difference: &SnapshotDifference) -> bool {
     is_directory(difference.before) && is_directory(difference.after)
 }
 
+/// Returns true if one side of a difference was passed over because git ignores it.
+pub(super) fn is_ignored(difference: &SnapshotDifference) -> bool {
+    let is_passed_over =
+        |node: Option<Node>| node.and_then(|node| node.passed_over()) == Some(Reason::Ignored);
+    is_passed_over(difference.before) || is_passed_over(difference.after)
+}
+
 /// The kind of a difference. `None` if one side was ignored: whether ignored files are looked at
 /// depends on the paths that a round names.
 fn change_kind(difference: &SnapshotDifference) -> Option<ChangeKind> {
     let (before, after) = (difference.before, difference.after);
-    let is_ignored =
-        |node: Option<Node>| node.and_then(|node| node.passed_over()) == Some(Reason::Ignored);
-    if is_ignored(before) || is_ignored(after) {
+    if is_ignored(difference) {
         return None;
     }
     let passed_over = |node: Option<Node>| node.and_then(|node| node.passed_over());

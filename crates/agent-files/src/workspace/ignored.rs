@@ -135,7 +135,11 @@ impl Workspace {
 impl IgnoreLookup<'_> {
     /// True if a walk would leave out this file, or this directory and all that it holds.
     pub fn ignores(&mut self, path: &RelPath, is_directory: bool) -> bool {
-        let text = path.as_str();
+        self.ignores_name(path.as_str(), is_directory)
+    }
+
+    /// Like [`IgnoreLookup::ignores`], for a path with a name that no command can have.
+    pub fn ignores_name(&mut self, text: &str, is_directory: bool) -> bool {
         let mut ends: Vec<usize> = text.match_indices('/').map(|(at, _)| at).collect();
         ends.push(text.len());
         let mut directory = "";

@@ -26,6 +26,7 @@ impl Listener for Ear {
     fn kind_of_line(&self, line: &str) -> LineKind {
         match line {
             "quit" => LineKind::PlainCommand("/quit"),
+            "?" => LineKind::PlainCommand("/help"),
             "git status" => LineKind::Shell,
             line if line.starts_with("/s") || line.starts_with("/help") => LineKind::Command,
             _ => LineKind::Words,
@@ -177,8 +178,23 @@ fn a_paste_without_a_decision_is_asked_about_again() {
     // A line that was asked about is kept as a line.
     typed(&mut desk, "git status");
     press(&mut desk, Key::Enter);
-    assert_eq!(desk.unsent(), "git status");
+    assert_eq!(desk.unsent(), ["git status"]);
+    desk.ask(question(1, "Run it?", AcceptedLines::AnyLine));
+    typed(&mut desk, "n not");
+    assert_eq!(desk.unsent(), ["git status", "n not"]);
     assert_eq!(desk.unsent_paste(), None);
+}
+
+#[test]
+fn who_asks_for_a_decision_is_told_to_show_the_question_again() {
+    let mut desk = Desk::new(Vec::new());
+    desk.ask(question(1, "Run it?", AcceptedLines::AnyLine));
+    typed(&mut desk, "?");
+    let act = press(&mut desk, Key::Enter);
+    assert!(
+        matches!(&act, Act::Answered { text, .. } if text == "?"),
+        "{act:?}"
+    );
 }
 
 #[test]
