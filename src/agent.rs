@@ -42,11 +42,11 @@ use std::sync::Arc;
 use std::thread;
 
 pub use self::accept::{ANYWAY, identity};
-use self::accept::{Judged, ReplyJudge, Verdict};
+use self::accept::{InboxVerdict, Judged, ReplyJudge};
 pub use self::authorize::Authorizer;
 use self::baseline::Baseline;
 pub use self::calls::{AnswerRoom, CallAnswer, CallDesk};
-pub use self::check::Check;
+pub use self::check::CheckCommand;
 use self::check::CheckRunner;
 use self::differences::Differences;
 pub use self::live_output::announce;
@@ -110,7 +110,7 @@ pub struct Manner {
     /// Finds secrets in messages; `None` if messages are sent unredacted.
     pub secrets: Option<secrets::Scanner>,
     /// The command that decides if the work is good, if the person set one.
-    pub check: Option<Check>,
+    pub check: Option<CheckCommand>,
     /// The settings that the person chose by flag for this session, now or in an earlier call.
     pub choices: Choices,
     /// The permissions in force, for a session that begins.
@@ -429,10 +429,10 @@ impl<'a> Engine<'a> {
         let verdict = judge.judge(candidate).unwrap_or_else(|trouble| {
             // One file that cannot be read is no reason to stop; it is told once a round.
             self.agent.tell(Event::from(&trouble));
-            Verdict::Gone
+            InboxVerdict::Gone
         });
         match verdict {
-            Verdict::Take(Judged { reply, identity }) => {
+            InboxVerdict::Take(Judged { reply, identity }) => {
                 let session = &self.session;
                 let claimed =
                     mailbox.claim(candidate, &session.session_id, session.sequence_number)?;
@@ -444,7 +444,7 @@ impl<'a> Engine<'a> {
                     arrival: ReplyArrival::Whole,
                 }))
             }
-            Verdict::Reject(why) => {
+            InboxVerdict::Reject(why) => {
                 if let Some(moved_to) = mailbox.reject(candidate, &why)? {
                     self.agent.tell(Event::Rejected {
                         name: candidate.name.clone(),
@@ -454,13 +454,13 @@ impl<'a> Engine<'a> {
                 }
                 Ok(None)
             }
-            Verdict::Leave(other) => {
+            InboxVerdict::Leave(other) => {
                 if self.left_alone.insert(candidate.name.clone()) {
                     self.agent.tell_left(&candidate.name, &other);
                 }
                 Ok(None)
             }
-            Verdict::Gone => Ok(None),
+            InboxVerdict::Gone => Ok(None),
         }
     }
 

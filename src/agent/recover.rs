@@ -651,13 +651,13 @@ impl Taken {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::Question;
+    use crate::session::ModelQuestion;
     use crate::session::tests::session;
 
     #[test]
     fn an_answer_that_the_session_has_was_told() {
         let mut session = session("ab12cd34");
-        let asked = |answer: Option<&str>| Question {
+        let asked = |answer: Option<&str>| ModelQuestion {
             question: "tabs?".to_owned(),
             answer: answer.map(str::to_owned),
         };

@@ -24,8 +24,8 @@ use crate::protocol::{
 };
 use crate::reply::{Issue, Reply};
 use crate::session::{
-    CheckReport, CheckedWhen, Circle, CutReply, Instructions, Note, Planning, Printed, Question,
-    Record, Recovered, Session, Source, Sync, now,
+    CheckReport, CheckedWhen, Circle, CutReply, Instructions, ModelQuestion, Note, Planning,
+    Printed, Record, Recovered, Session, Source, Sync, now,
 };
 use crate::workspace::Workspace;
 
@@ -648,7 +648,7 @@ pub(super) fn read_requests(
     execute::read_requests(workspace, fine.map(|(step, _)| step))
 }
 
-fn questions(steps: &[Step], results: &[StepResult]) -> Vec<Question> {
+fn questions(steps: &[Step], results: &[StepResult]) -> Vec<ModelQuestion> {
     let put = steps
         .iter()
         .zip(results)
@@ -658,7 +658,7 @@ fn questions(steps: &[Step], results: &[StepResult]) -> Vec<Question> {
         _ => None,
     });
     asked
-        .map(|question| Question {
+        .map(|question| ModelQuestion {
             question,
             answer: None,
         })

@@ -6,7 +6,7 @@ use anstyle::Style;
 
 use super::diff;
 use super::palette::{DIM, GREEN, MAGENTA, RED};
-use super::plain::{self, Look, Sign};
+use super::plain::{self, OutputStyle, Sign};
 use super::wrap::{columns_of, fold};
 use super::{escape_line, shortened};
 use crate::number::count;
@@ -33,7 +33,7 @@ pub(super) enum StepLayout {
         /// Width of the terminal.
         columns: usize,
         /// Signs and colours, or words.
-        look: Look,
+        look: OutputStyle,
     },
 }
 
@@ -93,7 +93,12 @@ fn status_word(status: Status) -> (Style, &'static str) {
 }
 
 /// `  1 ✓ created todo.py            +43`, and below it what a person wants to see at once.
-fn row(result: &StepResult, differences: &[ShownDifference], columns: usize, look: Look) -> String {
+fn row(
+    result: &StepResult,
+    differences: &[ShownDifference],
+    columns: usize,
+    look: OutputStyle,
+) -> String {
     let outcome = &result.outcome;
     let (style, word) = status_word(outcome.status);
     let sign = match outcome.status {
@@ -435,7 +440,7 @@ mod tests {
     }
 
     /// The steps of a round as a terminal of this width shows them, with signs or with words.
-    fn round(columns: usize, look: Look) -> String {
+    fn round(columns: usize, look: OutputStyle) -> String {
         let layout = StepLayout::Row { columns, look };
         let edit = difference(1, 1, "@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
         let mut traceback = String::new();
@@ -530,7 +535,7 @@ mod tests {
             REST,
         ];
         for (columns, expected) in [(80, narrow.concat()), (120, wide.concat())] {
-            let text = round(columns, Look::Plain);
+            let text = round(columns, OutputStyle::Plain);
             assert!(
                 text.lines().all(|line| columns_of(line) <= columns),
                 "{text}"
@@ -543,7 +548,7 @@ mod tests {
     fn what_was_declined_is_named_also_if_the_reason_has_its_letters() {
         let layout = StepLayout::Row {
             columns: 80,
-            look: Look::Plain,
+            look: OutputStyle::Plain,
         };
         let declined = Outcome {
             message: "declined: not src/a.txt now".to_owned(),
@@ -559,8 +564,13 @@ mod tests {
     fn without_colour_the_same_words_are_there() {
         let layout = |look| StepLayout::Row { columns: 80, look };
         let failed = run(1, "make", 2, "");
-        let plain = step(&failed, &[], layout(Look::Plain), Some(3));
-        let rich = step(&failed, &[], layout(Look::Rich { columns: 80 }), Some(3));
+        let plain = step(&failed, &[], layout(OutputStyle::Plain), Some(3));
+        let rich = step(
+            &failed,
+            &[],
+            layout(OutputStyle::Rich { columns: 80 }),
+            Some(3),
+        );
         assert!(bare(&plain).starts_with("  1 failed ran make"), "{plain}");
         assert_eq!(
             bare(&rich)
@@ -608,7 +618,7 @@ mod tests {
         let long = difference(50, 0, &"+x\n".repeat(20));
         let layout = StepLayout::Row {
             columns: 80,
-            look: Look::Plain,
+            look: OutputStyle::Plain,
         };
         let shown = bare(&step(
             &deleted(Outcome::ok("deleted src/a.txt")),
