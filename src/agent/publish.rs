@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::baseline::Baseline;
 use super::context::{ContextFinder, Unasked};
+use super::engine::Patience;
 use super::project::Project;
 use super::redact::{self, MessageTexts, Redactor};
-use super::{Agent, Manner, Patience, text_of};
+use super::{Agent, Manner, text_of};
 use crate::compose::{
     self, AnswerMaterial, Carriage, Content, Facts, Listed, Listing, Material, MessageCarrier,
     Outbox, OutboxForm, parts,
