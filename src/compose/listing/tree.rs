@@ -65,7 +65,7 @@ struct Directory {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum ListedEntry {
+enum TreeRow {
     File(usize),
     /// Files whose names differ only by numbers: from the first to before the second.
     Run(usize, usize),
@@ -87,7 +87,7 @@ enum Folding {
     All,
 }
 
-impl ListedEntry {
+impl TreeRow {
     /// Its first file.
     fn from(self) -> usize {
         match self {
@@ -110,7 +110,7 @@ impl ListedEntry {
 /// The shown part of a directory.
 #[derive(Debug)]
 struct OpenedDirectory {
-    entries: Vec<ListedEntry>,
+    entries: Vec<TreeRow>,
     /// True if there is more in it.
     is_part: bool,
 }
@@ -276,10 +276,8 @@ impl<'a> Tree<'a> {
             left.items = left.items.saturating_sub(opened.entries.len());
             left.room = left.room.saturating_sub(self.cost(&opened.entries));
             inner.extend(opened.entries.iter().filter_map(|entry| match entry {
-                ListedEntry::Directory(inner) => Some((self.urgency(*inner), *inner)),
-                ListedEntry::File(_) | ListedEntry::Run(..) | ListedEntry::Directories { .. } => {
-                    None
-                }
+                TreeRow::Directory(inner) => Some((self.urgency(*inner), *inner)),
+                TreeRow::File(_) | TreeRow::Run(..) | TreeRow::Directories { .. } => None,
             }));
             self.open.insert(*directory, opened);
         }
@@ -329,9 +327,8 @@ impl<'a> Tree<'a> {
 
     /// Decides what to show of a directory; `None` if there is no room for it.
     fn look(&self, directory: Directory, left: Left) -> Option<OpenedDirectory> {
-        let fits = |entries: &[ListedEntry]| {
-            entries.len() <= left.items && self.cost(entries) <= left.room
-        };
+        let fits =
+            |entries: &[TreeRow]| entries.len() <= left.items && self.cost(entries) <= left.room;
         for folding in [Folding::Files, Folding::All] {
             let entries = self.entries(directory, left.items + 1, folding);
             if fits(&entries) {
@@ -354,7 +351,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The first of these that there is room for, in the order of their paths.
-    fn fitting(&self, choice: Vec<ListedEntry>, left: Left) -> Vec<ListedEntry> {
+    fn fitting(&self, choice: Vec<TreeRow>, left: Left) -> Vec<TreeRow> {
         let (mut entries, mut room) = (BTreeMap::new(), left.room);
         for entry in choice {
             let cost = self.cost(&[entry]);
@@ -371,9 +368,9 @@ impl<'a> Tree<'a> {
     }
 
     /// How much an entry matters.
-    fn weight(&self, entry: ListedEntry) -> u32 {
+    fn weight(&self, entry: TreeRow) -> u32 {
         match entry {
-            ListedEntry::Directory(inner) => self.urgency(inner).weight.0,
+            TreeRow::Directory(inner) => self.urgency(inner).weight.0,
             _ => self.pinned.get(&entry.from()).copied().unwrap_or_default(),
         }
     }
@@ -383,7 +380,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The entries of a directory that matter.
-    fn pinned_entries(&self, directory: Directory) -> Vec<ListedEntry> {
+    fn pinned_entries(&self, directory: Directory) -> Vec<TreeRow> {
         let within = directory.from..directory.to;
         let pinned = self.pinned.range(within.clone()).map(|(at, _)| *at);
         let named = self.named.range((within.start, 0)..(within.end, 0));
@@ -391,7 +388,7 @@ impl<'a> Tree<'a> {
         // A directory that is named matters as a whole, not by its first file.
         let named = named.filter(|from| *from > directory.from || !self.is_named(directory));
         let places: BTreeSet<usize> = pinned.chain(named).collect();
-        let mut entries: Vec<ListedEntry> = Vec::new();
+        let mut entries: Vec<TreeRow> = Vec::new();
         let mut after = directory.from;
         for at in places {
             if at < after {
