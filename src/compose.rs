@@ -128,7 +128,7 @@ pub struct Outbox {
     /// The whole message.
     pub text: String,
     /// How it gets into the chat.
-    pub form: Form,
+    pub form: OutboxForm,
     /// The omissions for lack of room, in words for the person.
     pub cuts: Vec<String>,
     /// The lines of files that it shows.
@@ -143,7 +143,7 @@ pub struct Outbox {
 
 /// How a message gets into the chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Form {
+pub enum OutboxForm {
     /// In one paste.
     Whole,
     /// In these, one after the other.
@@ -239,7 +239,7 @@ pub fn compose_answer(material: &AnswerMaterial<'_>, veil: &mut Veil<'_>) -> Out
         pastes: 1,
     };
     Outbox {
-        form: Form::Whole,
+        form: OutboxForm::Whole,
         ..outbox(
             made,
             material.session,
@@ -264,16 +264,16 @@ fn outbox(made: Made, session: &Session, carriage: Carriage, veil: &mut Veil<'_>
 }
 
 /// How a text that has been through the veil gets into the chat.
-fn form(text: &str, session: &Session, carriage: Carriage, veil: &mut Veil<'_>) -> Form {
+fn form(text: &str, session: &Session, carriage: Carriage, veil: &mut Veil<'_>) -> OutboxForm {
     let limit = carriage.limit;
     match carriage.too_long {
         TooLong::Attachment { above, .. } if chars(text) > above || !limit.holds(text) => {
             let mut message = instructions::beside_attachment(session);
             veil(&mut message);
-            Form::Attached { message }
+            OutboxForm::Attached { message }
         }
-        _ if limit.holds(text) => Form::Whole,
-        _ => Form::Parts(parts::split(text, limit)),
+        _ if limit.holds(text) => OutboxForm::Whole,
+        _ => OutboxForm::Parts(parts::split(text, limit)),
     }
 }
 

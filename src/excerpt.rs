@@ -35,7 +35,7 @@ pub fn excerpt(text: &str, room: usize) -> String {
         return both_ends(text, room);
     }
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let mut choice = Choice::of(&lines);
+    let mut choice = KeptLines::of(&lines);
     choice.take_failures(room / 2);
     if choice.used == 0 {
         return both_ends(text, room);
@@ -48,7 +48,7 @@ pub fn excerpt(text: &str, room: usize) -> String {
 }
 
 /// Which lines of a text are kept.
-struct Choice<'a> {
+struct KeptLines<'a> {
     lines: &'a [&'a str],
     sizes: Vec<usize>,
     is_kept: Vec<bool>,
@@ -56,7 +56,7 @@ struct Choice<'a> {
     used: usize,
 }
 
-impl<'a> Choice<'a> {
+impl<'a> KeptLines<'a> {
     fn of(lines: &'a [&'a str]) -> Self {
         Self {
             lines,

@@ -48,7 +48,7 @@ pub use crate::edit::quoted_replacement;
 pub use command::unseen_by_commands;
 pub use mentions::{Mention, mentions};
 pub use outline::{FileOutline, outline_of_file};
-pub use read::{Shown, Veil, read_file, read_requests, unveiled};
+pub use read::{FileVeil, Shown, read_file, read_requests, unveiled};
 pub use search::{Hidden, Hide};
 pub use seen::hash;
 pub use settle::{Keep, Settled, settle};

@@ -39,7 +39,7 @@ pub enum Owner {
 
 /// A template.
 #[derive(Debug)]
-pub struct Prompt {
+pub struct PromptTemplate {
     /// Its name, without the slash.
     pub name: String,
     /// Its purpose, in one line; may be empty.
@@ -94,7 +94,7 @@ impl Shelves {
     /// All templates by name, and what is wrong with files that are none.
     ///
     /// Where the person and the project have one of the same name, only the person's is there.
-    pub fn all(&self) -> (Vec<Prompt>, Vec<Error>) {
+    pub fn all(&self) -> (Vec<PromptTemplate>, Vec<Error>) {
         let (mut prompts, mut troubles) = (Vec::new(), Vec::new());
         let person = self.person.as_deref().map(|place| (place, Owner::Person));
         let places = person
@@ -102,7 +102,7 @@ impl Shelves {
             .chain([(self.project.as_path(), Owner::Project)]);
         for (place, owner) in places {
             for file in files(place, owner, &mut troubles) {
-                match Prompt::read(file, owner) {
+                match PromptTemplate::read(file, owner) {
                     Ok(prompt) => add(prompt, &mut prompts, &mut troubles),
                     Err(trouble) => troubles.push(trouble),
                 }
@@ -113,7 +113,7 @@ impl Shelves {
     }
 
     /// The template of this name.
-    pub fn named(&self, name: &str) -> Result<Prompt> {
+    pub fn named(&self, name: &str) -> Result<PromptTemplate> {
         let (mut prompts, mut troubles) = self.all();
         if let Some(at) = prompts.iter().position(|prompt| prompt.name == name) {
             return Ok(prompts.swap_remove(at));
@@ -133,7 +133,7 @@ impl Shelves {
     }
 }
 
-impl Prompt {
+impl PromptTemplate {
     fn read(file: PathBuf, owner: Owner) -> Result<Self> {
         let content = read(&file, owner)?;
         let wrong = |problem: String| {
@@ -207,7 +207,7 @@ impl Prompt {
 }
 
 /// Puts a template beside the others; two of one name in one place are both in doubt.
-fn add(prompt: Prompt, prompts: &mut Vec<Prompt>, troubles: &mut Vec<Error>) {
+fn add(prompt: PromptTemplate, prompts: &mut Vec<PromptTemplate>, troubles: &mut Vec<Error>) {
     match prompts.iter().find(|other| other.name == prompt.name) {
         None => prompts.push(prompt),
         Some(other) if other.owner != prompt.owner => {}

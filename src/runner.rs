@@ -158,17 +158,17 @@ pub trait Runner: fmt::Debug + Send + Sync {
     fn tried(&self, workspace: &Path, script: &str) -> Result<String, String> {
         let ran = self.run_script(workspace, script);
         match ran.end {
-            End::Exited(0) => Ok(ran.output.text),
-            End::NotStarted(reason) => Err(reason),
+            RunEnd::Exited(0) => Ok(ran.output.text),
+            RunEnd::NotStarted(reason) => Err(reason),
             end => {
                 let words = ran.note.unwrap_or(ran.output.text);
                 if !words.trim().is_empty() {
                     return Err(words);
                 }
                 Err(match end {
-                    End::TimedOut => "a command of the test did not end in time".to_owned(),
-                    End::Interrupted => "interrupted".to_owned(),
-                    End::Exited(code) => format!("a command of the test ended with {code}"),
+                    RunEnd::TimedOut => "a command of the test did not end in time".to_owned(),
+                    RunEnd::Interrupted => "interrupted".to_owned(),
+                    RunEnd::Exited(code) => format!("a command of the test ended with {code}"),
                     _ => "a command of the test was killed".to_owned(),
                 })
             }
@@ -230,7 +230,7 @@ pub struct Job<'a> {
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum RunEnd {
     /// By itself, with this code.
     Exited(i32),
     /// By a signal that was not ours.
@@ -247,7 +247,7 @@ pub enum End {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
     /// How it ended.
-    pub end: End,
+    pub end: RunEnd,
     /// Its output and its errors in the order in which they came, cut in the middle.
     pub output: Capped,
     /// How long it took.
@@ -267,7 +267,7 @@ impl Ran {
     /// A job that did not begin, for this reason.
     fn not_started(reason: impl Into<String>) -> Self {
         Self {
-            end: End::NotStarted(reason.into()),
+            end: RunEnd::NotStarted(reason.into()),
             output: Capped::default(),
             took: Duration::ZERO,
             pipeline: Vec::new(),
@@ -284,7 +284,7 @@ mod tests {
 
     /// A runner whose commands end so and print nothing.
     #[derive(Debug)]
-    struct SilentRunner(End);
+    struct SilentRunner(RunEnd);
 
     impl Runner for SilentRunner {
         fn run(&self, _: Job<'_>) -> Ran {
@@ -298,9 +298,9 @@ mod tests {
     #[test]
     fn a_failed_test_always_has_a_reason() {
         for (end, words) in [
-            (End::TimedOut, "did not end in time"),
-            (End::Exited(3), "ended with 3"),
-            (End::Signalled(9), "was killed"),
+            (RunEnd::TimedOut, "did not end in time"),
+            (RunEnd::Exited(3), "ended with 3"),
+            (RunEnd::Signalled(9), "was killed"),
         ] {
             let reason = SilentRunner(end).test(Path::new("/")).unwrap_err();
             assert!(reason.contains(words), "{reason}");

@@ -107,7 +107,7 @@ pub struct Session {
     pub notes: Vec<String>,
     /// Questions of the model; the next outbox tells the answers.
     #[serde(default)]
-    pub questions: Vec<Question>,
+    pub questions: Vec<ModelQuestion>,
     /// The model's latest plan.
     #[serde(default)]
     pub plan: Option<String>,
@@ -210,7 +210,7 @@ pub enum Instructions {
 
 /// A question of the model to the person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
+pub struct ModelQuestion {
     /// The question.
     pub question: String,
     /// The person's answer, if there is one.
@@ -297,7 +297,7 @@ impl Session {
     }
 
     /// The first question that nobody has answered.
-    pub fn open_question(&mut self) -> Option<&mut Question> {
+    pub fn open_question(&mut self) -> Option<&mut ModelQuestion> {
         self.questions
             .iter_mut()
             .find(|question| question.answer.is_none())

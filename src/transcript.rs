@@ -18,7 +18,9 @@ use crate::error::Result;
 use crate::mailbox::{Mailbox, has_calls, read_calls};
 use crate::protocol::{Command, CommandKind, Issue, SessionId, Status, Step, StepResult};
 use crate::reply::{self, Reply};
-use crate::session::{Checkpoint, Further, Past, PastRound, Question, Session, Store, UsageTotals};
+use crate::session::{
+    Checkpoint, Further, ModelQuestion, Past, PastRound, Session, Store, UsageTotals,
+};
 use crate::unseen::is_unseen;
 
 pub use self::html::html;
@@ -37,7 +39,7 @@ pub struct Transcript {
     pub further: VecDeque<Further>,
     /// From which session it was forked, and after which of its rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub forked_from: Option<Origin>,
+    pub forked_from: Option<ForkOrigin>,
     /// True if it has ended.
     pub is_complete: bool,
     /// How the model summed up its work.
@@ -59,7 +61,7 @@ pub struct Transcript {
 
 /// Where a fork comes from.
 #[derive(Debug, Clone, Serialize)]
-pub struct Origin {
+pub struct ForkOrigin {
     /// The session.
     pub session: SessionId,
     /// The round after which they differ.
@@ -97,7 +99,7 @@ pub struct Round {
     pub issues: Vec<Issue>,
     /// The model's questions and the person's answers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub questions: Vec<Question>,
+    pub questions: Vec<ModelQuestion>,
     /// The person's notes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -193,7 +195,7 @@ impl Transcript {
             further: session.further.clone(),
             forked_from: past
                 .origin
-                .map(|(session, round)| Origin { session, round }),
+                .map(|(session, round)| ForkOrigin { session, round }),
             is_complete: session.is_complete,
             summary: session.summary.clone(),
             created_at: session.created_at,

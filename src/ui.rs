@@ -41,10 +41,10 @@ use self::activity::{Activity, ActivityPhase};
 use self::ask::PromptQuestion;
 pub use self::news::{question_words, sentence};
 pub use self::outbox::{length, space};
-use self::plain::{Look, RenderContext};
+use self::plain::{OutputStyle, RenderContext};
 pub use self::plain::{heading, quoted, shown, what_next};
 pub use self::prompt::{
-    Entry, History, KeptInput, LentTerminal, LineKind, Listener, Pasted, Prompt,
+    Entry, HistoryFile, KeptInput, LentTerminal, LineKind, Listener, Pasted, Prompt,
 };
 use self::step::StepLayout;
 pub use self::step::elapsed;
@@ -546,7 +546,7 @@ impl Ui {
     pub fn spoken(&self, text: &str) {
         let is_rich = io::stdout().is_terminal() && self.colour_of_talk() == live::Colour::On;
         match self.columns().filter(|_| is_rich) {
-            Some(columns) => self.page(&plain::spoken(text, Look::Rich { columns }, "")),
+            Some(columns) => self.page(&plain::spoken(text, OutputStyle::Rich { columns }, "")),
             None => self.text(text),
         }
     }
@@ -708,14 +708,14 @@ impl Ui {
     }
 
     /// How lines look where talk goes.
-    fn look(&self) -> Look {
+    fn look(&self) -> OutputStyle {
         if self.has_foot() && self.colour_of_talk() == live::Colour::On {
             let columns = live::size().0;
-            Look::Rich { columns }
+            OutputStyle::Rich { columns }
         } else if self.has_foot() {
-            Look::Uncoloured
+            OutputStyle::Uncoloured
         } else {
-            Look::Plain
+            OutputStyle::Plain
         }
     }
 

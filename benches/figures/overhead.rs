@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use agent::runner::{End, Granted, Job, LocalRunner, Program, Runner as _};
+use agent::runner::{Granted, Job, LocalRunner, Program, RunEnd, Runner as _};
 use agent::sandbox::Confinement;
 use agent::sandbox::platform::ChildTree;
 
@@ -208,7 +208,7 @@ fn confined(confinement: &Confinement, words: &[&str]) -> Result<Duration, Box<d
     });
     let time = began.elapsed();
     match ran.end {
-        End::Exited(0) => Ok(time),
+        RunEnd::Exited(0) => Ok(time),
         other => Err(format!("the sandbox does not work here: {other:?}").into()),
     }
 }

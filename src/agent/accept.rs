@@ -17,7 +17,7 @@ use crate::session::Session;
 
 /// The decision about a file in the inbox.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum InboxVerdict {
     /// It is a reply to this round.
     Take(Judged),
     /// It is not, and this is why, in words for the person.
@@ -117,33 +117,33 @@ pub(super) struct ReplyJudge<'a> {
 
 impl ReplyJudge<'_> {
     /// Reads a file and decides what it is.
-    pub(super) fn judge(&self, candidate: &Candidate) -> Result<Verdict> {
+    pub(super) fn judge(&self, candidate: &Candidate) -> Result<InboxVerdict> {
         let bytes = match self.agent.mailbox.read(candidate)? {
             Reading::Text(bytes) => bytes,
             Reading::TooLarge { size } => {
-                return Ok(Verdict::Reject(format!(
+                return Ok(InboxVerdict::Reject(format!(
                     "it has {size} bytes; a chat reply is never that large"
                 )));
             }
-            Reading::NotText => return Ok(Verdict::Reject(NO_TEXT.to_owned())),
-            Reading::Gone => return Ok(Verdict::Gone),
+            Reading::NotText => return Ok(InboxVerdict::Reject(NO_TEXT.to_owned())),
+            Reading::Gone => return Ok(InboxVerdict::Gone),
         };
         let (text, reply) = read_reply_in(self.agent.workspace.path(), &candidate.name, &bytes);
         if text.trim().is_empty() {
-            return Ok(Verdict::Reject("it holds no text".to_owned()));
+            return Ok(InboxVerdict::Reject("it holds no text".to_owned()));
         }
         if is_junk(&text, &reply) {
-            return Ok(Verdict::Reject(NO_TEXT.to_owned()));
+            return Ok(InboxVerdict::Reject(NO_TEXT.to_owned()));
         }
         if reply::is_outbox(&text) {
-            return Ok(Verdict::Reject(
+            return Ok(InboxVerdict::Reject(
                 "it is our own message; save the chat's reply to it instead".to_owned(),
             ));
         }
         if reply.steps.is_empty()
             && let Some((number, total)) = reply::acknowledged_part(&text)
         {
-            return Ok(Verdict::Reject(format!(
+            return Ok(InboxVerdict::Reject(format!(
                 "it is the chat's answer to part {number} of {total}; paste the next part, and save only the answer to the last one"
             )));
         }
@@ -153,30 +153,30 @@ impl ReplyJudge<'_> {
             let found = self.agent.store.load(&other);
             let is_unfinished = found.is_ok_and(|session| !session.is_complete);
             return Ok(if is_unfinished {
-                Verdict::Leave(other)
+                InboxVerdict::Leave(other)
             } else {
-                Verdict::Reject(format!("it answers session {other}, which has ended"))
+                InboxVerdict::Reject(format!("it answers session {other}, which has ended"))
             });
         }
         if let Some(other) = self
             .agent
             .awaited_elsewhere(&self.session.session_id, &reply)
         {
-            return Ok(Verdict::Leave(other));
+            return Ok(InboxVerdict::Leave(other));
         }
         if is_nothing(&reply) && reply::awaits_part(&text) && self.goes_in_parts() {
-            return Ok(Verdict::Reject(
+            return Ok(InboxVerdict::Reject(
                 "it is the chat's answer to one part of the message; paste the next part, and save only the answer to the last one".to_owned(),
             ));
         }
         let identity = identity(&text);
         if let Some(why) = self.mismatch(&reply, &identity, candidate)? {
-            return Ok(Verdict::Reject(why));
+            return Ok(InboxVerdict::Reject(why));
         }
         for Repair { what, count, .. } in &reply.repairs {
             tracing::debug!(what, count, "reply repaired");
         }
-        Ok(Verdict::Take(Judged { reply, identity }))
+        Ok(InboxVerdict::Take(Judged { reply, identity }))
     }
 
     /// Returns true if another file in the inbox is the reply to this round, so that there is no

@@ -12,12 +12,14 @@ use std::fmt::Write as _;
 
 use super::authorize::StepPlan;
 use super::baseline::{FurtherCall, may_change};
+use super::engine::{Engine, Patience, ReplyArrival, Taken};
+use super::planning::approval;
 use super::publish::{CallNews, CallTold, UntoldWords};
 use super::questions::Answered;
 use super::redact::TextCover;
-use super::round::read_requests;
+use super::round::{is_proposal, read_requests};
 use super::steps::{Begun, StepRunner};
-use super::{Agent, Engine, Patience, ReplyArrival, Taken, file_name, identity, text_of};
+use super::{Agent, file_name, identity, recover, text_of};
 use crate::approve::{Input, Person as _, Question, Verdict};
 use crate::checkpoint::Before;
 use crate::compose::fenced;
@@ -132,8 +134,8 @@ impl Agent {
     /// Opens a session for calls, and settles what a killed process left.
     pub fn take_calls(&self, session: Session) -> Result<CallDesk<'_>> {
         self.tell_confinement();
-        let mut engine = Engine::open(self, session, Patience::Session)?;
-        engine.tell_planning();
+        let mut engine = recover::open(self, session, Patience::Session)?;
+        engine.plan_mode().tell();
         let (store, id) = (&self.store, &engine.session.session_id);
         let words: Option<UntoldWords> = store.aside(id, UNTOLD);
         let is_unanswered =
@@ -143,7 +145,7 @@ impl Agent {
         } else {
             said_in(&engine.session)
         };
-        engine.answer_by_what_was_said()?;
+        engine.questions().answer_by_what_was_said()?;
         engine.check_at_start()?;
         // From now on the redactor knows the credentials of the workspace.
         engine.publisher().learn_files();
@@ -334,8 +336,8 @@ impl CallDesk<'_> {
     /// Learns what the person said between rounds: answers to the model's questions, and what they
     /// decided about its plan.
     fn hear(&mut self) -> Result<()> {
-        self.engine.answer_by_what_was_said()?;
-        self.engine.settle_decided_plan()?;
+        self.engine.questions().answer_by_what_was_said()?;
+        self.engine.plan_mode().settle_decided()?;
         self.gather_words()
     }
 
@@ -445,11 +447,11 @@ impl CallDesk<'_> {
     /// or its checkpoint does not cover it.
     fn must_begin_round(&mut self, step: &Step) -> Result<bool> {
         let engine = &mut self.engine;
-        if matches!(step.command, Command::AskUser { .. }) && engine.has_answer() {
+        if matches!(step.command, Command::AskUser { .. }) && engine.questions().has_answer() {
             return Ok(true);
         }
         let agent = engine.agent;
-        let approval = engine.approval();
+        let approval = approval(agent, &engine.session);
         if (agent.manner.authorizer).leaves_to_person(&agent.base, approval, step)? {
             return Ok(true);
         }
@@ -465,7 +467,10 @@ impl CallDesk<'_> {
                 if covering != before {
                     let sequence = engine.session.sequence_number;
                     let before = covering;
-                    engine.unwritten.push(Record::Before { sequence, before });
+                    engine
+                        .progress
+                        .unwritten
+                        .push(Record::Before { sequence, before });
                     open.before = Some(covering);
                 }
                 Ok(false)
@@ -530,7 +535,7 @@ impl CallDesk<'_> {
             let record = open
                 .before
                 .map(|before| Record::Before { sequence, before });
-            engine.unwritten.extend(record);
+            engine.progress.unwritten.extend(record);
         }
         let named = step.command.changed_paths();
         open.named.extend(named.into_iter().cloned());
@@ -549,12 +554,10 @@ impl CallDesk<'_> {
             steps: vec![step.clone()],
             ..Reply::default()
         };
-        let results = runner.run(plan, &reply, Begun::default(), &mut seen, engine)?;
+        let mut log = engine.log();
+        let results = runner.run(plan, &reply, Begun::default(), &mut seen, &mut log)?;
+        log.write_rest()?;
         engine.session.seen = seen;
-        let records = std::mem::take(&mut engine.unwritten);
-        if !records.is_empty() {
-            engine.journal.record(&records)?;
-        }
         if super::steps::runs(step) {
             engine.publisher().learn_files();
         }
@@ -584,17 +587,17 @@ impl CallDesk<'_> {
                 let known = known.rev().find(|known| known.question == *question);
                 if let Some(text) = known.and_then(|known| known.answer.clone()) {
                     // The person answered after the client had given up waiting.
-                    self.engine.answer(Verdict::Say { text })?;
+                    self.engine.questions().take(Verdict::Say { text })?;
                 }
-                self.engine.answer_questions(Patience::Session)?
+                self.engine.questions().answer(Patience::Session)?
             }
-            Command::Plan { .. } if engine.is_proposal(step) => {
+            Command::Plan { .. } if is_proposal(&engine.session, step) => {
                 self.end(RoundCheck::Waits, Answering::Now)?;
-                self.engine.decide_plan(Patience::Session)?
+                self.engine.plan_mode().decide(Patience::Session)?
             }
             _ => {
                 let notes = engine.agent.store.notes(&engine.session.session_id);
-                if !notes.all().is_empty() || engine.has_answer() || self.is_long() {
+                if !notes.all().is_empty() || engine.questions().has_answer() || self.is_long() {
                     self.end(RoundCheck::Waits, Answering::Now)?;
                     self.hear()?;
                 }

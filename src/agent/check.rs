@@ -31,7 +31,7 @@ const NUMBER: u32 = 0;
 
 /// The command that decides if the work is good.
 #[derive(Debug, Clone)]
-pub struct Check {
+pub struct CheckCommand {
     /// The script.
     pub command: String,
     /// How long it may run.
@@ -40,7 +40,7 @@ pub struct Check {
     pub ends_session: bool,
 }
 
-impl Check {
+impl CheckCommand {
     /// The check as a step of this number.
     fn step(&self, number: u32) -> Step {
         Step {

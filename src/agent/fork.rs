@@ -3,10 +3,11 @@
 //! The other session is not touched. The new one begins with a message that tells all that a new
 //! chat must know, because two ways cannot be tried in one chat.
 
-use super::handover::{HandedOver, beginning};
+use super::Agent;
+use super::engine::Engine;
+use super::handover::{HandedOver, beginning, write_handover};
 use super::redact::{Redactor, kept_secrets};
 use super::undo::{obstacle, tidied};
-use super::{Agent, Engine};
 use crate::checkpoint::{CheckpointStore, Conflict, ConflictReason, Restored, Snapshot};
 use crate::error::{Error, Result};
 use crate::escape::escape_line;
@@ -139,7 +140,7 @@ impl Agent {
         journal.append(&[forked, begun], Sync::Now)?;
         let mut engine = Engine::new(self, session, journal);
         engine.redactor = Redactor::taken_over(self, &id, point.secrets);
-        let message = engine.write_handover(point.past, &point.diff)?;
+        let message = write_handover(&mut engine, point.past, &point.diff)?;
         engine.save()?;
         Ok(Forked { id, message })
     }

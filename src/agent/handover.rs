@@ -3,10 +3,12 @@
 //! It takes the place of the current round's message, so that the reply to it is accepted as usual,
 //! also by a loop that waits in another terminal.
 
+use super::Agent;
+use super::engine::Engine;
 use super::project::Project;
 use super::publish::{Requested, keep_listing};
+use super::recover::take_choices;
 use super::redact::MessageTexts;
-use super::{Agent, Engine};
 use crate::checkpoint::{CheckpointStore, DiffLimits, Snapshot};
 use crate::compose::{self, Handover};
 use crate::error::{Error, Result};
@@ -51,9 +53,9 @@ impl Agent {
         let past = self.store.past(id)?;
         let starts = beginning(&past, &session);
         let mut engine = Engine::new(self, session, journal);
-        let diff = engine.changes_since(&starts)?;
-        engine.take_choices();
-        let handed = engine.write_handover(past, &diff)?;
+        let diff = changes_since(&mut engine, &starts)?;
+        take_choices(self, &mut engine.session);
+        let handed = write_handover(&mut engine, past, &diff)?;
         let sequence = handed.sequence;
         let record = Record::HandedOver { sequence };
         engine.journal.append(&[record], Sync::Later)?;
@@ -96,79 +98,81 @@ pub(super) fn beginning(past: &Past, session: &Session) -> Vec<Snapshot> {
     first.into_iter().chain(kept).collect()
 }
 
-impl Engine<'_> {
-    /// Composes the message and writes it in place of the one that is there.
-    pub(super) fn write_handover(&mut self, mut past: Past, diff: &str) -> Result<HandedOver> {
-        let agent = self.agent;
-        let (id, sequence) = (
-            self.session.session_id.clone(),
-            self.session.sequence_number,
-        );
-        // The new chat has seen nothing of what was told before.
-        self.session.instructions = Instructions::Full;
-        let listing = self.publisher().listing();
-        let Requested { mut contents, seen } = self.publisher().read_again();
-        let mut project = Project::read(agent, &self.session, &listing, &mut self.redactor);
-        // What was undone is in the history, and the changes are those of now.
-        let mut notes: Vec<String> = (agent.store.notes(&id).all().into_iter())
-            .filter(|note| note.source == Source::Person)
-            .map(|note| note.text)
-            .collect();
-        let mut diff = diff.to_owned();
-        let mut session = self.session.clone();
-        let mut told = MessageTexts {
-            session: &mut session,
-            contents: vec![&mut contents, &mut project.contents],
-            past: &mut past.rounds,
-            texts: notes.iter_mut().chain([&mut diff]).collect(),
-        };
-        self.redactor.redact(&mut told);
-        self.redactor.settle_doubts(&mut told)?;
-        let material = Handover {
-            session: &session,
-            past: &past,
-            diff: &diff,
-            notes: &notes,
-            listing: &listing,
-            contents: &contents,
-            project: &project.contents,
-            facts: self.publisher().facts(),
-            max_list_items: agent.limits.max_list_items as usize,
-            carriage: agent.manner.carriage,
-        };
-        let outbox = self
-            .redactor
-            .compose(|veil| compose::hand_over(&material, veil));
-        self.session.seen = self.publisher().seen_in(&outbox, seen);
-        self.redactor.keep()?;
-        agent.mailbox.withdraw(&id, sequence)?;
-        let posted = agent.post(&id, sequence, &outbox)?;
-        project.keep(&agent.store, &id, &outbox.project);
-        keep_listing(&agent.store, (&id, sequence), &listing)?;
-        self.redactor.tell();
-        // A new chat has nothing to remember yet.
-        self.session.chat_tokens = 0;
-        // The message lists the unanswered questions; the new chat asks again if they matter.
-        (self.session.questions).retain(|question| question.answer.is_some());
-        Ok(HandedOver {
-            posted,
-            sequence,
-            text: outbox.text,
-            cuts: outbox.cuts,
-        })
-    }
+/// Composes the message and writes it in place of the one that is there.
+pub(super) fn write_handover(
+    engine: &mut Engine<'_>,
+    mut past: Past,
+    diff: &str,
+) -> Result<HandedOver> {
+    let agent = engine.agent;
+    let (id, sequence) = (
+        engine.session.session_id.clone(),
+        engine.session.sequence_number,
+    );
+    // The new chat has seen nothing of what was told before.
+    engine.session.instructions = Instructions::Full;
+    let listing = engine.publisher().listing();
+    let Requested { mut contents, seen } = engine.publisher().read_again();
+    let mut project = Project::read(agent, &engine.session, &listing, &mut engine.redactor);
+    // What was undone is in the history, and the changes are those of now.
+    let mut notes: Vec<String> = (agent.store.notes(&id).all().into_iter())
+        .filter(|note| note.source == Source::Person)
+        .map(|note| note.text)
+        .collect();
+    let mut diff = diff.to_owned();
+    let mut session = engine.session.clone();
+    let mut told = MessageTexts {
+        session: &mut session,
+        contents: vec![&mut contents, &mut project.contents],
+        past: &mut past.rounds,
+        texts: notes.iter_mut().chain([&mut diff]).collect(),
+    };
+    engine.redactor.redact(&mut told);
+    engine.redactor.settle_doubts(&mut told)?;
+    let material = Handover {
+        session: &session,
+        past: &past,
+        diff: &diff,
+        notes: &notes,
+        listing: &listing,
+        contents: &contents,
+        project: &project.contents,
+        facts: engine.publisher().facts(),
+        max_list_items: agent.limits.max_list_items as usize,
+        carriage: agent.manner.carriage,
+    };
+    let outbox = engine
+        .redactor
+        .compose(|veil| compose::hand_over(&material, veil));
+    engine.session.seen = engine.publisher().seen_in(&outbox, seen);
+    engine.redactor.keep()?;
+    agent.mailbox.withdraw(&id, sequence)?;
+    let posted = agent.post(&id, sequence, &outbox)?;
+    project.keep(&agent.store, &id, &outbox.project);
+    keep_listing(&agent.store, (&id, sequence), &listing)?;
+    engine.redactor.tell();
+    // A new chat has nothing to remember yet.
+    engine.session.chat_tokens = 0;
+    // The message lists the unanswered questions; the new chat asks again if they matter.
+    (engine.session.questions).retain(|question| question.answer.is_some());
+    Ok(HandedOver {
+        posted,
+        sequence,
+        text: outbox.text,
+        cuts: outbox.cuts,
+    })
+}
 
-    /// Returns the changes since the first of these snapshots that still exists, as a diff.
-    fn changes_since(&mut self, starts: &[Snapshot]) -> Result<String> {
-        if starts.is_empty() {
-            return Ok(String::new());
-        }
-        let Some(now) = self.baseline.checkpoint() else {
-            return Ok(String::new());
-        };
-        let mut store = CheckpointStore::open(&self.agent.store.objects())?;
-        Ok(self.agent.difference(&mut store, starts, &now))
+/// Returns the changes since the first of these snapshots that still exists, as a diff.
+fn changes_since(engine: &mut Engine<'_>, starts: &[Snapshot]) -> Result<String> {
+    if starts.is_empty() {
+        return Ok(String::new());
     }
+    let Some(now) = engine.baseline.checkpoint() else {
+        return Ok(String::new());
+    };
+    let mut store = CheckpointStore::open(&engine.agent.store.objects())?;
+    Ok(engine.agent.difference(&mut store, starts, &now))
 }
 
 impl Agent {

@@ -7,19 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use super::baseline::Baseline;
 use super::context::{ContextFinder, Unasked};
+use super::engine::Patience;
 use super::project::Project;
 use super::redact::{self, MessageTexts, Redactor};
-use super::{Agent, Manner, Patience, text_of};
+use super::{Agent, Manner, text_of};
 use crate::compose::{
-    self, AnswerMaterial, Carriage, Content, Facts, Form, Listed, Listing, Material,
-    MessageCarrier, Outbox, parts,
+    self, AnswerMaterial, Carriage, Content, Facts, Listed, Listing, Material, MessageCarrier,
+    Outbox, OutboxForm, parts,
 };
 use crate::error::Result;
 use crate::execute::{self, Limits};
 use crate::mailbox::Posted;
 use crate::protocol::generated::GeneratedDirectories;
 use crate::protocol::{Event, KnownExtent, ReadRequest, RelPath, SeenFiles, SessionId, StepResult};
-use crate::session::{Question, Session, Store};
+use crate::session::{ModelQuestion, Session, Store};
 use crate::workspace::walk::Walked;
 
 /// Where the listing of an outbox is kept, beside the session.
@@ -102,7 +103,7 @@ pub(super) struct CallTold {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct UntoldWords {
     /// The model's questions with the answers.
-    pub(super) answers: Vec<Question>,
+    pub(super) answers: Vec<ModelQuestion>,
     pub(super) notes: Vec<String>,
 }
 
@@ -527,9 +528,9 @@ impl Agent {
     pub(super) fn post(&self, id: &SessionId, sequence: u32, outbox: &Outbox) -> Result<Posted> {
         let mailbox = &self.mailbox;
         match &outbox.form {
-            Form::Whole => mailbox.write_outbox(id, sequence, &outbox.text),
-            Form::Parts(parts) => mailbox.write_parts(id, sequence, parts),
-            Form::Attached { message } => {
+            OutboxForm::Whole => mailbox.write_outbox(id, sequence, &outbox.text),
+            OutboxForm::Parts(parts) => mailbox.write_parts(id, sequence, parts),
+            OutboxForm::Attached { message } => {
                 mailbox.write_attached(id, sequence, message, &outbox.text)
             }
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::{Engine, Patience};
+use super::engine::{Engine, Patience};
 use crate::approve::{self, Input, Pending, Person as _, Question, Verdict};
 use crate::error::Result;
 use crate::protocol::QuestionKind;
@@ -23,30 +23,36 @@ pub(super) enum Answered {
     Interrupted,
 }
 
-impl Engine<'_> {
+/// The questions of the model that nobody has answered.
+#[derive(Debug)]
+pub(super) struct OpenQuestions<'e, 'a> {
+    pub(super) engine: &'e mut Engine<'a>,
+}
+
+impl OpenQuestions<'_, '_> {
     /// Gets the answers: from the person who is asked here, or from elsewhere.
     ///
     /// Where nobody is to be asked, the model is told so, unless somebody has said something already.
-    pub(super) fn answer_questions(&mut self, patience: Patience) -> Result<Answered> {
-        if self.agent.person.input() == Input::Refuse && patience == Patience::Session {
+    pub(super) fn answer(&mut self, patience: Patience) -> Result<Answered> {
+        if self.engine.agent.person.input() == Input::Refuse && patience == Patience::Session {
             self.answer_by_what_was_said()?;
             while let Some(question) = self.question_of_model() {
-                self.answer(Verdict::Skip)?;
-                self.pending().take_back(&question)?;
+                self.take(Verdict::Skip)?;
+                self.engine.pending().take_back(&question)?;
             }
             return Ok(Answered::Yes);
         }
         while let Some(question) = self.question_of_model() {
-            let pending = self.pending();
+            let pending = self.engine.pending();
             pending.put(&question)?;
-            if patience == Patience::OneReply && !self.agent.person.is_interactive() {
-                self.agent.tell(question.event());
+            if patience == Patience::OneReply && !self.engine.agent.person.is_interactive() {
+                self.engine.agent.tell(question.event());
                 return Ok(Answered::Yes);
             }
             let Some(verdict) = self.first_answer(&pending, &question)? else {
                 return Ok(Answered::Interrupted);
             };
-            self.answer(verdict)?;
+            self.take(verdict)?;
             pending.take_back(&question)?;
         }
         Ok(Answered::Yes)
@@ -54,9 +60,13 @@ impl Engine<'_> {
 
     /// Answers what is open with what the person said already, and asks nobody.
     pub(super) fn answer_by_what_was_said(&mut self) -> Result<()> {
-        let notes = self.agent.store.notes(&self.session.session_id);
-        let pending = self.pending();
-        while !self.is_under_way
+        let notes = self
+            .engine
+            .agent
+            .store
+            .notes(&self.engine.session.session_id);
+        let pending = self.engine.pending();
+        while !self.engine.is_under_way
             && let Some(question) = self.question_of_model()
         {
             let decided = pending.decision_on(&question);
@@ -65,7 +75,7 @@ impl Engine<'_> {
             let Some(verdict) = decided.or_else(said) else {
                 return Ok(());
             };
-            self.answer(verdict)?;
+            self.take(verdict)?;
             pending.take_back(&question)?;
         }
         Ok(())
@@ -74,10 +84,10 @@ impl Engine<'_> {
     /// The first of the model's questions that nobody has answered. One that was put in an earlier round
     /// keeps that round: it is the one that the person saw with the question.
     fn question_of_model(&mut self) -> Option<Question> {
-        let round = self.session.sequence_number;
-        let open = self.session.open_question()?;
+        let round = self.engine.session.sequence_number;
+        let open = self.engine.session.open_question()?;
         let asked = open.question.clone();
-        let mut put = self.pending().all().into_iter();
+        let mut put = self.engine.pending().all().into_iter();
         let put = put.find(|put| put.kind == QuestionKind::Model && put.shown == asked);
         Some(Question::of_model(
             put.map_or(round, |put| put.round),
@@ -87,7 +97,7 @@ impl Engine<'_> {
 
     /// Returns true if an answer to the model's question waits to be told.
     pub(super) fn has_answer(&self) -> bool {
-        let pending = self.pending();
+        let pending = self.engine.pending();
         let mut put = pending.all().into_iter();
         put.any(|question| {
             question.kind == QuestionKind::Model && pending.decision_on(&question).is_some()
@@ -97,14 +107,18 @@ impl Engine<'_> {
     /// Takes back the model's question and makes a note of an answer that came too late for it: the
     /// reply to the message is there, or the client has asked another one.
     pub(super) fn keep_answer(&self) -> Result<()> {
-        let pending = self.pending();
+        let pending = self.engine.pending();
         let mut asked = pending.all().into_iter();
         let Some(question) = asked.find(|question| question.kind == QuestionKind::Model) else {
             return Ok(());
         };
         if let Some(verdict) = pending.decision_on(&question) {
             let answer = verdict.in_words();
-            let notes = self.agent.store.notes(&self.session.session_id);
+            let notes = self
+                .engine
+                .agent
+                .store
+                .notes(&self.engine.session.session_id);
             // A process that was killed here may have noted it.
             if !notes.all().iter().any(|note| note.text == answer) {
                 notes.add(Source::Person, &answer)?;
@@ -113,17 +127,22 @@ impl Engine<'_> {
         pending.take_back(&question)
     }
 
-    pub(super) fn answer(&mut self, verdict: Verdict) -> Result<()> {
+    /// Takes this as the answer to the first of them.
+    pub(super) fn take(&mut self, verdict: Verdict) -> Result<()> {
         let answer = verdict.in_words();
-        let notes = self.agent.store.notes(&self.session.session_id);
+        let notes = self
+            .engine
+            .agent
+            .store
+            .notes(&self.engine.session.session_id);
         let note = notes.all().into_iter().find(|note| note.text == answer);
-        if let Some(question) = self.session.open_question() {
+        if let Some(question) = self.engine.session.open_question() {
             question.answer = Some(answer);
         }
-        let _alone = self.alone()?;
+        let _alone = self.engine.alone()?;
         // One that was written without the answer does not tell it.
-        self.publisher().withdraw()?;
-        self.save()?;
+        self.engine.publisher().withdraw()?;
+        self.engine.save()?;
         if let Some(note) = note {
             notes.remove(&note);
         }
@@ -132,7 +151,7 @@ impl Engine<'_> {
 
     /// Waits for an answer, wherever it comes from; nothing if the person interrupts.
     fn first_answer(&self, pending: &Pending, question: &Question) -> Result<Option<Verdict>> {
-        let Engine { agent, session, .. } = self;
+        let Engine { agent, session, .. } = &*self.engine;
         let notes = agent.store.notes(&session.session_id);
         let bell = Doorbell::on(notes.directory()?);
         let waker = bell.waker();

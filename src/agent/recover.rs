@@ -17,8 +17,10 @@ use std::time::Duration;
 
 use super::accept::read_reply_in;
 use super::check::Checked;
+use super::engine::{Engine, Patience, ReplyArrival, Taken};
+use super::round::{finished_records, staging_mark};
 use super::steps::Begun;
-use super::{Agent, Engine, Patience, ReplyArrival, Taken, file_name, identity};
+use super::{Agent, file_name, identity};
 use crate::error::{Error, Result};
 use crate::execute::{self, Execution};
 use crate::fs::{Durability, free_name, own_directory, write_atomic};
@@ -77,229 +79,247 @@ pub(super) fn disarmed(report: &DisarmReport) -> Recovery {
 /// The longest part of a name that is kept, in bytes: a number before and after it must fit.
 const MAX_KEPT_NAME: usize = 200;
 
-impl<'a> Engine<'a> {
-    /// Opens a session for work and finishes what was left unfinished.
-    pub(super) fn open(agent: &'a Agent, session: Session, patience: Patience) -> Result<Self> {
-        let (mut engine, recovered) = Self::restore(agent, session)?;
-        let check = agent.manner.check.as_ref().map(|check| &check.command);
-        let known = engine.session.check.as_ref();
-        let is_same_check = known.map(|report| &report.command) == check;
+/// Opens a session for work and finishes what was left unfinished.
+pub(super) fn open(agent: &Agent, session: Session, patience: Patience) -> Result<Engine<'_>> {
+    let (mut engine, recovered) = restore(agent, session)?;
+    let check = agent.manner.check.as_ref().map(|check| &check.command);
+    let known = engine.session.check.as_ref();
+    let is_same_check = known.map(|report| &report.command) == check;
+    // While a round is under way nothing is saved: the journal would forget that it is.
+    if take_choices(agent, &mut engine.session) && recovered.claimed.is_none() {
+        let _alone = engine.alone()?;
+        if !is_same_check {
+            // The waiting message tells of another check, or of none.
+            engine.publisher().withdraw()?;
+        }
+        engine.save()?;
+    }
+    engine.left(&recovered).finish(patience)?;
+    Ok(engine)
+}
+
+/// Opens a session as it was last saved, and tells what was under way.
+pub(super) fn restore(agent: &Agent, session: Session) -> Result<(Engine<'_>, Recovered)> {
+    let _alone = RoundLock::wait(agent.store.directory())?;
+    let (journal, mut recovered) = agent.store.journal(&session.session_id)?;
+    agent.record_events_of(&session.session_id);
+    agent.tell_missing(&session, &recovered);
+    let given = session;
+    let is_known = |recorded: &Session| recorded.sequence_number >= given.sequence_number;
+    let is_behind = !recovered.session.as_ref().is_some_and(is_known);
+    if let Some(recorded) = &mut recovered.session {
+        // The journal does not list the files that an undo after the end left changed.
+        agent.store.recall_reversal(recorded);
+    }
+    let session = match recovered.session.take() {
+        Some(recorded) if is_behind || is_other_than(&recorded, &given) => {
+            if is_behind {
+                given.clone()
+            } else {
+                agent.tell(Event::Recovery(Recovery::SessionReplaced));
+                agent.store.save(&recorded)?;
+                recorded
+            }
+        }
+        Some(recorded) => recorded,
+        None => given.clone(),
+    };
+    if is_behind {
+        // It tells of an earlier round, or of none.
+        recovered = Recovered {
+            missing: Some(MissingRecords::ActedOn),
+            written_at: recovered.written_at,
+            ..Recovered::default()
+        };
+    }
+    let notes = agent.store.notes(&session.session_id);
+    notes.remove_told(&told(&session), session.updated_at);
+    let mut engine = Engine::new(agent, session, journal);
+    if engine.session.network_granted {
+        // The records may have come with a project.
+        let known = &agent.manner.authorizer.known_sessions;
+        engine.session.network_granted = known.has_network(&agent.base, &given.session_id)?;
+    }
+    engine.undone(&recovered.undone);
+    (engine.session.history).mark(&recovered.redone, false);
+    let sandbox = agent.manner.authorizer.sandbox_name();
+    let is_other =
+        engine.session.sandbox != sandbox || engine.session.round_limit != given.round_limit;
+    engine.session.round_limit = given.round_limit;
+    engine.session.sandbox = sandbox;
+    let unmentioned = unmentioned_claim(&engine, &recovered)?;
+    let is_between = recovered.claimed.is_none() && unmentioned.is_none();
+    let is_other = engine.plan_mode().begin() || is_other;
+    let when = if engine.session.sequence_number > 1 {
+        CheckedWhen::AfterReversal
+    } else {
+        CheckedWhen::AtStart
+    };
+    let is_other = (is_between && engine.checks().take_over(&recovered.check, when)) || is_other;
+    if let Some(claimed) = unmentioned {
+        record_claim(&mut engine, &claimed, &recovered, is_behind)?;
+        recovered.claimed = Some(claimed);
+    } else if is_behind || (is_other && is_between) {
         // While a round is under way nothing is saved: the journal would forget that it is.
-        if engine.take_choices() && recovered.claimed.is_none() {
-            let _alone = engine.alone()?;
-            if !is_same_check {
-                // The waiting message tells of another check, or of none.
-                engine.publisher().withdraw()?;
-            }
-            engine.save()?;
-        }
-        engine.finish_round(&recovered, patience)?;
-        Ok(engine)
+        engine.save()?;
     }
-
-    /// Opens a session as it was last saved, and tells what was under way.
-    pub(super) fn restore(agent: &'a Agent, session: Session) -> Result<(Self, Recovered)> {
-        let _alone = RoundLock::wait(agent.store.directory())?;
-        let (journal, mut recovered) = agent.store.journal(&session.session_id)?;
-        agent.record_events_of(&session.session_id);
-        agent.tell_missing(&session, &recovered);
-        let given = session;
-        let is_known = |recorded: &Session| recorded.sequence_number >= given.sequence_number;
-        let is_behind = !recovered.session.as_ref().is_some_and(is_known);
-        if let Some(recorded) = &mut recovered.session {
-            // The journal does not list the files that an undo after the end left changed.
-            agent.store.recall_reversal(recorded);
-        }
-        let session = match recovered.session.take() {
-            Some(recorded) if is_behind || is_other_than(&recorded, &given) => {
-                if is_behind {
-                    given.clone()
-                } else {
-                    agent.tell(Event::Recovery(Recovery::SessionReplaced));
-                    agent.store.save(&recorded)?;
-                    recorded
-                }
-            }
-            Some(recorded) => recorded,
-            None => given.clone(),
-        };
-        if is_behind {
-            // It tells of an earlier round, or of none.
-            recovered = Recovered {
-                missing: Some(MissingRecords::ActedOn),
-                written_at: recovered.written_at,
-                ..Recovered::default()
-            };
-        }
-        let notes = agent.store.notes(&session.session_id);
-        notes.remove_told(&told(&session), session.updated_at);
-        let mut engine = Engine::new(agent, session, journal);
-        if engine.session.network_granted {
-            // The records may have come with a project.
-            let known = &agent.manner.authorizer.known_sessions;
-            engine.session.network_granted = known.has_network(&agent.base, &given.session_id)?;
-        }
-        engine.undone(&recovered.undone);
-        (engine.session.history).mark(&recovered.redone, false);
-        let sandbox = agent.manner.authorizer.sandbox_name();
-        let is_other =
-            engine.session.sandbox != sandbox || engine.session.round_limit != given.round_limit;
-        engine.session.round_limit = given.round_limit;
-        engine.session.sandbox = sandbox;
-        let unmentioned = engine.unmentioned_claim(&recovered)?;
-        let is_between = recovered.claimed.is_none() && unmentioned.is_none();
-        let is_other = engine.begin_planning() || is_other;
-        let when = if engine.session.sequence_number > 1 {
-            CheckedWhen::AfterReversal
-        } else {
-            CheckedWhen::AtStart
-        };
-        let is_other =
-            (is_between && engine.checks().take_over(&recovered.check, when)) || is_other;
-        if let Some(claimed) = unmentioned {
-            engine.record_claim(&claimed, &recovered, is_behind)?;
-            recovered.claimed = Some(claimed);
-        } else if is_behind || (is_other && is_between) {
-            // While a round is under way nothing is saved: the journal would forget that it is.
-            engine.save()?;
-        }
-        engine.is_under_way = recovered.claimed.is_some();
-        if let Some(claimed) = &recovered.claimed
-            && let Some(taken) = engine.same_reply(claimed)?
-        {
-            let sequence = engine.session.sequence_number;
-            let (baseline, journal) = (&mut engine.baseline, &mut engine.journal);
-            baseline.set_apart(&mut recovered, sequence, &taken.reply.steps, journal)?;
-        }
-        Ok((engine, recovered))
+    engine.is_under_way = recovered.claimed.is_some();
+    if let Some(claimed) = &recovered.claimed
+        && let Some(taken) = same_reply(agent, claimed)?
+    {
+        let sequence = engine.session.sequence_number;
+        let (baseline, journal) = (&mut engine.baseline, &mut engine.journal);
+        baseline.set_apart(&mut recovered, sequence, &taken.reply.steps, journal)?;
     }
+    Ok((engine, recovered))
+}
 
-    /// The reply of this round that was claimed, if the journal has lost records that may have told
-    /// of it: it may have been carried out.
-    fn unmentioned_claim(&self, recovered: &Recovered) -> Result<Option<ClaimedReply>> {
-        if recovered.claimed.is_some() || recovered.missing.is_none() {
-            return Ok(None);
-        }
-        let (id, sequence) = (&self.session.session_id, self.session.sequence_number);
-        let Some(file) = self.agent.mailbox.claimed(id, sequence) else {
-            return Ok(None);
-        };
-        let taken = reread(self.agent, file)?;
-        Ok(Some(ClaimedReply {
-            file: file_name(&taken.file),
-            identity: taken.identity,
-        }))
+/// The reply of this round that was claimed, if the journal has lost records that may have told
+/// of it: it may have been carried out.
+fn unmentioned_claim(engine: &Engine<'_>, recovered: &Recovered) -> Result<Option<ClaimedReply>> {
+    if recovered.claimed.is_some() || recovered.missing.is_none() {
+        return Ok(None);
     }
+    let (id, sequence) = (&engine.session.session_id, engine.session.sequence_number);
+    let Some(file) = engine.agent.mailbox.claimed(id, sequence) else {
+        return Ok(None);
+    };
+    let taken = reread(engine.agent, file)?;
+    Ok(Some(ClaimedReply {
+        file: file_name(&taken.file),
+        identity: taken.identity,
+    }))
+}
 
-    /// Writes down that a reply is under way of which the journal had lost the records; with the
-    /// session before it where the journal does not have that either.
-    ///
-    /// In one write: a kill must not leave a journal that looks whole and does not know the reply.
-    fn record_claim(
-        &mut self,
-        claimed: &ClaimedReply,
-        recovered: &Recovered,
-        is_behind: bool,
-    ) -> Result<()> {
-        let mut records = Vec::new();
-        if is_behind {
-            let session = Box::new(self.session.clone());
-            records.push(Record::Round {
-                session,
-                marked: false,
-            });
-        }
-        let missing = recovered.missing.unwrap_or(MissingRecords::ActedOn);
-        records.push(Record::Truncated { missing });
-        records.push(Record::Claimed {
-            sequence: self.session.sequence_number,
-            file: claimed.file.clone(),
-            identity: claimed.identity.clone(),
+/// Writes down that a reply is under way of which the journal had lost the records; with the
+/// session before it where the journal does not have that either.
+///
+/// In one write: a kill must not leave a journal that looks whole and does not know the reply.
+fn record_claim(
+    engine: &mut Engine<'_>,
+    claimed: &ClaimedReply,
+    recovered: &Recovered,
+    is_behind: bool,
+) -> Result<()> {
+    let mut records = Vec::new();
+    if is_behind {
+        let session = Box::new(engine.session.clone());
+        records.push(Record::Round {
+            session,
+            marked: false,
         });
-        self.journal.append(&records, Sync::Now)
     }
+    let missing = recovered.missing.unwrap_or(MissingRecords::ActedOn);
+    records.push(Record::Truncated { missing });
+    records.push(Record::Claimed {
+        sequence: engine.session.sequence_number,
+        file: claimed.file.clone(),
+        identity: claimed.identity.clone(),
+    });
+    engine.journal.append(&records, Sync::Now)
+}
 
-    fn finish_round(&mut self, recovered: &Recovered, patience: Patience) -> Result<()> {
-        let (id, sequence) = (&self.session.session_id, self.session.sequence_number);
+/// Takes over what the person chose by flag and where the session works, and forgets how another
+/// check stood; tells whether that is new.
+pub(super) fn take_choices(agent: &Agent, session: &mut Session) -> bool {
+    let manner = &agent.manner;
+    let mut is_new = session.choices != manner.choices;
+    session.choices.clone_from(&manner.choices);
+    let workspace = agent.workspace_from_base();
+    is_new |= session.workspace != workspace;
+    if session.workspace != workspace {
+        session.outside_repository = None;
+    }
+    session.workspace = workspace;
+    if session.outside_repository.is_none() {
+        session.outside_repository = agent.repository_from_workspace();
+        is_new |= session.outside_repository.is_some();
+    }
+    let command = manner.check.as_ref().map(|check| &check.command);
+    let known = session.check.as_ref().map(|report| &report.command);
+    if command != known {
+        // In the first round it runs before the message is written.
+        let is_begun = session.sequence_number > 1;
+        session.check = (command.cloned().filter(|_| is_begun)).map(CheckReport::not_yet);
+        is_new = true;
+    }
+    if session.environment.is_empty() && session.sequence_number == 1 {
+        session.environment = agent.environment();
+        is_new = true;
+    }
+    is_new
+}
+
+/// A round that a killed process left unfinished, or none.
+#[derive(Debug)]
+pub(super) struct LeftRound<'e, 'a> {
+    pub(super) engine: &'e mut Engine<'a>,
+    /// What the journal tells of it.
+    pub(super) recovered: &'e Recovered,
+}
+
+impl LeftRound<'_, '_> {
+    /// Finishes the round: what was begun is settled, what was not is carried out.
+    fn finish(&mut self, patience: Patience) -> Result<()> {
+        let recovered = self.recovered;
+        let (id, sequence) = (
+            &self.engine.session.session_id,
+            self.engine.session.sequence_number,
+        );
         let Some(claimed) = &recovered.claimed else {
-            let Some(file) = self.agent.mailbox.claimed(id, sequence) else {
+            let Some(file) = self.engine.agent.mailbox.claimed(id, sequence) else {
                 return Ok(());
             };
             if has_calls(&file_name(&file)) {
                 // A call that was not begun: nobody waits for it, and the client makes it again.
                 return crate::fs::remove(&file);
             }
-            self.agent.tell(Event::Recovery(Recovery::ReplyTaken));
-            let taken = reread(self.agent, file)?;
-            self.remove_staged(&taken.reply.steps, recovered);
-            return self.step(taken, patience);
+            self.engine
+                .agent
+                .tell(Event::Recovery(Recovery::ReplyTaken));
+            let taken = reread(self.engine.agent, file)?;
+            self.remove_staged(&taken.reply.steps);
+            return self.engine.step(taken, patience);
         };
-        self.agent.tell(Event::Recovery(Recovery::ReplyUnderWay));
-        let Some(mut taken) = self.same_reply(claimed)? else {
-            let _alone = self.alone()?;
-            return self.conclude_without_reply(claimed, recovered);
+        self.engine
+            .agent
+            .tell(Event::Recovery(Recovery::ReplyUnderWay));
+        let Some(mut taken) = same_reply(self.engine.agent, claimed)? else {
+            let _alone = self.engine.alone()?;
+            return self.conclude_without_reply(claimed);
         };
         taken.leave_out_unbegun(recovered);
         let steps = &taken.reply.steps;
         let begun = {
-            let _alone = self.alone()?;
-            let mut begun = self.settle_steps(steps, recovered)?;
-            self.settle_offer(steps, recovered, &mut begun.results, patience)?;
+            let _alone = self.engine.alone()?;
+            let mut begun = self.settle_steps(steps)?;
+            self.settle_offer(steps, &mut begun.results, patience)?;
             begun
         };
-        let Some(plan) = self.plan(steps, begun.results.len(), (patience, taken.arrival))? else {
+        let Some(plan) = self
+            .engine
+            .plan(steps, begun.results.len(), (patience, taken.arrival))?
+        else {
             return Ok(());
         };
-        let _alone = self.alone()?;
-        let mut results = self.execute(&taken, &plan, begun)?;
+        let _alone = self.engine.alone()?;
+        let mut results = self.engine.execute(&taken, &plan, begun)?;
         if taken.arrival == ReplyArrival::Calls {
-            self.last_call = results.last().cloned();
+            self.engine.last_call = results.last().cloned();
         }
         // The round ends now, so that it can be undone like any other.
-        let progress = self.check_progress(recovered);
-        let plan = (recovered.before, self.input(patience), &progress);
-        let checked = self.checks().after_round(plan, steps, &results)?;
-        self.checkpoint_after(recovered.before, steps, &mut results)?;
-        self.conclude(taken, results, checked)
-    }
-}
-
-impl Engine<'_> {
-    /// Takes over what the person chose by flag and where the session works, and forgets how another
-    /// check stood; tells whether that is new.
-    pub(super) fn take_choices(&mut self) -> bool {
-        let agent = self.agent;
-        let (manner, session) = (&agent.manner, &mut self.session);
-        let mut is_new = session.choices != manner.choices;
-        session.choices.clone_from(&manner.choices);
-        let workspace = self.agent.workspace_from_base();
-        is_new |= session.workspace != workspace;
-        if session.workspace != workspace {
-            session.outside_repository = None;
-        }
-        session.workspace = workspace;
-        if session.outside_repository.is_none() {
-            session.outside_repository = self.agent.repository_from_workspace();
-            is_new |= session.outside_repository.is_some();
-        }
-        let command = manner.check.as_ref().map(|check| &check.command);
-        let known = session.check.as_ref().map(|report| &report.command);
-        if command != known {
-            // In the first round it runs before the message is written.
-            let is_begun = session.sequence_number > 1;
-            session.check = (command.cloned().filter(|_| is_begun)).map(CheckReport::not_yet);
-            is_new = true;
-        }
-        if self.session.environment.is_empty() && self.session.sequence_number == 1 {
-            self.session.environment = agent.environment();
-            is_new = true;
-        }
-        is_new
+        let progress = self.check_progress();
+        let plan = (recovered.before, self.engine.input(patience), &progress);
+        let checked = self.engine.checks().after_round(plan, steps, &results)?;
+        self.engine
+            .checkpoint_after(recovered.before, steps, &mut results)?;
+        self.engine.conclude(taken, results, checked)
     }
 
     /// How far the check came; one that may have run counts as begun.
-    fn check_progress(&self, recovered: &Recovered) -> CheckProgress {
-        match (&recovered.check, &self.agent.manner.check) {
+    fn check_progress(&self) -> CheckProgress {
+        let recovered = self.recovered;
+        match (&recovered.check, &self.engine.agent.manner.check) {
             (CheckProgress::NotBegun, Some(check)) if recovered.missing.is_some() => {
                 CheckProgress::Begun(check.command.clone())
             }
@@ -308,44 +328,33 @@ impl Engine<'_> {
     }
 
     /// Concludes a round that was under way, without beginning anything more of it.
-    pub(super) fn break_off(&mut self, recovered: &Recovered) -> Result<()> {
+    pub(super) fn break_off(&mut self) -> Result<()> {
+        let recovered = self.recovered;
         let Some(claimed) = &recovered.claimed else {
             return Ok(());
         };
-        let Some(mut taken) = self.same_reply(claimed)? else {
-            return self.conclude_without_reply(claimed, recovered);
+        let Some(mut taken) = same_reply(self.engine.agent, claimed)? else {
+            return self.conclude_without_reply(claimed);
         };
         taken.leave_out_unbegun(recovered);
         let steps = &taken.reply.steps;
-        let mut results = self.settle_steps(steps, recovered)?.results;
+        let mut results = self.settle_steps(steps)?.results;
         for step in &steps[results.len()..] {
             let outcome = Outcome::by_person(PersonAct::EndedSession);
             results.push(StepResult::new(step, outcome, Duration::ZERO));
         }
-        self.checkpoint_after(recovered.before, steps, &mut results)?;
-        self.conclude(taken, results, Checked::GoesOn)
-    }
-
-    /// The reply that was being carried out, if it still is what it was.
-    fn same_reply(&self, claimed: &ClaimedReply) -> Result<Option<Taken>> {
-        let file = self.agent.mailbox.processed().join(&claimed.file);
-        if !file.exists() {
-            return Ok(None);
-        }
-        let taken = reread(self.agent, file)?;
-        Ok(Some(taken).filter(|taken| taken.identity == claimed.identity))
+        self.engine
+            .checkpoint_after(recovered.before, steps, &mut results)?;
+        self.engine.conclude(taken, results, Checked::GoesOn)
     }
 
     /// Concludes a round whose reply is gone: what the journal knows is told, and what it does not.
-    fn conclude_without_reply(
-        &mut self,
-        claimed: &ClaimedReply,
-        recovered: &Recovered,
-    ) -> Result<()> {
+    fn conclude_without_reply(&mut self, claimed: &ClaimedReply) -> Result<()> {
+        let recovered = self.recovered;
         let ClaimedReply { file, identity } = claimed;
         let file_gone = Recovery::ReplyGone { file: file.clone() };
-        self.agent.tell(Event::Recovery(file_gone));
-        let (mut results, _) = self.settle_files(recovered);
+        self.engine.agent.tell(Event::Recovery(file_gone));
+        let (mut results, _) = self.settle_files();
         let settled: Vec<u32> = results.iter().map(|result| result.number).collect();
         let finished = recovered.finished.iter();
         results.extend(
@@ -389,10 +398,10 @@ impl Engine<'_> {
                 ..Reply::default()
             },
             identity: identity.clone(),
-            file: self.agent.mailbox.processed().join(file),
+            file: self.engine.agent.mailbox.processed().join(file),
             arrival: ReplyArrival::Whole,
         };
-        self.conclude(taken, results, Checked::GoesOn)
+        self.engine.conclude(taken, results, Checked::GoesOn)
     }
 
     /// Collects the results of the steps of a stopped round: those that were begun, or all of them if
@@ -400,16 +409,20 @@ impl Engine<'_> {
     ///
     /// Steps that neither change files nor run programs are carried out now: repeating them does no
     /// harm.
-    fn settle_steps(&mut self, steps: &[Step], recovered: &Recovered) -> Result<Begun> {
-        let (agent, sequence) = (self.agent, self.session.sequence_number);
-        let folder = agent.store.folder(&self.session.session_id);
-        let (settled, files) = self.settle_files(recovered);
-        self.remove_staged(steps, recovered);
+    fn settle_steps(&mut self, steps: &[Step]) -> Result<Begun> {
+        let recovered = self.recovered;
+        let (agent, sequence) = (self.engine.agent, self.engine.session.sequence_number);
+        let folder = agent.store.folder(&self.engine.session.session_id);
+        let (settled, files) = self.settle_files();
+        self.remove_staged(steps);
         let known = recovered.finished.iter().chain(&settled);
         let known: BTreeMap<u32, &StepResult> = known.map(|known| (known.number, known)).collect();
         let is_finished = |number: u32| (recovered.finished.iter()).any(|one| one.number == number);
         let mut seen = SeenFiles::default();
-        let (hider, keys) = (self.redactor.hider(), self.redactor.keys().clone());
+        let (hider, keys) = (
+            self.engine.redactor.hider(),
+            self.engine.redactor.keys().clone(),
+        );
         let mut execution = Execution::begin(&agent.workspace, &agent.limits, &mut seen, steps)
             .hiding(hider.as_deref())
             .withholding(&keys);
@@ -425,11 +438,11 @@ impl Engine<'_> {
             } else if is_begun {
                 is_stopped = true;
                 let result = interrupted(step, Printed::left(&folder, sequence, step.number));
-                self.interrupted.push(result.clone());
+                self.engine.interrupted.push(result.clone());
                 result
             } else if is_unknown {
                 is_stopped = true;
-                self.interrupted.push(unknown(step));
+                self.engine.interrupted.push(unknown(step));
                 unknown(step)
             } else if is_stopped {
                 let outcome = Outcome::skipped("`agent` was stopped before this")
@@ -442,8 +455,8 @@ impl Engine<'_> {
         }
         let new = results.iter().filter(|result| !is_finished(result.number));
         let new: Vec<StepResult> = new.cloned().collect();
-        self.journal
-            .append(&self.finished_records(&new), Sync::Later)?;
+        let records = finished_records(sequence, &new);
+        self.engine.journal.append(&records, Sync::Later)?;
         for result in &new {
             Printed::forget(&folder, sequence, result.number);
         }
@@ -457,7 +470,8 @@ impl Engine<'_> {
     /// Removes what a killed process prepared for steps that it never began. Of a step that it began
     /// the temporary name can hold the old content, which the journal tells apart; if records that
     /// were acted on are missing, nobody can.
-    fn remove_staged(&self, steps: &[Step], recovered: &Recovered) {
+    fn remove_staged(&self, steps: &[Step]) {
+        let recovered = self.recovered;
         if recovered.missing == Some(MissingRecords::ActedOn) {
             return;
         }
@@ -468,19 +482,21 @@ impl Engine<'_> {
                 .any(|result| result.number == step.number)
         };
         let unrecorded = || steps.iter().filter(|step| !is_recorded(step));
+        let mark = staging_mark(&self.engine.session);
         let marks: Vec<String> = unrecorded()
-            .map(|step| format!("{}-{}-", self.staging_mark(), step.number))
+            .map(|step| format!("{mark}-{}-", step.number))
             .collect();
         let paths: Vec<&RelPath> = unrecorded()
             .flat_map(|step| step.command.changed_paths())
             .collect();
         let is_left_over = |mark: &str| marks.iter().any(|prefix| mark.starts_with(prefix));
-        (self.agent.workspace).remove_left_overs(&paths, is_left_over);
+        (self.engine.agent.workspace).remove_left_overs(&paths, is_left_over);
     }
 
     /// Brings the file steps to their end that were under way, and tells what is known of the files
     /// of all steps.
-    fn settle_files(&mut self, recovered: &Recovered) -> (Vec<StepResult>, Vec<StagedFile>) {
+    fn settle_files(&mut self) -> (Vec<StepResult>, Vec<StagedFile>) {
+        let recovered = self.recovered;
         let is_finished = |step: &StagedStep| {
             let number = step.result.number;
             (recovered.finished.iter()).any(|finished| finished.number == number)
@@ -489,22 +505,29 @@ impl Engine<'_> {
         for batch in &recovered.batches {
             if batch.steps.iter().all(is_finished) {
                 files.extend(batch.files.iter().cloned());
-                self.note_written(&with_results(&batch.steps, &recovered.finished));
+                self.engine
+                    .progress
+                    .note_written(&with_results(&batch.steps, &recovered.finished));
                 continue;
             }
-            self.journal.unsynced.note();
-            let settled = execute::settle(&self.agent.workspace, batch, &mut |path, content| {
-                self.keep(path, content).map_err(|error| {
-                    let problem = error.to_string();
-                    self.agent.tell(Event::Recovery(Recovery::FileChanged {
-                        path: path.as_str().to_owned(),
-                        kept: None,
-                        problem: Some(problem.clone()),
-                    }));
-                    problem
-                })
-            });
-            self.note_written(&with_results(&batch.steps, &settled.results));
+            self.engine.journal.unsynced.note();
+            let settled =
+                execute::settle(&self.engine.agent.workspace, batch, &mut |path, content| {
+                    self.keep(path, content).map_err(|error| {
+                        let problem = error.to_string();
+                        self.engine
+                            .agent
+                            .tell(Event::Recovery(Recovery::FileChanged {
+                                path: path.as_str().to_owned(),
+                                kept: None,
+                                problem: Some(problem.clone()),
+                            }));
+                        problem
+                    })
+                });
+            self.engine
+                .progress
+                .note_written(&with_results(&batch.steps, &settled.results));
             results.extend(settled.results);
             files.extend(settled.files);
         }
@@ -513,21 +536,51 @@ impl Engine<'_> {
 
     /// Keeps what was meant for a file that somebody else changed, and tells where.
     fn keep(&self, path: &RelPath, content: &[u8]) -> Result<String> {
-        let folder = self.agent.store.folder(&self.session.session_id);
+        let folder = self
+            .engine
+            .agent
+            .store
+            .folder(&self.engine.session.session_id);
         let kept = folder.join("kept");
         own_directory(&kept)?;
-        let sequence = self.session.sequence_number;
+        let sequence = self.engine.session.sequence_number;
         let name = shortened(path.file_name(), MAX_KEPT_NAME);
         let place = free_name(&kept, &format!("{sequence:04}-{name}"));
         write_atomic(&place, content, Durability::Durable)?;
-        let shown = place.strip_prefix(&self.agent.base).unwrap_or(&place);
+        let shown = place
+            .strip_prefix(&self.engine.agent.base)
+            .unwrap_or(&place);
         let shown = shown.display().to_string();
-        self.agent.tell(Event::Recovery(Recovery::FileChanged {
-            path: path.as_str().to_owned(),
-            kept: Some(shown.clone()),
-            problem: None,
-        }));
+        self.engine
+            .agent
+            .tell(Event::Recovery(Recovery::FileChanged {
+                path: path.as_str().to_owned(),
+                kept: Some(shown.clone()),
+                problem: None,
+            }));
         Ok(shown)
+    }
+
+    /// Comes back to an offer of the network that was open when the program was stopped.
+    fn settle_offer(
+        &mut self,
+        steps: &[Step],
+        results: &mut [StepResult],
+        patience: Patience,
+    ) -> Result<()> {
+        let engine = &mut *self.engine;
+        let mut seen = std::mem::take(&mut engine.session.seen);
+        // The command has run once.
+        engine.journal.unsynced.note();
+        let when = (engine.session.sequence_number, engine.input(patience));
+        let runner = engine.runner(None);
+        let settled =
+            runner.settle_offer(steps, self.recovered, when, &mut seen, &mut engine.log())?;
+        engine.session.seen = seen;
+        if let Some((at, result)) = settled {
+            results[at] = result;
+        }
+        Ok(())
     }
 }
 
@@ -611,6 +664,16 @@ fn is_harmless(command: &Command) -> bool {
     !command.changes_files() && !matches!(command, Command::RunCommand { .. })
 }
 
+/// The reply that was being carried out, if it still is what it was.
+fn same_reply(agent: &Agent, claimed: &ClaimedReply) -> Result<Option<Taken>> {
+    let file = agent.mailbox.processed().join(&claimed.file);
+    if !file.exists() {
+        return Ok(None);
+    }
+    let taken = reread(agent, file)?;
+    Ok(Some(taken).filter(|taken| taken.identity == claimed.identity))
+}
+
 fn reread(agent: &Agent, file: PathBuf) -> Result<Taken> {
     let bytes = fs::read(&file).map_err(|cause| Error::file("read", &file, cause))?;
     let name = file_name(&file);
@@ -655,13 +718,13 @@ impl Taken {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::Question;
+    use crate::session::ModelQuestion;
     use crate::session::tests::session;
 
     #[test]
     fn an_answer_that_the_session_has_was_told() {
         let mut session = session("ab12cd34");
-        let asked = |answer: Option<&str>| Question {
+        let asked = |answer: Option<&str>| ModelQuestion {
             question: "tabs?".to_owned(),
             answer: answer.map(str::to_owned),
         };

@@ -19,7 +19,7 @@ use self::credentials::{Credentials, names};
 pub(super) use self::reveal::refused_placeholder;
 pub(super) use self::told::MessageTexts;
 use super::Agent;
-use crate::compose::{Content, Form, Outbox, Veil};
+use crate::compose::{Content, Outbox, OutboxForm, Veil};
 use crate::error::Result;
 use crate::execute::{Hidden, Hide, Shown};
 use crate::known_keys::KnownKeys;
@@ -215,7 +215,7 @@ impl<'a> Redactor<'a> {
         let outbox = compose(&mut |text| self.redact_text(text));
         let vault = &self.known.vault;
         let mut standing = vault.numbers_in(&outbox.text);
-        if let Form::Attached { message } = &outbox.form {
+        if let OutboxForm::Attached { message } = &outbox.form {
             standing.extend(vault.numbers_in(message));
         }
         self.standing = standing;

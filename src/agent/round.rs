@@ -6,26 +6,28 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::added;
-use super::authorize::{Asking, StepPlan};
 use super::check::Checked;
-use super::differences::differences;
+use super::differences::{Differences, differences};
+use super::engine::{ReplyArrival, Taken};
 use super::live_output::announce;
-use super::steps::{Begun, StepJournal, StepRunner};
-use super::{Engine, Patience, ReplyArrival, Taken, Written};
-use crate::approve::{Input, Pending, Person as _, QuestionOrigin};
+use super::planning::approval;
+use super::redact::Redactor;
+use super::round_journal::RoundJournal;
+use super::steps::StepJournal;
+use super::{Agent, Baseline};
+use crate::approve::Pending;
 use crate::checkpoint::{CheckpointStore, DiffLimits, SnapshotChange};
-use crate::error::{Error, Result};
-use crate::execute::{self, Hide};
+use crate::error::Result;
+use crate::execute;
 use crate::policy::{Approval, Grant};
 use crate::protocol::{
-    Circling, Command, CommandKind, Event, LineTotals, Outcome, ReadRequest, StagedBatch,
+    Circling, Command, CommandKind, Event, LineTotals, Outcome, ReadRequest, RelPath, StagedBatch,
     StagedChange, StagedStep, Status, Step, StepResult,
 };
 use crate::reply::{Issue, Reply};
 use crate::session::{
-    CheckReport, CheckedWhen, Circle, CutReply, Instructions, Note, Planning, Printed, Question,
-    Record, Recovered, Session, Source, Sync, now,
+    CheckReport, CheckedWhen, Circle, CutReply, Instructions, ModelQuestion, Note, Planning,
+    Printed, Record, Session, Source, Sync, now,
 };
 use crate::workspace::Workspace;
 
@@ -38,139 +40,25 @@ fn step_identity(command: &Command) -> String {
     blake3::hash(&json).to_hex()[..16].to_owned()
 }
 
-impl<'a> Engine<'a> {
-    /// Plans the steps of a reply, of which the first `done` are over; `None` if the person
-    /// interrupts while they are asked.
-    ///
-    /// Before anything of the round is in the journal: a killed loop comes back to the questions.
-    pub(super) fn plan(
-        &self,
-        reply: &[Step],
-        done: usize,
-        (patience, arrival): (Patience, ReplyArrival),
-    ) -> Result<Option<StepPlan>> {
-        let agent = self.agent;
-        let asking = Asking {
-            workspace: &agent.workspace,
-            limits: &agent.limits,
-            seen: &self.session.seen,
-            person: &*agent.person,
-            interrupt: &agent.interrupt,
-            base: &agent.base,
-            approval: self.approval(),
-            pending: &self.pending(),
-            input: self.input(patience),
-            round: self.session.sequence_number,
-            reveal: &|step| self.redactor.reveal(step),
-            origin: match arrival {
-                ReplyArrival::Whole => QuestionOrigin::Reply,
-                ReplyArrival::Calls => QuestionOrigin::Call,
-            },
-            on_failure: agent.manner.on_failure,
-            unseen: &|| self.unseen_changes(),
-        };
-        agent.manner.authorizer.plan(&asking, reply, done)
-    }
+/// What the steps of a round have done so far.
+#[derive(Debug, Default)]
+pub(super) struct RoundProgress {
+    /// Records that go into the journal with the next ones.
+    pub(super) unwritten: Vec<Record>,
+    /// The differences that the steps under way make, for the events that tell of them.
+    differences: Differences,
+    /// The files that the steps wrote.
+    written: BTreeMap<RelPath, Written>,
+}
 
-    /// The differences that earlier rounds made to files, in the mode in which files are changed without
-    /// a question; a courtesy, on which nothing depends.
-    fn unseen_changes(&self) -> Vec<(String, String)> {
-        /// A session may change any number of files.
-        const MOST: usize = 200;
-        if self.approval() != Approval::Edits {
-            return Vec::new();
-        }
-        let shown = self.agent.shown_paths();
-        let is_shown = |change: &SnapshotChange| {
-            let path = change.path.to_str().unwrap_or_default();
-            shown.as_ref().is_none_or(|shown| shown.has(path))
-        };
-        let store = &self.agent.store;
-        let found = || -> Result<Vec<(String, String)>> {
-            let rounds = store.history(&self.session.session_id)?.snapshots(0);
-            if rounds.is_empty() {
-                return Ok(Vec::new());
-            }
-            let mut objects = CheckpointStore::open(&store.objects())?;
-            let changes = objects.net_changes(&rounds)?.into_iter().filter(is_shown);
-            let mut found = Vec::new();
-            for change in changes.take(MOST) {
-                let path = change.path.display().to_string();
-                let difference = objects.diff_of(&[change], &DiffLimits::default())?;
-                found.push((path, difference));
-            }
-            Ok(found)
-        };
-        found().unwrap_or_default()
-    }
+/// The content of a file before and after the steps of a round, as hashes.
+#[derive(Debug, Default)]
+struct Written {
+    before: Option<String>,
+    after: Option<String>,
+}
 
-    /// Carries out the steps of a plan.
-    pub(super) fn execute(
-        &mut self,
-        taken: &Taken,
-        plan: &StepPlan,
-        mut begun: Begun,
-    ) -> Result<Vec<StepResult>> {
-        begun.known = self.known_results(&taken.reply);
-        let mut seen = std::mem::take(&mut self.session.seen);
-        let hide = self.redactor.hider();
-        let runner = self.runner(hide.as_deref());
-        let results = runner.run(plan, &taken.reply, begun, &mut seen, self)?;
-        self.session.seen = seen;
-        let records = std::mem::take(&mut self.unwritten);
-        if !records.is_empty() {
-            self.journal.record(&records)?;
-        }
-        Ok(results)
-    }
-
-    /// Comes back to an offer of the network that was open when the program was stopped.
-    pub(super) fn settle_offer(
-        &mut self,
-        steps: &[Step],
-        recovered: &Recovered,
-        results: &mut [StepResult],
-        patience: Patience,
-    ) -> Result<()> {
-        let mut seen = std::mem::take(&mut self.session.seen);
-        // The command has run once.
-        self.journal.unsynced.note();
-        let when = (self.session.sequence_number, self.input(patience));
-        let runner = self.runner(None);
-        let settled = runner.settle_offer(steps, recovered, when, &mut seen, self)?;
-        self.session.seen = seen;
-        if let Some((at, result)) = settled {
-            results[at] = result;
-        }
-        Ok(())
-    }
-
-    pub(super) fn runner<'h>(&self, hide: Option<&'h Hide<'h>>) -> StepRunner<'h>
-    where
-        'a: 'h,
-    {
-        let agent = self.agent;
-        StepRunner {
-            workspace: &agent.workspace,
-            limits: &agent.limits,
-            authorizer: &agent.manner.authorizer,
-            person: &*agent.person,
-            interrupt: &agent.interrupt,
-            on_failure: agent.manner.on_failure,
-            hide,
-            keys: self.redactor.keys().clone(),
-            mark: self.staging_mark(),
-            kept_inventory: agent.manner.authorizer.kept_inventory.clone(),
-            copy: None,
-        }
-    }
-
-    /// The mark in the temporary names of this round's new contents.
-    pub(super) fn staging_mark(&self) -> String {
-        let (id, sequence) = (&self.session.session_id, self.session.sequence_number);
-        format!("{id}-{sequence:04}")
-    }
-
+impl RoundProgress {
     /// Remembers what became of files, to see whether that goes in circles.
     pub(super) fn note_written(&mut self, staged: &[StagedStep]) {
         let is_made = |step: &&StagedStep| step.result.outcome.status == Status::Ok;
@@ -183,100 +71,134 @@ impl<'a> Engine<'a> {
             written.after = after.map(str::to_owned);
         }
     }
+}
 
-    /// The records of steps that are done.
-    pub(super) fn finished_records(&self, results: &[StepResult]) -> Vec<Record> {
-        let sequence = self.session.sequence_number;
-        let finished = |result: &StepResult| Record::Finished {
-            sequence,
-            result: result.clone(),
-        };
-        results.iter().map(finished).collect()
+/// Writes down what the steps of a round do, and tells it.
+#[derive(Debug)]
+pub(super) struct RoundLog<'e, 'a> {
+    pub(super) agent: &'a Agent,
+    pub(super) session: &'e mut Session,
+    pub(super) journal: &'e mut RoundJournal<'a>,
+    pub(super) baseline: &'e mut Baseline<'a>,
+    pub(super) redactor: &'e mut Redactor<'a>,
+    pub(super) progress: &'e mut RoundProgress,
+}
+
+impl RoundLog<'_, '_> {
+    /// Writes down what waited for the next step, once there is none.
+    pub(super) fn write_rest(&mut self) -> Result<()> {
+        let records = std::mem::take(&mut self.progress.unwritten);
+        if records.is_empty() {
+            return Ok(());
+        }
+        self.journal.record(&records)
+    }
+}
+
+impl StepJournal for RoundLog<'_, '_> {
+    fn started(&mut self, steps: &[u32], prepared: Option<StagedBatch>) -> Result<()> {
+        if prepared.is_some() {
+            self.journal.unsynced.note();
+        }
+        let staged = prepared.as_ref().map(|batch| batch.steps.as_slice());
+        self.progress.differences = differences(&self.agent.workspace, staged.unwrap_or_default());
+        let mut records = std::mem::take(&mut self.progress.unwritten);
+        records.push(Record::Started {
+            sequence: self.session.sequence_number,
+            steps: steps.to_vec(),
+            batch: prepared,
+        });
+        self.journal.record(&records)
     }
 
-    /// Refuses questions in a run for one reply if nobody is there to answer; otherwise the person's
-    /// own choice applies.
-    pub(super) fn input(&self, patience: Patience) -> Input {
-        let person = &self.agent.person;
-        if patience == Patience::Session || person.is_interactive() {
-            person.input()
-        } else {
-            Input::Refuse
-        }
-    }
-
-    pub(super) fn pending(&self) -> Pending {
-        Pending::of(&self.agent.store.folder(&self.session.session_id))
-    }
-
-    /// Returns true if the step is a plan that the person will be asked about; the question shows
-    /// it.
-    pub(super) fn is_proposal(&self, step: &Step) -> bool {
-        self.session.planning.is_open() && plan(step).is_some()
-    }
-
-    /// Returns the results of the first steps if this reply came before, cut off.
-    pub(super) fn known_results(&self, reply: &Reply) -> Vec<StepResult> {
-        match &self.session.last_cut {
-            Some(cut) if continues(&self.session, reply) => {
-                let known = self.session.last_results.iter();
-                known.take(cut.done.len()).cloned().collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// Moves the session on by one round, saves it, and says so if it has ended.
-    pub(super) fn conclude(
-        &mut self,
-        taken: Taken,
-        mut results: Vec<StepResult>,
-        checked: Checked,
-    ) -> Result<()> {
-        let arrival = taken.arrival;
-        let changed = self.baseline.take_changed();
-        self.agent.store.recall_reversal(&mut self.session);
-        let proposes = taken.reply.steps.iter().any(|step| self.is_proposal(step));
-        let done = settle_done(&taken, &mut results, proposes);
-        let done = self.checks().done_by_check(done, &mut results);
-        self.say_unfinished(&taken.reply, &results);
-        let in_chat = self.tokens_of_round(&taken.file);
-        self.session.chat_tokens = self.session.chat_tokens.saturating_add(in_chat);
-        let circles = self.circles(&results, &taken.reply.issues);
-        let replaces_question = self.move_on(taken, results, proposes);
-        self.session.remember_round(changed);
-        self.end_if_done(done, checked);
-        if replaces_question {
-            self.keep_answer()?;
-        }
-        let notes = self.agent.store.notes(&self.session.session_id);
-        let said = notes.all();
-        self.session.notes.clear();
-        added::take_notes(&mut self.session, &said);
-        self.publisher().read_for_next();
-        self.is_under_way = false;
-        self.save()?;
-        if arrival == ReplyArrival::Whole || self.session.planning != Planning::Proposed {
-            self.pending().clear(&*self.agent.person);
-        }
-        if arrival == ReplyArrival::Whole || self.session.is_complete {
-            // The client that made these calls does not go on.
-            self.pending().clear_calls()?;
-        }
-        for note in &said {
-            notes.remove(note);
-        }
-        self.say_circles(&circles);
-        if self.session.is_complete {
-            self.say_done(&said);
+    fn finished(&mut self, results: &[StepResult]) -> Result<()> {
+        let mut records = std::mem::take(&mut self.progress.unwritten);
+        records.extend(finished_records(self.session.sequence_number, results));
+        self.journal.append(&records, Sync::Later)?;
+        let mut differences = std::mem::take(&mut self.progress.differences);
+        // Whether `[DONE]` counts is decided when all is over, and told then.
+        for result in results
+            .iter()
+            .filter(|result| !result.is(CommandKind::Done))
+        {
+            // What was prepared and failed did not come.
+            let own = differences.remove(&result.number);
+            let own = own.filter(|_| result.outcome.status == Status::Ok);
+            self.agent.tell(Event::Step {
+                result: result.clone(),
+                differences: own.unwrap_or_default(),
+            });
         }
         Ok(())
     }
 
+    fn changed(&mut self, staged: &[StagedStep], failed: &[usize]) {
+        for place in failed {
+            self.baseline.note_others(&staged[*place]);
+        }
+        self.progress.note_written(staged);
+        if staged.iter().any(|step| !step.changes.is_empty()) {
+            self.journal.unsynced.note();
+        }
+    }
+
+    fn announce(&mut self, step: &Step) {
+        if !is_proposal(self.session, step) {
+            announce(&*self.agent.person, step);
+        }
+    }
+
+    fn reveal<'s>(&self, step: &'s Step) -> Result<Cow<'s, Step>, Outcome> {
+        self.redactor.reveal(step)
+    }
+
+    fn attend(&mut self, step: &Step) -> Option<Printed> {
+        let folder = self.agent.store.folder(&self.session.session_id);
+        let (sequence, max_bytes) = (self.session.sequence_number, self.agent.limits.max_output);
+        let printed = Printed::begin(&folder, sequence, step.number, max_bytes);
+        self.journal.unsynced.note();
+        if let Command::RunCommand { script, .. } = &step.command {
+            self.redactor.learn_named(script);
+        }
+        Some(printed)
+    }
+
+    fn questions(&mut self) -> Result<Pending> {
+        Ok(self.agent.pending(&self.session.session_id))
+    }
+
+    fn granted(&self) -> Option<Grant> {
+        self.session.network_granted.then_some(Grant::Network)
+    }
+
+    fn grant_network(&mut self) {
+        let agent = self.agent;
+        let known = &agent.manner.authorizer.known_sessions;
+        // Where it cannot be kept, it is asked again after a stop.
+        if let Err(error) = known.give_network(&agent.base, &self.session.session_id) {
+            agent.tell(Event::from(&error));
+        }
+        self.session.network_granted = true;
+    }
+}
+
+/// Moves a session on when the steps of a round are done, and tells the person.
+#[derive(Debug)]
+pub(super) struct RoundConclusion<'e, 'a> {
+    pub(super) agent: &'a Agent,
+    pub(super) session: &'e mut Session,
+}
+
+impl RoundConclusion<'_, '_> {
     /// Moves the session to the next round and records what the next message says about the reply
     /// and its results. Returns true if nobody waits any more for the answer to an earlier question.
-    fn move_on(&mut self, taken: Taken, results: Vec<StepResult>, proposes: bool) -> bool {
-        let (agent, session) = (self.agent, &mut self.session);
+    pub(super) fn move_on(
+        &mut self,
+        taken: Taken,
+        results: Vec<StepResult>,
+        proposes: bool,
+    ) -> bool {
+        let (agent, session) = (self.agent, &mut *self.session);
         let reply = taken.reply;
         session.last_cut = reply.cut.clone().map(|cut| CutReply {
             sequence: session.sequence_number,
@@ -324,8 +246,8 @@ impl<'a> Engine<'a> {
     }
 
     /// Ends the session if the model is done, or the person wants no more than the check.
-    fn end_if_done(&mut self, done: Option<String>, checked: Checked) {
-        let session = &mut self.session;
+    pub(super) fn end_if_done(&mut self, done: Option<String>, checked: Checked) {
+        let session = &mut *self.session;
         let by_check = checked == Checked::Ends && session.questions.is_empty();
         let summary = done.or_else(|| by_check.then(|| "The check passes.".to_owned()));
         if summary.is_some() {
@@ -338,7 +260,7 @@ impl<'a> Engine<'a> {
     /// Forgets files that the session changed and left as they had been, temporary ones for example, and
     /// new ones that the person deleted since. Where that cannot be found out, they stay.
     fn forget_reverted_files(&mut self) {
-        let (agent, session) = (self.agent, &mut self.session);
+        let (agent, session) = (self.agent, &mut *self.session);
         // The journal has this round only when it is concluded.
         let round = session.sequence_number - 1;
         let latest = session.checkpoints.back();
@@ -365,20 +287,25 @@ impl<'a> Engine<'a> {
     }
 
     /// Finds signs that the model is going in circles; the next message mentions them too.
-    fn circles(&mut self, results: &[StepResult], issues: &[Issue]) -> Vec<Circle> {
+    pub(super) fn circles(
+        &mut self,
+        progress: RoundProgress,
+        results: &[StepResult],
+        issues: &[Issue],
+    ) -> Vec<Circle> {
         let Session {
             circles,
             check,
             last_circles,
             ..
-        } = &mut self.session;
+        } = &mut *self.session;
         let mut told = circles.remember_failures(results);
         told.extend(circles.remember_issues(issues));
         let has_run = |report: &&CheckReport| report.when == CheckedWhen::AfterRound;
         if let Some(report) = check.as_ref().filter(has_run) {
             told.extend(circles.remember_check(report));
         }
-        for (path, written) in std::mem::take(&mut self.written) {
+        for (path, written) in progress.written {
             if let Some(after) = &written.after {
                 told.extend(circles.remember_state(&path, written.before.as_deref(), after));
             }
@@ -389,7 +316,7 @@ impl<'a> Engine<'a> {
 
     /// Says what the steps themselves did not: that a `[DONE]` does not count after all, or that
     /// there was nothing to carry out.
-    fn say_unfinished(&self, reply: &Reply, results: &[StepResult]) {
+    pub(super) fn say_unfinished(&self, reply: &Reply, results: &[StepResult]) {
         let does_not_count = |result: &&StepResult| {
             result.is(CommandKind::Done) && result.outcome.status != Status::Ok
         };
@@ -404,7 +331,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn say_circles(&self, circles: &[Circle]) {
+    pub(super) fn say_circles(&self, circles: &[Circle]) {
         if circles.is_empty() {
             return;
         }
@@ -415,8 +342,8 @@ impl<'a> Engine<'a> {
     }
 
     /// About how many tokens the message of this round and its reply have, by their lengths.
-    fn tokens_of_round(&self, reply: &Path) -> usize {
-        let session = &self.session;
+    pub(super) fn tokens_of_round(&self, reply: &Path) -> usize {
+        let session = &*self.session;
         let mailbox = &self.agent.mailbox;
         let posted = mailbox.posted(&session.session_id, session.sequence_number);
         let files = posted.into_iter().flat_map(|posted| {
@@ -426,24 +353,6 @@ impl<'a> Engine<'a> {
         let length = |file: &Path| std::fs::metadata(file).map_or(0, |file| file.len());
         let bytes: u64 = files.map(|file| length(&file)).sum::<u64>() + length(reply);
         usize::try_from(bytes / 7 * 2).unwrap_or(usize::MAX)
-    }
-
-    /// Puts the session on the disk: the journal first, which can rebuild the file.
-    pub(super) fn save(&mut self) -> Result<()> {
-        if self.is_under_way {
-            let id = &self.session.session_id;
-            return Err(
-                Error::mendable(format!("a round of session {id} is not finished yet"))
-                    .hint(format!("`agent resume {id}` finishes it first")),
-            );
-        }
-        self.session.updated_at = now();
-        let record = Record::Round {
-            session: Box::new(self.session.clone()),
-            marked: false,
-        };
-        self.journal.record(&[record])?;
-        self.agent.store.save(&self.session)
     }
 
     /// Counts the lines that the session changed in each file; a courtesy, on which nothing depends.
@@ -469,8 +378,8 @@ impl<'a> Engine<'a> {
         counted.collect()
     }
 
-    fn say_done(&self, notes: &[Note]) {
-        let session = &self.session;
+    pub(super) fn say_done(&self, notes: &[Note]) {
+        let session = &*self.session;
         let files = session.changed_files.iter();
         self.agent.tell(Event::Done {
             id: session.session_id.clone(),
@@ -489,90 +398,67 @@ impl<'a> Engine<'a> {
     }
 }
 
-impl StepJournal for Engine<'_> {
-    fn started(&mut self, steps: &[u32], prepared: Option<StagedBatch>) -> Result<()> {
-        if prepared.is_some() {
-            self.journal.unsynced.note();
+/// The differences that earlier rounds made to files, in the mode in which files are changed without
+/// a question; a courtesy, on which nothing depends.
+pub(super) fn unseen_changes(agent: &Agent, session: &Session) -> Vec<(String, String)> {
+    /// A session may change any number of files.
+    const MOST: usize = 200;
+    if approval(agent, session) != Approval::Edits {
+        return Vec::new();
+    }
+    let shown = agent.shown_paths();
+    let is_shown = |change: &SnapshotChange| {
+        let path = change.path.to_str().unwrap_or_default();
+        shown.as_ref().is_none_or(|shown| shown.has(path))
+    };
+    let store = &agent.store;
+    let found = || -> Result<Vec<(String, String)>> {
+        let rounds = store.history(&session.session_id)?.snapshots(0);
+        if rounds.is_empty() {
+            return Ok(Vec::new());
         }
-        let staged = prepared.as_ref().map(|batch| batch.steps.as_slice());
-        self.differences = differences(&self.agent.workspace, staged.unwrap_or_default());
-        let mut records = std::mem::take(&mut self.unwritten);
-        records.push(Record::Started {
-            sequence: self.session.sequence_number,
-            steps: steps.to_vec(),
-            batch: prepared,
-        });
-        self.journal.record(&records)
-    }
-
-    fn finished(&mut self, results: &[StepResult]) -> Result<()> {
-        let mut records = std::mem::take(&mut self.unwritten);
-        records.extend(self.finished_records(results));
-        self.journal.append(&records, Sync::Later)?;
-        let mut differences = std::mem::take(&mut self.differences);
-        // Whether `[DONE]` counts is decided when all is over, and told then.
-        for result in results
-            .iter()
-            .filter(|result| !result.is(CommandKind::Done))
-        {
-            // What was prepared and failed did not come.
-            let own = differences.remove(&result.number);
-            let own = own.filter(|_| result.outcome.status == Status::Ok);
-            self.agent.tell(Event::Step {
-                result: result.clone(),
-                differences: own.unwrap_or_default(),
-            });
+        let mut objects = CheckpointStore::open(&store.objects())?;
+        let changes = objects.net_changes(&rounds)?.into_iter().filter(is_shown);
+        let mut found = Vec::new();
+        for change in changes.take(MOST) {
+            let path = change.path.display().to_string();
+            let difference = objects.diff_of(&[change], &DiffLimits::default())?;
+            found.push((path, difference));
         }
-        Ok(())
-    }
+        Ok(found)
+    };
+    found().unwrap_or_default()
+}
 
-    fn changed(&mut self, staged: &[StagedStep], failed: &[usize]) {
-        for place in failed {
-            self.baseline.note_others(&staged[*place]);
+/// The mark in the temporary names of this round's new contents.
+pub(super) fn staging_mark(session: &Session) -> String {
+    let (id, sequence) = (&session.session_id, session.sequence_number);
+    format!("{id}-{sequence:04}")
+}
+
+/// The records of steps that are done.
+pub(super) fn finished_records(sequence: u32, results: &[StepResult]) -> Vec<Record> {
+    let finished = |result: &StepResult| Record::Finished {
+        sequence,
+        result: result.clone(),
+    };
+    results.iter().map(finished).collect()
+}
+
+/// Returns true if the step is a plan that the person will be asked about; the question shows
+/// it.
+pub(super) fn is_proposal(session: &Session, step: &Step) -> bool {
+    session.planning.is_open() && plan(step).is_some()
+}
+
+/// Returns the results of the first steps if this reply came before, cut off.
+pub(super) fn known_results(session: &Session, reply: &Reply) -> Vec<StepResult> {
+    match &session.last_cut {
+        Some(cut) if continues(session, reply) => {
+            let known = session.last_results.iter();
+            known.take(cut.done.len()).cloned().collect()
         }
-        self.note_written(staged);
-        if staged.iter().any(|step| !step.changes.is_empty()) {
-            self.journal.unsynced.note();
-        }
-    }
-
-    fn announce(&mut self, step: &Step) {
-        if !self.is_proposal(step) {
-            announce(&*self.agent.person, step);
-        }
-    }
-
-    fn reveal<'s>(&self, step: &'s Step) -> Result<Cow<'s, Step>, Outcome> {
-        self.redactor.reveal(step)
-    }
-
-    fn attend(&mut self, step: &Step) -> Option<Printed> {
-        let folder = self.agent.store.folder(&self.session.session_id);
-        let (sequence, max_bytes) = (self.session.sequence_number, self.agent.limits.max_output);
-        let printed = Printed::begin(&folder, sequence, step.number, max_bytes);
-        self.journal.unsynced.note();
-        if let Command::RunCommand { script, .. } = &step.command {
-            self.redactor.learn_named(script);
-        }
-        Some(printed)
-    }
-
-    fn questions(&mut self) -> Result<Pending> {
-        Ok(Engine::pending(self))
-    }
-
-    fn granted(&self) -> Option<Grant> {
-        self.session.network_granted.then_some(Grant::Network)
-    }
-
-    fn grant_network(&mut self) {
-        let agent = self.agent;
-        let known = &agent.manner.authorizer.known_sessions;
-        // Where it cannot be kept, it is asked again after a stop.
-        if let Err(error) = known.give_network(&agent.base, &self.session.session_id) {
-            agent.tell(Event::from(&error));
-        }
-        self.session.network_granted = true;
+        _ => Vec::new(),
     }
 }
 
@@ -598,7 +484,11 @@ pub(super) fn continues(session: &Session, reply: &Reply) -> bool {
 }
 
 /// Decides about `[DONE]`: its summary if the session ends with this reply.
-fn settle_done(taken: &Taken, results: &mut [StepResult], proposes: bool) -> Option<String> {
+pub(super) fn settle_done(
+    taken: &Taken,
+    results: &mut [StepResult],
+    proposes: bool,
+) -> Option<String> {
     let reply = &taken.reply;
     let (at, summary) =
         reply
@@ -651,7 +541,7 @@ pub(super) fn read_requests(
     execute::read_requests(workspace, fine.map(|(step, _)| step))
 }
 
-fn questions(steps: &[Step], results: &[StepResult]) -> Vec<Question> {
+fn questions(steps: &[Step], results: &[StepResult]) -> Vec<ModelQuestion> {
     let put = steps
         .iter()
         .zip(results)
@@ -661,7 +551,7 @@ fn questions(steps: &[Step], results: &[StepResult]) -> Vec<Question> {
         _ => None,
     });
     asked
-        .map(|question| Question {
+        .map(|question| ModelQuestion {
             question,
             answer: None,
         })

@@ -22,7 +22,7 @@ use crate::services::copy::Copying;
 use crate::services::reply::{BroughtText, ReplyDesk};
 use crate::services::run::HeldSession;
 use crate::settings::NotifyBy;
-use crate::ui::{Entry, History, KeptInput, LineKind, Listener, Pasted, Prompt, Ui};
+use crate::ui::{Entry, HistoryFile, KeptInput, LineKind, Listener, Pasted, Prompt, Ui};
 
 /// How long what was entered last may take when the loop ends before the person is told that it is
 /// waited for.
@@ -72,7 +72,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Opens the prompt of a loop, where there is a terminal for it.
 pub(super) fn open(common: &Common, held: &HeldSession, program: CommandLine) -> Option<Opened> {
     let state = common.caller(&common.ui()).ok()?.trust;
-    let history = History::kept_in(state.directory());
+    let history = HistoryFile::kept_in(state.directory());
     let (words, told) = mpsc::channel();
     let (commands, entered) = mpsc::channel();
     let kept = KeptInput {
@@ -142,7 +142,7 @@ struct Ear {
     replies: ReplyDesk,
     interrupt: Interrupt,
     notify: NotifyBy,
-    history: History,
+    history: HistoryFile,
     voice: Ui,
     copying: Copying,
     /// To whom notes and replies go, and to whom commands: these may take their time.

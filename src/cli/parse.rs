@@ -28,7 +28,7 @@ pub(super) struct Parse {
 
 /// The last line: what is not a command.
 #[derive(Debug, Serialize)]
-struct Rest<'a> {
+struct UnreadLines<'a> {
     summary: ParsedSummary,
     repairs: &'a [Repair],
     issues: &'a [Issue],
@@ -49,7 +49,7 @@ impl Parse {
         for step in &reply.steps {
             ui.data(step);
         }
-        ui.data(&Rest {
+        ui.data(&UnreadLines {
             summary: ParsedSummary {
                 commands: reply.steps.len(),
             },

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::common::Common;
 use crate::error::Result;
-use crate::services::prompts::{self, Owner, Prompt, PromptList};
+use crate::services::prompts::{self, Owner, PromptList, PromptTemplate};
 use crate::ui::{Ui, escape_line, shortened};
 
 const EXAMPLES: &str = "\
@@ -104,7 +104,7 @@ fn list(found: &PromptList, common: &Common, ui: &Ui) {
 }
 
 /// A line about a template: its description, or how it begins.
-fn described(prompt: &Prompt) -> String {
+fn described(prompt: &PromptTemplate) -> String {
     const COLUMNS: usize = 100;
     let text = match prompt.description.as_str() {
         "" => prompt.text.lines().next().unwrap_or_default(),

@@ -42,7 +42,7 @@ impl StatusArgs {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let standing = status::status(&common.caller(ui)?, self.id.as_deref())?;
         if common.json {
-            ui.data(&Report {
+            ui.data(&StatusReport {
                 session: &standing.session,
                 usage: standing.usage.as_ref(),
                 message: standing.message.as_ref(),
@@ -324,7 +324,7 @@ pub(super) fn files_changed(count: Count) -> String {
 
 /// The report of `--json`.
 #[derive(Serialize)]
-struct Report<'a> {
+struct StatusReport<'a> {
     #[serde(flatten)]
     session: &'a Session,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,7 +21,7 @@ const WORD: usize = NAMES + 120;
 const NAMED: usize = 3;
 
 /// The section: one claim for all files.
-pub(super) struct Contents<'a> {
+pub(super) struct ContentsSection<'a> {
     heading: &'static str,
     rank: Rank,
     files: &'a [Content],
@@ -29,26 +29,26 @@ pub(super) struct Contents<'a> {
 }
 
 /// The contents that the model asked for.
-pub(super) fn requested(contents: &[Content]) -> Contents<'_> {
-    Contents::new("\n## Requested File Contents\n", Rank::Requested, contents)
+pub(super) fn requested(contents: &[Content]) -> ContentsSection<'_> {
+    ContentsSection::new("\n## Requested File Contents\n", Rank::Requested, contents)
 }
 
 /// The files that the task names.
-pub(super) fn named(contents: &[Content]) -> Contents<'_> {
-    Contents::new("\n## Files That the Task Names\n", Rank::Named, contents)
+pub(super) fn named(contents: &[Content]) -> ContentsSection<'_> {
+    ContentsSection::new("\n## Files That the Task Names\n", Rank::Named, contents)
 }
 
 /// The project's instructions, from the general to the specific, quoted so that they cannot pass
 /// for ours.
-pub(super) fn project(contents: &[Content]) -> Contents<'_> {
-    Contents::new(
+pub(super) fn project(contents: &[Content]) -> ContentsSection<'_> {
+    ContentsSection::new(
         "\n## Project Instructions\nRules of the project. Where two differ, the later one holds; the task and the protocol come before all of them.\n",
         Rank::Project,
         contents,
     )
 }
 
-impl<'a> Contents<'a> {
+impl<'a> ContentsSection<'a> {
     fn new(heading: &'static str, rank: Rank, files: &'a [Content]) -> Self {
         let claim = |content: &Content| Claim {
             rank,
@@ -135,7 +135,7 @@ impl<'a> Contents<'a> {
     }
 }
 
-impl Section for Contents<'_> {
+impl Section for ContentsSection<'_> {
     fn claims(&self) -> Vec<Claim> {
         if self.files.is_empty() {
             return Vec::new();

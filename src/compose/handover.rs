@@ -45,7 +45,7 @@ pub struct Handover<'a> {
 }
 
 /// How many tokens the rounds may take.
-const HISTORY: history::Tokens = history::Tokens {
+const HISTORY: history::HistoryBudget = history::HistoryBudget {
     detailed: 1_200,
     all: 1_500,
 };
@@ -83,7 +83,7 @@ pub fn hand_over(material: &Handover<'_>, veil: &mut Veil<'_>) -> Outbox {
     let mut promises = Promises::new(&session, material.contents);
     let made = loop {
         let pieces = pieces(material, &promises);
-        let sizes: Vec<usize> = pieces.iter().map(Piece::size).collect();
+        let sizes: Vec<usize> = pieces.iter().map(HandoverPiece::size).collect();
         let made = material.carriage.fitted(veil, |room| {
             let room = (room.of(1)).saturating_sub(chars(&head) + chars(&prompt) + 1);
             let (mut context, mut cuts) = (String::new(), Cuts::default());
@@ -105,7 +105,7 @@ pub fn hand_over(material: &Handover<'_>, veil: &mut Veil<'_>) -> Outbox {
 }
 
 /// The pieces of the message, in their order.
-fn pieces<'a>(material: &'a Handover<'_>, promises: &'a Promises) -> Vec<Piece<'a>> {
+fn pieces<'a>(material: &'a Handover<'_>, promises: &'a Promises) -> Vec<HandoverPiece<'a>> {
     let session = promises.session();
     let files = listing::section(
         material.listing,
@@ -114,29 +114,29 @@ fn pieces<'a>(material: &'a Handover<'_>, promises: &'a Promises) -> Vec<Piece<'
         material.max_list_items,
     );
     vec![
-        Piece::Section(Box::new(check::section(session))),
-        Piece::Text(decisions(material)),
-        Piece::Text(plan(session)),
-        Piece::Text(history::render(&session.history, HISTORY)),
-        Piece::Text(changes(material)),
-        Piece::Text(failures(material.past, session)),
-        Piece::Section(Box::new(results::Results::new(session))),
-        Piece::Text(open(session)),
-        Piece::Section(Box::new(files)),
-        Piece::Section(Box::new(project(material.project))),
-        Piece::Section(Box::new(requested(promises.contents()))),
+        HandoverPiece::Section(Box::new(check::section(session))),
+        HandoverPiece::Text(decisions(material)),
+        HandoverPiece::Text(plan(session)),
+        HandoverPiece::Text(history::render(&session.history, HISTORY)),
+        HandoverPiece::Text(changes(material)),
+        HandoverPiece::Text(failures(material.past, session)),
+        HandoverPiece::Section(Box::new(results::Results::new(session))),
+        HandoverPiece::Text(open(session)),
+        HandoverPiece::Section(Box::new(files)),
+        HandoverPiece::Section(Box::new(project(material.project))),
+        HandoverPiece::Section(Box::new(requested(promises.contents()))),
     ]
 }
 
 /// A part of the message, which has its share of the room.
-enum Piece<'a> {
+enum HandoverPiece<'a> {
     /// Text of which a cut leaves the beginning.
     Text(String),
     /// A section, which knows how to cut itself.
     Section(Box<dyn Section + 'a>),
 }
 
-impl Piece<'_> {
+impl HandoverPiece<'_> {
     fn size(&self) -> usize {
         match self {
             Self::Text(text) => chars(text),
@@ -387,7 +387,7 @@ mod tests {
     use super::*;
     use crate::protocol::{Outcome, PersonAct};
     use crate::session::tests::session;
-    use crate::session::{CheckReport, CheckedWhen, PastRound, Question};
+    use crate::session::{CheckReport, CheckedWhen, ModelQuestion, PastRound};
 
     fn run(number: u32, subject: &str, outcome: Outcome) -> StepResult {
         StepResult {
@@ -423,7 +423,7 @@ mod tests {
                         },
                     ),
                 ],
-                questions: vec![Question {
+                questions: vec![ModelQuestion {
                     question: "Tabs?".to_owned(),
                     answer: Some("Spaces".to_owned()),
                 }],
@@ -455,7 +455,7 @@ mod tests {
         session.sequence_number = 3;
         session.plan = Some("1. look\n2. do".to_owned());
         session.changed_files = [RelPath::parse("a.rs").unwrap()].into();
-        session.questions = vec![Question {
+        session.questions = vec![ModelQuestion {
             question: "Which port?".to_owned(),
             answer: None,
         }];

@@ -12,14 +12,14 @@ use crate::session::{Named, Recap, RoundRecap};
 
 /// How long the section may be.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Tokens {
+pub(super) struct HistoryBudget {
     /// Up to how many tokens rounds are told with names.
     pub(super) detailed: usize,
     /// The most tokens.
     pub(super) all: usize,
 }
 
-impl Default for Tokens {
+impl Default for HistoryBudget {
     fn default() -> Self {
         Self {
             detailed: 320,
@@ -34,13 +34,13 @@ const RESERVE: usize = 20;
 const HEADING: &str = "\n## History\n";
 
 /// The section, which is never cut: it is short by itself.
-pub(super) struct History(String);
+pub(super) struct HistorySection(String);
 
-pub(super) fn section(recap: &Recap) -> History {
-    History(render(recap, Tokens::default()))
+pub(super) fn section(recap: &Recap) -> HistorySection {
+    HistorySection(render(recap, HistoryBudget::default()))
 }
 
-impl Section for History {
+impl Section for HistorySection {
     fn claims(&self) -> Vec<Claim> {
         let need = chars(&self.0);
         vec![Claim {
@@ -56,7 +56,7 @@ impl Section for History {
 }
 
 /// The text; nothing before the second outbox.
-pub(super) fn render(recap: &Recap, max: Tokens) -> String {
+pub(super) fn render(recap: &Recap, max: HistoryBudget) -> String {
     let Some(last) = recap.rounds.back() else {
         return String::new();
     };
@@ -155,7 +155,7 @@ mod tests {
     const MAX_TOKENS: usize = 500;
 
     fn render(recap: &Recap) -> String {
-        super::render(recap, Tokens::default())
+        super::render(recap, HistoryBudget::default())
     }
 
     fn named(items: &[&str], count: usize) -> Named {

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use self::difference::Difference;
+use self::difference::ListedChange;
 use self::tree::Tree;
 use super::budget::{self, CUT_WORDS, Claim, Rank};
 use super::content::fenced;
@@ -135,11 +135,11 @@ pub(super) fn section<'a>(
     };
     let (gone, there): (Vec<_>, Vec<_>) = now
         .differences(before)
-        .partition(|difference| matches!(difference, Difference::Deleted(_)));
+        .partition(|difference| matches!(difference, ListedChange::Deleted(_)));
     let has_more = there.len() + gone.len() > max_items;
     let all = there.into_iter().chain(gone).take(max_items);
     Files::Different {
-        lines: all.map(Difference::words).collect(),
+        lines: all.map(ListedChange::words).collect(),
         has_more,
     }
 }

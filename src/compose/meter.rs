@@ -38,7 +38,7 @@ mod weight {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Class {
+enum CharacterClass {
     #[default]
     Nothing,
     Letter,
@@ -53,7 +53,7 @@ enum Class {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tokens {
     sum: u64,
-    class: Class,
+    class: CharacterClass,
     run: u64,
     was_small: bool,
 }
@@ -63,7 +63,7 @@ impl Tokens {
     pub(super) fn push(&mut self, text: &str) {
         for character in text.chars() {
             let class = class(character);
-            if class == Class::Other {
+            if class == CharacterClass::Other {
                 self.sum += weight_of(character);
             }
             let is_hump = self.was_small && character.is_ascii_uppercase();
@@ -84,14 +84,14 @@ impl Tokens {
     }
 }
 
-fn class(character: char) -> Class {
+fn class(character: char) -> CharacterClass {
     match character {
-        'a'..='z' | 'A'..='Z' => Class::Letter,
-        '0'..='9' => Class::Digit,
-        ' ' | '\t' => Class::Space,
-        '\n' | '\r' => Class::LineBreak,
-        _ if character.is_ascii() => Class::Punctuation,
-        _ => Class::Other,
+        'a'..='z' | 'A'..='Z' => CharacterClass::Letter,
+        '0'..='9' => CharacterClass::Digit,
+        ' ' | '\t' => CharacterClass::Space,
+        '\n' | '\r' => CharacterClass::LineBreak,
+        _ if character.is_ascii() => CharacterClass::Punctuation,
+        _ => CharacterClass::Other,
     }
 }
 
@@ -103,9 +103,9 @@ fn weight_of(character: char) -> u64 {
     }
 }
 
-fn weight_of_run(class: Class, run: u64) -> u64 {
+fn weight_of_run(class: CharacterClass, run: u64) -> u64 {
     match class {
-        Class::Letter => {
+        CharacterClass::Letter => {
             let letter = if run > LONGEST_WORD {
                 weight::STRANGE_LETTER
             } else {
@@ -113,11 +113,11 @@ fn weight_of_run(class: Class, run: u64) -> u64 {
             };
             weight::WORD + run.saturating_sub(6) * letter
         }
-        Class::Digit => run.div_ceil(3) * weight::DIGITS,
-        Class::Space if run > 1 => weight::SPACES,
-        Class::LineBreak => weight::LINE_BREAKS,
-        Class::Punctuation => weight::PUNCTUATION + (run - 1) * weight::MORE_PUNCTUATION,
-        Class::Space | Class::Other | Class::Nothing => 0,
+        CharacterClass::Digit => run.div_ceil(3) * weight::DIGITS,
+        CharacterClass::Space if run > 1 => weight::SPACES,
+        CharacterClass::LineBreak => weight::LINE_BREAKS,
+        CharacterClass::Punctuation => weight::PUNCTUATION + (run - 1) * weight::MORE_PUNCTUATION,
+        CharacterClass::Space | CharacterClass::Other | CharacterClass::Nothing => 0,
     }
 }
 

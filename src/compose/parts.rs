@@ -177,14 +177,14 @@ fn pieces(text: &str, limit: Limit, full_enough: usize) -> Vec<&str> {
 
 /// How much of a piece there is already.
 #[derive(Debug, Clone, Default)]
-struct Filled {
+struct FilledPart {
     tokens: Tokens,
     characters: usize,
     /// In bytes.
     end: usize,
 }
 
-impl Filled {
+impl FilledPart {
     /// In percent.
     fn of(&self, limit: Limit) -> usize {
         let used = self.tokens.total().saturating_mul(100) / limit.tokens;
@@ -205,11 +205,11 @@ impl Filled {
 
 /// The length in bytes of what fits of a text, cut at the best place.
 fn first_piece(text: &str, limit: Limit, full_enough: usize) -> usize {
-    let mut filled = Filled::default();
+    let mut filled = FilledPart::default();
     // Where the last heading begins before which a cut leaves the piece full enough.
     let mut heading = None;
     // Where the last section begins.
-    let mut section = Filled::default();
+    let mut section = FilledPart::default();
     for line in text.split_inclusive('\n') {
         if line.starts_with("=== ") || line.starts_with("## ") {
             section = filled.clone();
@@ -228,7 +228,7 @@ fn first_piece(text: &str, limit: Limit, full_enough: usize) -> usize {
         if !filled.add(line, limit) {
             return match heading {
                 Some(heading) => heading,
-                None if before.end > 0 && Filled::default().add(line, limit) => before.end,
+                None if before.end > 0 && FilledPart::default().add(line, limit) => before.end,
                 None => within_line(line, before, limit),
             };
         }
@@ -238,8 +238,8 @@ fn first_piece(text: &str, limit: Limit, full_enough: usize) -> usize {
 
 /// The length of the piece of an overlong line that fits behind what is there; at least one
 /// character.
-fn within_line(line: &str, before: Filled, limit: Limit) -> usize {
-    let Filled {
+fn within_line(line: &str, before: FilledPart, limit: Limit) -> usize {
+    let FilledPart {
         mut tokens,
         characters,
         end,

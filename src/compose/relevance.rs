@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use aho_corasick::{AhoCorasick, MatchKind};
 
 pub use self::companions::{companions, is_test, tests_and_sources};
-use self::names::Names;
+use self::names::WordSet;
 pub use self::words::identifiers;
 use self::words::{stems, words};
 use super::{Listed, Listing};
@@ -147,8 +147,8 @@ fn namings<'a, 't>(
         .filter(|word| word.contains('.') && !word.contains('/'))
         .map(|word| word.replace('.', "/"))
         .collect();
-    let modules: Names<'_> = modules.iter().map(String::as_str).collect();
-    let words: Names<'_> = words.into_iter().collect();
+    let modules: WordSet<'_> = modules.iter().map(String::as_str).collect();
+    let words: WordSet<'_> = words.into_iter().collect();
     let is_module = |path: &RelPath| {
         let stem = (path.as_str().rsplit_once('.')).map_or("", |(stem, _)| stem);
         let stem = stem.strip_suffix("/__init__").unwrap_or(stem);
@@ -325,7 +325,7 @@ fn heaviest<'a>(
 
 /// The directories that the task names, by their paths or by names that few have.
 fn named_directories<'a>(session: &Session, files: &'a [Listed]) -> BTreeSet<&'a str> {
-    let wanted: Names<'_> = said(session)
+    let wanted: WordSet<'_> = said(session)
         .flat_map(words)
         .map(|word| word.trim_end_matches('/'))
         .filter(|word| word.len() >= SHORTEST_DIRECTORY)

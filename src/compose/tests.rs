@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::protocol::{Outcome, ReadRequest, RelPath, StepResult};
 use crate::session::tests::session;
-use crate::session::{Instructions, Question};
+use crate::session::{Instructions, ModelQuestion};
 
 const FACTS: Facts = Facts {
     command_timeout: Duration::from_secs(30),
@@ -174,7 +174,7 @@ fn a_follow_up_tells_everything_that_the_round_brought() {
         message: "`path` is missing".to_owned(),
         hint: "write [EDIT_FILE path=\"...\"]".to_owned(),
     }];
-    session.questions = vec![Question {
+    session.questions = vec![ModelQuestion {
         question: "Tabs?".to_owned(),
         answer: Some("Spaces".to_owned()),
     }];
@@ -222,9 +222,9 @@ fn never_exceeds_its_length_and_says_what_was_cut() {
 
 fn pastes(outbox: &Outbox) -> Vec<&str> {
     match &outbox.form {
-        Form::Whole => vec![&outbox.text],
-        Form::Parts(parts) => parts.iter().map(String::as_str).collect(),
-        Form::Attached { message } => vec![message],
+        OutboxForm::Whole => vec![&outbox.text],
+        OutboxForm::Parts(parts) => parts.iter().map(String::as_str).collect(),
+        OutboxForm::Attached { message } => vec![message],
     }
 }
 
@@ -293,7 +293,7 @@ fn a_long_message_goes_as_a_file_beside_a_short_one() {
         },
         ..material(&session, &listing, &[])
     });
-    let Form::Attached { message } = &outbox.form else {
+    let OutboxForm::Attached { message } = &outbox.form else {
         panic!("{:?}", outbox.form);
     };
     insta::assert_snapshot!(message);
@@ -483,9 +483,9 @@ fn what_only_the_whole_tells_is_measured_as_it_goes_out() {
         let outbox = super::compose(&material, &mut veil);
         assert!(!outbox.text.contains("hunter2"));
         let pastes = match outbox.form {
-            Form::Whole => vec![outbox.text],
-            Form::Parts(parts) => parts,
-            Form::Attached { message } => vec![message],
+            OutboxForm::Whole => vec![outbox.text],
+            OutboxForm::Parts(parts) => parts,
+            OutboxForm::Attached { message } => vec![message],
         };
         assert!(pastes.len() <= 4, "{}", pastes.len());
         for paste in pastes {

@@ -13,16 +13,16 @@ const NAMES: usize = 200;
 const HEADING: &str = "\n## You May Need\n";
 
 /// The section: never in pieces.
-pub(super) struct Unasked<'a> {
+pub(super) struct UnaskedSection<'a> {
     contents: &'a [Content],
 }
 
 /// The section of unrequested content, which is left out first.
-pub(super) fn section(contents: &[Content]) -> Unasked<'_> {
-    Unasked { contents }
+pub(super) fn section(contents: &[Content]) -> UnaskedSection<'_> {
+    UnaskedSection { contents }
 }
 
-impl Unasked<'_> {
+impl UnaskedSection<'_> {
     /// Which of them are shown in so much room, the first ones first.
     fn fitting(&self, room: usize) -> Vec<bool> {
         let mut left = room;
@@ -58,7 +58,7 @@ impl Unasked<'_> {
     }
 }
 
-impl Section for Unasked<'_> {
+impl Section for UnaskedSection<'_> {
     fn claims(&self) -> Vec<Claim> {
         if self.contents.is_empty() {
             return Vec::new();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::{Execution, Unshared, Watch};
 use crate::protocol::{Outcome, PersonAct, UnfinishedRun};
 use crate::repositories::{self, Inventory, KeptInventory};
-use crate::runner::{self, End, FailedPart, Job, LocalRunner, Program, Ran, Runner};
+use crate::runner::{self, FailedPart, Job, LocalRunner, Program, Ran, RunEnd, Runner};
 use crate::sandbox::{self, Confinement, PropertyName};
 
 impl Execution<'_> {
@@ -29,8 +29,8 @@ impl Execution<'_> {
         let disarmed = self.disarm(&before);
         self.walks.forget();
         let hidden = runner::hidden_failure(script, &ran.pipeline, &ran.output.text)
-            .filter(|_| ran.end == End::Exited(0));
-        let has_failed = ran.end != End::Exited(0) || hidden.is_some();
+            .filter(|_| ran.end == RunEnd::Exited(0));
+        let has_failed = ran.end != RunEnd::Exited(0) || hidden.is_some();
         self.missed_network = has_failed && self.misses_network(script, &ran);
         let mut message = describe(&ran, timeout);
         if let Some(part) = &hidden {
@@ -53,17 +53,18 @@ impl Execution<'_> {
             Outcome::ok(message)
         };
         let (exit_code, unfinished) = match ran.end {
-            End::Exited(code) => (Some(code), None),
-            End::Signalled(signal) => {
+            RunEnd::Exited(code) => (Some(code), None),
+            RunEnd::Signalled(signal) => {
                 let signal = u8::try_from(signal).unwrap_or_default();
                 (None, Some(UnfinishedRun::Signalled(signal)))
             }
-            End::TimedOut => (None, Some(UnfinishedRun::TimedOut)),
-            End::Interrupted => (None, Some(UnfinishedRun::Interrupted)),
-            End::NotStarted(_) => (None, Some(UnfinishedRun::NotStarted)),
+            RunEnd::TimedOut => (None, Some(UnfinishedRun::TimedOut)),
+            RunEnd::Interrupted => (None, Some(UnfinishedRun::Interrupted)),
+            RunEnd::NotStarted(_) => (None, Some(UnfinishedRun::NotStarted)),
         };
         let longest = self.limits.max_command_timeout;
-        let may_be_longer = ran.end == End::TimedOut && timeout < longest && !self.missed_network;
+        let may_be_longer =
+            ran.end == RunEnd::TimedOut && timeout < longest && !self.missed_network;
         Outcome {
             exit_code,
             unfinished,
@@ -147,7 +148,7 @@ impl Execution<'_> {
         } else {
             runner.promises().contains(&PropertyName::Network)
         };
-        let is_over = !matches!(ran.end, End::Interrupted | End::NotStarted(_));
+        let is_over = !matches!(ran.end, RunEnd::Interrupted | RunEnd::NotStarted(_));
         is_over
             && is_cut
             && !self.place.granted.network
@@ -171,7 +172,7 @@ impl Execution<'_> {
         let is_local = self.place.runner.is_local();
         let confinement = self.place.confinement.as_ref().filter(|_| is_local)?;
         let signal = match ran.end {
-            End::Signalled(signal) => Some(signal),
+            RunEnd::Signalled(signal) => Some(signal),
             _ => None,
         };
         let output = &ran.output.text;
@@ -269,18 +270,18 @@ pub(super) fn unsuccessful(ran: Ran, timeout: Duration) -> Outcome {
 }
 
 fn interrupted_by(ran: &Ran) -> Option<PersonAct> {
-    (ran.end == End::Interrupted).then_some(PersonAct::Interrupted)
+    (ran.end == RunEnd::Interrupted).then_some(PersonAct::Interrupted)
 }
 
 /// How it ended, and how long it took.
 fn describe(ran: &Ran, timeout: Duration) -> String {
     let took = seconds(ran.took);
     match &ran.end {
-        End::Exited(code) => format!("exit code {code} in {took}"),
-        End::Signalled(signal) => format!("killed by {} after {took}", signal_name(*signal)),
-        End::TimedOut => format!("timed out after {} and was killed", seconds(timeout)),
-        End::Interrupted => format!("interrupted it after {took}"),
-        End::NotStarted(reason) => format!("could not be started: {reason}"),
+        RunEnd::Exited(code) => format!("exit code {code} in {took}"),
+        RunEnd::Signalled(signal) => format!("killed by {} after {took}", signal_name(*signal)),
+        RunEnd::TimedOut => format!("timed out after {} and was killed", seconds(timeout)),
+        RunEnd::Interrupted => format!("interrupted it after {took}"),
+        RunEnd::NotStarted(reason) => format!("could not be started: {reason}"),
     }
 }
 
@@ -333,7 +334,7 @@ mod tests {
     use crate::protocol::Capped;
 
     #[track_caller]
-    fn case(end: End, millis: u64, expected: &str) {
+    fn case(end: RunEnd, millis: u64, expected: &str) {
         let ran = Ran {
             end,
             output: Capped::default(),
@@ -348,17 +349,21 @@ mod tests {
 
     #[test]
     fn tells_how_a_command_ended() {
-        case(End::Exited(0), 1234, "exit code 0 in 1.2 s");
-        case(End::Exited(2), 20, "exit code 2 in 20 ms");
+        case(RunEnd::Exited(0), 1234, "exit code 0 in 1.2 s");
+        case(RunEnd::Exited(2), 20, "exit code 2 in 20 ms");
         case(
-            End::Signalled(9),
+            RunEnd::Signalled(9),
             3000,
             "killed by signal 9 (SIGKILL) after 3 s",
         );
-        case(End::TimedOut, 30_500, "timed out after 30 s and was killed");
-        case(End::Interrupted, 1500, "interrupted it after 1.5 s");
         case(
-            End::NotStarted("no shell".to_owned()),
+            RunEnd::TimedOut,
+            30_500,
+            "timed out after 30 s and was killed",
+        );
+        case(RunEnd::Interrupted, 1500, "interrupted it after 1.5 s");
+        case(
+            RunEnd::NotStarted("no shell".to_owned()),
             0,
             "could not be started: no shell",
         );

@@ -15,7 +15,7 @@ use super::Execution;
 use super::command::unsuccessful;
 use crate::platform::programs;
 use crate::protocol::{Capped, Outcome, RelPath};
-use crate::runner::{End, Granted, Job, LocalRunner, Program, Runner as _};
+use crate::runner::{Granted, Job, LocalRunner, Program, RunEnd, Runner as _};
 
 /// Options that are always given, to switch off whatever runs programs or writes.
 const HARDENED: &[&str] = &[
@@ -137,9 +137,9 @@ impl Execution<'_> {
             .collect();
         let ran = self.run(Program::Exec(&words), &environment, timeout);
         match ran.end {
-            End::Exited(0) => Ok(ran.output),
+            RunEnd::Exited(0) => Ok(ran.output),
             // `git diff` begins the sentence with it, `git status` does not.
-            End::Exited(_) if ran.output.text.contains("ot a git repository") => {
+            RunEnd::Exited(_) if ran.output.text.contains("ot a git repository") => {
                 // An answer like any other: no reason to refuse a DONE.
                 Err(Outcome::ok(NO_REPOSITORY))
             }
@@ -229,11 +229,11 @@ impl Execution<'_> {
         let text = &ran.output.text;
         let is_whole = ran.output.omitted == 0 && !text.contains(char::REPLACEMENT_CHARACTER);
         match ran.end {
-            End::Exited(0) if is_whole => Ok(ran.output.text),
-            End::Exited(0) => Err(Outcome::refused(UNCLEAR)),
+            RunEnd::Exited(0) if is_whole => Ok(ran.output.text),
+            RunEnd::Exited(0) => Err(Outcome::refused(UNCLEAR)),
             // So it says that there is no such setting.
-            End::Exited(1) if text.is_empty() => Ok(String::new()),
-            End::Exited(_) if text.contains("ot a git repository") => {
+            RunEnd::Exited(1) if text.is_empty() => Ok(String::new()),
+            RunEnd::Exited(_) if text.contains("ot a git repository") => {
                 Err(Outcome::ok(NO_REPOSITORY))
             }
             _ => Err(unsuccessful(ran, timeout)),

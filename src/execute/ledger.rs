@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::lines::LineBook;
 use super::seen::hash;
-use super::staging::{Content, Staging};
+use super::staging::{NewContent, Staging};
 use crate::edit::LineChange;
 use crate::protocol::{KnownExtent, RelPath, SeenFiles, StagedFile, StagedLines};
 use crate::workspace::text::TextFile;
@@ -216,11 +216,11 @@ impl<'a> Ledger<'a> {
         known: Known,
     ) -> Result<(), FileProblem> {
         let content = match &known.hash {
-            Some(hash) => Content {
+            Some(hash) => NewContent {
                 bytes: content,
                 hash: hash.clone(),
             },
-            None => Content::new(content),
+            None => NewContent::new(content),
         };
         self.staging
             .write(path, &content, ExecutableBit::Keep)

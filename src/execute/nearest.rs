@@ -1,6 +1,6 @@
 //! Which existing files a wrong name may have meant.
 
-use super::skipped::Named;
+use super::skipped::NamedGenerated;
 use super::walks::Walks;
 use crate::protocol::RelPath;
 use crate::protocol::generated::is_generated;
@@ -31,7 +31,7 @@ fn nearest(walks: &Walks<'_>, path: &RelPath) -> Vec<RelPath> {
         let walked = walks.workspace.walk(None).unwrap_or_default();
         return nearest_of(&walked.files, path);
     }
-    let walk = walks.beneath(None, &Named::default());
+    let walk = walks.beneath(None, &NamedGenerated::default());
     walk.map_or_else(|_| Vec::new(), |walk| nearest_of(&walk.walked.files, path))
 }
 

@@ -14,7 +14,7 @@ use super::replace::{note, tally};
 use super::{Execution, capped, count};
 use crate::protocol::{Excerpt, FileChange, Level, Outcome, with_hint};
 use operation::stage_all;
-use plan::{PatchTrouble, Plan};
+use plan::{PatchPlan, PatchTrouble};
 
 impl Execution<'_> {
     /// Changes any number of files, all of them or none.
@@ -22,7 +22,7 @@ impl Execution<'_> {
         if changes.is_empty() {
             return Outcome::failed("the patch names no files");
         }
-        let mut plan = Plan::new(&mut self.ledger, changes);
+        let mut plan = PatchPlan::new(&mut self.ledger, changes);
         for change in changes {
             plan.work_out(change);
         }

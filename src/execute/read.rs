@@ -2,7 +2,7 @@
 //!
 //! The file is shown as it is at the end of the round, wherever the step stood in the reply, so
 //! that the line numbers hold for the next reply. Numbered lines read `12: text`. The caller takes out
-//! what must not be shown of a file ([`Veil`]), before anything is cut.
+//! what must not be shown of a file ([`FileVeil`]), before anything is cut.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -27,7 +27,7 @@ const MAX_LINE_CHARS: usize = 2000;
 const MAX_FILES: usize = 50;
 
 /// Takes out of the whole text of a file what must not be shown; it keeps every line.
-pub type Veil<'a> = dyn FnMut(&RelPath, String) -> String + 'a;
+pub type FileVeil<'a> = dyn FnMut(&RelPath, String) -> String + 'a;
 
 /// Leaves a text as it is.
 pub fn unveiled(_: &RelPath, text: String) -> String {
@@ -101,7 +101,7 @@ pub fn read_file(
     workspace: &Workspace,
     request: &ReadRequest,
     limits: &Limits,
-    veil: &mut Veil<'_>,
+    veil: &mut FileVeil<'_>,
 ) -> Shown {
     let path = &request.path;
     let content = match workspace.read(path, limits.max_file_bytes) {

@@ -7,7 +7,7 @@
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::skipped::{Named, Skipped};
+use super::skipped::{NamedGenerated, Skipped};
 use super::walks::Walks;
 use crate::protocol::selection::split;
 use crate::protocol::{Outcome, RelPath, Selection};
@@ -24,7 +24,7 @@ pub(super) struct Scope {
     /// A pattern that all files must match as well.
     glob: Option<Globs>,
     /// Generated directories and files that the step names.
-    generated: Named,
+    generated: NamedGenerated,
 }
 
 /// Every file that is meant.
@@ -59,7 +59,7 @@ impl Scope {
                 .map(Globs::parse)
                 .transpose()
                 .map_err(Outcome::failed)?,
-            generated: Named::default(),
+            generated: NamedGenerated::default(),
         };
         scope.generated.read(glob.unwrap_or_default());
         let Some(selection) = selection else {

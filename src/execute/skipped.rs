@@ -15,12 +15,12 @@ const MAX_NAMED: usize = 5;
 
 /// Generated directories and files that a step names.
 #[derive(Default)]
-pub(super) struct Named {
+pub(super) struct NamedGenerated {
     directories: BTreeSet<String>,
     has_locks: bool,
 }
 
-impl Named {
+impl NamedGenerated {
     /// Takes the words of a glob in.
     pub(super) fn read(&mut self, glob: &str) {
         /// Words that occur in names of lock files and hardly elsewhere.
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn what_is_named_is_not_passed_by() {
-        let mut named = Named::default();
+        let mut named = NamedGenerated::default();
         assert!(named.pass_directory(&path("web/node_modules")));
         assert!(!named.pass_directory(&path("src")));
         // Nobody gets there who did not name it.

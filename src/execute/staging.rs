@@ -166,7 +166,7 @@ impl<'a> Staging<'a> {
     pub(super) fn write(
         &mut self,
         path: &RelPath,
-        content: &Content<'_>,
+        content: &NewContent<'_>,
         permission: ExecutableBit,
     ) -> Result<(), FileProblem> {
         let content = content.clone();
@@ -328,7 +328,7 @@ impl<'a> Staging<'a> {
 /// A file that gets a new content.
 pub(super) struct Write<'a> {
     pub(super) path: &'a RelPath,
-    pub(super) content: Content<'a>,
+    pub(super) content: NewContent<'a>,
     pub(super) permission: ExecutableBit,
 }
 
@@ -353,12 +353,12 @@ impl Prepared<'_> {
 
 /// A new content of a file.
 #[derive(Clone)]
-pub(super) struct Content<'a> {
+pub(super) struct NewContent<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) hash: String,
 }
 
-impl<'a> Content<'a> {
+impl<'a> NewContent<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         let hash = hash(bytes);
         Self { bytes, hash }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 
 use super::nearest;
-use super::skipped::Named;
+use super::skipped::NamedGenerated;
 use super::write::failed;
 use crate::protocol::{Outcome, RelPath};
 use crate::workspace::walk::Walked;
@@ -52,7 +52,7 @@ impl<'a> Walks<'a> {
     pub(super) fn beneath(
         &self,
         directory: Option<&RelPath>,
-        generated: &Named,
+        generated: &NamedGenerated,
     ) -> Result<Rc<Walk>, FileProblem> {
         let way = (directory.cloned(), generated.directories().clone());
         let mut kept = self.kept.borrow_mut();
@@ -189,7 +189,9 @@ mod tests {
         ]);
         let walks = Walks::new(&stage.workspace);
         for name in ["a", "b", "c", "d", "e"] {
-            let walk = walks.beneath(Some(&path(name)), &Named::default()).unwrap();
+            let walk = walks
+                .beneath(Some(&path(name)), &NamedGenerated::default())
+                .unwrap();
             assert_eq!(walk.walked.files.len(), 1);
         }
         assert_eq!(walks.kept.borrow().len(), MAX_KEPT);

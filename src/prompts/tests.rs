@@ -32,7 +32,7 @@ impl Place {
         file
     }
 
-    fn prompt(&self, text: &str) -> Prompt {
+    fn prompt(&self, text: &str) -> PromptTemplate {
         self.write(Owner::Person, "it.md", text);
         self.shelves().named("it").unwrap()
     }

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::End;
+use super::RunEnd;
 use super::channel::Lifeline;
 use super::output::Output;
 use crate::platform::{ChildEvent, ChildExit, ChildTree};
@@ -47,7 +47,7 @@ pub(super) struct Attended<'a> {
 
 impl Attended<'_> {
     /// Takes output until the child has ended or must end; nothing of it runs on afterwards.
-    pub(super) fn attend(mut self, deadline: Option<Instant>, cancelled: &AtomicBool) -> End {
+    pub(super) fn attend(mut self, deadline: Option<Instant>, cancelled: &AtomicBool) -> RunEnd {
         let stopped = self.until_ended(deadline, Some(cancelled));
         if stopped.is_some() {
             self.stop();
@@ -65,11 +65,11 @@ impl Attended<'_> {
         stopped.unwrap_or(match exit {
             // It was hit by the same Ctrl-C, in the moment before it had a session of its own.
             Ok(Some(ChildExit::Signal(INTERRUPT))) if cancelled.load(Ordering::Relaxed) => {
-                End::Interrupted
+                RunEnd::Interrupted
             }
-            Ok(Some(ChildExit::Code(code))) => End::Exited(code),
-            Ok(Some(ChildExit::Signal(signal))) => End::Signalled(signal),
-            Ok(None) | Err(_) => End::Signalled(KILLED),
+            Ok(Some(ChildExit::Code(code))) => RunEnd::Exited(code),
+            Ok(Some(ChildExit::Signal(signal))) => RunEnd::Signalled(signal),
+            Ok(None) | Err(_) => RunEnd::Signalled(KILLED),
         })
     }
 
@@ -94,16 +94,16 @@ impl Attended<'_> {
         &mut self,
         deadline: Option<Instant>,
         cancelled: Option<&AtomicBool>,
-    ) -> Option<End> {
+    ) -> Option<RunEnd> {
         loop {
             if cancelled.is_some_and(|cancelled| cancelled.load(Ordering::Relaxed)) {
-                return Some(End::Interrupted);
+                return Some(RunEnd::Interrupted);
             }
             let left = deadline.map_or(TICK, |deadline| {
                 deadline.saturating_duration_since(Instant::now())
             });
             if left.is_zero() {
-                return Some(End::TimedOut);
+                return Some(RunEnd::TimedOut);
             }
             match self.tree.next(&mut self.buffer, left.min(TICK)) {
                 Ok(ChildEvent::Output(length)) => self.take(length),

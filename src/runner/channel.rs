@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use super::attend::{Attended, Supervisor};
 use super::output::{Output, Reports};
-use super::{End, Job, Program, Ran, pipeline};
+use super::{Job, Program, Ran, RunEnd, pipeline};
 use crate::platform::{ChildSession, ChildTree};
 use crate::protocol::ShellLanguage;
 
@@ -114,7 +114,7 @@ pub(super) fn run(errand: Errand<'_>, job: Job<'_>) -> Ran {
     };
     let end = attended.attend(began.checked_add(job.timeout), job.cancelled);
     let (output, reports) = output.finish();
-    let is_stopped = matches!(end, End::TimedOut | End::Interrupted);
+    let is_stopped = matches!(end, RunEnd::TimedOut | RunEnd::Interrupted);
     let is_lost = reports.began && reports.ended.is_none() && !is_stopped;
     Ran {
         end: end_of(end, &reports, &output.text),
@@ -131,15 +131,15 @@ pub(super) fn run(errand: Errand<'_>, job: Job<'_>) -> Ran {
 }
 
 /// How a run ended, by what the other side reported.
-fn end_of(end: End, reports: &Reports, printed: &str) -> End {
+fn end_of(end: RunEnd, reports: &Reports, printed: &str) -> RunEnd {
     match (end, &reports.ended) {
-        (stopped @ (End::TimedOut | End::Interrupted), _) => stopped,
-        (_, Some(code)) => End::Exited(code.trim().parse().unwrap_or(-1)),
-        (_, None) if reports.began => End::Signalled(9),
+        (stopped @ (RunEnd::TimedOut | RunEnd::Interrupted), _) => stopped,
+        (_, Some(code)) => RunEnd::Exited(code.trim().parse().unwrap_or(-1)),
+        (_, None) if reports.began => RunEnd::Signalled(9),
         (_, None) => {
             // The client's own words are all that was printed.
             let words: Vec<&str> = printed.split_whitespace().collect();
-            End::NotStarted(if words.is_empty() {
+            RunEnd::NotStarted(if words.is_empty() {
                 "the other side did not answer".to_owned()
             } else {
                 words.join(" ")

@@ -29,7 +29,7 @@ use super::channel::{self, Belongings, Errand, quoted};
 use super::exchange::RemoteConnection;
 use super::owner;
 use super::set_id::clear_set_id_bits;
-use super::{ContainerEngine, ContainerPlan, End, Granted, Job, Program, Ran, Runner};
+use super::{ContainerEngine, ContainerPlan, Granted, Job, Program, Ran, RunEnd, Runner};
 use crate::platform::{ChildEvent, ChildExit, ChildSession, ChildTree, programs};
 use crate::sandbox::{self, Confinement, FileIdentity, Property, PropertyName, Shield};
 use crate::workspace::Workspace;
@@ -550,9 +550,9 @@ impl ContainerRunner {
                 granted,
             },
         );
-        if ran.end != End::Exited(0) {
+        if ran.end != RunEnd::Exited(0) {
             let words = match ran.end {
-                End::NotStarted(reason) => reason,
+                RunEnd::NotStarted(reason) => reason,
                 _ => ran.output.text,
             };
             return Err(explain(self.engine, self.image(), &words));
@@ -735,7 +735,7 @@ impl ContainerRunner {
         let keeper = match self.keeper(&mut keepers, granted, cancelled) {
             Ok(keeper) => keeper,
             Err(_) if cancelled.load(Ordering::Relaxed) => {
-                let end = End::Interrupted;
+                let end = RunEnd::Interrupted;
                 return Ran {
                     end,
                     ..Ran::not_started("")
@@ -757,8 +757,8 @@ impl ContainerRunner {
             };
             ran.note = Some(note.to_owned());
         }
-        if let End::NotStarted(words) = &ran.end {
-            ran.end = End::NotStarted(explain(self.engine, self.image(), words));
+        if let RunEnd::NotStarted(words) = &ran.end {
+            ran.end = RunEnd::NotStarted(explain(self.engine, self.image(), words));
         }
         ran
     }

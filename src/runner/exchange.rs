@@ -37,7 +37,7 @@ use std::time::{Duration, Instant};
 use super::channel::{self, Belongings, Errand, quoted};
 use super::listing::{ExchangedContent, LeftReason, MAX_FILE};
 use super::owner;
-use super::{End, Job, Ran, Runner};
+use super::{Job, Ran, RunEnd, Runner};
 use crate::fs::{Durability, write_atomic};
 use crate::sandbox::{Property, PropertyName};
 use crate::workspace::Workspace;
@@ -388,7 +388,7 @@ impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
             }
             Err(reason) => {
                 let late_part = match ran.end {
-                    End::NotStarted(_) => "if it began all the same, what it changed",
+                    RunEnd::NotStarted(_) => "if it began all the same, what it changed",
                     _ => "what it changed",
                 };
                 late = Some(format!(

@@ -46,7 +46,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
-    use super::super::{End, Granted, Program};
+    use super::super::{Granted, Program, RunEnd};
     use super::*;
 
     fn run(words: &[&str], script: &str, seconds: u64, cancelled: &AtomicBool) -> Ran {
@@ -73,7 +73,7 @@ mod tests {
     fn case(script: &str, code: i32, text: &str) {
         for shell in ["sh", "bash"] {
             let ran = run(&[shell], script, 20, &AtomicBool::new(false));
-            let end = End::Exited(code);
+            let end = RunEnd::Exited(code);
             assert_eq!((ran.end, ran.output.text.as_str()), (end, text));
         }
     }
@@ -100,12 +100,12 @@ mod tests {
     #[test]
     fn nothing_outlives_its_end_its_time_or_an_interrupt() {
         for (script, seconds, end) in [
-            ("setsid sleep 7001 & exit 0", 20, End::Exited(0)),
-            ("(setsid sleep 7002 &) ; sleep 7003", 1, End::TimedOut),
+            ("setsid sleep 7001 & exit 0", 20, RunEnd::Exited(0)),
+            ("(setsid sleep 7002 &) ; sleep 7003", 1, RunEnd::TimedOut),
             (
                 "(setsid sleep 7004 &) ; echo cancel; sleep 7005",
                 20,
-                End::Interrupted,
+                RunEnd::Interrupted,
             ),
         ] {
             let ran = run(&["sh"], script, seconds, &AtomicBool::new(false));
@@ -125,7 +125,7 @@ mod tests {
     fn a_process_that_forks_all_the_time_is_ended() {
         let script = "f='exec 0<&-; sleep 0.001; sh -c \"$1\" 7021 \"$1\" & exit'; sh -c \"$f\" 7021 \"$f\" & exit 0";
         let ran = run(&["sh"], script, 20, &AtomicBool::new(false));
-        assert_eq!(ran.end, End::Exited(0));
+        assert_eq!(ran.end, RunEnd::Exited(0));
         assert!(!is_running("7021"));
     }
 
@@ -139,7 +139,7 @@ mod tests {
         }
         let script = "(env -i setsid sleep 7031 >/dev/null 2>&1 &); f='sleep 0.01; setsid sh -c \"$1\" 7032 \"$1\" & exit'; env -i sh -c \"$f\" 7032 \"$f\" & sleep 0.2; exit 0";
         let ran = run(&["sh"], script, 20, &never);
-        assert_eq!(ran.end, End::Exited(0));
+        assert_eq!(ran.end, RunEnd::Exited(0));
         for mark in ["7031", "7032"] {
             assert!(!is_running(mark), "{mark}");
         }
@@ -160,7 +160,7 @@ mod tests {
         let never = AtomicBool::new(false);
         let missing = run(&["no-such-runner"], "true", 20, &never);
         assert!(
-            matches!(missing.end, End::NotStarted(reason) if reason.contains("no-such-runner"))
+            matches!(missing.end, RunEnd::NotStarted(reason) if reason.contains("no-such-runner"))
         );
         let failing = run(
             &["sh", "-c", "echo no route to host; exit 255"],
@@ -168,7 +168,10 @@ mod tests {
             20,
             &never,
         );
-        assert_eq!(failing.end, End::NotStarted("no route to host".to_owned()));
+        assert_eq!(
+            failing.end,
+            RunEnd::NotStarted("no route to host".to_owned())
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::attend::{Attended, Supervisor};
 use super::output::Output;
-use super::{End, Job, Program, Ran, Runner, environment, pipeline};
+use super::{Job, Program, Ran, RunEnd, Runner, environment, pipeline};
 use crate::platform::{self, ChildSession, ChildTree};
 use crate::protocol::ShellLanguage;
 use crate::sandbox::{CommandShell, Confinement, Launch, PreparedScript, ResourceLimits};
@@ -56,14 +56,14 @@ impl Runner for LocalRunner {
                 let deadline = began.checked_add(job.timeout);
                 let end = attended.attend(deadline, job.cancelled);
                 set_aside = launch.as_ref().map(Launch::set_aside).unwrap_or_default();
-                is_lost = matches!(end, End::Signalled(_))
+                is_lost = matches!(end, RunEnd::Signalled(_))
                     && launch.as_mut().is_some_and(Launch::is_lost);
                 match launch.as_mut().and_then(Launch::refusal) {
-                    Some(reason) if matches!(end, End::Exited(_)) => End::NotStarted(reason),
+                    Some(reason) if matches!(end, RunEnd::Exited(_)) => RunEnd::NotStarted(reason),
                     _ => end,
                 }
             }
-            Err(reason) => End::NotStarted(reason),
+            Err(reason) => RunEnd::NotStarted(reason),
         };
         let (output, reports) = output.finish();
         Ran {

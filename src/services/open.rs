@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(super) use self::opened::held_session;
 pub use self::opened::{OpenedBase, agent, new_session, session};
 use super::{Caller, choices, guard, repository, workspace};
-use crate::agent::{Agent, Authorizer, Check, Manner, Recorder};
+use crate::agent::{Agent, Authorizer, CheckCommand, Manner, Recorder};
 use crate::approve::{KnownSessions, Person, Question};
 use crate::compose::{Carriage, FileLimit, Limit, TooLong};
 use crate::courier::{ClipboardReplyUse, Wishes};
@@ -371,9 +371,9 @@ fn api_carriage(settings: &Settings) -> Carriage {
 const API_CHARACTERS: usize = 200_000;
 
 /// The check command, if one is set.
-fn check(settings: &Settings) -> Option<Check> {
+fn check(settings: &Settings) -> Option<CheckCommand> {
     let is_set = !settings.check_command.is_empty();
-    is_set.then(|| Check {
+    is_set.then(|| CheckCommand {
         command: settings.check_command.clone(),
         timeout: Duration::from_secs(settings.check_timeout_seconds.into()),
         ends_session: settings.stop_when_check_passes == Switch::On,

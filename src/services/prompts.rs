@@ -3,7 +3,7 @@
 use super::Caller;
 use crate::approve::Question;
 use crate::error::{Error, Result};
-pub use crate::prompts::{Owner, Prompt};
+pub use crate::prompts::{Owner, PromptTemplate};
 use crate::prompts::{Shelves, called};
 use crate::protocol::is_yes;
 use crate::settings::{Base, FoundBase, quoted};
@@ -12,7 +12,7 @@ use crate::settings::{Base, FoundBase, quoted};
 #[derive(Debug)]
 pub struct PromptList {
     /// Each template, with true if it may be used without showing it.
-    pub prompts: Vec<(Prompt, bool)>,
+    pub prompts: Vec<(PromptTemplate, bool)>,
     /// The problems with files that are no valid templates.
     pub troubles: Vec<Error>,
     /// Where they are looked for.
@@ -23,7 +23,7 @@ pub struct PromptList {
 pub fn list(caller: &Caller) -> Result<PromptList> {
     let shelves = shelves(caller)?;
     let (prompts, troubles) = shelves.all();
-    let with_trust = |prompt: Prompt| {
+    let with_trust = |prompt: PromptTemplate| {
         let is_trusted = prompt.is_trusted(&caller.trust);
         (prompt, is_trusted)
     };
@@ -37,7 +37,7 @@ pub fn list(caller: &Caller) -> Result<PromptList> {
 }
 
 /// The template of this name, with or without its slash.
-pub fn named(caller: &Caller, name: &str) -> Result<Prompt> {
+pub fn named(caller: &Caller, name: &str) -> Result<PromptTemplate> {
     shelves(caller)?.named(name.trim_start_matches('/'))
 }
 
@@ -69,7 +69,7 @@ fn shelves(caller: &Caller) -> Result<Shelves> {
     Ok(Shelves::of(&base, |name| std::env::var_os(name)))
 }
 
-fn ask(caller: &Caller, prompt: &Prompt) -> Result<()> {
+fn ask(caller: &Caller, prompt: &PromptTemplate) -> Result<()> {
     let file = prompt.file.display();
     let question = Question::about_template(&prompt.file, &prompt.text);
     match caller.ask(&question)? {

@@ -121,7 +121,7 @@ fn the_first_answer_to_the_model_counts_and_the_second_becomes_a_note() {
     // The loop told the answer and took the question back before the third one spoke.
     scene.pending().take_back(&question).unwrap();
     let mut told = scene.session.clone();
-    told.questions = vec![crate::session::Question {
+    told.questions = vec![crate::session::ModelQuestion {
         question: "Which colour?".to_owned(),
         answer: Some("blue".to_owned()),
     }];
@@ -463,8 +463,9 @@ fn rules_and_templates_are_data() {
     )
     .unwrap();
     let listed = prompts::list(&scene.caller).unwrap();
-    let review =
-        |(prompt, is_trusted): &(prompts::Prompt, bool)| prompt.name == "review" && !is_trusted;
+    let review = |(prompt, is_trusted): &(prompts::PromptTemplate, bool)| {
+        prompt.name == "review" && !is_trusted
+    };
     assert!(listed.prompts.iter().any(review));
     let error = prompts::task(&scene.caller, "/review src").unwrap_err();
     assert!(

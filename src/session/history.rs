@@ -33,7 +33,7 @@ pub struct Checkpoint {
 /// The rounds that changed the workspace.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct History {
-    rounds: Vec<Round>,
+    rounds: Vec<RoundCheckpoints>,
     begun: Option<(u32, Before)>,
     /// Rounds that may have changed something, and nobody knows what, in their order.
     uncovered: Vec<u32>,
@@ -69,7 +69,7 @@ impl Unfinished {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Round {
+struct RoundCheckpoints {
     checkpoint: Checkpoint,
     /// How much its checkpoints looked at.
     reach: Reach,
@@ -170,7 +170,7 @@ impl History {
         } = before;
         if begun == round && snapshot != after {
             self.unfinished = None;
-            self.rounds.push(Round {
+            self.rounds.push(RoundCheckpoints {
                 checkpoint: Checkpoint {
                     round,
                     before: snapshot,
@@ -218,7 +218,7 @@ impl History {
     /// This is the snapshot before the next round: it includes the person's own changes and undone
     /// rounds. The snapshot after a round covers only the files that the round names.
     pub fn after(&self, number: u32) -> Option<Snapshot> {
-        let is_later = |round: &&Round| round.checkpoint.round > number;
+        let is_later = |round: &&RoundCheckpoints| round.checkpoint.round > number;
         let next = self.rounds.iter().find(is_later)?.checkpoint;
         let last = self.rounds.iter().rfind(|round| !is_later(round));
         let is_between = |round: &u32| *round > number && *round < next.round;
@@ -280,7 +280,7 @@ impl History {
     ///
     /// Nothing if a later round changed something: its files are built on what is there now.
     pub fn redoable(&self) -> Vec<Checkpoint> {
-        let is_done = |round: &Round| round.undo.is_none();
+        let is_done = |round: &RoundCheckpoints| round.undo.is_none();
         let tail = self
             .rounds
             .iter()

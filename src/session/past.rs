@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::journal::RecordProblem;
-use super::{History, Question, Record, SCHEMA, Session, Store};
+use super::{History, ModelQuestion, Record, SCHEMA, Session, Store};
 use crate::error::{Error, Result};
 use crate::protocol::Issue;
 use crate::protocol::{SessionId, StepResult};
@@ -53,7 +53,7 @@ pub struct PastRound {
     pub issues: Vec<Issue>,
     /// The model's questions and the person's answers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub questions: Vec<Question>,
+    pub questions: Vec<ModelQuestion>,
     /// The person's notes for the next message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -72,7 +72,7 @@ struct Saved {
     #[serde(default)]
     notes: Vec<String>,
     #[serde(default)]
-    questions: Vec<Question>,
+    questions: Vec<ModelQuestion>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{Question, REMEMBERED_FILES, SCHEMA, Session, Store};
+use super::{ModelQuestion, REMEMBERED_FILES, SCHEMA, Session, Store};
 use crate::error::{Error, Result};
 use crate::protocol::SessionId;
 
@@ -37,7 +37,7 @@ pub struct Summary {
     pub round_limit: u32,
     /// Questions of the model.
     #[serde(default)]
-    questions: Vec<Question>,
+    questions: Vec<ModelQuestion>,
     /// How many files its rounds changed.
     #[serde(default)]
     pub changed_files: Count,
@@ -91,7 +91,7 @@ impl Summary {
 
     /// Where it stands.
     pub fn state(&self) -> State {
-        let is_open = |question: &Question| question.answer.is_none();
+        let is_open = |question: &ModelQuestion| question.answer.is_none();
         if self.is_complete {
             State::Done
         } else if self.sequence_number > self.round_limit {
@@ -255,7 +255,7 @@ mod tests {
         let (_directory, store) = store();
         let mut session = session("ab12cd34");
         session.changed_files = ["a", "b"].map(|path| RelPath::parse(path).unwrap()).into();
-        session.questions = vec![Question {
+        session.questions = vec![ModelQuestion {
             question: "Tabs?".to_owned(),
             answer: None,
         }];

@@ -24,7 +24,7 @@ use crate::watch::Doorbell;
 
 /// How many questions are answered at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Manner {
+enum AnswerOrder {
     Together,
     OneByOne,
 }
@@ -49,7 +49,7 @@ pub(super) struct Dialog {
     /// As they were put; an edit changes only the item.
     questions: Vec<Question>,
     items: Vec<Item>,
-    manner: Manner,
+    manner: AnswerOrder,
     answers: Answers,
     /// The prompt that stands on the terminal is still the right one.
     is_prompted: bool,
@@ -111,7 +111,7 @@ impl Dialog {
             pending: pending.clone(),
             questions: questions.to_vec(),
             items: items.collect(),
-            manner: Manner::Together,
+            manner: AnswerOrder::Together,
             answers: Answers::until(interrupt).taking(takes),
             is_prompted: false,
             last_shown: None,
@@ -283,7 +283,7 @@ impl Dialog {
 
     /// Returns true if one answer counts for all questions that are open.
     fn is_joint(&self, open: &[usize]) -> bool {
-        open.len() > 1 && self.manner == Manner::Together
+        open.len() > 1 && self.manner == AnswerOrder::Together
     }
 
     /// The answers that are offered now.
@@ -318,15 +318,15 @@ impl Dialog {
             Some(Typed::Verdict(Verdict::Stop)) => self.decide(first, Verdict::Stop),
             Some(Typed::Show) => {
                 let shown = match self.manner {
-                    Manner::Together => open.as_slice(),
-                    Manner::OneByOne => &open[..1],
+                    AnswerOrder::Together => open.as_slice(),
+                    AnswerOrder::OneByOne => &open[..1],
                 };
                 let events: Vec<Event> =
                     (shown.iter()).map(|at| self.with_new_reason(*at)).collect();
                 self.ui.show_whole(&events);
                 Ok(())
             }
-            Some(typed) if open.len() > 1 && self.manner == Manner::Together => {
+            Some(typed) if open.len() > 1 && self.manner == AnswerOrder::Together => {
                 self.hear_about_all(&open, &typed)
             }
             Some(typed) => {
@@ -357,7 +357,7 @@ impl Dialog {
     fn hear_about_all(&mut self, open: &[usize], typed: &Typed) -> Result<()> {
         match typed {
             Typed::OneByOne => {
-                self.manner = Manner::OneByOne;
+                self.manner = AnswerOrder::OneByOne;
                 self.last_shown = None;
                 Ok(())
             }

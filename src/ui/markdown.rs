@@ -35,10 +35,10 @@ pub(super) struct Rendered {
 
 /// The first lines of a text, at most so many, and so many columns wide.
 pub(super) fn render(text: &str, columns: usize, most: usize) -> Rendered {
-    let mut page = Page {
+    let mut page = MarkdownPage {
         columns: columns.max(20),
         room: most,
-        ..Page::default()
+        ..MarkdownPage::default()
     };
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -64,7 +64,7 @@ struct Margin {
 }
 
 #[derive(Debug, Default)]
-struct Page {
+struct MarkdownPage {
     columns: usize,
     /// How many more lines are written.
     room: usize,
@@ -86,7 +86,7 @@ struct Page {
     is_loose: bool,
 }
 
-impl Page {
+impl MarkdownPage {
     fn take(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.begin(tag),

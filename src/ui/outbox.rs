@@ -342,7 +342,7 @@ fn in_parts(text: &mut String, pastes: &[String], inbox: &str, view: &RenderCont
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::plain::Look;
+    use crate::ui::plain::OutputStyle;
 
     fn plain(pastes: &[&str], attachment: Option<&str>, cuts: &[String]) -> String {
         let pastes: Vec<String> = pastes.iter().map(|path| (*path).to_owned()).collect();
@@ -385,7 +385,7 @@ mod tests {
         let text = with_path(action, &far, 80, &plain);
         assert_eq!(text, format!("{action}\n     {far}"));
         let rich = RenderContext {
-            look: Look::Rich { columns: 80 },
+            look: OutputStyle::Rich { columns: 80 },
             ..plain
         };
         let here = std::env::current_dir().unwrap().join("x".repeat(30));

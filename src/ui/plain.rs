@@ -25,7 +25,7 @@ const NAMED_FILES: usize = 10;
 
 /// The kind of output that lines are made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum OutputStyle {
     /// A pipe: text as it is.
     Plain,
     /// A terminal without colour: text as it is, with signs.
@@ -34,7 +34,7 @@ pub(super) enum Look {
     Rich { columns: usize },
 }
 
-impl Look {
+impl OutputStyle {
     /// Returns true where colours and links are shown.
     pub(super) fn is_rich(self) -> bool {
         matches!(self, Self::Rich { .. })
@@ -45,7 +45,7 @@ impl Look {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch")]
 pub(super) struct RenderContext {
-    pub(super) look: Look,
+    pub(super) look: OutputStyle,
     /// True if details are wanted.
     pub(super) is_verbose: bool,
     /// True if the person can answer here, so that no other way is told.
@@ -68,7 +68,7 @@ impl RenderContext {
     /// The context of a front end that is no terminal.
     pub(super) fn plain() -> Self {
         Self {
-            look: Look::Plain,
+            look: OutputStyle::Plain,
             is_verbose: false,
             is_interactive: true,
             has_prompt: true,
@@ -339,7 +339,7 @@ pub fn quoted(name: &str, text: &str) -> String {
     if text.trim().is_empty() {
         return String::new();
     }
-    block(name, text, Look::Plain)
+    block(name, text, OutputStyle::Plain)
 }
 
 fn check(command: &str, outcome: &Outcome) -> String {
@@ -355,14 +355,14 @@ fn check(command: &str, outcome: &Outcome) -> String {
     )
 }
 
-fn prose(text: &str, look: Look) -> String {
+fn prose(text: &str, look: OutputStyle) -> String {
     let mut shown = String::new();
     let mut lines = text.trim().lines();
     for line in lines.by_ref().take(PROSE_LINES) {
         let line = escape_line(&clipped(line, 400)).replace("\\t", "    ");
         let folded = match look {
-            Look::Plain | Look::Uncoloured => vec![line],
-            Look::Rich { columns } => fold(&line, columns.saturating_sub(5)),
+            OutputStyle::Plain | OutputStyle::Uncoloured => vec![line],
+            OutputStyle::Rich { columns } => fold(&line, columns.saturating_sub(5)),
         };
         for line in folded {
             let _ = writeln!(shown, "  {DIM}|{DIM:#} {line}");
@@ -375,12 +375,12 @@ fn prose(text: &str, look: Look) -> String {
     shown
 }
 
-fn block(heading: &str, text: &str, look: Look) -> String {
+fn block(heading: &str, text: &str, look: OutputStyle) -> String {
     format!("  {CYAN}{heading}{CYAN:#}:\n{}", spoken(text, look, "    "))
 }
 
 /// The first lines of the model's words, each behind an indentation.
-pub(super) fn spoken(text: &str, look: Look, indent: &str) -> String {
+pub(super) fn spoken(text: &str, look: OutputStyle, indent: &str) -> String {
     let mut lines = text.trim().lines();
     let kept: Vec<String> = lines
         .by_ref()
@@ -389,8 +389,10 @@ pub(super) fn spoken(text: &str, look: Look, indent: &str) -> String {
         .collect();
     let mut is_cut = false;
     let shown: Vec<String> = match look {
-        Look::Plain | Look::Uncoloured => kept.iter().map(|line| escape_line(line)).collect(),
-        Look::Rich { columns } => {
+        OutputStyle::Plain | OutputStyle::Uncoloured => {
+            kept.iter().map(|line| escape_line(line)).collect()
+        }
+        OutputStyle::Rich { columns } => {
             let room = columns.saturating_sub(indent.len() + 1);
             let rendered = markdown::render(&kept.join("\n"), room, BLOCK_LINES);
             is_cut = rendered.is_cut;
@@ -498,8 +500,8 @@ pub(super) enum Sign {
 }
 
 /// The sign where the terminal has it, with a space after it; words do elsewhere.
-pub(super) fn sign(look: Look, sign: Sign) -> &'static str {
-    if look == Look::Plain || !has_unicode() {
+pub(super) fn sign(look: OutputStyle, sign: Sign) -> &'static str {
+    if look == OutputStyle::Plain || !has_unicode() {
         return "";
     }
     match sign {
@@ -558,7 +560,7 @@ mod tests {
 
     #[test]
     fn a_model_cannot_forge_our_lines() {
-        for look in [Look::Plain, Look::Rich { columns: 80 }] {
+        for look in [OutputStyle::Plain, OutputStyle::Rich { columns: 80 }] {
             let event = Event::Message {
                 text: "ok\r\x1b[2K  1. ok CREATE_FILE".to_owned(),
             };

@@ -22,9 +22,9 @@ use std::time::{Duration, Instant};
 
 use crossterm::event;
 
-use self::desk::{Act, Desk};
-pub use self::history::History;
-use self::keys::{Key, Screen};
+use self::desk::{Act, PromptState};
+pub use self::history::HistoryFile;
+use self::keys::{KeyPress, Screen};
 pub use self::turn::LentTerminal;
 use self::turn::Mode;
 use super::ask::PromptQuestion;
@@ -112,7 +112,7 @@ pub struct KeptInput {
 /// A prompt that is open, and whose turn it is.
 #[derive(Debug)]
 pub(super) struct OpenPrompt {
-    desk: Desk,
+    desk: PromptState,
     listener: Arc<dyn Listener>,
     interrupt: Interrupt,
     colour: Colour,
@@ -144,7 +144,7 @@ impl Prompt {
         if mode == Mode::Closed {
             return None;
         }
-        let mut desk = Desk::new(history);
+        let mut desk = PromptState::new(history);
         if let Some(paste) = paste {
             desk.hold_again(paste, &*listener);
         }
@@ -323,8 +323,8 @@ impl Terminal {
         }
     }
 
-    fn take_in(&self, key: Key) {
-        let key = if key == Key::Enter && event::poll(BURST).unwrap_or(false) {
+    fn take_in(&self, key: KeyPress) {
+        let key = if key == KeyPress::Enter && event::poll(BURST).unwrap_or(false) {
             self.burst()
         } else {
             Some(key)
@@ -367,19 +367,19 @@ impl Terminal {
     }
 
     /// Gathers lines that come faster than anybody types: a paste that the terminal does not mark.
-    fn burst(&self) -> Option<Key> {
+    fn burst(&self) -> Option<KeyPress> {
         let mut text = self.prompt().as_mut()?.desk.begin_burst();
         while text.len() < MAX_BURST && event::poll(BURST).unwrap_or(false) {
             match event::read().ok().and_then(keys::read) {
-                Some(Key::Character(character)) => text.push(character),
-                Some(Key::Enter) => text.push('\n'),
-                Some(Key::Complete) => text.push('\t'),
-                Some(Key::Paste(more)) => text.push_str(&more),
-                Some(Key::Interrupt) => return Some(Key::Interrupt),
+                Some(KeyPress::Character(character)) => text.push(character),
+                Some(KeyPress::Enter) => text.push('\n'),
+                Some(KeyPress::Complete) => text.push('\t'),
+                Some(KeyPress::Paste(more)) => text.push_str(&more),
+                Some(KeyPress::Interrupt) => return Some(KeyPress::Interrupt),
                 _ => {}
             }
         }
-        Some(Key::Burst(text))
+        Some(KeyPress::Burst(text))
     }
 
     /// Leaves what was entered on the screen.

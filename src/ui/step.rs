@@ -6,7 +6,7 @@ use anstyle::Style;
 
 use super::diff;
 use super::palette::{DIM, GREEN, MAGENTA, RED};
-use super::plain::{self, Look, Sign};
+use super::plain::{self, OutputStyle, Sign};
 use super::wrap::{columns_of, fold};
 use super::{escape_line, shortened};
 use crate::number::count;
@@ -31,7 +31,7 @@ pub(super) struct StepLayout {
     /// Width of the terminal; in a pipe nothing is folded.
     pub(super) columns: Option<usize>,
     /// Signs and colours, or words.
-    pub(super) look: Look,
+    pub(super) look: OutputStyle,
 }
 
 /// A step of a round and what became of it, as the loop tells it.
@@ -388,7 +388,7 @@ mod tests {
 
     const PIPE: StepLayout = StepLayout {
         columns: None,
-        look: Look::Plain,
+        look: OutputStyle::Plain,
     };
 
     fn bare(text: &str) -> String {
@@ -396,7 +396,7 @@ mod tests {
     }
 
     /// The steps of a round as a terminal of this width shows them, with signs or with words.
-    fn round(columns: usize, look: Look) -> String {
+    fn round(columns: usize, look: OutputStyle) -> String {
         let columns = Some(columns);
         let layout = StepLayout { columns, look };
         let edit = difference(1, 1, "@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
@@ -492,7 +492,7 @@ mod tests {
             REST,
         ];
         for (columns, expected) in [(80, narrow.concat()), (120, wide.concat())] {
-            let text = round(columns, Look::Plain);
+            let text = round(columns, OutputStyle::Plain);
             assert!(
                 text.lines().all(|line| columns_of(line) <= columns),
                 "{text}"
@@ -505,7 +505,7 @@ mod tests {
     fn what_was_declined_is_named_also_if_the_reason_has_its_letters() {
         let layout = StepLayout {
             columns: Some(80),
-            look: Look::Plain,
+            look: OutputStyle::Plain,
         };
         let declined = Outcome {
             message: "declined: not src/a.txt now".to_owned(),
@@ -522,8 +522,13 @@ mod tests {
         let columns = Some(80);
         let layout = |look| StepLayout { columns, look };
         let failed = run(1, "make", 2, "");
-        let plain = step(&failed, &[], layout(Look::Plain), Some(3));
-        let rich = step(&failed, &[], layout(Look::Rich { columns: 80 }), Some(3));
+        let plain = step(&failed, &[], layout(OutputStyle::Plain), Some(3));
+        let rich = step(
+            &failed,
+            &[],
+            layout(OutputStyle::Rich { columns: 80 }),
+            Some(3),
+        );
         assert!(bare(&plain).starts_with("  1 failed ran make"), "{plain}");
         assert_eq!(
             bare(&rich)
@@ -565,7 +570,7 @@ mod tests {
         let long = difference(50, 0, &"+x\n".repeat(20));
         let layout = StepLayout {
             columns: Some(80),
-            look: Look::Plain,
+            look: OutputStyle::Plain,
         };
         let shown = bare(&step(
             &deleted(Outcome::ok("deleted src/a.txt")),

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use agent::runner::End;
+use agent::runner::RunEnd;
 use agent::sandbox::Backend;
 
 use crate::place::{DEADLINE, Place, SECRET, cases, eventually, is_root, skipped};
@@ -58,14 +58,14 @@ fn withstand(backend: Backend, attacks: &[&str]) {
         // What lies beside something hidden is still there.
         let ran = place.run("ls /etc && cat /etc/passwd", Some(&confinement), DEADLINE);
         assert!(
-            matches!(ran.end, End::Exited(0) | End::NotStarted(_)),
+            matches!(ran.end, RunEnd::Exited(0) | RunEnd::NotStarted(_)),
             "{ran:?}"
         );
     }
-    if let End::NotStarted(reason) = begun.end {
+    if let RunEnd::NotStarted(reason) = begun.end {
         return skipped(backend.name(), &reason);
     }
-    assert_eq!(begun.end, End::Exited(0), "{begun:?}");
+    assert_eq!(begun.end, RunEnd::Exited(0), "{begun:?}");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let socket = place.root().join("socket");
@@ -79,7 +79,7 @@ fn withstand(backend: Backend, attacks: &[&str]) {
             .replace("STRANGER", &std::process::id().to_string());
         let ran = place.run(&script, Some(&confinement), DEADLINE);
         assert!(
-            matches!(ran.end, End::Exited(1..=124 | 126..) | End::Signalled(_)),
+            matches!(ran.end, RunEnd::Exited(1..=124 | 126..) | RunEnd::Signalled(_)),
             "{}: {script}: {ran:?}",
             backend.name()
         );
@@ -89,7 +89,7 @@ fn withstand(backend: Backend, attacks: &[&str]) {
         let ran = place.run(&script, None, DEADLINE);
         assert_eq!(
             ran.end,
-            End::Exited(0),
+            RunEnd::Exited(0),
             "plain: {script}: {}",
             ran.output.text
         );
@@ -101,7 +101,7 @@ fn leaves_nobody(backend: Backend) {
     let confinement = place.confinement(backend);
     let script = "(setsid sh -c 'trap \"\" TERM HUP; sleep 1; echo x > late' &); sleep 0.1";
     let ran = place.run(script, Some(&confinement), DEADLINE);
-    if let End::NotStarted(_) = ran.end {
+    if let RunEnd::NotStarted(_) = ran.end {
         return;
     }
     let plain = Place::new();
@@ -192,7 +192,7 @@ fn a_directory_that_becomes_a_link_shows_none_of_them_more() {
         let place = place.link("e", "..");
         let confinement = place.confinement(backend);
         let begun = place.run("true", Some(&confinement), DEADLINE);
-        if let End::NotStarted(reason) = begun.end {
+        if let RunEnd::NotStarted(reason) = begun.end {
             skipped(backend.name(), &reason);
             continue;
         }
@@ -206,7 +206,7 @@ fn a_directory_that_becomes_a_link_shows_none_of_them_more() {
                 "{}: {ran:?}",
                 backend.name()
             );
-            started += usize::from(!matches!(ran.end, End::NotStarted(_)));
+            started += usize::from(!matches!(ran.end, RunEnd::NotStarted(_)));
         }
         assert!(started > 0, "{}: nothing was tried", backend.name());
         cases(TRIES);
@@ -230,16 +230,16 @@ fn a_home_that_is_the_workspace_needs_no_cache_directory() {
         confinement.workspace = place.home();
         confinement.cache = Some(cache.clone());
         let ran = place.run("echo x > ~/.cache/kept", Some(&confinement), DEADLINE);
-        if let End::NotStarted(reason) = &ran.end
+        if let RunEnd::NotStarted(reason) = &ran.end
             && place
                 .run("true", Some(&place.confinement(backend)), DEADLINE)
                 .end
-                != End::Exited(0)
+                != RunEnd::Exited(0)
         {
             skipped(backend.name(), reason);
             continue;
         }
-        assert_eq!(ran.end, End::Exited(0), "{}: {ran:?}", backend.name());
+        assert_eq!(ran.end, RunEnd::Exited(0), "{}: {ran:?}", backend.name());
         assert!(cache.join("kept").exists());
         assert!(!place.home().join(".cache").exists(), "nothing is left");
     }

@@ -201,7 +201,7 @@ fn a_pipe_does_not_hold_the_program_up() {
     let place = Place::new();
     assert_eq!(
         place.plain("mkfifo pipe").end,
-        agent::runner::End::Exited(0)
+        agent::runner::RunEnd::Exited(0)
     );
     let forms = [
         "[READ_FILE path=\"pipe\"]\n",
@@ -241,5 +241,5 @@ fn sockets_and_devices_are_no_files() {
     place.plain("mknod zero c 1 5");
     place.apply(&reply("zero")).did_nothing();
     let naive = place.plain("head -c 1 zero | wc -c | grep -q 1");
-    assert_eq!(naive.end, agent::runner::End::Exited(0));
+    assert_eq!(naive.end, agent::runner::RunEnd::Exited(0));
 }

@@ -1,6 +1,6 @@
 use std::fs;
 
-use agent::runner::End;
+use agent::runner::RunEnd;
 
 use crate::place::Plain::Always;
 use crate::place::{Place, cases, command, eventually};
@@ -168,7 +168,7 @@ fn what_a_command_made_does_not_run_when_the_person_uses_git() {
         assert!(!has_run(&place), "{made}: {}", used_by_person.output.text);
         let plain = Place::new();
         let ran = plain.plain(&script);
-        assert_eq!(ran.end, End::Exited(0), "{made}: {}", ran.output.text);
+        assert_eq!(ran.end, RunEnd::Exited(0), "{made}: {}", ran.output.text);
         has_run(&plain);
         plain.plain(used);
         assert!(has_run(&plain), "plain: {made}");
@@ -184,7 +184,12 @@ fn what_git_obeyed_before_is_not_led_elsewhere_or_changed() {
         let place = Place::new();
         let script = |place: &Place, script: &str| format!("{MAKE}{}", place.filled(script));
         let ran = place.plain(&script(&place, prepared));
-        assert_eq!(ran.end, End::Exited(0), "{prepared}: {}", ran.output.text);
+        assert_eq!(
+            ran.end,
+            RunEnd::Exited(0),
+            "{prepared}: {}",
+            ran.output.text
+        );
         has_run(&place);
         let applied = place.apply_with(&GRANT, &command(&script(&place, made)));
         assert_eq!(applied.rows.len(), 1, "{}", applied.text);
@@ -197,7 +202,7 @@ fn what_git_obeyed_before_is_not_led_elsewhere_or_changed() {
         let plain = Place::new();
         for step in [prepared, made] {
             let ran = plain.plain(&script(&plain, step));
-            assert_eq!(ran.end, End::Exited(0), "{step}: {}", ran.output.text);
+            assert_eq!(ran.end, RunEnd::Exited(0), "{step}: {}", ran.output.text);
         }
         has_run(&plain);
         let used_by_person = plain.plain(&script(&plain, used));
@@ -215,7 +220,7 @@ fn what_git_obeyed_before_is_not_led_elsewhere_or_changed() {
 fn no_command_has_the_files_of_the_person_disabled() {
     let place = Place::new().file("README", "own");
     let own = "git init -q . && git config alias.x '!y' && echo x > .git/hooks/pre-commit";
-    assert_eq!(place.plain(own).end, End::Exited(0));
+    assert_eq!(place.plain(own).end, RunEnd::Exited(0));
     let config = fs::read(place.workspace().join(".git/config")).unwrap();
     let leads = "git init -q new && git -C new config include.path ../../.git/config && git -C new config --add include.path ../../README && git -C new config core.hooksPath ../.git/hooks";
     let applied = place.apply(&command(leads));
@@ -347,7 +352,7 @@ fn what_a_command_made_is_disabled_when_an_undo_brings_it_back() {
 fn what_the_person_set_up_stays_as_it_is() {
     let place = Place::new();
     let own = "git init -q own && git -C own config core.pager less && git -C own config alias.x '!y' && echo x > own/.git/hooks/pre-push && git init -q --bare store";
-    assert_eq!(place.plain(own).end, End::Exited(0));
+    assert_eq!(place.plain(own).end, RunEnd::Exited(0));
     let config = place.workspace().join("own/.git/config");
     let before = fs::read(&config).unwrap();
     let applied = place.apply(&command(
@@ -364,7 +369,7 @@ fn a_submodule_that_is_not_there_gets_no_repository() {
     let top = "git init -q . && printf '[submodule \"a\"]\\n\\tpath = deps/a\\n\\turl = x\\n' > .gitmodules && mkdir -p deps/a && echo one > file && git add file .gitmodules && git -c user.name=a -c user.email=b commit -q -m one && git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),deps/a";
     let attack = format!("{MAKE}make deps/a && git -C deps/a config core.fsmonitor \"$EVIL\"");
     let place = Place::new();
-    assert_eq!(place.plain(top).end, End::Exited(0));
+    assert_eq!(place.plain(top).end, RunEnd::Exited(0));
     place.apply_with(&GRANT, &command(&attack)).all(1, "failed");
     place.withstands(&[
         (
@@ -380,7 +385,7 @@ fn a_submodule_that_is_not_there_gets_no_repository() {
     assert!(!place.workspace().join("deps/a/.git").exists());
     place.plain("git status");
     assert!(!has_run(&place));
-    assert_eq!(place.plain(&attack).end, End::Exited(0));
+    assert_eq!(place.plain(&attack).end, RunEnd::Exited(0));
     has_run(&place);
     let status = place.plain("git status");
     assert!(has_run(&place), "{}", status.output.text);
@@ -394,7 +399,7 @@ fn what_the_configuration_of_git_names_is_closed_as_hooks_are() {
         .file(".husky/pre-commit", "own\n")
         .file("shared/config", "[core]\n\tbare = false\n");
     let own = "git init -q . && git config core.hooksPath .husky/_ && git config include.path ../shared/config && git config core.attributesFile .attributes";
-    assert_eq!(place.plain(own).end, End::Exited(0));
+    assert_eq!(place.plain(own).end, RunEnd::Exited(0));
     fs::write(
         place.home().join(".gitconfig"),
         "[core]\n\thooksPath = .githooks\n",
@@ -434,12 +439,12 @@ fn file_steps_ask_about_the_configuration_of_the_person() {
     let step = "[EDIT_FILE path=\"gitconfig\" start_line=\"1\"]\n[alias]\n[/EDIT_FILE]\n";
     let create = "[CREATE_FILE path=\"new\"]\n[alias]\n[/CREATE_FILE]\n";
     let made = "ln -s work/gitconfig ../.gitconfig && mkdir ../.config && ln -s ../work/new ../.config/git";
-    assert_eq!(place.plain(made).end, End::Exited(0));
+    assert_eq!(place.plain(made).end, RunEnd::Exited(0));
     for step in [step, create, &create.replace("new", "new/config")] {
         place.apply(step).all(1, "refused");
     }
     let gone = "rm ../.gitconfig ../.config/git";
-    assert_eq!(place.plain(gone).end, End::Exited(0));
+    assert_eq!(place.plain(gone).end, RunEnd::Exited(0));
     for step in [step, create] {
         place.apply(step).all(1, "ok");
     }
@@ -451,7 +456,7 @@ fn file_steps_ask_about_the_configuration_of_the_person() {
 fn what_the_person_makes_in_a_repository_during_a_command_is_kept() {
     let place = Place::new();
     let made = "git init -q .";
-    assert_eq!(place.plain(made).end, End::Exited(0));
+    assert_eq!(place.plain(made).end, RunEnd::Exited(0));
     let file = place.workspace().join(".git/config.worktree");
     let script = "touch begun; while [ ! -e ended ]; do sleep 0.05; done";
     let wait = |content: Option<&str>| {
@@ -464,7 +469,7 @@ fn what_the_person_makes_in_a_repository_during_a_command_is_kept() {
         }
         fs::write(place.workspace().join("ended"), "").unwrap();
         let output = child.wait_with_output().unwrap();
-        assert_eq!(place.plain("rm begun ended").end, End::Exited(0));
+        assert_eq!(place.plain("rm begun ended").end, RunEnd::Exited(0));
         String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
     };
     let told = wait(Some("[core]\n\tsparseCheckout = true\n"));
@@ -487,7 +492,7 @@ fn what_the_person_makes_in_a_repository_during_a_command_is_kept() {
 fn file_steps_make_no_repository_obey_them() {
     let place = Place::new();
     let made = "git init -q --bare store/bare && git init -q --bare other && mv other/HEAD other/h";
-    assert_eq!(place.plain(made).end, End::Exited(0));
+    assert_eq!(place.plain(made).end, RunEnd::Exited(0));
     let create = |path: &str| format!("[CREATE_FILE path=\"{path}\"]\n[core]\n[/CREATE_FILE]\n");
     let closed = [
         "sub/.git/config",
@@ -565,15 +570,15 @@ fn what_a_command_made_does_not_lead_git_to_the_files_of_the_person() {
     for attack in attacks {
         let script = format!("git init -q . && {attack}");
         let place = Place::new();
-        assert_eq!(place.plain(own).end, End::Exited(0));
+        assert_eq!(place.plain(own).end, RunEnd::Exited(0));
         let applied = place.apply_with(&GRANT, &command(&script));
         applied.all(1, "ok");
         assert!(applied.text.contains("disabled"), "{}", applied.text);
         let before = state_after(&place, false);
         assert_eq!(state_after(&place, true), before, "{attack}");
         let plain = Place::new();
-        assert_eq!(plain.plain(own).end, End::Exited(0));
-        assert_eq!(plain.plain(&script).end, End::Exited(0));
+        assert_eq!(plain.plain(own).end, RunEnd::Exited(0));
+        assert_eq!(plain.plain(&script).end, RunEnd::Exited(0));
         let before = state_after(&plain, false);
         assert_ne!(state_after(&plain, true), before, "plain: {attack}");
         cases(1);
@@ -581,11 +586,11 @@ fn what_a_command_made_does_not_lead_git_to_the_files_of_the_person() {
     let script = "git init -q . && echo $PWD/../own/.git/objects > .git/objects/info/alternates";
     let shown = "git cat-file -t $(cat ../head)";
     let place = Place::new();
-    assert_eq!(place.plain(own).end, End::Exited(0));
+    assert_eq!(place.plain(own).end, RunEnd::Exited(0));
     place.apply_with(&GRANT, &command(script)).all(1, "ok");
-    assert_ne!(place.plain(shown).end, End::Exited(0));
-    assert_eq!(place.plain(script).end, End::Exited(0));
-    assert_eq!(place.plain(shown).end, End::Exited(0));
+    assert_ne!(place.plain(shown).end, RunEnd::Exited(0));
+    assert_eq!(place.plain(script).end, RunEnd::Exited(0));
+    assert_eq!(place.plain(shown).end, RunEnd::Exited(0));
     cases(1);
 }
 
@@ -593,7 +598,7 @@ fn what_a_command_made_does_not_lead_git_to_the_files_of_the_person() {
 fn a_forged_worktree_opens_no_repository_of_the_person() {
     let place = Place::new();
     let other = "git init -q ../other && git -C ../other -c user.name=a -c user.email=b commit -q --allow-empty -m one && git -C ../other worktree add -q ../tree";
-    assert_eq!(place.plain(other).end, End::Exited(0));
+    assert_eq!(place.plain(other).end, RunEnd::Exited(0));
     let forgeries = [
         // As it was found: all of it lies in the workspace.
         "mkdir forged && echo 'gitdir: forged' > .git && echo \"$PWD/../other/.git\" > forged/commondir && echo \"$PWD/.git\" > forged/gitdir && echo 'ref: refs/heads/master' > forged/HEAD",
@@ -606,7 +611,7 @@ fn a_forged_worktree_opens_no_repository_of_the_person() {
     for forgery in forgeries {
         for arguments in [&[][..], &GRANT] {
             // What a command forges is disabled when it ends; here it was in force before.
-            assert_eq!(place.plain(forgery).end, End::Exited(0));
+            assert_eq!(place.plain(forgery).end, RunEnd::Exited(0));
             place.withstands_with(
                 arguments,
                 &[
@@ -616,12 +621,12 @@ fn a_forged_worktree_opens_no_repository_of_the_person() {
                 ],
             );
             let cleared = "rm -rf .git forged x l ../other/.git/planted";
-            assert_eq!(place.plain(cleared).end, End::Exited(0));
+            assert_eq!(place.plain(cleared).end, RunEnd::Exited(0));
         }
     }
     // The counterpart: a worktree that the person made is theirs.
     let real = "git -C ../other worktree add -q $PWD/../real && mv ../real/.git .git && git -C ../other worktree repair $PWD";
-    assert_eq!(place.plain(real).end, End::Exited(0));
+    assert_eq!(place.plain(real).end, RunEnd::Exited(0));
     place
         .apply_with(
             &GRANT,
@@ -635,7 +640,7 @@ fn a_second_name_of_a_configuration_is_closed_with_it() {
     let place = Place::new();
     let made = "git init -q . && git init -q --bare store && ln .git/config second && ln store/config third";
     // By the person: those that a command makes are parted when it ends.
-    assert_eq!(place.plain(made).end, End::Exited(0));
+    assert_eq!(place.plain(made).end, RunEnd::Exited(0));
     for arguments in [&[][..], &GRANT] {
         place.withstands_with(
             arguments,
@@ -649,7 +654,7 @@ fn a_second_name_of_a_configuration_is_closed_with_it() {
             ],
         );
         let again = place.plain("git config --file second --list > /dev/null");
-        assert_eq!(again.end, End::Exited(0));
+        assert_eq!(again.end, RunEnd::Exited(0));
     }
 }
 
@@ -700,9 +705,9 @@ fn a_session_is_held_to_the_repository_that_it_began_with() {
     agent(&["new", "--no-wait", "task"], "");
     // A submodule of another repository says that its files are here; a `.git` file would open it.
     let other = "git init -q ../module && git -C ../module config core.worktree $PWD && mv ../module/.git ../module.git";
-    assert_eq!(place.plain(other).end, End::Exited(0));
+    assert_eq!(place.plain(other).end, RunEnd::Exited(0));
     let forged = "echo 'gitdir: ../module.git' > .git";
-    assert_eq!(place.plain(forged).end, End::Exited(0));
+    assert_eq!(place.plain(forged).end, RunEnd::Exited(0));
     let attack =
         "cat ../module.git/config && echo x > ../module.git/planted && echo REACHED=$((1 + 1))";
     let told = agent(&step, attack);

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use agent::runner::End;
+use agent::runner::RunEnd;
 use agent::sandbox::{Backend, Confinement};
 
 use crate::place::{DEADLINE, Place, SECRET, cases, program, skipped};
@@ -18,7 +18,7 @@ fn in_each_sandbox(test: impl Fn(&Place, &mut Confinement)) {
         confinement.launcher = program();
         confinement.home = place.home();
         match place.run("true", Some(&confinement), DEADLINE).end {
-            End::NotStarted(reason) => skipped(backend.name(), &reason),
+            RunEnd::NotStarted(reason) => skipped(backend.name(), &reason),
             _ => test(&place, &mut confinement),
         }
     }
@@ -29,13 +29,13 @@ fn withstands(place: &Place, confinement: &Confinement, script: &str) {
     let script = place.filled(script);
     let ran = place.run(&script, Some(confinement), DEADLINE);
     assert!(
-        matches!(ran.end, End::Exited(1..=124) | End::Signalled(_)),
+        matches!(ran.end, RunEnd::Exited(1..=124) | RunEnd::Signalled(_)),
         "{}: {script}: {ran:?}",
         confinement.backend.name()
     );
     assert!(!ran.output.text.contains(SECRET), "{script}: {ran:?}");
     let ran = place.plain(&script);
-    assert_eq!(ran.end, End::Exited(0), "plain: {script}: {ran:?}");
+    assert_eq!(ran.end, RunEnd::Exited(0), "plain: {script}: {ran:?}");
     cases(1);
 }
 
@@ -53,7 +53,7 @@ fn shared_memory_is_limited() {
         // What several share counts once.
         let shared = "PYTHON 'import mmap, os, time; m = mmap.mmap(-1, 60 << 20); m.write(bytes(60 << 20)); [os.fork() for _ in range(2)]; m[::4096]; time.sleep(0.5)'";
         let ran = place.run(&place.filled(shared), Some(confinement), DEADLINE);
-        assert_eq!(ran.end, End::Exited(0), "{ran:?}");
+        assert_eq!(ran.end, RunEnd::Exited(0), "{ran:?}");
     });
 }
 
@@ -88,7 +88,7 @@ fn of_the_kernels_own_sockets_there_is_only_that_of_routes() {
         }
         let routes = place.filled("PYTHON 'import socket; socket.socket(16, 3, 0)'");
         let ran = place.run(&routes, Some(confinement), DEADLINE);
-        assert_eq!(ran.end, End::Exited(0), "{ran:?}");
+        assert_eq!(ran.end, RunEnd::Exited(0), "{ran:?}");
     });
 }
 
@@ -129,7 +129,7 @@ fn what_tools_keep_for_their_owner_is_hidden_and_the_tools_are_not() {
         }
         for (path, ..) in &tools {
             let ran = place.run(&format!("grep tool ~/{path}"), Some(confinement), DEADLINE);
-            assert_eq!(ran.end, End::Exited(0), "{path}: {ran:?}");
+            assert_eq!(ran.end, RunEnd::Exited(0), "{path}: {ran:?}");
         }
     });
 }
@@ -142,7 +142,7 @@ fn temporary_directories_are_closed_to_others() {
     confinement.backend = Backend::Landlock;
     confinement.launcher = program();
     confinement.home = place.home();
-    if let End::NotStarted(reason) = place.run("true", Some(&confinement), DEADLINE).end {
+    if let RunEnd::NotStarted(reason) = place.run("true", Some(&confinement), DEADLINE).end {
         return skipped("landlock", &reason);
     }
     let attack = "test $(( 0$(stat -c %a ${TMPDIR:-/tmp}) & 055 )) != 0";

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use agent::runner::End;
+use agent::runner::RunEnd;
 use agent::sandbox::{Backend, Confinement};
 
 use crate::place::{DEADLINE, Place, cases, command, program, skipped};
@@ -30,7 +30,7 @@ impl Open {
         confinement.home = place.home();
         let open = Self { place, confinement };
         match open.run("true") {
-            End::NotStarted(reason) => {
+            RunEnd::NotStarted(reason) => {
                 skipped("landlock", &reason);
                 None
             }
@@ -38,7 +38,7 @@ impl Open {
         }
     }
 
-    fn run(&self, script: &str) -> End {
+    fn run(&self, script: &str) -> RunEnd {
         self.place
             .run(script, Some(&self.confinement), DEADLINE)
             .end
@@ -58,12 +58,12 @@ impl Open {
         let before = self.victims();
         let ran = self.place.run(&script, Some(&self.confinement), DEADLINE);
         assert!(
-            matches!(ran.end, End::Exited(1..=124) | End::Signalled(_)),
+            matches!(ran.end, RunEnd::Exited(1..=124) | RunEnd::Signalled(_)),
             "{script}: {ran:?}"
         );
         assert_eq!(self.victims(), before, "{script}");
         let ran = self.place.plain(&script);
-        assert_eq!(ran.end, End::Exited(0), "plain: {script}: {ran:?}");
+        assert_eq!(ran.end, RunEnd::Exited(0), "plain: {script}: {ran:?}");
         cases(1);
     }
 
@@ -81,7 +81,7 @@ impl Open {
     fn works(&self, script: &str) {
         let script = self.filled(script);
         let ran = self.place.run(&script, Some(&self.confinement), DEADLINE);
-        assert_eq!(ran.end, End::Exited(0), "{script}: {ran:?}");
+        assert_eq!(ran.end, RunEnd::Exited(0), "{script}: {ran:?}");
     }
 }
 
@@ -179,10 +179,10 @@ fn nobody_is_killed_by_a_limit() {
         .unwrap();
     let attack = "PYTHON 'import resource; resource.prlimit(BUSY, resource.RLIMIT_CPU, (0, 0))'"
         .replace("BUSY", &busy.id().to_string());
-    assert!(matches!(open.run(&open.filled(&attack)), End::Exited(1)));
+    assert!(matches!(open.run(&open.filled(&attack)), RunEnd::Exited(1)));
     assert!(busy.try_wait().unwrap().is_none(), "it runs on");
     let plain = open.place.plain(&open.filled(&attack));
-    assert_eq!(plain.end, End::Exited(0), "{plain:?}");
+    assert_eq!(plain.end, RunEnd::Exited(0), "{plain:?}");
     assert!(!busy.wait().unwrap().success(), "it was killed");
     cases(1);
 }
@@ -198,7 +198,7 @@ fn memory_semaphores_and_queues_of_others_are_not_reached() {
         open.withstands(script);
     }
     let queue = "PYTHON 'import ctypes, os, sys; c = ctypes.CDLL(None); n = b\"/q%d\" % os.getpid(); q = c.mq_open(n, 66, 0o600, None); c.mq_unlink(n); sys.exit(q < 0)'";
-    if open.place.plain(&open.filled(queue)).end == End::Exited(0) {
+    if open.place.plain(&open.filled(queue)).end == RunEnd::Exited(0) {
         open.withstands(queue);
     } else {
         skipped("message queues", "this kernel has none");
@@ -252,10 +252,10 @@ END"#,
     );
     let mode = || fs::metadata(open.place.victim()).unwrap().mode() & 0o777;
     fs::set_permissions(open.place.victim(), fs::Permissions::from_mode(0o604)).unwrap();
-    assert_eq!(open.run(&script), End::Exited(0));
+    assert_eq!(open.run(&script), RunEnd::Exited(0));
     assert_eq!(mode(), 0o604);
     let plain = open.place.plain(&script);
-    assert_eq!(plain.end, End::Exited(0), "{plain:?}");
+    assert_eq!(plain.end, RunEnd::Exited(0), "{plain:?}");
     assert_eq!(mode(), 0o640, "plain: it led out");
     cases(1);
 }
@@ -354,7 +354,7 @@ fn every_command_asks_where_approvals_could_be_forged() {
     // The counterpart: the sandbox alone would not have kept it from them.
     assert_eq!(
         open.run("echo forged > .agent/x"),
-        End::Exited(0),
+        RunEnd::Exited(0),
         "Landlock can take nothing out of the workspace"
     );
     assert_eq!(fs::read_to_string(&record).unwrap(), "forged\n");
@@ -468,7 +468,7 @@ fn the_table_says_what_is_so() {
         let mut confinement = place.confinement(backend);
         confinement.limits.memory = Some(300 << 20);
         confinement.read_only = vec![workspace.join("settings.json")];
-        if let End::NotStarted(reason) = place.run("true", Some(&confinement), DEADLINE).end {
+        if let RunEnd::NotStarted(reason) = place.run("true", Some(&confinement), DEADLINE).end {
             skipped(backend.name(), &reason);
             continue;
         }
@@ -480,7 +480,7 @@ fn the_table_says_what_is_so() {
                 .replace("SEGMENT", &segment.0)
                 .replace("STRANGER", &stranger.0.id().to_string());
             let ran = place.run(&script, Some(&confinement), DEADLINE);
-            let holds = ran.end != End::Exited(0);
+            let holds = ran.end != RunEnd::Exited(0);
             let expected = promised(row, backend);
             assert_eq!(holds, expected, "{}: {row}: {ran:?}", backend.name());
             cases(1);

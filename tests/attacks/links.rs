@@ -2,7 +2,7 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-use agent::runner::End;
+use agent::runner::RunEnd;
 
 use crate::place::Plain::Always;
 use crate::place::{Place, SECRET, cases, command, contents};
@@ -91,7 +91,7 @@ fn a_command_cannot_change_a_file_with_a_hard_link_outside() {
         place.is_untouched(script);
         cases(1);
         let ran = with_hard_link().plain(script);
-        assert_eq!(ran.end, End::Exited(0), "{script}");
+        assert_eq!(ran.end, RunEnd::Exited(0), "{script}");
     }
 }
 
@@ -178,7 +178,7 @@ fn a_link_of_the_person_through_the_workspace_shows_nothing_else() {
     ] {
         let told = apply(&place.filled(script));
         assert!(!told.contains(SECRET), "{script}: {told}");
-        assert_eq!(place.plain(&place.filled(script)).end, End::Exited(0));
+        assert_eq!(place.plain(&place.filled(script)).end, RunEnd::Exited(0));
         cases(1);
     }
     // Even if the victim is a program.

@@ -3,7 +3,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-use agent::runner::End;
+use agent::runner::RunEnd;
 
 use crate::place::Plain::{Always, ForRoot};
 use crate::place::{Place, command};
@@ -46,7 +46,7 @@ fn no_datagram_gets_out() {
     let mut buffer = [0; 100];
     let nothing = socket.recv(&mut buffer).unwrap_err();
     assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
-    assert_eq!(place.plain(&script).end, End::Exited(0));
+    assert_eq!(place.plain(&script).end, RunEnd::Exited(0));
     assert_eq!(socket.recv(&mut buffer).unwrap(), 18);
 }
 
@@ -62,7 +62,10 @@ fn names_are_not_looked_up() {
             .all(1, "failed");
     }
     // The counterpart needs no network: a name that the machine itself knows is found.
-    assert_eq!(place.plain("getent ahosts localhost").end, End::Exited(0));
+    assert_eq!(
+        place.plain("getent ahosts localhost").end,
+        RunEnd::Exited(0)
+    );
 }
 
 #[test]

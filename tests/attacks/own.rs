@@ -3,7 +3,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Output;
 
-use agent::runner::End;
+use agent::runner::RunEnd;
 use agent::sandbox::Backend;
 
 use crate::place::Plain::Always;
@@ -65,7 +65,7 @@ fn a_cache_is_not_mounted_through_a_link() {
     assert!(!ran.output.text.contains(SECRET), "{ran:?}");
     assert!(!place.home().join("planted").exists());
     let ran = run(&place.home());
-    assert_eq!(ran.end, End::Exited(0), "the counterpart: {ran:?}");
+    assert_eq!(ran.end, RunEnd::Exited(0), "the counterpart: {ran:?}");
     cases(1);
 }
 
@@ -198,7 +198,7 @@ fn nothing_is_run_or_made_while_a_protected_name_is_a_link() {
         assert!(applied.text.contains("is a link"), "{}", applied.text);
         assert!(place.workspace().join(name).is_symlink());
         place.is_untouched(name);
-        assert_eq!(place.plain(&script).end, End::Exited(0));
+        assert_eq!(place.plain(&script).end, RunEnd::Exited(0));
         cases(1);
     }
     let place = Place::new().link("node_modules", "sub");
@@ -246,7 +246,7 @@ fn commands_neither_see_nor_change_the_records_of_another_base() {
     cases(attacks.len());
     for script in &attacks {
         let ran = place.plain(script);
-        assert_eq!(ran.end, End::Exited(0), "plain: {script}: {ran:?}");
+        assert_eq!(ran.end, RunEnd::Exited(0), "plain: {script}: {ran:?}");
     }
 }
 
@@ -354,7 +354,7 @@ fn a_base_in_a_path_that_the_person_opened_stays_as_it_is() {
     place.apply_with(&flags, &free).all(1, usual);
     for script in &attacks {
         let ran = place.plain(script);
-        assert_eq!(ran.end, End::Exited(0), "plain: {script}: {ran:?}");
+        assert_eq!(ran.end, RunEnd::Exited(0), "plain: {script}: {ran:?}");
     }
     cases(attacks.len());
 }

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use agent::runner::{End, Granted, Job, LocalRunner, Program, Ran, Runner as _};
+use agent::runner::{Granted, Job, LocalRunner, Program, Ran, RunEnd, Runner as _};
 use agent::sandbox::{Backend, CommandUser, Confinement};
 use serde_json::Value;
 
@@ -261,7 +261,7 @@ impl Place {
                 let ran = self.plain(script);
                 assert_eq!(
                     ran.end,
-                    End::Exited(0),
+                    RunEnd::Exited(0),
                     "plain: {script}: {}",
                     ran.output.text
                 );

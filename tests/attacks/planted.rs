@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use agent::runner::End;
+use agent::runner::RunEnd;
 
 use crate::place::{Place, cases, command, eventually};
 
@@ -102,7 +102,7 @@ impl Project {
         let ran = self
             .place
             .plain(&format!("PATH='{}' {helper} x < /dev/null", self.search()));
-        assert_eq!(ran.end, End::Exited(0), "{}", ran.output.text);
+        assert_eq!(ran.end, RunEnd::Exited(0), "{}", ran.output.text);
         assert_eq!(self.planted_have_run(), [format!("ran-{helper}")]);
         let mark = self.place.workspace().join(format!("ran-{helper}"));
         fs::remove_file(mark).unwrap();

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use agent::runner::End;
+use agent::runner::RunEnd;
 
 use agent::sandbox::Backend;
 
@@ -53,7 +53,7 @@ fn without_the_sandbox_a_daemon_outlives_its_command() {
     let mark = mark(2);
     for script in &SURVIVORS[1..] {
         let script = script.replace("MARK", &mark);
-        assert_eq!(place.plain(&script).end, End::Exited(0));
+        assert_eq!(place.plain(&script).end, RunEnd::Exited(0));
         assert!(running(&mark) > 0, "{script}");
         let ended = std::process::Command::new("sh")
             .arg("-c")

@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use agent::runner::End;
+use agent::runner::RunEnd;
 use agent::sandbox::Backend;
 
 use crate::place::Plain::Always;
@@ -325,7 +325,7 @@ fn no_command_starts_where_a_name_cannot_be_reserved() {
     assert!(files > 0);
     applied.did_nothing();
     assert!(!applied.text.contains("exit code 0"), "{}", applied.text);
-    assert_eq!(plain.end, End::Exited(0), "the counterpart");
+    assert_eq!(plain.end, RunEnd::Exited(0), "the counterpart");
     cases(1);
 }
 

@@ -1,6 +1,6 @@
 use std::fs;
 
-use agent::runner::End;
+use agent::runner::RunEnd;
 use agent::sandbox::Confinement;
 
 use crate::place::Plain::Always;
@@ -13,7 +13,7 @@ fn repository(place: &Place, path: &str) {
     let made = place.plain(&format!(
         "git init -q {path} && git -C {path} -c user.name=a -c user.email=b commit -q --allow-empty -m one"
     ));
-    assert_eq!(made.end, End::Exited(0), "{}", made.output.text);
+    assert_eq!(made.end, RunEnd::Exited(0), "{}", made.output.text);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn what_git_would_run_in_a_repository_further_down_is_not_led_elsewhere() {
     place.apply(&command(attack)).all(1, "failed");
     place.plain("git -C n/m status");
     assert!(!place.workspace().join("ran").exists());
-    assert_eq!(place.plain(attack).end, End::Exited(0));
+    assert_eq!(place.plain(attack).end, RunEnd::Exited(0));
     let ran = place.plain("git -C n/m status");
     let has_run = place.workspace().join("ran").exists();
     assert!(has_run, "{}", ran.output.text);
@@ -62,7 +62,7 @@ fn a_repository_without_files_is_closed_with_a_grant_too() {
     for arguments in [&[][..], &GRANT] {
         let place = Place::new();
         let made = place.plain("git init -q --bare store/bare && mkdir -p store/bare/hooks");
-        assert_eq!(made.end, End::Exited(0));
+        assert_eq!(made.end, RunEnd::Exited(0));
         place.withstands_with(
             arguments,
             &[
@@ -104,11 +104,11 @@ fn a_grant_opens_a_repository_further_down_but_nothing_that_git_obeys() {
     let without_head = command("mv n/m/.git/HEAD n/m/h") + &command("echo x > n/m/.git/hooks/x");
     let applied = place.apply_with(&GRANT, &without_head);
     assert_eq!(applied.rows[1]["status"], "failed", "{}", applied.text);
-    assert_eq!(place.plain("mv n/m/h n/m/.git/HEAD").end, End::Exited(0));
+    assert_eq!(place.plain("mv n/m/h n/m/.git/HEAD").end, RunEnd::Exited(0));
     let led = "echo ../../evil > n/m/.git/commondir; echo x > n/m/.git/config.worktree";
     place.apply_with(&GRANT, &command(led));
     assert!(!git.join("commondir").exists() && !git.join("config.worktree").exists());
-    assert_eq!(place.plain(led).end, End::Exited(0));
+    assert_eq!(place.plain(led).end, RunEnd::Exited(0));
     assert!(git.join("commondir").exists() && git.join("config.worktree").exists());
     cases(2);
 }
@@ -119,7 +119,7 @@ fn a_grant_opens_nothing_that_git_obeys_in_a_repository_outside() {
     let made = place.plain(
         "rmdir sub && git init -q ../main && cd ../main && git -c user.name=a -c user.email=b commit -q --allow-empty -m one && git worktree add -q ../other && rm -r .git/hooks && git worktree add -q ../tree && mv ../tree/.git ../work/.git && git worktree repair ../work && touch ../work/file",
     );
-    assert_eq!(made.end, End::Exited(0), "{}", made.output.text);
+    assert_eq!(made.end, RunEnd::Exited(0), "{}", made.output.text);
     let commit = "git add file && git -c user.name=a -c user.email=b commit -q -m two && git log --oneline | grep two";
     place.apply_with(&GRANT, &command(commit)).all(1, "ok");
     let git = place.home().join("main/.git");
@@ -143,7 +143,7 @@ fn a_grant_opens_nothing_that_git_obeys_in_a_repository_outside() {
     ];
     place.apply_with(&GRANT, &command(led));
     assert!(!left.iter().any(|path| path.exists()));
-    assert_eq!(place.plain(led).end, End::Exited(0));
+    assert_eq!(place.plain(led).end, RunEnd::Exited(0));
     assert!(left.iter().all(|path| path.exists()));
     cases(3);
 }
@@ -171,17 +171,17 @@ fn what_was_not_looked_through_is_read_only() {
     ];
     for script in attacks {
         let ran = place.run(script, Some(&confinement), DEADLINE);
-        assert!(matches!(ran.end, End::Exited(1..)), "{script}: {ran:?}");
+        assert!(matches!(ran.end, RunEnd::Exited(1..)), "{script}: {ran:?}");
         place.is_untouched(script);
     }
     let ran = place.run("echo x > open", Some(&confinement), DEADLINE);
-    assert_eq!(ran.end, End::Exited(0), "{}", ran.output.text);
+    assert_eq!(ran.end, RunEnd::Exited(0), "{}", ran.output.text);
     // The counterpart: all was looked through, and what is nobody's else can be changed.
     confinement.max_names = 10_000;
     let ran = place.run("echo x > d/e/f/own", Some(&confinement), DEADLINE);
-    assert_eq!(ran.end, End::Exited(0), "{}", ran.output.text);
+    assert_eq!(ran.end, RunEnd::Exited(0), "{}", ran.output.text);
     for script in attacks {
-        assert_eq!(place.plain(script).end, End::Exited(0), "{script}");
+        assert_eq!(place.plain(script).end, RunEnd::Exited(0), "{script}");
     }
     cases(attacks.len());
 }
@@ -191,7 +191,7 @@ fn nothing_is_run_where_not_even_the_top_was_looked_through() {
     let (place, mut confinement) = large();
     confinement.max_names = 1;
     let ran = place.run("echo x > open", Some(&confinement), DEADLINE);
-    let End::NotStarted(reason) = &ran.end else {
+    let RunEnd::NotStarted(reason) = &ran.end else {
         panic!("{ran:?}");
     };
     assert!(reason.contains("a workspace further down"), "{reason}");
@@ -206,8 +206,8 @@ fn a_directory_that_was_closed_to_us_is_closed_to_the_next_command() {
     let applied = place.apply(&(command(first) + &command(second)));
     assert_eq!(applied.rows[1]["status"], "failed", "{}", applied.text);
     place.is_untouched(&applied.text);
-    assert_eq!(place.plain(first).end, End::Exited(0));
-    assert_eq!(place.plain(second).end, End::Exited(0));
+    assert_eq!(place.plain(first).end, RunEnd::Exited(0));
+    assert_eq!(place.plain(second).end, RunEnd::Exited(0));
     cases(1);
 }
 
@@ -226,6 +226,6 @@ fn a_path_that_is_too_long_hides_nothing() {
     assert_eq!(applied.rows[1]["status"], "failed", "{}", applied.text);
     place.is_untouched(&applied.text);
     place.plain(&first);
-    assert_eq!(place.plain(&second).end, End::Exited(0));
+    assert_eq!(place.plain(&second).end, RunEnd::Exited(0));
     cases(1);
 }

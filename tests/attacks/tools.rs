@@ -1,7 +1,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use agent::runner::End;
+use agent::runner::RunEnd;
 
 use crate::place::Plain::{Always, ForRoot};
 use crate::place::{Place, SECRET, cases, command, skipped};
@@ -60,7 +60,7 @@ fn repository(setting: &str) -> Place {
     let made = place.plain(&format!(
         "git init -q . && echo one > file && git add file && git -c user.name=a -c user.email=b commit -q -m one && echo two > file && {{ {setting}; }}"
     ));
-    assert_eq!(made.end, End::Exited(0), "{}", made.output.text);
+    assert_eq!(made.end, RunEnd::Exited(0), "{}", made.output.text);
     place
 }
 
@@ -84,14 +84,14 @@ fn our_own_git_reads_no_files_elsewhere() {
     let place = repository("true");
     fs::write(place.outside().join("file"), SECRET).unwrap();
     let elsewhere = place.filled("git config core.worktree OUTSIDE");
-    assert_eq!(place.plain(&elsewhere).end, End::Exited(0));
+    assert_eq!(place.plain(&elsewhere).end, RunEnd::Exited(0));
     let applied = place.apply_with(&["--sandbox", "off"], "[GIT_STATUS]\n[GIT_DIFF]\n");
     applied.tells_no_secret();
     applied.all(2, "refused");
     let plain = place.plain("git diff");
     assert!(plain.output.text.contains(SECRET), "{}", plain.output.text);
     let back = "git config core.worktree ..";
-    assert_eq!(place.plain(back).end, End::Exited(0));
+    assert_eq!(place.plain(back).end, RunEnd::Exited(0));
     let applied = place.apply_with(&["--sandbox", "off"], "[GIT_DIFF]\n");
     applied.all(1, "ok");
     assert!(applied.text.contains("+two"), "{}", applied.text);
@@ -238,7 +238,7 @@ fn calls_of_other_architectures_are_no_way_round() {
     let applied = place.apply(&command(&x32));
     assert_eq!(applied.rows[0]["detail"], "-1 38\n", "{}", applied.text);
     let gate = "PYTHON 'import ctypes, mmap, sys\nm = mmap.mmap(-1, 4096, prot=7)\nm.write(bytes([0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0xc3]))\na = ctypes.addressof(ctypes.c_char.from_buffer(m))\nsys.exit(ctypes.CFUNCTYPE(ctypes.c_int)(a)() <= 0)'";
-    if place.plain(&place.filled(gate)).end == End::Exited(0) {
+    if place.plain(&place.filled(gate)).end == RunEnd::Exited(0) {
         place.withstands(&[(Always, gate)]);
     } else {
         skipped("calls of i386", "this kernel has none");

@@ -417,6 +417,20 @@ fn the_engine_and_the_services_know_no_terminal() {
 }
 
 #[test]
+fn all_methods_of_the_engine_are_in_one_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    sources(&root.join("src/agent"), &mut files);
+    let has_methods = |file: &&PathBuf| {
+        let source = fs::read_to_string(file).unwrap();
+        let mut lines = source.lines();
+        lines.any(|line| line.starts_with("impl") && line.contains(" Engine<"))
+    };
+    let found: Vec<&PathBuf> = files.iter().filter(has_methods).collect();
+    assert_eq!(found, [&root.join("src/agent/engine.rs")]);
+}
+
+#[test]
 fn only_the_page_is_asynchronous() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();

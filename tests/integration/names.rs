@@ -1,8 +1,6 @@
 //! Type names are unique in the whole project, so that a search for a name finds one thing.
 //!
-//! Reads the sources of `src` and `crates` and compares the names that occur more than once with a
-//! list of known duplicates. The list only gets shorter: a new duplicate fails, and so does an entry
-//! that is no longer one. Tests may name their types as they like.
+//! Reads the sources of `src` and `crates`. Tests may name their types as they like.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,65 +11,20 @@ use crate::direction::{sources, without_tests};
 /// Names that many modules may use, because they are always read with the module's name.
 const SHARED: [&str; 2] = ["Error", "Kind"];
 
-/// Names that occur more than once and are still to be changed.
-const KNOWN_DUPLICATES: &[&str] = &[
-    "Asked",
-    "Check",
-    "Choice",
-    "Class",
-    "Content",
-    "Contents",
-    "Desk",
-    "Difference",
-    "End",
-    "Entry",
-    "Filled",
-    "Form",
-    "History",
-    "Kept",
-    "Key",
-    "Known",
-    "Line",
-    "Look",
-    "Manner",
-    "Named",
-    "Names",
-    "Opened",
-    "Origin",
-    "Page",
-    "Past",
-    "Piece",
-    "Plan",
-    "Prompt",
-    "Question",
-    "Rendered",
-    "Report",
-    "Rest",
-    "Round",
-    "Surroundings",
-    "Tokens",
-    "Unasked",
-    "Veil",
-    "Verdict",
-];
-
 #[test]
 fn type_names_are_unique() {
     let types = types_in(Path::new(env!("CARGO_MANIFEST_DIR")));
     assert!(types.len() > 500, "only {} types were found", types.len());
-    let problems = problems(&types, KNOWN_DUPLICATES);
-    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    let duplicates = duplicates(&types);
+    assert!(duplicates.is_empty(), "{}", duplicates.join("\n"));
 }
 
 #[test]
-fn the_list_of_duplicates_only_gets_shorter() {
+fn a_second_type_of_a_name_is_found() {
     let mut types = BTreeMap::from([("A".to_owned(), vec!["a.rs:1".to_owned()])]);
-    assert!(problems(&types, &[]).is_empty());
-    assert!(problems(&types, &["A"])[0].contains("unique now"));
-    assert!(problems(&types, &["B"])[0].contains("is gone"));
+    assert!(duplicates(&types).is_empty());
     types.get_mut("A").unwrap().push("b.rs:2".to_owned());
-    assert!(problems(&types, &["A"]).is_empty());
-    assert!(problems(&types, &[])[0].ends_with("a.rs:1, b.rs:2"));
+    assert!(duplicates(&types)[0].ends_with("a.rs:1, b.rs:2"));
 }
 
 #[test]
@@ -82,28 +35,15 @@ fn finds_definitions_and_nothing_else() {
     assert_eq!(names, ["A", "D", "E", "F", "H"]);
 }
 
-/// New duplicates, and entries of the list that are no longer duplicates.
-fn problems(types: &BTreeMap<String, Vec<String>>, known: &[&str]) -> Vec<String> {
-    let mut problems = Vec::new();
-    for (name, places) in types {
-        if places.len() > 1 && !known.contains(&name.as_str()) && !SHARED.contains(&name.as_str()) {
-            let places = places.join(", ");
-            problems.push(format!(
-                "`{name}` is the name of several types, rename one: {places}"
-            ));
-        }
-    }
-    for name in known {
-        let state = match types.get(*name).map(Vec::len) {
-            None => "gone",
-            Some(1) => "unique now",
-            Some(_) => continue,
-        };
-        problems.push(format!(
-            "`{name}` is {state}: remove it from KNOWN_DUPLICATES"
-        ));
-    }
-    problems
+/// A sentence for each name that several types have.
+fn duplicates(types: &BTreeMap<String, Vec<String>>) -> Vec<String> {
+    let shared = (types.iter())
+        .filter(|(name, places)| places.len() > 1 && !SHARED.contains(&name.as_str()));
+    let told = shared.map(|(name, places)| {
+        let places = places.join(", ");
+        format!("`{name}` is the name of several types, rename one: {places}")
+    });
+    told.collect()
 }
 
 /// The places, as `path:line`, where each type is defined, tests aside.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use agent::runner::End;
+use agent::runner::RunEnd;
 use agent::sandbox::FileIdentity;
 
 use super::{Place, write};
@@ -116,7 +116,7 @@ fn another_directory_of_the_same_name_is_refused() {
     });
     let ran = place.inside("true");
     let is_said =
-        matches!(&ran.end, End::NotStarted(reason) if reason.contains("not the directory"));
+        matches!(&ran.end, RunEnd::NotStarted(reason) if reason.contains("not the directory"));
     assert!(is_said, "{ran:?}");
 }
 
@@ -152,6 +152,6 @@ fn nothing_is_run_while_a_protected_name_is_a_link() {
     place.works("true");
     std::os::unix::fs::symlink("settings", place.at(".vscode")).unwrap();
     let ran = place.inside("true");
-    let is_said = matches!(&ran.end, End::NotStarted(why) if why.contains("`.vscode`"));
+    let is_said = matches!(&ran.end, RunEnd::NotStarted(why) if why.contains("`.vscode`"));
     assert!(is_said, "{ran:?}");
 }

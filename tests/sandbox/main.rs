@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use agent::runner::{End, Granted, Job, LocalRunner, Program, Ran, Runner as _};
+use agent::runner::{Granted, Job, LocalRunner, Program, Ran, RunEnd, Runner as _};
 use agent::sandbox::{Author, Backend, Confinement};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -110,7 +110,7 @@ impl Place {
 
     /// Returns true if a script works without any sandbox.
     fn plain(&self, script: &str) -> bool {
-        self.run(Program::Shell(script), None, TIMEOUT * 4).end == End::Exited(0)
+        self.run(Program::Shell(script), None, TIMEOUT * 4).end == RunEnd::Exited(0)
     }
 
     #[track_caller]
@@ -118,7 +118,7 @@ impl Place {
         let ran = self.inside(script);
         assert_eq!(
             (ran.end, ran.output.text.as_str()),
-            (End::Exited(0), expected),
+            (RunEnd::Exited(0), expected),
             "{script}"
         );
     }
@@ -126,14 +126,14 @@ impl Place {
     #[track_caller]
     fn works(&self, script: &str) {
         let ran = self.inside(script);
-        assert_eq!(ran.end, End::Exited(0), "{script}: {}", ran.output.text);
+        assert_eq!(ran.end, RunEnd::Exited(0), "{script}: {}", ran.output.text);
     }
 
     #[track_caller]
     fn fails(&self, script: &str) {
         let ran = self.inside(script);
         assert!(
-            matches!(ran.end, End::Exited(1..) | End::Signalled(_)),
+            matches!(ran.end, RunEnd::Exited(1..) | RunEnd::Signalled(_)),
             "{script}: {ran:?}"
         );
     }
@@ -143,7 +143,7 @@ impl Place {
     fn withstands(&self, script: &str) {
         self.fails(script);
         let ran = self.run(Program::Shell(script), None, TIMEOUT);
-        assert_eq!(ran.end, End::Exited(0), "{script}: {}", ran.output.text);
+        assert_eq!(ran.end, RunEnd::Exited(0), "{script}: {}", ran.output.text);
     }
 }
 

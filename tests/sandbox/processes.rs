@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::time::Duration;
 
-use agent::runner::{End, Program};
+use agent::runner::{Program, RunEnd};
 
 use super::{Place, TIMEOUT};
 
@@ -12,10 +12,10 @@ use super::{Place, TIMEOUT};
 fn ends_as_the_command_ended() {
     let place = Place::new();
     for (script, end) in [
-        ("exit 0", End::Exited(0)),
-        ("exit 125", End::Exited(125)),
-        ("kill -SEGV $$", End::Signalled(11)),
-        ("kill -KILL $$", End::Signalled(9)),
+        ("exit 0", RunEnd::Exited(0)),
+        ("exit 125", RunEnd::Exited(125)),
+        ("kill -SEGV $$", RunEnd::Signalled(11)),
+        ("kill -KILL $$", RunEnd::Signalled(9)),
     ] {
         assert_eq!(place.inside(script).end, end, "{script}");
     }
@@ -26,7 +26,7 @@ fn a_program_that_is_not_there_is_said_so() {
     let place = Place::new();
     let missing = [OsStr::new("no-such-program")];
     let ran = place.run(Program::Exec(&missing), Some(&place.confinement), TIMEOUT);
-    let End::NotStarted(reason) = ran.end else {
+    let RunEnd::NotStarted(reason) = ran.end else {
         panic!("{ran:?}");
     };
     assert!(
@@ -46,13 +46,13 @@ fn nothing_survives() {
         "(setsid sh -c 'setsid sleep MARK &' &) ; sleep 0.1",
     ] {
         let ran = place.inside(&script.replace("MARK", &mark));
-        assert_eq!(ran.end, End::Exited(0));
+        assert_eq!(ran.end, RunEnd::Exited(0));
         assert_eq!(running(&mark), 0, "{script}");
     }
     let script = "trap '' TERM; setsid sleep MARK & sleep MARK".replace("MARK", &mark);
     let timeout = Duration::from_millis(300);
     let ran = place.run(Program::Shell(&script), Some(&place.confinement), timeout);
-    assert_eq!(ran.end, End::TimedOut);
+    assert_eq!(ran.end, RunEnd::TimedOut);
     assert_eq!(running(&mark), 0);
 }
 

@@ -175,7 +175,7 @@ fn what_a_tool_keeps_in_its_cache_lasts() {
 
 /// Returns true if this backend works here; says so if not.
 fn has_backend(place: &Place) -> bool {
-    let works = matches!(place.inside("true").end, agent::runner::End::Exited(0));
+    let works = matches!(place.inside("true").end, agent::runner::RunEnd::Exited(0));
     if !works {
         let name = place.confinement.backend.name();
         let _ = writeln!(std::io::stderr(), "skipped: {name} does not work here");

@@ -71,7 +71,7 @@ pub enum Dialect {
 
 /// The state that a subshell restores when it ends.
 #[derive(Debug, Clone)]
-pub(super) struct Surroundings {
+pub(super) struct ShellState {
     pub directory: Option<Rc<str>>,
     /// The standard input, if it comes from the script.
     pub input: Option<Rc<str>>,
@@ -80,7 +80,7 @@ pub(super) struct Surroundings {
 /// Everything known about a script that is read from beginning to end.
 pub(super) struct ScriptReader<'a> {
     pub places: &'a KnownDirectories,
-    pub context: Surroundings,
+    pub context: ShellState,
     /// The programs that it seems to start, roughly in order; a wrapper precedes the command that it
     /// starts.
     pub invocations: Vec<Invocation>,
@@ -97,7 +97,7 @@ impl<'a> ScriptReader<'a> {
     pub(super) fn new(places: &'a KnownDirectories) -> Self {
         Self {
             places,
-            context: Surroundings {
+            context: ShellState {
                 directory: Some(places.workspace().into()),
                 input: None,
             },

@@ -29,17 +29,17 @@ pub(super) enum Anchor {
 
 /// The requirements that a value must meet.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Check {
+pub(super) struct ValueCheck {
     /// The least entropy per byte, in bits.
     pub(super) entropy: f64,
-    pub(super) look: Look,
+    pub(super) look: ValueLook,
     /// The reasons to take the value for a sample, a template or something public.
     pub(super) stops: &'static [Stop],
 }
 
 /// The characters that a value must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum ValueLook {
     /// Any.
     Any,
     /// At least one digit.
@@ -56,22 +56,22 @@ pub(super) enum Look {
     Login,
 }
 
-impl Check {
+impl ValueCheck {
     /// Returns true if a value is as the rule wants it.
     pub(super) fn accepts(&self, value: &str) -> bool {
         let is_odd = |byte: u8| byte.is_ascii_digit() || b"!#$%^&*?~".contains(&byte);
         let looks = match self.look {
-            Look::Any => true,
-            Look::Digit => value.bytes().any(|byte| byte.is_ascii_digit()),
-            Look::Odd => value.bytes().any(is_odd),
-            Look::Password => shape::is_password(value) || shape::is_uuid(value),
-            Look::Random => shape::is_random(value) && !shape::is_public(value),
-            Look::Issued => {
+            ValueLook::Any => true,
+            ValueLook::Digit => value.bytes().any(|byte| byte.is_ascii_digit()),
+            ValueLook::Odd => value.bytes().any(is_odd),
+            ValueLook::Password => shape::is_password(value) || shape::is_uuid(value),
+            ValueLook::Random => shape::is_random(value) && !shape::is_public(value),
+            ValueLook::Issued => {
                 shape::is_digest(value)
                     || shape::is_uuid(value)
                     || shape::is_random(value) && !shape::is_public(value)
             }
-            Look::Login => shape::is_login(value),
+            ValueLook::Login => shape::is_login(value),
         };
         looks
             && shape::entropy(value) >= self.entropy
@@ -94,7 +94,7 @@ pub(super) struct SecretRule {
     pub(super) reach: usize,
     /// The pattern of each secret within the match, if there can be several.
     pub(super) each: Option<&'static str>,
-    pub(super) check: Check,
+    pub(super) check: ValueCheck,
     /// True if the form alone does not prove a secret.
     pub(super) is_doubtful: bool,
 }
@@ -105,7 +105,7 @@ impl SecretRule {
         kind: &'static str,
         keywords: &'static [&'static str],
         pattern: &'static str,
-        check: Check,
+        check: ValueCheck,
     ) -> Self {
         Self {
             kind,
@@ -133,7 +133,7 @@ impl SecretRule {
         self
     }
 
-    const fn check(mut self, check: Check) -> Self {
+    const fn check(mut self, check: ValueCheck) -> Self {
         self.check = check;
         self
     }

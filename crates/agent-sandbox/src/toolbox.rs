@@ -18,13 +18,13 @@ pub(super) struct Toolbox {
     pub(super) shown: Vec<PathBuf>,
     /// Hidden inside of what is visible.
     pub(super) private: Vec<PathBuf>,
-    question: Question,
+    question: ToolboxKey,
     read: Vec<(PathBuf, Option<Stamp>)>,
 }
 
 /// Everything that the answer depends on, except for files.
 #[derive(Debug, PartialEq, Eq)]
-struct Question {
+struct ToolboxKey {
     home: PathBuf,
     workspace: PathBuf,
     programs: Vec<PathBuf>,
@@ -73,7 +73,7 @@ pub(super) fn of(confinement: &Confinement, system: &[PathBuf]) -> Arc<Toolbox> 
 
 impl ToolboxMemory {
     fn toolbox(&self, confinement: &Confinement, system: &[PathBuf]) -> Arc<Toolbox> {
-        let question = Question {
+        let question = ToolboxKey {
             home: confinement.home.clone(),
             workspace: confinement.workspace.clone(),
             programs: confinement.programs.clone(),
@@ -96,7 +96,7 @@ impl ToolboxMemory {
 }
 
 impl Toolbox {
-    fn look_for(question: Question, confinement: &Confinement) -> Self {
+    fn look_for(question: ToolboxKey, confinement: &Confinement) -> Self {
         let mut read: Vec<_> = tools::decisive(confinement).map(Stamp::with).collect();
         let shown = tools::shown(confinement, &question.system);
         let mut private = Vec::new();

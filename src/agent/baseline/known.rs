@@ -22,7 +22,7 @@ const MAX_FILES: usize = 1_000;
 
 /// The files as last seen after a round, as kept beside the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Known {
+struct KnownSnapshot {
     /// The last round with a checkpoint of its own.
     round: u32,
     snapshot: Snapshot,
@@ -30,7 +30,7 @@ struct Known {
 
 /// The files as a session last looked at them, where that is more than its rounds tell.
 pub(in crate::agent) fn kept_known(store: &Store, session: &Session) -> Option<Snapshot> {
-    let known: Option<Known> = store.aside(&session.session_id, KNOWN);
+    let known: Option<KnownSnapshot> = store.aside(&session.session_id, KNOWN);
     known.map(|known| known.snapshot)
 }
 
@@ -47,7 +47,7 @@ impl Baseline<'_> {
     /// as they were after its last round.
     fn kept_known(&mut self, session: &Session) -> Option<Snapshot> {
         let last = session.checkpoints.back().copied();
-        let kept: Option<Known> = self.agent.store.aside(&self.id, KNOWN);
+        let kept: Option<KnownSnapshot> = self.agent.store.aside(&self.id, KNOWN);
         let kept = kept.filter(|kept| kept.round == last.map_or(0, |last| last.round));
         if kept.is_none() {
             let mut rounds = session.history.rounds.iter();
@@ -117,7 +117,8 @@ impl Baseline<'_> {
             && last.is_none_or(|last| last.after != snapshot)
         {
             // Without it, changes are told later, or twice.
-            let _ = (self.agent.store).put_aside(&self.id, KNOWN, &Known { round, snapshot });
+            let _ =
+                (self.agent.store).put_aside(&self.id, KNOWN, &KnownSnapshot { round, snapshot });
         }
     }
 }

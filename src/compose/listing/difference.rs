@@ -8,14 +8,14 @@ use crate::protocol::RelPath;
 impl Listing {
     /// The files that are new, changed or gone since another listing.
     pub fn different_from<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a RelPath> {
-        self.differences(before).map(Difference::path)
+        self.differences(before).map(ListedChange::path)
     }
 
     /// How it differs from another one, by path; both are sorted, so nothing is searched.
     pub(super) fn differences<'a>(
         &'a self,
         before: &'a Self,
-    ) -> impl Iterator<Item = Difference<'a>> {
+    ) -> impl Iterator<Item = ListedChange<'a>> {
         let mut then: Vec<&Listed> = before.files.iter().collect();
         if !before.made_by_check.is_empty() {
             // They were told, though not listed.
@@ -34,13 +34,15 @@ impl Listing {
                     (Some(new), Some(old)) => new.path.cmp(&old.path),
                 };
                 let difference = match order {
-                    Ordering::Less => now.next().map(Difference::New),
-                    Ordering::Greater => then.next().filter(|_| is_whole).map(Difference::Deleted),
+                    Ordering::Less => now.next().map(ListedChange::New),
+                    Ordering::Greater => {
+                        then.next().filter(|_| is_whole).map(ListedChange::Deleted)
+                    }
                     Ordering::Equal => {
                         let old = then.next();
                         now.next()
                             .filter(|new| old != Some(*new))
-                            .map(Difference::Changed)
+                            .map(ListedChange::Changed)
                     }
                 };
                 if difference.is_some() {
@@ -53,13 +55,13 @@ impl Listing {
 
 /// The change of a file between two listings.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Difference<'a> {
+pub(super) enum ListedChange<'a> {
     New(&'a Listed),
     Changed(&'a Listed),
     Deleted(&'a Listed),
 }
 
-impl<'a> Difference<'a> {
+impl<'a> ListedChange<'a> {
     fn path(self) -> &'a RelPath {
         let (Self::New(file) | Self::Changed(file) | Self::Deleted(file)) = self;
         &file.path

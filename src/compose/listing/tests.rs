@@ -296,7 +296,7 @@ fn names_cannot_pass_for_headings_or_for_the_end_of_the_list() {
     let text = Files::Different {
         lines: now
             .differences(&Listing::default())
-            .map(Difference::words)
+            .map(ListedChange::words)
             .collect(),
         has_more: false,
     };

@@ -52,7 +52,7 @@ pub(super) struct Tree<'a> {
     /// The directories that the task names, by where their files begin and end.
     named: BTreeSet<(usize, usize)>,
     /// The open directories.
-    open: BTreeMap<Directory, Opened>,
+    open: BTreeMap<Directory, OpenedDirectory>,
 }
 
 /// A directory: the files from `from` to before `to`, whose own names begin after `start` bytes.
@@ -65,7 +65,7 @@ struct Directory {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Entry {
+enum TreeRow {
     File(usize),
     /// Files whose names differ only by numbers: from the first to before the second.
     Run(usize, usize),
@@ -87,7 +87,7 @@ enum Folding {
     All,
 }
 
-impl Entry {
+impl TreeRow {
     /// Its first file.
     fn from(self) -> usize {
         match self {
@@ -109,14 +109,14 @@ impl Entry {
 
 /// The shown part of a directory.
 #[derive(Debug)]
-struct Opened {
-    entries: Vec<Entry>,
+struct OpenedDirectory {
+    entries: Vec<TreeRow>,
     /// True if there is more in it.
     is_part: bool,
 }
 
 /// A tree as it is shown.
-pub(super) struct Rendered {
+pub(super) struct RenderedTree {
     /// The lines.
     pub(super) text: String,
     /// How many files are told of, or how many entries of a top level that is not whole.
@@ -196,7 +196,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The lines, of which there are about as many as items, in about this room.
-    pub(super) fn render(mut self, max_items: usize, room: usize) -> Rendered {
+    pub(super) fn render(mut self, max_items: usize, room: usize) -> RenderedTree {
         let top = Directory {
             from: 0,
             to: self.files.len(),
@@ -209,7 +209,7 @@ impl<'a> Tree<'a> {
         };
         let mut waiting: BinaryHeap<Waiting> = BinaryHeap::new();
         let rest = left.without(self.reserve(left));
-        let opened = self.look(top, rest).unwrap_or_else(|| Opened {
+        let opened = self.look(top, rest).unwrap_or_else(|| OpenedDirectory {
             entries: Vec::new(),
             is_part: true,
         });
@@ -232,7 +232,7 @@ impl<'a> Tree<'a> {
             Some(opened) => (opened.entries.len(), true),
             None => (0, true),
         };
-        Rendered {
+        RenderedTree {
             text,
             shown,
             is_part,
@@ -267,7 +267,7 @@ impl<'a> Tree<'a> {
     fn show(
         &mut self,
         directories: &[Directory],
-        all: Vec<Opened>,
+        all: Vec<OpenedDirectory>,
         left: &mut Left,
         waiting: &mut BinaryHeap<Waiting>,
     ) {
@@ -276,8 +276,8 @@ impl<'a> Tree<'a> {
             left.items = left.items.saturating_sub(opened.entries.len());
             left.room = left.room.saturating_sub(self.cost(&opened.entries));
             inner.extend(opened.entries.iter().filter_map(|entry| match entry {
-                Entry::Directory(inner) => Some((self.urgency(*inner), *inner)),
-                Entry::File(_) | Entry::Run(..) | Entry::Directories { .. } => None,
+                TreeRow::Directory(inner) => Some((self.urgency(*inner), *inner)),
+                TreeRow::File(_) | TreeRow::Run(..) | TreeRow::Directories { .. } => None,
             }));
             self.open.insert(*directory, opened);
         }
@@ -304,7 +304,12 @@ impl<'a> Tree<'a> {
 
     /// Decides what to show of directories that are opened together; `None` if there is no room for
     /// all.
-    fn look_at_all(&self, all: &[Directory], left: Left, parts: usize) -> Option<Vec<Opened>> {
+    fn look_at_all(
+        &self,
+        all: &[Directory],
+        left: Left,
+        parts: usize,
+    ) -> Option<Vec<OpenedDirectory>> {
         if let [only] = all {
             let parts = if self.is_named(*only) { 2 } else { parts };
             return Some(vec![self.look(*only, left.share(parts))?]);
@@ -321,13 +326,13 @@ impl<'a> Tree<'a> {
     }
 
     /// Decides what to show of a directory; `None` if there is no room for it.
-    fn look(&self, directory: Directory, left: Left) -> Option<Opened> {
+    fn look(&self, directory: Directory, left: Left) -> Option<OpenedDirectory> {
         let fits =
-            |entries: &[Entry]| entries.len() <= left.items && self.cost(entries) <= left.room;
+            |entries: &[TreeRow]| entries.len() <= left.items && self.cost(entries) <= left.room;
         for folding in [Folding::Files, Folding::All] {
             let entries = self.entries(directory, left.items + 1, folding);
             if fits(&entries) {
-                return Some(Opened {
+                return Some(OpenedDirectory {
                     entries,
                     is_part: false,
                 });
@@ -339,14 +344,14 @@ impl<'a> Tree<'a> {
             choice.extend(self.entries(directory, left.items, Folding::All));
         }
         let entries = self.fitting(choice, left);
-        (!entries.is_empty()).then_some(Opened {
+        (!entries.is_empty()).then_some(OpenedDirectory {
             entries,
             is_part: true,
         })
     }
 
     /// The first of these that there is room for, in the order of their paths.
-    fn fitting(&self, choice: Vec<Entry>, left: Left) -> Vec<Entry> {
+    fn fitting(&self, choice: Vec<TreeRow>, left: Left) -> Vec<TreeRow> {
         let (mut entries, mut room) = (BTreeMap::new(), left.room);
         for entry in choice {
             let cost = self.cost(&[entry]);
@@ -363,9 +368,9 @@ impl<'a> Tree<'a> {
     }
 
     /// How much an entry matters.
-    fn weight(&self, entry: Entry) -> u32 {
+    fn weight(&self, entry: TreeRow) -> u32 {
         match entry {
-            Entry::Directory(inner) => self.urgency(inner).weight.0,
+            TreeRow::Directory(inner) => self.urgency(inner).weight.0,
             _ => self.pinned.get(&entry.from()).copied().unwrap_or_default(),
         }
     }
@@ -375,7 +380,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The entries of a directory that matter.
-    fn pinned_entries(&self, directory: Directory) -> Vec<Entry> {
+    fn pinned_entries(&self, directory: Directory) -> Vec<TreeRow> {
         let within = directory.from..directory.to;
         let pinned = self.pinned.range(within.clone()).map(|(at, _)| *at);
         let named = self.named.range((within.start, 0)..(within.end, 0));
@@ -383,7 +388,7 @@ impl<'a> Tree<'a> {
         // A directory that is named matters as a whole, not by its first file.
         let named = named.filter(|from| *from > directory.from || !self.is_named(directory));
         let places: BTreeSet<usize> = pinned.chain(named).collect();
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<TreeRow> = Vec::new();
         let mut after = directory.from;
         for at in places {
             if at < after {

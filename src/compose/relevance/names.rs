@@ -9,13 +9,13 @@ use std::collections::HashSet;
 const LONGEST: usize = 63;
 
 /// A set of words.
-pub(super) struct Names<'a> {
+pub(super) struct WordSet<'a> {
     all: HashSet<&'a str>,
     /// For each first byte the lengths of the words, as bits; the last is that of all longer ones.
     lengths: [u64; 256],
 }
 
-impl<'a> Names<'a> {
+impl<'a> WordSet<'a> {
     /// The word that is this text.
     pub(super) fn get(&self, text: &str) -> Option<&'a str> {
         if self.lengths_like(text) & length_bit(text) == 0 {
@@ -35,7 +35,7 @@ impl<'a> Names<'a> {
     }
 }
 
-impl<'a> FromIterator<&'a str> for Names<'a> {
+impl<'a> FromIterator<&'a str> for WordSet<'a> {
     fn from_iter<I: IntoIterator<Item = &'a str>>(words: I) -> Self {
         let all: HashSet<&str> = words.into_iter().collect();
         let mut lengths = [0; 256];
@@ -61,7 +61,7 @@ mod tests {
     proptest! {
         #[test]
         fn has_what_a_set_has(words in proptest::collection::vec("[ab]{1,3}|a{60,66}", 0..8), text in "[abc]{0,3}|a{60,66}") {
-            let names: Names<'_> = words.iter().map(String::as_str).collect();
+            let names: WordSet<'_> = words.iter().map(String::as_str).collect();
             prop_assert_eq!(names.contains(&text), words.contains(&text));
         }
     }

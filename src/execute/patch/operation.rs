@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::staging::{Content, Staging, Write};
+use super::super::staging::{NewContent, Staging, Write};
 use crate::protocol::RelPath;
 use crate::workspace::{ExecutableBit, FileProblem};
 
@@ -52,7 +52,7 @@ impl Operation {
         };
         Some(Write {
             path,
-            content: Content {
+            content: NewContent {
                 bytes: content,
                 hash: hash.clone(),
             },

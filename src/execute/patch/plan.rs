@@ -99,7 +99,7 @@ struct FileDraft {
 }
 
 /// The picture of the files while a patch is worked out.
-pub(super) struct Plan<'a, 'b> {
+pub(super) struct PatchPlan<'a, 'b> {
     ledger: &'a mut Ledger<'b>,
     drafts: BTreeMap<RelPath, FileDraft>,
     worked_out: WorkedOut,
@@ -113,7 +113,7 @@ pub(super) struct Plan<'a, 'b> {
     broken: BTreeSet<RelPath>,
 }
 
-impl<'a, 'b> Plan<'a, 'b> {
+impl<'a, 'b> PatchPlan<'a, 'b> {
     /// The files before any of the changes.
     pub(super) fn new(ledger: &'a mut Ledger<'b>, changes: &[FileChange]) -> Self {
         Self {

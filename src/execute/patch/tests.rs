@@ -114,7 +114,7 @@ fn one_trouble_stops_all_of_it() {
 
 #[test]
 fn many_files_are_patched_together_or_not_at_all() {
-    use super::super::staging::{Content, Staging, carry_out::carry_out};
+    use super::super::staging::{NewContent, Staging, carry_out::carry_out};
     use crate::workspace::ExecutableBit;
 
     let names: Vec<String> = (0..40)
@@ -125,7 +125,7 @@ fn many_files_are_patched_together_or_not_at_all() {
     let mut staging = Staging::new(&stage.workspace);
     for name in &names {
         staging.read(&path(name), u64::MAX).unwrap();
-        let content = Content::new(b"never\n");
+        let content = NewContent::new(b"never\n");
         staging
             .write(&path(name), &content, ExecutableBit::Keep)
             .unwrap();
@@ -158,7 +158,7 @@ fn many_files_are_patched_together_or_not_at_all() {
 
 #[test]
 fn a_change_that_fails_takes_the_others_back() {
-    use super::super::staging::{Content, Staging, carry_out::carry_out};
+    use super::super::staging::{NewContent, Staging, carry_out::carry_out};
     use crate::workspace::ExecutableBit;
 
     let files = &[("a", "1\n"), ("b", "2\n"), ("c", "3\n"), ("e", "4\n")][..];
@@ -168,7 +168,7 @@ fn a_change_that_fails_takes_the_others_back() {
         staging
             .write(
                 &path(name),
-                &Content::new(b"new\n"),
+                &NewContent::new(b"new\n"),
                 ExecutableBit::Executable,
             )
             .unwrap();
@@ -180,7 +180,7 @@ fn a_change_that_fails_takes_the_others_back() {
     write(&mut staging, "d");
     let problem = staging.write(
         &path("a/impossible"),
-        &Content::new(b""),
+        &NewContent::new(b""),
         ExecutableBit::Keep,
     );
     assert_eq!(

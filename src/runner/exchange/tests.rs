@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::platform::programs;
-use crate::runner::End;
+use crate::runner::RunEnd;
 
 /// A shell of this machine as the other side, with a directory of its own.
 #[derive(Debug)]
@@ -145,7 +145,7 @@ impl TwoSides {
     #[track_caller]
     fn done(&self, script: &str) -> (String, String) {
         let ran = self.run(script);
-        assert_eq!(ran.end, End::Exited(0), "{ran:?}");
+        assert_eq!(ran.end, RunEnd::Exited(0), "{ran:?}");
         (ran.output.text, ran.note.unwrap_or_default())
     }
 }
@@ -385,7 +385,7 @@ fn a_cut_while_files_are_sent_makes_no_conflict() {
     fs::remove_file(sides.here("f")).unwrap();
     sides.around(Some(("tar -x", "head -c 150000 | sh -c \"$1\"; exit 1")));
     let ran = sides.run("true");
-    assert!(matches!(ran.end, End::NotStarted(_)), "{ran:?}");
+    assert!(matches!(ran.end, RunEnd::NotStarted(_)), "{ran:?}");
     assert!(sides.there("big1").exists());
     sides.around(None);
     let (output, note) = sides.done("wc -c <big1; ls");

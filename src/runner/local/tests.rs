@@ -29,7 +29,7 @@ fn shell(script: &str, timeout: Duration) -> Ran {
 }
 
 #[track_caller]
-fn case(script: &str, end: End, text: &str) {
+fn case(script: &str, end: RunEnd, text: &str) {
     let ran = shell(script, LONG);
     assert_eq!((ran.end, ran.output.text.as_str()), (end, text), "{script}");
     assert!(ran.took < LONG / 2, "{script}: {:?}", ran.took);
@@ -39,7 +39,7 @@ fn case(script: &str, end: End, text: &str) {
 #[track_caller]
 fn stopped(script: &str) -> Ran {
     let ran = shell(script, SHORT);
-    assert_eq!(ran.end, End::TimedOut, "{script}: {ran:?}");
+    assert_eq!(ran.end, RunEnd::TimedOut, "{script}: {ran:?}");
     assert!(ran.took >= SHORT, "{script}: {:?}", ran.took);
     assert!(
         ran.took < SHORT + Duration::from_secs(4),
@@ -58,14 +58,14 @@ fn is_running(pid: &str) -> bool {
 
 #[test]
 fn tells_codes_from_signals() {
-    case("exit 0", End::Exited(0), "");
-    case("exit 3", End::Exited(3), "");
-    case("kill -SEGV $$", End::Signalled(11), "");
-    case("no-such-program-here 2>/dev/null", End::Exited(127), "");
+    case("exit 0", RunEnd::Exited(0), "");
+    case("exit 3", RunEnd::Exited(3), "");
+    case("kill -SEGV $$", RunEnd::Signalled(11), "");
+    case("no-such-program-here 2>/dev/null", RunEnd::Exited(127), "");
 }
 
 #[track_caller]
-fn pipeline(script: &str, end: End, codes: &[i32], text: &str) {
+fn pipeline(script: &str, end: RunEnd, codes: &[i32], text: &str) {
     let ran = shell(script, LONG);
     let told = (ran.end, ran.pipeline.as_slice(), ran.output.text.as_str());
     assert_eq!(told, (end, codes, text), "{script}");
@@ -73,28 +73,28 @@ fn pipeline(script: &str, end: End, codes: &[i32], text: &str) {
 
 #[test]
 fn every_part_of_the_last_pipeline_tells_its_exit_code() {
-    pipeline("(exit 3) | cat", End::Exited(0), &[3, 0], "");
-    pipeline("seq 99999 | head -1", End::Exited(0), &[141, 0], "1\n");
-    pipeline("cd / && false | true", End::Exited(0), &[1, 0], "");
-    pipeline("false | true\nexit", End::Exited(0), &[1, 0], "");
-    pipeline("false | (exit 4)", End::Exited(4), &[1, 4], "");
-    pipeline("echo a | cat; exit 7", End::Exited(7), &[0, 0], "a\n");
+    pipeline("(exit 3) | cat", RunEnd::Exited(0), &[3, 0], "");
+    pipeline("seq 99999 | head -1", RunEnd::Exited(0), &[141, 0], "1\n");
+    pipeline("cd / && false | true", RunEnd::Exited(0), &[1, 0], "");
+    pipeline("false | true\nexit", RunEnd::Exited(0), &[1, 0], "");
+    pipeline("false | (exit 4)", RunEnd::Exited(4), &[1, 4], "");
+    pipeline("echo a | cat; exit 7", RunEnd::Exited(7), &[0, 0], "a\n");
     let script = "cat <<E | (cat >/dev/null; exit 1)\n|\nE";
-    pipeline(script, End::Exited(1), &[0, 1], "");
-    pipeline("IFS=; false | true", End::Exited(0), &[1, 0], "");
-    pipeline("false | true; true", End::Exited(0), &[], "");
-    pipeline("echo a || b", End::Exited(0), &[], "a\n");
+    pipeline(script, RunEnd::Exited(1), &[0, 1], "");
+    pipeline("IFS=; false | true", RunEnd::Exited(0), &[1, 0], "");
+    pipeline("false | true; true", RunEnd::Exited(0), &[], "");
+    pipeline("echo a || b", RunEnd::Exited(0), &[], "a\n");
 }
 
 #[test]
 fn asking_for_exit_codes_changes_nothing_that_a_script_does() {
     pipeline(
         "set -e; false | true; (exit 5); echo no",
-        End::Exited(5),
+        RunEnd::Exited(5),
         &[],
         "",
     );
-    pipeline("set -eu; false | true", End::Exited(0), &[1, 0], "");
+    pipeline("set -eu; false | true", RunEnd::Exited(0), &[1, 0], "");
     // The two parts are traced in any order.
     let traced = shell("set -x; false | true", LONG);
     let mut lines: Vec<&str> = traced.output.text.lines().collect();
@@ -105,21 +105,21 @@ fn asking_for_exit_codes_changes_nothing_that_a_script_does() {
     );
     pipeline(
         "false | true; trap 'echo own' EXIT",
-        End::Exited(0),
+        RunEnd::Exited(0),
         &[],
         "own\n",
     );
-    pipeline("false | true; kill -9 $$", End::Signalled(9), &[], "");
-    pipeline("exec 2>&-; false | true", End::Exited(0), &[], "");
+    pipeline("false | true; kill -9 $$", RunEnd::Signalled(9), &[], "");
+    pipeline("exec 2>&-; false | true", RunEnd::Exited(0), &[], "");
     let error = "/bin/bash: -c: line 1: syntax error near unexpected token `)'\n\
                  /bin/bash: -c: line 1: `false | true; )'\n";
     if CommandShell::default().program == Path::new("/bin/bash") {
-        pipeline("false | true; )", End::Exited(2), &[], error);
+        pipeline("false | true; )", RunEnd::Exited(2), &[], error);
     }
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("log");
     let script = format!("exec >{} 2>&1; false | true", file.display());
-    pipeline(&script, End::Exited(0), &[], "");
+    pipeline(&script, RunEnd::Exited(0), &[], "");
     assert_eq!(std::fs::read_to_string(file).unwrap(), "");
 }
 
@@ -127,7 +127,7 @@ fn asking_for_exit_codes_changes_nothing_that_a_script_does() {
 fn escape_sequences_do_not_reach_the_output() {
     case(
         r"printf '\033[31mred\033[0m \033]0;title\007end'",
-        End::Exited(0),
+        RunEnd::Exited(0),
         "red end",
     );
 }
@@ -136,31 +136,35 @@ fn escape_sequences_do_not_reach_the_output() {
 fn output_and_errors_keep_their_order() {
     case(
         "echo 1; echo 2 >&2; echo 3; echo 4 >&2",
-        End::Exited(0),
+        RunEnd::Exited(0),
         "1\n2\n3\n4\n",
     );
 }
 
 #[test]
 fn there_is_nothing_to_read_and_no_terminal() {
-    case("cat; echo end", End::Exited(0), "end\n");
+    case("cat; echo end", RunEnd::Exited(0), "end\n");
     case(
         "(: </dev/tty) 2>/dev/null && echo a terminal",
-        End::Exited(1),
+        RunEnd::Exited(1),
         "",
     );
 }
 
 #[test]
 fn a_script_may_begin_with_a_dash() {
-    case("-x 2>/dev/null; echo went on", End::Exited(0), "went on\n");
+    case(
+        "-x 2>/dev/null; echo went on",
+        RunEnd::Exited(0),
+        "went on\n",
+    );
 }
 
 #[test]
 fn the_environment_is_the_list_and_what_was_given() {
     case(
         "echo $GIVEN ${NO_COLOR-none} ${CARGO_PKG_NAME-none}",
-        End::Exited(0),
+        RunEnd::Exited(0),
         "value none none\n",
     );
 }
@@ -191,7 +195,7 @@ fn what_does_not_start_says_why() {
     ];
     for (directory, program, expected) in places {
         match run_in(directory, program, LONG, 10).end {
-            End::NotStarted(reason) => assert!(reason.starts_with(expected), "{reason}"),
+            RunEnd::NotStarted(reason) => assert!(reason.starts_with(expected), "{reason}"),
             other => panic!("{other:?}"),
         }
     }
@@ -223,8 +227,8 @@ fn a_background_child_does_not_outlive_its_time() {
 
 #[test]
 fn a_background_child_does_not_hold_up_a_command_that_ended() {
-    case("sleep 1000 & exit 4", End::Exited(4), "");
-    case("yes >/dev/null & echo end", End::Exited(0), "end\n");
+    case("sleep 1000 & exit 4", RunEnd::Exited(4), "");
+    case("yes >/dev/null & echo end", RunEnd::Exited(0), "end\n");
 }
 
 #[test]
@@ -237,7 +241,7 @@ fn a_child_in_another_session_does_not_hold_the_pipe() {
     // Only a sandbox catches what left the session: here the test tidies up.
     let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    assert_eq!((ran.end, rest), (End::Exited(0), "end\n"));
+    assert_eq!((ran.end, rest), (RunEnd::Exited(0), "end\n"));
     assert!(ran.took < LONG / 2);
 }
 
@@ -257,7 +261,7 @@ fn a_child_that_obeys_may_tidy_up() {
 #[test]
 fn a_child_that_closed_its_output_is_still_waited_for() {
     stopped("exec >&- 2>&-; sleep 1000");
-    case("exec >&- 2>&-; sleep 0.1; exit 5", End::Exited(5), "");
+    case("exec >&- 2>&-; sleep 0.1; exit 5", RunEnd::Exited(5), "");
 }
 
 #[test]
@@ -273,7 +277,7 @@ fn a_gigabyte_is_read_and_mostly_forgotten() {
         LONG * 3,
         1000,
     );
-    assert_eq!(ran.end, End::Exited(0));
+    assert_eq!(ran.end, RunEnd::Exited(0));
     assert_eq!(ran.output.omitted, 1_000_000_004 - 1000);
     assert!(ran.output.text.ends_with("\0end\n"));
 }
@@ -297,7 +301,7 @@ fn an_interrupt_ends_it_at_once() {
         withheld: None,
         granted: Granted::default(),
     });
-    assert_eq!(ran.end, End::Interrupted);
+    assert_eq!(ran.end, RunEnd::Interrupted);
     assert_eq!(ran.output.text, "begun\n");
     assert_eq!(shown, "begun\n");
     assert!(ran.took < LONG / 2);

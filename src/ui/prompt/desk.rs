@@ -6,9 +6,9 @@
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use super::keys::{Key, Screen};
-use super::line::Line;
-use super::past::Past;
+use super::keys::{KeyPress, Screen};
+use super::line::EditedLine;
+use super::past::PastLines;
 use super::view::View;
 use super::{Entry, LineKind, Listener, Pasted};
 use crate::protocol::{AcceptedLines, is_answer_key, is_no, is_yes};
@@ -72,32 +72,32 @@ enum HeldDoubt {
 
 /// A question that waits for a line.
 #[derive(Debug)]
-struct Asked {
+struct WaitingQuestion {
     question: PromptQuestion,
     /// The line that was being typed when the question came: not an answer to it, and not to be
     /// lost.
-    draft: Line,
+    draft: EditedLine,
 }
 
 /// The state of the prompt.
 #[derive(Debug)]
-pub(super) struct Desk {
-    line: Line,
-    past: Past,
+pub(super) struct PromptState {
+    line: EditedLine,
+    past: PastLines,
     held: Option<Held>,
-    asked: Vec<Asked>,
+    asked: Vec<WaitingQuestion>,
     last_key: Option<Instant>,
     last_paste: Option<Instant>,
     /// True once the person has been told that the line is full.
     knows_that_full: bool,
 }
 
-impl Desk {
+impl PromptState {
     pub(super) fn new(mut history: Vec<String>) -> Self {
-        history.retain(|line| Line::default().has_room_for(line));
+        history.retain(|line| EditedLine::default().has_room_for(line));
         Self {
-            line: Line::default(),
-            past: Past::of(history),
+            line: EditedLine::default(),
+            past: PastLines::of(history),
             held: None,
             asked: Vec::new(),
             last_key: None,
@@ -130,7 +130,7 @@ impl Desk {
             Some(at) => self.asked.remove(at).draft,
             None => std::mem::take(&mut self.line),
         };
-        self.asked.push(Asked { question, draft });
+        self.asked.push(WaitingQuestion { question, draft });
         self.last_key.is_none_or(|at| at.elapsed() > AWAY)
     }
 
@@ -149,13 +149,13 @@ impl Desk {
     }
 
     fn place_of(&self, number: u64) -> Option<usize> {
-        let is_meant = |asked: &Asked| asked.question.number == number;
+        let is_meant = |asked: &WaitingQuestion| asked.question.number == number;
         self.asked.iter().position(is_meant)
     }
 
     /// Takes a question out; what was being typed before it comes back after those asked since.
     fn take_question(&mut self, at: usize) -> PromptQuestion {
-        let Asked { question, draft } = self.asked.remove(at);
+        let WaitingQuestion { question, draft } = self.asked.remove(at);
         let place = match self.asked.get_mut(at) {
             Some(later) => &mut later.draft,
             None => &mut self.line,
@@ -167,48 +167,52 @@ impl Desk {
     }
 
     /// Handles a key.
-    pub(super) fn press(&mut self, key: Key, listener: &dyn Listener) -> Act {
+    pub(super) fn press(&mut self, key: KeyPress, listener: &dyn Listener) -> Act {
         self.last_key = Some(Instant::now());
         match key {
-            Key::Character('n' | 'N') if self.may_become_note() => return self.enter_as_note(),
-            Key::Character(character) => return self.type_in(character.encode_utf8(&mut [0; 4])),
-            Key::Paste(text) => return self.paste(&text, None, listener),
-            Key::Burst(text) => return self.paste(&text, Some(Instant::now()), listener),
-            Key::Go(to) => self.line.go(to),
-            Key::Delete(to) => self.line.delete(to),
-            Key::Earlier => {
+            KeyPress::Character('n' | 'N') if self.may_become_note() => {
+                return self.enter_as_note();
+            }
+            KeyPress::Character(character) => {
+                return self.type_in(character.encode_utf8(&mut [0; 4]));
+            }
+            KeyPress::Paste(text) => return self.paste(&text, None, listener),
+            KeyPress::Burst(text) => return self.paste(&text, Some(Instant::now()), listener),
+            KeyPress::Go(to) => self.line.go(to),
+            KeyPress::Delete(to) => self.line.delete(to),
+            KeyPress::Earlier => {
                 if let Some(line) = self.past.earlier(&self.line.text()) {
-                    self.line = Line::of(&line);
+                    self.line = EditedLine::of(&line);
                 }
             }
-            Key::Later => {
+            KeyPress::Later => {
                 if let Some(line) = self.past.later() {
-                    self.line = Line::of(&line);
+                    self.line = EditedLine::of(&line);
                 }
             }
-            Key::Complete => return self.complete(listener),
-            Key::Enter if self.is_amid_burst() => {
+            KeyPress::Complete => return self.complete(listener),
+            KeyPress::Enter if self.is_amid_burst() => {
                 let text = self.begin_burst();
                 return self.paste(&text, Some(Instant::now()), listener);
             }
-            Key::Enter => return self.enter(listener),
-            Key::Drop if self.has_typed_held() && !self.line.is_empty() => {
+            KeyPress::Enter => return self.enter(listener),
+            KeyPress::Drop if self.has_typed_held() && !self.line.is_empty() => {
                 self.line.take();
             }
-            Key::Drop => match self.held.take() {
-                Some(held) if held.doubt.is_typed() => self.line = Line::of(&held.text),
+            KeyPress::Drop => match self.held.take() {
+                Some(held) if held.doubt.is_typed() => self.line = EditedLine::of(&held.text),
                 Some(_) => {}
                 None => {
                     self.line.take();
                 }
             },
-            Key::DeleteOrLeave if self.line.is_empty() && self.held.is_none() => {
+            KeyPress::DeleteOrLeave if self.line.is_empty() && self.held.is_none() => {
                 return Act::Interrupt;
             }
-            Key::DeleteOrLeave => self.line.delete(super::line::Move::Right),
-            Key::Interrupt => return Act::Interrupt,
-            Key::Suspend => return Act::Suspend,
-            Key::Redraw(screen) => return Act::Redraw(screen),
+            KeyPress::DeleteOrLeave => self.line.delete(super::line::Move::Right),
+            KeyPress::Interrupt => return Act::Interrupt,
+            KeyPress::Suspend => return Act::Suspend,
+            KeyPress::Redraw(screen) => return Act::Redraw(screen),
         }
         Act::Nothing
     }
@@ -272,7 +276,7 @@ impl Desk {
         // The rest of a reply that was cut, or the next piece of a long one.
         let text = match self.held.take() {
             Some(before) if before.doubt.is_typed() => {
-                self.line = Line::of(&before.text);
+                self.line = EditedLine::of(&before.text);
                 text
             }
             Some(before) => before.text + &text,
@@ -305,7 +309,7 @@ impl Desk {
                 return self.send(held.text.clone(), held.text);
             }
             if is_no(&typed) {
-                self.line = Line::of(&held.text);
+                self.line = EditedLine::of(&held.text);
                 return Act::Nothing;
             }
             // Another line takes its place; the arrow brings it back.
@@ -408,7 +412,7 @@ impl Desk {
 
     /// Answers the latest question that accepts the text; without one, the text is a note.
     fn send(&mut self, echo: String, text: String) -> Act {
-        let takes = |asked: &Asked| asked.question.takes.accept(&text);
+        let takes = |asked: &WaitingQuestion| asked.question.takes.accept(&text);
         if let Some(at) = self.asked.iter().rposition(takes) {
             let question = self.take_question(at);
             return Act::Answered {
@@ -468,7 +472,7 @@ impl Desk {
     }
 }
 
-impl Desk {
+impl PromptState {
     /// Returns true if the person is asked about a line that they typed.
     fn has_typed_held(&self) -> bool {
         self.held.as_ref().is_some_and(|held| held.doubt.is_typed())

@@ -14,11 +14,11 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The file `history` in the state directory of this person; none if they have no home.
 #[derive(Debug)]
-pub struct History {
+pub struct HistoryFile {
     file: Option<PathBuf>,
 }
 
-impl History {
+impl HistoryFile {
     /// The one in this directory.
     pub fn kept_in(state: Option<&Path>) -> Self {
         Self {
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn lines_last_and_the_oldest_are_forgotten() {
         let state = tempfile::tempdir().unwrap();
-        let history = History::kept_in(Some(&state.path().join("agent")));
+        let history = HistoryFile::kept_in(Some(&state.path().join("agent")));
         assert!(history.load().is_empty());
         for number in 0..=2 * MAX_HISTORY {
             history.remember(&format!("line {number}")).unwrap();
@@ -96,14 +96,16 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
 
         let state = tempfile::tempdir().unwrap();
-        History::kept_in(Some(state.path())).remember("x").unwrap();
+        HistoryFile::kept_in(Some(state.path()))
+            .remember("x")
+            .unwrap();
         let file = fs::metadata(state.path().join("history")).unwrap();
         assert_eq!(file.permissions().mode() & 0o777, 0o600);
     }
 
     #[test]
     fn without_a_home_nothing_is_kept() {
-        let history = History::kept_in(None);
+        let history = HistoryFile::kept_in(None);
         history.remember("x").unwrap();
         assert!(history.load().is_empty());
     }

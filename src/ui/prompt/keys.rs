@@ -6,7 +6,7 @@ use super::line::Move;
 
 /// Something that the person did at the keyboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum KeyPress {
     /// A character was typed.
     Character(char),
     /// A text was pasted, and the terminal said so.
@@ -38,61 +38,61 @@ pub(super) enum Screen {
 }
 
 /// Reads an event of the terminal; nothing if it means nothing here.
-pub(super) fn read(event: Event) -> Option<Key> {
+pub(super) fn read(event: Event) -> Option<KeyPress> {
     match event {
-        Event::Paste(text) => Some(Key::Paste(text)),
-        Event::Resize(..) => Some(Key::Redraw(Screen::Keep)),
+        Event::Paste(text) => Some(KeyPress::Paste(text)),
+        Event::Resize(..) => Some(KeyPress::Redraw(Screen::Keep)),
         Event::Key(key) if key.kind != KeyEventKind::Release => pressed(key),
         _ => None,
     }
 }
 
-fn pressed(key: KeyEvent) -> Option<Key> {
+fn pressed(key: KeyEvent) -> Option<KeyPress> {
     let has = |modifier| key.modifiers.contains(modifier);
     match key.code {
         KeyCode::Char(letter) if has(KeyModifiers::CONTROL) && !has(KeyModifiers::ALT) => {
             with_control(letter.to_ascii_lowercase())
         }
-        KeyCode::Char('b') if has(KeyModifiers::ALT) => Some(Key::Go(Move::WordLeft)),
-        KeyCode::Char('f') if has(KeyModifiers::ALT) => Some(Key::Go(Move::WordRight)),
-        KeyCode::Char('d') if has(KeyModifiers::ALT) => Some(Key::Delete(Move::WordRight)),
-        KeyCode::Char(letter) => Some(Key::Character(letter)),
-        KeyCode::Enter => Some(Key::Enter),
-        KeyCode::Tab => Some(Key::Complete),
-        KeyCode::Esc => Some(Key::Drop),
-        KeyCode::Backspace if has(KeyModifiers::ALT) => Some(Key::Delete(Move::WordLeft)),
-        KeyCode::Backspace => Some(Key::Delete(Move::Left)),
-        KeyCode::Delete => Some(Key::Delete(Move::Right)),
-        KeyCode::Left if has(KeyModifiers::CONTROL) => Some(Key::Go(Move::WordLeft)),
-        KeyCode::Right if has(KeyModifiers::CONTROL) => Some(Key::Go(Move::WordRight)),
-        KeyCode::Left => Some(Key::Go(Move::Left)),
-        KeyCode::Right => Some(Key::Go(Move::Right)),
-        KeyCode::Home => Some(Key::Go(Move::Start)),
-        KeyCode::End => Some(Key::Go(Move::End)),
-        KeyCode::Up => Some(Key::Earlier),
-        KeyCode::Down => Some(Key::Later),
+        KeyCode::Char('b') if has(KeyModifiers::ALT) => Some(KeyPress::Go(Move::WordLeft)),
+        KeyCode::Char('f') if has(KeyModifiers::ALT) => Some(KeyPress::Go(Move::WordRight)),
+        KeyCode::Char('d') if has(KeyModifiers::ALT) => Some(KeyPress::Delete(Move::WordRight)),
+        KeyCode::Char(letter) => Some(KeyPress::Character(letter)),
+        KeyCode::Enter => Some(KeyPress::Enter),
+        KeyCode::Tab => Some(KeyPress::Complete),
+        KeyCode::Esc => Some(KeyPress::Drop),
+        KeyCode::Backspace if has(KeyModifiers::ALT) => Some(KeyPress::Delete(Move::WordLeft)),
+        KeyCode::Backspace => Some(KeyPress::Delete(Move::Left)),
+        KeyCode::Delete => Some(KeyPress::Delete(Move::Right)),
+        KeyCode::Left if has(KeyModifiers::CONTROL) => Some(KeyPress::Go(Move::WordLeft)),
+        KeyCode::Right if has(KeyModifiers::CONTROL) => Some(KeyPress::Go(Move::WordRight)),
+        KeyCode::Left => Some(KeyPress::Go(Move::Left)),
+        KeyCode::Right => Some(KeyPress::Go(Move::Right)),
+        KeyCode::Home => Some(KeyPress::Go(Move::Start)),
+        KeyCode::End => Some(KeyPress::Go(Move::End)),
+        KeyCode::Up => Some(KeyPress::Earlier),
+        KeyCode::Down => Some(KeyPress::Later),
         _ => None,
     }
 }
 
-fn with_control(letter: char) -> Option<Key> {
+fn with_control(letter: char) -> Option<KeyPress> {
     Some(match letter {
-        'a' => Key::Go(Move::Start),
-        'b' => Key::Go(Move::Left),
-        'c' => Key::Interrupt,
-        'd' => Key::DeleteOrLeave,
-        'e' => Key::Go(Move::End),
-        'f' => Key::Go(Move::Right),
-        'h' => Key::Delete(Move::Left),
+        'a' => KeyPress::Go(Move::Start),
+        'b' => KeyPress::Go(Move::Left),
+        'c' => KeyPress::Interrupt,
+        'd' => KeyPress::DeleteOrLeave,
+        'e' => KeyPress::Go(Move::End),
+        'f' => KeyPress::Go(Move::Right),
+        'h' => KeyPress::Delete(Move::Left),
         // A line feed: what Enter is to a terminal that turns nothing round, and to a script.
-        'j' => Key::Enter,
-        'k' => Key::Delete(Move::End),
-        'l' => Key::Redraw(Screen::Clear),
-        'n' => Key::Later,
-        'p' => Key::Earlier,
-        'u' => Key::Delete(Move::Start),
-        'w' => Key::Delete(Move::WordLeft),
-        'z' => Key::Suspend,
+        'j' => KeyPress::Enter,
+        'k' => KeyPress::Delete(Move::End),
+        'l' => KeyPress::Redraw(Screen::Clear),
+        'n' => KeyPress::Later,
+        'p' => KeyPress::Earlier,
+        'u' => KeyPress::Delete(Move::Start),
+        'w' => KeyPress::Delete(Move::WordLeft),
+        'z' => KeyPress::Suspend,
         _ => return None,
     })
 }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn case(code: KeyCode, modifiers: KeyModifiers, expected: Option<&Key>) {
+    fn case(code: KeyCode, modifiers: KeyModifiers, expected: Option<&KeyPress>) {
         let event = Event::Key(KeyEvent::new(code, modifiers));
         assert_eq!(read(event).as_ref(), expected);
     }
@@ -110,20 +110,20 @@ mod tests {
     #[test]
     fn keys_do_what_they_do_elsewhere() {
         let (none, control) = (KeyModifiers::NONE, KeyModifiers::CONTROL);
-        case(KeyCode::Char('ü'), none, Some(&Key::Character('ü')));
+        case(KeyCode::Char('ü'), none, Some(&KeyPress::Character('ü')));
         case(
             KeyCode::Char('A'),
             KeyModifiers::SHIFT,
-            Some(&Key::Character('A')),
+            Some(&KeyPress::Character('A')),
         );
-        case(KeyCode::Char('c'), control, Some(&Key::Interrupt));
-        case(KeyCode::Char('j'), control, Some(&Key::Enter));
+        case(KeyCode::Char('c'), control, Some(&KeyPress::Interrupt));
+        case(KeyCode::Char('j'), control, Some(&KeyPress::Enter));
         case(KeyCode::Char('y'), control, None);
-        case(KeyCode::Left, control, Some(&Key::Go(Move::WordLeft)));
+        case(KeyCode::Left, control, Some(&KeyPress::Go(Move::WordLeft)));
         case(KeyCode::F(1), none, None);
         assert_eq!(
             read(Event::Paste("a\nb".to_owned())),
-            Some(Key::Paste("a\nb".to_owned()))
+            Some(KeyPress::Paste("a\nb".to_owned()))
         );
     }
 

@@ -8,7 +8,7 @@ pub(super) const MAX: usize = 10_000;
 
 /// A text with a cursor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct EditedLine {
     text: Vec<char>,
     cursor: usize,
 }
@@ -31,7 +31,7 @@ pub(super) struct Cell {
     pub(super) columns: usize,
 }
 
-impl Line {
+impl EditedLine {
     /// A line with this text, the cursor at its end.
     pub(super) fn of(text: &str) -> Self {
         let mut line = Self::default();
@@ -144,8 +144,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn case(edit: impl FnOnce(&mut Line), expected: &str, cursor: usize) {
-        let mut line = Line::of("one two");
+    fn case(edit: impl FnOnce(&mut EditedLine), expected: &str, cursor: usize) {
+        let mut line = EditedLine::of("one two");
         edit(&mut line);
         assert_eq!((line.text().as_str(), line.cursor()), (expected, cursor));
     }
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_line_stays_one_line_and_is_bounded() {
-        let mut line = Line::of("a\r\nb\tc\u{1b}[2J");
+        let mut line = EditedLine::of("a\r\nb\tc\u{1b}[2J");
         assert_eq!(line.text(), "ab c[2J");
         line.insert(&"x".repeat(2 * MAX));
         assert_eq!(line.text.len(), MAX);
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn what_would_deceive_is_shown() {
-        let cells = Line::of("a\u{202e}日").cells();
+        let cells = EditedLine::of("a\u{202e}日").cells();
         let shown: Vec<&str> = cells.iter().map(|cell| cell.shown.as_str()).collect();
         assert_eq!(shown, ["a", "\\u{202e}", "日"]);
         assert_eq!(cells[2].columns, 2);

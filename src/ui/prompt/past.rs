@@ -5,13 +5,13 @@ pub(super) const MAX_HISTORY: usize = 1_000;
 
 /// The lines of before, the oldest first, and which of them is shown.
 #[derive(Debug, Default)]
-pub(super) struct Past {
+pub(super) struct PastLines {
     lines: Vec<String>,
     /// The line that is shown, with the one that was being typed when the person went back.
     at: Option<(usize, String)>,
 }
 
-impl Past {
+impl PastLines {
     pub(super) fn of(lines: Vec<String>) -> Self {
         Self { lines, at: None }
     }
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_arrows_go_back_and_forth_and_lose_nothing() {
-        let mut past = Past::default();
+        let mut past = PastLines::default();
         for line in ["one", "two", "two", " "] {
             past.remember(line);
         }
@@ -73,12 +73,12 @@ mod tests {
         assert_eq!(past.later().as_deref(), Some("two"));
         assert_eq!(past.later().as_deref(), Some("half"));
         assert_eq!(past.later(), None);
-        assert_eq!(Past::default().earlier("x"), None);
+        assert_eq!(PastLines::default().earlier("x"), None);
     }
 
     #[test]
     fn the_past_is_bounded() {
-        let mut past = Past::default();
+        let mut past = PastLines::default();
         for number in 0..MAX_HISTORY + 5 {
             past.remember(&number.to_string());
         }

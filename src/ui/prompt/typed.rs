@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crossterm::event;
 
-use super::keys::{self, Key};
+use super::keys::{self, KeyPress};
 use super::line::Move;
 use super::{TICK, turn};
 use crate::error::{Error, Kind, Result};
@@ -45,26 +45,26 @@ struct TypedText {
 
 impl TypedText {
     /// Takes a key. Returns true if it ends the text.
-    fn press(&mut self, key: &Key) -> bool {
+    fn press(&mut self, key: &KeyPress) -> bool {
         match key {
-            Key::Character(character) => self.add(character.encode_utf8(&mut [0; 4])),
-            Key::Complete => self.add("\t"),
-            Key::Enter if self.line() == "." => {
+            KeyPress::Character(character) => self.add(character.encode_utf8(&mut [0; 4])),
+            KeyPress::Complete => self.add("\t"),
+            KeyPress::Enter if self.line() == "." => {
                 self.text.pop();
                 self.echo.push('\n');
                 return true;
             }
-            Key::Enter => self.add("\n"),
-            Key::Paste(text) | Key::Burst(text) => {
+            KeyPress::Enter => self.add("\n"),
+            KeyPress::Paste(text) | KeyPress::Burst(text) => {
                 self.add(&text.replace("\r\n", "\n").replace('\r', "\n"));
             }
-            Key::Delete(Move::Left) => self.delete_last(),
-            Key::Delete(Move::Start) => {
+            KeyPress::Delete(Move::Left) => self.delete_last(),
+            KeyPress::Delete(Move::Start) => {
                 while !self.line().is_empty() {
                     self.delete_last();
                 }
             }
-            Key::DeleteOrLeave => {
+            KeyPress::DeleteOrLeave => {
                 self.echo.push('\n');
                 return true;
             }
@@ -140,8 +140,8 @@ impl Terminal {
                 continue;
             }
             match keys::read(event::read().map_err(failed)?) {
-                Some(Key::Interrupt) => interrupt.press(),
-                Some(Key::Suspend) => {
+                Some(KeyPress::Interrupt) => interrupt.press(),
+                Some(KeyPress::Suspend) => {
                     drop(keys);
                     stop_this_process();
                     keys = KeyByKey::begin().map_err(failed)?;
@@ -163,10 +163,10 @@ mod tests {
         let mut typed = TypedText::default();
         for character in text.chars() {
             let key = match character {
-                '\n' => Key::Enter,
-                '\u{8}' => Key::Delete(Move::Left),
-                '\u{15}' => Key::Delete(Move::Start),
-                character => Key::Character(character),
+                '\n' => KeyPress::Enter,
+                '\u{8}' => KeyPress::Delete(Move::Left),
+                '\u{15}' => KeyPress::Delete(Move::Start),
+                character => KeyPress::Character(character),
             };
             assert!(!typed.press(&key), "{text:?}");
         }
@@ -176,12 +176,12 @@ mod tests {
     #[test]
     fn a_typed_line_with_only_a_dot_ends_the_text_and_a_pasted_one_does_not() {
         let mut text = typed("a.\n.b\n.");
-        assert!(text.press(&Key::Enter));
+        assert!(text.press(&KeyPress::Enter));
         assert_eq!(text.text, "a.\n.b\n");
         let mut text = typed("a\n");
-        assert!(!text.press(&Key::Paste("b\r\n.\rc".to_owned())));
-        assert!(!text.press(&Key::Enter));
-        assert!(text.press(&Key::DeleteOrLeave));
+        assert!(!text.press(&KeyPress::Paste("b\r\n.\rc".to_owned())));
+        assert!(!text.press(&KeyPress::Enter));
+        assert!(text.press(&KeyPress::DeleteOrLeave));
         assert_eq!(text.text, "a\nb\n.\nc\n");
     }
 

@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 
-use super::line::{Cell, Line};
+use super::line::{Cell, EditedLine};
 use crate::ui::live::{LiveRow, Rows};
 use crate::ui::palette::{CYAN, DIM, MAGENTA};
 use crate::ui::shortened;
@@ -15,7 +15,7 @@ const QUESTION: Style = MAGENTA.bold();
 /// The contents of the prompt.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct View<'a> {
-    pub(super) line: &'a Line,
+    pub(super) line: &'a EditedLine,
     /// True if a question waits for the typed line.
     pub(super) is_question: bool,
     /// The hint that is shown while nothing is typed.
@@ -106,7 +106,7 @@ mod tests {
         rows.rows.iter().map(row).collect()
     }
 
-    fn view(line: &Line) -> View<'_> {
+    fn view(line: &EditedLine) -> View<'_> {
         View {
             line,
             is_question: false,
@@ -117,13 +117,13 @@ mod tests {
 
     #[test]
     fn an_empty_line_tells_what_can_be_typed() {
-        let rows = view(&Line::default()).rows(80);
+        let rows = view(&EditedLine::default()).rows(80);
         assert_eq!(shown(&rows), ["> type here"]);
         assert_eq!(rows.cursor, (0, 2));
         let rows = View {
             is_question: true,
             hint: "",
-            ..view(&Line::default())
+            ..view(&EditedLine::default())
         }
         .rows(80);
         assert_eq!(shown(&rows), ["? "]);
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_long_line_is_folded_and_the_cursor_stays_in_it() {
-        let mut line = Line::of("abcdefghijklmnop");
+        let mut line = EditedLine::of("abcdefghijklmnop");
         let rows = view(&line).rows(13);
         assert_eq!(shown(&rows), ["> abcdefghij", "  klmnop"]);
         assert_eq!(rows.cursor, (1, 8));
@@ -141,14 +141,14 @@ mod tests {
 
     #[test]
     fn wide_letters_are_not_cut_in_half() {
-        let rows = view(&Line::of("日本語日本語")).rows(14);
+        let rows = view(&EditedLine::of("日本語日本語")).rows(14);
         assert_eq!(shown(&rows), ["> 日本語日本", "  語"]);
         assert_eq!(rows.cursor, (1, 4));
     }
 
     #[test]
     fn of_a_very_long_line_the_rows_around_the_cursor_are_shown() {
-        let mut line = Line::of(&"x".repeat(1_000));
+        let mut line = EditedLine::of(&"x".repeat(1_000));
         let rows = view(&line).rows(23);
         assert_eq!(rows.rows.len(), MAX_ROWS);
         assert_eq!(rows.cursor.0, MAX_ROWS - 1);
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn no_width_is_too_small() {
         for columns in 0..20 {
-            let rows = view(&Line::of("some words 日本")).rows(columns);
+            let rows = view(&EditedLine::of("some words 日本")).rows(columns);
             assert!(!rows.rows.is_empty());
         }
     }

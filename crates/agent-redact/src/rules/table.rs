@@ -4,15 +4,15 @@
 //! stands. If two rows find the same text, the first one gives the kind.
 
 use super::super::shape::Stop;
-use super::{Anchor, Check, Look, SecretRule};
+use super::{Anchor, SecretRule, ValueCheck, ValueLook};
 
 const SAMPLE: &[Stop] = &[Stop::Sample];
 const FILLED_IN: &[Stop] = &[Stop::Sample, Stop::Template];
 const WRITTEN: &[Stop] = &[Stop::Sample, Stop::Variable, Stop::StandIn];
 const READABLE: &[Stop] = &[Stop::Sample, Stop::Template, Stop::StandIn, Stop::Public];
 
-const fn looks(entropy: f64, look: Look, stops: &'static [Stop]) -> Check {
-    Check {
+const fn looks(entropy: f64, look: ValueLook, stops: &'static [Stop]) -> ValueCheck {
+    ValueCheck {
         entropy,
         look,
         stops,
@@ -20,21 +20,21 @@ const fn looks(entropy: f64, look: Look, stops: &'static [Stop]) -> Check {
 }
 
 /// The random part of a token. Sixteen random hex digits have 3 bits each on average.
-const TOKEN: Check = looks(2.0, Look::Any, SAMPLE);
+const TOKEN: ValueCheck = looks(2.0, ValueLook::Any, SAMPLE);
 /// A token of a common form; ordinary words have no digits.
-const DIGIT: Check = looks(2.0, Look::Digit, SAMPLE);
+const DIGIT: ValueCheck = looks(2.0, ValueLook::Digit, SAMPLE);
 /// A value at a place that says that it is a secret, if it looks like one.
-const PASSWORD: Check = looks(0.0, Look::Password, FILLED_IN);
+const PASSWORD: ValueCheck = looks(0.0, ValueLook::Password, FILLED_IN);
 /// Any value, at a place where only passwords occur.
-const CHOSEN: Check = looks(0.0, Look::Any, WRITTEN);
+const CHOSEN: ValueCheck = looks(0.0, ValueLook::Any, WRITTEN);
 /// A password at a place where words and paths stand too.
-const ODD: Check = looks(1.5, Look::Odd, READABLE);
+const ODD: ValueCheck = looks(1.5, ValueLook::Odd, READABLE);
 /// A value at a place that says little.
-const RANDOM: Check = looks(2.75, Look::Random, READABLE);
+const RANDOM: ValueCheck = looks(2.75, ValueLook::Random, READABLE);
 /// A value that a server issued, at a place that names a secret.
-const ISSUED: Check = looks(2.75, Look::Issued, WRITTEN);
+const ISSUED: ValueCheck = looks(2.75, ValueLook::Issued, WRITTEN);
 /// The base64 of a login.
-const LOGIN: Check = looks(0.0, Look::Login, SAMPLE);
+const LOGIN: ValueCheck = looks(0.0, ValueLook::Login, SAMPLE);
 
 /// A token with a prefix of its own.
 const fn token(
@@ -211,7 +211,7 @@ pub(in super::super) static RULES: &[SecretRule] = &[
     token("harness-token", &["pat.", "sat."], r"[ps]at\.[A-Za-z0-9_-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}"),
     token("frameio-token", &["fio-u-"], r"fio-u-[A-Za-z0-9_=-]{64}"),
     token("mailersend-key", &["mlsn."], r"mlsn\.[0-9a-f]{64}"),
-    token("mandrill-key", &["md-"], r"md-[A-Za-z0-9_-]{22}").check(looks(3.0, Look::Password, SAMPLE)),
+    token("mandrill-key", &["md-"], r"md-[A-Za-z0-9_-]{22}").check(looks(3.0, ValueLook::Password, SAMPLE)),
     token("packagist-token", &["packagist_"], r"packagist_[ou][ru]t_[0-9a-f]{68}"),
     token("matrix-token", &["syt_"], r"syt_[A-Za-z0-9+/=]{4,120}_[A-Za-z0-9]{20}_[A-Za-z0-9]{6}"),
     token("instagram-token", &["igq"], r"IGQ[A-Za-z0-9_-]{100,250}"),
@@ -268,9 +268,9 @@ pub(in super::super) static RULES: &[SecretRule] = &[
     place("key", &["\x22d\x22"], r#""d"\s*:\s*"([A-Za-z0-9_-]{40,700})""#).check(DIGIT),
     place("key", &["private", "priv_key", "privkey", "secret_key", "secretkey", "signing", "deployer"], r#"(?i)(?:priv(?:ate)?[_-]?key|secret[_-]?key|signing[_-]?key|deployer[_-]?key|private|deployer)[a-z_\d]{0,16}["'`\]]{0,2}\s{0,3}(?::\s?[a-z &']{1,16}\s)?(?::?=|[:,(])\s{0,3}\[?\s?["'`]?((?:0x)?[0-9a-f]{64})"#).check(TOKEN),
     place("key", &["privatekey", "presharedkey"], r"(?i:privatekey|presharedkey)\s*=\s*([A-Za-z0-9+/]{43}=)").check(TOKEN),
-    place("key", &["secret_key"], r#"(?i:secret_key)["'\]]{0,2}\s{0,3}[=:]\s{0,3}r?["']([a-zA-Z0-9!@#$%^&*(\-_=+)~.,:;?/<>|\[\]{}]{40,80})["']"#).check(looks(3.8, Look::Digit, SAMPLE)),
+    place("key", &["secret_key"], r#"(?i:secret_key)["'\]]{0,2}\s{0,3}[=:]\s{0,3}r?["']([a-zA-Z0-9!@#$%^&*(\-_=+)~.,:;?/<>|\[\]{}]{40,80})["']"#).check(looks(3.8, ValueLook::Digit, SAMPLE)),
     place("private-key", &["client-key-data"], r"client-key-data\x22?:\s{0,4}\x22?([A-Za-z0-9+/=]{40,20000})").around(0, 20_100).check(TOKEN),
-    place("mnemonic", &["mnemonic", "seed_phrase", "seedphrase", "seed phrase"], r#"(?i)(?:mnemonic|seed[_ ]?phrase)["'\]]{0,2}\s{0,3}[=:]\s{0,3}["']?((?:[a-z]{3,8} ){11,23}[a-z]{3,8})"#).check(looks(3.0, Look::Any, SAMPLE)),
+    place("mnemonic", &["mnemonic", "seed_phrase", "seedphrase", "seed phrase"], r#"(?i)(?:mnemonic|seed[_ ]?phrase)["'\]]{0,2}\s{0,3}[=:]\s{0,3}["']?((?:[a-z]{3,8} ){11,23}[a-z]{3,8})"#).check(looks(3.0, ValueLook::Any, SAMPLE)),
     place("password-hash", &["$7$"], r"\$7\$[A-Za-z0-9./]{11}([A-Za-z0-9./$]{20,200})").check(TOKEN),
     place("password-hash", &["$1$", "$5$", "$6$", "$y$", "$2a$", "$2b$", "$2y$", "$apr1$", "$argon2", ":{sha}", ":{ssha}"], r"[^\s:]:(\$(?:1|5|6|y|2[aby]|apr1|argon2[a-z]{1,2})\$[A-Za-z0-9./$=,+]{20,200}|\{S?SHA\}[A-Za-z0-9+/]{27,44}={0,2})").around(2, 260).check(TOKEN),
     place("password", &["password=", "pwd=", "password ="], r"(?i)(?:server|host|data source|user id|uid|user|username|database|initial catalog|endpoint|address|port|addr)\s?=[^;\n\x22']{1,100};(?:[^;\n\x22'=]{1,40}=[^;\n\x22']{0,100};){0,8}\s?(?:password|pwd)\s?=\s?([^;\x22'\s]{4,128})").around(260, 150).check(CHOSEN),

@@ -2,7 +2,7 @@
 //! numbers.
 
 use super::super::runs::{RUN, is_alike};
-use super::{Directory, Entry, Folding, Tree};
+use super::{Directory, Folding, Tree, TreeRow};
 
 impl Tree<'_> {
     /// Lists the entries of a directory, at most so many.
@@ -11,12 +11,12 @@ impl Tree<'_> {
         directory: Directory,
         most: usize,
         folding: Folding,
-    ) -> Vec<Entry> {
+    ) -> Vec<TreeRow> {
         let mut entries = Vec::new();
         let mut at = directory.from;
         while at < directory.to && entries.len() < most {
             let entry = self.entry(directory, at);
-            if let Entry::Directory(_) = entry
+            if let TreeRow::Directory(_) = entry
                 && folding == Folding::All
                 && let Some(run) = self.run_of_directories(directory, at)
             {
@@ -25,14 +25,14 @@ impl Tree<'_> {
                 continue;
             }
             let end = match entry {
-                Entry::File(_) if !self.is_named(directory) => self.run_end(directory, at),
+                TreeRow::File(_) if !self.is_named(directory) => self.run_end(directory, at),
                 _ => entry.to(),
             };
-            if end - at >= RUN && matches!(entry, Entry::File(_)) {
-                entries.push(Entry::Run(at, end));
+            if end - at >= RUN && matches!(entry, TreeRow::File(_)) {
+                entries.push(TreeRow::Run(at, end));
             } else {
-                let single = (at + 1..end).map(Entry::File);
-                let single = single.filter(|_| matches!(entry, Entry::File(_)));
+                let single = (at + 1..end).map(TreeRow::File);
+                let single = single.filter(|_| matches!(entry, TreeRow::File(_)));
                 entries.push(entry);
                 let room = most - entries.len();
                 entries.extend(single.take(room));
@@ -55,7 +55,7 @@ impl Tree<'_> {
 
     /// The directories from this place on whose names differ only by numbers and of which none
     /// matters, if they are many.
-    fn run_of_directories(&self, directory: Directory, first: usize) -> Option<Entry> {
+    fn run_of_directories(&self, directory: Directory, first: usize) -> Option<TreeRow> {
         if self.is_named(directory) {
             return None;
         }
@@ -79,7 +79,7 @@ impl Tree<'_> {
             }
             (to, count) = (end, count + 1);
         }
-        (count >= RUN).then_some(Entry::Directories {
+        (count >= RUN).then_some(TreeRow::Directories {
             from: first,
             to,
             count,
@@ -101,10 +101,10 @@ impl Tree<'_> {
     }
 
     /// The file at this place, or the directory in this one that holds it.
-    pub(super) fn entry(&self, directory: Directory, at: usize) -> Entry {
+    pub(super) fn entry(&self, directory: Directory, at: usize) -> TreeRow {
         let path = self.files[at].path.as_str();
         let Some(slash) = path[directory.start..].find('/') else {
-            return Entry::File(at);
+            return TreeRow::File(at);
         };
         let mut start = directory.start + slash + 1;
         let within = &self.files[directory.from..directory.to];
@@ -114,7 +114,7 @@ impl Tree<'_> {
         let rest = &within[from..];
         let count = rest.partition_point(|file| file.path.as_str().starts_with(begins));
         if from + count <= at - directory.from {
-            return Entry::File(at);
+            return TreeRow::File(at);
         }
         // A directory that holds only another is told with it: `src/main/java/`.
         let (first, last) = (rest[0].path.as_str(), rest[count - 1].path.as_str());
@@ -125,7 +125,7 @@ impl Tree<'_> {
             }
             start = longer;
         }
-        Entry::Directory(Directory {
+        TreeRow::Directory(Directory {
             from: directory.from + from,
             to: directory.from + from + count,
             start,

@@ -4,20 +4,20 @@ use std::fmt::Write as _;
 
 use super::super::runs::ends;
 use super::super::{described, files};
-use super::{Directory, Entry, LINE, Tree};
+use super::{Directory, LINE, Tree, TreeRow};
 use crate::number::grouped;
 
 /// By how much the numbers in two names may be longer than in the first of them, about.
 const NUMBERS: usize = 10;
 
 impl Tree<'_> {
-    pub(super) fn cost(&self, entries: &[Entry]) -> usize {
-        let cost = |entry: &Entry| match entry {
-            Entry::File(at) => self.files[*at].path.file_name().len() + LINE,
+    pub(super) fn cost(&self, entries: &[TreeRow]) -> usize {
+        let cost = |entry: &TreeRow| match entry {
+            TreeRow::File(at) => self.files[*at].path.file_name().len() + LINE,
             // Two of its names are told.
-            Entry::Run(at, _) => self.files[*at].path.file_name().len() * 2 + LINE + NUMBERS,
-            Entry::Directory(inner) => inner.start + LINE,
-            Entry::Directories { from, .. } => {
+            TreeRow::Run(at, _) => self.files[*at].path.file_name().len() * 2 + LINE + NUMBERS,
+            TreeRow::Directory(inner) => inner.start + LINE,
+            TreeRow::Directories { from, .. } => {
                 let path = self.files[*from].path.as_str();
                 path.len() * 2 + LINE * 2 + NUMBERS
             }
@@ -34,12 +34,12 @@ impl Tree<'_> {
         let mut shown = 0;
         for entry in &opened.entries {
             match *entry {
-                Entry::File(at) => {
+                TreeRow::File(at) => {
                     let file = &self.files[at];
                     let name = &file.path.as_str()[directory.start..];
                     let _ = writeln!(text, "{indent}{name} ({})", described(file));
                 }
-                Entry::Run(from, to) => {
+                TreeRow::Run(from, to) => {
                     let names = self.files[from..to].iter();
                     let names = names.map(|file| &file.path.as_str()[directory.start..]);
                     let count = files((to - from) as u64);
@@ -47,7 +47,7 @@ impl Tree<'_> {
                         let _ = writeln!(text, "{indent}{first} \u{2026} {last} ({count})");
                     }
                 }
-                Entry::Directories { from, to, count } => {
+                TreeRow::Directories { from, to, count } => {
                     let names = self.files[from..to].iter().filter_map(|file| {
                         let path = &file.path.as_str()[directory.start..];
                         Some(path.split_once('/')?.0)
@@ -61,7 +61,7 @@ impl Tree<'_> {
                         );
                     }
                 }
-                Entry::Directory(inner) => {
+                TreeRow::Directory(inner) => {
                     let path = self.files[inner.from].path.as_str();
                     let name = &path[directory.start..inner.start];
                     if self.open.contains_key(&inner) {

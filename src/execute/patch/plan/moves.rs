@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use super::super::super::ledger::Known;
 use super::super::operation::Operation;
 use super::super::patched::Patched;
-use super::{FileDraft, PatchTrouble, Plan};
+use super::{FileDraft, PatchPlan, PatchTrouble};
 use crate::edit;
 use crate::protocol::{FileChange, Hunk, Level, RelPath};
 use crate::workspace::text::TextFile;
@@ -51,7 +51,7 @@ pub(super) enum InTheWay {
     IsOverwritten,
 }
 
-impl Plan<'_, '_> {
+impl PatchPlan<'_, '_> {
     pub(super) fn copy(
         &mut self,
         from: &RelPath,

@@ -23,13 +23,13 @@ pub(super) fn take_back(
         };
         left.extend(inverse.paths().into_iter().cloned());
         troubles.push(match keep(workspace, &inverse) {
-            Kept::NotNeeded => problem.to_string(),
-            Kept::As(kept) => {
+            KeptContent::NotNeeded => problem.to_string(),
+            KeptContent::As(kept) => {
                 let trouble = format!("{problem}; what it held before is kept in `{kept}`");
                 left.push(kept);
                 trouble
             }
-            Kept::Nowhere => format!("{problem}; what it held before could not be kept"),
+            KeptContent::Nowhere => format!("{problem}; what it held before could not be kept"),
         });
     }
     let message = if troubles.is_empty() {
@@ -81,14 +81,14 @@ fn bring_back(workspace: &Workspace, inverse: &Inverse<'_>) -> Result<(), FilePr
 }
 
 /// Where the content is that could not be brought back.
-enum Kept {
+enum KeptContent {
     /// Nothing is lost without it.
     NotNeeded,
     As(RelPath),
     Nowhere,
 }
 
-fn keep(workspace: &Workspace, inverse: &Inverse<'_>) -> Kept {
+fn keep(workspace: &Workspace, inverse: &Inverse<'_>) -> KeptContent {
     match inverse {
         Inverse::Exchange { staged, path, .. } => {
             let lies = || matches!(workspace.stat(staged), Ok(Some(_))).then(|| (*staged).clone());
@@ -103,9 +103,9 @@ fn keep(workspace: &Workspace, inverse: &Inverse<'_>) -> Kept {
             None => workspace.write_as(name, content, *permission),
             Some(_) => Err(FileProblem::Exists(name.clone())),
         }),
-        Inverse::Remove { .. } | Inverse::Rename { .. } => return Kept::NotNeeded,
+        Inverse::Remove { .. } | Inverse::Rename { .. } => return KeptContent::NotNeeded,
     }
-    .map_or(Kept::Nowhere, Kept::As)
+    .map_or(KeptContent::Nowhere, KeptContent::As)
 }
 
 /// Tries names like that of the file, beside it and then where its directory may not be in the way,

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::super::super::stage::{create, patch, path, rename, stage};
-use super::super::{Content, Staging};
+use super::super::{NewContent, Staging};
 use super::*;
 use crate::protocol::FileChange;
 
@@ -14,7 +14,7 @@ use crate::protocol::FileChange;
 fn case(disturb: impl Fn(&Path), expected: &[(&str, &str)], words: &[&str], left: &[&str]) {
     let stage = stage(&[("a", "old a\n"), ("b", "old b\n"), ("c", "old c\n")]);
     let mut staging = Staging::new(&stage.workspace);
-    let new = Content::new(b"new\n");
+    let new = NewContent::new(b"new\n");
     staging
         .write(&path("a"), &new, ExecutableBit::Keep)
         .unwrap();

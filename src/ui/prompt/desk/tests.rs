@@ -46,18 +46,18 @@ impl Listener for Ear {
     fn asked(&self) {}
 }
 
-fn typed(desk: &mut Desk, text: &str) {
+fn typed(desk: &mut PromptState, text: &str) {
     for character in text.chars() {
-        desk.press(Key::Character(character), &Ear::default());
+        desk.press(KeyPress::Character(character), &Ear::default());
     }
 }
 
-fn press(desk: &mut Desk, key: Key) -> Act {
+fn press(desk: &mut PromptState, key: KeyPress) -> Act {
     desk.press(key, &Ear::default())
 }
 
-fn paste(desk: &mut Desk, text: &str) -> Act {
-    press(desk, Key::Paste(text.to_owned()))
+fn paste(desk: &mut PromptState, text: &str) -> Act {
+    press(desk, KeyPress::Paste(text.to_owned()))
 }
 
 #[track_caller]
@@ -77,7 +77,7 @@ fn question(number: u64, text: &str, takes: AcceptedLines) -> PromptQuestion {
     }
 }
 
-fn shown(desk: &Desk) -> String {
+fn shown(desk: &PromptState) -> String {
     let rows = desk.rows(80).rows.into_iter();
     let row = |row: crate::ui::live::LiveRow| row.0.into_iter().map(|(_, text)| text).collect();
     rows.map(row).collect::<Vec<String>>().join("\n")
@@ -85,22 +85,22 @@ fn shown(desk: &Desk) -> String {
 
 #[test]
 fn a_line_is_a_note_and_comes_back_with_the_arrow() {
-    let mut desk = Desk::new(vec!["old".to_owned()]);
+    let mut desk = PromptState::new(vec!["old".to_owned()]);
     typed(&mut desk, "use tabs");
     assert_eq!(
-        entered(press(&mut desk, Key::Enter)),
+        entered(press(&mut desk, KeyPress::Enter)),
         Entry::Note("use tabs".to_owned())
     );
-    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
-    press(&mut desk, Key::Earlier);
+    assert!(matches!(press(&mut desk, KeyPress::Enter), Act::Nothing));
+    press(&mut desk, KeyPress::Earlier);
     assert_eq!(shown(&desk), "> use tabs");
-    press(&mut desk, Key::Earlier);
+    press(&mut desk, KeyPress::Earlier);
     assert_eq!(shown(&desk), "> old");
 }
 
 #[test]
 fn a_pasted_reply_is_taken_at_once_and_the_half_typed_line_stays() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     typed(&mut desk, "half");
     let reply = "[DO]\r\nsomething\r\nEND\r\n";
     assert_eq!(
@@ -112,43 +112,43 @@ fn a_pasted_reply_is_taken_at_once_and_the_half_typed_line_stays() {
 
 #[test]
 fn commands_without_the_end_mark_are_a_reply_after_enter() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     assert!(matches!(paste(&mut desk, "[DO]\nx\n"), Act::Nothing));
     assert!(shown(&desk).contains("2 lines pasted, without the end mark."));
     assert_eq!(
-        entered(press(&mut desk, Key::Enter)),
+        entered(press(&mut desk, KeyPress::Enter)),
         Entry::Reply("[DO]\nx\n".to_owned())
     );
     paste(&mut desk, "[DO]\nx\n");
-    press(&mut desk, Key::Drop);
-    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+    press(&mut desk, KeyPress::Drop);
+    assert!(matches!(press(&mut desk, KeyPress::Enter), Act::Nothing));
 }
 
 #[test]
 fn several_lines_without_a_command_are_the_reply_unless_the_person_says_otherwise() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     let prose = "I would\nstart with the tests.\n";
     assert!(matches!(paste(&mut desk, prose), Act::Nothing));
     let words = "2 lines pasted, no complete command.\nEnter: it is the chat's reply   n: a note from me   Esc: drop";
     assert!(shown(&desk).ends_with(words), "{}", shown(&desk));
     assert_eq!(
-        entered(press(&mut desk, Key::Enter)),
+        entered(press(&mut desk, KeyPress::Enter)),
         Entry::Reply(prose.to_owned())
     );
     paste(&mut desk, prose);
-    let note = entered(press(&mut desk, Key::Character('n')));
+    let note = entered(press(&mut desk, KeyPress::Character('n')));
     assert_eq!(note, Entry::Note(prose.trim_end().to_owned()));
     // Where the model waits for an answer, it is one.
     desk.ask(question(1, "Which?", AcceptedLines::AnyLine));
     paste(&mut desk, prose);
     assert!(shown(&desk).contains("Enter: it is my answer"));
-    let act = press(&mut desk, Key::Enter);
+    let act = press(&mut desk, KeyPress::Enter);
     assert!(matches!(act, Act::Answered { .. }), "{act:?}");
 }
 
 #[test]
 fn a_reply_pasted_at_a_decision_is_said_to_be_kept() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     let why = |act: Act| match act {
         Act::Entered { why, .. } => why,
         other => panic!("{other:?}"),
@@ -166,18 +166,18 @@ fn a_reply_pasted_at_a_decision_is_said_to_be_kept() {
 
 #[test]
 fn a_paste_without_a_decision_is_asked_about_again() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     assert_eq!(desk.unsent_paste(), None);
     paste(&mut desk, "[DO]\nx\n");
     let left = desk.unsent_paste().unwrap();
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     desk.hold_again(left, &Ear::default());
     assert!(shown(&desk).contains("2 lines pasted, without the end mark."));
     let reply = Entry::Reply("[DO]\nx\n".to_owned());
-    assert_eq!(entered(press(&mut desk, Key::Enter)), reply);
+    assert_eq!(entered(press(&mut desk, KeyPress::Enter)), reply);
     // A line that was asked about is kept as a line.
     typed(&mut desk, "git status");
-    press(&mut desk, Key::Enter);
+    press(&mut desk, KeyPress::Enter);
     assert_eq!(desk.unsent(), ["git status"]);
     desk.ask(question(1, "Run it?", AcceptedLines::AnyLine));
     typed(&mut desk, "n not");
@@ -187,10 +187,10 @@ fn a_paste_without_a_decision_is_asked_about_again() {
 
 #[test]
 fn who_asks_for_a_decision_is_told_to_show_the_question_again() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     desk.ask(question(1, "Run it?", AcceptedLines::AnyLine));
     typed(&mut desk, "?");
-    let act = press(&mut desk, Key::Enter);
+    let act = press(&mut desk, KeyPress::Enter);
     assert!(
         matches!(&act, Act::Answered { text, .. } if text == "?"),
         "{act:?}"
@@ -199,98 +199,98 @@ fn who_asks_for_a_decision_is_told_to_show_the_question_again() {
 
 #[test]
 fn the_enter_of_a_paste_answers_no_question() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     paste(&mut desk, "[DO]\nEND");
     desk.ask(question(1, "May I? [y/N]", AcceptedLines::YesOrNo));
-    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+    assert!(matches!(press(&mut desk, KeyPress::Enter), Act::Nothing));
     desk.last_paste = Some(Instant::now().checked_sub(PASTE_ENTER).unwrap());
-    let act = press(&mut desk, Key::Enter);
+    let act = press(&mut desk, KeyPress::Enter);
     assert!(matches!(act, Act::Answered { .. }), "{act:?}");
     desk.ask(question(2, "Which?", AcceptedLines::AnyLine));
-    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+    assert!(matches!(press(&mut desk, KeyPress::Enter), Act::Nothing));
     assert_eq!(shown(&desk), "? ");
 }
 
 #[test]
 fn a_line_for_a_shell_is_asked_about_and_can_be_changed() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     typed(&mut desk, "git status");
-    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+    assert!(matches!(press(&mut desk, KeyPress::Enter), Act::Nothing));
     assert!(shown(&desk).contains("looks like a shell command"));
-    press(&mut desk, Key::Drop);
+    press(&mut desk, KeyPress::Drop);
     assert_eq!(shown(&desk), "> git status");
-    press(&mut desk, Key::Enter);
+    press(&mut desk, KeyPress::Enter);
     assert_eq!(
-        entered(press(&mut desk, Key::Enter)),
+        entered(press(&mut desk, KeyPress::Enter)),
         Entry::Note("git status".to_owned())
     );
     desk.ask(question(1, "How is it tested?", AcceptedLines::AnyLine));
     typed(&mut desk, "git status");
-    let act = press(&mut desk, Key::Enter);
+    let act = press(&mut desk, KeyPress::Enter);
     assert!(matches!(act, Act::Answered { .. }), "{act:?}");
 }
 
 #[test]
 fn a_line_typed_beside_a_question_about_another_takes_its_place() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     typed(&mut desk, "git status");
-    press(&mut desk, Key::Enter);
+    press(&mut desk, KeyPress::Enter);
     typed(&mut desk, "please add colours");
     assert!(shown(&desk).contains("`git status` is not sent."));
     assert_eq!(
-        entered(press(&mut desk, Key::Enter)),
+        entered(press(&mut desk, KeyPress::Enter)),
         Entry::Note("please add colours".to_owned())
     );
-    press(&mut desk, Key::Earlier);
-    press(&mut desk, Key::Earlier);
+    press(&mut desk, KeyPress::Earlier);
+    press(&mut desk, KeyPress::Earlier);
     assert_eq!(shown(&desk), "> git status");
     // A no sends nothing, a yes does.
-    press(&mut desk, Key::Enter);
+    press(&mut desk, KeyPress::Enter);
     typed(&mut desk, "n");
-    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+    assert!(matches!(press(&mut desk, KeyPress::Enter), Act::Nothing));
     assert_eq!(shown(&desk), "> git status");
-    press(&mut desk, Key::Enter);
+    press(&mut desk, KeyPress::Enter);
     typed(&mut desk, "y");
     assert_eq!(
-        entered(press(&mut desk, Key::Enter)),
+        entered(press(&mut desk, KeyPress::Enter)),
         Entry::Note("git status".to_owned())
     );
 }
 
 #[test]
 fn a_key_of_a_question_is_never_a_note() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     desk.ask(question(1, "May I?", AcceptedLines::YesOrNo));
     typed(&mut desk, "a");
-    let act = press(&mut desk, Key::Enter);
+    let act = press(&mut desk, KeyPress::Enter);
     assert!(
         matches!(&act, Act::Say(why) if why.ends_with("May I?")),
         "{act:?}"
     );
     typed(&mut desk, "q");
-    let act = press(&mut desk, Key::Enter);
+    let act = press(&mut desk, KeyPress::Enter);
     assert!(matches!(&act, Act::Answered { .. }), "{act:?}");
 }
 
 #[test]
 fn a_plain_word_is_a_command_and_asked_about_where_it_may_be_an_answer() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     typed(&mut desk, "quit");
     assert_eq!(
-        entered(press(&mut desk, Key::Enter)),
+        entered(press(&mut desk, KeyPress::Enter)),
         Entry::Command("quit".to_owned())
     );
     desk.ask(question(1, "Which word ends it?", AcceptedLines::AnyLine));
     typed(&mut desk, "quit");
-    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+    assert!(matches!(press(&mut desk, KeyPress::Enter), Act::Nothing));
     assert!(shown(&desk).contains("`/quit` is the command"));
-    let act = press(&mut desk, Key::Enter);
+    let act = press(&mut desk, KeyPress::Enter);
     assert!(matches!(act, Act::Answered { text, .. } if text == "quit"));
 }
 
 #[test]
 fn a_reply_that_comes_in_pieces_is_put_together() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     paste(&mut desk, "[DO]\none\n");
     assert_eq!(
         entered(paste(&mut desk, "two\nEND")),
@@ -300,25 +300,25 @@ fn a_reply_that_comes_in_pieces_is_put_together() {
 
 #[test]
 fn a_paste_without_marks_may_pause_anywhere() {
-    let mut desk = Desk::new(Vec::new());
-    press(&mut desk, Key::Burst("[DO]\none\ntw".to_owned()));
+    let mut desk = PromptState::new(Vec::new());
+    press(&mut desk, KeyPress::Burst("[DO]\none\ntw".to_owned()));
     typed(&mut desk, "o");
-    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
-    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+    assert!(matches!(press(&mut desk, KeyPress::Enter), Act::Nothing));
+    assert!(matches!(press(&mut desk, KeyPress::Enter), Act::Nothing));
     typed(&mut desk, "END");
     assert_eq!(
-        entered(press(&mut desk, Key::Enter)),
+        entered(press(&mut desk, KeyPress::Enter)),
         Entry::Reply("[DO]\none\ntwo\n\nEND\n".to_owned())
     );
 }
 
 #[test]
 fn other_lines_that_are_pasted_are_one_note_with_what_was_typed() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     typed(&mut desk, "it says:");
     paste(&mut desk, "error\n  at line 3\n");
     assert_eq!(
-        entered(press(&mut desk, Key::Enter)),
+        entered(press(&mut desk, KeyPress::Enter)),
         Entry::Note("it says:\nerror\n  at line 3".to_owned())
     );
     paste(&mut desk, "one line\n");
@@ -327,30 +327,30 @@ fn other_lines_that_are_pasted_are_one_note_with_what_was_typed() {
 
 #[test]
 fn what_cannot_be_a_reply_is_named() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     assert!(matches!(paste(&mut desk, "OURS\nx"), Act::Say(why) if why == "our own"));
-    assert!(matches!(press(&mut desk, Key::Enter), Act::Nothing));
+    assert!(matches!(press(&mut desk, KeyPress::Enter), Act::Nothing));
 }
 
 #[test]
 fn a_question_gets_the_line_and_the_half_typed_one_comes_back() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     typed(&mut desk, "half");
     assert!(!desk.ask(question(1, "Which?", AcceptedLines::AnyLine)));
     assert_eq!(shown(&desk), "? ");
     typed(&mut desk, "/usr/bin");
-    let act = press(&mut desk, Key::Enter);
+    let act = press(&mut desk, KeyPress::Enter);
     assert!(matches!(act, Act::Answered { text, again: None, .. } if text == "/usr/bin"));
     assert_eq!(shown(&desk), "> half");
 }
 
 #[test]
 fn a_command_is_a_command_also_while_a_question_waits() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     desk.ask(question(1, "Which?", AcceptedLines::AnyLine));
     typed(&mut desk, "/status");
     assert_eq!(
-        entered(press(&mut desk, Key::Enter)),
+        entered(press(&mut desk, KeyPress::Enter)),
         Entry::Command("/status".to_owned())
     );
     assert_eq!(shown(&desk), "? ");
@@ -358,13 +358,13 @@ fn a_command_is_a_command_also_while_a_question_waits() {
 
 #[test]
 fn the_last_question_is_answered_first_and_the_one_before_is_shown_again() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     desk.ask(question(1, "First?", AcceptedLines::AnyLine));
     desk.ask(question(2, "Second?", AcceptedLines::AnyLine));
     desk.ask(question(3, "Third?", AcceptedLines::AnyLine));
     desk.withdraw(3);
     typed(&mut desk, "blue");
-    let act = press(&mut desk, Key::Enter);
+    let act = press(&mut desk, KeyPress::Enter);
     assert!(matches!(act, Act::Answered { again: Some(question), .. } if question == "First?"));
     desk.withdraw(1);
     assert!(shown(&desk).starts_with("> paste the reply"));
@@ -372,88 +372,94 @@ fn the_last_question_is_answered_first_and_the_one_before_is_shown_again() {
 
 #[test]
 fn the_tab_key_completes_as_far_as_it_is_certain() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     typed(&mut desk, "/s");
     assert!(
-        matches!(press(&mut desk, Key::Complete), Act::Say(words) if words == "/settings  /status")
+        matches!(press(&mut desk, KeyPress::Complete), Act::Say(words) if words == "/settings  /status")
     );
     typed(&mut desk, "t");
-    press(&mut desk, Key::Complete);
+    press(&mut desk, KeyPress::Complete);
     assert_eq!(shown(&desk), "> /status ");
 }
 
 #[test]
 fn ctrl_d_leaves_only_an_empty_line() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     typed(&mut desk, "ab");
-    press(&mut desk, Key::Go(Move::Start));
-    assert!(matches!(press(&mut desk, Key::DeleteOrLeave), Act::Nothing));
-    assert_eq!(shown(&desk), "> b");
-    press(&mut desk, Key::DeleteOrLeave);
+    press(&mut desk, KeyPress::Go(Move::Start));
     assert!(matches!(
-        press(&mut desk, Key::DeleteOrLeave),
+        press(&mut desk, KeyPress::DeleteOrLeave),
+        Act::Nothing
+    ));
+    assert_eq!(shown(&desk), "> b");
+    press(&mut desk, KeyPress::DeleteOrLeave);
+    assert!(matches!(
+        press(&mut desk, KeyPress::DeleteOrLeave),
         Act::Interrupt
     ));
 }
 
 #[test]
 fn a_line_that_is_no_answer_is_a_note_and_the_question_stays() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     desk.ask(question(1, "May I? [y/N]", AcceptedLines::YesOrNo));
     typed(&mut desk, "use tabs");
-    let act = press(&mut desk, Key::Enter);
+    let act = press(&mut desk, KeyPress::Enter);
     assert!(
         matches!(&act, Act::Entered { entry: Entry::Note(line), why: Some(why), .. } if line == "use tabs" && why.ends_with("May I? [y/N]")),
         "{act:?}"
     );
     assert_eq!(shown(&desk), "? ");
     typed(&mut desk, "y");
-    let act = press(&mut desk, Key::Enter);
+    let act = press(&mut desk, KeyPress::Enter);
     assert!(matches!(act, Act::Answered { text, .. } if text == "y"));
 }
 
 #[test]
 fn a_line_goes_to_the_last_question_that_takes_it() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     typed(&mut desk, "half");
     desk.ask(question(1, "Which?", AcceptedLines::AnyLine));
     desk.ask(question(2, "Press Enter.", AcceptedLines::Enter));
     typed(&mut desk, "blue");
-    let act = press(&mut desk, Key::Enter);
+    let act = press(&mut desk, KeyPress::Enter);
     assert!(
         matches!(&act, Act::Answered { text, again: Some(again), .. } if text == "blue" && again == "Press Enter."),
         "{act:?}"
     );
-    let act = press(&mut desk, Key::Enter);
+    let act = press(&mut desk, KeyPress::Enter);
     assert!(matches!(act, Act::Answered { again: None, .. }), "{act:?}");
     assert_eq!(shown(&desk), "> half");
 }
 
 #[test]
 fn a_pasted_line_that_is_too_long_is_held_whole() {
-    let mut desk = Desk::new(vec!["x".repeat(MAX + 1)]);
-    press(&mut desk, Key::Earlier);
+    let mut desk = PromptState::new(vec!["x".repeat(MAX + 1)]);
+    press(&mut desk, KeyPress::Earlier);
     typed(&mut desk, "it says:");
     let long = "x".repeat(MAX);
     paste(&mut desk, &long);
     let held = "1 line of 10,000 characters pasted. Enter: send it with your line   Esc: drop";
     assert_eq!(shown(&desk), format!("> it says:\n{held}"));
     assert_eq!(
-        entered(press(&mut desk, Key::Enter)),
+        entered(press(&mut desk, KeyPress::Enter)),
         Entry::Note(format!("it says:\n{long}"))
     );
 }
 
 #[test]
 fn a_line_that_is_full_says_so_once() {
-    let mut desk = Desk::new(Vec::new());
+    let mut desk = PromptState::new(Vec::new());
     paste(&mut desk, &"x".repeat(MAX));
-    let mut said = || matches!(press(&mut desk, Key::Character('y')), Act::Say(_));
+    let mut said = || matches!(press(&mut desk, KeyPress::Character('y')), Act::Say(_));
     assert!(said() && !said());
-    press(&mut desk, Key::Delete(Move::Left));
+    press(&mut desk, KeyPress::Delete(Move::Left));
     assert!(matches!(
-        press(&mut desk, Key::Character('y')),
+        press(&mut desk, KeyPress::Character('y')),
         Act::Nothing
     ));
-    assert!(matches!(press(&mut desk, Key::Character('y')), Act::Say(_)));
+    assert!(matches!(
+        press(&mut desk, KeyPress::Character('y')),
+        Act::Say(_)
+    ));
 }
