@@ -81,6 +81,22 @@ pub fn has_foreground() -> bool {
     true
 }
 
+/// Returns true if the terminal that standard input is has gone away: it can be read for ever, and
+/// nothing comes.
+pub fn is_hung_up() -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let stdin = rustix::stdio::stdin();
+        let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+        let at_once = Timespec::default();
+        let polled = poll(&mut fds, Some(&at_once));
+        polled.is_ok() && fds[0].revents().contains(PollFlags::HUP)
+    }
+    #[cfg(not(unix))]
+    false
+}
+
 /// A signal that asks the process to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndSignal {
@@ -96,7 +112,10 @@ pub fn on_end_signals(
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     #[cfg(unix)]
     {
-        let ends = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+        let mut ends = vec![libc::SIGINT, libc::SIGTERM];
+        if !is_ignored(libc::SIGHUP) {
+            ends.push(libc::SIGHUP);
+        }
         let mut signals = signal_hook::iterator::Signals::new(ends)?;
         std::thread::spawn(move || {
             for signal in signals.forever() {
@@ -110,6 +129,18 @@ pub fn on_end_signals(
     #[cfg(windows)]
     super::console::on_end_events(heard)?;
     Ok(())
+}
+
+/// Returns true if who started this process has a signal ignored, as `nohup` does.
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "there is no safe way to see what a signal does")]
+fn is_ignored(signal: i32) -> bool {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: nothing is set, and the action is written to memory of ours; zeros are valid for it.
+    unsafe {
+        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
+            && action.assume_init().sa_sigaction == libc::SIG_IGN
+    }
 }
 
 /// Returns true if the process was stopped and continued since the last call.

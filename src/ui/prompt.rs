@@ -33,7 +33,7 @@ use super::terminal::Terminal;
 use super::{Answer, escape_text, wrap};
 use crate::interrupt::Interrupt;
 use crate::known_keys::KnownKeys;
-use crate::platform::was_continued;
+use crate::platform::{is_hung_up, was_continued};
 
 /// How often the thread that reads looks whether it shall stop.
 const TICK: Duration = Duration::from_millis(100);
@@ -159,7 +159,7 @@ impl Prompt {
         terminal.show(prompt.as_ref());
         drop(prompt);
         let closed = Arc::clone(terminal);
-        interrupt.on_raise(move || closed.close());
+        interrupt.on_raise(move || closed.leave());
         let read = Arc::clone(terminal);
         thread::spawn(move || read.read_keys());
         Some(Self(Arc::clone(terminal)))
@@ -216,6 +216,31 @@ impl Terminal {
         }
     }
 
+    /// Closes the prompt and keeps what was not sent: the person left, or the terminal is gone.
+    fn leave(&self) {
+        let prompt = self.prompt();
+        let unsent = (prompt.as_ref())
+            .filter(|open| open.mode != Mode::Closed)
+            .map(|open| {
+                (
+                    Arc::clone(&open.listener),
+                    open.desk.unsent(),
+                    open.desk.unsent_paste(),
+                )
+            });
+        drop(prompt);
+        self.close();
+        let Some((listener, lines, paste)) = unsent else {
+            return;
+        };
+        for line in lines {
+            listener.entered(Entry::Unsent(line));
+        }
+        if let Some(paste) = paste {
+            listener.entered(Entry::UnsentPaste(paste));
+        }
+    }
+
     fn close(&self) {
         let mut prompt = self.prompt();
         if let Some(open) = prompt.as_mut() {
@@ -258,9 +283,9 @@ impl Terminal {
             };
             match read {
                 Ok(Some(key)) => self.take_in(key),
-                Ok(None) => {}
+                Ok(None) if !is_hung_up() => {}
                 // The terminal is gone. The loop goes on: a reply may still come as a file.
-                Err(_) => self.close(),
+                Ok(None) | Err(_) => self.leave(),
             }
         }
     }
@@ -310,7 +335,6 @@ impl Terminal {
         };
         let listener = Arc::clone(&open.listener);
         let act = open.desk.press(key, &*listener);
-        let (unsent, paste) = (open.desk.unsent(), open.desk.unsent_paste());
         let interrupt = open.interrupt.clone();
         self.show(prompt.as_ref());
         drop(prompt);
@@ -336,15 +360,7 @@ impl Terminal {
                 }
                 let _ = to.send(Answer::Text(text));
             }
-            Act::Interrupt => {
-                if !unsent.trim().is_empty() {
-                    listener.entered(Entry::Unsent(unsent));
-                }
-                if let Some(paste) = paste {
-                    listener.entered(Entry::UnsentPaste(paste));
-                }
-                interrupt.press();
-            }
+            Act::Interrupt => interrupt.press(),
             Act::Suspend => self.suspend(),
             Act::Redraw(screen) => self.redraw(screen),
         }

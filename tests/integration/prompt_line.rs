@@ -2,6 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use crate::harness::{Test, agent, wait_for_outbox, wait_until};
 use crate::terminal::{CTRL_C, DONE, Terminal, has_script};
@@ -108,20 +111,73 @@ fn a_reply_without_its_end_mark_is_taken_after_enter_and_other_lines_are_one_not
 #[test]
 fn a_paste_that_was_not_decided_about_comes_back_with_resume() {
     let arguments = format!("new task; '{}' resume", crate::harness::program());
-    let Some((mut terminal, _)) = waiting(&arguments, &[]) else {
+    for signal in ["INT", "TERM", "HUP"] {
+        let Some((mut terminal, _)) = waiting(&arguments, &[]) else {
+            return;
+        };
+        let cut = CREATE.replace("{end}\n", "");
+        terminal.type_in(&format!("\u{1b}[200~{cut}\u{1b}[201~"));
+        terminal.expect("3 lines pasted, without the end mark.");
+        match signal {
+            "INT" => terminal.type_in(CTRL_C),
+            signal => send(signal, &running(&terminal)),
+        }
+        terminal.expect("Nothing is lost");
+        terminal.expect("3 lines pasted, without the end mark.");
+        terminal.type_in("\r");
+        let second = outbox(&terminal, 2);
+        assert!(second.contains("[OK] CREATE_FILE"), "{signal}: {second}");
+        terminal.reply(2, DONE);
+        ends_well(terminal);
+    }
+}
+
+/// The process of the loop.
+fn running(terminal: &Terminal) -> String {
+    let json = fs::read(terminal.base().join("sessions/loop.json")).unwrap();
+    let holder: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    holder["process"].to_string()
+}
+
+fn send(signal: &str, process: &str) {
+    let mut kill = Command::new("kill");
+    assert!(
+        kill.args(["-s", signal, process])
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_loop_that_ignores_hangups_goes_on_without_its_terminal_and_without_a_processor() {
+    if !has_script() {
         return;
+    }
+    let arguments = "new task; echo $? > ../code";
+    let mut terminal = Terminal::open_after(Test::new(&[]), "trap '' HUP", arguments, &[]);
+    terminal.expect("into your chat");
+    let process = running(&terminal);
+    terminal.hang_up();
+    // Ticks of a hundredth of a second.
+    let used = || -> u64 {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+        let (_, fields) = stat.rsplit_once(") ").unwrap();
+        let times = fields.split(' ').skip(11).take(2);
+        times.map(|ticks| ticks.parse::<u64>().unwrap()).sum()
     };
-    let cut = CREATE.replace("{end}\n", "");
-    terminal.type_in(&format!("\u{1b}[200~{cut}\u{1b}[201~"));
-    terminal.expect("3 lines pasted, without the end mark.");
-    terminal.type_in(CTRL_C);
-    terminal.expect("Nothing is lost");
-    terminal.expect("3 lines pasted, without the end mark.");
-    terminal.type_in("\r");
-    let second = outbox(&terminal, 2);
-    assert!(second.contains("[OK] CREATE_FILE"), "{second}");
+    thread::sleep(Duration::from_millis(500));
+    let before = used();
+    thread::sleep(Duration::from_secs(1));
+    let spent = used() - before;
+    assert!(spent < 30, "{spent} of 100 ticks");
+    terminal.reply(1, CREATE);
     terminal.reply(2, DONE);
-    ends_well(terminal);
+    let code = terminal.base().with_file_name("code");
+    wait_until("the loop ends", || {
+        fs::read_to_string(&code).is_ok_and(|code| code == "0\n")
+    });
 }
 
 #[test]
@@ -334,7 +390,7 @@ fn wait_for_line(path: &Path, line: &str) -> String {
             return text;
         }
         assert!(began.elapsed() < crate::harness::DEADLINE, "{text}");
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        thread::sleep(std::time::Duration::from_millis(5));
     }
 }
 
@@ -429,7 +485,7 @@ fn what_was_entered_last_is_waited_for_at_the_end() {
     let began = std::time::Instant::now();
     while !first.exists() {
         assert!(began.elapsed() < crate::harness::DEADLINE);
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        thread::sleep(std::time::Duration::from_millis(5));
     }
     terminal.reply(1, DONE);
     terminal.expect("Waiting for the end of `/edit`; Ctrl-C stops it.");

@@ -35,9 +35,19 @@ pub fn has_script() -> bool {
 impl Terminal {
     /// Starts `agent` with these arguments in the base directory of a test.
     pub fn open(test: Test, arguments: &str, environment: &[(&str, &str)]) -> Self {
+        Self::open_after(test, ":", arguments, environment)
+    }
+
+    /// Starts `agent` in a shell that has run this line.
+    pub fn open_after(
+        test: Test,
+        first: &str,
+        arguments: &str,
+        environment: &[(&str, &str)],
+    ) -> Self {
         let plain = agent(&test.base());
         let line = format!(
-            "tty > ../tty; stty cols 80 rows 24; '{}' {arguments}",
+            "{first}; tty > ../tty; stty cols 80 rows 24; '{}' {arguments}",
             program()
         );
         let mut command = Command::new("script");
@@ -123,6 +133,12 @@ impl Terminal {
         let text = text.replace("{end}", &format!("[END {id}#{sequence}]"));
         let path = self.base().join(format!("inbox/reply{sequence}.txt"));
         save_reply(&path, Save::Write, text.as_bytes());
+    }
+
+    /// Takes the terminal away from the program.
+    pub fn hang_up(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// Waits for the end; gives the exit code and what was shown last.

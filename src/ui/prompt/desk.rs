@@ -240,12 +240,14 @@ impl Desk {
         burst.is_some_and(|at| at.elapsed() < NEXT_PIECE)
     }
 
-    /// The line typed so far, for the history of a person who leaves.
-    pub(super) fn unsent(&self) -> String {
-        match &self.held {
-            Some(held) if held.doubt.is_typed() && self.line.is_empty() => held.text.clone(),
-            _ => self.line.text(),
-        }
+    /// The lines typed so far, for the history of a person who leaves: those that questions came
+    /// between, and the current one.
+    pub(super) fn unsent(&self) -> Vec<String> {
+        let held = self.held.iter().filter(|held| held.doubt.is_typed());
+        let held = held.map(|held| held.text.clone());
+        let drafts = self.asked.iter().map(|asked| asked.draft.text());
+        let lines = drafts.chain(held).chain([self.line.text()]);
+        lines.filter(|line| !line.trim().is_empty()).collect()
     }
 
     /// The pasted text that the person has not decided about.

@@ -14,7 +14,7 @@ use super::{TICK, turn};
 use crate::error::{Error, Kind, Result};
 use crate::escape::escape_text;
 use crate::interrupt::Interrupt;
-use crate::platform::{discard_typed_input, stop_this_process};
+use crate::platform::{discard_typed_input, is_hung_up, stop_this_process};
 use crate::ui::live;
 use crate::ui::terminal::Terminal;
 use crate::ui::width::width;
@@ -134,6 +134,9 @@ impl Terminal {
                 );
             }
             if !event::poll(TICK).map_err(failed)? {
+                if is_hung_up() {
+                    return Err(Error::mendable("the terminal is gone"));
+                }
                 continue;
             }
             match keys::read(event::read().map_err(failed)?) {
