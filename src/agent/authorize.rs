@@ -23,7 +23,7 @@ use crate::execute::{Execution, Limits};
 use crate::interrupt::Interrupt;
 use crate::policy::{Approval, Decision, Grant, Network, Policy, Ruling};
 use crate::protocol::{
-    Command, Event, OnFailure, Outcome, SandboxProperty, SeenFiles, Status, Step,
+    Command, Event, OnFailure, Outcome, PersonAct, SandboxProperty, SeenFiles, Status, Step,
 };
 use crate::runner::{CommandPlace, Granted, Runner, RunnerChoice};
 use crate::sandbox::{Confinement, Strength};
@@ -138,9 +138,18 @@ impl Authorizer {
         let is_possible = |step: &Step| self.runs_commands() || !runs(step);
         let revealed: Vec<Result<Cow<'_, Step>, Outcome>> =
             (steps.iter()).map(|step| (asking.reveal)(step)).collect();
+        // Nor is one that will be skipped, because the rules refuse a change before it.
+        let denied = (steps.iter().zip(&rulings))
+            .find(|(step, ruling)| {
+                ruling.decision == Decision::Deny && step.command.changes_files()
+            })
+            .filter(|_| asking.on_failure == OnFailure::SkipCommands)
+            .map(|(step, _)| step.number);
+        let is_skipped =
+            |step: &Step| runs(step) && denied.is_some_and(|denied| denied < step.number);
         let possible: Vec<(&Step, &Ruling)> = (revealed.iter().zip(&rulings))
             .filter_map(|(step, ruling)| Some((step.as_deref().ok()?, ruling)))
-            .filter(|(step, _)| is_possible(step))
+            .filter(|(step, _)| is_possible(step) && !is_skipped(step))
             .collect();
         let desk = Desk {
             person: asking.person,
@@ -157,7 +166,12 @@ impl Authorizer {
         };
         let planned =
             (steps.iter().zip(rulings).zip(revealed)).map(|((step, ruling), revealed)| {
-                let decision = decisions.on(step.number);
+                let decision = match ruling.decision {
+                    Decision::Ask if is_skipped(step) => {
+                        PersonDecision::Declined(Outcome::by_person(PersonAct::Skipped))
+                    }
+                    _ => decisions.on(step.number),
+                };
                 let ruling = match revised(step, &decision) {
                     // The rules refuse a script that the person wrote too.
                     Cow::Owned(theirs) => Some(policy.rule_on(&theirs.command))
@@ -606,6 +620,24 @@ pub(super) mod tests {
         );
         let outcome = not_approved("a reason");
         assert_eq!(outcome.status, Status::Refused);
+    }
+
+    #[test]
+    fn a_command_after_a_change_that_the_rules_refuse_is_not_asked_about() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut policy = Policy::new(directory.path(), None);
+        policy.approval = Approval::Ask;
+        let authorizer = authorizer(policy);
+        let create =
+            |path: &str| Command::create_file(RelPath::parse(path).unwrap(), "x\n".to_owned());
+        let decision_after = |path: &str| {
+            let commands = vec![create(path), run("ls")];
+            let plan = plan_in(directory.path(), &authorizer, commands);
+            plan.steps[1].decision.clone()
+        };
+        let skipped = PersonDecision::Declined(Outcome::by_person(PersonAct::Skipped));
+        assert_eq!(decision_after(".git/config"), skipped);
+        assert_ne!(decision_after("a.txt"), skipped);
     }
 
     #[test]

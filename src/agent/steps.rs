@@ -490,9 +490,10 @@ fn skipped_after(
     let outcome = (results.iter())
         .find(|result| result.number == number)
         .map(|result| &result.outcome);
-    // A choice of the person is nothing to correct.
+    // A choice of the person is nothing to correct, and neither is one of the rules.
     let decided = match outcome {
-        Some(outcome) if outcome.status == Status::Refused => Some("declined"),
+        Some(outcome) if outcome.by_person == Some(PersonAct::Declined) => Some("declined"),
+        Some(outcome) if outcome.status == Status::Refused => Some("refused"),
         Some(outcome) if outcome.by_person == Some(PersonAct::Skipped) => Some("skipped"),
         _ => None,
     };

@@ -139,6 +139,18 @@ fn nobody_is_asked_about_a_command_that_needs_a_declined_change() {
 }
 
 #[test]
+fn nobody_is_asked_about_a_command_after_a_change_that_the_rules_refuse() {
+    let reply = CHANGE_AND_COMMANDS.replace("a.txt", ".git/config");
+    let running = Test::new(&["new", "--approval", "ask", "task"])
+        .reply(&reply)
+        .start();
+    let outbox = running.outbox(2);
+    let why = "the change in step 1 was refused, and this command came after it";
+    assert_eq!(outbox.matches(why).count(), 2, "{outbox}");
+    running.kill();
+}
+
+#[test]
 fn a_command_after_a_change_that_the_person_skipped_is_not_said_to_follow_a_failure() {
     let running = Test::new(&["new", "--approval", "ask", "task"])
         .reply(CHANGE_AND_COMMANDS)
