@@ -39,7 +39,7 @@ pub use self::journal::{
     Record, Recovered, Sync,
 };
 pub use self::lock::{Holder, LoopLock, RoundLock, lock_soon, open_lock};
-pub use self::notes::{Note, Notes, Source};
+pub use self::notes::{Note, Notes, Source, is_reversal_note};
 pub use self::past::{Past, PastRound};
 pub use self::planning::{PlanNews, Planning};
 pub use self::printed::Printed;

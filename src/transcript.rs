@@ -20,6 +20,7 @@ use crate::protocol::{Command, CommandKind, Issue, SessionId, Status, Step, Step
 use crate::reply::{self, Reply};
 use crate::session::{
     Checkpoint, Further, ModelQuestion, Past, PastRound, Session, Store, UsageTotals,
+    is_reversal_note,
 };
 use crate::unseen::is_unseen;
 
@@ -281,6 +282,11 @@ impl Round {
     /// True if some of its calls are done, and more may come.
     pub fn is_under_way(&self) -> bool {
         self.ended_at.is_none() && self.reply.is_some()
+    }
+
+    /// The words of the person for the next message; of undone rounds the rounds themselves tell.
+    pub fn own_notes(&self) -> impl Iterator<Item = &String> {
+        self.notes.iter().filter(|note| !is_reversal_note(note))
     }
 
     /// True if it changed files.

@@ -531,7 +531,8 @@ impl Ui {
 
     /// A step of a round as the loop tells it, for a page.
     pub fn step_lines(&self, result: &StepResult, round: u32) -> String {
-        let (columns, look) = (self.columns(), self.look());
+        let columns = self.columns();
+        let look = columns.map_or(OutputStyle::Plain, |_| self.look());
         step::step(result, &[], StepLayout { columns, look }, Some(round))
     }
 

@@ -146,11 +146,13 @@ fn overview(ui: &Ui, session: &Session, transcript: &Transcript) -> String {
         }
         text.push_str(&in_short(ui, round));
     }
-    let id = &session.session_id;
-    let _ = writeln!(
-        text,
-        "\n`agent show {id} --round N` shows a round with all of its texts."
-    );
+    if let Some(last) = transcript.rounds.last() {
+        let (id, last) = (&session.session_id, last.number);
+        let _ = writeln!(
+            text,
+            "\n`agent show {id} --round {last}` shows round {last} with all of its texts."
+        );
+    }
     text
 }
 
@@ -222,7 +224,7 @@ fn done(ui: &Ui, round: &Round) -> String {
     {
         text.push_str(&quoted("You", answer));
     }
-    for note in &round.notes {
+    for note in round.own_notes() {
         text.push_str(&quoted("You", note));
     }
     text

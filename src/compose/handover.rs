@@ -17,7 +17,7 @@ use super::{
 };
 use crate::excerpt::excerpt;
 use crate::protocol::{CommandKind, RelPath, Status, StepResult};
-use crate::session::{Instructions, Past, Session};
+use crate::session::{Instructions, Past, Session, is_reversal_note};
 
 /// The material of such a message.
 #[derive(Debug)]
@@ -205,8 +205,7 @@ fn decisions(material: &Handover<'_>) -> String {
             ));
         }
         // What was undone is in the history, and the changes are those of now.
-        let is_reversal = |note: &&String| note.starts_with("[undo]") || note.starts_with("[redo]");
-        for note in round.notes.iter().filter(|note| !is_reversal(note)) {
+        for note in (round.notes.iter()).filter(|note| !is_reversal_note(note)) {
             lines.push(format!(
                 "- The user said after round {}: {}",
                 round.number,

@@ -10,6 +10,11 @@ use crate::known_keys::KnownKeys;
 /// The largest note that is read, in bytes.
 const MAX_NOTE: u64 = 16 << 20;
 
+/// Returns true for a note that tells the model of an undo or a redo, and is no word of the person.
+pub fn is_reversal_note(note: &str) -> bool {
+    note.starts_with("[undo]") || note.starts_with("[redo]")
+}
+
 /// The notes of one session.
 #[derive(Debug)]
 pub struct Notes {

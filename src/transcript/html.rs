@@ -101,7 +101,7 @@ fn write_round(page: &mut String, round: &Round) {
     for answer in round.answers() {
         page.push_str(&bubble("user", "The user answers", answer));
     }
-    for note in &round.notes {
+    for note in round.own_notes() {
         page.push_str(&bubble("user", "The user says", note));
     }
     if let Some(diff) = &round.diff {

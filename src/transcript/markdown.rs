@@ -81,7 +81,7 @@ fn write_round(text: &mut String, round: &Round) {
     for answer in round.answers() {
         let _ = writeln!(text, "**The user answers**\n\n{}", quote(answer));
     }
-    for note in &round.notes {
+    for note in round.own_notes() {
         let _ = writeln!(text, "**The user says**\n\n{}", quote(note));
     }
     if let Some(diff) = &round.diff {

@@ -278,6 +278,10 @@ pub(super) fn error(error: &Error) -> String {
     else {
         return String::new();
     };
+    // Who stops knows it, and it is no error. The `^C` of a terminal stands in the same row.
+    if error.kind() == Kind::Interrupted && causes.is_empty() && hints.is_empty() {
+        return format!("\n{}.\n", news::capital(&escape_text(&message)));
+    }
     trouble(heading, &message, &causes, &hints)
 }
 

@@ -320,7 +320,7 @@ fn only_a_clear_answer_to_the_offer_is_remembered_and_stopping_there_begins_noth
         let mut terminal = Terminal::open(Test::new(&[]), "new task", &environment);
         terminal.expect(asked);
         terminal.type_in(key);
-        terminal.expect("interrupted");
+        terminal.expect("Interrupted.");
         assert!(fs::read_dir(terminal.base()).unwrap().next().is_none());
     }
     let mut terminal = Terminal::open(Test::new(&[]), "new --no-wait task", &environment);

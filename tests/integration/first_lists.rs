@@ -142,6 +142,12 @@ fn what_goes_with_the_next_message_is_said_in_one_way() {
     let finished = Test::after(finished, &["status"]).run().code(0);
     tells(&finished, "1 note for the model, with the next message");
     tells(&finished, "`agent redo` brings back round 1.");
+    let finished = step(finished, "[LIST_FILES]");
+    let shown = Test::after(finished, &["show"]).run().code(0);
+    tells(&shown, "use tabs");
+    tells(&shown, ", undone\n");
+    // Words for the model are not the person's.
+    assert!(!told(&shown).contains("[undo]"), "{}", told(&shown));
 }
 
 #[test]

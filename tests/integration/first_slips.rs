@@ -32,6 +32,10 @@ fn ctrl_d_at_a_question_before_a_session_begins_nothing() {
     let (code, shown) = terminal.close();
     assert_eq!(code, Some(130), "{shown}");
     assert!(!shown.contains("Started"), "{shown}");
+    assert!(
+        shown.contains("Interrupted.") && !shown.contains("error"),
+        "{shown}"
+    );
     assert!(!base.join("sessions").exists());
 }
 

@@ -247,12 +247,10 @@ impl PromptState {
     /// The lines typed so far, for the history of a person who leaves: those that questions came
     /// between, and the current one.
     pub(super) fn unsent(&self) -> Vec<String> {
-        let current = match &self.held {
-            Some(held) if held.doubt.is_typed() && self.line.is_empty() => held.text.clone(),
-            _ => self.line.text(),
-        };
+        let held = self.held.iter().filter(|held| held.doubt.is_typed());
+        let held = held.map(|held| held.text.clone());
         let drafts = self.asked.iter().map(|asked| asked.draft.text());
-        let lines = drafts.chain([current]);
+        let lines = drafts.chain(held).chain([self.line.text()]);
         lines.filter(|line| !line.trim().is_empty()).collect()
     }
 

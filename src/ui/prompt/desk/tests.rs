@@ -179,9 +179,10 @@ fn a_paste_without_a_decision_is_asked_about_again() {
     typed(&mut desk, "git status");
     press(&mut desk, KeyPress::Enter);
     assert_eq!(desk.unsent(), ["git status"]);
+    typed(&mut desk, "a note");
     desk.ask(question(1, "Run it?", AcceptedLines::AnyLine));
     typed(&mut desk, "n not");
-    assert_eq!(desk.unsent(), ["git status", "n not"]);
+    assert_eq!(desk.unsent(), ["a note", "git status", "n not"]);
     assert_eq!(desk.unsent_paste(), None);
 }
 
