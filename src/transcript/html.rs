@@ -128,7 +128,7 @@ fn write_result(page: &mut String, result: &StepResult) {
     let _ = write!(
         page,
         "<li class=\"{class}\"><b>{class}</b> {}{subject}: {}",
-        escape(&result.command),
+        escape(result.verb()),
         escape(&outcome.line("the user"))
     );
     if !outcome.detail.text.trim().is_empty() {

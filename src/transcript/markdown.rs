@@ -100,7 +100,7 @@ fn write_result(text: &mut String, result: &StepResult) {
         text,
         "- **{}** {}{subject}: {}",
         outcome.status.label().to_lowercase(),
-        result.command,
+        line(result.verb()),
         line(&outcome.line("the user"))
     );
     let is_shown = outcome.status == Status::Failed || result.is_run();

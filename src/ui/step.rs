@@ -194,24 +194,11 @@ fn is_named(subject: &str, message: &str) -> bool {
 
 /// The verbs for a command: when it is done, and before. One of a newer version is named.
 pub(super) fn verbs(command: &str) -> (&str, &str) {
-    let Ok(kind) = command.parse() else {
-        return (command, command);
-    };
-    match kind {
-        CommandKind::RunCommand => ("ran", "run"),
-        CommandKind::CreateFile => ("created", "create"),
-        CommandKind::EditFile | CommandKind::InsertText => ("edited", "edit"),
-        CommandKind::ApplyPatch => ("patched", "patch"),
-        CommandKind::DeleteFile => ("deleted", "delete"),
-        CommandKind::MoveFile => ("moved", "move"),
-        CommandKind::ReadFile => ("read", "read"),
-        CommandKind::ListFiles => ("listed", "list files"),
-        CommandKind::SearchText => ("searched", "search"),
-        CommandKind::Outline => ("outlined", "outline"),
-        CommandKind::GitStatus => ("git status", "git status"),
-        CommandKind::GitDiff => ("git diff", "git diff"),
-        CommandKind::Done => ("done", "done"),
-        CommandKind::Plan | CommandKind::Message | CommandKind::AskUser => (command, command),
+    match command.parse() {
+        Ok(CommandKind::Plan | CommandKind::Message | CommandKind::AskUser) | Err(_) => {
+            (command, command)
+        }
+        Ok(kind) => kind.verbs(),
     }
 }
 

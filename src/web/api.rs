@@ -16,7 +16,7 @@ use crate::approve::{Pending, Question, Verdict};
 use crate::checkpoint::Force;
 use crate::courier::Message;
 use crate::error::{Error, Result};
-use crate::protocol::{Command, Envelope, Event, QuestionKind, SessionId, Step};
+use crate::protocol::{Command, CommandKind, Envelope, Event, QuestionKind, SessionId, Step};
 use crate::reply;
 use crate::services::browse::{self, BrowsedEntry, BrowsedPath};
 use crate::services::diff::{ChangeKind, ChangedRound, DiffStat};
@@ -226,12 +226,16 @@ fn question(question: &Question) -> Value {
         | QuestionKind::ClipboardReply => PageNode::block("script", &question.shown),
         _ => PageNode::Text(String::new()),
     };
+    let verb = match question.command.parse::<CommandKind>() {
+        Ok(kind) if !kind.is_speech() => format!("{} ", kind.verbs().1),
+        _ => String::new(),
+    };
     json!({
         "key": question.key(),
         "hash": question.identity(),
         "kind": question.kind,
         "number": question.number,
-        "command": question.command,
+        "verb": (!question.command.is_empty()).then_some(verb),
         "title": PageNode::sentence(&question.title),
         "words": PageNode::sentence(&words),
         "shown": shown,
@@ -594,7 +598,8 @@ fn understood_step(step: &Step) -> PageNode {
         Command::RunCommand { script, .. } => script.trim().lines().next().map(str::to_owned),
         other => other.path().map(ToString::to_string),
     };
-    let mut children = vec![PageNode::Text(format!("{} ", step.command.name()))];
+    let (_, verb) = step.command.kind().verbs();
+    let mut children = vec![PageNode::Text(format!("{verb} "))];
     children.extend(subject.map(|subject| PageNode::code(&subject)));
     PageNode::element("li", "", children)
 }

@@ -220,7 +220,7 @@ test('a paste without the end mark is shown as it is understood', async (t) => {
   await paste(page, `${write('a.txt', 'x')}\n[RUN_COMMAND]\necho <b>hi</b>\n[/RUN_COMMAND]\n[CREATE_FILE]\nno path\n[/CREATE_FILE]\n`);
   await page.getByRole('heading', { name: 'Use this reply?' }).waitFor();
   await page.getByText('does not have the end mark').waitFor();
-  await page.getByRole('listitem').filter({ hasText: 'CREATE_FILE a.txt' }).waitFor();
+  await page.getByRole('listitem').filter({ hasText: 'create a.txt' }).waitFor();
   await page.getByRole('listitem').filter({ hasText: 'echo <b>hi</b>' }).waitFor();
   await page.getByRole('dialog').getByText(/Not used, line/).waitFor();
   await accessible(page, 'a doubtful reply');

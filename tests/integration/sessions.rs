@@ -339,7 +339,7 @@ fn an_export_is_one_file_with_everything_and_nothing_that_runs() {
     for text in [
         "# write a \\*greeting\\* \\<now\\>\n",
         "> I look &lt;b>first&lt;/b>.",
-        "- **failed** RUN_COMMAND `echo made > made.txt; echo gone wrong; exit 3`: exit code 3",
+        "- **failed** run `echo made > made.txt; echo gone wrong; exit 3`: exit code 3",
         "```diff\ndiff --git a/a.txt b/a.txt",
         "> all done",
     ] {

@@ -283,6 +283,28 @@ impl CommandKind {
         )
     }
 
+    /// The verbs that people read: when it is done, and before.
+    pub const fn verbs(self) -> (&'static str, &'static str) {
+        match self {
+            Self::RunCommand => ("ran", "run"),
+            Self::CreateFile => ("created", "create"),
+            Self::EditFile | Self::InsertText => ("edited", "edit"),
+            Self::ApplyPatch => ("patched", "patch"),
+            Self::DeleteFile => ("deleted", "delete"),
+            Self::MoveFile => ("moved", "move"),
+            Self::ReadFile => ("read", "read"),
+            Self::ListFiles => ("listed", "list files"),
+            Self::SearchText => ("searched", "search"),
+            Self::Outline => ("outlined", "outline"),
+            Self::GitStatus => ("git status", "git status"),
+            Self::GitDiff => ("git diff", "git diff"),
+            Self::Plan => ("planned", "plan"),
+            Self::Message => ("said", "say"),
+            Self::AskUser => ("asked", "ask"),
+            Self::Done => ("done", "done"),
+        }
+    }
+
     /// Returns true for commands that only say something to the person.
     pub const fn is_speech(self) -> bool {
         matches!(

@@ -338,6 +338,16 @@ impl StepResult {
         self.command.parse().ok()
     }
 
+    /// The verb that people read: what was done, or was to be done. A command of a newer version is
+    /// named.
+    pub fn verb(&self) -> &str {
+        match (self.kind().map(CommandKind::verbs), self.outcome.status) {
+            (Some((done, _)), Status::Ok) => done,
+            (Some((_, to_do)), _) => to_do,
+            (None, _) => &self.command,
+        }
+    }
+
     /// Returns true for words of the model that were shown to the person, with nothing to add.
     pub fn is_shown_speech(&self) -> bool {
         self.outcome.status == Status::Ok && self.kind().is_some_and(CommandKind::is_speech)

@@ -204,10 +204,10 @@ export class Card {
     const stays = others.filter((one) => one.kind === 'step').length;
     return [
       el('h2', {}, heading),
-      question.command && el('p', { class: 'what' }, `${question.command} `, build(question.title)),
+      question.verb != null && el('p', { class: 'what' }, question.verb, build(question.title)),
       build(question.words), build(question.shown),
       el('dl', {},
-        question.why && [el('dt', {}, 'Why you are asked'), el('dd', {}, build(question.why))],
+        question.why && [el('dt', {}, 'Why'), el('dd', {}, build(question.why))],
         question.may && [el('dt', {}, 'What it may do'), el('dd', {}, build(question.may))],
         question.proposal && [el('dt', {}, `“${always}” means`), el('dd', {}, build(question.proposal))]),
       el('div', { class: 'actions' },
