@@ -290,8 +290,8 @@ impl<'a> Execution<'a> {
                 1 => format!("`{first}`"),
                 more => format!("`{first}` and {} more", more - 1),
             };
-            let note = format!("; the owner or group of {files} could not be kept");
-            outcome.message.push_str(&note);
+            let remark = format!("the owner or group of {files} could not be kept");
+            outcome.remarks.push(remark);
         }
         if let Some(keys) = self.withheld {
             for text in outcome.texts_mut() {

@@ -323,7 +323,7 @@ impl Round {
         }
         for result in &mut self.results {
             clean(&mut result.subject);
-            result.outcome.texts_mut().into_iter().for_each(clean);
+            result.outcome.texts_mut().for_each(clean);
         }
         for issue in &mut self.issues {
             clean(&mut issue.message);

@@ -346,8 +346,8 @@ impl<'a> Engine<'a> {
     ) -> Result<()> {
         let notice = self.fetch_results(before);
         if let Some((text, last)) = notice.zip(results.last_mut()) {
-            let message = &mut last.outcome.message;
-            *message = format!("{message}; results of an earlier command came back: {text}");
+            let remark = format!("results of an earlier command came back: {text}");
+            last.outcome.remarks.push(remark);
         }
         let (session, journal) = (&mut self.session, &mut self.journal);
         (self.baseline).after(session, journal, before, steps, results)

@@ -45,6 +45,8 @@ struct AppliedStep<'a> {
     path: Option<&'a str>,
     status: Status,
     message: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    remarks: &'a [String],
     #[serde(skip_serializing_if = "str::is_empty")]
     hint: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,6 +148,7 @@ impl Teller<'_> {
                 path: step.command.path().map(crate::protocol::RelPath::as_str),
                 status: result.outcome.status,
                 message: &result.outcome.message,
+                remarks: &result.outcome.remarks,
                 hint: &result.outcome.hint,
                 by_person: result.outcome.by_person,
                 detail: &result.outcome.detail.text,

@@ -44,9 +44,6 @@ impl Execution<'_> {
             set_aside,
             disarmed,
         ];
-        for remark in remarks.into_iter().flatten() {
-            message = format!("{message}; {remark}");
-        }
         let outcome = if has_failed {
             Outcome::failed(message)
         } else {
@@ -77,7 +74,9 @@ impl Execution<'_> {
             } else {
                 String::new()
             },
-            ..outcome.with_detail(ran.output)
+            ..outcome
+                .with_remarks(remarks.into_iter().flatten())
+                .with_detail(ran.output)
         }
     }
 

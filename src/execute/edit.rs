@@ -215,8 +215,8 @@ impl Execution<'_> {
         match self.store(path, opened, &edited) {
             Ok(Stored::Changed) => {
                 let done = place.done(edited.changes.iter().map(|change| change.new).sum());
-                let remark = remark.map_or_else(String::new, |remark| format!(" ({remark})"));
-                Outcome::ok(format!("edited {}: {done}{remark}", path.quoted()))
+                Outcome::ok(format!("edited {}: {done}", path.quoted()))
+                    .with_remarks(remark)
                     .with_changed([path.clone()])
             }
             Ok(Stored::Same) => Outcome::ok(format!(

@@ -42,9 +42,7 @@ impl Execution<'_> {
             failure(path, &replaced)
                 .with_detail(capped(&refusals(&replaced), self.limits.max_output))
         };
-        if let Some(remark) = remark {
-            outcome.message = format!("{}; {remark}", outcome.message);
-        }
+        outcome.remarks.extend(remark);
         if replaced.refusals.len() < edits.len() {
             outcome.level = Some(replaced.edited.level);
         }

@@ -64,13 +64,11 @@ impl Execution<'_> {
             }
         };
         let known = Known::written(&overwrite.content, overwrite.lines);
-        let mut lines = count(overwrite.lines, "line");
-        if let Some(remark) = &overwrite.remark {
-            lines = format!("{lines}; {remark}");
-        }
+        let lines = count(overwrite.lines, "line");
         if overwrite.before == PriorContent::Same {
             self.ledger.enter(path, known);
-            return Outcome::ok(format!("{} is unchanged ({lines})", path.quoted()));
+            let message = format!("{} is unchanged ({lines})", path.quoted());
+            return Outcome::ok(message).with_remarks(overwrite.remark);
         }
         if let Err(problem) = self.ledger.write(path, &overwrite.content, known) {
             return failed(&problem);
@@ -79,7 +77,9 @@ impl Execution<'_> {
             PriorContent::Nothing => "created",
             PriorContent::Same | PriorContent::Other => "overwrote",
         };
-        Outcome::ok(format!("{verb} {} ({lines})", path.quoted())).with_changed([path.clone()])
+        Outcome::ok(format!("{verb} {} ({lines})", path.quoted()))
+            .with_remarks(overwrite.remark)
+            .with_changed([path.clone()])
     }
 
     /// Deletes a file.
@@ -388,7 +388,7 @@ mod tests {
         ));
         assert_eq!(
             outcome.message,
-            "overwrote a.c (5 lines; unlike before it has curly quotes, long dashes or unusual spaces)"
+            "overwrote a.c (5 lines); unlike before it has curly quotes, long dashes or unusual spaces"
         );
     }
 }

@@ -134,12 +134,35 @@ fn beneath(
     round: Option<u32>,
 ) -> String {
     let outcome = &result.outcome;
-    match (outcome.status, result.is_run()) {
+    let mut text = String::new();
+    if is_told_by_row(result, differences) {
+        for remark in &outcome.remarks {
+            let remark = escape_line(remark);
+            let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(7).max(20));
+            for line in fold(&remark, room) {
+                let _ = writeln!(text, "      {line}");
+            }
+        }
+    }
+    text += &match (outcome.status, result.is_run()) {
         (Status::Failed, true) => tail(&outcome.detail.text, FAILURE_LINES, round),
         (Status::Failed, false) => head(&outcome.detail.text, FAILURE_LINES, round),
         (Status::Ok, false) => short_difference(differences, columns),
         _ => String::new(),
-    }
+    };
+    text
+}
+
+/// Returns true if the words of a row and the facts beside them say all that the message does.
+fn is_told_by_row(result: &StepResult, differences: &[ShownDifference]) -> bool {
+    let outcome = &result.outcome;
+    let is_plain = match result.kind() {
+        Some(CommandKind::CreateFile | CommandKind::DeleteFile | CommandKind::MoveFile) => true,
+        Some(CommandKind::EditFile) => outcome.level == Some(Level::Exact),
+        _ => false,
+    };
+    (result.is_run() && outcome.exit_code.is_some())
+        || (outcome.status == Status::Ok && is_plain && !differences.is_empty())
 }
 
 /// Says in words what was done, or what was to be done and why it was not.
@@ -152,16 +175,7 @@ fn phrase(result: &StepResult, differences: &[ShownDifference]) -> String {
     if is_edit && result.is(CommandKind::CreateFile) {
         done = "rewrote";
     }
-    // Of these the words and the counts beside them say all that the message does.
-    let is_plain = matches!(
-        result.kind(),
-        Some(CommandKind::CreateFile | CommandKind::DeleteFile | CommandKind::MoveFile)
-    ) || result.is(CommandKind::EditFile)
-        && result.outcome.level == Some(Level::Exact);
-    if result.is_run() && result.outcome.exit_code.is_some() {
-        return format!("{done} {subject}");
-    }
-    if is_ok && is_plain && !differences.is_empty() {
+    if is_told_by_row(result, differences) {
         return format!("{done} {subject}");
     }
     let verb = if is_ok { done } else { to_do };
@@ -357,6 +371,24 @@ mod tests {
         };
         let outcome = outcome.with_exit_code(Some(code)).with_detail(output);
         result(number, command, outcome, 562)
+    }
+
+    #[test]
+    fn remarks_stand_beneath_a_row_that_does_not_have_the_message() {
+        let remark = "`core.fsmonitor` in `new/.git/config` was disabled, because git would run it";
+        let mut ran = run(1, "make", 0, "");
+        ran.outcome.remarks.push(remark.to_owned());
+        let mut made = deleted(Outcome::ok("deleted src/a.txt"));
+        made.outcome.remarks.push(remark.to_owned());
+        for (result, differences) in [(ran, vec![]), (made, vec![difference(0, 1, "")])] {
+            for columns in [None, Some(40)] {
+                let look = OutputStyle::Plain;
+                let text = step(&result, &differences, StepLayout { columns, look }, None);
+                let told = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                assert!(told.contains(remark), "{text}");
+                assert_eq!(told.matches("fsmonitor").count(), 1, "{text}");
+            }
+        }
     }
 
     fn deleted(outcome: Outcome) -> StepResult {

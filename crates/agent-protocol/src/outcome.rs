@@ -75,6 +75,9 @@ pub struct Outcome {
     /// One line, which holds for the model and for the person: what was done, or why not. If the
     /// person did it, they are its subject, which each reader names in its own way.
     pub message: String,
+    /// What else everybody must know of it: what was disabled, repaired or could not be kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// The advice for the model: how it goes on from here, or where it finds what was asked for.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub hint: String,
@@ -156,6 +159,7 @@ impl Outcome {
         Self {
             status,
             message: message.into(),
+            remarks: Vec::new(),
             hint: String::new(),
             by_person: None,
             needs_person: false,
@@ -202,10 +206,15 @@ impl Outcome {
 
     /// The line for a reader who calls the person so, as in `the user declined`.
     pub fn line(&self, person: &str) -> String {
-        match self.by_person {
+        let mut line = match self.by_person {
             Some(_) => format!("{person} {}", self.message),
             None => self.message.clone(),
+        };
+        for remark in &self.remarks {
+            line.push_str("; ");
+            line.push_str(remark);
         }
+        line
     }
 
     /// The line for the model: what happened, and how it goes on from here.
@@ -214,8 +223,16 @@ impl Outcome {
     }
 
     /// The texts that may quote what others wrote.
-    pub fn texts_mut(&mut self) -> [&mut String; 3] {
-        [&mut self.message, &mut self.hint, &mut self.detail.text]
+    pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let texts = [&mut self.message, &mut self.hint, &mut self.detail.text];
+        texts.into_iter().chain(&mut self.remarks)
+    }
+
+    /// Adds what else everybody must know of it.
+    #[must_use]
+    pub fn with_remarks(mut self, remarks: impl IntoIterator<Item = String>) -> Self {
+        self.remarks.extend(remarks);
+        self
     }
 
     /// Adds advice for the model.

@@ -181,10 +181,9 @@ impl Launch {
         Some(exit)
     }
 
-    /// After the end: true if the command was started and its supervisor ended without a report, as
-    /// one does that somebody kills.
+    /// After the end: true if the supervisor ended without a report, as one does that somebody kills.
     pub fn is_lost(&mut self) -> bool {
-        matches!(self.read_report(), [STARTED])
+        matches!(self.read_report(), [] | [STARTED])
     }
 
     /// After the end: the reason why the command did not start, if it did not.

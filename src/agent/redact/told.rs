@@ -120,7 +120,7 @@ impl MessageTexts<'_> {
         }
         if let Some(report) = &mut session.check {
             const CHECK: &str = "the output of the check";
-            let outcome = report.outcome.texts_mut().into_iter();
+            let outcome = report.outcome.texts_mut();
             for text in outcome.chain([&mut report.command]) {
                 visit(TextPiece::new(text, TextSource::Text, CHECK));
             }
@@ -152,7 +152,7 @@ impl MessageTexts<'_> {
 fn each_word(round: &mut PastRound, clean: &mut dyn FnMut(&mut String)) {
     for result in &mut round.results {
         clean(&mut result.subject);
-        result.outcome.texts_mut().into_iter().for_each(&mut *clean);
+        result.outcome.texts_mut().for_each(&mut *clean);
     }
     for question in &mut round.questions {
         clean(&mut question.question);
@@ -170,7 +170,9 @@ fn each_piece(result: &mut StepResult, visit: &mut TextVisitor<'_>) {
         None => TextSource::Text,
     };
     let outcome = &mut result.outcome;
-    visit(TextPiece::new(&mut outcome.message, source, &place));
+    for text in std::iter::once(&mut outcome.message).chain(&mut outcome.remarks) {
+        visit(TextPiece::new(text, source, &place));
+    }
     visit(TextPiece::new(&mut outcome.hint, source, &place));
     if outcome.excerpts.is_empty() {
         visit(TextPiece::new(&mut outcome.detail.text, source, &place));
