@@ -44,9 +44,7 @@ struct AppliedStep<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'a str>,
     status: Status,
-    message: &'a str,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    remarks: &'a [String],
+    message: String,
     #[serde(skip_serializing_if = "str::is_empty")]
     hint: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,8 +145,7 @@ impl Teller<'_> {
                 command: &result.command,
                 path: step.command.path().map(crate::protocol::RelPath::as_str),
                 status: result.outcome.status,
-                message: &result.outcome.message,
-                remarks: &result.outcome.remarks,
+                message: result.outcome.message_and_remarks(),
                 hint: &result.outcome.hint,
                 by_person: result.outcome.by_person,
                 detail: &result.outcome.detail.text,

@@ -378,8 +378,8 @@ mod tests {
         let sent = "if a &lt; b {\n    x(\u{201c}1\u{201d});\n    z(\"2\");\n}\n";
         let outcome = stage.one(create("a.c", sent));
         assert_eq!(
-            outcome.message,
-            "overwrote a.c (4 lines; repaired what copying did to it: entities such as `&lt;`, curly quotes, long dashes or unusual spaces, blanks in the place of tabs)"
+            outcome.line("you"),
+            "overwrote a.c (4 lines); repaired what copying did to it: entities such as `&lt;`, curly quotes, long dashes or unusual spaces, blanks in the place of tabs"
         );
         assert_eq!(stage.text("a.c"), old.replace("y()", "z(\"2\")"));
         let outcome = stage.one(create(
@@ -387,7 +387,7 @@ mod tests {
             &format!("{}// \u{2014}\n", stage.text("a.c")),
         ));
         assert_eq!(
-            outcome.message,
+            outcome.line("you"),
             "overwrote a.c (5 lines); unlike before it has curly quotes, long dashes or unusual spaces"
         );
     }

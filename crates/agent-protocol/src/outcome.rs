@@ -206,15 +206,19 @@ impl Outcome {
 
     /// The line for a reader who calls the person so, as in `the user declined`.
     pub fn line(&self, person: &str) -> String {
-        let mut line = match self.by_person {
-            Some(_) => format!("{person} {}", self.message),
-            None => self.message.clone(),
-        };
-        for remark in &self.remarks {
-            line.push_str("; ");
-            line.push_str(remark);
+        match self.by_person {
+            Some(_) => format!("{person} {}", self.message_and_remarks()),
+            None => self.message_and_remarks(),
         }
-        line
+    }
+
+    /// The message and the remarks in one line.
+    pub fn message_and_remarks(&self) -> String {
+        let remarks = self.remarks.iter().map(String::as_str);
+        let all: Vec<&str> = std::iter::once(self.message.as_str())
+            .chain(remarks)
+            .collect();
+        all.join("; ")
     }
 
     /// The line for the model: what happened, and how it goes on from here.

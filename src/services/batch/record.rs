@@ -224,11 +224,15 @@ pub(super) fn status_at_limit(session: &Session) -> (TaskStatus, String) {
         // One that cannot run is set aside as skipped, with the exit code that says so.
         let is_impossible = outcome.status == Status::Skipped && outcome.exit_code.is_some();
         if outcome.status == Status::Refused || is_impossible {
-            let why = format!("the check `{}`: {}", check.command, outcome.message);
+            let why = format!(
+                "the check `{}`: {}",
+                check.command,
+                outcome.message_and_remarks()
+            );
             return (TaskStatus::NeedsPerson, why);
         }
         if check.failed() {
-            let why = format!("`{}`: {}", check.command, outcome.message);
+            let why = format!("`{}`: {}", check.command, outcome.message_and_remarks());
             return (TaskStatus::CheckFailed, why);
         }
     }
