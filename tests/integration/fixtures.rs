@@ -483,7 +483,7 @@ fn open_questions_are_decided_and_carried_out() {
     for base in opened("approval-open") {
         base.agent(&["status"])
             .code(0)
-            .said("2. RUN_COMMAND")
+            .said("2. run `echo ran > ran.txt`")
             .said("echo ran > ran.txt");
         // The loop puts them anew in its own words: a decision is about all that was shown.
         let mut waits = agent(&base.base).arg("resume").spawn().unwrap();

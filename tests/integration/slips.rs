@@ -233,6 +233,6 @@ fn a_done_that_does_not_count_and_a_reply_without_commands_are_told() {
         .reply(DONE)
         .run()
         .code(0)
-        .said("2. refused DONE: step 1 did not succeed")
+        .said("2 refused done: step 1 did not succeed")
         .said("There is no command in it; the next message asks the model for one.");
 }
