@@ -330,11 +330,42 @@ fn a_summary_that_has_no_place_is_refused_before_anything_begins() {
     for (output, reason) in [
         ("no/summary.json", "there is no directory `no`"),
         (".", "is a directory"),
+        (FILE, "is the file of tasks"),
+        ("./linked.json", "is the file of tasks"),
+        ("tasks.jsonl.batch/summary.json", "in the folder of records"),
+        ("/dev/full", "No space left"),
+        ("/proc/summary.json", "the summary cannot be written"),
     ] {
-        let test = batch(&tasks(&["a"]), &["--output", output], &server);
-        test.run().code(2).said(reason);
+        let test = batch(&tasks(&["a"]), &["--output", output], &server)
+            .file(&format!("{STATE}/.keep"), "");
+        std::os::unix::fs::symlink(FILE, test.base().join("linked.json")).unwrap();
+        let refused = test.run().code(2).said(reason);
+        let kept = fs::read_to_string(refused.base().join(FILE)).unwrap();
+        assert_eq!(kept, tasks(&["a"]), "{output}");
     }
     assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_summary_keeps_links_and_pipes_as_they_are() {
+    let server = ModelServer::answering(|seen| Some(proper(asked(seen).1)));
+    let test = batch(&tasks(&["a"]), &["--output", "latest.json"], &server);
+    let latest = test.base().join("latest.json");
+    std::os::unix::fs::symlink("today.json", &latest).unwrap();
+    let finished = test.run().code(0);
+    assert!(latest.is_symlink());
+    let written = fs::read_to_string(finished.base().join("today.json")).unwrap();
+    assert!(written.contains("\"done\""), "{written}");
+    // Once more, to a pipe with a reader.
+    let pipe = finished.base().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let reader = std::thread::spawn(move || fs::read_to_string(&pipe).unwrap());
+    let finished = again(finished, &["--output", "pipe"], &server).run().code(0);
+    assert!(reader.join().unwrap().contains("\"done\""));
+    // Standard output has it once, though both ask for it.
+    let finished = again(finished, &["--output", "/dev/stdout"], &server).run();
+    assert_eq!(statuses(&finished.code(0))["a"], "done");
 }
 
 #[test]
