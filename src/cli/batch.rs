@@ -175,8 +175,14 @@ fn closing(summary: &BatchSummary) -> String {
     let mut text = format!("{counts}{refused}; {all} in all.");
     let is_open = summary.tasks.iter().any(|record| !record.is_finished);
     let is_ended = |record: &TaskRecord| record.is_finished && record.status != TaskStatus::Done;
-    if is_open {
-        text.push_str(" Run the same command again to continue.");
+    match summary.limit_flag {
+        Some(flag) if is_open => {
+            text.push_str(&format!(
+                " Run it again with a higher `{flag}` to continue."
+            ));
+        }
+        None if is_open => text.push_str(" Run the same command again to continue."),
+        _ => {}
     }
     if summary.tasks.iter().any(is_ended) {
         text.push_str(" `--retry` continues those that ended without being done.");

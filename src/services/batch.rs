@@ -152,6 +152,9 @@ pub struct BatchSummary {
     /// True if the person stopped it.
     #[serde(skip)]
     pub is_interrupted: bool,
+    /// The flag of the limit of the whole batch, if that is reached.
+    #[serde(skip)]
+    pub limit_flag: Option<&'static str>,
 }
 
 impl BatchSummary {
@@ -196,22 +199,33 @@ impl BatchLimits {
     /// The limit that these records have reached, in words.
     fn reached(self, records: &[TaskRecord]) -> Option<String> {
         let (tokens, cost) = totals(records);
-        let cost = cost.unwrap_or(0);
-        if self.tokens > 0 && tokens >= self.tokens {
-            return Some(format!(
-                "the batch has used {} tokens, of {} that `{MAX_TOKENS}` permits",
+        let flag = self.flag_reached(records)?;
+        Some(if flag == MAX_TOKENS {
+            format!(
+                "the batch has used {} tokens, of {} that `{flag}` permits",
                 grouped(tokens),
                 grouped(self.tokens)
-            ));
-        }
-        let limit = self.cents.saturating_mul(CENT);
-        (limit > 0 && cost >= limit).then(|| {
+            )
+        } else {
             format!(
-                "the batch has cost {}, of {} that `{MAX_COST}` permits",
-                crate::api::dollars(cost),
-                crate::api::dollars(limit)
+                "the batch has cost {}, of {} that `{flag}` permits",
+                crate::api::dollars(cost.unwrap_or(0)),
+                crate::api::dollars(self.micros())
             )
         })
+    }
+
+    /// The flag of the limit that these records have reached.
+    fn flag_reached(self, records: &[TaskRecord]) -> Option<&'static str> {
+        let (tokens, cost) = totals(records);
+        if self.tokens > 0 && tokens >= self.tokens {
+            return Some(MAX_TOKENS);
+        }
+        (self.cents > 0 && cost.unwrap_or(0) >= self.micros()).then_some(MAX_COST)
+    }
+
+    fn micros(self) -> u64 {
+        self.cents.saturating_mul(CENT)
     }
 }
 
@@ -288,15 +302,15 @@ pub fn run(
         }
     }
     batch.carry_out(watch);
-    let is_interrupted = batch.is_stopped;
-    let summary = summed_up(
+    let mut summary = summed_up(
         file,
         shard,
         folder.0.clone(),
         batch.records,
-        is_interrupted,
         began.elapsed(),
     );
+    summary.is_interrupted = batch.is_stopped;
+    summary.limit_flag = limits.flag_reached(&summary.tasks);
     output.map_or(Ok(()), |output| summary.write_to(&output))?;
     Ok(summary)
 }
@@ -306,7 +320,6 @@ fn summed_up(
     shard: Option<String>,
     state: PathBuf,
     tasks: Vec<TaskRecord>,
-    is_interrupted: bool,
     took: Duration,
 ) -> BatchSummary {
     let mut counts = BTreeMap::new();
@@ -326,7 +339,8 @@ fn summed_up(
         cost_micros,
         seconds: took.as_secs(),
         tasks,
-        is_interrupted,
+        is_interrupted: false,
+        limit_flag: None,
     }
 }
 

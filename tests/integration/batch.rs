@@ -482,6 +482,7 @@ fn limits_hold_for_all_tasks_together() {
     let flags = ["--jobs", "1", "--max-tokens", "4000"];
     let finished = batch(&file, &flags, &server).run().code(3);
     let finished = finished.said("of 4,000 that `--max-tokens` permits");
+    let finished = finished.said("with a higher `--max-tokens` to continue");
     assert_eq!(server.requests().len(), 4);
     let words = ["done", "stopped-by-limits", "stopped-by-limits"];
     assert_eq!(statuses(&finished).into_values().collect::<Vec<_>>(), words);
