@@ -1073,6 +1073,16 @@ pub fn remove_stale(
     Ok(removed.map(str::to_owned).collect())
 }
 
+/// The volumes that this machine made with an engine on another one.
+pub fn volumes(engine: ContainerEngine, cancelled: &AtomicBool) -> Result<Vec<String>, String> {
+    let client = programs::command(engine.program());
+    let mut list = client.map_err(|error| error.to_string())?;
+    let filter = format!("label={}", label());
+    list.args(["volume", "ls", "--filter", &filter, "--format", "{{.Name}}"]);
+    let names = answer_within(list, LIST, cancelled)?;
+    Ok(names.lines().map(|name| name.trim().to_owned()).collect())
+}
+
 /// True if the engine is on another machine, so that it cannot mount the workspace.
 pub fn is_remote(engine: ContainerEngine) -> bool {
     let is_elsewhere = |host: &str| {
