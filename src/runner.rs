@@ -39,7 +39,7 @@ use crate::known_keys::KnownKeys;
 use crate::protocol::{Capped, ShellLanguage};
 use crate::sandbox::{Confinement, Property, PropertyName};
 pub use choice::{ContainerEngine, NoRunner, RunnerChoice};
-pub use container::{ContainerRunner, REMOTE_FILES, is_remote, remove_stale};
+pub use container::{ContainerRunner, REMOTE_FILES, is_remote, remove_stale, volumes};
 pub use container_file::ContainerPlan;
 pub use exchange::{ExchangeMemory, ExchangeRunner, RemoteConnection, runners_with_results};
 pub use exec::ExecRunner;

@@ -146,6 +146,10 @@ pub struct Session {
     /// How many steps since the last instruction were refused because nobody could be asked.
     #[serde(default)]
     pub undecided_steps: u32,
+    /// The reason why the latest command since the last instruction could not be started; none if a later
+    /// one ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unstarted_command: Option<String>,
     /// True if a commit is made after each round that passes the check.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub commits_rounds: bool,
@@ -261,6 +265,7 @@ impl Session {
             choices: Choices::default(),
             has_files_elsewhere: false,
             undecided_steps: 0,
+            unstarted_command: None,
             commits_rounds: false,
             permissions: Choices::default(),
             workspace: None,
@@ -338,6 +343,7 @@ impl Session {
     /// Takes what the person wants beyond the task; a session that has ended goes on.
     pub fn instruct(&mut self, text: String) {
         self.undecided_steps = 0;
+        self.unstarted_command = None;
         if self.is_complete {
             self.is_complete = false;
             // The chat may be another by now, or have forgotten.

@@ -22,7 +22,7 @@ use crate::execute;
 use crate::policy::{Approval, Grant};
 use crate::protocol::{
     Circling, Command, CommandKind, Event, LineTotals, Outcome, ReadRequest, RelPath, StagedBatch,
-    StagedChange, StagedStep, Status, Step, StepResult,
+    StagedChange, StagedStep, Status, Step, StepResult, UnfinishedRun,
 };
 use crate::reply::{Issue, Reply};
 use crate::session::{
@@ -216,6 +216,13 @@ impl RoundConclusion<'_, '_> {
         let undecided = results.iter().filter(|result| result.outcome.needs_person);
         let undecided = u32::try_from(undecided.count()).unwrap_or(u32::MAX);
         session.undecided_steps = session.undecided_steps.saturating_add(undecided);
+        for outcome in results.iter().map(|result| &result.outcome) {
+            if outcome.unfinished == Some(UnfinishedRun::NotStarted) {
+                session.unstarted_command = Some(outcome.message.clone());
+            } else if outcome.exit_code.is_some() || outcome.unfinished.is_some() {
+                session.unstarted_command = None;
+            }
+        }
         session.sequence_number += 1;
         session.remember_reply(taken.identity);
         session.read_file_requests = read_requests(&agent.workspace, &reply.steps, &results);

@@ -62,26 +62,23 @@ impl BatchArgs {
         let Some(tasks) = self.tasks.filter(|_| !self.job) else {
             return carry_job(common, ui);
         };
-        let is_printed = |file: &&PathBuf| file.as_os_str() == "-";
-        let file = self.output.as_ref().filter(|file| !is_printed(file));
-        file.map_or(Ok(()), |file| BatchSummary::ensure_place(file))?;
+        let is_stdout = |file: &PathBuf| ["-", "/dev/stdout"].contains(&&*file.to_string_lossy());
+        let is_printed = common.json || self.output.as_ref().is_some_and(is_stdout);
         // With `--json`, standard output has the summary and nothing else.
         let voice = ui.in_lines();
         let request = BatchRequest {
-            tasks: tasks.clone(),
+            tasks,
             state: self.state,
             jobs: usize::from(self.jobs.get()),
             shard: self.shard,
             retries: self.retry,
+            output: self.output.filter(|file| !is_stdout(file)),
         };
         let caller = common.acting_caller(&voice)?;
         let summary = batch::run(&caller, &request, &mut |news| tell(&voice, news));
         voice.show_progress(None);
         let summary = summary?;
-        if let Some(file) = file {
-            summary.save(file)?;
-        }
-        if common.json || self.output.as_ref().is_some_and(|file| is_printed(&file)) {
+        if is_printed {
             ui.data(&summary);
         }
         voice.say(&closing(&summary));
@@ -178,8 +175,14 @@ fn closing(summary: &BatchSummary) -> String {
     let mut text = format!("{counts}{refused}; {all} in all.");
     let is_open = summary.tasks.iter().any(|record| !record.is_finished);
     let is_ended = |record: &TaskRecord| record.is_finished && record.status != TaskStatus::Done;
-    if is_open {
-        text.push_str(" Run the same command again to continue.");
+    match summary.limit_flag {
+        Some(flag) if is_open => {
+            text.push_str(&format!(
+                " Run it again with a higher `{flag}` to continue."
+            ));
+        }
+        None if is_open => text.push_str(" Run the same command again to continue."),
+        _ => {}
     }
     if summary.tasks.iter().any(is_ended) {
         text.push_str(" `--retry` continues those that ended without being done.");

@@ -5,14 +5,16 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::common::Common;
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::services::run;
 use crate::ui::Ui;
 
 const EXAMPLES: &str = "\
 Examples:
   agent end
-  agent end ab12";
+  agent end ab12
+
+The exit code is 1 if results of its commands have not come back from a runner.";
 
 /// End a session yourself; the files stay as they are
 #[derive(Debug, Args)]
@@ -26,14 +28,17 @@ pub(super) struct End {
 
 impl End {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
-        let (id, is_new) = run::end(&common.acting_caller(ui)?, self.id.as_deref())?;
-        if !is_new {
-            ui.say(&format!("Session {id} has ended already."));
-            return Ok(ExitCode::SUCCESS);
-        }
-        ui.say(&format!(
-            "Session {id} has ended. The files stay as they are."
-        ));
-        Ok(ExitCode::SUCCESS)
+        let ended = run::end(&common.acting_caller(ui)?, self.id.as_deref())?;
+        let id = &ended.id;
+        ui.say(&if ended.was_open {
+            format!("Session {id} has ended. The files stay as they are.")
+        } else {
+            format!("Session {id} has ended already.")
+        });
+        Ok(if ended.awaits_results {
+            Kind::Mendable.exit_code().into()
+        } else {
+            ExitCode::SUCCESS
+        })
     }
 }

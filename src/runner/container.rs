@@ -277,11 +277,7 @@ impl ContainerRunner {
         }
         self.plan.as_ref().map_err(String::clone)?;
         let identity = self.identity(cancelled)?;
-        let name = format!(
-            "agent-{}-{}",
-            owner::own_process(),
-            uuid::Uuid::new_v4().simple()
-        );
+        let name = container_name();
         let mut client = self.client()?;
         client.args(["run", "--interactive", "--rm", "--pull=never"]);
         client.args(["--name", &name, "--label", &label()]);
@@ -319,7 +315,9 @@ impl ContainerRunner {
         answer(client, cancelled).map_err(explained)?;
         // A new volume is root's. This root has no capabilities, and sees the volume only.
         let mut client = self.client()?;
+        let name = container_name();
         client.args(["run", "--rm", "--pull=never", "--label", &label()]);
+        client.args(["--name", &name]);
         client
             .args(HARDENING)
             .args(["--network=none", "--user=0:0"]);
@@ -328,7 +326,14 @@ impl ContainerRunner {
         client.arg(format!(
             "mkdir -p {REMOTE_FILES} && chmod 777 {REMOTE_FILES}"
         ));
-        answer(client, cancelled).map(drop).map_err(explained)
+        let made = answer(client, cancelled);
+        if made.is_err() {
+            // The engine goes on with a container whose client was ended.
+            let mut client = self.client()?;
+            client.args(["rm", "--force", &name]);
+            let _ = answer(client, &NEVER);
+        }
+        made.map(drop).map_err(explained)
     }
 
     fn image(&self) -> &str {
@@ -1068,6 +1073,16 @@ pub fn remove_stale(
     Ok(removed.map(str::to_owned).collect())
 }
 
+/// The volumes that this machine made with an engine on another one.
+pub fn volumes(engine: ContainerEngine, cancelled: &AtomicBool) -> Result<Vec<String>, String> {
+    let client = programs::command(engine.program());
+    let mut list = client.map_err(|error| error.to_string())?;
+    let filter = format!("label={}", label());
+    list.args(["volume", "ls", "--filter", &filter, "--format", "{{.Name}}"]);
+    let names = answer_within(list, LIST, cancelled)?;
+    Ok(names.lines().map(|name| name.trim().to_owned()).collect())
+}
+
 /// True if the engine is on another machine, so that it cannot mount the workspace.
 pub fn is_remote(engine: ContainerEngine) -> bool {
     let is_elsewhere = |host: &str| {
@@ -1099,6 +1114,12 @@ fn current_context() -> Option<String> {
     let text = std::fs::read(directory.join("config.json")).ok()?;
     let read: serde_json::Value = serde_json::from_slice(&text).ok()?;
     read.get("currentContext")?.as_str().map(str::to_owned)
+}
+
+/// A new name for a container, by which [`remove_stale`] knows the process that it belongs to.
+fn container_name() -> String {
+    let number = uuid::Uuid::new_v4();
+    format!("agent-{}-{}", owner::own_process(), number.simple())
 }
 
 /// The label of what this machine made: several may use one engine, and know only their own processes.

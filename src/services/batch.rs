@@ -6,6 +6,7 @@
 //! and sessions that were interrupted go on.
 
 mod job;
+mod output;
 mod record;
 mod tasks;
 mod worktree;
@@ -25,6 +26,7 @@ use serde::Serialize;
 
 use self::job::JobPlace;
 pub use self::job::{JobEnd, JobNews, JobOrder, SPENT, carry};
+use self::output::SummaryFile;
 use self::record::{BatchFolder, status_at_limit, status_when_done};
 pub use self::record::{TaskRecord, TaskStatus};
 use self::tasks::{BatchTask, TaskPlace, not_for_tasks};
@@ -33,7 +35,6 @@ use super::run::{LONG_TASK_HINT, too_long_task};
 use super::{Caller, open, repository};
 pub use crate::courier::api::Allowance;
 use crate::error::{Error, Kind, Result};
-use crate::fs::{Durability, write_atomic};
 use crate::number::grouped;
 use crate::platform::programs;
 use crate::runner::RunnerChoice;
@@ -90,6 +91,8 @@ pub struct BatchRequest {
     pub shard: Option<BatchShard>,
     /// True if tasks go on that ended without being done.
     pub retries: bool,
+    /// The file that gets the summary.
+    pub output: Option<PathBuf>,
 }
 
 /// News of a batch.
@@ -149,30 +152,16 @@ pub struct BatchSummary {
     /// True if the person stopped it.
     #[serde(skip)]
     pub is_interrupted: bool,
+    /// The flag of the limit of the whole batch, if that is reached.
+    #[serde(skip)]
+    pub limit_flag: Option<&'static str>,
 }
 
 impl BatchSummary {
-    /// Writes it to a file, in place of what was there.
-    pub fn save(&self, file: &Path) -> Result<()> {
-        let json =
-            crate::json::to_lines(self).map_err(|cause| Error::file("write", file, cause))?;
-        write_atomic(file, format!("{json}\n").as_bytes(), Durability::Durable)
-    }
-
-    /// Refuses a file that it cannot be written to, before anything is begun for it.
-    pub fn ensure_place(file: &Path) -> Result<()> {
-        let directory = file.parent().filter(|above| !above.as_os_str().is_empty());
-        let trouble = match directory {
-            Some(directory) if !directory.is_dir() => {
-                format!("there is no directory `{}`", directory.display())
-            }
-            _ if file.is_dir() => format!("`{}` is a directory", file.display()),
-            _ => return Ok(()),
-        };
-        Err(
-            Error::usage(format!("the summary cannot be written: {trouble}"))
-                .hint("name a file in a directory that is there, or `--output -`"),
-        )
+    fn write_to(&self, output: &SummaryFile) -> Result<()> {
+        let json = crate::json::to_lines(self)
+            .map_err(|cause| Error::new(Kind::Defect, "the summary is no JSON").because(cause))?;
+        output.write(format!("{json}\n").as_bytes())
     }
 
     /// Returns true if any task has this status.
@@ -210,22 +199,33 @@ impl BatchLimits {
     /// The limit that these records have reached, in words.
     fn reached(self, records: &[TaskRecord]) -> Option<String> {
         let (tokens, cost) = totals(records);
-        let cost = cost.unwrap_or(0);
-        if self.tokens > 0 && tokens >= self.tokens {
-            return Some(format!(
-                "the batch has used {} tokens, of {} that `{MAX_TOKENS}` permits",
+        let flag = self.flag_reached(records)?;
+        Some(if flag == MAX_TOKENS {
+            format!(
+                "the batch has used {} tokens, of {} that `{flag}` permits",
                 grouped(tokens),
                 grouped(self.tokens)
-            ));
-        }
-        let limit = self.cents.saturating_mul(CENT);
-        (limit > 0 && cost >= limit).then(|| {
+            )
+        } else {
             format!(
-                "the batch has cost {}, of {} that `{MAX_COST}` permits",
-                crate::api::dollars(cost),
-                crate::api::dollars(limit)
+                "the batch has cost {}, of {} that `{flag}` permits",
+                crate::api::dollars(cost.unwrap_or(0)),
+                crate::api::dollars(self.micros())
             )
         })
+    }
+
+    /// The flag of the limit that these records have reached.
+    fn flag_reached(self, records: &[TaskRecord]) -> Option<&'static str> {
+        let (tokens, cost) = totals(records);
+        if self.tokens > 0 && tokens >= self.tokens {
+            return Some(MAX_TOKENS);
+        }
+        (self.cents > 0 && cost.unwrap_or(0) >= self.micros()).then_some(MAX_COST)
+    }
+
+    fn micros(self) -> u64 {
+        self.cents.saturating_mul(CENT)
     }
 }
 
@@ -255,7 +255,11 @@ pub fn run(
         .filter_map(|(position, task)| is_meant(position).then_some(task))
         .collect();
     let notices = ensure_settings(&caller, &tasks)?;
-    let folder = BatchFolder(folder_of(&caller, request, &file)?);
+    let folder = folder_of(&caller, request, &file);
+    let output = (request.output.as_ref())
+        .map(|output| SummaryFile::tested(output, &caller.here, &file, &folder))
+        .transpose()?;
+    let folder = BatchFolder(made(&folder)?);
     ensure_apart(&folder, &tasks)?;
     let shard = request.shard.map(|shard| shard.to_string());
     let _lock = folder.lock(
@@ -298,15 +302,17 @@ pub fn run(
         }
     }
     batch.carry_out(watch);
-    let is_interrupted = batch.is_stopped;
-    Ok(summed_up(
+    let mut summary = summed_up(
         file,
         shard,
         folder.0.clone(),
         batch.records,
-        is_interrupted,
         began.elapsed(),
-    ))
+    );
+    summary.is_interrupted = batch.is_stopped;
+    summary.limit_flag = limits.flag_reached(&summary.tasks);
+    output.map_or(Ok(()), |output| summary.write_to(&output))?;
+    Ok(summary)
 }
 
 fn summed_up(
@@ -314,7 +320,6 @@ fn summed_up(
     shard: Option<String>,
     state: PathBuf,
     tasks: Vec<TaskRecord>,
-    is_interrupted: bool,
     took: Duration,
 ) -> BatchSummary {
     let mut counts = BTreeMap::new();
@@ -334,7 +339,8 @@ fn summed_up(
         cost_micros,
         seconds: took.as_secs(),
         tasks,
-        is_interrupted,
+        is_interrupted: false,
+        limit_flag: None,
     }
 }
 
@@ -440,7 +446,7 @@ fn settings_of(caller: &Caller, task: &BatchTask) -> Result<Settings> {
 }
 
 /// The folder of the records: `tasks.jsonl.batch` beside the file, if no other is named.
-fn folder_of(caller: &Caller, request: &BatchRequest, file: &Path) -> Result<PathBuf> {
+fn folder_of(caller: &Caller, request: &BatchRequest, file: &Path) -> PathBuf {
     let beside = || {
         let mut name = file.file_name().unwrap_or_default().to_owned();
         name.push(".batch");
@@ -448,9 +454,14 @@ fn folder_of(caller: &Caller, request: &BatchRequest, file: &Path) -> Result<Pat
     };
     let named = request.state.as_ref().map(|named| caller.here.join(named));
     let folder = named.unwrap_or_else(beside);
-    crate::fs::own_directory(&folder)?;
+    crate::fs::real_path(&folder).unwrap_or(folder)
+}
+
+/// Makes the folder of the records, and has git ignore it; returns its path without links.
+fn made(folder: &Path) -> Result<PathBuf> {
+    crate::fs::own_directory(folder)?;
     let folder =
-        crate::fs::canonical(&folder).map_err(|cause| Error::file("open", &folder, cause))?;
+        crate::fs::canonical(folder).map_err(|cause| Error::file("open", folder, cause))?;
     if let (Some(root), Some(above), Some(name)) = (
         repository::root_of(&folder),
         folder.parent(),

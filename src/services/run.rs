@@ -233,10 +233,21 @@ pub fn fetch_results(caller: &Caller, id: &str) -> Result<bool> {
     Ok(!held.awaits_results())
 }
 
+/// The result of [`end`].
+#[derive(Debug, PartialEq, Eq)]
+pub struct EndedSession {
+    /// The session.
+    pub id: SessionId,
+    /// True if it had not ended before.
+    pub was_open: bool,
+    /// True if results of its commands are elsewhere still.
+    pub awaits_results: bool,
+}
+
 /// Ends a session because the person says so; the files stay as they are, but for results that come
-/// back, also those of a session that has ended already: then it returns false. If none is named and all
-/// have ended, the latest one with such results is meant.
-pub fn end(caller: &Caller, id: Option<&str>) -> Result<(SessionId, bool)> {
+/// back, also those of a session that has ended already. If none is named and all have ended, the latest
+/// one with such results is meant.
+pub fn end(caller: &Caller, id: Option<&str>) -> Result<EndedSession> {
     let done = match id {
         Some(_) => None,
         None => done_with_results(caller)?,
@@ -245,7 +256,11 @@ pub fn end(caller: &Caller, id: Option<&str>) -> Result<(SessionId, bool)> {
     let held = HeldSession::open(caller, find::find, id)?;
     held.settle_books();
     held.end()?;
-    Ok((held.id().clone(), !held.session.is_complete))
+    Ok(EndedSession {
+        id: held.id().clone(),
+        was_open: !held.session.is_complete,
+        awaits_results: held.awaits_results(),
+    })
 }
 
 /// The session that [`end`] means if no session is unfinished.

@@ -408,11 +408,14 @@ fn a_front_end_without_a_terminal_begins_answers_stops_and_resumes() {
     let (_, known) = held.write_message().unwrap();
     assert!(known.is_some(), "it is there already");
     drop(held);
-    assert_eq!(
-        run::end(&caller, Some(id.as_str())).unwrap(),
-        (id.clone(), true)
-    );
-    assert_eq!(run::end(&caller, Some(id.as_str())).unwrap(), (id, false));
+    for was_open in [true, false] {
+        let ended = run::EndedSession {
+            id: id.clone(),
+            was_open,
+            awaits_results: false,
+        };
+        assert_eq!(run::end(&caller, Some(id.as_str())).unwrap(), ended);
+    }
 }
 
 #[test]

@@ -40,6 +40,7 @@ impl Session {
             choices: _,
             has_files_elsewhere: _,
             undecided_steps: _,
+            unstarted_command: _,
             commits_rounds: _,
             permissions: _,
             workspace: _,

@@ -341,11 +341,44 @@ fn a_summary_that_has_no_place_is_refused_before_anything_begins() {
     for (output, reason) in [
         ("no/summary.json", "there is no directory `no`"),
         (".", "is a directory"),
+        (FILE, "is the file of tasks"),
+        ("./linked.json", "is the file of tasks"),
+        ("tasks.jsonl.batch/summary.json", "in the folder of records"),
+        ("/dev/full", "No space left"),
+        ("/proc/summary.json", "the summary cannot be written"),
     ] {
-        let test = batch(&tasks(&["a"]), &["--output", output], &server);
-        test.run().code(2).said(reason);
+        let test = batch(&tasks(&["a"]), &["--output", output], &server)
+            .file(&format!("{STATE}/.keep"), "");
+        std::os::unix::fs::symlink(FILE, test.base().join("linked.json")).unwrap();
+        let refused = test.run().code(2).said(reason);
+        let kept = fs::read_to_string(refused.base().join(FILE)).unwrap();
+        assert_eq!(kept, tasks(&["a"]), "{output}");
     }
     assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_summary_keeps_links_and_pipes_as_they_are() {
+    let server = ModelServer::answering(|seen| Some(proper(asked(seen).1)));
+    let test = batch(&tasks(&["a"]), &["--output", "latest.json"], &server);
+    let latest = test.base().join("latest.json");
+    std::os::unix::fs::symlink("today.json", &latest).unwrap();
+    let finished = test.run().code(0);
+    assert!(latest.is_symlink());
+    let written = fs::read_to_string(finished.base().join("today.json")).unwrap();
+    assert!(written.contains("\"done\""), "{written}");
+    // Once more, to a pipe with a reader.
+    let pipe = finished.base().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let reader = std::thread::spawn(move || fs::read_to_string(&pipe).unwrap());
+    let finished = again(finished, &["--output", "pipe"], &server)
+        .run()
+        .code(0);
+    assert!(reader.join().unwrap().contains("\"done\""));
+    // Standard output has it once, though both ask for it.
+    let finished = again(finished, &["--output", "/dev/stdout"], &server).run();
+    assert_eq!(statuses(&finished.code(0))["a"], "done");
 }
 
 #[test]
@@ -460,6 +493,7 @@ fn limits_hold_for_all_tasks_together() {
     let flags = ["--jobs", "1", "--max-tokens", "4000"];
     let finished = batch(&file, &flags, &server).run().code(3);
     let finished = finished.said("of 4,000 that `--max-tokens` permits");
+    let finished = finished.said("with a higher `--max-tokens` to continue");
     assert_eq!(server.requests().len(), 4);
     let words = ["done", "stopped-by-limits", "stopped-by-limits"];
     assert_eq!(statuses(&finished).into_values().collect::<Vec<_>>(), words);
@@ -785,4 +819,41 @@ fn a_check_that_passes_counts_more_than_a_refused_command() {
         .said("a: done, 1 step refused, ")
         .said("1 done; 1 step refused; ");
     assert_eq!(summary(&finished)["tasks"][0]["refused"], 1);
+}
+
+#[test]
+fn a_task_whose_commands_could_not_be_started_is_an_error_and_continues() {
+    const HOP: &str = "#!/bin/sh\nif [ -e \"$(dirname \"$0\")/down\" ]; then echo no route to host; exit 255; fi\nexec sh\n";
+    let server = insisting("touch made");
+    let flags = [
+        "--runner",
+        "exec:hop",
+        "--sandbox",
+        "off",
+        "--allow",
+        "touch",
+    ];
+    let test = batch(&tasks(&["a"]), &flags, &server).file("../bin/down", "");
+    let finished = with_program(test, "hop", HOP).run().code(1);
+    let finished = finished.said("a command could not be started: no route to host");
+    assert_eq!(statuses(&finished)["a"], "error");
+    fs::remove_file(bin(&finished.base()).join("down")).unwrap();
+    let test = again(finished, &flags, &server);
+    let finished = with_program(test, "hop", HOP).run().code(0);
+    assert_eq!(statuses(&finished)["a"], "done");
+    let workspace = base_of(&finished.base(), "a").join("workspace");
+    assert!(workspace.join("made").exists());
+}
+
+#[test]
+fn an_engine_that_does_not_run_is_an_error_with_and_without_a_check() {
+    const DOCKER: &str = "#!/bin/sh\necho 'Cannot connect to the Docker daemon' >&2\nexit 1\n";
+    let server = ModelServer::answering(|seen| Some(proper(asked(seen).1)));
+    let checked = json!({"check": "true", "max_rounds": 3});
+    let file = [task("a", &json!({})), task("b", &checked)].concat();
+    let test = batch(&file, &["--runner", "docker:image"], &server);
+    let finished = with_program(test, "docker", DOCKER).run().code(1);
+    let finished = finished.said("the docker daemon does not run");
+    let statuses = statuses(&finished);
+    assert_eq!((&*statuses["a"], &*statuses["b"]), ("error", "error"));
 }

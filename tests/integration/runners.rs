@@ -76,7 +76,8 @@ fn results_of_a_session_that_is_done_come_with_its_end() {
     let finished = done(cut_session()).code(0).said("has not come back");
     let id = finished.session()["sessionId"].as_str().unwrap().to_owned();
     // They are elsewhere still, and nobody removes a session without a word about them.
-    let finished = goes_on(finished, &["end", &id]).said("has not come back");
+    let finished = goes_on(finished, &["end", &id]).code(1);
+    let finished = finished.said("has not come back");
     restore_connection(&finished.base());
     let finished = goes_on(finished, &["end", &id]).code(0);
     let finished = finished.said("has come back").workspace("made", "");
@@ -156,4 +157,47 @@ fn doctor_does_not_wait_long_for_an_engine_that_hangs() {
     let told = &finished.stdout;
     assert!(told.contains("did not answer in time"), "{told}");
     assert!(began.elapsed() < Duration::from_secs(50));
+}
+
+#[test]
+fn doctor_clean_names_what_it_does_not_look_at() {
+    const DOCKER: &str =
+        "#!/bin/sh\nif [ \"$1 $2\" = 'volume ls' ]; then echo agent-files-abc; fi\n";
+    let finished = done(cut_session()).code(0);
+    let finished = goes_on(finished, &["doctor", "--clean"]).code(0);
+    let told = &finished.stdout;
+    assert!(!told.contains("nothing behind"), "{told}");
+    assert!(
+        told.contains("`agent doctor --clean --runner kubectl:pod`"),
+        "{told}"
+    );
+    let test = Test::new(&["doctor", "--clean"]);
+    let test = with_program(test, "docker", DOCKER);
+    let finished = test.environment("DOCKER_HOST", "tcp://127.0.0.1:1").run();
+    let told = &finished.stdout;
+    assert!(told.contains("the volume `agent-files-abc`"), "{told}");
+    assert!(!told.contains("nothing behind"), "{told}");
+}
+
+#[test]
+fn doctor_says_when_rules_count_for_a_runner_that_does_not_confine() {
+    let test = Test::new(&["doctor", "--runner", "kubectl:pod"]);
+    let finished = with_program(test, "kubectl", KUBECTL).run();
+    let told = &finished.stdout;
+    assert!(told.contains("`--sandbox off` with `--allow`"), "{told}");
+}
+
+#[test]
+fn a_container_that_prepares_a_volume_is_named_and_removed_when_it_fails() {
+    const DOCKER: &str = "#!/bin/sh\necho \"$@\" >> \"$(dirname \"$0\")/asked\"\ncase $1 in run) echo broken >&2; exit 1;; esac\n";
+    let test = Test::new(&["doctor", "--runner", "docker:image"]);
+    let test = with_program(test, "docker", DOCKER);
+    let finished = test.environment("DOCKER_HOST", "tcp://127.0.0.1:1").run();
+    let asked = fs::read_to_string(bin(&finished.base()).join("asked")).unwrap();
+    let prepares = |line: &&str| line.starts_with("run ") && line.contains(" mkdir -p ");
+    let prepared = asked.lines().find(prepares).expect(&asked);
+    let (_, name) = prepared.split_once("--name ").expect(prepared);
+    let name = name.split(' ').next().unwrap();
+    assert!(name.starts_with("agent-"), "{name}");
+    assert!(asked.contains(&format!("rm --force {name}\n")), "{asked}");
 }

@@ -97,6 +97,46 @@ pub fn write_atomic_in_place(path: &Path, content: &[u8]) -> Result<()> {
     write().map_err(|cause| Error::file("write", path, cause))
 }
 
+/// Refuses a file whose directory takes no temporary file, which [`write_atomic`] needs there.
+pub fn ensure_temporary_file(path: &Path) -> Result<()> {
+    let tried = tempfile::Builder::new()
+        .prefix(TEMPORARY)
+        .tempfile_in(directory_of(path));
+    tried
+        .map(drop)
+        .map_err(|cause| Error::file("write", path, cause))
+}
+
+/// Refuses a device that takes no writes, such as `/dev/full`. A pipe is left alone: its reader would
+/// take the end of a trial for the end of everything.
+pub fn ensure_writable_device(path: &Path) -> Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let tried = path.metadata().and_then(|found| {
+            if !found.file_type().is_char_device() {
+                return Ok(());
+            }
+            // A write of nothing reaches the device's driver.
+            let mut device = File::options().append(true).open(path)?;
+            device.write(&[]).map(drop)
+        });
+        tried.map_err(|cause| Error::file("write", path, cause))?;
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
+/// Writes to a device, to a pipe or at the end of an open file, which stay what they are.
+pub fn write_through(path: &Path, content: &[u8]) -> Result<()> {
+    let written = File::options()
+        .append(true)
+        .open(path)
+        .and_then(|mut file| file.write_all(content));
+    written.map_err(|cause| Error::file("write", path, cause))
+}
+
 /// Replaces whatever is there, except for a device: a link to `/dev/null` is an old way to say that
 /// nothing is kept, and root could replace it for the whole machine.
 fn rename_into_place(file: tempfile::NamedTempFile, path: &Path) -> io::Result<()> {

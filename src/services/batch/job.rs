@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::super::commit;
 use super::super::run::{self, ContextRequest, Ending};
 use super::super::{Caller, GivenFlags};
-use super::record::{is_at_work, session_in};
+use super::record::{is_at_work, session_in, unstarted};
 use super::worktree::TaskWorktree;
 use crate::approve::{Answer, Attending, Input, Pending, Person, Question};
 use crate::courier::api::Allowance;
@@ -25,6 +25,7 @@ use crate::error::{Error, Kind, Result};
 use crate::fs::{create_directory, own_directory};
 use crate::interrupt::Interrupt;
 use crate::protocol::{ApiNews, Event, EventSink, SessionId};
+use crate::session::Session;
 use crate::settings::Key;
 
 /// The line that tells a job that the batch has used up what it may.
@@ -33,6 +34,10 @@ pub const SPENT: &str = "spent";
 /// The instruction for a session that the model has ended though steps of it were refused.
 const TRY_AGAIN: &str = "Some of your steps were refused because nobody could be asked. They may be \
     allowed now: do what is still missing, and then finish.";
+
+/// The instruction for a session that the model has ended though a command could not be started.
+const RUN_AGAIN: &str = "Some of your commands could not be started. They may start now: do what is \
+    still missing, and then finish.";
 
 /// How long a job waits for another process that works in the base directory: one of a batch that was
 /// killed is about to stop.
@@ -158,7 +163,7 @@ fn carried(
         if !run::fetch_results(&caller, session.session_id.as_str())? {
             return Err(elsewhere());
         }
-        if !order.retries || session.undecided_steps == 0 {
+        if instruction_again(order, session).is_none() {
             return Ok(Ending::Done);
         }
     }
@@ -168,7 +173,8 @@ fn carried(
     let mut held = match known {
         Some((session, _)) if session.is_complete => {
             let held = run::reopen(&caller, Some(session.session_id.as_str()))?;
-            match held.instruct(&caller, TRY_AGAIN, &ContextRequest::default())? {
+            let instruction = instruction_again(order, &session).unwrap_or(TRY_AGAIN);
+            match held.instruct(&caller, instruction, &ContextRequest::default())? {
                 Some(held) => held,
                 None => return Ok(Ending::Interrupted),
             }
@@ -188,6 +194,14 @@ fn carried(
         _ if held.awaits_results() => Err(elsewhere()),
         ending => Ok(ending),
     }
+}
+
+/// The instruction with which a session goes on that the model has ended; none if it stays as it is.
+fn instruction_again(order: &JobOrder, session: &Session) -> Option<&'static str> {
+    if unstarted(session).is_some() {
+        return Some(RUN_AGAIN);
+    }
+    (order.retries && session.undecided_steps > 0).then_some(TRY_AGAIN)
 }
 
 /// The session has ended, and what its commands changed is still where they ran.

@@ -14,7 +14,7 @@ use super::tasks::BatchTask;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, own_directory, read_plain, write_atomic};
 use crate::number::count;
-use crate::protocol::{CommandKind, SessionId, Status, StepResult};
+use crate::protocol::{CommandKind, SessionId, Status, StepResult, UnfinishedRun};
 use crate::session::{LoopLock, Session, Store, UsageTotals, lock_soon, open_lock};
 
 /// The version of a record; a newer one is not guessed at.
@@ -191,11 +191,29 @@ pub(super) fn is_at_work(base: &Path) -> bool {
     LoopLock::holder(&base.join("sessions")).is_some()
 }
 
+/// The reason why the runner could not start a command or the check, and no check that passes says that
+/// nothing is missing.
+pub(super) fn unstarted(session: &Session) -> Option<String> {
+    if let Some(check) = &session.check {
+        if check.outcome.status == Status::Ok {
+            return None;
+        }
+        if check.outcome.unfinished == Some(UnfinishedRun::NotStarted) {
+            return Some(format!("the check {}", check.outcome.message));
+        }
+    }
+    let reason = session.unstarted_command.as_ref();
+    reason.map(|reason| format!("a command {reason}"))
+}
+
 /// The status of a session that the model has ended, and the reason. What a check has passed is done,
 /// whatever was refused on the way.
 pub(super) fn status_when_done(session: &Session) -> (TaskStatus, String) {
     let check = session.check.as_ref();
     let is_checked = check.is_some_and(|check| check.outcome.status == Status::Ok);
+    if let Some(reason) = unstarted(session) {
+        return (TaskStatus::Error, reason);
+    }
     match session.undecided_steps {
         0 => (TaskStatus::Done, String::new()),
         _ if is_checked => (TaskStatus::Done, String::new()),
@@ -218,6 +236,9 @@ pub(super) fn status_at_limit(session: &Session) -> (TaskStatus, String) {
     if session.planning.is_open() {
         let why = "its plan waits for your approval";
         return (TaskStatus::NeedsPerson, why.to_owned());
+    }
+    if let Some(reason) = unstarted(session) {
+        return (TaskStatus::Error, reason);
     }
     if let Some(check) = check {
         let outcome = &check.outcome;

@@ -1,13 +1,14 @@
 //! Findings about the runner: what holds where commands run, tried out there.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::Finding;
 use crate::error::Result;
-use crate::runner::{ContainerEngine, Runner, RunnerChoice, remove_stale};
+use crate::runner::{ContainerEngine, Runner, RunnerChoice, is_remote, remove_stale, volumes};
 use crate::services::guard::{self, Testing};
-use crate::session::LoopLock;
+use crate::session::{LoopLock, Store};
 use crate::settings::{Base, Loaded, Trust};
 
 /// Runs commands of our own where the settings want commands to run.
@@ -55,7 +56,7 @@ fn first(choice: &RunnerChoice, runner: &dyn Runner) -> Finding {
             format!(
                 "commands run by `{choice}`, which does not confine them, so every command needs your yes"
             ),
-            "give `--allow` for the commands that you trust, or use a container",
+            "`--sandbox off` with `--allow` rules runs those that you trust unasked: rules count only so; or use a container",
         )
     } else {
         Finding::ok(format!("commands run in a container: {choice}"))
@@ -102,10 +103,59 @@ pub(super) fn clean(
             ),
         });
     }
+    findings.extend(volumes_left(cancelled));
+    findings.extend(runners_unseen(loaded));
     if findings.is_empty() {
         findings.push(Finding::ok("runners have left nothing behind"));
     }
     Ok(findings)
+}
+
+/// Names the volumes that stay with an engine on another machine: they may have results, and belong to
+/// the runner of some base directory.
+fn volumes_left(cancelled: &AtomicBool) -> Vec<Finding> {
+    let engines = ContainerEngine::ALL.into_iter();
+    let volumes = engines
+        .filter(|engine| is_remote(*engine))
+        .flat_map(|engine| {
+            // An engine that does not answer has been told of.
+            let names = volumes(engine, cancelled).unwrap_or_default();
+            names.into_iter().map(move |name| (engine.program(), name))
+        });
+    let findings = volumes.map(|(program, name)| {
+        Finding::warning(
+            format!("`{program}` has the volume `{name}` with the files of a session, which was left alone"),
+            format!("`agent doctor --clean --runner {program}:IMAGE`, in the directory and with the image of that session, removes it"),
+        )
+    });
+    findings.collect()
+}
+
+/// Names the runners that kept files for sessions of this base directory, apart from the one that was
+/// cleaned.
+fn runners_unseen(loaded: &Loaded) -> Vec<Finding> {
+    let sessions = &loaded.paths.sessions;
+    let store = sessions
+        .is_dir()
+        .then(|| Store::open(sessions.clone()).ok());
+    let Some(store) = store.flatten() else {
+        return Vec::new();
+    };
+    let summaries = store.summaries().map(|(summaries, _)| summaries);
+    let sessions = (summaries.unwrap_or_default().into_iter())
+        .filter_map(|summary| store.load(&summary.session_id).ok())
+        .filter(|session| session.has_files_elsewhere);
+    let runners: BTreeSet<String> = sessions
+        .filter_map(|session| session.choices.get("Runner").map(str::to_owned))
+        .filter(|runner| *runner != loaded.settings.runner.to_string())
+        .collect();
+    let findings = runners.into_iter().map(|runner| {
+        Finding::warning(
+            format!("`{runner}`, which sessions here used, was not looked at"),
+            format!("`agent doctor --clean --runner {runner}` removes what it has of this workspace, also results that have not come back"),
+        )
+    });
+    findings.collect()
 }
 
 /// The workspace, or where it is going to be.
