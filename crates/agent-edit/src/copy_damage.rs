@@ -313,6 +313,11 @@ fn without_escapes<'l>(line: &'l str, escaped: &[char]) -> Cow<'l, str> {
     plain
 }
 
+/// A line without the backslashes that a page puts before Markdown characters.
+pub(super) fn without_page_escapes(line: &str) -> Cow<'_, str> {
+    without_escapes(line, &ESCAPED)
+}
+
 /// A page escapes every such character; who writes a regular expression escapes some.
 fn escapes(compared: &Compared<'_>) -> DamageFinding {
     let has = |line: &str, character: char| line.contains(&format!("\\{character}"));

@@ -8,7 +8,7 @@ use std::ops::Range;
 use agent_protocol::{Level, Pattern, Replacement};
 
 use crate::align::{DiffBlock, align};
-use crate::copy_damage::has_turned_quotes;
+use crate::copy_damage::{has_turned_quotes, without_page_escapes};
 use crate::document::{Document, LineKey, LineNumber, LineSplice};
 use crate::fold::{self, Shift};
 use crate::lines::{lines_of, omitted};
@@ -254,7 +254,14 @@ impl<'a> QuotedPassage<'a> {
         start: LineNumber,
         level: Level,
     ) -> Vec<LineSplice<'a>> {
-        let shift = self.shift(document, start);
+        let file: Vec<&str> = (document.lines_from(start))
+            .take(self.search.len())
+            .collect();
+        let (shift, old) = if self.is_indented_like(&file) {
+            (Some(Shift::None), file)
+        } else {
+            (self.shift(document, start), self.search.clone())
+        };
         // Without one shift for all lines, lines of the file among those of the reply would stand
         // in two indentations: the new text is then taken as a whole.
         let blocks = if shift.is_none() && self.adds() {
@@ -263,7 +270,7 @@ impl<'a> QuotedPassage<'a> {
                 new: 0..self.new.len(),
             }]
         } else {
-            align(&self.search, &self.new)
+            align(&old, &self.new)
         };
         let writer = LineWriter::new(document, start, &self.search, &self.new, level, shift);
         let splice = |block: DiffBlock| LineSplice {
@@ -274,6 +281,33 @@ impl<'a> QuotedPassage<'a> {
                 .collect(),
         };
         blocks.into_iter().map(splice).collect()
+    }
+
+    /// Tells whether the new text has the indentation of the file, and the quote has another one:
+    /// by the lines that both texts have or, without any, by their first ones.
+    fn is_indented_like(&self, file: &[&str]) -> bool {
+        let is_filled = |line: &str| !line.trim().is_empty();
+        let trimmed =
+            |lines: &[&'a str]| -> Vec<&'a str> { lines.iter().map(|line| line.trim()).collect() };
+        let blocks = align(&trimmed(&self.search), &trimmed(&self.new));
+        let mut shared = Vec::new();
+        let (mut old, mut new) = (0, 0);
+        for block in blocks {
+            shared.extend((old..block.old.start).zip(new..block.new.start));
+            (old, new) = (block.old.end, block.new.end);
+        }
+        shared.extend((old..self.search.len()).zip(new..self.new.len()));
+        shared.retain(|&(old, _)| is_filled(self.search[old]));
+        if shared.is_empty() {
+            let first = |lines: &[&str]| lines.iter().position(|line| is_filled(line));
+            shared.extend(first(&self.search).zip(first(&self.new)));
+        }
+        let depths = || {
+            (shared.iter()).map(|&(old, new)| {
+                [self.search[old], self.new[new], file[old]].map(fold::indentation)
+            })
+        };
+        depths().all(|[_, new, file]| new == file) && depths().any(|[quote, new, _]| quote != new)
     }
 
     /// Looks for the lines without the blank ones at the ends of the quote.
@@ -353,6 +387,44 @@ impl<'a> QuotedPassage<'a> {
         Ok(Some(Level::Escapes))
     }
 
+    /// Looks for the lines without the backslashes that a page put before Markdown characters, if
+    /// the new text has none.
+    pub(super) fn without_markdown_escapes(
+        &self,
+        document: &mut Document<'a>,
+    ) -> Result<Option<Level>, Refusal> {
+        let plain = self.plain_search();
+        let plain: Vec<&str> = plain.iter().map(AsRef::as_ref).collect();
+        let has_escape = |line: &&str| without_page_escapes(line) != **line;
+        if plain == self.search || self.new.iter().any(has_escape) {
+            return Ok(None);
+        }
+        let Some(matches) = matcher::find(document, &plain, Level::TrailingSpace) else {
+            return Ok(None);
+        };
+        let starts = self.choose(document, matches)?;
+        let blocks = align(&plain, &self.new);
+        let splices = starts.into_iter().flat_map(|start| {
+            blocks.iter().map(move |block| LineSplice {
+                above: start - 1 + block.old.start,
+                removed: block.old.len(),
+                lines: (self.new[block.new.clone()].iter())
+                    .map(|line| Cow::Borrowed(*line))
+                    .collect(),
+            })
+        });
+        let splices = splices.collect();
+        document.splice_all(splices);
+        Ok(Some(Level::Escapes))
+    }
+
+    /// The quote without the backslashes of a page.
+    fn plain_search(&self) -> Vec<Cow<'a, str>> {
+        (self.search.iter().copied())
+            .map(without_page_escapes)
+            .collect()
+    }
+
     /// Tells whether the new text is there already, beyond doubt: exactly once, with enough letters in
     /// what the edit adds, or with lines on both sides of what it removes.
     pub(super) fn is_applied(&self, document: &Document<'a>) -> bool {
@@ -361,8 +433,17 @@ impl<'a> QuotedPassage<'a> {
     }
 
     fn is_there(&self, document: &Document<'a>) -> bool {
-        let blocks = align(&self.search, &self.new);
-        if !proves_edit(&self.search, &self.new, &blocks) {
+        let plain = self.plain_search();
+        let plain: Vec<&str> = plain.iter().map(AsRef::as_ref).collect();
+        if plain != self.search && matcher::find(document, &plain, Level::Whitespace).is_some() {
+            return false;
+        }
+        // A line that only a page or the model's spacing changed is not what the edit adds.
+        let search: Vec<_> = plain.iter().map(|line| fold::loose(line)).collect();
+        let new: Vec<_> = self.new.iter().map(|line| fold::loose(line)).collect();
+        let search: Vec<&str> = search.iter().map(AsRef::as_ref).collect();
+        let new: Vec<&str> = new.iter().map(AsRef::as_ref).collect();
+        if !proves_edit(&search, &new, &align(&search, &new)) {
             return false;
         }
         if self.edit.pattern == Pattern::Text {

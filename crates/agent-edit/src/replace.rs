@@ -5,7 +5,7 @@
 //! 1. a string (`Pattern::Text`);
 //! 2. whole lines, at all levels;
 //! 3. the same without blank lines at the ends of the quote;
-//! 4. the text without one layer of backslash escapes;
+//! 4. the text without one layer of backslash escapes, or without those of Markdown (`\_`);
 //! 5. all of this once more without the line numbers before its lines, if it has them and neither
 //!    it nor its new text is there as it is written.
 //!
@@ -143,24 +143,25 @@ fn apply<'a>(
         Some(refusal) => return Err(refusal),
         None => {}
     }
-    let ways: [MatchStrategy<'a>; 4] = [
+    let ways: [MatchStrategy<'a>; 5] = [
         QuotedPassage::as_text,
         QuotedPassage::as_lines,
         QuotedPassage::without_blank_ends,
         QuotedPassage::without_escapes,
+        QuotedPassage::without_markdown_escapes,
     ];
     for way in ways {
         if let Some(level) = way(&quote, document)? {
             return Ok(level);
         }
     }
-    if quote.is_applied(document) {
-        return Ok(Level::AlreadyApplied);
-    }
     if let Some(unnumbered) = &edit.unnumbered
         && !quote.has_numbered_result(document, unnumbered)
     {
         return Ok(apply(document, original, unnumbered)?.max(Level::LineNumbers));
+    }
+    if quote.is_applied(document) {
+        return Ok(Level::AlreadyApplied);
     }
     if let Some(whole) = unwrap::unwrapped(document, &quote.search, &quote.new)? {
         let lines = whole.lines.into_iter().map(Cow::Owned).collect();

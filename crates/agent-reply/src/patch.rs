@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Also read: white space around the directives and missing white space in them, three more stars
-//! behind them, the names of a unified diff (`---` and `+++`) under them, a heredoc around it
+//! behind them, a code fence around the content of a new file, the names of a unified diff (`---` and `+++`) under them, a heredoc around it
 //! (`cd dir && apply_patch <<'EOF'`), no begin, no end, a context line without its space. Without
 //! an end line the patch ends where its lines do, so a line without a mark is context only before
 //! an end line. One thing that is wrong makes the whole patch a problem, because a patch is applied
@@ -30,6 +30,7 @@ use std::ops::Range;
 use agent_protocol::{Command, FileChange, Hunk, HunkLine, RelPath};
 
 use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
+use crate::code_fence::Fence;
 use crate::diff::hunk::{has_turned_mark, turned_mark};
 use crate::trim::{is_blank, trim, trim_start};
 use crate::{code_fence, work, workspace_root};
@@ -113,7 +114,13 @@ struct Read {
 
 fn read_files(lines: &[&str], envelope: &PatchEnvelope, directory: &str) -> Read {
     let body = &lines[..envelope.body.end];
-    let mut files = PatchFiles::new(body, envelope.body.start, envelope.closed, directory);
+    let mut files = PatchFiles {
+        lines: body,
+        at: envelope.body.start,
+        closed: envelope.closed,
+        takes_bare_fence: envelope.takes_bare_fence,
+        directory,
+    };
     let changes = files.read();
     let end = if envelope.closed {
         // The end of a body stands in for a missing end line.
@@ -230,12 +237,49 @@ fn directive(line: &str) -> Option<Directive<'_>> {
     }
 }
 
+/// The code block in which the content of a new file stands, with its fences; `at` is the line under
+/// the directive. A fence without a word may also end a block around the patch.
+fn fenced_content(lines: &[&str], at: usize, takes_bare: bool) -> Option<Range<usize>> {
+    let start = code_fence::skip_blank(lines, at);
+    let open = Fence::read(lines.get(start)?)?;
+    if open.info.is_empty() && !takes_bare {
+        return None;
+    }
+    let mut inner = 0_usize;
+    for (index, line) in lines.iter().enumerate().skip(start + 1) {
+        work::count(1);
+        if directive(line).is_some() {
+            return None;
+        }
+        match Fence::read(line) {
+            Some(fence) if fence.closes(&open) && inner == 0 => return Some(start..index + 1),
+            Some(fence) if fence.closes(&open) => inner -= 1,
+            Some(fence) if open.may_hold(&fence) => inner += 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Returns true if a code block may begin right above this line, so that one without a word below it
+/// may end there.
+fn is_below_fence(lines: &[&str], at: usize) -> bool {
+    let above = lines[..at]
+        .iter()
+        .rev()
+        .take(2)
+        .find(|line| !is_blank(line));
+    above.is_some_and(|line| Fence::read(line).is_some())
+}
+
 /// Where the lines of a patch stand.
 struct PatchEnvelope {
     /// The lines of its files.
     body: Range<usize>,
     /// True if there is an end line: then every line before it belongs to the patch.
     closed: bool,
+    /// True if a fence without a word under `*** Add File` begins the content.
+    takes_bare_fence: bool,
 }
 
 /// Known ends of the envelopes in some lines.
@@ -285,15 +329,17 @@ impl Ends {
             &mut self.bare
         };
         let start = if begins { at + 1 } else { at };
+        let takes_bare_fence = !is_below_fence(lines, at);
         let from = lines.len() - start;
         let is_known = |known: &Stretch| known.rest < from && from <= known.first;
         let stretch = match known.filter(is_known) {
             Some(stretch) => stretch.below(lines, from),
-            None => match search(lines, start, begins) {
+            None => match search(lines, start, begins, takes_bare_fence) {
                 Ok(end) => {
                     return PatchEnvelope {
                         body: start..end,
                         closed: true,
+                        takes_bare_fence: true,
                     };
                 }
                 Err(stretch) => stretch,
@@ -304,6 +350,7 @@ impl Ends {
         PatchEnvelope {
             body: start..lines.len() - end,
             closed: stretch.padded.is_some(),
+            takes_bare_fence,
         }
     }
 
@@ -336,13 +383,26 @@ impl Stretch {
 }
 
 /// The end line at the margin, or the stretch that has none.
-fn search(lines: &[&str], start: usize, begins: bool) -> Result<usize, Stretch> {
+fn search(
+    lines: &[&str],
+    start: usize,
+    begins: bool,
+    takes_bare_fence: bool,
+) -> Result<usize, Stretch> {
     // A padded end line may be context, so one at the margin is preferred.
     let mut padded = None;
     let mut stop = lines.len();
+    let mut content_end = start;
     for (index, line) in lines.iter().enumerate().skip(start) {
         work::count(1);
+        if index < content_end {
+            continue;
+        }
         match directive(line) {
+            Some(Directive::Add(_)) => {
+                let content = fenced_content(lines, index + 1, takes_bare_fence);
+                content_end = content.map_or(index, |content| content.end);
+            }
             Some(Directive::End) if !line.starts_with(char::is_whitespace) => return Ok(index),
             Some(Directive::End) => padded = padded.or(Some(lines.len() - index)),
             Some(Directive::Begin) if !line.starts_with(' ') => {
@@ -373,19 +433,11 @@ struct PatchFiles<'a> {
     /// The line that is read next.
     at: usize,
     closed: bool,
+    takes_bare_fence: bool,
     directory: &'a str,
 }
 
 impl<'a> PatchFiles<'a> {
-    fn new(lines: &'a [&'a str], at: usize, closed: bool, directory: &'a str) -> Self {
-        Self {
-            lines,
-            at,
-            closed,
-            directory,
-        }
-    }
-
     /// All files. After trouble the rest is still read, so that `at` is the end of the patch.
     fn read(&mut self) -> Result<Vec<FileChange>, BlockTrouble> {
         let mut changes = Vec::new();
@@ -443,6 +495,13 @@ impl<'a> PatchFiles<'a> {
     }
 
     fn added(&mut self, name: &str) -> Result<FileChange, BlockTrouble> {
+        if let Some(block) = fenced_content(self.lines, self.at, self.takes_bare_fence) {
+            self.at = block.end;
+            let lines = &self.lines[block.start + 1..block.end - 1];
+            let mut filled = lines.iter().filter(|line| !line.is_empty());
+            let marked = filled.all(|line| line.starts_with('+'));
+            return self.new_file(name, lines, marked);
+        }
         let start = self.at;
         while let Some(line) = self.peek() {
             if directive(line).is_some()
@@ -454,9 +513,19 @@ impl<'a> PatchFiles<'a> {
         }
         let lines = without_blank_end(&self.lines[start..self.at]);
         let marked = lines.iter().any(|line| line.starts_with('+'));
+        self.new_file(name, lines, marked)
+    }
+
+    /// A new file of lines that all have their mark, or all lack it.
+    fn new_file(
+        &self,
+        name: &str,
+        lines: &[&str],
+        marked: bool,
+    ) -> Result<FileChange, BlockTrouble> {
         let mut content = String::new();
         for line in lines {
-            match line.strip_prefix('+') {
+            match line.strip_prefix('+').filter(|_| marked) {
                 Some(text) => content.push_str(text),
                 None if line.is_empty() => {}
                 // All lines lack the mark, and an end line says where they end.

@@ -424,6 +424,48 @@ fn a_close_line_number_chooses() {
 }
 
 #[test]
+fn a_quote_that_is_there_in_any_form_was_not_replaced_before() {
+    let before = "def __show__(self):\n    print(self.items)\n    print(self.tax)\nend\n";
+    let after = "def __show__(self):\n    print(self.items)\nend\n";
+    let new = "def __show__(self):\n    print(self.items)\n";
+    let escaped = "def \\_\\_show\\_\\_(self):\n    print(self.items)\n    print(self.tax)\n";
+    case(before, lines(escaped, new), Level::Escapes, after);
+    let numbered = |last: &str| Replacement {
+        unnumbered: Some(Box::new(lines(
+            &format!("def __show__(self):\n    print(self.items)\n    {last}\n"),
+            new,
+        ))),
+        ..lines(
+            &format!("1: def __show__(self):\n2:     print(self.items)\n3:     {last}\n"),
+            new,
+        )
+    };
+    case(
+        before,
+        numbered("print(self.tax)"),
+        Level::LineNumbers,
+        after,
+    );
+    refused(before, numbered("print(self.vat)"), "not found");
+    let other = escaped.replace("tax", "vat");
+    refused(before, lines(&other, new), "not found");
+}
+
+#[test]
+fn new_lines_with_the_indentation_of_the_file_keep_it() {
+    let before = "def load(path):\n    with open(path) as f:\n        return f.read()\n";
+    let quote = "  def load(path):\n      with open(path) as f:\n          return f.read()\n";
+    let new = "def load(path):\n    with open(path) as f:\n        return f.read().strip()\n";
+    case(before, lines(quote, new), Level::Indentation, new);
+    let inner = "    with open(path) as f:\n        return f.read()\n";
+    case(before, lines(quote, inner), Level::Indentation, inner);
+    let other = "def read(name):\n    return open(name).read()\n";
+    case(before, lines(quote, other), Level::Indentation, other);
+    let deeper = "  def read(name):\n      return open(name).read()\n";
+    case(before, lines(quote, deeper), Level::Indentation, other);
+}
+
+#[test]
 fn what_was_done_before_is_not_done_again() {
     let before = "fn renamed() {}\nother\n";
     case(

@@ -54,6 +54,25 @@ fn hunk(lines: &[&str]) -> Hunk {
 const FILES: &str = "*** Update File: a.rs\n@@\n x\n-old\n+new\n";
 
 #[test]
+fn the_content_of_a_new_file_may_stand_in_a_code_block() {
+    let added = |text: &str| match &changes(text)[0] {
+        FileChange::Add { content, .. } => content.clone(),
+        other => panic!("{other:?}"),
+    };
+    let block = "*** Add File: a.py\n```python\nx = 1\n\n+y\n```\n";
+    assert_eq!(added(block), "x = 1\n\n+y\n");
+    assert_eq!(added(&block.replace("python", "")), "x = 1\n\n+y\n");
+    let marked = block.replace("x = 1", "+x = 1");
+    assert_eq!(added(&marked), "x = 1\n\ny\n");
+    let whole = format!("*** Begin Patch\n{block}*** End Patch\n");
+    assert_eq!(added(&whole), "x = 1\n\n+y\n");
+    let two = format!("{block}{}", block.replace("a.py", "b.py"));
+    assert_eq!(changes(&two).len(), 2);
+    let around = "```\n*** Add File: a.py\n```\nand\n```\nno\n```\n";
+    assert_eq!(added(around), "");
+}
+
+#[test]
 fn reads_every_kind_of_file() {
     let text = "*** Begin Patch\n*** Add File: new.txt\n+one\n+\n+two\n*** Delete File: gone.txt\n*** Update File: a.rs\n*** Move to: b.rs\n@@ fn main() {\n@@ inner\n x\n-old\n+new\n@@\n+end\n*** End of File\n*** End Patch";
     let mut first = hunk(&[" x", "-old", "+new"]);

@@ -34,20 +34,24 @@ impl Divider {
     }
 
     /// The texts without the blank behind the sign, if each has one: in `7:a` and `8:  b` there is
-    /// none.
+    /// none. Two that all lines have are both of the gutter, because code is not indented by one.
     fn without_gap(self, mut texts: Vec<&str>) -> Vec<&str> {
-        let is_spaced = |text: &&str| text.is_empty() || text.starts_with(' ');
-        if !matches!(self, Self::Tab | Self::Arrow) && texts.iter().all(is_spaced) {
-            for text in &mut texts {
-                *text = text.strip_prefix(' ').unwrap_or_default();
-            }
+        let blanks = |text: &&str| text.len() - text.trim_start_matches(' ').len();
+        let filled = texts.iter().filter(|text| !text.trim().is_empty());
+        let gap = match filled.map(blanks).min() {
+            _ if matches!(self, Self::Tab | Self::Arrow) => 0,
+            Some(2) => 2,
+            least => least.unwrap_or(1).min(1),
+        };
+        for text in &mut texts {
+            *text = text.get(gap..).unwrap_or_default();
         }
         texts
     }
 }
 
 /// The lines without their numbers, if every line has one, one of these stands behind each, and
-/// they count up without a gap.
+/// they count up without a gap. A blank line between them may lack its number.
 pub(crate) fn without_line_numbers<'a>(
     lines: &[&'a str],
     dividers: &[Divider],
@@ -56,10 +60,13 @@ pub(crate) fn without_line_numbers<'a>(
     if lines.len() < 2 || !dividers.contains(&divider) {
         return None;
     }
-    let texts: Option<Vec<&str>> = lines
-        .iter()
+    let last = lines.len() - 1;
+    let texts: Option<Vec<&str>> = (lines.iter().enumerate())
         .zip(u64::from(first)..)
-        .map(|(line, expected)| {
+        .map(|((at, line), expected)| {
+            if line.trim().is_empty() && at < last {
+                return Some("");
+            }
             let (number, own, text) = numbered(line)?;
             (u64::from(number) == expected && own == divider).then_some(text)
         })
@@ -208,6 +215,9 @@ mod tests {
         assert_eq!(plain("L1: a\nL2:   b").as_deref(), Some("a\n  b"));
         assert_eq!(plain("1) a\n2)   b").as_deref(), Some("a\n  b"));
         assert_eq!(plain("[1] a\n[2]\n[3]   b").as_deref(), Some("a\n\n  b"));
+        assert_eq!(plain("2: a\n\n4:   b").as_deref(), Some("a\n\n  b"));
+        assert_eq!(plain("1.  a\n2.\n3.    b").as_deref(), Some("a\n\n  b"));
+        assert_eq!(plain("4:   a\n5:     b").as_deref(), Some("  a\n    b"));
         assert_eq!(plain("1 \u{2502} a\n2 \u{2502}").as_deref(), Some("a\n"));
         for text in [
             "1 | a",
@@ -215,6 +225,7 @@ mod tests {
             "1 | a\n3 | b",
             "a\n2 | b",
             "1 | a\n",
+            "1: a\n\n2: b",
             "4294967295: a\nb",
             "4294967295: a\n0: b",
             "[1, 2]\n[2, 3]",
