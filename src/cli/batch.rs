@@ -177,9 +177,7 @@ fn closing(summary: &BatchSummary) -> String {
     let is_ended = |record: &TaskRecord| record.is_finished && record.status != TaskStatus::Done;
     match summary.limit_flag {
         Some(flag) if is_open => {
-            text.push_str(&format!(
-                " Run it again with a higher `{flag}` to continue."
-            ));
+            text.extend([" Run it again with a higher `", flag, "` to continue."]);
         }
         None if is_open => text.push_str(" Run the same command again to continue."),
         _ => {}

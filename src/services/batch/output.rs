@@ -30,13 +30,13 @@ impl SummaryFile {
         if let Some(directory) = directory
             && !here.join(directory).is_dir()
         {
-            return Err(refused(format!(
+            return Err(refused(&format!(
                 "there is no directory `{}`",
                 directory.display()
             )));
         }
         if named.file_name().is_none() || file.is_dir() {
-            return Err(refused(format!("`{}` is a directory", named.display())));
+            return Err(refused(&format!("`{}` is a directory", named.display())));
         }
         let found = file.metadata();
         let is_open = DESCRIPTORS.iter().any(|open| file.starts_with(open));
@@ -47,13 +47,13 @@ impl SummaryFile {
         let file = behind_links(&file).map_err(|error| untested(&error))?;
         let real = real_path(&file).unwrap_or_else(|| file.clone());
         if real == tasks {
-            return Err(refused(format!(
+            return Err(refused(&format!(
                 "`{}` is the file of tasks",
                 named.display()
             )));
         }
         if real.starts_with(state) {
-            return Err(refused(format!(
+            return Err(refused(&format!(
                 "`{}` is in the folder of records",
                 named.display()
             )));
@@ -71,11 +71,11 @@ impl SummaryFile {
     }
 }
 
-fn refused(reason: String) -> Error {
+fn refused(reason: &str) -> Error {
     Error::usage(format!("the summary cannot be written: {reason}"))
         .hint("name another file with `--output`, or print it with `--output -`")
 }
 
 fn untested(error: &Error) -> Error {
-    refused(super::described(error))
+    refused(&super::described(error))
 }
