@@ -194,9 +194,9 @@ fn a_container_that_prepares_a_volume_is_named_and_removed_when_it_fails() {
     let test = with_program(test, "docker", DOCKER);
     let finished = test.environment("DOCKER_HOST", "tcp://127.0.0.1:1").run();
     let asked = fs::read_to_string(bin(&finished.base()).join("asked")).unwrap();
-    let prepares = |line: &&str| line.starts_with("run ") && line.contains(" mkdir -p ");
-    let prepared = asked.lines().find(prepares).expect(&asked);
-    let (_, name) = prepared.split_once("--name ").expect(prepared);
+    let makes_room = |line: &&str| line.starts_with("run ") && line.contains(" mkdir -p ");
+    let started = asked.lines().find(makes_room).expect(&asked);
+    let (_, name) = started.split_once("--name ").expect(started);
     let name = name.split(' ').next().unwrap();
     assert!(name.starts_with("agent-"), "{name}");
     assert!(asked.contains(&format!("rm --force {name}\n")), "{asked}");
