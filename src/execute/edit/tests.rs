@@ -269,8 +269,8 @@ fn what_copying_did_to_a_range_is_repaired_and_told() {
         "    if a &lt; b {\n        i();\n    }\n",
     ));
     assert_eq!(
-        outcome.message,
-        "edited a.c: replaced lines 2-4 by 3 lines (repaired what copying did to it: entities such as `&lt;`, blanks in the place of tabs)"
+        outcome.line("you"),
+        "edited a.c: replaced lines 2-4 by 3 lines; repaired what copying did to it: entities such as `&lt;`, blanks in the place of tabs"
     );
     assert_eq!(stage.text("a.c"), text.replace("g()", "i()"));
 }
@@ -282,29 +282,37 @@ fn curly_quotes_are_treated_alike_by_every_command() {
     let mut stage = stage(&[("a.py", text), ("b.py", text), ("c.py", text)]);
     let inserted = stage.one(insert("a.py", 1, curly));
     assert_eq!(
-        inserted.message,
-        "edited a.py: inserted 1 line after line 1 (repaired what copying did to it: curly quotes, long dashes or unusual spaces)"
+        inserted.line("you"),
+        "edited a.py: inserted 1 line after line 1; repaired what copying did to it: curly quotes, long dashes or unusual spaces"
     );
     assert_eq!(stage.text("a.py"), "a = 'x'\nd = 'y'\nb = 1\nc = 2\n");
     let appended = stage.one(insert("a.py", END_OF_FILE, "e = \u{201c}z\u{201d}\n"));
     assert!(
-        appended.message.contains("repaired"),
+        appended.line("you").contains("repaired"),
         "{}",
-        appended.message
+        appended.line("you")
     );
     assert!(stage.text("a.py").ends_with("c = 2\ne = \"z\"\n"));
     let told = "unlike before it has curly quotes";
     let replaced = stage.one(replace("b.py", &[("b = 1\n", curly)]));
-    assert!(replaced.message.contains(told), "{}", replaced.message);
+    assert!(
+        replaced.line("you").contains(told),
+        "{}",
+        replaced.line("you")
+    );
     let line = format!("+{}", curly.trim_end());
     let patched = stage.one(patch(vec![update("c.py", &["-b = 1", &line])]));
     assert!(patched.detail.text.contains(told), "{:?}", patched.detail);
     let created = stage.one(create("d.py", curly));
     assert!(
-        created.message.contains("all its quotes are curly"),
+        created.line("you").contains("all its quotes are curly"),
         "{}",
-        created.message
+        created.line("you")
     );
     let prose = stage.one(create("d.md", curly));
-    assert!(!prose.message.contains("curly"), "{}", prose.message);
+    assert!(
+        !prose.line("you").contains("curly"),
+        "{}",
+        prose.line("you")
+    );
 }
