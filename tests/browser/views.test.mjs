@@ -305,6 +305,12 @@ test('the next message is copied when it is ready, once one was', async (t) => {
   const id = await begin(page, 'Copy');
   await page.keyboard.press('c');
   await page.getByText('✓ Copied').waitFor();
+  // A card that is drawn anew in the same round still says so.
+  await page.keyboard.press('m');
+  await page.getByLabel('Note', { exact: true }).fill('Mind the gap');
+  await page.getByRole('button', { name: 'Send with the next message' }).click();
+  await page.locator('.card.now').getByText('Mind the gap').waitFor();
+  assert.equal(await page.getByText('✓ Copied').count(), 1);
   await paste(page, write('a.txt', 'x') + mark(id, 1));
   await turn(page, 2);
   await page.getByText('✓ Copied').waitFor();

@@ -34,8 +34,12 @@ export class Card {
     if (key === this.shown) return this.mark;
     const isTurn = ['ask', 'answer', 'carry'].includes(state);
     const isNews = this.state !== undefined && (state !== this.state || state === 'ask' || state === 'carry');
+    // News of the session redraws the card; an answer to the person's own key or click stays on it.
+    const isSameTurn = state === this.state && session.message?.round === this.round;
+    const told = isSameTurn && this.element.querySelector('.told');
     this.shown = key;
     this.state = state;
+    this.round = session.message?.round;
     clearInterval(this.clock);
     this.mark = isTurn ? '● ' : state === 'done' ? '✓ ' : '';
     const active = this.element.ownerDocument.activeElement;
@@ -43,6 +47,7 @@ export class Card {
     this.seen();
     this.element.className = `card now ${state}`;
     this.element.replaceChildren(...make.call(this, session).flat().filter(Boolean), this.foot(session));
+    if (told) this.element.querySelector('h2').after(told);
     if (held) this.restore(held);
     if (isNews && isTurn) this.callPerson(session);
     return this.mark;
