@@ -392,7 +392,7 @@ pub type Flow = std::ops::ControlFlow<()>;
 #[cfg(target_os = "linux")]
 pub fn list_beneath(
     root: &Dir,
-    path: &str,
+    path: &Path,
     mut tell: impl FnMut(&OsStr, EntryKind) -> Flow,
 ) -> io::Result<Dir> {
     use std::cell::Cell;
@@ -405,7 +405,8 @@ pub fn list_beneath(
         // Threads that walk in parallel contend for the allocator when large buffers come and go.
         static LAST: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     }
-    let place = if path.is_empty() { "." } else { path };
+    let is_root = path.as_os_str().is_empty();
+    let place = if is_root { Path::new(".") } else { path };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     let Ok(opened) = openat2(root, place, flags, Mode::empty(), resolve) else {
@@ -457,7 +458,7 @@ fn kind_of_type(file_type: rustix::fs::FileType) -> Option<EntryKind> {
 #[cfg(not(target_os = "linux"))]
 pub fn list_beneath(
     root: &Dir,
-    path: &str,
+    path: &Path,
     tell: impl FnMut(&OsStr, EntryKind) -> Flow,
 ) -> io::Result<Dir> {
     list_with_cap_std(root, path, tell)
@@ -465,10 +466,10 @@ pub fn list_beneath(
 
 fn list_with_cap_std(
     root: &Dir,
-    path: &str,
+    path: &Path,
     mut tell: impl FnMut(&OsStr, EntryKind) -> Flow,
 ) -> io::Result<Dir> {
-    let opened = if path.is_empty() {
+    let opened = if path.as_os_str().is_empty() {
         root.try_clone()?
     } else {
         cap_fs_ext::DirExt::open_dir_nofollow(root, path)?

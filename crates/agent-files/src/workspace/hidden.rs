@@ -36,25 +36,26 @@ impl Workspace {
             };
             let mut credentials = Vec::new();
             let mut names = MAX_NAMES.min(left);
-            let opened = files::list_beneath(&self.root, directory.as_str(), |name, kind| {
-                let Some(rest) = names.checked_sub(1) else {
-                    return ControlFlow::Break(());
-                };
-                (names, left) = (rest, left - 1);
-                let name = name.to_str().unwrap_or_default();
-                let path = || {
-                    let path = RelPath::of_entry(directory.as_str(), name);
-                    path.filter(|path| !self.left_out.contains(path))
-                };
-                match kind {
-                    EntryKind::File if has_credentials(name) => credentials.extend(path()),
-                    EntryKind::Directory if level < LEVELS && !is_ignored_output(name) => {
-                        waiting.extend(path().map(|path| (path, level + 1)));
+            let opened =
+                files::list_beneath(&self.root, directory.as_str().as_ref(), |name, kind| {
+                    let Some(rest) = names.checked_sub(1) else {
+                        return ControlFlow::Break(());
+                    };
+                    (names, left) = (rest, left - 1);
+                    let name = name.to_str().unwrap_or_default();
+                    let path = || {
+                        let path = RelPath::of_entry(directory.as_str(), name);
+                        path.filter(|path| !self.left_out.contains(path))
+                    };
+                    match kind {
+                        EntryKind::File if has_credentials(name) => credentials.extend(path()),
+                        EntryKind::Directory if level < LEVELS && !is_ignored_output(name) => {
+                            waiting.extend(path().map(|path| (path, level + 1)));
+                        }
+                        _ => {}
                     }
-                    _ => {}
-                }
-                ControlFlow::Continue(())
-            });
+                    ControlFlow::Continue(())
+                });
             let Ok(opened) = opened else { continue };
             all.extend(credentials.into_iter().filter_map(|path| {
                 let kind = EntryKind::File;

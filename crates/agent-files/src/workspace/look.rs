@@ -172,7 +172,7 @@ impl<'a> DirectoryLister<'a> {
         let mut names = EntryNames::default();
         let mut marks = RecordMarks::default();
         let root = &self.workspace.root;
-        let opened = files::list_beneath(root, &place.path, |name, kind| {
+        let opened = files::list_beneath(root, place.path.as_ref(), |name, kind| {
             if self.seen.fetch_add(1, Memory::Relaxed) >= MAX_ENTRIES {
                 self.is_cut.store(true, Memory::Relaxed);
                 return ControlFlow::Break(());

@@ -95,7 +95,7 @@ impl Workspace {
     fn holds_sessions(&self, directory: &str) -> bool {
         let mut marks = RecordMarks::default();
         let mut left = MAX_NAMES;
-        let listed = files::list_beneath(&self.root, directory, |name, _| {
+        let listed = files::list_beneath(&self.root, directory.as_ref(), |name, _| {
             marks.note(name.to_str().unwrap_or_default());
             left -= 1;
             if marks.are_complete() || left == 0 {

@@ -534,7 +534,13 @@ fn mode_to_restore(metadata: &Metadata) -> u32 {
 fn mode_to_restore(metadata: &Metadata) -> u32 {
     use cap_std::fs::MetadataExt;
 
-    let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
-    let lends = metadata.is_file() && !is_ours;
-    metadata.mode() & if lends { 0o1777 } else { 0o7777 }
+    const LENDING: u32 = 0o6000;
+    let mode = metadata.mode() & 0o7777;
+    let is_ours = || metadata.uid() == rustix::process::geteuid().as_raw();
+    // Few files have these bits: the user is asked for only then.
+    if mode & LENDING != 0 && metadata.is_file() && !is_ours() {
+        mode & !LENDING
+    } else {
+        mode
+    }
 }

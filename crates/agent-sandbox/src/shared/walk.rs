@@ -2,18 +2,21 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirEntry};
+use std::fs;
 use std::io;
 use std::num::NonZeroUsize;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, MetadataExt};
+
 use super::is_git;
 use crate::{Confinement, PROTECTED, STATE, repository};
+use agent_files::platform::files::{EntryKind, Flow, list_beneath};
 use agent_files::records::RecordMarks;
 
 /// Time limit of a walk, for a slow disk or machine.
@@ -99,12 +102,20 @@ impl WalkResult {
 
 /// Walks the workspace.
 pub(super) fn through(confinement: &Confinement) -> WalkResult {
+    let mut seen = WalkResult::default();
+    let root = match Dir::open_ambient_dir(&confinement.workspace, ambient_authority()) {
+        Ok(root) => root,
+        Err(_) => {
+            seen.found.insert(confinement.workspace.clone());
+            return seen;
+        }
+    };
     let walk = WorkspaceWalk {
         confinement,
+        root,
         left: AtomicUsize::new(confinement.max_names),
         until: Instant::now() + MAX_TIME,
     };
-    let mut seen = WalkResult::default();
     let mut level = vec![confinement.workspace.clone()];
     while !level.is_empty() {
         for part in walk.look_into_level(&level) {
@@ -117,6 +128,8 @@ pub(super) fn through(confinement: &Confinement) -> WalkResult {
 
 struct WorkspaceWalk<'a> {
     confinement: &'a Confinement,
+    /// The workspace, opened.
+    root: Dir,
     /// Names that may still be looked at.
     left: AtomicUsize,
     until: Instant,
@@ -125,6 +138,7 @@ struct WorkspaceWalk<'a> {
 /// A directory that is being searched.
 struct WalkedDirectory<'a> {
     directory: &'a Path,
+    opened: Dir,
     /// Its path, shared by the files that are remembered.
     shared: Option<Arc<Path>>,
     is_top: bool,
@@ -136,11 +150,12 @@ struct WalkedDirectory<'a> {
 }
 
 impl<'a> WalkedDirectory<'a> {
-    fn new(directory: &'a Path, workspace: &Path) -> Self {
+    fn new(directory: &'a Path, opened: Dir, workspace: &Path) -> Self {
         let inside = directory.strip_prefix(workspace).unwrap_or(directory);
         let is_top = directory == workspace;
         Self {
             directory,
+            opened,
             shared: None,
             is_top,
             is_obeyed: !is_top && inside.components().all(|part| part.as_os_str() != PACKAGES),
@@ -238,14 +253,26 @@ impl WorkspaceWalk<'_> {
             return Ok(SearchExtent::Cut);
         }
         let first = seen.directories.len();
-        let mut place = WalkedDirectory::new(directory, &self.confinement.workspace);
-        for entry in fs::read_dir(directory)? {
+        let workspace = &self.confinement.workspace;
+        let inside = directory.strip_prefix(workspace).unwrap_or(directory);
+        let mut entries = Vec::new();
+        let mut extent = SearchExtent::Whole;
+        let opened = list_beneath(&self.root, inside, |name, kind| {
             let one_less = |left: usize| left.checked_sub(1);
             let order = Ordering::Relaxed;
             if self.left.fetch_update(order, order, one_less).is_err() {
-                return Ok(SearchExtent::Cut);
+                extent = SearchExtent::Cut;
+                return Flow::Break(());
             }
-            match self.look_at(&entry?, &mut place, seen) {
+            entries.push((name.to_owned(), kind));
+            Flow::Continue(())
+        })?;
+        if matches!(extent, SearchExtent::Cut) {
+            return Ok(extent);
+        }
+        let mut place = WalkedDirectory::new(directory, opened, workspace);
+        for (name, kind) in entries {
+            match self.look_at(name, kind, &mut place, seen) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
@@ -263,23 +290,24 @@ impl WorkspaceWalk<'_> {
 
     fn look_at(
         &self,
-        entry: &DirEntry,
+        name: OsString,
+        kind: EntryKind,
         place: &mut WalkedDirectory<'_>,
         seen: &mut WalkResult,
     ) -> io::Result<()> {
-        let kind = entry.file_type()?;
-        let name = entry.file_name();
         place.note(&name);
-        if kind.is_dir() {
-            self.meet_directory(entry.path(), place, seen);
-        } else if kind.is_file() {
-            look_at_file(entry, name, place, seen)?;
-        } else if kind.is_symlink() && name.eq_ignore_ascii_case(".git") && !place.is_top {
-            // Nothing can be mounted on a link, but its target can be protected.
-            let workspace = &self.confinement.workspace;
-            let target = fs::canonicalize(entry.path()).ok();
-            let is_below = |target: &PathBuf| target.starts_with(workspace) && target != workspace;
-            seen.bare.extend(target.filter(is_below));
+        match kind {
+            EntryKind::Directory => self.meet_directory(place.directory.join(name), place, seen),
+            EntryKind::File => look_at_file(name, place, seen)?,
+            EntryKind::Link if name.eq_ignore_ascii_case(".git") && !place.is_top => {
+                // Nothing can be mounted on a link, but its target can be protected.
+                let workspace = &self.confinement.workspace;
+                let target = fs::canonicalize(place.directory.join(name)).ok();
+                let is_below =
+                    |target: &PathBuf| target.starts_with(workspace) && target != workspace;
+                seen.bare.extend(target.filter(is_below));
+            }
+            EntryKind::Link | EntryKind::Special => {}
         }
         Ok(())
     }
@@ -337,7 +365,6 @@ enum SearchExtent {
 }
 
 fn look_at_file(
-    entry: &DirEntry,
     name: OsString,
     place: &mut WalkedDirectory<'_>,
     seen: &mut WalkResult,
@@ -345,10 +372,11 @@ fn look_at_file(
     let is_git = name.eq_ignore_ascii_case(".git") && !place.is_top;
     // The `.git` file of a submodule says where its configuration is.
     if is_git || (place.is_obeyed && is_tool_configuration(&name)) {
-        seen.found.insert(entry.path());
+        seen.found.insert(place.directory.join(name));
         return Ok(());
     }
-    let file = entry.metadata()?;
+    // From the open directory: the whole path would have to be looked up for every file.
+    let file = place.opened.symlink_metadata(&name)?;
     if file.nlink() > 1 {
         let directory = place.directory;
         let directory = place.shared.get_or_insert_with(|| Arc::from(directory));
