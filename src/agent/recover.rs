@@ -254,7 +254,7 @@ pub(super) fn take_choices(agent: &Agent, session: &mut Session) -> bool {
 #[derive(Debug)]
 pub(super) struct LeftRound<'e, 'a> {
     pub(super) engine: &'e mut Engine<'a>,
-    /// What the journal tells of it.
+    /// Its records in the journal.
     pub(super) recovered: &'e Recovered,
 }
 

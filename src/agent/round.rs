@@ -40,7 +40,7 @@ fn step_identity(command: &Command) -> String {
     blake3::hash(&json).to_hex()[..16].to_owned()
 }
 
-/// What the steps of a round have done so far.
+/// The effects of a round's steps up to now.
 #[derive(Debug, Default)]
 pub(super) struct RoundProgress {
     /// Records that go into the journal with the next ones.

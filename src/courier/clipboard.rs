@@ -17,7 +17,7 @@ use crate::platform::programs;
 
 /// How long a text may take to be on the clipboard.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// How long until the next look whether it is.
+/// The pause before the next check.
 const NEXT_LOOK: Duration = Duration::from_millis(20);
 
 /// A way to the clipboard.

@@ -20,7 +20,7 @@ const DRAIN: Duration = Duration::from_millis(250);
 /// How long to wait for a killed child, which may hang in the kernel.
 const REAP: Duration = Duration::from_secs(2);
 
-/// How often to look whether the person interrupted.
+/// The pause between two checks for an interrupt.
 const TICK: Duration = Duration::from_millis(50);
 
 /// How long the other side may take to end a command, before its client is killed.

@@ -91,7 +91,7 @@ const LIST: Duration = Duration::from_secs(10);
 /// How long processes may take to be gone after they were killed.
 const SETTLE: Duration = Duration::from_secs(2);
 
-/// How often to look whether the person interrupted.
+/// The pause between two checks for an interrupt.
 const TICK: Duration = Duration::from_millis(50);
 
 /// The reason why an engine was not waited for.

@@ -25,7 +25,7 @@ const CONNECT: Duration = Duration::from_secs(30);
 /// How long its end may take.
 const LEAVE: Duration = Duration::from_secs(3);
 
-/// How often to look whether the person interrupted.
+/// The pause between two checks for an interrupt.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A machine that `ssh` knows.

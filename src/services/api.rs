@@ -33,7 +33,7 @@ use crate::settings::{Reasoning, Settings};
 
 /// How long a command may take to print the key; it may ask for a finger.
 const KEY_PATIENCE: Duration = Duration::from_mins(2);
-/// How often it is looked whether the person stopped it.
+/// The pause between two checks for an interrupt.
 const NEXT_LOOK: Duration = Duration::from_millis(50);
 /// The longest output of that command.
 const LONGEST_KEY: u64 = 64 * 1024;

@@ -9,7 +9,7 @@ use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use super::{Ui, live};
 use crate::interrupt::Interrupt;
 
-/// How often the wait looks whether it should end.
+/// The wait checks this often if it should end.
 const TICK: Duration = Duration::from_millis(100);
 
 impl Ui {

@@ -35,7 +35,7 @@ use crate::interrupt::Interrupt;
 use crate::known_keys::KnownKeys;
 use crate::platform::{is_hung_up, was_continued};
 
-/// How often the thread that reads looks whether it shall stop.
+/// The reading thread checks this often if it should stop.
 const TICK: Duration = Duration::from_millis(100);
 /// How soon after Enter more must come for the line to be one of many that were pasted.
 ///

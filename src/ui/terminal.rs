@@ -46,9 +46,9 @@ pub struct Terminal {
     pub(super) interrupt: OnceLock<Interrupt>,
 }
 
-/// How long a terminal or a pipe may take nothing before a process that was stopped ends without a word.
+/// A stopped process waits this long for a terminal or pipe that takes no output, then ends silently.
 const STUCK: Duration = Duration::from_secs(10);
-/// How long until it is looked again whether they do.
+/// The pause between two checks of such an output.
 const NEXT_LOOK: Duration = Duration::from_secs(1);
 
 impl Terminal {

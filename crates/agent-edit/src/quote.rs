@@ -17,7 +17,7 @@ use crate::refuse::{self, QuotedPiece};
 use crate::writer::LineWriter;
 use crate::{Refusal, guard};
 
-/// A passage and the lines that shall take its place.
+/// A passage and the lines that replace it.
 #[derive(Debug, Clone)]
 pub(super) struct QuotedPassage<'a> {
     pub(super) search: Vec<&'a str>,

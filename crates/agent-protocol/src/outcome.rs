@@ -75,7 +75,8 @@ pub struct Outcome {
     /// One line, which holds for the model and for the person: what was done, or why not. If the
     /// person did it, they are its subject, which each reader names in its own way.
     pub message: String,
-    /// What else everybody must know of it: what was disabled, repaired or could not be kept.
+    /// Remarks for the model and the person: settings that were disabled, text that was repaired, files
+    /// that could not be kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
     /// The advice for the model: how it goes on from here, or where it finds what was asked for.
@@ -232,7 +233,7 @@ impl Outcome {
         texts.into_iter().chain(&mut self.remarks)
     }
 
-    /// Adds what else everybody must know of it.
+    /// Adds remarks for the model and the person.
     #[must_use]
     pub fn with_remarks(mut self, remarks: impl IntoIterator<Item = String>) -> Self {
         self.remarks.extend(remarks);

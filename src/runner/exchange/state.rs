@@ -1,4 +1,4 @@
-//! What our side remembers of the other side between two exchanges, and writes down.
+//! Our record of the other side's files, kept on disk between two exchanges.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
