@@ -79,10 +79,13 @@ fn hostile_scripts_are_judged_quickly() {
 
 /// Every piece alone and every two together, repeated up to the longest script: `cargo test -p
 /// agent-policy --profile quick -- --ignored --nocapture`.
+///
+/// Twice the script may take three times as long, counted in ticks of the processor's clock. Prints
+/// the slowest.
 #[test]
 #[ignore = "measures an optimised build for a minute"]
-fn every_hostile_script_is_judged_in_milliseconds() {
-    const MOST: std::time::Duration = std::time::Duration::from_millis(10);
+fn no_hostile_script_takes_more_than_its_length() {
+    const TICK: std::time::Duration = std::time::Duration::from_millis(4);
     let policy = policy();
     let time_to_judge = |script: &str| {
         let begun = time_used();
@@ -90,6 +93,7 @@ fn every_hostile_script_is_judged_in_milliseconds() {
         time_used().saturating_sub(begun)
     };
     let mut slow = Vec::new();
+    let mut slowest = std::time::Duration::ZERO;
     for (one, other) in PIECES
         .iter()
         .flat_map(|one| PIECES.iter().map(move |other| (one, other)))
@@ -98,10 +102,14 @@ fn every_hostile_script_is_judged_in_milliseconds() {
         let script = |length: usize| piece.repeat(length / piece.len());
         let (half, whole) = (script(MAX_BYTES / 2), script(MAX_BYTES));
         // One time may have been slow for another reason.
-        if (0..5).all(|_| time_to_judge(&whole) > MOST) {
-            let times = (time_to_judge(&half), time_to_judge(&whole));
-            println!("{times:?} {piece:?}");
-            slow.push(piece);
+        let best = |script: &str| (0..5).map(|_| time_to_judge(script)).min();
+        let (half, whole) = (best(&half).unwrap(), best(&whole).unwrap());
+        if whole > slowest {
+            slowest = whole;
+            println!("{whole:?} {piece:?}");
+        }
+        if whole > (half + TICK) * 3 {
+            slow.push((piece, half, whole));
         }
     }
     assert!(slow.is_empty(), "{slow:?}");
