@@ -85,7 +85,7 @@ pub(super) fn restore(
     let loses_content = plan.steps.iter().any(|step| lost(step).is_some());
     let keeping = match keep.filter(|_| loses_content) {
         Some(keep) => {
-            let mut elsewhere = contents_after(objects, keep.target.0, plan)?;
+            let mut elsewhere = contents_after(workspace, objects, keep.target.0, plan)?;
             elsewhere.extend(
                 keep.known
                     .iter()
@@ -142,18 +142,40 @@ fn lost(step: &RestoreStep) -> Option<Hash> {
     }
 }
 
-/// The contents of all files of a snapshot, except those blocked by a conflict.
-fn contents_after(objects: &Objects, root: Hash, plan: &RestorePlan) -> Result<HashSet<Hash>> {
+/// The contents that the steps remove and that files of the workspace have after the restore.
+///
+/// The person may have changed a file that no step touches: the snapshot alone does not tell.
+fn contents_after(
+    workspace: &Workspace,
+    objects: &Objects,
+    root: Hash,
+    plan: &RestorePlan,
+) -> Result<HashSet<Hash>> {
+    let removed: HashSet<Hash> = plan.steps.iter().filter_map(lost).collect();
     let blocked: HashSet<&Path> = (plan.conflicts.iter())
         .map(|conflict| conflict.path.as_path())
         .collect();
-    let files = from_nothing(objects, root)?.into_iter();
-    let files = files.filter(|file| !blocked.contains(file.path.as_path()));
-    let contents = files.filter_map(|file| match file.after {
-        Some(Node::File { content, .. }) => Some(content),
-        _ => None,
-    });
-    Ok(contents.collect())
+    let steps = plan.steps.iter().filter(|step| step.then.is_some());
+    let written: HashSet<&Path> = steps.map(|step| step.path.as_path()).collect();
+    let mut contents = HashSet::new();
+    for file in from_nothing(objects, root)? {
+        let Some(Node::File { content, .. }) = file.after else {
+            continue;
+        };
+        let path = file.path.as_path();
+        let is_wanted = removed.contains(&content) && !contents.contains(&content);
+        if !is_wanted || blocked.contains(path) {
+            continue;
+        }
+        let has_content = || {
+            let now = current_node(workspace, path, &[file.after]);
+            matches!(now, Ok(Some(Node::File { content: now, .. })) if now == content)
+        };
+        if written.contains(path) || has_content() {
+            contents.insert(content);
+        }
+    }
+    Ok(contents)
 }
 
 struct Restoring<'a> {

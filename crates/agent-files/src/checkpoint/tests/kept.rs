@@ -46,6 +46,22 @@ fn the_only_copy_of_what_was_ignored_is_kept() {
 }
 
 #[test]
+fn a_copy_that_the_person_changed_since_does_not_count() {
+    let mut bench = bench();
+    bench.shell(
+        "printf 'bak/\n' > .gitignore; mkdir bak; printf precious | tee bak/x > x; printf 1 > y",
+    );
+    let before = bench.take();
+    bench.shell("cp bak/x restored; rm -r bak; cp y z");
+    let after = bench.take();
+    bench.shell("printf changed > x");
+    bench.go_keeping(after, before);
+    assert!(!bench.has("restored") && bench.text("x") == "changed");
+    // `y` still has what `z` had.
+    keeps(&bench, &[("restored", "precious")]);
+}
+
+#[test]
 fn what_the_workspace_has_afterwards_is_not_kept() {
     let mut bench = bench();
     bench.shell("printf old > a; printf same > b");
