@@ -10,7 +10,7 @@ use super::{Execution, Unshared, Watch};
 use crate::protocol::{Outcome, PersonAct, UnfinishedRun};
 use crate::repositories::{self, Inventory, KeptInventory};
 use crate::runner::{self, FailedPart, Job, LocalRunner, Program, Ran, RunEnd, Runner};
-use crate::sandbox::{self, Confinement, PropertyName};
+use crate::sandbox::{self, Backend, Confinement, PropertyName};
 
 impl Execution<'_> {
     /// Runs a script in the workspace.
@@ -252,12 +252,17 @@ impl Execution<'_> {
     }
 }
 
-/// Paths in a workspace that commands do not see.
+/// Paths in a workspace that commands do not see. Landlock hides nothing there, nor does the lack of a
+/// sandbox.
 pub fn unseen_by_commands(workspace: &Path, confinement: Option<&Confinement>) -> Vec<PathBuf> {
-    let mut unseen = vec![workspace.join(sandbox::STATE)];
-    let hidden = confinement.into_iter();
-    unseen.extend(hidden.flat_map(|confinement| confinement.hidden.iter().cloned()));
-    unseen
+    match confinement {
+        Some(confinement) if confinement.backend != Backend::Landlock => {
+            let mut unseen = confinement.hidden.clone();
+            unseen.push(workspace.join(sandbox::STATE));
+            unseen
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The outcome of a program that did not succeed.

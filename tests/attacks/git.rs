@@ -11,7 +11,7 @@ const GRANT: [&str; 2] = ["--grant", "git-write"];
 const MAKE: &str = "make() { git init -q $2 \"$1\" && ( cd \"$1\" && echo one > file && git add -f file && git -c user.name=a -c user.email=b commit -q -m one ); }; EVIL=\"touch $PWD/ran; false\"; ";
 
 /// Scripts of a command, each with what the person runs later.
-const MADE: [(&str, &str); 17] = [
+const MADE: [(&str, &str); 19] = [
     (
         "make new && git -C new config core.fsmonitor \"$EVIL\"",
         "git -C new status",
@@ -81,10 +81,19 @@ const MADE: [(&str, &str); 17] = [
         "make new && cd new && git -c user.name=a -c user.email=b commit -q --allow-empty -m two && GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git rebase -q -i HEAD~1 && echo \"exec $EVIL\" >> .git/rebase-merge/git-rebase-todo",
         "cd new && git -c user.name=a -c user.email=b rebase --continue",
     ),
+    // A strategy with a slash in its name is a program beneath the work tree.
+    (
+        "make new && cd new && git config user.name a && git config user.email b && BRANCH=$(git symbolic-ref --short HEAD) && echo 2 > two && git add two && git commit -q -m two && git switch -q -c other HEAD~1 && git commit -q --allow-empty -m three && git switch -q $BRANCH && GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git rebase -q -i other && mkdir git-merge-x && touch git-merge-x/kept && printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > evil && chmod +x evil && echo x/../evil > .git/rebase-merge/strategy",
+        "cd new && git -c user.name=a -c user.email=b rebase --continue",
+    ),
+    (
+        "make new && make new/.git/lfs/inner && git -C new/.git/lfs/inner config core.fsmonitor \"$EVIL\" && ln -s new/.git/lfs/inner inner",
+        "cd inner && git status",
+    ),
 ];
 
 /// Preparations, each with what a command makes of it and what the person runs later.
-const LED: [(&str, &str, &str); 11] = [
+const LED: [(&str, &str, &str); 12] = [
     // To a repository that nobody looks at, in a place where commands can write or once could.
     (
         "make new && mv new/.git OUTSIDE/evil && git config --file OUTSIDE/evil/config core.fsmonitor \"$EVIL\"",
@@ -100,6 +109,12 @@ const LED: [(&str, &str, &str); 11] = [
         "make new && mv new/.git OUTSIDE/evil && git config --file OUTSIDE/evil/config core.fsmonitor \"$EVIL\"",
         "mkdir new/.git && echo 'ref: refs/heads/master' > new/.git/HEAD && echo OUTSIDE/evil > new/.git/commondir",
         "git -C new status",
+    ),
+    // To a place that other backends hide.
+    (
+        "true",
+        "mkdir -p .agent && make .agent/inner && git -C .agent/inner config core.fsmonitor \"$EVIL\" && ln -s .agent/inner inner",
+        "cd inner && git status",
     ),
     // The setting stays the same, and where it leads does not.
     (

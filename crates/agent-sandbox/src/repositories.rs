@@ -43,8 +43,18 @@ const MAX_HOOK: u64 = 16 * 1024 * 1024;
 /// Limit on the files that one configuration includes.
 const MAX_INCLUDES: usize = 1_000;
 
-/// The steps of an interrupted rebase; a line of it can be a shell command.
-const REBASE: &str = "rebase-merge/git-rebase-todo";
+/// Files of an interrupted rebase, cherry-pick or revert that can make git run a program when it goes
+/// on, and what tells that they do.
+const UNFINISHED: [(&str, fn(&[u8]) -> bool); 4] = [
+    ("rebase-merge/git-rebase-todo", has_shell_command),
+    ("rebase-merge/strategy", is_foreign_strategy),
+    ("rebase-apply/strategy", is_foreign_strategy),
+    ("sequencer/opts", chooses_foreign_strategy),
+];
+
+/// The merge strategies of git itself. Any other name is a program: `git-merge-NAME`, beneath the work
+/// tree if the name has a slash.
+const STRATEGIES: [&str; 6] = ["octopus", "ort", "ours", "recursive", "resolve", "subtree"];
 
 /// The other object stores that a repository reads from.
 const ALTERNATES: &str = "objects/info/alternates";
@@ -623,11 +633,13 @@ impl Repository {
         repository.read_configs(&own);
         repository.read_led(&led, workspace);
         repository.hooks = hooks_in(&directory.join("hooks"), |name| !is_idle(name));
-        let todo = directory.join(REBASE);
-        if runs_commands(&todo) {
-            let content =
-                content(&todo, MAX_HOOK, ContentForm::Hash).unwrap_or(ObeyedContent::Other);
-            repository.hooks.insert(todo, content);
+        for (name, runs) in UNFINISHED {
+            let file = directory.join(name);
+            if may_run(&file, runs) {
+                let content =
+                    content(&file, MAX_HOOK, ContentForm::Hash).unwrap_or(ObeyedContent::Other);
+                repository.hooks.insert(file, content);
+            }
         }
         let worktrees = own.iter().filter_map(|config| settings_of(config));
         let mut worktrees = worktrees.flatten().filter(|one| one.is("core", "worktree"));
@@ -733,13 +745,18 @@ fn changed(found: &fs::Metadata) -> Option<SystemTime> {
     found.modified().ok()
 }
 
-/// True if a line of an interrupted rebase is a shell command.
-fn runs_commands(todo: &Path) -> bool {
+/// True if a file says so, or cannot be read and is there.
+fn may_run(file: &Path, says_so: fn(&[u8]) -> bool) -> bool {
     let mut text = Vec::new();
-    let Ok(true) = todo.symlink_metadata().map(|found| found.is_file()) else {
-        return todo.symlink_metadata().is_ok();
+    let Ok(true) = file.symlink_metadata().map(|found| found.is_file()) else {
+        return file.symlink_metadata().is_ok();
     };
-    let read = fs::File::open(todo).and_then(|file| file.take(MAX_HOOK).read_to_end(&mut text));
+    let read = fs::File::open(file).and_then(|file| file.take(MAX_HOOK).read_to_end(&mut text));
+    read.is_err() || says_so(&text)
+}
+
+/// True if a step of a rebase is a shell command.
+fn has_shell_command(steps: &[u8]) -> bool {
     let is_command = |line: &[u8]| {
         let word = line
             .trim_ascii_start()
@@ -747,7 +764,22 @@ fn runs_commands(todo: &Path) -> bool {
             .next();
         matches!(word, Some(b"exec" | b"x"))
     };
-    read.is_err() || text.split(|byte| *byte == b'\n').any(is_command)
+    steps.split(|byte| *byte == b'\n').any(is_command)
+}
+
+/// True if a merge strategy is not one of git's own.
+fn is_foreign_strategy(name: &[u8]) -> bool {
+    let name = name.trim_ascii();
+    !name.is_empty() && STRATEGIES.iter().all(|own| own.as_bytes() != name)
+}
+
+/// True if the options of a cherry-pick or revert name such a strategy, or cannot be read.
+fn chooses_foreign_strategy(options: &[u8]) -> bool {
+    let Ok(settings) = parse(options) else {
+        return true;
+    };
+    let mut chosen = settings.iter().filter(|one| one.is("options", "strategy"));
+    chosen.any(|one| is_foreign_strategy(one.value.as_deref().unwrap_or_default()))
 }
 
 /// The hooks in a directory.

@@ -101,7 +101,9 @@ impl GitSetting {
             ("push", None) => ["default", "autosetupremote"].contains(&name),
             ("index", None) => ["version", "sparse"].contains(&name),
             ("gc", None) => name == "auto",
-            ("branch", Some(_)) | ("user" | "advice", None) => true,
+            // Options of a merge can name a strategy, which is a program.
+            ("branch", Some(_)) => name != "mergeoptions",
+            ("user" | "advice", None) => true,
             _ => false,
         }
     }

@@ -21,9 +21,6 @@ const MAX_TIME: Duration = Duration::from_secs(5);
 /// Bytes to read of a file that points to a git directory.
 const MAX_POINTER: u64 = 1 << 20;
 
-/// Large directories in a git directory that contain no other one.
-const STORES: [&str; 5] = ["objects", "refs", "logs", "lfs", "hooks"];
-
 /// Directories in a git directory whose files git reads or writes. Hooks are compared one by one.
 const USED: [&str; 13] = [
     "branches",
@@ -177,9 +174,8 @@ impl RepositorySearch<'_> {
                 has[known] = true;
             }
             if kind.is_dir() {
-                let is_store = is_called_git && STORES.iter().any(|store| name == *store);
                 let path = entry.path();
-                if !is_store && !self.left_out.contains(&path) {
+                if !self.left_out.contains(&path) {
                     self.next.push(path);
                 }
             } else if is_git(&name) {

@@ -531,6 +531,50 @@ fn a_rebase_that_would_run_something_does_not_go_on() {
     place.disarms(&before, &["`a/.git/rebase-merge/git-rebase-todo`"]);
 }
 
+#[test]
+fn a_merge_strategy_that_is_a_program_is_disabled() {
+    let place = Place::new();
+    let before = place.look();
+    place
+        .git("a/.git", PLAIN)
+        .file("a/.git/rebase-merge/strategy", "x/../evil\n")
+        .git("b/.git", PLAIN)
+        .file("b/.git/rebase-merge/strategy", "ort\n")
+        .git("c/.git", PLAIN)
+        .file("c/.git/sequencer/opts", "[options]\n\tstrategy = evil\n")
+        .git("d/.git", PLAIN)
+        .file(
+            "d/.git/sequencer/opts",
+            "[options]\n\tstrategy = resolve\n\tsignoff = true\n",
+        )
+        .git(
+            "e/.git",
+            "[branch \"main\"]\n\tmergeOptions = -s x/../evil\n",
+        );
+    place.disarms(
+        &before,
+        &[
+            "`a/.git/rebase-merge/strategy`",
+            "`branch.main.mergeoptions` in `e/.git/config`",
+            "`c/.git/sequencer/opts`",
+        ],
+    );
+}
+
+#[test]
+fn a_repository_within_the_stores_of_another_is_found() {
+    let place = Place::new();
+    place.git(".git", PLAIN);
+    let before = place.look();
+    let evil = "[core]\n\tfsmonitor = evil\n";
+    for store in ["lfs/a", "hooks/a", "objects/ab/a", "refs/a", "logs/a"] {
+        place.git(&format!(".git/{store}/.git"), evil);
+    }
+    let disabled = ["hooks/a", "lfs/a", "logs/a", "objects/ab/a", "refs/a"]
+        .map(|store| format!("`core.fsmonitor` in `.git/{store}/.git/config`"));
+    place.disarms(&before, &disabled.each_ref().map(String::as_str));
+}
+
 /// Where there was no time to see all of it before a command, the times of the files tell what is new.
 #[test]
 fn what_was_not_seen_before_is_new_only_if_it_was_changed_since() {

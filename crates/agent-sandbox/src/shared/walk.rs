@@ -103,12 +103,9 @@ impl WalkResult {
 /// Walks the workspace.
 pub(super) fn through(confinement: &Confinement) -> WalkResult {
     let mut seen = WalkResult::default();
-    let root = match Dir::open_ambient_dir(&confinement.workspace, ambient_authority()) {
-        Ok(root) => root,
-        Err(_) => {
-            seen.found.insert(confinement.workspace.clone());
-            return seen;
-        }
+    let Ok(root) = Dir::open_ambient_dir(&confinement.workspace, ambient_authority()) else {
+        seen.found.insert(confinement.workspace.clone());
+        return seen;
     };
     let walk = WorkspaceWalk {
         confinement,
