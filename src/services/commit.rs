@@ -315,6 +315,14 @@ impl EntryMaker<'_> {
         let Ok(found) = whole.symlink_metadata() else {
             return Ok(Ok(None));
         };
+        if found.is_symlink() {
+            let target = std::fs::read_link(&whole);
+            let target = target.map_err(|cause| Error::file("read", &whole, cause))?;
+            let content = target.as_os_str().as_encoded_bytes();
+            return Ok(Ok(Some(TreeEntry::link(
+                self.repository.store(None, content)?,
+            ))));
+        }
         if !found.is_file() {
             return Ok(Err("it is no regular file".to_owned()));
         }

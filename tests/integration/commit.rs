@@ -327,3 +327,19 @@ fn a_session_goes_on_committing_after_its_first_call() {
     let _resumed = edit_and_end(Test::after(stepped, &["resume"]));
     has_commits(&base, 3);
 }
+
+#[test]
+fn with_mine_symbolic_links_are_committed_as_without() {
+    for arguments in [
+        &["commit", "--yes"][..],
+        &["commit", "--yes", "--with-mine"],
+    ] {
+        let link = "[RUN_COMMAND]\nln -s old.txt link\n[/RUN_COMMAND]\n{end}\n";
+        let finished = Test::after(session(&[link]), arguments).run().code(0);
+        let workspace = finished.base().join("workspace");
+        let committed = git(&workspace, &["ls-tree", "HEAD", "link"]);
+        assert!(committed.starts_with("120000"), "{committed}");
+        let target = git(&workspace, &["cat-file", "blob", "HEAD:link"]);
+        assert_eq!(target, "old.txt");
+    }
+}
