@@ -138,6 +138,7 @@ fn a_base_above_an_empty_folder_is_asked_about_and_that_of_the_home_is_not_used(
     terminal.expect("above this folder is set up for `agent`");
     terminal.type_in("what?\n");
     terminal.expect("Please answer 1 or 2.");
+    terminal.expect("[1/2]");
     terminal.type_in("2\n");
     terminal.expect("over");
     assert!(terminal.base().join("empty/appsettings.json").exists());
@@ -192,6 +193,7 @@ fn a_repository_ignores_what_is_ours_and_its_root_is_offered() {
     terminal.expect("[1/2]");
     terminal.type_in("3\n");
     terminal.expect("Please answer 1 or 2.");
+    terminal.expect("[1/2]");
     terminal.type_in("2\n");
     terminal.expect("your message is");
     let status = git(&terminal.base(), &["status", "--porcelain", "-uall"]);

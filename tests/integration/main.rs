@@ -68,6 +68,9 @@ mod mcp;
 /// Commands that miss the network, and the person who gives it.
 #[cfg(target_os = "linux")]
 mod network;
+/// Pastes at questions outside of a loop.
+#[cfg(target_os = "linux")]
+mod pasted_answers;
 /// Messages to paste: no longer than the chat accepts, and without secrets.
 mod pastes;
 /// Text that looks like a secret and must stay readable, without leaking one.
