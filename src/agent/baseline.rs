@@ -15,7 +15,7 @@ mod untold;
 
 use std::collections::BTreeSet;
 use std::error::Error as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use self::glimpses::Glimpses;
@@ -403,7 +403,7 @@ impl<'a> Baseline<'a> {
         }
         if let (false, Some((_, walked))) = (paths.is_empty(), &self.walked) {
             let shown = ShownPaths::among(&self.agent.workspace, walked);
-            paths.retain(|path| shown.has(path.as_str()));
+            paths.retain(|path| shown.has(Path::new(path.as_str())));
         }
         paths.truncate(REMEMBERED_FILES);
         paths

@@ -414,10 +414,8 @@ pub(super) fn unseen_changes(agent: &Agent, session: &Session) -> Vec<(String, S
         return Vec::new();
     }
     let shown = agent.shown_paths();
-    let is_shown = |change: &SnapshotChange| {
-        let path = change.path.to_str().unwrap_or_default();
-        shown.as_ref().is_none_or(|shown| shown.has(path))
-    };
+    let is_shown =
+        |change: &SnapshotChange| (shown.as_ref()).is_none_or(|shown| shown.has(&change.path));
     let store = &agent.store;
     let found = || -> Result<Vec<(String, String)>> {
         let rounds = store.history(&session.session_id)?.snapshots(0);

@@ -182,7 +182,11 @@ impl Agent {
         let session = self.store.load(id)?;
         let net = self.net_changes(id, None)?;
         let shown = self.shown_paths();
-        let is_shown = |path: &&str| shown.as_ref().is_none_or(|shown| shown.has(path));
+        let is_shown = |path: &&str| {
+            shown
+                .as_ref()
+                .is_none_or(|shown| shown.has(Path::new(path)))
+        };
         let mut files = session.changed_files.clone();
         files.retain(|path| !net.is_reverted(Path::new(path.as_str())));
         let again = net.paths.keys().filter_map(|path| path.to_str());

@@ -11,7 +11,7 @@ const CREATE: &str = "[CREATE_FILE path=\"new.txt\"]\nnew\n[/CREATE_FILE]\n{end}
 const EDIT: &str = "[EDIT_FILE path=\"old.txt\"]\n<<<<<<< SEARCH\nthree\n=======\nTHREE\n>>>>>>> REPLACE\n[/EDIT_FILE]\n{end}\n";
 const DONE: &str = "[DONE]\nThe file is there. It was tried.\n[/DONE]\n{end}\n";
 
-fn git(directory: &Path, arguments: &[&str]) -> String {
+pub fn git(directory: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .args(arguments)
         .current_dir(directory)
@@ -29,7 +29,7 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
 }
 
 /// A workspace that is a repository with a commit; its person is known to git.
-fn project(arguments: &[&str]) -> Test {
+pub fn project(arguments: &[&str]) -> Test {
     let test = Test::new(arguments)
         .file("appsettings.json", "{\"Agent\": {}}")
         .file(

@@ -52,6 +52,9 @@ mod first_hour;
 #[cfg(target_os = "linux")]
 mod first_lists;
 mod first_message;
+/// Names of changed files: ignored ones, and those that are hard to write.
+#[cfg(target_os = "linux")]
+mod first_names;
 mod first_slips;
 /// Bases that earlier versions left.
 #[cfg(unix)]
