@@ -250,6 +250,14 @@ fn stories_of(
             }
         }
     }
+    stories.retain(|path, _| {
+        let is_text = path.to_str().is_some();
+        if !is_text {
+            let why = "its name is no valid UTF-8; commit it yourself";
+            left_out.push((named(path), why.to_owned()));
+        }
+        is_text
+    });
     Ok(stories)
 }
 
@@ -268,8 +276,9 @@ fn output_of(workspace: &Workspace) -> Option<GeneratedDirectories> {
     Some(GeneratedDirectories::among(paths))
 }
 
+/// A path as git writes it.
 fn named(path: &Path) -> String {
-    path.to_string_lossy().replace('\\', "/")
+    git::with_slashes(&path.to_string_lossy())
 }
 
 /// Makes entries of the new tree.

@@ -20,6 +20,14 @@ fn session(command: &str) -> Finished {
     test.reply(&reply).reply(DONE).run().code(0)
 }
 
+/// Runs a command whose output must contain a text.
+#[track_caller]
+fn prints(finished: Finished, arguments: &[&str], text: &str) -> Finished {
+    let finished = Test::after(finished, arguments).run().code(0);
+    assert!(finished.stdout.contains(text), "{}", finished.stdout);
+    finished
+}
+
 #[track_caller]
 fn diff_lists(finished: Finished, expected: &[&str]) -> Finished {
     let finished = Test::after(finished, &["diff", "--stat"]).run().code(0);
@@ -38,12 +46,8 @@ fn a_tracked_file_that_an_ignore_file_names_is_shown() {
             "ignored      new.log (not shown; `--all` shows it)",
         ],
     );
-    let finished = Test::after(finished, &["status"]).run().code(0);
-    let finished = finished.said("1 file changed");
-    let _kept = Test::after(finished, &["list", "--json"])
-        .run()
-        .code(0)
-        .said("\"changedFiles\":1");
+    let finished = prints(finished, &["status"], "1 file changed");
+    let _kept = prints(finished, &["list", "--json"], "\"changedFiles\":1");
 }
 
 #[test]
@@ -57,4 +61,52 @@ fn names_with_blanks_and_backslashes_are_not_called_ignored() {
             "ignored       x.log (not shown; `--all` shows it)",
         ],
     );
+}
+
+#[test]
+fn names_that_are_hard_to_write_are_counted_everywhere_and_committed() {
+    let finished = session(
+        "echo 1 > ' a '; echo 1 > 'b\\c'; f=$(printf 'n\\tm'); echo 1 > \"$f\"; \
+        g=$(printf 'x\\377y'); echo 1 > \"$g\"",
+    );
+    let finished = finished.said(":  a  +1, b\\c +1, n\\tm +1, x\u{fffd}y +1\n");
+    let finished = prints(finished, &["status"], "4 files changed");
+    let finished = prints(finished, &["list", "--json"], "\"changedFiles\":4");
+    let finished = diff_lists(
+        finished,
+        &[
+            "created          +1     -0   a ",
+            "created          +1     -0  b\\c",
+            "created          +1     -0  n\\tm",
+            "created          +1     -0  x\u{fffd}y",
+        ],
+    );
+    let finished = Test::after(finished, &["commit", "--yes"])
+        .run()
+        .code(0)
+        .said(", 3 files:")
+        .said("left out: x\u{fffd}y: its name is no valid UTF-8; commit it yourself");
+    let workspace = finished.base().join("workspace");
+    let tree = git(&workspace, &["ls-tree", "-z", "--name-only", "HEAD"]);
+    assert!(
+        tree.contains("\0b\\c\0") && tree.contains(" a \0"),
+        "{tree:?}"
+    );
+    assert!(tree.contains("\0n\tm\0"), "{tree:?}");
+    let finished = Test::after(finished, &["undo", "--all", "--yes"])
+        .run()
+        .code(0);
+    let _kept = prints(finished, &["list", "--json"], "\"changedFiles\":0");
+}
+
+#[test]
+fn the_end_counts_a_moved_file_once_and_no_ignored_one() {
+    let test = project(&["new", "task"]).file("workspace/.gitignore", "*.log\n");
+    let finished = test
+        .reply("[CREATE_FILE path=\"a.log\"]\n1\n[/CREATE_FILE]\n[RUN_COMMAND]\nmv old.txt moved.txt\n[/RUN_COMMAND]\n{end}\n")
+        .reply(DONE)
+        .run()
+        .code(0)
+        .said(": moved.txt +0\n");
+    let _kept = prints(finished, &["status"], "1 file changed");
 }
