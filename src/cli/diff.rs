@@ -11,6 +11,7 @@ use super::common::Common;
 use crate::error::Result;
 use crate::protocol::generated::GeneratedDirectories;
 use crate::services::diff::{self, ChangeKind, DiffStat, WhichRounds};
+use crate::services::open;
 use crate::ui::{Ui, escape_line};
 
 const EXAMPLES: &str = "\
@@ -60,6 +61,7 @@ struct DiffRow {
 impl Diff {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let caller = common.acting_caller(ui)?;
+        open::name_base_above(&caller);
         let which = match (self.round, self.since) {
             (Some(round), _) => WhichRounds::Round(round),
             (None, Some(after)) => WhichRounds::After(after),

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::common::Common;
 use super::diff::FoldedOutput;
 use crate::error::{Error, Result};
+use crate::services::open;
 use crate::services::undo::{
     self, Conflict, Force, PlannedReversal, Restored, Reversal, Wish, ensure_restored, files,
     named, obstacle,
@@ -91,7 +92,9 @@ fn reverse(
     wish: Wish,
     consent: &Consent,
 ) -> Result<ExitCode> {
-    let planned = undo::plan(&common.acting_caller(ui)?, id, wish)?;
+    let caller = common.acting_caller(ui)?;
+    open::name_base_above(&caller);
+    let planned = undo::plan(&caller, id, wish)?;
     let force = if consent.force {
         Force::KeepCopies
     } else {

@@ -576,7 +576,7 @@ fn base_from_below(caller: &Caller, base: Base, named: Option<&Path>) -> Result<
     // Who works on a whole repository means it from every folder of it, from an empty one too.
     let root = repository::root_of(&here).filter(|root| is_within && *root == workspace);
     let is_other = root.is_none() && (settings::is_empty(&here)? || is_project(&here, is_within));
-    if is_other && caller.person.is_interactive() {
+    if is_other {
         let question = Question::about_other_base(&here, base.project());
         return match choice(caller, &question, &["1", "2"])? {
             Some("1") => Ok(base),
@@ -598,16 +598,34 @@ fn base_from_below(caller: &Caller, base: Base, named: Option<&Path>) -> Result<
                 }
                 Ok(own)
             }
-            None => Err(Error::mendable("please choose where to work, 1 or 2")
-                .hint("`--base DIR` names the base directory")),
+            None => Err(Error::mendable(format!(
+                "`{}` above this folder is set up for `agent`, and this folder is {}: please choose where to work",
+                base.project().display(),
+                if settings::is_empty(&here)? { "empty" } else { "another project" }
+            ))
+            .hint(format!("`--base {}` works there", base.directory.display()))
+            .hint("`--base .` works here, in a new folder `workspace/`")),
         };
     }
-    if !is_within {
+    tell_base_above(caller, &base);
+    Ok(base)
+}
+
+/// Names the base directory if it is above the current one.
+pub fn name_base_above(caller: &Caller) {
+    let found = Base::find(&caller.here, caller.base.as_deref(), &caller.trust);
+    if let (None, Ok(FoundBase::Base(base))) = (&caller.base, found) {
+        tell_base_above(caller, &base);
+    }
+}
+
+fn tell_base_above(caller: &Caller, base: &Base) {
+    let here = settings::resolved(&caller.here);
+    if here != base.project() && !here.starts_with(base.workspace()) {
         caller.tell(SetupNews::BaseAbove {
             directory: base.directory.display().to_string(),
         });
     }
-    Ok(base)
 }
 
 /// Returns true if a directory is a project of its own; a package within a larger project is none.
