@@ -110,3 +110,20 @@ fn the_end_counts_a_moved_file_once_and_no_ignored_one() {
         .said(": moved.txt +0\n");
     let _kept = prints(finished, &["status"], "1 file changed");
 }
+
+#[test]
+fn a_session_that_made_only_ignored_files_has_nothing_to_undo() {
+    let made = "[RUN_COMMAND]\nmkdir -p made; echo 1 >> made/out\n[/RUN_COMMAND]\n{end}\n";
+    let test = || project(&["new", "task"]).file("workspace/.gitignore", "made/\n");
+    let finished = test().reply(made).reply(DONE).run().code(0);
+    let _kept = Test::after(finished, &["undo", "--yes"])
+        .run()
+        .code(1)
+        .said("there is no round to undo: only build output and files that git ignores changed");
+    let created = "[CREATE_FILE path=\"a.txt\"]\n1\n[/CREATE_FILE]\n{end}\n";
+    let finished = test().reply(created).reply(made).reply(DONE).run().code(0);
+    let _kept = Test::after(finished, &["undo", "--yes"])
+        .run()
+        .code(0)
+        .said("delete a.txt");
+}
