@@ -550,7 +550,7 @@ fn decided_base(caller: &Caller, found: FoundBase, flags: &Overrides) -> Result<
         FoundBase::Base(Base {
             directory,
             settings_file: None,
-        }) => return Base::create(&directory),
+        }) => return create_base(&directory),
         FoundBase::Base(base) if caller.base.is_some() => return Ok(base),
         FoundBase::Base(base) => return base_from_below(caller, base, named.as_deref()),
         FoundBase::EmptyDirectory(directory) if repository::root_of(&directory).is_none() => {
@@ -585,11 +585,7 @@ fn base_from_below(caller: &Caller, base: Base, named: Option<&Path>) -> Result<
                 let root = repository::root_of(&here).filter(|root| root != base.project());
                 let own = match named {
                     Some(named) => workspace::base(&here, named, &caller.trust)?,
-                    None if settings::is_empty(&here)? && root.is_none() => {
-                        let own = Base::create(&here)?;
-                        ignore(&own)?;
-                        own
-                    }
+                    None if settings::is_empty(&here)? && root.is_none() => create_base(&here)?,
                     None => decide(caller, &here, root)?,
                 };
                 // It may lie in the workspace of the other one: the person has made it, no model.
@@ -654,11 +650,7 @@ fn decide(caller: &Caller, directory: &Path, root: Option<PathBuf>) -> Result<Ba
     match (choice(caller, &question, choices)?, root) {
         (Some("3"), Some(root)) => settings::init(&root, &caller.trust),
         (Some("1"), _) => settings::init(directory, &caller.trust),
-        (Some(_), _) => {
-            let base = Base::create(directory)?;
-            ignore(&base)?;
-            Ok(base)
-        }
+        (Some(_), _) => create_base(directory),
         (None, _) => Err(Error::mendable(format!(
             "please choose where to work in `{}`, {}",
             directory.display(),
@@ -714,13 +706,14 @@ fn remove_empty(directory: &Path) {
     let _ = std::fs::remove_dir(directory);
 }
 
-/// Has git ignore what a base directory keeps in a repository.
-fn ignore(base: &Base) -> Result<()> {
+/// Makes a directory a base directory; in a repository git ignores what it keeps there.
+pub(super) fn create_base(directory: &Path) -> Result<Base> {
     const OURS: [&str; 4] = [settings::FILE_NAME, "inbox/", "outbox/", "sessions/"];
-    match repository::root_of(&base.directory) {
-        Some(root) => repository::exclude(&root, &base.directory, &OURS),
-        None => Ok(()),
+    let base = Base::create(directory)?;
+    if let Some(root) = repository::root_of(&base.directory) {
+        repository::exclude(&root, &base.directory, &OURS)?;
     }
+    Ok(base)
 }
 
 /// The answer to a question with a few answers, which is put until it is one of them; nothing where

@@ -198,6 +198,19 @@ fn a_base_above_is_named_and_without_a_terminal_not_taken_from_an_empty_folder()
 }
 
 #[test]
+fn a_named_base_in_a_repository_is_ignored() {
+    for place in [["--base", "."], ["--workspace", "src"]] {
+        let test =
+            Test::new(&["new", "--no-wait", place[0], place[1], "task"]).file("src/a", "a\n");
+        git(&test.base(), &["init", "--quiet"]);
+        git(&test.base(), &["add", "src"]);
+        let begun = test.run().code(0);
+        let status = git(&begun.base(), &["status", "--porcelain", "-uall"]);
+        assert_eq!(status, "A  src/a\n", "{place:?}");
+    }
+}
+
+#[test]
 fn a_project_below_another_base_is_asked_about_as_any_other() {
     if !has_script() {
         return;
