@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::commit::{git, project};
-use crate::harness::{Finished, Test};
+use crate::harness::{Finished, Test, agent};
 
 const DONE: &str = "[DONE]\nThe files are there and were read.\n[/DONE]\n{end}\n";
 
@@ -47,7 +47,15 @@ fn a_tracked_file_that_an_ignore_file_names_is_shown() {
         ],
     );
     let finished = prints(finished, &["status"], "1 file changed");
-    let _kept = prints(finished, &["list", "--json"], "\"changedFiles\":1");
+    let finished = prints(finished, &["list", "--json"], "\"changedFiles\":1");
+    for (arguments, rows) in [
+        (&["diff", "--json"][..], 1),
+        (&["diff", "--json", "--all"], 2),
+    ] {
+        let output = agent(&finished.base()).args(arguments).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text.lines().count(), rows, "{arguments:?}: {text}");
+    }
 }
 
 #[test]
