@@ -40,11 +40,16 @@ impl ShownPaths {
         self.generated.containing_output(&name).is_none() && !self.is_ignored(path)
     }
 
-    /// Returns true if an ignore file names what is at a path and git does not track it. The removal of
-    /// an ignored file is always told: nobody can see it any more.
+    /// Returns true if there is a file at a path that git ignores. The removal of such a file is always
+    /// told: nobody can see it any more.
     pub fn is_ignored(&self, path: &Path) -> bool {
+        self.root.join(path).symlink_metadata().is_ok() && self.would_be_ignored(path)
+    }
+
+    /// Returns true if an ignore file names a path and git does not track it, whatever is there.
+    pub fn would_be_ignored(&self, path: &Path) -> bool {
         let name = path.to_string_lossy();
-        if self.listed.contains(&*name) || self.root.join(path).symlink_metadata().is_err() {
+        if self.listed.contains(&*name) {
             return false;
         }
         let is_named = Workspace::open(&self.root)
