@@ -189,7 +189,11 @@ fn plan_of(files: &SessionFiles, session: &Session, own: OwnChanges) -> Result<P
     let identity = repository.identity()?;
     let names: Vec<String> = entries.keys().cloned().collect();
     Ok(PlannedCommit {
-        message: proposed(session, &names),
+        message: match rounds.as_slice() {
+            // What the model said is the message of an earlier commit.
+            [] => changed_files_message(&names),
+            _ => proposed(session, &names),
+        },
         author: format!("{} <{}>", identity.0, identity.1),
         files: names,
         left_out,
@@ -466,10 +470,7 @@ fn proposed(session: &Session, files: &[String]) -> String {
         subject.truncate(cut);
     }
     if subject.is_empty() {
-        subject = match files {
-            [one] => format!("Change {one}"),
-            several => format!("Change {} files", several.len()),
-        };
+        subject = changed_files_message(files);
     }
     // What the subject says whole is not said again.
     let body = if subject == sentence {
@@ -480,6 +481,14 @@ fn proposed(session: &Session, files: &[String]) -> String {
     match body.trim() {
         "" => format!("{subject}\n"),
         body => format!("{subject}\n\n{body}\n"),
+    }
+}
+
+/// A message that only says which files change.
+fn changed_files_message(files: &[String]) -> String {
+    match files {
+        [one] => format!("Change {}", clean(one)),
+        several => format!("Change {} files", several.len()),
     }
 }
 

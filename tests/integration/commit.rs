@@ -149,6 +149,8 @@ fn own_changes_can_be_committed_after_those_of_the_session() {
         .run()
         .code(0);
     assert_eq!(git(&base, &["status", "--porcelain"]), "");
+    let subjects = git(&base, &["log", "-2", "--format=%s"]);
+    assert_eq!(subjects, "Change old.txt\nThe file is there\n");
     has_commits(&base, 3);
     let _kept = Test::after(finished, &["commit", "--yes", "--with-mine"])
         .run()
