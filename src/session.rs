@@ -176,9 +176,10 @@ pub struct Session {
     /// The state of each file as the model last saw it.
     #[serde(default)]
     pub seen: SeenFiles,
-    /// The files that its steps changed, as far as there are not too many to remember.
+    /// The files that its rounds changed, as far as there are not too many to remember. A command can
+    /// give a file any name, so these are no paths that a step could have.
     #[serde(default)]
-    pub changed_files: BTreeSet<RelPath>,
+    pub changed_files: BTreeSet<String>,
     /// Identities of the latest replies, oldest first.
     #[serde(default)]
     pub replies: VecDeque<String>,
@@ -230,6 +231,11 @@ pub struct CutReply {
     pub cut: TruncatedReply,
     /// Identities of the steps that were executed: the whole reply may still come.
     pub done: Vec<String>,
+}
+
+/// Returns true if a step can have this name, so that the model is told it.
+pub fn is_writable(name: &str) -> bool {
+    RelPath::parse(name).is_ok_and(|path| path.as_str() == name)
 }
 
 impl Session {
@@ -318,17 +324,17 @@ impl Session {
     }
 
     /// Remembers what the last round did: what its results say, and which files changed besides.
-    pub fn remember_round(&mut self, changed_besides: Vec<RelPath>) {
+    pub fn remember_round(&mut self, changed_besides: Vec<String>) {
         let results = self.last_results.iter();
-        let told = results.flat_map(|result| result.outcome.changed.iter().cloned());
-        let mut changed: Vec<RelPath> = Vec::new();
+        let told = results.flat_map(|result| result.outcome.changed.iter());
+        let mut changed: Vec<String> = Vec::new();
         let mut known = BTreeSet::new();
-        for path in told.chain(changed_besides) {
+        for path in told.map(ToString::to_string).chain(changed_besides) {
             if known.insert(path.clone()) {
                 changed.push(path);
             }
         }
-        let names = changed.iter().map(ToString::to_string);
+        let names = changed.iter().filter(|name| is_writable(name)).cloned();
         let round = self.sequence_number.saturating_sub(1);
         let recap = RoundRecap::of(round, names, &self.last_results, &self.last_issues);
         self.history.remember(recap);

@@ -625,11 +625,15 @@ impl Ui {
         if !self.is_interactive() {
             return Answer::Nobody;
         }
-        let answers = Answers::until(interrupt).taking(question.kind.takes());
+        let answers = Answers::until(interrupt).about(question.kind);
         loop {
             self.prompt(&news::inquiry(question), &answers);
             match answers.first() {
-                Answer::Text(line) if line.trim() == "?" => {}
+                Answer::Text(line) if line.trim() == "?" => {
+                    if let Some(shown) = question.shown_before() {
+                        self.say(shown);
+                    }
+                }
                 answer => return answer,
             }
         }
@@ -652,16 +656,16 @@ impl Ui {
             answers.on_withdraw(move |number| terminal.withdraw(number));
             self.talk_folded(&format!("{}\n", escape_text(question.trim_end())));
         } else {
-            unread::discard(&self.terminal);
+            ask::discard();
             self.talk_folded(&plain::question(question));
-            ask::read_line(&self.terminal, answers.sender());
+            ask::read_line(self, question, answers);
         }
     }
 
     /// Says that this terminal takes no paste, where there is one to type on and no prompt: until it
     /// is dropped nobody reads what is typed, and then it is thrown away.
     pub fn leave_typing_unread(&self) -> Option<Unread> {
-        let unread = Unread::begin(&self.terminal)?;
+        let unread = Unread::begin()?;
         self.talk_folded(
             "This terminal takes no paste: save the reply as a file in the inbox, or use `agent paste` in another terminal. What is typed here meanwhile is thrown away.\n",
         );

@@ -32,7 +32,6 @@ use crate::checkpoint::{
 };
 use crate::error::Result;
 use crate::mailbox::{has_calls, read_calls};
-use crate::protocol::generated::is_generated;
 use crate::protocol::{
     Bounded, Event, RelPath, SessionId, Status, Step, StepResult, UncoveredFile,
 };
@@ -60,7 +59,7 @@ pub(super) struct Baseline<'a> {
     /// Who may change files in the round under way.
     origin: ChangeOrigin,
     /// The files that the round under way changed, as far as they can be named.
-    changed: Vec<RelPath>,
+    changed: Vec<String>,
     /// The files that the last checkpoint of the whole workspace covered.
     covered: Option<CoveredBefore>,
     /// The files that the checkpoint before the round under way covered, if it was one of the whole
@@ -174,7 +173,7 @@ impl<'a> Baseline<'a> {
     }
 
     /// The files that changed between the checkpoints of this round, for the session to remember.
-    pub(super) fn take_changed(&mut self) -> Vec<RelPath> {
+    pub(super) fn take_changed(&mut self) -> Vec<String> {
         std::mem::take(&mut self.changed)
     }
 
@@ -387,15 +386,14 @@ impl<'a> Baseline<'a> {
 
     /// Lists the files that changed during a round, no matter who changed them: without generated
     /// ones, without those that an ignore file names, and no more than a session remembers.
-    fn changed_between(&mut self, before: &Snapshot, after: &Snapshot) -> Vec<RelPath> {
+    fn changed_between(&mut self, before: &Snapshot, after: &Snapshot) -> Vec<String> {
         let changes = self
             .store()
             .and_then(|store| store.changes(before, after))
             .unwrap_or_default();
-        let mut paths: Vec<RelPath> = (changes.iter())
+        let mut paths: Vec<PathBuf> = (changes.into_iter())
             .filter(|change| change.kind != ChangeKind::NotCovered(Reason::Meanwhile))
-            .filter_map(|change| RelPath::parse(change.path.to_str()?).ok())
-            .filter(|path| !is_generated(path))
+            .map(|change| change.path)
             .collect();
         if !paths.is_empty() && self.walked.is_none() {
             let walked = self.agent.workspace.walk(None).ok();
@@ -403,10 +401,12 @@ impl<'a> Baseline<'a> {
         }
         if let (false, Some((_, walked))) = (paths.is_empty(), &self.walked) {
             let shown = ShownPaths::among(&self.agent.workspace, walked);
-            paths.retain(|path| shown.has(path.as_str()));
+            paths.retain(|path| shown.has(path));
         }
-        paths.truncate(REMEMBERED_FILES);
-        paths
+        let names = paths.iter().take(REMEMBERED_FILES);
+        names
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect()
     }
 
     /// A checkpoint of everything that is not ignored.

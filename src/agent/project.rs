@@ -173,7 +173,11 @@ fn project_files(
     listing: &Listing,
     owed: Vec<RelPath>,
 ) -> (Vec<RelPath>, Vec<RelPath>) {
-    let touched = (session.changed_files.iter())
+    let changed = session.changed_files.iter();
+    let changed: Vec<RelPath> = changed
+        .filter_map(|name| RelPath::parse(name).ok())
+        .collect();
+    let touched = (changed.iter())
         .chain(
             session
                 .read_file_requests

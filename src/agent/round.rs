@@ -264,8 +264,7 @@ impl RoundConclusion<'_, '_> {
         }
     }
 
-    /// Forgets files that the session changed and left as they had been, temporary ones for example, and
-    /// new ones that the person deleted since. Where that cannot be found out, they stay.
+    /// Keeps which files the session changed on the whole. Where that cannot be found out, they stay.
     fn forget_reverted_files(&mut self) {
         let (agent, session) = (self.agent, &mut *self.session);
         // The journal has this round only when it is concluded.
@@ -276,21 +275,7 @@ impl RoundConclusion<'_, '_> {
         let Ok(net) = agent.net_changes(&session.session_id, latest) else {
             return;
         };
-        let is_deleted_since = |path: &Path| {
-            let is_gone = || {
-                agent
-                    .workspace
-                    .path()
-                    .join(path)
-                    .symlink_metadata()
-                    .is_err()
-            };
-            net.is_left(path) && is_gone()
-        };
-        session.changed_files.retain(|path| {
-            let path = Path::new(path.as_str());
-            !net.is_reverted(path) && !is_deleted_since(path)
-        });
+        session.changed_files = agent.changed_on_the_whole(&session.changed_files, &net);
     }
 
     /// Finds signs that the model is going in circles; the next message mentions them too.
@@ -377,7 +362,7 @@ impl RoundConclusion<'_, '_> {
             objects.stat_of(changes, &DiffLimits::default())
         });
         let counted = stat.into_iter().flatten().filter_map(|stat| {
-            let path = stat.change.path.to_str()?.to_owned();
+            let path = stat.change.path.to_string_lossy().into_owned();
             let lines = stat.lines?;
             let (added, removed) = (lines.added, lines.removed);
             Some((path, LineTotals { added, removed }))
@@ -393,7 +378,7 @@ impl RoundConclusion<'_, '_> {
             summary: session.summary.clone().unwrap_or_default(),
             rounds: session.sequence_number - 1,
             changed: session.changed_files.len(),
-            files: files.map(|path| path.as_str().to_owned()).collect(),
+            files: files.cloned().collect(),
             lines: self.changed_lines(),
             seconds: seconds_since(session.created_at),
             workspace: self.agent.workspace.path().display().to_string(),
@@ -414,10 +399,8 @@ pub(super) fn unseen_changes(agent: &Agent, session: &Session) -> Vec<(String, S
         return Vec::new();
     }
     let shown = agent.shown_paths();
-    let is_shown = |change: &SnapshotChange| {
-        let path = change.path.to_str().unwrap_or_default();
-        shown.as_ref().is_none_or(|shown| shown.has(path))
-    };
+    let is_shown =
+        |change: &SnapshotChange| (shown.as_ref()).is_none_or(|shown| shown.has(&change.path));
     let store = &agent.store;
     let found = || -> Result<Vec<(String, String)>> {
         let rounds = store.history(&session.session_id)?.snapshots(0);

@@ -1,11 +1,12 @@
-//! Tells which changed files a person wants to hear of: not what a build makes, and not what an ignore
-//! file names.
+//! Tells which changed files a person wants to hear of: not what a build makes, and not what git
+//! ignores.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::Agent;
-use crate::protocol::RelPath;
+use crate::execute::git::tracked_files;
 use crate::protocol::generated::GeneratedDirectories;
 use crate::workspace::Workspace;
 use crate::workspace::walk::Walked;
@@ -14,9 +15,11 @@ use crate::workspace::walk::Walked;
 #[derive(Debug)]
 pub struct ShownPaths {
     root: PathBuf,
-    /// The files that no ignore file names; `None` if there are too many to know all of them.
-    listed: Option<BTreeSet<String>>,
+    /// The files of the walk, none of which is ignored. It does not list every name.
+    listed: BTreeSet<String>,
     generated: GeneratedDirectories,
+    /// The files that git tracks, read when the first of them matters.
+    tracked: OnceLock<BTreeSet<PathBuf>>,
 }
 
 impl ShownPaths {
@@ -25,29 +28,34 @@ impl ShownPaths {
         let names = || walked.files.iter().map(|file| file.path.as_str());
         Self {
             root: workspace.path().to_owned(),
-            listed: (!walked.cut).then(|| names().map(str::to_owned).collect()),
+            listed: names().map(str::to_owned).collect(),
             generated: GeneratedDirectories::among(names()),
+            tracked: OnceLock::new(),
         }
     }
 
     /// Returns true if a path is shown.
-    pub fn has(&self, path: &str) -> bool {
-        self.generated.containing_output(path).is_none() && !self.is_ignored(Path::new(path))
+    pub fn has(&self, path: &Path) -> bool {
+        let name = path.to_string_lossy();
+        self.generated.containing_output(&name).is_none() && !self.is_ignored(path)
     }
 
-    /// Returns true if an ignore file names what is at a path. Of a file that is gone nobody can tell.
+    /// Returns true if there is a file at a path that git ignores. The removal of such a file is always
+    /// told: nobody can see it any more.
     pub fn is_ignored(&self, path: &Path) -> bool {
-        let is_there = || self.root.join(path).symlink_metadata().is_ok();
-        // A walk does not list names with control characters.
-        if let Some(name) = path.to_str().filter(|name| RelPath::parse(name).is_err()) {
-            let is_named =
-                |workspace: Workspace| workspace.ignore_lookup().ignores_name(name, false);
-            return Workspace::open(&self.root).is_ok_and(is_named);
+        self.root.join(path).symlink_metadata().is_ok() && self.would_be_ignored(path)
+    }
+
+    /// Returns true if an ignore file names a path and git does not track it, whatever is there.
+    pub fn would_be_ignored(&self, path: &Path) -> bool {
+        let name = path.to_string_lossy();
+        if self.listed.contains(&*name) {
+            return false;
         }
-        let is_unlisted = |listed: &BTreeSet<String>| {
-            path.to_str().is_some_and(|path| !listed.contains(path)) && is_there()
-        };
-        self.listed.as_ref().is_some_and(is_unlisted)
+        let is_named = Workspace::open(&self.root)
+            .is_ok_and(|workspace| workspace.ignore_lookup().ignores_name(&name, false));
+        let tracked = || self.tracked.get_or_init(|| tracked_files(&self.root));
+        is_named && !tracked().contains(path)
     }
 
     /// The directories of build output.

@@ -6,7 +6,7 @@
 //! Files that cannot be restored are reported and remembered: the same command, given again,
 //! completes the work.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use crate::checkpoint::{
 use crate::error::{Error, Result};
 use crate::escape::escape_line;
 use crate::execute::unseen_by_commands;
-use crate::protocol::{Bounded, Event, RelPath, SessionId};
+use crate::protocol::{Bounded, Event, SessionId};
 use crate::repositories::{Inventory, KeptInventory};
 use crate::session::{
     Checkpoint, History, Journal, REMEMBERED_FILES, Record, ReversalDirection, RoundLock, Source,
@@ -65,34 +65,26 @@ pub struct Reversal {
     keeps: Option<Snapshot>,
 }
 
-/// The paths that the rounds of a session changed, on the whole and at some time.
+/// The files that the rounds of a session changed, on the whole and at some time.
 #[derive(Debug)]
 pub(super) struct NetChanges {
-    /// All that a round changed, also one that was undone.
-    touched: BTreeSet<PathBuf>,
-    /// Those that differ from how the session found them, and if the session left a file there.
-    paths: BTreeMap<PathBuf, bool>,
+    /// The names of all that a round changed, also one that was undone.
+    touched: BTreeSet<String>,
+    /// What differs from how the session found it.
+    changes: Vec<SnapshotChange>,
 }
 
-impl NetChanges {
-    /// Returns true for a path that is as the session found it.
-    pub(super) fn is_reverted(&self, path: &Path) -> bool {
-        self.touched.contains(path) && !self.paths.contains_key(path)
-    }
-
-    /// Returns true for a path where the session left something.
-    pub(super) fn is_left(&self, path: &Path) -> bool {
-        self.paths.get(path) == Some(&true)
-    }
+/// The names of a change: the old one of a rename too.
+fn names_of(change: &SnapshotChange) -> impl Iterator<Item = String> {
+    let from = match &change.kind {
+        ChangeKind::Renamed { from } => Some(name_of(from)),
+        _ => None,
+    };
+    from.into_iter().chain([name_of(&change.path)])
 }
 
-/// The paths of a change, and if it left something there: the old one of a rename too.
-fn paths_of(change: SnapshotChange) -> Vec<(PathBuf, bool)> {
-    match change.kind {
-        ChangeKind::Renamed { from } => vec![(from, false), (change.path, true)],
-        ChangeKind::Deleted => vec![(change.path, false)],
-        _ => vec![(change.path, true)],
-    }
+fn name_of(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 impl Agent {
@@ -181,20 +173,31 @@ impl Agent {
     fn keep_changed_files(&self, id: &SessionId) -> Result<()> {
         let session = self.store.load(id)?;
         let net = self.net_changes(id, None)?;
-        let shown = self.shown_paths();
-        let is_shown = |path: &&str| shown.as_ref().is_none_or(|shown| shown.has(path));
-        let mut files = session.changed_files.clone();
-        files.retain(|path| !net.is_reverted(Path::new(path.as_str())));
-        let again = net.paths.keys().filter_map(|path| path.to_str());
-        let again = again
-            .filter(is_shown)
-            .filter_map(|path| RelPath::parse(path).ok());
-        for path in again {
-            if files.len() < REMEMBERED_FILES {
-                files.insert(path);
-            }
-        }
+        let files = self.changed_on_the_whole(&session.changed_files, &net);
         self.store.keep_reversal(&session, files)
+    }
+
+    /// The names of files that a session changed on the whole: without those that it left as they had
+    /// been, temporary ones for example, without new ones that somebody deleted since, and without build
+    /// output and ignored ones. What no checkpoint covers stays as it is known.
+    pub(super) fn changed_on_the_whole(
+        &self,
+        known: &BTreeSet<String>,
+        net: &NetChanges,
+    ) -> BTreeSet<String> {
+        let root = self.workspace.path();
+        let shown = self.shown_paths();
+        let is_listed = |change: &&SnapshotChange| {
+            let is_gone = || root.join(&change.path).symlink_metadata().is_err();
+            change.kind != ChangeKind::NotCovered(Reason::Meanwhile)
+                && (shown.as_ref()).is_none_or(|shown| shown.has(&change.path))
+                && (change.kind == ChangeKind::Deleted || !is_gone())
+        };
+        let uncovered = known.iter().filter(|name| !net.touched.contains(*name));
+        let covered = net.changes.iter().filter(is_listed);
+        let covered = covered.map(|change| name_of(&change.path));
+        let names = uncovered.cloned().chain(covered);
+        names.take(REMEMBERED_FILES).collect()
     }
 
     /// Finds what the rounds of a session changed on the whole, with one that its journal may not have
@@ -213,11 +216,10 @@ impl Agent {
         let mut touched = BTreeSet::new();
         for (before, after) in with_latest(history.all_snapshots()) {
             let changes = objects.changes(&before, &after)?;
-            touched.extend(changes.into_iter().flat_map(paths_of).map(|(path, _)| path));
+            touched.extend(changes.iter().flat_map(names_of));
         }
-        let net = objects.net_changes(&with_latest(history.snapshots(0)))?;
-        let paths = net.into_iter().flat_map(paths_of).collect();
-        Ok(NetChanges { touched, paths })
+        let changes = objects.net_changes(&with_latest(history.snapshots(0)))?;
+        Ok(NetChanges { touched, changes })
     }
 
     /// Writes files, and disables what that made git run or obey: a file that was harmless when it was

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use super::{Pending, Question};
 use crate::interrupt::Interrupt;
-use crate::protocol::{AcceptedLines, Envelope, EventSink, is_no, is_yes};
+use crate::protocol::{AcceptedLines, Envelope, EventSink, QuestionKind, is_no, is_yes};
 
 /// Says if the person can be waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -112,6 +112,7 @@ impl fmt::Debug for Withdrawal {
 pub struct Answers {
     number: u64,
     takes: AcceptedLines,
+    takes_paste: bool,
     sender: Sender<Answer>,
     receiver: Receiver<Answer>,
     withdraw: OnceLock<Withdrawal>,
@@ -132,17 +133,24 @@ impl Answers {
         Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             takes: AcceptedLines::default(),
+            takes_paste: false,
             sender,
             receiver,
             withdraw: OnceLock::new(),
         }
     }
 
-    /// Takes only some lines for an answer.
+    /// Takes what answers this kind of question.
     #[must_use]
-    pub fn taking(mut self, takes: AcceptedLines) -> Self {
-        self.takes = takes;
+    pub fn about(mut self, kind: QuestionKind) -> Self {
+        self.takes = kind.takes();
+        self.takes_paste = kind.takes_paste();
         self
+    }
+
+    /// Returns true if a pasted text of several lines may be the answer.
+    pub fn takes_paste(&self) -> bool {
+        self.takes_paste
     }
 
     /// The lines that are an answer.

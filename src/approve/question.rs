@@ -388,8 +388,15 @@ impl Question {
     }
 
     /// Asks if what was shown is committed in this name.
-    pub fn about_commit(author: &str) -> Self {
-        Self::new(QuestionKind::Commit, 0, author.to_owned(), String::new())
+    pub fn about_commit(author: &str, shown: &str) -> Self {
+        Self::new(QuestionKind::Commit, 0, author.to_owned(), shown.to_owned())
+    }
+
+    /// The text that stands above the question and is no part of it: it is shown again with the
+    /// question.
+    pub fn shown_before(&self) -> Option<&str> {
+        let is_above = matches!(self.kind, QuestionKind::Undo | QuestionKind::Commit);
+        is_above.then_some(self.shown.as_str())
     }
 
     /// Offers to use the clipboard both ways.

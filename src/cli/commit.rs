@@ -58,7 +58,7 @@ impl Commit {
             OwnChanges::LeftOut
         };
         let planned = commit::plan(&caller, self.id.as_deref(), own)?;
-        tell(ui, &planned);
+        ui.say(&listed(&planned));
         if planned.files.is_empty() {
             return Err(Error::mendable("there is nothing to commit")
                 .hint("`agent diff` shows what the session changed"));
@@ -104,11 +104,13 @@ impl Commit {
                 .lines()
                 .map(|line| format!("  | {line}").trim_end().to_owned())
                 .collect();
-            ui.say(&shown.join("\n"));
+            let shown = shown.join("\n");
+            ui.say(&shown);
             if self.yes {
                 return Ok(Some(message));
             }
-            let question = Question::about_commit(&planned.author);
+            let shown = format!("{}\n{shown}", listed(planned));
+            let question = Question::about_commit(&planned.author, &shown);
             match caller.person.ask(&question, &caller.interrupt) {
                 Answer::Text(answer) => match answer.trim() {
                     "y" | "Y" | "yes" => return Ok(Some(message)),
@@ -128,7 +130,8 @@ impl Commit {
     }
 }
 
-fn tell(ui: &Ui, planned: &PlannedCommit) {
+/// The files of the commit and those that are left out.
+fn listed(planned: &PlannedCommit) -> String {
     let mut text = format!(
         "By {}, {}:",
         escape_line(&planned.author),
@@ -145,7 +148,7 @@ fn tell(ui: &Ui, planned: &PlannedCommit) {
             escape_line(why)
         );
     }
-    ui.say(&text);
+    text
 }
 
 fn tell_hooks(ui: &Ui, hooks: &[HookFile]) {

@@ -11,6 +11,7 @@ use super::common::Common;
 use crate::error::Result;
 use crate::protocol::generated::GeneratedDirectories;
 use crate::services::diff::{self, ChangeKind, DiffStat, WhichRounds};
+use crate::services::open;
 use crate::ui::{Ui, escape_line};
 
 const EXAMPLES: &str = "\
@@ -21,7 +22,7 @@ Examples:
   agent diff ab12
 
 Shows the whole session once it has ended; before that the latest round that changed files. Build \
-output and files that git ignores are only named; `--all` shows them too. Files are shown as the \
+output and files that git ignores are only named, and not in `--json`; `--all` shows them too. Files are shown as the \
 rounds left them: what you changed since is not in it.";
 
 /// Show what changed, including what commands changed
@@ -60,6 +61,7 @@ struct DiffRow {
 impl Diff {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let caller = common.acting_caller(ui)?;
+        open::name_base_above(&caller);
         let which = match (self.round, self.since) {
             (Some(round), _) => WhichRounds::Round(round),
             (None, Some(after)) => WhichRounds::After(after),
@@ -79,8 +81,7 @@ impl Diff {
             };
             ui.say(&format!("{rounds} of session {id}{back}:"));
         }
-        let is_short = !common.json && !self.all;
-        let shown = is_short.then(|| changed.shown_paths()).flatten();
+        let shown = (!self.all).then(|| changed.shown_paths()).flatten();
         let mut folded = FoldedOutput::of(shown.as_ref().map(|shown| shown.generated().clone()));
         let paths = changed.paths()?;
         for path in &paths {
@@ -100,19 +101,22 @@ impl Diff {
             tell_gone(ui, &changed.gone()?);
         }
         if common.json || self.stat {
-            for stat in changed.files()? {
-                let row = row(round, &stat);
+            let mut stats = changed.files()?;
+            stats.retain(|stat| !folded.has(&stat.change.path));
+            for row in stats.iter().map(|stat| row(round, stat)) {
                 if common.json {
                     ui.data(&row);
-                } else if !folded.has(&stat.change.path) {
+                } else {
                     ui.line(&line(&row));
                 }
             }
         } else {
             ui.patch(&changed.text_without(|path| folded.has(path))?);
         }
-        for line in folded.lines() {
-            ui.line(&line);
+        if !common.json {
+            for line in folded.lines() {
+                ui.line(&line);
+            }
         }
         Ok(ExitCode::SUCCESS)
     }

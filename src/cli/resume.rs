@@ -10,6 +10,7 @@ use super::common::{Common, exit_code, read_standard_input};
 use super::slash::CommandLine;
 use super::status;
 use crate::error::{Error, Result};
+use crate::services::open;
 use crate::services::run::{self, ContextRequest, Ending, HeldSession};
 use crate::ui::{Ui, escape_line};
 
@@ -51,6 +52,7 @@ impl Resume {
             );
         }
         let caller = common.acting_caller(ui)?;
+        open::name_base_above(&caller);
         let instruction = instruction
             .map(|text| run::instruction_meant(&caller, &text))
             .transpose()?;

@@ -10,6 +10,8 @@ use serde::Serialize;
 use super::common::Common;
 use super::diff::FoldedOutput;
 use crate::error::{Error, Result};
+use crate::services::diff::ShownPaths;
+use crate::services::open;
 use crate::services::undo::{
     self, Conflict, Force, PlannedReversal, Restored, Reversal, Wish, ensure_restored, files,
     named, obstacle,
@@ -91,7 +93,9 @@ fn reverse(
     wish: Wish,
     consent: &Consent,
 ) -> Result<ExitCode> {
-    let planned = undo::plan(&common.acting_caller(ui)?, id, wish)?;
+    let caller = common.acting_caller(ui)?;
+    open::name_base_above(&caller);
+    let planned = undo::plan(&caller, id, wish)?;
     let force = if consent.force {
         Force::KeepCopies
     } else {
@@ -138,10 +142,17 @@ pub(super) fn shown(planned: &PlannedReversal, force: Force) -> String {
     }
     steps.retain(|step| !folded.has(&step.path));
     let all = steps.len();
-    // A log that a command made, for example; what stays is listed all the same.
+    // A log that a command made, for example: undo deletes it, and redo creates it. What the rounds
+    // changed or deleted is listed.
+    let is_redo = reversal.wish == Wish::Redo;
     steps.retain(|step| {
-        let is_ignored = (shown.as_ref()).is_some_and(|shown| shown.is_ignored(&step.path));
-        !is_ignored || step.then.is_some()
+        let is_made = if is_redo {
+            step.now.is_none()
+        } else {
+            step.then.is_none()
+        };
+        let is_ignored = |shown: &ShownPaths| shown.would_be_ignored(&step.path);
+        !is_made || !shown.as_ref().is_some_and(is_ignored)
     });
     let ignored = all - steps.len();
     for step in steps.iter().take(SHOWN) {
@@ -158,7 +169,8 @@ pub(super) fn shown(planned: &PlannedReversal, force: Force) -> String {
         let _ = write!(text, "\n  {line}");
     }
     if ignored > 0 {
-        let _ = write!(text, "\n  delete {} that git ignores", counted(ignored));
+        let verb = if is_redo { "create" } else { "delete" };
+        let _ = write!(text, "\n  {verb} {} that git ignores", counted(ignored));
     }
     if plan.steps.is_empty() && plan.conflicts.is_empty() {
         text.push_str("\n  the files are already that way");

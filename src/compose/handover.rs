@@ -16,8 +16,8 @@ use super::{
     fit, head, history, length, listing, outbox, relevance, results,
 };
 use crate::excerpt::excerpt;
-use crate::protocol::{CommandKind, RelPath, Status, StepResult};
-use crate::session::{Instructions, Past, Session, is_reversal_note};
+use crate::protocol::{CommandKind, Status, StepResult};
+use crate::session::{Instructions, Past, Session, is_reversal_note, is_writable};
 
 /// The material of such a message.
 #[derive(Debug)]
@@ -271,9 +271,11 @@ fn changes(material: &Handover<'_>) -> String {
         };
         return format!("\n## Changes So Far\n{word}\n");
     }
-    let names: Vec<&str> = (session.changed_files.iter().take(NAMED_FILES))
-        .map(RelPath::as_str)
-        .collect();
+    let names = session
+        .changed_files
+        .iter()
+        .filter(|name| is_writable(name));
+    let names: Vec<&str> = names.take(NAMED_FILES).map(String::as_str).collect();
     let more = session.changed_files.len().saturating_sub(names.len());
     let rest = if more > 0 {
         format!(" and {more} more")
@@ -453,7 +455,7 @@ mod tests {
         });
         session.sequence_number = 3;
         session.plan = Some("1. look\n2. do".to_owned());
-        session.changed_files = [RelPath::parse("a.rs").unwrap()].into();
+        session.changed_files = ["a.rs".to_owned()].into();
         session.questions = vec![ModelQuestion {
             question: "Which port?".to_owned(),
             answer: None,

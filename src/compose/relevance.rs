@@ -204,8 +204,9 @@ pub(super) fn relevance<'a>(
         };
         *files.entry(path).or_default() += MENTIONS / less;
     }
-    let changed = session.changed_files.iter().take(MOST);
-    for path in changed {
+    let listed = listing.files.iter().map(|file| &file.path);
+    let changed = listed.filter(|path| session.changed_files.contains(path.as_str()));
+    for path in changed.take(MOST) {
         *files.entry(path).or_default() += NAMED;
     }
     for (naming, path) in namings(said(session), listing) {

@@ -8,7 +8,8 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 
 use super::Execution;
@@ -146,6 +147,47 @@ impl Execution<'_> {
             _ => Err(unsuccessful(ran, timeout)),
         }
     }
+}
+
+/// The files of a directory that git tracks, as paths from there; none outside of a repository.
+pub fn tracked_files(directory: &Path) -> BTreeSet<PathBuf> {
+    let Ok(mut command) = programs::command("git") else {
+        return BTreeSet::new();
+    };
+    // They would lead it elsewhere.
+    let inherited = std::env::vars_os().filter(|(name, _)| is_of_git(name));
+    for (name, _) in inherited {
+        command.env_remove(name);
+    }
+    command
+        .args(HARDENED)
+        .args(["ls-files", "-z", "--cached"])
+        .current_dir(directory)
+        .envs(GIT_ISOLATION.into_iter().chain(FORM))
+        .stdin(Stdio::null());
+    let Ok(output) = command.output() else {
+        return BTreeSet::new();
+    };
+    let names = output.stdout.split(|byte| *byte == 0);
+    names
+        .filter(|name| !name.is_empty())
+        .map(path_of_bytes)
+        .collect()
+}
+
+fn is_of_git(variable: &OsStr) -> bool {
+    variable.to_string_lossy().starts_with("GIT_")
+}
+
+#[cfg(unix)]
+fn path_of_bytes(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt as _;
+    OsStr::from_bytes(bytes).into()
+}
+
+#[cfg(not(unix))]
+fn path_of_bytes(bytes: &[u8]) -> PathBuf {
+    String::from_utf8_lossy(bytes).into_owned().into()
 }
 
 fn differences(found: Capped) -> Outcome {

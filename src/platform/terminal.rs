@@ -3,6 +3,9 @@
 //! A shell lets one group of processes have the terminal at a time. A process that changes its
 //! modes or reads it out of turn is stopped, so this must be asked first.
 
+#[cfg(unix)]
+use std::time::Duration;
+
 /// Forgets what was typed on the terminal and not read yet, where the system knows how and it is our
 /// turn.
 ///
@@ -27,17 +30,85 @@ pub fn discard_typed_input() {
     }
 }
 
+/// Reads what comes on the terminal behind a line that was read: piece by piece, each as long after the
+/// last one as `pause` says of the text so far.
+///
+/// It does not show, and the beginning of a further line counts too.
+#[cfg(unix)]
+pub fn read_rest(text: &mut Vec<u8>, most: usize, pause: impl Fn(&[u8]) -> Duration) {
+    use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex};
+    use rustix::termios::{tcgetattr, tcsetattr};
+    let stdin = rustix::stdio::stdin();
+    let Some(before) = tcgetattr(stdin).ok().filter(|_| has_foreground()) else {
+        return;
+    };
+    let mut modes = before.clone();
+    (modes.local_modes).remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ECHONL);
+    modes.special_codes[SpecialCodeIndex::VMIN] = 1;
+    modes.special_codes[SpecialCodeIndex::VTIME] = 0;
+    if tcsetattr(stdin, OptionalActions::Now, &modes).is_err() {
+        return;
+    }
+    let mut piece = [0; 4096];
+    while text.len() < most && has_input_within(pause(text)) {
+        match rustix::io::read(stdin, &mut piece) {
+            Ok(length @ 1..) => text.extend_from_slice(&piece[..length]),
+            Err(rustix::io::Errno::INTR) => {}
+            Ok(0) | Err(_) => break,
+        }
+    }
+    let _ = tcsetattr(stdin, OptionalActions::Now, &before);
+}
+
+/// The time in which control characters are echoed as they are, not as `^[`.
+#[derive(Debug)]
+pub struct ControlEcho(());
+
+impl ControlEcho {
+    /// Begins; nothing where the system knows no such thing, or it is so already.
+    pub fn off() -> Option<Self> {
+        Self::set(false).then_some(Self(()))
+    }
+
+    /// Tells whether anything was changed.
+    fn set(is_named: bool) -> bool {
+        #[cfg(unix)]
+        {
+            use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+            let stdin = rustix::stdio::stdin();
+            if let Some(mut modes) = tcgetattr(stdin).ok().filter(|_| has_foreground()) {
+                let is_new = modes.local_modes.contains(LocalModes::ECHOCTL) != is_named;
+                modes.local_modes.set(LocalModes::ECHOCTL, is_named);
+                return is_new && tcsetattr(stdin, OptionalActions::Now, &modes).is_ok();
+            }
+        }
+        let _ = is_named;
+        false
+    }
+}
+
+impl Drop for ControlEcho {
+    fn drop(&mut self) {
+        Self::set(true);
+    }
+}
+
 /// Returns true if a line can be read from the terminal now, or in a moment.
 #[cfg(unix)]
 fn has_more_input() -> bool {
+    has_input_within(Duration::from_millis(20))
+}
+
+#[cfg(unix)]
+fn has_input_within(pause: Duration) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    const MOMENT: Timespec = Timespec {
-        tv_sec: 0,
-        tv_nsec: 20_000_000,
+    let pause = Timespec {
+        tv_sec: i64::try_from(pause.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(pause.subsec_nanos()),
     };
     let stdin = rustix::stdio::stdin();
     let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
-    let is_ready = poll(&mut watched, Some(&MOMENT)).is_ok_and(|ready| ready > 0);
+    let is_ready = poll(&mut watched, Some(&pause)).is_ok_and(|ready| ready > 0);
     is_ready && watched[0].revents().contains(PollFlags::IN)
 }
 

@@ -189,7 +189,11 @@ fn plan_of(files: &SessionFiles, session: &Session, own: OwnChanges) -> Result<P
     let identity = repository.identity()?;
     let names: Vec<String> = entries.keys().cloned().collect();
     Ok(PlannedCommit {
-        message: proposed(session, &names),
+        message: match rounds.as_slice() {
+            // What the model said is the message of an earlier commit.
+            [] => changed_files_message(&names),
+            _ => proposed(session, &names),
+        },
         author: format!("{} <{}>", identity.0, identity.1),
         files: names,
         left_out,
@@ -250,6 +254,14 @@ fn stories_of(
             }
         }
     }
+    stories.retain(|path, _| {
+        let is_text = path.to_str().is_some();
+        if !is_text {
+            let why = "its name is no valid UTF-8; commit it yourself";
+            left_out.push((named(path), why.to_owned()));
+        }
+        is_text
+    });
     Ok(stories)
 }
 
@@ -268,8 +280,9 @@ fn output_of(workspace: &Workspace) -> Option<GeneratedDirectories> {
     Some(GeneratedDirectories::among(paths))
 }
 
+/// A path as git writes it.
 fn named(path: &Path) -> String {
-    path.to_string_lossy().replace('\\', "/")
+    git::with_slashes(&path.to_string_lossy())
 }
 
 /// Makes entries of the new tree.
@@ -315,6 +328,14 @@ impl EntryMaker<'_> {
         let Ok(found) = whole.symlink_metadata() else {
             return Ok(Ok(None));
         };
+        if found.is_symlink() {
+            let target = std::fs::read_link(&whole);
+            let target = target.map_err(|cause| Error::file("read", &whole, cause))?;
+            let content = target.as_os_str().as_encoded_bytes();
+            return Ok(Ok(Some(TreeEntry::link(
+                self.repository.store(None, content)?,
+            ))));
+        }
         if !found.is_file() {
             return Ok(Err("it is no regular file".to_owned()));
         }
@@ -449,10 +470,7 @@ fn proposed(session: &Session, files: &[String]) -> String {
         subject.truncate(cut);
     }
     if subject.is_empty() {
-        subject = match files {
-            [one] => format!("Change {one}"),
-            several => format!("Change {} files", several.len()),
-        };
+        subject = changed_files_message(files);
     }
     // What the subject says whole is not said again.
     let body = if subject == sentence {
@@ -463,6 +481,14 @@ fn proposed(session: &Session, files: &[String]) -> String {
     match body.trim() {
         "" => format!("{subject}\n"),
         body => format!("{subject}\n\n{body}\n"),
+    }
+}
+
+/// A message that only says which files change.
+fn changed_files_message(files: &[String]) -> String {
+    match files {
+        [one] => format!("Change {}", clean(one)),
+        several => format!("Change {} files", several.len()),
     }
 }
 

@@ -142,10 +142,7 @@ pub(super) fn latest_seen(
 ) -> Option<Checkpoint> {
     let rounds = history.undoable(0);
     let shown = agent.shown_paths();
-    let is_shown = |path: &Path| {
-        let shown = shown.as_ref().zip(path.to_str());
-        shown.is_none_or(|(shown, path)| shown.has(path))
-    };
+    let is_shown = |path: &Path| shown.as_ref().is_none_or(|shown| shown.has(path));
     for round in &rounds {
         let changes = objects.changes(&round.before, &round.after);
         // One whose checkpoints were tidied away is for the caller to tell.

@@ -66,7 +66,7 @@ fn has(files: &SessionFiles, listed: &ListedSession, word: &str) -> bool {
     let session = files.store.load(id);
     let changed = session.is_ok_and(|session| {
         let mut names = session.changed_files.iter();
-        names.any(|path| is_in(path.as_str()))
+        names.any(|name| is_in(name))
     });
     if changed {
         return true;

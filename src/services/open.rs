@@ -550,7 +550,7 @@ fn decided_base(caller: &Caller, found: FoundBase, flags: &Overrides) -> Result<
         FoundBase::Base(Base {
             directory,
             settings_file: None,
-        }) => return Base::create(&directory),
+        }) => return create_base(&directory),
         FoundBase::Base(base) if caller.base.is_some() => return Ok(base),
         FoundBase::Base(base) => return base_from_below(caller, base, named.as_deref()),
         FoundBase::EmptyDirectory(directory) if repository::root_of(&directory).is_none() => {
@@ -576,7 +576,7 @@ fn base_from_below(caller: &Caller, base: Base, named: Option<&Path>) -> Result<
     // Who works on a whole repository means it from every folder of it, from an empty one too.
     let root = repository::root_of(&here).filter(|root| is_within && *root == workspace);
     let is_other = root.is_none() && (settings::is_empty(&here)? || is_project(&here, is_within));
-    if is_other && caller.person.is_interactive() {
+    if is_other {
         let question = Question::about_other_base(&here, base.project());
         return match choice(caller, &question, &["1", "2"])? {
             Some("1") => Ok(base),
@@ -585,11 +585,7 @@ fn base_from_below(caller: &Caller, base: Base, named: Option<&Path>) -> Result<
                 let root = repository::root_of(&here).filter(|root| root != base.project());
                 let own = match named {
                     Some(named) => workspace::base(&here, named, &caller.trust)?,
-                    None if settings::is_empty(&here)? && root.is_none() => {
-                        let own = Base::create(&here)?;
-                        ignore(&own)?;
-                        own
-                    }
+                    None if settings::is_empty(&here)? && root.is_none() => create_base(&here)?,
                     None => decide(caller, &here, root)?,
                 };
                 // It may lie in the workspace of the other one: the person has made it, no model.
@@ -598,16 +594,34 @@ fn base_from_below(caller: &Caller, base: Base, named: Option<&Path>) -> Result<
                 }
                 Ok(own)
             }
-            None => Err(Error::mendable("please choose where to work, 1 or 2")
-                .hint("`--base DIR` names the base directory")),
+            None => Err(Error::mendable(format!(
+                "`{}` above this folder is set up for `agent`, and this folder is {}: please choose where to work",
+                base.project().display(),
+                if settings::is_empty(&here)? { "empty" } else { "another project" }
+            ))
+            .hint(format!("`--base {}` works there", base.directory.display()))
+            .hint("`--base .` works here, in a new folder `workspace/`")),
         };
     }
-    if !is_within {
+    tell_base_above(caller, &base);
+    Ok(base)
+}
+
+/// Names the base directory if it is above the current one.
+pub fn name_base_above(caller: &Caller) {
+    let found = Base::find(&caller.here, caller.base.as_deref(), &caller.trust);
+    if let (None, Ok(FoundBase::Base(base))) = (&caller.base, found) {
+        tell_base_above(caller, &base);
+    }
+}
+
+fn tell_base_above(caller: &Caller, base: &Base) {
+    let here = settings::resolved(&caller.here);
+    if here != base.project() && !here.starts_with(base.workspace()) {
         caller.tell(SetupNews::BaseAbove {
             directory: base.directory.display().to_string(),
         });
     }
-    Ok(base)
 }
 
 /// Returns true if a directory is a project of its own; a package within a larger project is none.
@@ -636,11 +650,7 @@ fn decide(caller: &Caller, directory: &Path, root: Option<PathBuf>) -> Result<Ba
     match (choice(caller, &question, choices)?, root) {
         (Some("3"), Some(root)) => settings::init(&root, &caller.trust),
         (Some("1"), _) => settings::init(directory, &caller.trust),
-        (Some(_), _) => {
-            let base = Base::create(directory)?;
-            ignore(&base)?;
-            Ok(base)
-        }
+        (Some(_), _) => create_base(directory),
         (None, _) => Err(Error::mendable(format!(
             "please choose where to work in `{}`, {}",
             directory.display(),
@@ -696,13 +706,14 @@ fn remove_empty(directory: &Path) {
     let _ = std::fs::remove_dir(directory);
 }
 
-/// Has git ignore what a base directory keeps in a repository.
-fn ignore(base: &Base) -> Result<()> {
+/// Makes a directory a base directory; in a repository git ignores what it keeps there.
+pub(super) fn create_base(directory: &Path) -> Result<Base> {
     const OURS: [&str; 4] = [settings::FILE_NAME, "inbox/", "outbox/", "sessions/"];
-    match repository::root_of(&base.directory) {
-        Some(root) => repository::exclude(&root, &base.directory, &OURS),
-        None => Ok(()),
+    let base = Base::create(directory)?;
+    if let Some(root) = repository::root_of(&base.directory) {
+        repository::exclude(&root, &base.directory, &OURS)?;
     }
+    Ok(base)
 }
 
 /// The answer to a question with a few answers, which is put until it is one of them; nothing where

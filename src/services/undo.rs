@@ -40,8 +40,10 @@ impl PlannedReversal {
     }
 
     pub(super) fn new(agent: Agent, session: SessionId, wish: Wish) -> Result<Self> {
-        let wish = past_output(&agent, &session, wish)?;
-        let reversal = agent.plan(&session, wish)?;
+        let reversal = match wish {
+            Wish::UndoLatest => latest_that_matters(&agent, &session)?,
+            _ => agent.plan(&session, wish)?,
+        };
         Ok(Self {
             agent,
             session,
@@ -94,18 +96,30 @@ impl PlannedReversal {
     }
 }
 
-/// Goes back past rounds that changed only build output: who wants the latest round undone means the
-/// latest one that did something.
-fn past_output(agent: &Agent, session: &SessionId, wish: Wish) -> Result<Wish> {
-    if wish != Wish::UndoLatest {
-        return Ok(wish);
-    }
+/// Plans the undo of the latest round, and goes back past rounds that changed only build output and
+/// past rounds without differences: who wants the latest round undone means the latest one that did
+/// something.
+fn latest_that_matters(agent: &Agent, session: &SessionId) -> Result<Reversal> {
     let history = agent.store.history(session)?;
     let mut objects = CheckpointStore::open(&agent.store.objects())?;
     let latest = history.undoable(0).first().map(|round| round.round);
     let seen = diff::latest_seen(agent, &history, &mut objects);
-    Ok(match seen.map(|round| round.round) {
+    let seen = seen.map(|round| round.round);
+    let wish = match seen {
         Some(seen) if Some(seen) != latest => Wish::UndoTo(seen - 1),
-        _ => wish,
-    })
+        _ => Wish::UndoLatest,
+    };
+    let mut reversal = agent.plan(session, wish)?;
+    let earlier = history.undoable(0).into_iter().map(|round| round.round);
+    let mut earlier = earlier.filter(|round| Some(*round) < seen);
+    while reversal.plan.is_empty() {
+        let Some(round) = earlier.next() else {
+            return Err(Error::mendable(
+                "there is no round to undo: only build output and files that git ignores changed",
+            )
+            .hint("these stay; delete them yourself"));
+        };
+        reversal = agent.plan(session, Wish::UndoTo(round - 1))?;
+    }
+    Ok(reversal)
 }

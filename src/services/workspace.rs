@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Caller;
+use super::{Caller, open};
 use crate::approve::Question;
 use crate::error::{Error, Result};
 use crate::protocol::is_yes;
@@ -46,6 +46,6 @@ pub(super) fn base(directory: &Path, workspace: &Path, trust: &Trust) -> Result<
     if real(directory) == real(workspace) {
         settings::init(directory, trust)
     } else {
-        Base::create(directory)
+        open::create_base(directory)
     }
 }

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::fs::{
     AtomicFile, Durability, TEMPORARY, own_directory, read_plain, refuse_link, write_atomic,
 };
-use crate::protocol::{RelPath, SessionId};
+use crate::protocol::SessionId;
 
 /// Keeps which files a session changed, as the latest undo or redo left them. The session's own file
 /// belongs to the loop.
@@ -23,7 +23,7 @@ const CHANGED_FILES: &str = "changed-files.json";
 #[derive(Serialize, Deserialize)]
 struct ReversedFiles {
     sequence: u32,
-    files: BTreeSet<RelPath>,
+    files: BTreeSet<String>,
 }
 
 /// The directory of all sessions of a base directory.
@@ -157,7 +157,7 @@ impl Store {
     }
 
     /// Keeps the files that a session changed on the whole, after an undo or redo.
-    pub fn keep_reversal(&self, session: &Session, files: BTreeSet<RelPath>) -> Result<()> {
+    pub fn keep_reversal(&self, session: &Session, files: BTreeSet<String>) -> Result<()> {
         let sequence = session.sequence_number;
         let kept = ReversedFiles { sequence, files };
         self.put_aside(&session.session_id, CHANGED_FILES, &kept)
@@ -171,11 +171,7 @@ impl Store {
         }
     }
 
-    pub(super) fn reversed_files(
-        &self,
-        id: &SessionId,
-        sequence: u32,
-    ) -> Option<BTreeSet<RelPath>> {
+    pub(super) fn reversed_files(&self, id: &SessionId, sequence: u32) -> Option<BTreeSet<String>> {
         let kept = self.aside::<ReversedFiles>(id, CHANGED_FILES)?;
         (kept.sequence == sequence).then_some(kept.files)
     }

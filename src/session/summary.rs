@@ -225,7 +225,6 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::RelPath;
     use crate::session::tests::session;
 
     #[test]
@@ -254,7 +253,7 @@ mod tests {
     fn the_file_tells_what_the_session_does() {
         let (_directory, store) = store();
         let mut session = session("ab12cd34");
-        session.changed_files = ["a", "b"].map(|path| RelPath::parse(path).unwrap()).into();
+        session.changed_files = ["a", "b"].map(str::to_owned).into();
         session.questions = vec![ModelQuestion {
             question: "Tabs?".to_owned(),
             answer: None,

@@ -55,6 +55,10 @@ impl SettingsFile {
         let Some((content, text)) = decoded(path, |_| true)? else {
             return Ok(None);
         };
+        // An editor or `touch` leaves such a file, which says nothing.
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
         let json: Value =
             serde_json::from_str(&text).map_err(|problem| not_json(path, &text, &problem))?;
         let Value::Object(agent) = json else {

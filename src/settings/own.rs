@@ -128,8 +128,12 @@ pub(super) fn change(
     key: &Key,
     value: Option<&Value>,
 ) -> Result<Vec<u8>> {
-    let content = file::read(path)?.unwrap_or_else(|| b"{}".to_vec());
+    let content = file::read(path)?.unwrap_or_default();
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content);
+    let content = match content.trim_ascii() {
+        b"" => b"{}",
+        content => content,
+    };
     let failed = |cause| Error::file("change", path, cause).hint("it must be a JSON object");
     let mut top: Map<String, Json> = serde_json::from_slice(content).map_err(failed)?;
     let settings = match section {
@@ -201,6 +205,20 @@ mod tests {
         let values = own.layer().unwrap().unwrap().values;
         assert_eq!(values.len(), 1);
         assert_eq!(values[0].0.name, "MaxRounds");
+    }
+
+    #[test]
+    fn an_empty_file_sets_nothing_and_is_filled() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("settings.json");
+        let own = OwnSettings::at(&path);
+        let rounds = Key::named("MaxRounds").unwrap();
+        for empty in ["", " \n"] {
+            write_atomic(&path, empty.as_bytes(), Durability::Atomic).unwrap();
+            assert!(own.layer().unwrap().is_none());
+            own.set(rounds, Some(&Value::Number(7))).unwrap();
+            assert_eq!(own.layer().unwrap().unwrap().values.len(), 1);
+        }
     }
 
     #[cfg(unix)]

@@ -96,9 +96,7 @@ impl Dialog {
         pending: &Pending,
         questions: &[Question],
     ) -> Self {
-        let takes = questions
-            .first()
-            .map_or_else(AcceptedLines::default, |question| question.kind.takes());
+        let kind = questions.first().map(|question| question.kind);
         let items = questions.iter().map(|question| Item {
             question: question.clone(),
             verdict: None,
@@ -112,7 +110,7 @@ impl Dialog {
             questions: questions.to_vec(),
             items: items.collect(),
             manner: AnswerOrder::Together,
-            answers: Answers::until(interrupt).taking(takes),
+            answers: Answers::until(interrupt).about(kind.unwrap_or_default()),
             is_prompted: false,
             last_shown: None,
             last_listed: Vec::new(),
@@ -311,6 +309,9 @@ impl Dialog {
         };
         let kind = self.items[first].question.kind;
         if line.trim() == "?" {
+            if let Some(shown) = self.items[first].question.shown_before() {
+                self.ui.say(shown);
+            }
             self.show_again();
             return Ok(());
         }

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 use crossterm::event;
 
 use self::desk::{Act, PromptState};
+pub(super) use self::desk::{NEXT_PIECE, PASTE_ENTER};
 pub use self::history::HistoryFile;
 use self::keys::{KeyPress, Screen};
 pub use self::turn::LentTerminal;
@@ -40,9 +41,9 @@ const TICK: Duration = Duration::from_millis(100);
 /// How soon after Enter more must come for the line to be one of many that were pasted.
 ///
 /// Nobody types that fast, and a terminal that cannot mark a paste sends it faster.
-const BURST: Duration = Duration::from_millis(40);
+pub(super) const BURST: Duration = Duration::from_millis(40);
 /// The most characters of a paste that the terminal does not mark.
-const MAX_BURST: usize = 16 * 1024 * 1024;
+pub(super) const MAX_BURST: usize = 16 * 1024 * 1024;
 
 /// Something that the person entered.
 #[derive(Debug, Clone, PartialEq, Eq)]

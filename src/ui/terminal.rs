@@ -25,8 +25,6 @@ pub struct Terminal {
     pub(super) changed: Condvar,
     /// Reads a line where there is no prompt.
     pub(super) reader: Mutex<LineReader>,
-    /// True while nobody reads what is typed.
-    pub(super) is_unread: AtomicBool,
     /// The round whose reply was told last; 0 if there is no session.
     pub(super) round: AtomicU32,
     /// The last round that the session may have; 0 if that is not known.

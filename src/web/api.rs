@@ -327,10 +327,7 @@ pub(super) fn difference(desk: &PageDesk, id: &str, round: u32) -> Result<Value>
     };
     let shown_paths = changed.shown_paths();
     let stat = changed.files()?;
-    let is_left_out = |path: &Path| {
-        let path = path.to_str().unwrap_or_default();
-        (shown_paths.as_ref()).is_some_and(|shown| !shown.has(path))
-    };
+    let is_left_out = |path: &Path| (shown_paths.as_ref()).is_some_and(|shown| !shown.has(path));
     let text = changed.text_without(is_left_out)?;
     let shown = stat.iter().filter(|one| !is_left_out(&one.change.path));
     let shown: Vec<&DiffStat> = shown.collect();

@@ -11,7 +11,7 @@ const CREATE: &str = "[CREATE_FILE path=\"new.txt\"]\nnew\n[/CREATE_FILE]\n{end}
 const EDIT: &str = "[EDIT_FILE path=\"old.txt\"]\n<<<<<<< SEARCH\nthree\n=======\nTHREE\n>>>>>>> REPLACE\n[/EDIT_FILE]\n{end}\n";
 const DONE: &str = "[DONE]\nThe file is there. It was tried.\n[/DONE]\n{end}\n";
 
-fn git(directory: &Path, arguments: &[&str]) -> String {
+pub fn git(directory: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .args(arguments)
         .current_dir(directory)
@@ -29,7 +29,7 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
 }
 
 /// A workspace that is a repository with a commit; its person is known to git.
-fn project(arguments: &[&str]) -> Test {
+pub fn project(arguments: &[&str]) -> Test {
     let test = Test::new(arguments)
         .file("appsettings.json", "{\"Agent\": {}}")
         .file(
@@ -149,6 +149,8 @@ fn own_changes_can_be_committed_after_those_of_the_session() {
         .run()
         .code(0);
     assert_eq!(git(&base, &["status", "--porcelain"]), "");
+    let subjects = git(&base, &["log", "-2", "--format=%s"]);
+    assert_eq!(subjects, "Change old.txt\nThe file is there\n");
     has_commits(&base, 3);
     let _kept = Test::after(finished, &["commit", "--yes", "--with-mine"])
         .run()
@@ -326,4 +328,20 @@ fn a_session_goes_on_committing_after_its_first_call() {
     has_commits(&base, 2);
     let _resumed = edit_and_end(Test::after(stepped, &["resume"]));
     has_commits(&base, 3);
+}
+
+#[test]
+fn with_mine_symbolic_links_are_committed_as_without() {
+    for arguments in [
+        &["commit", "--yes"][..],
+        &["commit", "--yes", "--with-mine"],
+    ] {
+        let link = "[RUN_COMMAND]\nln -s old.txt link\n[/RUN_COMMAND]\n{end}\n";
+        let finished = Test::after(session(&[link]), arguments).run().code(0);
+        let workspace = finished.base().join("workspace");
+        let committed = git(&workspace, &["ls-tree", "HEAD", "link"]);
+        assert!(committed.starts_with("120000"), "{committed}");
+        let target = git(&workspace, &["cat-file", "blob", "HEAD:link"]);
+        assert_eq!(target, "old.txt");
+    }
 }

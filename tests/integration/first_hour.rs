@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::harness::{Test, program, wait_for_outbox, wait_until};
+use crate::harness::{Test, agent, program, wait_for_outbox, wait_until};
 use crate::terminal::{DONE, Terminal, has_script};
 
 const READ: &str = "[LIST_FILES]\n{end}\n";
@@ -138,6 +138,7 @@ fn a_base_above_an_empty_folder_is_asked_about_and_that_of_the_home_is_not_used(
     terminal.expect("above this folder is set up for `agent`");
     terminal.type_in("what?\n");
     terminal.expect("Please answer 1 or 2.");
+    terminal.expect("[1/2]");
     terminal.type_in("2\n");
     terminal.expect("over");
     assert!(terminal.base().join("empty/appsettings.json").exists());
@@ -155,6 +156,58 @@ fn a_base_above_an_empty_folder_is_asked_about_and_that_of_the_home_is_not_used(
     terminal.expect("over");
     assert!(home.join("mine/appsettings.json").exists());
     assert!(!home.join("sessions").exists());
+}
+
+#[test]
+fn a_base_above_is_named_and_without_a_terminal_not_taken_from_an_empty_folder() {
+    let test = Test::new(&["new", "--no-wait", "task"]).file("appsettings.json", "{\"Agent\": {}}");
+    let begun = test.file("docs/a.md", "a\n").run().code(0);
+    let base = begun.base();
+    fs::create_dir(base.join("empty")).unwrap();
+    fs::create_dir_all(base.join("other/.git")).unwrap();
+    let said = |folder: &str, arguments: &[&str]| {
+        let mut command = agent(&base);
+        let output = command
+            .args(arguments)
+            .current_dir(base.join(folder))
+            .output();
+        String::from_utf8(output.unwrap().stderr).unwrap()
+    };
+    for (folder, what) in [("empty", "empty"), ("other", "another project")] {
+        let said = said(folder, &["new", "--no-wait", "task"]);
+        assert!(said.contains(&format!("this folder is {what}")), "{said}");
+        assert!(
+            said.contains(&format!("hint: `--base {}`", base.display())),
+            "{said}"
+        );
+    }
+    assert_eq!(names(&base.join("empty")).len(), 0);
+    for arguments in [
+        &["new", "--no-wait", "task"][..],
+        &["resume", "--no-wait"],
+        &["undo"],
+        &["diff"],
+    ] {
+        let said = said("docs", arguments);
+        let above = format!(
+            "Working with the base directory `{}`, above",
+            base.display()
+        );
+        assert!(said.contains(&above), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_named_base_in_a_repository_is_ignored() {
+    for place in [["--base", "."], ["--workspace", "src"]] {
+        let test =
+            Test::new(&["new", "--no-wait", place[0], place[1], "task"]).file("src/a", "a\n");
+        git(&test.base(), &["init", "--quiet"]);
+        git(&test.base(), &["add", "src"]);
+        let begun = test.run().code(0);
+        let status = git(&begun.base(), &["status", "--porcelain", "-uall"]);
+        assert_eq!(status, "A  src/a\n", "{place:?}");
+    }
 }
 
 #[test]
@@ -192,6 +245,7 @@ fn a_repository_ignores_what_is_ours_and_its_root_is_offered() {
     terminal.expect("[1/2]");
     terminal.type_in("3\n");
     terminal.expect("Please answer 1 or 2.");
+    terminal.expect("[1/2]");
     terminal.type_in("2\n");
     terminal.expect("your message is");
     let status = git(&terminal.base(), &["status", "--porcelain", "-uall"]);

@@ -320,6 +320,8 @@ fn an_undo_does_not_list_ignored_files() {
     let shown = told(&undone);
     assert!(shown.contains("delete a.txt"), "{shown}");
     assert!(!shown.contains("delete build.log"), "{shown}");
+    let redone = Test::after(undone, &["redo", "--yes"]).run().code(0);
+    tells(&redone, "create a.txt\n  create 1 file that git ignores\n");
 }
 
 #[test]

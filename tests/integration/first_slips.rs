@@ -106,6 +106,7 @@ fn a_part_of_a_repository_is_asked_about_before_it_becomes_the_project() {
         terminal.expect("2. on the whole repository, in place");
         terminal.type_in("both\n");
         terminal.expect("Please answer 1 or 2.");
+        terminal.expect("[1/2]");
         terminal.type_in(answer);
         terminal.expect("is ready");
         for folder in ["src", "."] {

@@ -52,6 +52,9 @@ mod first_hour;
 #[cfg(target_os = "linux")]
 mod first_lists;
 mod first_message;
+/// Names of changed files: ignored ones, and those that are hard to write.
+#[cfg(target_os = "linux")]
+mod first_names;
 mod first_slips;
 /// Bases that earlier versions left.
 #[cfg(unix)]
@@ -68,6 +71,9 @@ mod mcp;
 /// Commands that miss the network, and the person who gives it.
 #[cfg(target_os = "linux")]
 mod network;
+/// Pastes at questions outside of a loop.
+#[cfg(target_os = "linux")]
+mod pasted_answers;
 /// Messages to paste: no longer than the chat accepts, and without secrets.
 mod pastes;
 /// Text that looks like a secret and must stay readable, without leaking one.

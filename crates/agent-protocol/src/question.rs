@@ -157,6 +157,11 @@ impl QuestionKind {
         }
     }
 
+    /// Returns true if its answer is a text, which may be pasted and have several lines.
+    pub fn takes_paste(self) -> bool {
+        matches!(self, Self::Model | Self::Task)
+    }
+
     /// The lines that answer it.
     pub fn takes(self) -> AcceptedLines {
         match self {

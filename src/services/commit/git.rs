@@ -93,7 +93,7 @@ impl GitRepository {
             git: root.join(".git"),
             prefix: match workspace.strip_prefix(&root) {
                 Ok(below) if below.as_os_str().is_empty() => String::new(),
-                Ok(below) => format!("{}/", below.to_string_lossy().replace('\\', "/")),
+                Ok(below) => format!("{}/", with_slashes(&below.to_string_lossy())),
                 Err(_) => return Err(none()),
             },
             root,
@@ -156,11 +156,7 @@ impl GitRepository {
         if path.components().any(|part| is_own(part.as_os_str())) {
             return None;
         }
-        Some(format!(
-            "{}{}",
-            self.prefix,
-            path.to_str()?.replace('\\', "/")
-        ))
+        Some(format!("{}{}", self.prefix, with_slashes(path.to_str()?)))
     }
 
     /// Those of these paths of the workspace that git ignores.
@@ -569,6 +565,15 @@ impl GitRepository {
             .envs(GIT_ISOLATION.into_iter().chain(COMMITTING))
             .envs(self.filters_off.iter().map(|(name, value)| (name, value)));
         Ok(command)
+    }
+}
+
+/// A path with the separators of git; elsewhere than on Windows a backslash is part of a name.
+pub(super) fn with_slashes(path: &str) -> String {
+    if cfg!(windows) {
+        path.replace('\\', "/")
+    } else {
+        path.to_owned()
     }
 }
 

@@ -17,10 +17,10 @@ use crate::ui::live::Rows;
 use crate::ui::{Answer, count};
 
 /// How long after a piece of a paste another one may come.
-const NEXT_PIECE: Duration = Duration::from_secs(1);
+pub(in crate::ui) const NEXT_PIECE: Duration = Duration::from_secs(1);
 /// How long after a paste an Enter on an empty line belongs to it: the habit of ending a paste with
 /// Enter must not answer a question that has come up since.
-const PASTE_ENTER: Duration = Duration::from_millis(1_500);
+pub(in crate::ui) const PASTE_ENTER: Duration = Duration::from_millis(1_500);
 /// How long the keyboard must have been silent before a question rings.
 const AWAY: Duration = Duration::from_secs(10);
 
@@ -46,6 +46,29 @@ pub(super) enum Act {
     Interrupt,
     Suspend,
     Redraw(Screen),
+}
+
+impl Act {
+    /// Tells also of a line that was not sent, because this one took its place.
+    fn after_unsent(mut self, line: &str) -> Self {
+        let told = format!(
+            "`{}` was not sent; the up arrow brings it back.",
+            line.trim()
+        );
+        let with = |more: Option<String>| match more {
+            Some(more) => Some(format!("{told}\n{more}")),
+            None => Some(told.clone()),
+        };
+        match &mut self {
+            Self::Entered { why: said, .. } | Self::Answered { again: said, .. } => {
+                *said = with(said.take());
+            }
+            Self::Say(said) => *said = format!("{told}\n{said}"),
+            Self::Nothing => return Self::Say(told),
+            Self::Interrupt | Self::Suspend | Self::Redraw(_) => {}
+        }
+        self
+    }
 }
 
 /// A text that waits for the person to say what it is.
@@ -301,7 +324,7 @@ impl PromptState {
         let typed = self.line.take();
         if let Some(held) = self.held.take() {
             if !held.doubt.is_typed() {
-                return self.enter_held(held, &typed);
+                return self.enter_beside_paste(held, typed, listener);
             }
             if typed.trim().is_empty() || is_yes(&typed) {
                 return self.send(held.text.clone(), held.text);
@@ -312,7 +335,13 @@ impl PromptState {
             }
             // Another line takes its place; the arrow brings it back.
             self.past.remember(&held.text);
+            return self.enter_line(typed, listener).after_unsent(&held.text);
         }
+        self.enter_line(typed, listener)
+    }
+
+    /// Enter with a line that stands alone.
+    fn enter_line(&mut self, typed: String, listener: &dyn Listener) -> Act {
         let kind = listener.kind_of_line(&typed);
         let is_answer = self.takes_any_line();
         let is_shown_again = is_answer && typed.trim() == "?";
@@ -346,6 +375,44 @@ impl PromptState {
             }
             _ if listener.weigh(&typed) == Pasted::Reply => self.reply(typed),
             _ => self.send(typed.clone(), typed),
+        }
+    }
+
+    /// Enter with a line beside a pasted text. A key or a command is what it is elsewhere, and the text
+    /// waits; only words go with it.
+    fn enter_beside_paste(&mut self, held: Held, typed: String, listener: &dyn Listener) -> Act {
+        if is_yes(&typed) {
+            return self.enter_held(held, "");
+        }
+        if is_no(&typed) {
+            self.last_paste = Some(Instant::now());
+            return self.send_pasted(&held, "");
+        }
+        let is_question = typed.trim() == "?";
+        let is_command = matches!(
+            listener.kind_of_line(&typed),
+            LineKind::Command | LineKind::PlainCommand(_)
+        );
+        if !is_question && !is_command && !is_answer_key(&typed) {
+            return self.enter_held(held, &typed);
+        }
+        let shown = self.words_about(&held).join("\n");
+        self.held = Some(held);
+        if is_question && self.takes_any_line() {
+            // Who asks shows all that belongs to the question.
+            return self.send(typed.clone(), typed);
+        }
+        if is_question {
+            return Act::Say(shown);
+        }
+        if !is_command {
+            return Act::Say(format!("`{}` is no answer here. {shown}", typed.trim()));
+        }
+        self.past.remember(&typed);
+        Act::Entered {
+            echo: typed.clone(),
+            entry: Entry::Command(typed),
+            why: None,
         }
     }
 
@@ -482,6 +549,13 @@ impl PromptState {
         !line.trim().is_empty() && !is_yes(&line) && !is_no(&line)
     }
 
+    /// Returns true if the line has words, and is no key or command.
+    fn has_words(&self) -> bool {
+        let line = self.line.text();
+        let line = line.trim();
+        !line.is_empty() && line != "?" && !line.starts_with('/') && !is_answer_key(line)
+    }
+
     /// Tells what is held, and what the keys do with it.
     fn words_about(&self, held: &Held) -> Vec<String> {
         let drop = "Esc: drop";
@@ -498,7 +572,7 @@ impl PromptState {
                 format!("A question waits. `{command}` is the command."),
                 "Enter: it is my answer   Esc: edit".to_owned(),
             ],
-            _ if !self.line.is_empty() => vec![
+            _ if self.has_words() => vec![
                 format!("{} pasted.", held.size()),
                 format!("Enter: send it with your line   {drop}"),
             ],

@@ -28,6 +28,13 @@ pub struct RestorePlan {
     pub already: Vec<RestoreStep>,
 }
 
+impl RestorePlan {
+    /// Returns true if the rounds changed nothing that checkpoints cover.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty() && self.conflicts.is_empty() && self.already.is_empty()
+    }
+}
+
 /// A path to restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoreStep {

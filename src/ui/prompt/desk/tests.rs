@@ -464,3 +464,73 @@ fn a_line_that_is_full_says_so_once() {
         Act::Say(_)
     ));
 }
+
+#[test]
+fn beside_a_paste_keys_and_commands_are_no_words() {
+    let held = |text: &str| {
+        let mut desk = PromptState::new(Vec::new());
+        paste(&mut desk, "first\nsecond\n");
+        typed(&mut desk, text);
+        let act = press(&mut desk, KeyPress::Enter);
+        (desk, act)
+    };
+    let (desk, act) = held("?");
+    assert!(
+        matches!(&act, Act::Say(told) if told.contains("no complete command")),
+        "{act:?}"
+    );
+    assert!(shown(&desk).contains("2 lines pasted"));
+    for key in ["q", "d"] {
+        let (desk, act) = held(key);
+        assert!(
+            matches!(&act, Act::Say(told) if told.contains("is no answer here")),
+            "{act:?}"
+        );
+        assert!(shown(&desk).contains("2 lines pasted"));
+    }
+    for command in ["quit", "/status"] {
+        let (desk, act) = held(command);
+        assert_eq!(entered(act), Entry::Command(command.to_owned()));
+        assert!(shown(&desk).contains("2 lines pasted"));
+    }
+    let (_, act) = held("y");
+    assert_eq!(entered(act), Entry::Reply("first\nsecond\n".to_owned()));
+    let (_, act) = held("see this:");
+    assert_eq!(
+        entered(act),
+        Entry::Note("see this:\nfirst\nsecond".to_owned())
+    );
+}
+
+#[test]
+fn a_models_question_is_shown_again_beside_a_paste() {
+    let mut desk = PromptState::new(Vec::new());
+    desk.ask(question(1, "Which?", AcceptedLines::AnyLine));
+    paste(&mut desk, "first\nsecond\n");
+    typed(&mut desk, "?");
+    let act = press(&mut desk, KeyPress::Enter);
+    assert!(
+        matches!(&act, Act::Answered { text, .. } if text == "?"),
+        "{act:?}"
+    );
+    desk.ask(question(1, "Which?", AcceptedLines::AnyLine));
+    assert!(shown(&desk).contains("2 lines pasted"));
+    let act = press(&mut desk, KeyPress::Enter);
+    assert!(
+        matches!(&act, Act::Answered { text, .. } if text == "first\nsecond"),
+        "{act:?}"
+    );
+}
+
+#[test]
+fn a_line_that_another_one_replaced_is_told_of() {
+    let mut desk = PromptState::new(Vec::new());
+    typed(&mut desk, "git status");
+    press(&mut desk, KeyPress::Enter);
+    typed(&mut desk, "please add colours");
+    let act = press(&mut desk, KeyPress::Enter);
+    assert!(
+        matches!(&act, Act::Entered { why: Some(why), .. } if why.contains("`git status` was not sent")),
+        "{act:?}"
+    );
+}
