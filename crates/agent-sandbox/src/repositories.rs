@@ -43,9 +43,12 @@ const MAX_HOOK: u64 = 16 * 1024 * 1024;
 /// Limit on the files that one configuration includes.
 const MAX_INCLUDES: usize = 1_000;
 
+/// A test of a file's content.
+type ContentTest = fn(&[u8]) -> bool;
+
 /// Files of an interrupted rebase, cherry-pick or revert that can make git run a program when it goes
-/// on, and what tells that they do.
-const UNFINISHED: [(&str, fn(&[u8]) -> bool); 4] = [
+/// on, and the test that tells if they do.
+const UNFINISHED: [(&str, ContentTest); 4] = [
     ("rebase-merge/git-rebase-todo", has_shell_command),
     ("rebase-merge/strategy", is_foreign_strategy),
     ("rebase-apply/strategy", is_foreign_strategy),
@@ -746,7 +749,7 @@ fn changed(found: &fs::Metadata) -> Option<SystemTime> {
 }
 
 /// True if a file says so, or cannot be read and is there.
-fn may_run(file: &Path, says_so: fn(&[u8]) -> bool) -> bool {
+fn may_run(file: &Path, says_so: ContentTest) -> bool {
     let mut text = Vec::new();
     let Ok(true) = file.symlink_metadata().map(|found| found.is_file()) else {
         return file.symlink_metadata().is_ok();
