@@ -131,6 +131,11 @@ pub(crate) fn command_of(name: &str) -> Option<Name> {
     }
 }
 
+/// The command that a message about a tool of this name names.
+pub(crate) fn command_name(name: &str) -> Option<&'static str> {
+    tool_of(name)?.kind.command()
+}
+
 /// Returns true if a tool of this name is in the table and does more than to look or to tell.
 pub(crate) fn has_effects(name: &str) -> bool {
     tool_of(name).is_some_and(|tool| match tool.kind {

@@ -378,7 +378,7 @@ fn the_sound_calls_of_a_list_are_done() {
         read(
             &format!("{list}\n{DONE}"),
             &["CREATE_FILE", "RUN_COMMAND", "DONE"],
-            &[3],
+            &[2],
         );
     }
     let function = r#"{"function":{"name":"run","arguments":{"command":"ls"}}}"#;
