@@ -29,6 +29,7 @@ mod example;
 mod file_name;
 mod invented;
 mod json;
+mod keyed_text;
 mod line;
 mod link;
 mod own_message;

@@ -16,9 +16,9 @@ use agent_protocol::{
 use super::candidate::{BlockTrouble, CandidateItem};
 use super::tags::Name;
 use super::{changes, patch, script, search_replace, workspace_root};
-pub(crate) use call::{Call, CallShape};
+pub(crate) use call::{Call, CallShape, is_among};
 use table::Tool;
-pub(crate) use table::{NESTED, RECORD, TOOL_KEYS};
+pub(crate) use table::{NESTED, PATH, RECORD, TOOL_KEYS};
 
 mod call;
 mod table;

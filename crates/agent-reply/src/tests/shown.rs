@@ -300,3 +300,12 @@ fn a_file_that_only_a_comment_names_is_pointed_out_beside_commands() {
     assert!(issue.message.contains("`tests/test_a.py` was only shown"));
     assert!(issue.number.is_some(), "`[DONE]` must not count");
 }
+
+#[test]
+fn lines_that_are_cited_are_not_a_file() {
+    let block = "```4:4:src/app.py\nRATE = 0.21\n```\n";
+    assert_eq!(parse(block).steps, []);
+    let reply = parse(&format!("{block}[DONE]\nok\n[/DONE]\n"));
+    let message = &reply.issues[0].message;
+    assert!(message.contains("`src/app.py`"), "{message}");
+}
