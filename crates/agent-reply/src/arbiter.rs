@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | 1 | our own prompt, the model's thinking | nothing |
 //! | 2 | a tag alone on its line | ours, in a code block and in a file that is shown too |
-//! | 3 | lines between a tag and its closing tag | the body, whatever they look like |
+//! | 3 | lines between a tag and its closing tag | the body, whatever they look like; also of a tag that does not count where it stands |
 //! | 4 | results that the model made up | nothing that changes or runs something |
 //! | 5 | a code block under a path | that file; an edit only if it is one of it from its first line on |
 //! | 6 | a shell block or here-document that writes files, a diff without a place, a string in code | content |

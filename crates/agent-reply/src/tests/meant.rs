@@ -464,6 +464,30 @@ fn a_block_under_a_line_that_leads_to_its_file_is_told() {
 }
 
 #[test]
+fn the_body_of_a_tag_that_is_none_is_content() {
+    let call = "{\"tool\": \"bash\", \"command\": \"make\"}";
+    for (before, after) in [
+        ("**Step 2** [", "]"),
+        ("Then [", "]"),
+        ("// [", "]"),
+        ("[[", "]]"),
+        ("\u{3010}", "\u{3011}"),
+        ("<li>[", "]</li>"),
+    ] {
+        let opening = format!("{before}CREATE_FILE path=\"a.json\"{after}");
+        for closing in [
+            format!("{before}/CREATE_FILE{after}"),
+            "[/CREATE_FILE]".to_owned(),
+        ] {
+            undone(&format!("{opening}\n{call}\n{closing}"));
+        }
+    }
+    // The body of another command begins there.
+    let text = format!("I use [CREATE_FILE path=\"b\"] for it.\n{OTHER}");
+    assert_eq!(names(&parse(&text)), ["CREATE_FILE"]);
+}
+
+#[test]
 fn an_edit_that_nobody_reads_is_told() {
     for text in [
         "4c4\n< x = 1\n---\n> x = 2",
