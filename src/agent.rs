@@ -39,7 +39,7 @@ mod whereabouts;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use self::accept::{ANYWAY, identity};
+pub use self::accept::{ANYWAY, identity, read_beside_files};
 pub use self::authorize::Authorizer;
 use self::baseline::Baseline;
 pub use self::calls::{AnswerRoom, CallAnswer, CallDesk};

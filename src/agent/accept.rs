@@ -11,9 +11,10 @@ use super::round::continues;
 use crate::approve::{self, Question};
 use crate::error::Result;
 use crate::mailbox::{self, Candidate, Reading};
-use crate::protocol::{Event, SessionId};
-use crate::reply::{self, Repair, Reply, TruncatedReply};
+use crate::protocol::{Event, RelPath, SessionId};
+use crate::reply::{self, Repair, Reply, ReplyWorkspace, TruncatedReply};
 use crate::session::Session;
+use crate::workspace::Workspace;
 
 /// The decision about a file in the inbox.
 #[derive(Debug)]
@@ -54,12 +55,20 @@ fn is_junk(text: &str, reply: &Reply) -> bool {
     stray.saturating_mul(share) > text.chars().count()
 }
 
+/// Reads a reply where its workspace is known.
+pub fn read_beside_files(workspace: &Workspace, bytes: &[u8]) -> (String, Reply) {
+    const MAX_BYTES: u64 = 1024 * 1024;
+    let file = |path: &RelPath| String::from_utf8(workspace.read(path, MAX_BYTES).ok()?).ok();
+    let root = workspace.path();
+    reply::read_in(ReplyWorkspace { root, file: &file }, bytes)
+}
+
 /// Reads a reply of this name.
 ///
 /// A whole one of an API has the mark of its round, which the courier sets; one without it broke off,
 /// even if all that came can be read.
-pub(super) fn read_reply_in(workspace: &Path, name: &str, bytes: &[u8]) -> (String, Reply) {
-    let (text, mut reply) = reply::read_in(workspace, bytes);
+pub(super) fn read_reply_in(workspace: &Workspace, name: &str, bytes: &[u8]) -> (String, Reply) {
+    let (text, mut reply) = read_beside_files(workspace, bytes);
     let is_broken = mailbox::is_by_api(name) && reply::end_mark(&text).is_none();
     if is_broken && reply.cut.is_none() && !text.trim().is_empty() {
         let lines = text.trim_end().lines().count();
@@ -128,7 +137,7 @@ impl ReplyJudge<'_> {
             Reading::NotText => return Ok(InboxVerdict::Reject(NO_TEXT.to_owned())),
             Reading::Gone => return Ok(InboxVerdict::Gone),
         };
-        let (text, reply) = read_reply_in(self.agent.workspace.path(), &candidate.name, &bytes);
+        let (text, reply) = read_reply_in(&self.agent.workspace, &candidate.name, &bytes);
         if text.trim().is_empty() {
             return Ok(InboxVerdict::Reject("it holds no text".to_owned()));
         }
@@ -279,8 +288,10 @@ mod tests {
 
     #[test]
     fn a_reply_of_an_api_without_its_mark_broke_off() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path()).unwrap();
         let cut = |name: &str, text: &str| {
-            let (_, reply) = read_reply_in(Path::new("/w"), name, text.as_bytes());
+            let (_, reply) = read_reply_in(&workspace, name, text.as_bytes());
             reply.cut
         };
         let half = "Sure.\n\n[DONE]\nfinished half of the";

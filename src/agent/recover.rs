@@ -691,7 +691,7 @@ fn reread(agent: &Agent, file: PathBuf) -> Result<Taken> {
             arrival: ReplyArrival::Calls,
         });
     }
-    let (text, reply) = read_reply_in(agent.workspace.path(), &name, &bytes);
+    let (text, reply) = read_reply_in(&agent.workspace, &name, &bytes);
     Ok(Taken {
         name,
         reply,

@@ -5,6 +5,7 @@ use super::guard::Testing;
 use super::open::{self, BoundedWorkspace};
 pub use crate::agent::announce;
 use crate::agent::apply::{Applying, Difference, Rehearsal, is_complete};
+use crate::agent::read_beside_files;
 use crate::compose::Content;
 use crate::error::{Error, Kind, Result};
 use crate::protocol::{Command, Step, StepResult};
@@ -50,7 +51,7 @@ pub fn prepare(caller: &Caller, bytes: &[u8]) -> Result<PreparedReply> {
         Testing::Unneeded
     };
     let place = open::place(caller, testing)?;
-    let (mark, reply) = checked(reply::read_in(place.workspace.path(), bytes))?;
+    let (mark, reply) = checked(read_beside_files(&place.workspace, bytes))?;
     Ok(PreparedReply {
         reply,
         place,

@@ -6,6 +6,7 @@
 //! and so is one that is all there is: then it is what was asked for.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 
 use super::Refusal;
@@ -26,6 +27,8 @@ pub enum CopyDamage {
     Tabs,
     /// No line is indented any more.
     Indentation,
+    /// Every indented line has one blank less.
+    LostBlank,
     /// There is a blank line below every line.
     DoubledLines,
     /// There are two blank lines for each one.
@@ -34,6 +37,8 @@ pub enum CopyDamage {
     Escapes,
     /// There are no blank lines any more.
     BlankLines,
+    /// Something that differs stands before the lines, such as a number.
+    LineMarks,
 }
 
 impl fmt::Display for CopyDamage {
@@ -43,10 +48,12 @@ impl fmt::Display for CopyDamage {
             Self::Typography => "curly quotes, long dashes or unusual spaces",
             Self::Tabs => "blanks in the place of tabs",
             Self::Indentation => "no indentation",
+            Self::LostBlank => "one blank less before every indented line",
             Self::DoubledLines => "a blank line below every line",
             Self::DoubledBlanks => "twice as many blank lines",
             Self::Escapes => "backslashes before Markdown characters",
             Self::BlankLines => "no blank lines",
+            Self::LineMarks => "a mark before every line",
         })
     }
 }
@@ -99,7 +106,7 @@ pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t>
         repaired: Vec::new(),
         doubted: Vec::new(),
     };
-    let ways: [(CopyDamage, DamageFinder); 8] = [
+    let ways: [(CopyDamage, DamageFinder); 10] = [
         (CopyDamage::Entities, entities),
         (CopyDamage::Escapes, escapes),
         (CopyDamage::Typography, typography),
@@ -108,6 +115,8 @@ pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t>
         (CopyDamage::BlankLines, blank_lines),
         (CopyDamage::Tabs, tabs),
         (CopyDamage::Indentation, indentation),
+        (CopyDamage::LostBlank, lost_blank),
+        (CopyDamage::LineMarks, line_marks),
     ];
     let mut ways = ways.iter();
     while old != new && !ways.as_slice().is_empty() {
@@ -517,6 +526,58 @@ fn indentation(compared: &Compared<'_>) -> DamageFinding {
     DamageFinding::Repaired(joined(lines.into_iter()))
 }
 
+/// Nobody moves every line by one blank and leaves those at the margin where they are.
+fn lost_blank(compared: &Compared<'_>) -> DamageFinding {
+    let mut lost = 0;
+    for (old, new) in compared.pairs() {
+        let (old, new) = (fold::indentation(old), fold::indentation(new));
+        let is_sound = old.strip_prefix(' ').unwrap_or(old) == new && !old.contains('\t');
+        if !is_sound {
+            return DamageFinding::Nothing;
+        }
+        lost += usize::from(!new.is_empty());
+    }
+    if lost < ENOUGH {
+        return DamageFinding::Nothing;
+    }
+    DamageFinding::Repaired(compared.rewritten(|line| {
+        let is_indented = line.starts_with(' ') && !line.trim().is_empty();
+        if is_indented {
+            Cow::Owned(format!(" {line}"))
+        } else {
+            Cow::Borrowed(line)
+        }
+    }))
+}
+
+/// Line numbers in a form that nobody removed: most lines end with a line of the old text. What is
+/// the same before every line may be a comment.
+fn line_marks(compared: &Compared<'_>) -> DamageFinding {
+    const LONGEST: usize = 12;
+    const LEAST: usize = 4;
+    let long = |line: &&str| line.len() >= LEAST;
+    let old: HashSet<&str> = (compared.old.iter().map(|line| line.trim()))
+        .filter(long)
+        .collect();
+    let new: Vec<&str> = (compared.new.iter().map(|line| line.trim()))
+        .filter(long)
+        .collect();
+    let mark = |line: &&'_ str| {
+        let mut places = line.char_indices().map(|(at, _)| at).take(LONGEST).skip(1);
+        places.find(|at| old.contains(line[*at..].trim_start()))
+    };
+    let unknown = new.iter().filter(|line| !old.contains(*line));
+    let marks: Vec<&str> = unknown
+        .filter_map(|line| Some(&line[..mark(line)?]))
+        .collect();
+    let kinds: HashSet<&str> = marks.iter().copied().collect();
+    if marks.len() >= ENOUGH && marks.len() * 2 > old.len() && kinds.len() * 2 > marks.len() {
+        DamageFinding::Doubted
+    } else {
+        DamageFinding::Nothing
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -670,6 +731,38 @@ mod tests {
         // A block that was taken off, and a list that was made flat.
         assert!(lost("if x:\n    a\n    b\n", "a\nc\n").is_ok());
         assert!(lost("- a\n  - b\n  - c\n", "- a\n- b\n- d\n").is_ok());
+    }
+
+    #[test]
+    fn a_blank_that_every_line_lost_is_restored() {
+        let changed = PYTHON.replace("return b", "return b + 1");
+        let lost = changed.replace("\n ", "\n");
+        case(PYTHON, &lost, &changed, &[CopyDamage::LostBlank], &[]);
+        let part = "    for a in b:\n        if a:\n            continue\n        c += a\n";
+        let changed = part.replace("continue", "break");
+        let lost = changed.replace("\n ", "\n").replacen(' ', "", 1);
+        case(part, &lost, &changed, &[CopyDamage::LostBlank], &[]);
+        // Another depth, and a line that did not move.
+        let other = PYTHON.replace("    ", "  ");
+        case(PYTHON, &other, &other, &[], &[]);
+        let one = PYTHON.replace("    return b", "   return b");
+        case(PYTHON, &one, &one, &[], &[]);
+    }
+
+    #[test]
+    fn marks_before_the_lines_are_told() {
+        let changed = PYTHON.replace("return b", "return b + 1");
+        let numbered = (1..).zip(changed.lines());
+        let marked = numbered.map(|(at, line)| format!("Line {at}: {line}\n"));
+        let marked = marked.collect::<Vec<_>>().concat();
+        let comments = changed.replace('\n', "\n# ");
+        let is_told = |new: &str| {
+            let restored = restore_copy(PYTHON, PYTHON, new);
+            assert_eq!(restored.text, new);
+            restored.doubted.contains(&CopyDamage::LineMarks)
+        };
+        assert!(is_told(&marked));
+        assert!(!is_told(&comments) && !is_told(&changed));
     }
 
     #[test]

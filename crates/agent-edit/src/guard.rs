@@ -31,7 +31,10 @@ pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
     if let Some(placeholder) = omission(old, new) {
         return Some(placeholder);
     }
-    if !new.lines().any(stands_for_lines) {
+    if !new
+        .lines()
+        .any(|line| stands_for_lines(line) || may_stand_for_lines(line))
+    {
         return None;
     }
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
@@ -43,8 +46,11 @@ pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
     };
     align(&old, &new).into_iter().find_map(|block| {
         let (lost, written) = (filled(&old[block.old]), filled(&new[block.new.clone()]));
-        let is_sign =
-            |at: &usize| stands_for_lines(new[*at]) && lost + usize::from(!is_body(*at)) > written;
+        let is_sign = |at: &usize| {
+            let least = written + usize::from(is_body(*at));
+            (stands_for_lines(new[*at]) && lost >= least)
+                || (may_stand_for_lines(new[*at]) && lost > written)
+        };
         let sign = block.new.into_iter().find(is_sign)?;
         Some(new[sign].trim().to_owned())
     })
@@ -52,22 +58,8 @@ pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
 
 /// Tells whether a line may stand for lines that somebody did not want to write.
 fn stands_for_lines(line: &str) -> bool {
-    const SIGNS: [&str; 14] = [
-        "everything",
-        "etc",
-        "omitted",
-        "truncated",
-        "elided",
-        "existing",
-        "same",
-        "rest",
-        "remaining",
-        "remainder",
-        "previous",
-        "snip",
-        "snipped",
-        "unchanged",
-    ];
+    const SIGNS: &str = "everything etc omitted truncated elided existing same rest remaining \
+        remainder previous snip snipped unchanged";
     let line = line.trim();
     if is_elision(line.trim_matches(['[', ']', '(', ')', '{', '}', '<', '>'])) {
         return true;
@@ -84,19 +76,35 @@ fn stands_for_lines(line: &str) -> bool {
     if is_comment && is_ellipsis(core) || is_cut() {
         return true;
     }
-    let is_framed = line.starts_with(['(', '[', '<', '-', '.', '\u{2026}', '*', '=']);
+    let is_framed =
+        line.starts_with(['(', '[', '<', '-', '.', '\u{2026}', '*', '=']) || line.starts_with("{{");
     let words = core.to_lowercase();
-    let mut each = (words.split(|character: char| !character.is_alphanumeric()))
-        .filter(|word| !word.is_empty());
-    let is_sign = ["no changes", "as above"]
+    ((is_comment || is_framed) && is_remark(&words, SIGNS))
+        // `# alpha and beta unchanged`
+        || (is_comment && words.ends_with(" unchanged"))
+}
+
+/// Tells whether a line stands for others where more are lost than written: many a comment begins
+/// with `# Other`.
+fn may_stand_for_lines(line: &str) -> bool {
+    let (core, is_comment) = uncommented(line.trim());
+    is_comment && is_remark(&core.to_lowercase(), "keep other others")
+}
+
+/// Tells whether words have one of these signs and otherwise only words of a placeholder.
+fn is_remark(words: &str, signs: &str) -> bool {
+    let is_among = |words: &str, word: &str| words.split(' ').any(|known| known == word);
+    let each = words.split(|character: char| !character.is_alphanumeric());
+    let mut each = each.filter(|word| !word.is_empty());
+    let has_phrase = ["no changes", "as above"]
         .iter()
-        .any(|phrase| words.contains(phrase))
-        || each.clone().any(|word| SIGNS.contains(&word));
-    let is_about_nothing = (is_comment || is_framed)
-        && is_sign
-        && each.all(|word| SIGNS.contains(&word) || WORDS.split(' ').any(|known| known == word));
-    // `# alpha and beta unchanged`
-    is_about_nothing || (is_comment && words.ends_with(" unchanged"))
+        .any(|phrase| words.contains(phrase));
+    (has_phrase || each.clone().any(|word| is_among(signs, word)))
+        && each.all(|word| {
+            // `# 40 lines omitted`
+            let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+            is_number || is_among(signs, word) || is_among(WORDS, word)
+        })
 }
 
 /// Tells whether overwriting a file of over 40 lines leaves fewer than half as many.
@@ -427,6 +435,11 @@ mod tests {
             "# ---- 8< ----",
             "--- >8 ---",
             "    pass  # unchanged",
+            "# 40 lines omitted",
+            "# other methods",
+            "# your other imports",
+            "// ... keep",
+            "{{ rest }}",
         ] {
             let new = format!("import os\n{sign}\ndef g():\n    d()\n");
             assert_eq!(omission_in_file(old, &new).as_deref(), Some(sign.trim()));
@@ -435,6 +448,8 @@ mod tests {
             "import os\n# the rest of the imports is sorted by isort\ndef g():\n    d()\n",
             "import os\nimport sys\n\ndef f():\n    a()\n    b()\n\ndef h():\n    ...\n\ndef g():\n    c()\n",
             "import os\n\ndef g():\n    c()\n",
+            "# Other\nimport sys\n\ndef f():\n    a()\n    b()\n\ndef g():\n    c()\n",
+            "import os\nimport sys\n\ndef f():\n    a()\n{ rest }\n\ndef g():\n    c()\n",
             "import os\n\ndef g():\n    pass  # nothing to do on other systems\n",
             "import os\nimport sys\n\ndef f():\n    a()\n    b()\n\ndef g():\n    ...\n",
         ] {

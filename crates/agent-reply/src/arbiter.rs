@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | 1 | our own prompt, the model's thinking | nothing |
 //! | 2 | a tag alone on its line | ours, in a code block and in a file that is shown too |
-//! | 3 | lines between a tag and its closing tag | the body, whatever they look like |
+//! | 3 | lines between a tag and its closing tag | the body, whatever they look like; also of a tag that does not count where it stands |
 //! | 4 | results that the model made up | nothing that changes or runs something |
 //! | 5 | a code block under a path | that file; an edit only if it is one of it from its first line on |
 //! | 6 | a shell block or here-document that writes files, a diff without a place, a string in code | content |
@@ -22,7 +22,7 @@
 //! | 14 | a document: front matter, or headings and code blocks that ask for nothing | told, not done |
 //! | 15 | two contents for one file in a reply of whole files | neither |
 //! | 16 | a command under words that call it an example, forbid it or offer it as one option | told, not done |
-//! | 17 | lines that nothing of this takes and that look like work (`undone`) | told; malformed beside `DONE` if nothing does it |
+//! | 17 | lines that nothing of this takes and that look like work (`undone`) | told; malformed beside `DONE` if nothing does it; nothing if they quote a file beside tags with an end mark |
 //! | 18 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
 
 use std::collections::{HashMap, HashSet};
@@ -38,10 +38,11 @@ use crate::code_fence::{self, Fence};
 use crate::example;
 use crate::invented;
 use crate::scan::{Scanned, ShownFiles, UnclearReason};
-use crate::trim::is_blank;
+use crate::trim::{is_blank, trim};
 use crate::undone::{self, UndoneWork};
 use crate::whole_file;
-use crate::{Issue, Reply, TruncatedReply, has_effects, line_number};
+use crate::workspace_root;
+use crate::{Issue, Reply, TruncatedReply, WorkspaceFileReader, has_effects, line_number};
 
 /// The most issues that are told one by one: a text of nothing but mistakes is not told a million
 /// times.
@@ -55,7 +56,7 @@ pub(super) struct JudgedReply<'a> {
 }
 
 /// Judges all offers of a reply.
-pub(super) fn judge(scanned: Scanned<'_>) -> JudgedReply<'_> {
+pub(super) fn judge<'a>(scanned: Scanned<'a>, file: WorkspaceFileReader<'_>) -> JudgedReply<'a> {
     let Scanned {
         lines,
         offers,
@@ -70,16 +71,25 @@ pub(super) fn judge(scanned: Scanned<'_>) -> JudgedReply<'_> {
     ledger.settle_answers(&lines);
     ledger.settle_talk();
     let has_tags = shown.has_tags;
+    let mut quotations = Quotations {
+        file,
+        // A reply in tags, with its end mark, has no need of a block.
+        rest: if has_tags && ledger.reply.end.is_some() {
+            MAX_COMPARED
+        } else {
+            0
+        },
+    };
     if ledger.is_empty() && ledger.reply.cut.is_none() && !ledger.has_results {
         ledger.write_files(&lines, shown);
     } else {
-        ledger.tell_of_files(shown);
+        ledger.tell_of_files(&lines, shown, &mut quotations);
     }
     ledger.leave_out_examples(&lines);
     if !has_tags && ledger.reply.end.is_none() {
         ledger.refuse_document(&lines);
     }
-    ledger.tell_of_undone(&lines);
+    ledger.tell_of_undone(&lines, &mut quotations);
     ledger.number();
     ledger.tell_of_untold();
     JudgedReply {
@@ -87,6 +97,38 @@ pub(super) fn judge(scanned: Scanned<'_>) -> JudgedReply<'_> {
         lines,
         blocks: ledger.blocks,
     }
+}
+
+/// The most blocks that are compared with files.
+const MAX_COMPARED: usize = 50;
+
+/// Tells blocks that quote a file of the workspace from those that were meant to change it.
+struct Quotations<'f> {
+    file: WorkspaceFileReader<'f>,
+    /// How many blocks may still be compared.
+    rest: usize,
+}
+
+impl Quotations<'_> {
+    /// Returns true if the lines are in the file as they are, indentation and blank lines aside.
+    fn holds(&mut self, name: &str, lines: &[impl AsRef<str>]) -> bool {
+        if self.rest == 0 {
+            return false;
+        }
+        self.rest -= 1;
+        let path = RelPath::parse(&workspace_root::relative(name));
+        let Some(text) = path.ok().and_then(|path| (self.file)(&path)) else {
+            return false;
+        };
+        let lines = plain_text(lines.iter().map(AsRef::as_ref));
+        !lines.is_empty() && plain_text(text.lines()).contains(&lines)
+    }
+}
+
+/// Lines without indentation and blank ones.
+fn plain_text<'l>(lines: impl Iterator<Item = &'l str>) -> String {
+    let filled: Vec<&str> = lines.map(trim).filter(|line| !line.is_empty()).collect();
+    filled.join("\n")
 }
 
 /// Decisions so far.
@@ -97,6 +139,9 @@ struct ReplyLedger {
     /// How many commands were met, malformed ones included.
     count: u32,
     untold: Option<UntoldIssues>,
+    /// Lines and numbers of blocks that turned out to quote a file. They keep their numbers, so that
+    /// those of the commands do not depend on the files.
+    quoted: Vec<(u32, Option<u32>)>,
     doubted: Vec<DoubtedCommand>,
     /// The model made up results.
     has_results: bool,
@@ -413,7 +458,12 @@ impl ReplyLedger {
     /// Beside commands in tags no block is written, so it does not matter where one ends; one for a
     /// file that is changed elsewhere only shows what is done there. Files that no command changes
     /// may have been meant to be written.
-    fn tell_of_files(&mut self, shown: ShownFiles) {
+    fn tell_of_files(
+        &mut self,
+        lines: &[&str],
+        shown: ShownFiles,
+        quotations: &mut Quotations<'_>,
+    ) {
         let steps = std::mem::take(&mut self.reply.steps);
         let done = CarriedOut::by(&steps);
         for unclear in shown.unclear {
@@ -439,20 +489,25 @@ impl ReplyLedger {
                 ),
             );
             let number = done.ends_session.then(|| self.next_number());
-            self.issue(fence, number, trouble.of("CREATE_FILE"));
+            if quotations.holds(&name, code_fence::content(lines, fence)) {
+                self.quote(fence, number);
+            } else {
+                self.issue(fence, number, trouble.of("CREATE_FILE"));
+            }
         }
         self.reply.steps = steps;
     }
 
     /// Points out work in lines that no recogniser took, unless a command does it; it is malformed
     /// beside `DONE`.
-    fn tell_of_undone(&mut self, lines: &[&str]) {
+    fn tell_of_undone(&mut self, lines: &[&str], quotations: &mut Quotations<'_>) {
         if self.is_empty() {
             return;
         }
         let steps = std::mem::take(&mut self.reply.steps);
         let done = CarriedOut::by(&steps);
-        let told: Vec<u32> = self.reply.issues.iter().map(|issue| issue.line).collect();
+        let told = self.reply.issues.iter().map(|issue| issue.line);
+        let told: Vec<u32> = told.chain(self.quoted.iter().map(|it| it.0)).collect();
         for UndoneWork {
             lines,
             work,
@@ -465,9 +520,19 @@ impl ReplyLedger {
                 continue;
             }
             let number = done.ends_session.then(|| self.next_number());
-            self.issue(lines.start, number, trouble);
+            let mut files = work.files.iter();
+            if files.any(|name| quotations.holds(name, &work.lines)) {
+                self.quote(lines.start, number);
+            } else {
+                self.issue(lines.start, number, trouble);
+            }
         }
         self.reply.steps = steps;
+    }
+
+    /// Leaves out a block that quotes a file.
+    fn quote(&mut self, line: usize, number: Option<u32>) {
+        self.quoted.push((line_number(line), number));
     }
 
     /// Returns true if the reply has no command, malformed ones included.
@@ -520,7 +585,10 @@ impl ReplyLedger {
         let issues = issues.filter_map(|issue| Some((issue.line, issue.number.as_mut()?)));
         let untold = self.untold.iter_mut();
         let untold = untold.filter_map(|untold| Some((untold.line, untold.number.as_mut()?)));
-        let mut numbers: Vec<(u32, &mut u32)> = steps.chain(issues).chain(untold).collect();
+        let quoted = self.quoted.iter_mut();
+        let quoted = quoted.filter_map(|(line, number)| Some((*line, number.as_mut()?)));
+        let mut numbers: Vec<(u32, &mut u32)> =
+            steps.chain(issues).chain(untold).chain(quoted).collect();
         numbers.sort_by_key(|(line, number)| (*line, **number));
         for (number, (_, place)) in (1..).zip(numbers) {
             *place = number;

@@ -160,6 +160,15 @@ pub(super) fn widen(
     start..if closes { next + 1 } else { block.end }
 }
 
+/// The lines of the code block that begins with the fence on a line.
+pub(super) fn content<'l, 'a>(lines: &'l [&'a str], fence: usize) -> &'l [&'a str] {
+    let inner = lines.get(fence + 1..).unwrap_or_default();
+    let open = lines.get(fence).and_then(|line| Fence::read(line));
+    let is_end = |line: &&str| open.is_some_and(|open| open.is_closed_by(line));
+    let end = inner.iter().position(is_end);
+    &inner[..end.unwrap_or(inner.len())]
+}
+
 /// The first line from `at` on that is not blank, or the end.
 pub(super) fn skip_blank(lines: &[&str], at: usize) -> usize {
     lines

@@ -18,6 +18,8 @@ use crate::{file_name, has_effects, tags};
 enum WordsAbove {
     Example,
     Refusal,
+    /// A question to the person: `Should I do this?`
+    Question,
     /// One option of this name: `Option A:`.
     OneOption(String),
 }
@@ -25,36 +27,67 @@ enum WordsAbove {
 impl WordsAbove {
     /// Reads a line that leads to a command.
     fn read(line: &str) -> Option<Self> {
-        const EXAMPLES: [&str; 3] = ["for example", "for instance", "e.g."];
-        const SHAPES: [&str; 3] = ["looks like this:", "would look like this:", "would write:"];
-        const REFUSALS: [&str; 6] = [
+        const EXAMPLES: [&str; 4] = ["for example", "for instance", "e.g.", "hypothetically"];
+        const EXAMPLE_LABELS: [&str; 4] = ["example", "examples", "an example", "sample"];
+        const SHAPES: [&str; 9] = [
+            "is an example of ",
+            "once you approve",
+            "documentation says:",
+            "looks like this:",
+            "would look like this:",
+            "would write:",
+            "could send:",
+            "reply i sent:",
+            "reply contained:",
+        ];
+        const MISTAKE_LABELS: [&str; 6] =
+            ["don't", "do not", "wrong", "bad", "incorrect", "instead of"];
+        const REFUSALS: [&str; 10] = [
             "do not do ",
             "don't do ",
             "never do ",
+            "never run ",
+            "not to do:",
+            "not recommend ",
+            "bad solution:",
             "not like this:",
             "have not done it:",
             "haven't done it:",
         ];
+        const QUESTIONS: [&str; 4] = ["should i ", "shall i ", "do you want ", "would you like "];
         let lower = trim(line).to_lowercase().replace('\u{2019}', "'");
         let text = lower.trim_matches(['*', '#', '_', '>', ' ']);
         if let Some(rest) = text.strip_prefix("option ") {
             let name: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
             return (name.len() == 1).then_some(Self::OneOption(name));
         }
-        if !text.ends_with(':') {
-            return None;
-        }
         // Only the last sentence leads to the command.
         let text = text.rsplit(". ").next().unwrap_or(text);
+        let label = text.trim_matches(|c: char| !c.is_alphanumeric());
+        let is_led = text.ends_with(':');
         let begins =
             |words: &&str| text.starts_with(*words) || text.contains(&format!(", {words}"));
         let has = |words: &&str| text.contains(*words);
-        if REFUSALS.iter().any(has) {
+        let is_question = text.ends_with('?') && QUESTIONS.iter().any(|it| text.starts_with(it));
+        let is_example = || {
+            let is_called = is_led && (EXAMPLES.iter().any(begins) || SHAPES.iter().any(has));
+            let is_alone = EXAMPLES.iter().any(|it| it.trim_end_matches('.') == label);
+            is_called || is_alone || EXAMPLE_LABELS.contains(&label)
+        };
+        if MISTAKE_LABELS.contains(&label) || (is_led && REFUSALS.iter().any(has)) {
             Some(Self::Refusal)
-        } else if EXAMPLES.iter().any(begins) || SHAPES.iter().any(has) {
-            Some(Self::Example)
+        } else if is_question {
+            Some(Self::Question)
         } else {
-            None
+            is_example().then_some(Self::Example)
+        }
+    }
+
+    /// The name of an option.
+    fn option(self) -> Option<String> {
+        match self {
+            Self::OneOption(name) => Some(name),
+            _ => None,
         }
     }
 
@@ -67,6 +100,10 @@ impl WordsAbove {
             Self::Refusal => (
                 "the words above it say not to do it",
                 "Send it again without them, if it was meant.",
+            ),
+            Self::Question => (
+                "the words above it ask if it should be done",
+                "Ask with `[ASK_USER]`, or send it again without them.",
             ),
             Self::OneOption(_) => (
                 "it is one of several options",
@@ -89,25 +126,26 @@ pub(super) fn find(
     let mut same: Option<(usize, WordsAbove)> = None;
     for (index, step) in steps.iter().enumerate() {
         let line = usize::try_from(step.line - 1).unwrap_or_default();
-        same = same.filter(|(end, _)| line < *end);
+        let last = ends.partition_point(|block| block.start < line);
+        let free_from = ends[..last].last().map_or(0, |block| block.end);
+        // What follows with nothing between is under the same words.
+        let between = lines.get(free_from..line).unwrap_or_default();
+        let is_next = index > 0 && between.iter().all(|line| is_blank(line));
+        same = same.filter(|(end, _)| line < *end || is_next);
         if same.is_none() {
-            let last = ends.partition_point(|block| block.start < line);
-            let above = ends[..last].last().map(|block| block.end);
-            same = led_by(lines, line, above.unwrap_or_default());
+            same = led_by(lines, line, free_from);
         }
         if let Some((_, words)) = same.as_ref().filter(|_| has_effects(&step.command)) {
             found.push((index, words.clone()));
         }
     }
-    let names: HashSet<&str> = found
-        .iter()
-        .filter_map(|(_, words)| match words {
-            WordsAbove::OneOption(name) => Some(name.as_str()),
-            _ => None,
-        })
-        .collect();
-    let has_options = names.len() > 1;
-    let is_meant = |words: &WordsAbove| matches!(words, WordsAbove::OneOption(_)) && !has_options;
+    let is_option = |words: &WordsAbove| matches!(words, WordsAbove::OneOption(_));
+    let has_options = found.iter().any(|(_, words)| is_option(words)) && {
+        let words = lines.iter().filter_map(|line| WordsAbove::read(line));
+        let names: HashSet<String> = words.filter_map(WordsAbove::option).collect();
+        names.len() > 1
+    };
+    let is_meant = |words: &WordsAbove| is_option(words) && !has_options;
     let found = found.iter().filter(|(_, words)| !is_meant(words));
     found
         .map(|(index, words)| (*index, words.trouble()))

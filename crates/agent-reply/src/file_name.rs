@@ -100,7 +100,7 @@ pub(super) fn in_words(line: &str) -> Vec<&str> {
     if line.len() > MAX_BYTES {
         return Vec::new();
     }
-    let is_edge = |c: char| c.is_whitespace() || "*\"'`()[]<>,;:!".contains(c);
+    let is_edge = |c: char| c.is_whitespace() || "*\"'`()[]{}<>,;:!|=".contains(c);
     let has_capital = |word: &str| {
         let mut letters = word.chars();
         letters.next().is_some_and(char::is_uppercase) && letters.any(char::is_lowercase)
@@ -110,6 +110,7 @@ pub(super) fn in_words(line: &str) -> Vec<&str> {
         let is_code = part % 2 == 1;
         for word in text.split(is_edge) {
             let word = word.trim_end_matches('.');
+            let word = between(word, "__", "__").unwrap_or(word);
             let is_path = is_code
                 || word.contains('/')
                 || !has_capital(word.split('.').next().unwrap_or(word));
@@ -122,11 +123,37 @@ pub(super) fn in_words(line: &str) -> Vec<&str> {
     names
 }
 
+/// The words of a line in small letters, without the name of a file.
+pub(super) fn words_beside(line: &str, name: &str) -> Vec<String> {
+    let lower = trim(line).to_lowercase().replace('\u{2019}', "'");
+    let lower = lower.replace(&name.to_lowercase(), " ");
+    let is_part = |c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '.'));
+    let words = lower.split(is_part).map(|word| word.trim_matches('.'));
+    words
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Returns true if the words after a fence cite lines of a file: `4:7:src/a.py`.
+pub(super) fn is_citation(info: &str) -> bool {
+    cited(info).is_some()
+}
+
+/// The file behind the first and the last of its lines.
+fn cited(info: &str) -> Option<&str> {
+    let (first, rest) = info.split_once(':')?;
+    let (last, name) = rest.split_once(':')?;
+    let is_line = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    (is_line(first) && is_line(last)).then_some(name.trim())
+}
+
 /// The file that the words after a fence name: `python src/a.py`, `src/a.py`, `js title="a.js"`.
 pub(super) fn in_info(info: &str) -> Option<&str> {
     if info.len() > MAX_BYTES {
         return None;
     }
+    let info = cited(info).unwrap_or(info);
     if let Some((language, name)) = info.split_once(':')
         && !language.contains(char::is_whitespace)
         && is_unmistakable(name.trim())
@@ -463,6 +490,7 @@ mod tests {
         ] {
             assert_eq!(in_info(info), Some("src/a.py"), "{info}");
         }
+        assert_eq!(in_info("4:7:src/a.py"), Some("src/a.py"));
         assert_eq!(in_info("python"), None);
         assert_eq!(in_info("c++ linenos=1.5"), None);
         assert_eq!(in_info("{.python}"), None);

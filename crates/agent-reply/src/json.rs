@@ -306,7 +306,9 @@ fn sound_calls(
         .map(|key| format!("\"{key}\""))
         .collect();
     let start = text.find('[')?;
-    let (mut sound, mut broken) = (String::new(), Vec::new());
+    let mut sound = String::new();
+    // In the order of the list; nothing stands for a sound call.
+    let mut calls = Vec::new();
     let mut at = start + 1;
     loop {
         let rest = text[at..].trim_start_matches(|c: char| c.is_whitespace() || c == ',');
@@ -325,15 +327,24 @@ fn sound_calls(
         if read_value(call).is_some() {
             sound.push_str(call);
             sound.push(',');
+            calls.push(None);
         } else {
-            broken.push(broken_call(call));
+            calls.push(Some(broken_call(call)));
         }
         at = end;
     }
-    let is_divided = !sound.is_empty() && !broken.is_empty();
+    let is_divided = !sound.is_empty() && calls.iter().any(Option::is_some);
     let value = is_divided.then(|| format!("{}{sound}{}", &text[..=start], &text[at..]));
     let mut items = items_of(&read_value(&value?)?)?;
-    items.append(&mut broken);
+    // What a plan says comes before its calls.
+    let said = items
+        .len()
+        .saturating_sub(calls.iter().filter(|call| call.is_none()).count());
+    let mut done = items.split_off(said).into_iter();
+    let calls = calls
+        .into_iter()
+        .filter_map(|call| call.or_else(|| done.next()));
+    items.extend(calls);
     Some(items)
 }
 
@@ -365,12 +376,7 @@ fn wrapped(object: &Map<String, Value>) -> Option<Vec<CandidateItem>> {
         return Some(vec![tools::item(&Call::certain("shell", object.clone()))]);
     }
     let calls = LISTS.iter().find_map(|key| object.get(*key)?.as_array())?;
-    let calls: Vec<Call<'_>> = calls
-        .iter()
-        .filter_map(|value| Call::read(value.as_object()?))
-        .filter(|call| call.is_certain(CallShape::Alone))
-        .collect();
-    (!calls.is_empty()).then(|| calls.iter().map(tools::item).collect())
+    list(calls)
 }
 
 /// Returns true if `{"command": [...]}` is the call of a shell and nothing else.
@@ -426,22 +432,28 @@ fn list(values: &[Value]) -> Option<Vec<CandidateItem>> {
 
 /// The actions of a list, each for itself, if one of them is certainly a call.
 fn judged(values: &[Value], shape: CallShape) -> Option<Vec<CandidateItem>> {
-    let is_certain = |value: &Value| {
+    let is_call = |value: &Value| value.as_object().and_then(Call::read).is_some();
+    let is_text = |value: &Value| {
+        let has = |key| value.get(key).is_some_and(Value::is_string);
+        (has("text") || has("thinking")) && !is_call(value)
+    };
+    let actions: Vec<&Value> = values.iter().filter(|value| !is_text(value)).collect();
+    let is_certain = |value: &&Value| {
         let call = value.as_object().and_then(Call::read);
         call.is_some_and(|call| call.is_known() && call.is_certain(shape))
     };
-    if !values.iter().any(is_certain) {
-        let each = values.iter().map(|value| call(value.as_object()?, shape));
-        return each.collect();
+    if !actions.iter().any(is_certain) {
+        let each = actions.iter().map(|value| call(value.as_object()?, shape));
+        return each
+            .collect::<Option<Vec<_>>>()
+            .filter(|items| !items.is_empty());
     }
-    let is_text = |value: &Value| value.get("type").is_some_and(|kind| kind == "text");
-    let item = |value: &Value| match value.as_object().and_then(Call::read) {
+    let item = |value: &&Value| match value.as_object().and_then(Call::read) {
         Some(call) if !call.is_certain(shape) && call.is_doubtful() => tools::doubtful(&call),
         Some(call) => tools::item(&call),
         None => without_tool(value),
     };
-    let actions = values.iter().filter(|value| !is_text(value));
-    Some(actions.map(item).collect())
+    Some(actions.iter().map(item).collect())
 }
 
 fn plan(object: &Map<String, Value>) -> Option<Vec<CandidateItem>> {
@@ -541,10 +553,21 @@ fn without_tool(action: &Value) -> CandidateItem {
 
 fn broken_call(call: &str) -> CandidateItem {
     let shown: String = call.chars().take(200).collect();
-    CandidateItem::Problem(BlockTrouble::new(
+    let trouble = BlockTrouble::new(
         format!("a call in a list cannot be read, so it was not done: `{shown}`"),
         r#"send it again as JSON, with `\"` for each quote within a string"#,
-    ))
+    );
+    CandidateItem::Problem(trouble.of(named_command(call)))
+}
+
+/// The command of the tool that the first keys of a broken call name.
+fn named_command(call: &str) -> Option<&'static str> {
+    let names = |key: &str| {
+        let behind = call.split_once(&format!("\"{key}\""))?.1;
+        let name = behind.trim_start().strip_prefix(':')?.trim_start();
+        tools::command_name(name.strip_prefix('"')?.split('"').next()?)
+    };
+    tools::TOOL_KEYS.split(' ').find_map(names)
 }
 
 fn cut_off() -> CandidateItem {

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use agent_protocol::{Command, EndMark, Step};
+use agent_protocol::{Command, EndMark, RelPath, Step};
 pub use agent_protocol::{Issue, Repair, TruncatedReply};
 
 mod arbiter;
@@ -29,6 +29,7 @@ mod example;
 mod file_name;
 mod invented;
 mod json;
+mod keyed_text;
 mod line;
 mod link;
 mod own_message;
@@ -70,23 +71,44 @@ pub struct Reply {
     pub cut: Option<TruncatedReply>,
 }
 
-/// Decodes and parses a reply as it was saved; the text comes along.
-pub fn read(bytes: &[u8]) -> (String, Reply) {
-    let (text, decoded) = decode(bytes);
-    let mut reply = parse(&text);
-    reply.repairs.splice(0..0, decoded);
-    (text, reply)
+/// The workspace that a reply is for.
+#[derive(Clone, Copy)]
+pub struct ReplyWorkspace<'w> {
+    /// An absolute path that lies in it is the path below it.
+    pub root: &'w Path,
+    /// The text of one of its files, as it is before the reply. A block that quotes one does not ask
+    /// for anything.
+    pub file: WorkspaceFileReader<'w>,
 }
 
-/// Reads as `read` does, where an absolute path that lies in the workspace is that path.
-pub fn read_in(workspace: &Path, bytes: &[u8]) -> (String, Reply) {
-    workspace_root::with_root(workspace, || read(bytes))
+/// Reads a file of the workspace, if there is one of that path.
+pub type WorkspaceFileReader<'w> = &'w dyn Fn(&RelPath) -> Option<String>;
+
+/// Decodes and parses a reply as it was saved; the text comes along.
+pub fn read(bytes: &[u8]) -> (String, Reply) {
+    read_beside(&|_| None, bytes)
+}
+
+/// Reads as `read` does, where the workspace is known.
+pub fn read_in(workspace: ReplyWorkspace<'_>, bytes: &[u8]) -> (String, Reply) {
+    workspace_root::with_root(workspace.root, || read_beside(workspace.file, bytes))
+}
+
+fn read_beside(file: WorkspaceFileReader<'_>, bytes: &[u8]) -> (String, Reply) {
+    let (text, decoded) = decode(bytes);
+    let mut reply = parse_beside(file, &text);
+    reply.repairs.splice(0..0, decoded);
+    (text, reply)
 }
 
 /// Reads a reply: undoes the damage, then takes every command in whatever dialect it comes.
 ///
 /// Linear in the size of the text.
 pub fn parse(text: &str) -> Reply {
+    parse_beside(&|_| None, text)
+}
+
+fn parse_beside(file: WorkspaceFileReader<'_>, text: &str) -> Reply {
     if is_outbox(text) {
         return Reply {
             issues: vec![Issue {
@@ -103,11 +125,11 @@ pub fn parse(text: &str) -> Reply {
     if let Some(width) = repair::wrapped_width(&text) {
         return wrapped(&text, width);
     }
-    read_repaired(&text, &done)
+    read_repaired(file, &text, &done)
 }
 
 /// Reads a text after its repair; `done` is what the repair did.
-fn read_repaired(text: &str, done: &[repair::Done]) -> Reply {
+fn read_repaired(file: WorkspaceFileReader<'_>, text: &str, done: &[repair::Done]) -> Reply {
     let mut lines = trim::lines(text);
     let messages = own_message::remove(text, &mut lines);
     let thoughts = thinking::remove(text, &mut lines);
@@ -122,7 +144,7 @@ fn read_repaired(text: &str, done: &[repair::Done]) -> Reply {
         mut reply,
         lines,
         mut blocks,
-    } = arbiter::judge(scanned);
+    } = arbiter::judge(scanned, file);
     let own = &mut reply.repairs;
     add_repair(own, "left out the model's thinking", thoughts.len(), false);
     add_repair(own, scan::OWN_MESSAGE, messages.len(), false);

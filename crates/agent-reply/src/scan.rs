@@ -265,6 +265,7 @@ impl Scan<'_> {
         } else {
             let offer = self.own_prompt(at).or_else(|| angled::find(self, at));
             let offer = offer.or_else(|| crowded::find(self, at));
+            let offer = offer.or_else(|| crowded::loose(self, at));
             let offer = offer.or_else(|| shown::bare_script(self, at));
             offer.or_else(|| self.invention(at))
         };

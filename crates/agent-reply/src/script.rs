@@ -30,6 +30,15 @@ pub(super) fn file_written_by(line: &str) -> Option<&str> {
                 .find_map(|part| echoed_file(part.trim()))
         })
         .or_else(|| powershell_file(line))
+        .or_else(|| file_edited_in_place(line))
+}
+
+/// The file in the workspace that a line of a script edits: `sed -i 's/a/b/' a.py`.
+fn file_edited_in_place(line: &str) -> Option<&str> {
+    const EDITORS: [&str; 3] = ["sed -i", "perl -pi", "perl -i"];
+    let file = line.split_whitespace().next_back()?;
+    let is_edited = EDITORS.iter().any(|it| line.starts_with(it)) && is_in_workspace(file);
+    is_edited.then_some(file)
 }
 
 /// The file that a line of a script writes from a here-document: `cat > a.md <<'EOF'`,
@@ -152,6 +161,8 @@ mod tests {
             ("$ echo a > x", Some("x")),
             ("'a' | Set-Content n.py", Some("n.py")),
             ("Out-File -FilePath 'a.txt' -Encoding utf8", Some("a.txt")),
+            ("sed -i 's/a/b/' src/a.py", Some("src/a.py")),
+            ("sed 's/a/b/' src/a.py", None),
             ("Set-Content $path 'a'", None),
             ("echo a > /dev/null", None),
             ("echo a >> ~/.bashrc", None),

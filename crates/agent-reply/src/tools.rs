@@ -16,9 +16,9 @@ use agent_protocol::{
 use super::candidate::{BlockTrouble, CandidateItem};
 use super::tags::Name;
 use super::{changes, patch, script, search_replace, workspace_root};
-pub(crate) use call::{Call, CallShape};
+pub(crate) use call::{Call, CallShape, is_among};
 use table::Tool;
-pub(crate) use table::{NESTED, RECORD, TOOL_KEYS};
+pub(crate) use table::{NESTED, PATH, RECORD, TOOL_KEYS};
 
 mod call;
 mod table;
@@ -129,6 +129,11 @@ pub(crate) fn command_of(name: &str) -> Option<Name> {
         ToolKind::Command(name) => Some(name),
         ToolKind::Editor | ToolKind::Unavailable => None,
     }
+}
+
+/// The command that a message about a tool of this name names.
+pub(crate) fn command_name(name: &str) -> Option<&'static str> {
+    tool_of(name)?.kind.command()
 }
 
 /// Returns true if a tool of this name is in the table and does more than to look or to tell.

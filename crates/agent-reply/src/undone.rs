@@ -7,9 +7,10 @@
 //! | what stands there | told as |
 //! |---|---|
 //! | a tag of ours behind words or HTML, in other brackets or letters, or closed among words | a tag |
-//! | a call in broken or unknown JSON, in XML among words, as a function, in the tokens of a page | a call |
-//! | changed lines in a cell of a table | a diff |
-//! | a code block that names a file, or under a line that names one and leads to it | a file |
+//! | a tool that the table knows where one is called, with a parameter beside or below it, in whatever notation | a call |
+//! | an XML element of a tool or for a file, the tokens of a page | a call |
+//! | `4c4`, `<<<<` with `>>>>` below, `Find:` over `Replace:`, changed lines in a cell of a table | an edit |
+//! | a code block that names a file, or beside a line that names one and leads to it | a file |
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -17,6 +18,7 @@ use std::ops::Range;
 use crate::candidate::BlockTrouble;
 use crate::carried_out::ShownWork;
 use crate::code_fence::{self, Fence};
+use crate::keyed_text::KeyedTexts;
 use crate::line::{has_word, is_blank_or_fence};
 use crate::recognise::shown;
 use crate::tags::LooseTag;
@@ -47,6 +49,7 @@ pub(super) fn find(lines: &[&str], blocks: &[Range<usize>]) -> Vec<UndoneWork> {
         is_taken,
         ends: OnceCell::new(),
         values: 0,
+        searched: None,
         found: Vec::new(),
     };
     look.walk();
@@ -58,6 +61,8 @@ struct LastLook<'a> {
     is_taken: Vec<bool>,
     ends: OnceCell<XmlEnds>,
     values: usize,
+    /// The code block above, if its label calls it the text to look for.
+    searched: Option<usize>,
     found: Vec<UndoneWork>,
 }
 
@@ -102,6 +107,12 @@ impl LastLook<'_> {
         let is_program = shown::is_program(fence);
         let first = code_fence::skip_blank(self.lines, at + 1);
         let told = self.found.len();
+        let is_json = first < end && trim(self.lines[first]).starts_with('{');
+        if is_json && tools::has_effects(fence.info) {
+            let call = self.keyed_call(first, 0, Some(fence.info));
+            self.found
+                .extend(call.map(|it| self.told(first, "a call", it)));
+        }
         for line in (at + 1..end).filter(|_| !is_named) {
             match line == first {
                 true if is_program => self.line(line, LookPlace::Program),
@@ -120,10 +131,12 @@ impl LastLook<'_> {
     }
 
     fn line(&mut self, at: usize, place: LookPlace) {
-        const MARKS: [char; 9] = [
-            '[', '\u{3010}', '\u{ff3b}', '{', '<', '|', '\u{ff5c}', '=', '(',
+        const MARKS: [char; 10] = [
+            '[', '\u{3010}', '\u{ff3b}', '{', '<', '|', '\u{ff5c}', '=', '(', ':',
         ];
-        if self.is_taken[at] || !self.lines[at].contains(MARKS) {
+        let line = self.lines[at];
+        let is_numbered = line.starts_with(|c: char| c.is_ascii_digit());
+        if self.is_taken[at] || !(is_numbered || line.contains(MARKS)) {
             return;
         }
         let tag = || self.tag(at).filter(|_| place != LookPlace::Program);
@@ -155,58 +168,78 @@ impl LastLook<'_> {
             return None;
         }
         let line = trim(self.lines[at]);
-        let json = (place != LookPlace::Program).then(|| self.json(at));
-        let found = json.flatten().or_else(|| self.element(at, place));
-        let found = found.or_else(|| {
-            let work = match self.function(at).filter(|_| place != LookPlace::Inside) {
-                None if has_token(line) => ShownWork::default(),
-                function => function?,
-            };
-            Some((at..at + 1, work))
-        });
-        let (told, (lines, work)) = match found {
-            Some(found) => ("a call", found),
-            None if is_diff_cell(line) => ("a diff in a table", (at..at + 1, ShownWork::default())),
-            None => return None,
-        };
-        let shown: String = line.chars().take(80).collect();
-        Some(UndoneWork {
+        let bare = |is_it: bool| is_it.then(|| (at..at + 1, ShownWork::default()));
+        let call = self.begun_call(at, place);
+        let call = call.or_else(|| self.element(at, place));
+        if let Some(call) = call.or_else(|| bare(has_token(line))) {
+            return Some(self.told(at, "a call", call));
+        }
+        let edit = self.edit(at).filter(|_| place != LookPlace::Inside);
+        let edit = edit.or_else(|| bare(is_diff_cell(line)))?;
+        Some(self.told(at, "an edit", edit))
+    }
+
+    /// Work on a line that nobody reads in this notation.
+    fn told(&self, at: usize, what: &str, (lines, work): (Range<usize>, ShownWork)) -> UndoneWork {
+        let shown: String = trim(self.lines[at]).chars().take(80).collect();
+        UndoneWork {
             lines,
             work,
             trouble: BlockTrouble::new(
-                format!("{told} was not understood, so it was not done: `{shown}`"),
+                format!("{what} was not understood, so it was not done: `{shown}`"),
                 "Send it as a command of the protocol, if it was meant.",
             ),
+        }
+    }
+
+    /// A call that begins on a line: with the name of a tool, with a key that names one, or with a
+    /// brace.
+    fn begun_call(&mut self, at: usize, place: LookPlace) -> Option<(Range<usize>, ShownWork)> {
+        let line = self.lines[at];
+        let opened = opened_tool(line).filter(|_| place != LookPlace::Inside);
+        let is_begun = opened.is_some() || (place == LookPlace::Open && begins_with_key(line));
+        let found = is_begun.then(|| self.keyed_call(at, 0, opened));
+        found.flatten().or_else(|| {
+            let brace = outside_code(line, '{').next()?;
+            let is_data = place == LookPlace::Program && !is_blank(&line[..brace]);
+            (!is_data).then(|| self.keyed_call(at, brace, None))?
         })
     }
 
-    /// A call in JSON that is broken or of a shape that nobody knows.
-    fn json(&mut self, at: usize) -> Option<(Range<usize>, ShownWork)> {
+    /// A call with keys, from a byte of a line on. It goes on to a blank line or the end of a code
+    /// block; what a label leads to belongs to it.
+    fn keyed_call(
+        &mut self,
+        at: usize,
+        start: usize,
+        opened: Option<&str>,
+    ) -> Option<(Range<usize>, ShownWork)> {
         const MOST_LINES: usize = 40;
-        let start = outside_code(self.lines[at], '{').next()?;
         if self.values >= MOST_VALUES {
             return None;
         }
         self.values += 1;
-        let mut below = (at + 1..self.lines.len()).take(MOST_LINES);
-        let end = below.find(|line| self.is_taken[*line] || is_blank_or_fence(self.lines[*line]));
-        let end = end.unwrap_or(self.lines.len().min(at + 1 + MOST_LINES));
         let mut text = self.lines[at][start..].to_owned();
-        for line in &self.lines[at + 1..end] {
+        let mut end = at + 1;
+        for line in &self.lines[at + 1..] {
+            let is_led = trim(self.lines[end - 1]).ends_with(':');
+            let is_end = is_blank_or_fence(line) && !is_led;
+            if is_end || self.is_taken[end] || end > at + MOST_LINES {
+                break;
+            }
             text.push('\n');
             text.push_str(line);
+            end += 1;
         }
-        let work = JsonPairs::read(&text).work()?;
+        let work = KeyedTexts::read(&text).work(opened)?;
         Some((at..end, work))
     }
 
-    /// A call, or an artifact without a path, as an XML element that begins on a line. Only one that
-    /// begins its line may have a name of one word, as `<run>`.
+    /// A call, an artifact or the text of a file, as an XML element that begins on a line and holds
+    /// nothing that was taken. Only one that begins its line may have a name of one word, as `<run>`.
     fn element(&self, at: usize, place: LookPlace) -> Option<(Range<usize>, ShownWork)> {
-        const PARAMETERS: [&str; 4] = ["<path>", "<file_path>", "<command>", "<filename>"];
         let (lines, line) = (self.lines, self.lines[at]);
-        let mut next = lines[at..].iter().take(2);
-        let has_parameter = next.any(|line| PARAMETERS.iter().any(|it| line.contains(it)));
+        let near = || lines[at..lines.len().min(at + 2)].join("\n");
         let (start, name, last) = outside_code(line, '<').find_map(|start| {
             let name = element(&line[start + 1..])?;
             let begins = || place != LookPlace::Inside && is_blank(&line[..start]);
@@ -214,10 +247,11 @@ impl LastLook<'_> {
             let is_call = match name {
                 "antArtifact" => true,
                 "artifact" => begins(),
-                "file" => has_parameter,
                 "command" => begins() && is_plain(),
-                name if !tools::has_effects(name) => false,
-                name => name.contains(['_', '-']) || has_parameter || (begins() && is_plain()),
+                name if tools::has_effects(name) => {
+                    name.contains(['_', '-']) || (begins() && is_plain())
+                }
+                _ => begins() && KeyedTexts::read(&near()).names_file(),
             };
             let ends = || self.ends.get_or_init(|| XmlEnds::of(lines));
             let is_short = line.contains(&format!("</{name}>"));
@@ -230,29 +264,36 @@ impl LastLook<'_> {
             .as_slice()
             .iter()
             .chain(&lines[at + 1..last.max(at + 1)]);
-        Some((at..last + 1, ShownWork::lines(body)))
+        let is_done = self.is_taken[at..=last].contains(&true);
+        (!is_done).then(|| (at..last + 1, ShownWork::lines(body)))
     }
 
-    /// A call of a tool as a function of a program: `write_file(path="a.py", content="")`.
-    fn function(&self, at: usize) -> Option<ShownWork> {
-        let line = trim(self.lines[at]).trim_start_matches(['-', '*', '>', ' ']);
-        let line = line.strip_prefix("print(").unwrap_or(line);
-        let (name, values) = line.split_once('(')?;
-        let name = name.strip_prefix("default_api.").unwrap_or(name);
-        if name.contains(' ') || !tools::has_effects(name) {
+    /// An edit in a notation that nobody reads: `4c4`, or lines between `<<<<` and `>>>>` that are
+    /// no conflict of git.
+    fn edit(&mut self, at: usize) -> Option<(Range<usize>, ShownWork)> {
+        const MOST_LINES: usize = 400;
+        const CONFLICTS: [&str; 3] = ["HEAD", "ours", "Updated upstream"];
+        let line = trim(self.lines[at]);
+        let below = &self.lines[at + 1..];
+        if is_diff_place(line) {
+            let is_changed = |line: &&&str| line.starts_with(['<', '>', '-', '\\']);
+            let changed: Vec<&str> = below.iter().take_while(is_changed).copied().collect();
+            let added = changed.iter().filter_map(|line| line.strip_prefix("> "));
+            let work = ShownWork::lines(&added.collect::<Vec<_>>());
+            return (!changed.is_empty()).then_some((at..at + 1 + changed.len(), work));
+        }
+        let is_conflict = || CONFLICTS.iter().any(|word| line.contains(word));
+        if !line.starts_with("<<<<") || is_conflict() || self.values >= MOST_VALUES {
             return None;
         }
-        let below = self.lines.get(at + 1).filter(|_| is_blank(values));
-        let values = below.map_or(values, |line| trim(line));
-        let is_key = |key: &&str| key.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
-        let named = values
-            .split_once('=')
-            .filter(|(key, _)| is_key(&key.trim()));
-        let value = named.map_or(values, |(_, value)| value.trim_start());
-        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-        let value = value.trim_start_matches(quote).split(quote).next()?;
-        let work = ShownWork::lines(&[value]).of_file(value);
-        (named.is_some() || name.contains('_')).then_some(work)
+        self.values += 1;
+        let find = |mark| {
+            let mut below = below.iter().take(MOST_LINES);
+            below.position(|line| trim(line).starts_with(mark))
+        };
+        let (middle, last) = (find("===")?, find(">>>>")?);
+        let work = ShownWork::lines(below.get(middle + 1..last)?);
+        Some((at..at + last + 2, work))
     }
 
     /// The file that a code block is meant for, if the line above it names one and leads to it, or
@@ -266,7 +307,9 @@ impl LastLook<'_> {
             let names = name.map_or_else(|| file_name::in_words(fence.info), |name| vec![name]);
             (!names.is_empty()).then_some((at, names))
         };
-        let Some((line, names)) = self.led_from(at).or_else(inside) else {
+        let led = self.led_from(at).or_else(inside);
+        let Some((line, names)) = led.or_else(|| self.told_below(at, content.end)) else {
+            self.labelled_edit(at, content);
             return;
         };
         if has_word(OUTPUTS, language)
@@ -295,25 +338,124 @@ impl LastLook<'_> {
 
     /// The line that leads to the code block at `at`, and the files that it names.
     fn led_from(&self, at: usize) -> Option<(usize, Vec<&str>)> {
-        const LABELS: &str = "before after old new with to by from";
-        let above = |at: usize| {
-            let mut above = (at.saturating_sub(2)..at).rev();
-            let line = above.find(|line| !is_blank(self.lines[*line]))?;
-            let is_free = !self.is_taken[line] && Fence::read(self.lines[line]).is_none();
-            is_free.then_some(line)
-        };
-        let mut line = above(at)?;
-        let label = trim(self.lines[line]).trim_matches(['*', '#', ':', '_', ' ']);
-        let is_label = has_word(LABELS, &label.to_lowercase());
+        let mut line = self.line_above(at)?;
+        let is_label = label(self.lines[line]).is_some();
         if is_label {
-            line = above(line)?;
+            line = self.line_above(line)?;
         }
         let names = file_name::in_words(self.lines[line]);
         let first = names.first()?;
         let leads = is_label || leads_to_work(self.lines[line], first);
         leads.then_some((line, names))
     }
+
+    /// The next line above that has words, if nothing took it.
+    fn line_above(&self, at: usize) -> Option<usize> {
+        let mut above = (at.saturating_sub(2)..at).rev();
+        let line = above.find(|line| !is_blank(self.lines[*line]))?;
+        let is_free = !self.is_taken[line] && Fence::read(self.lines[line]).is_none();
+        is_free.then_some(line)
+    }
+
+    /// The files of a line below a code block that says where to put it: ``Save this as `a.py`.``
+    fn told_below(&self, at: usize, end: usize) -> Option<(usize, Vec<&str>)> {
+        let below = code_fence::skip_blank(self.lines, end + 1);
+        let line = self.lines.get(below).filter(|_| !self.is_taken[below])?;
+        let names = file_name::in_words(line);
+        let words = file_name::words_beside(line, names.first()?);
+        let is_meant = words
+            .iter()
+            .any(|word| has_word("this it that above", word));
+        (is_meant && asks_first(&words)).then_some((at, names))
+    }
+
+    /// Takes note of a code block under `Find:`, and tells of one under `Replace:` below it.
+    fn labelled_edit(&mut self, at: usize, content: Range<usize>) {
+        let above = self.line_above(at).and_then(|line| label(self.lines[line]));
+        let searched = self.searched.take();
+        match (above, searched) {
+            (Some(BlockLabel::Old), _) => self.searched = Some(at),
+            (Some(BlockLabel::New), Some(first)) => {
+                let work = ShownWork::lines(&self.lines[content.clone()]);
+                let line = self.line_above(first).unwrap_or(first);
+                let told = self.told(line, "an edit", (line..content.end, work));
+                self.found.push(told);
+            }
+            _ => {}
+        }
+    }
 }
+
+/// The part of an edit that a line calls the code block below it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BlockLabel {
+    Old,
+    New,
+}
+
+/// The label that a line consists of: `**Before:**`, `Replace with`.
+fn label(line: &str) -> Option<BlockLabel> {
+    const OLD: &str = "before old from find search";
+    const NEW: &str = "after new with to by replace";
+    let text = trim(line).to_lowercase();
+    let text = text.trim_matches(['*', '#', ':', '_', ' ']);
+    let mut words = text.split(' ');
+    let first = words
+        .next()
+        .filter(|_| words.all(|word| has_word("with this by it", word)))?;
+    match () {
+        () if has_word(OLD, first) => Some(BlockLabel::Old),
+        () if has_word(NEW, first) => Some(BlockLabel::New),
+        () => None,
+    }
+}
+
+/// Returns true if a line is the place of a change in a diff as `diff` writes it by default: `4c4`,
+/// `3,5d2`.
+fn is_diff_place(line: &str) -> bool {
+    let is_lines = |text: &str| {
+        let mut numbers = text.split(',');
+        let is_number = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
+        numbers.clone().count() <= 2 && numbers.all(is_number)
+    };
+    line.split_once(['a', 'c', 'd'])
+        .is_some_and(|(old, new)| is_lines(old) && is_lines(new))
+}
+
+/// The tool with whose name a line begins that calls it: `write_file(`, `<bash command="x">`,
+/// `[Write]`.
+fn opened_tool(line: &str) -> Option<&str> {
+    let is_mark = |c: char| !c.is_alphanumeric() && !matches!(c, '<' | '[');
+    let text = line.trim_start_matches(is_mark);
+    let inner = text.strip_prefix(['<', '[']).unwrap_or(text);
+    let inner = inner.strip_prefix("print(").unwrap_or(inner);
+    let inner = inner.strip_prefix("default_api.").unwrap_or(inner);
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let end = inner.find(|c| !is_name(c))?;
+    let is_opened = match text.as_bytes()[0] {
+        b'<' => inner[end..].starts_with(['>', ' ']),
+        b'[' => inner[end..].starts_with(']'),
+        _ => inner[end..].starts_with('('),
+    };
+    (is_opened && tools::has_effects(&inner[..end])).then(|| &inner[..end])
+}
+
+/// Returns true if a line begins with a key that names a tool or a file, or as an element that has
+/// attributes.
+fn begins_with_key(line: &str) -> bool {
+    let text = trim(line).trim_start_matches(['-', '*', ' ']);
+    let is_key = || {
+        let Some((key, value)) = text.split_once(':') else {
+            return false;
+        };
+        let is_word = !is_blank(value) && !value.trim().contains(' ');
+        is_word && tools::is_among(CALL_KEYS, key)
+    };
+    text.starts_with("<tool>") || (text.starts_with('<') && text.contains("=\"")) || is_key()
+}
+
+/// Keys with which a call begins.
+const CALL_KEYS: &str = "tool tool_name action function op file path file_path filename";
 
 /// The name at the beginning of an element, behind its bracket.
 fn element(text: &str) -> Option<&str> {
@@ -334,9 +476,7 @@ fn outside_code(line: &str, wanted: char) -> impl Iterator<Item = usize> {
 
 /// Returns true if a line has the tokens of a call as pages show them.
 fn has_token(line: &str) -> bool {
-    line.contains("to=functions.")
-        || (line.contains("DSML\u{ff5c}") && line.contains("invoke "))
-        || (line.starts_with("Action Input:") && line.contains('{'))
+    line.contains("to=functions.") || (line.contains("DSML\u{ff5c}") && line.contains("invoke "))
 }
 
 /// Returns true if a row of a table has a cell with removed and added lines.
@@ -355,93 +495,37 @@ fn is_diff_cell(line: &str) -> bool {
             .any(|cell| begins(cell, '-') && begins(cell, '+'))
 }
 
+/// Words that ask for a change.
+const WORK: &str = "\
+    add append apply change create edit insert make modify paste put replace rewrite save set store \
+    update write";
+
 /// Returns true if a line that names a file leads to what is to be written there: `Create x.py:`,
-/// `In x.py, replace`, `x.py (lines 3-7)`.
+/// `In x.py, replace`, `x.py (lines 3-7)`, `Save this as x.py.`
 fn leads_to_work(line: &str, name: &str) -> bool {
-    const WORK: &str = "\
-        add append apply change create edit insert make modify paste put replace rewrite save set \
-        update write";
     const TALK: &str = "\
         already contains current currently e.g error example examples existing had has i've looks \
         not output prints says shown shows usage uses was were";
     let text = trim(line).trim_end_matches(['*', '_', ' ']);
-    let lower = text.to_lowercase().replace('\u{2019}', "'");
-    let lower = lower.replace(&name.to_lowercase(), " ");
-    let is_part = |c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '.'));
-    let words: Vec<&str> = lower
-        .split(is_part)
-        .map(|word| word.trim_matches('.'))
-        .filter(|word| !word.is_empty())
-        .collect();
-    let tells_past = words
-        .windows(2)
-        .any(|pair| matches!(pair, ["i" | "we", verb] if verb.ends_with("ed") || *verb == "have"));
+    let words = file_name::words_beside(line, name);
+    let tells_past = words.windows(2).any(|pair| {
+        let [who, verb] = pair else { return false };
+        matches!(&**who, "i" | "we") && (verb.ends_with("ed") || verb == "have")
+    });
     if tells_past || words.iter().any(|word| has_word(TALK, word)) {
         return false;
     }
     let asks = words.iter().any(|word| has_word(WORK, word));
     text.ends_with(':')
         || text.starts_with('#')
+        || asks_first(&words)
         || (!text.ends_with('.') && (asks || words.len() <= 4))
 }
 
-/// The keys of a value in JSON, sound or not, with the text behind each.
-struct JsonPairs<'t>(Vec<(&'t str, &'t str)>);
-
-impl<'t> JsonPairs<'t> {
-    fn read(text: &'t str) -> Self {
-        const MOST_BYTES: usize = 100;
-        let mut pairs = Vec::new();
-        for (at, quote) in text.match_indices(['"', '\'', '\u{201c}']) {
-            let key = &text[at + quote.len()..];
-            let is_key = |c: char| c.is_alphanumeric() || "_-./".contains(c);
-            let end = key.find(|c| !is_key(c)).unwrap_or(key.len());
-            let behind = key[end..].strip_prefix(['"', '\'', '\u{201d}']);
-            let behind = behind.and_then(|rest| rest.trim_start().strip_prefix(':'));
-            if let Some(value) = behind.filter(|_| (1..MOST_BYTES).contains(&end)) {
-                pairs.push((&key[..end], value.trim_start()));
-            }
-        }
-        Self(pairs)
-    }
-
-    fn has(&self, keys: &str) -> bool {
-        self.0.iter().any(|(key, _)| has_word(keys, key))
-    }
-
-    /// The first of these keys, and its value if it is a string of one word or line.
-    fn text(&self, keys: &str) -> Option<(&'t str, &'t str)> {
-        self.0.iter().find_map(|(key, value)| {
-            let inner = value.strip_prefix(['"', '\'', '\u{201c}'])?;
-            let end = inner.find(['"', '\'', '\u{201d}', '\n'])?;
-            has_word(keys, key).then_some((*key, &inner[..end]))
-        })
-    }
-
-    /// The work that a call with these keys asks for.
-    fn work(&self) -> Option<ShownWork> {
-        const PATHS: &str = "path file_path filePath file filename";
-        const TEXTS: &str = "\
-            content contents text code diff patch search replace old_string new_string oldString \
-            newString old new";
-        let path = self.text(PATHS).map(|(_, path)| path);
-        let is_change = path.is_some() && self.has(TEXTS);
-        let is_call = || {
-            let (key, tool) = self.text(tools::TOOL_KEYS)?;
-            let has_parameters = self.has(tools::NESTED) || self.has("action_input");
-            let is_known = tools::has_effects(tool);
-            let is_alone = key != "name" && (path.is_some() || self.has("command"));
-            Some(is_known && (has_parameters || is_alone) || (key != "name" && is_change))
-        };
-        let first = self.0.first()?.0;
-        let lists_files = first == "files" && self.0.iter().any(|(key, _)| file_name::is_file(key));
-        let lists = has_word("files edits changes", first) && (is_change || lists_files);
-        if self.has(tools::RECORD) || !(lists || is_call() == Some(true)) {
-            return None;
-        }
-        let command = self.text("command").map(|(_, script)| script);
-        let mut work = ShownWork::lines(command.as_slice());
-        work.files.extend(path.map(str::to_owned));
-        Some(work)
-    }
+/// Returns true if the first of some words asks for a change: `save`, `creating`.
+fn asks_first(words: &[String]) -> bool {
+    words.first().is_some_and(|word| {
+        let stem = word.strip_suffix("ing").unwrap_or(word);
+        has_word(WORK, stem) || has_word(WORK, &format!("{stem}e"))
+    })
 }

@@ -277,6 +277,9 @@ pub(crate) fn named<'a>(
     // A command may have begun within a block whose end is known already.
     let after = after.min(at);
     let language = fence.language();
+    if file_name::is_citation(fence.info) {
+        return None;
+    }
     if let Some(text) = file_name::in_info(fence.info) {
         return is_taken(language, text).then_some(NamedBlock {
             text,
@@ -365,13 +368,15 @@ fn path_in_comment(line: &str) -> Option<&str> {
 }
 
 /// The file that a comment or a docstring at the beginning of a block names, be it in a frame, below
-/// `#!` or above a remark: `# === a.py ===`, `"""a.py: the parser"""`.
+/// `#!`, under a label or above a remark: `# === a.py ===`, `"""a.py: the parser"""`, `# In a.py`,
+/// `%%writefile a.py`.
 pub(super) fn named_at_top<'a>(block: &[&'a str]) -> Option<&'a str> {
-    const QUOTES: [&str; 2] = ["\"\"\"", "'''"];
+    const MARKS: [&str; 3] = ["\"\"\"", "'''", "%%"];
+    const LABELS: &str = "in to file path filename writefile new a";
     let mut is_open = false;
     let lines = block.iter().take(3).map(|line| trim(line));
     for line in lines.filter(|line| !line.starts_with("#!")) {
-        let mut marks = COMMENTS.iter().chain(&QUOTES);
+        let mut marks = COMMENTS.iter().chain(&MARKS);
         if !is_open && !marks.any(|mark| line.starts_with(mark)) {
             return None;
         }
@@ -379,11 +384,20 @@ pub(super) fn named_at_top<'a>(block: &[&'a str]) -> Option<&'a str> {
         let name = [": ", " - ", " \u{2013} ", " \u{2014} "]
             .iter()
             .fold(text, |text, end| text.split(end).next().unwrap_or(text));
-        if !text.is_empty() {
-            let name = file_name::alone(name).or_else(|| file_name::alone(text));
-            return name.filter(|name| file_name::is_file(name));
+        let labelled = || {
+            let name = *file_name::in_words(text).first()?;
+            let words = file_name::words_beside(text, name);
+            let is_label = words.iter().all(|word| has_word(LABELS, word));
+            is_label.then_some(name)
+        };
+        let name = file_name::alone(name).or_else(|| file_name::alone(text));
+        let name = name
+            .or_else(labelled)
+            .filter(|name| file_name::is_file(name));
+        if name.is_some() {
+            return name;
         }
-        is_open = true;
+        is_open |= text.is_empty();
     }
     None
 }

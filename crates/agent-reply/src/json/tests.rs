@@ -346,3 +346,26 @@ fn a_return_behind_a_value_is_white_space() {
     let text = "{\r\n\"tool\": \"read_file\", \"path\": \"a\"\r\n}\r\nThat is\nall.\n";
     assert_eq!(scan(&text.replace("\r\n", "\r\u{a0}\n")).len(), 1);
 }
+
+#[test]
+fn a_call_that_cannot_be_done_keeps_its_place_in_the_list() {
+    let broken = items(
+        "[{\"tool\":\"write_file\",\"path\":\"b.py\",\"content\":\"print(\"ho\")\\n\"},\n{\"tool\":\"bash\",\"command\":\"make\"}]",
+    );
+    let [
+        CandidateItem::Problem(trouble),
+        CandidateItem::Command(command),
+    ] = &broken[..]
+    else {
+        panic!("{broken:?}");
+    };
+    assert_eq!(trouble.command, Some("CREATE_FILE"));
+    assert_eq!(*command, run("make"));
+    let unknown = items(
+        "{\"tool_calls\":[{\"tool\":\"fly\",\"to\":\"moon\"},{\"tool\":\"bash\",\"command\":\"make\"}]}",
+    );
+    let [CandidateItem::Problem(trouble), CandidateItem::Command(_)] = &unknown[..] else {
+        panic!("{unknown:?}");
+    };
+    assert!(trouble.message.contains("no tool `fly`"));
+}

@@ -4,9 +4,11 @@
 //! Lines that were meant for the body of such a tag are not taken for anything else.
 
 use crate::candidate::{BlockTrouble, BodyEnd, DoubtedMeaning, OfferSource, ReplyOffer};
+use crate::carried_out::ShownWork;
 use crate::code_fence;
 use crate::scan::Scan;
-use crate::tags::{Crowded, Kind, Name, TagLine, crowded, led_to};
+use crate::tags::{Crowded, Kind, LooseTag, Name, TagLine, crowded, led_to};
+use crate::work;
 
 /// A tag that shares its line with other text, or that goes on on the next line.
 pub(crate) fn find(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
@@ -48,6 +50,38 @@ pub(crate) fn find(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
         None => DoubtedMeaning::announced(crowded.name, crowded.rest),
     };
     Some(offer.problem(trouble).doubted(meant))
+}
+
+/// A tag among words, in other brackets or in other letters, with its closing tag below: whatever
+/// stands between them is its body and nothing else.
+pub(crate) fn loose(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
+    const MOST_LINES: usize = 5_000;
+    let tag = LooseTag::opening(scan.lines[at]).filter(|_| scan.known.is_patient())?;
+    let next = scan.tags.below(at + 1).first();
+    let limit = next.map_or(scan.lines.len(), |next| next.line);
+    let is_close = |line: &usize| {
+        work::count(1);
+        let closing = LooseTag::find(scan.lines[*line]);
+        closing.is_some_and(|closing| closing.is_closing && closing.name == tag.name)
+    };
+    let close = (at + 1..limit).take(MOST_LINES).find(is_close).or_else(|| {
+        let next = next?;
+        let is_own = matches!(&next.kind, Kind::Close { name, .. } if *name == tag.name);
+        is_own.then_some(next.line)
+    });
+    let Some(close) = close else {
+        scan.known.add_vain_look();
+        return None;
+    };
+    let name = tag.name.as_str();
+    let trouble = BlockTrouble::new(
+        format!("`{name}` counts only as a whole tag alone on its line, so this was not done"),
+        format!("Write it as `{}`.", tag.name.example()),
+    );
+    let mut work = ShownWork::lines(&scan.lines[at + 1..close]);
+    work.files.extend(tag.path.map(str::to_owned));
+    let offer = ReplyOffer::aside(at..close + 1).problem(trouble.of(name));
+    Some(offer.doubted(DoubtedMeaning::Shown(work)))
 }
 
 /// A tag at the end of a line or of the row of a table, if its closing tag or its attributes show

@@ -83,13 +83,13 @@ fn whole_tag(line: &str, next: &str) -> Option<String> {
 
 /// The column at which the bodies of a reply were wrapped, if they were.
 pub(crate) fn width(text: &str) -> Option<usize> {
-    let mut start = 0;
     let mut longest = 0;
-    for end in memchr::memchr_iter(b'\n', text.as_bytes()) {
-        longest = longest.max(end - start);
-        start = end + 1;
+    for line in each_line(text) {
+        // A word that is longer than the line is not broken.
+        if line.len() > longest && trim(line).contains(' ') {
+            longest = line.len();
+        }
     }
-    longest = longest.max(text.len() - start);
     let width = *WIDTHS.iter().find(|width| **width >= longest)?;
     if longest < NARROWEST {
         return None;
@@ -271,6 +271,8 @@ mod tests {
         assert_eq!(width(margin), Some(72));
         let narrow = "a.py\n<<<<<<< SEARCH\nx = 1\n=======\n    raise ValueError(\"the value of the setting must be a\nnumber\")\n    logging.getLogger(__name__).warning(\"the value is %s\nnow\", 1)\n>>>>>>> REPLACE\n";
         assert_eq!(width(narrow), Some(60));
+        let address = format!("{WRAPPED}https://example.org/{}\n", "word/".repeat(40));
+        assert_eq!(width(&address), Some(80));
         let long = format!("{WRAPPED}{}\n", "word ".repeat(40));
         assert_eq!(width(&long), None);
         let sound = WRAPPED

@@ -9,6 +9,7 @@ pub(crate) struct LooseTag<'a> {
     pub(crate) path: Option<&'a str>,
     /// The text up to its closing tag, if that is on the line.
     pub(crate) body: Option<&'a str>,
+    pub(crate) is_closing: bool,
 }
 
 const OPENERS: [char; 3] = ['[', '\u{3010}', '\u{ff3b}'];
@@ -18,14 +19,31 @@ impl<'a> LooseTag<'a> {
     /// The first tag on a line, outside of backticks, that changes or runs something and was meant:
     /// it closes a body, has its body on the line, or needs none and ends the line with attributes.
     pub(crate) fn find(line: &'a str) -> Option<Self> {
-        let mut is_code = false;
-        line.char_indices().find_map(|(at, c)| {
-            is_code ^= c == '`';
-            (OPENERS.contains(&c) && !is_code).then(|| Self::read(&line[at..]))?
-        })
+        let mut tags = Self::all(line);
+        tags.find_map(|(tag, is_meant)| is_meant.then_some(tag))
     }
 
-    fn read(text: &'a str) -> Option<Self> {
+    /// A tag on a line that may open a body below it.
+    pub(crate) fn opening(line: &'a str) -> Option<Self> {
+        let is_open = |tag: &Self| !tag.is_closing && tag.body.is_none() && tag.name.needs_body();
+        Self::all(line).map(|(tag, _)| tag).find(is_open)
+    }
+
+    /// The tags on a line, each with true if it was meant even if nothing follows.
+    fn all(line: &'a str) -> impl Iterator<Item = (Self, bool)> {
+        /// Each is looked for up to the end of the line.
+        const MOST: usize = 8;
+        let (mut is_code, mut last) = (false, ' ');
+        let tags = line.char_indices().filter_map(move |(at, c)| {
+            is_code ^= c == '`';
+            let is_first = !OPENERS.contains(&std::mem::replace(&mut last, c));
+            let is_opener = OPENERS.contains(&c) && is_first && !is_code;
+            is_opener.then(|| Self::read(&line[at..]))?
+        });
+        tags.take(MOST)
+    }
+
+    fn read(text: &'a str) -> Option<(Self, bool)> {
         let inner = text.trim_start_matches(OPENERS);
         let (is_closing, inner) = match inner.strip_prefix('/') {
             Some(inner) => (true, inner),
@@ -57,11 +75,14 @@ impl<'a> LooseTag<'a> {
         });
         let is_meant =
             is_closing || closing.is_some() || (is_last && path.is_some() && !name.needs_body());
-        is_meant.then(|| Self {
+        let body = closing.map(|end| &behind[..end]);
+        let tag = Self {
             name,
             path,
-            body: closing.map(|end| &behind[..end]),
-        })
+            body,
+            is_closing,
+        };
+        Some((tag, is_meant))
     }
 }
 

@@ -347,7 +347,10 @@ fn elements_of_pages_that_build_programs_are_read() {
 
 #[test]
 fn an_absolute_path_in_the_workspace_is_that_path() {
-    let root = std::path::Path::new("/home/u/proj");
+    let workspace = crate::ReplyWorkspace {
+        root: std::path::Path::new("/home/u/proj"),
+        file: &|_| None,
+    };
     for text in [
         "[READ_FILE path=\"/home/u/proj/src/a.py\"]\n",
         "[DELETE_FILE path=\"/home/u/proj/src/a.py\"]\n",
@@ -358,7 +361,7 @@ fn an_absolute_path_in_the_workspace_is_that_path() {
         "<write_to_file>\n<path>/home/u/proj/src/a.py</path>\n<content>\nx\n</content>\n</write_to_file>\n",
         "/home/u/proj/src/a.py\n```python\nx\n```\n",
     ] {
-        let (_, reply) = crate::read_in(root, text.as_bytes());
+        let (_, reply) = crate::read_in(workspace, text.as_bytes());
         assert_eq!(
             (reply.steps.len(), &reply.issues[..]),
             (1, &[][..]),
@@ -367,7 +370,7 @@ fn an_absolute_path_in_the_workspace_is_that_path() {
         let command = serde_json::to_string(&reply.steps[0].command).unwrap();
         assert!(command.contains("\"src/a.py\""), "{command}");
         let outside = text.replace("/home/u/proj/", "/home/u/other/");
-        let (_, reply) = crate::read_in(root, outside.as_bytes());
+        let (_, reply) = crate::read_in(workspace, outside.as_bytes());
         assert!(
             reply.steps.is_empty() && !reply.issues.is_empty(),
             "{outside}"

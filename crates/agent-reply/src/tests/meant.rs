@@ -329,6 +329,24 @@ fn a_call_that_nobody_understands_is_told() {
         "- write_file(\"a.py\", \"x\")",
         "```python\nprint(default_api.delete_file(path='a.py'))\n```",
         "```\nbash(\n    command=\"make\",\n)\n```",
+        "{tool: \"write_file\", path: \"a.py\", content: \"x\"}",
+        "```json\n{tool: \"bash\", command: \"make\"}\n```",
+        "```python\n{'tool': 'bash', 'command': 'make'}\n```",
+        "Action: write_file\nAction Input:\n```json\n{\"path\": \"a.py\", \"content\": \"x\"}\n```",
+        "```yaml\ntool: write_file\npath: a.py\ncontent: |\n  status: x\n```",
+        "<use_tool name=\"write_file\">\n{\"path\": \"a.py\", \"content\": \"x\"}\n</use_tool>",
+        "<tool>\n<name>bash</name>\n<input>\n{\"command\": \"make\"}\n</input>\n</tool>",
+        "<action name=\"bash\">\n<command>make</command>\n</action>",
+        "<bash command=\"make\">",
+        "<change file=\"a.py\">\nx\n</change>",
+        "<diff path=\"a.py\">\n-a\n+b\n</diff>",
+        "[Write]\n{\"file_path\": \"a.py\", \"content\": \"x\"}\n[/Write]",
+        "```Write\n{\"file_path\": \"a.py\", \"content\": \"x\"}\n```",
+        "\u{23fa} Write(file_path: \"a.py\", content: \"x\")",
+        "{\"write_file\": {\"path\": \"a.py\", \"content\": \"x\"}}",
+        "{\"bash\": {\"command\": \"make\"}}",
+        "{\"operations\": [{\"op\": \"write_file\", \"path\": \"a.py\", \"content\": \"x\"}]}",
+        "Now: {\"tool\": \"move_file\", \"source\": \"a.py\", \"destination\": \"b.py\"}",
     ] {
         undone(text);
     }
@@ -346,6 +364,14 @@ fn a_call_that_nobody_understands_is_told() {
         "```xml\n<insert id=\"add\">\n  INSERT\n</insert>\n```",
         "```xml\n<project>\n<run>make</run>\n</project>\n```",
         "The <run>make</run> element is not needed.",
+        "```yaml\nname: run\ncommand: make\n```",
+        "```json\n{\"type\": \"shell\", \"command\": \"make\"}\n```",
+        "```json\n{\"mcpServers\": {\"shell\": {\"command\": \"npx\"}}}\n```",
+        "```bash\nnpm test [-- <args>]\n```",
+        "```\npatch(\"a.b\", path=\"c\")\n```",
+        "Path: src/app.py",
+        "Tool: bash",
+        "```html\n<form action=\"run\">\n<input name=\"command\">\n</form>\n```",
     ] {
         talk(text);
     }
@@ -378,7 +404,7 @@ fn the_sound_calls_of_a_list_are_done() {
         read(
             &format!("{list}\n{DONE}"),
             &["CREATE_FILE", "RUN_COMMAND", "DONE"],
-            &[3],
+            &[2],
         );
     }
     let function = r#"{"function":{"name":"run","arguments":{"command":"ls"}}}"#;
@@ -408,6 +434,10 @@ fn a_block_under_a_line_that_leads_to_its_file_is_told() {
         "--- tests/a.py ---",
         "tests/a.py (lines 21-22)",
         "`tests/a.py`\n\nBefore:",
+        "Save this to `tests/a.py`.",
+        "Creating tests/a.py...",
+        "__tests/a.py__",
+        "{tests/a.py}",
     ] {
         undone(&format!("{line}{block}"));
         // A command for the file, or with the lines, does what is shown.
@@ -426,7 +456,63 @@ fn a_block_under_a_line_that_leads_to_its_file_is_told() {
     ] {
         talk(&format!("{line}{block}"));
     }
+    undone(&format!("Here it is.{block}\nSave this as `tests/a.py`.\n"));
+    talk(&format!(
+        "Here it is.{block}\nIt is much like `tests/a.py`.\n"
+    ));
     talk("Run `tests/a.py`:\n```sh\npython tests/a.py\n```\n");
+}
+
+#[test]
+fn the_body_of_a_tag_that_is_none_is_content() {
+    let call = "{\"tool\": \"bash\", \"command\": \"make\"}";
+    for (before, after) in [
+        ("**Step 2** [", "]"),
+        ("Then [", "]"),
+        ("// [", "]"),
+        ("[[", "]]"),
+        ("\u{3010}", "\u{3011}"),
+        ("<li>[", "]</li>"),
+    ] {
+        let opening = format!("{before}CREATE_FILE path=\"a.json\"{after}");
+        for closing in [
+            format!("{before}/CREATE_FILE{after}"),
+            "[/CREATE_FILE]".to_owned(),
+        ] {
+            undone(&format!("{opening}\n{call}\n{closing}"));
+        }
+    }
+    // The body of another command begins there.
+    let text = format!("I use [CREATE_FILE path=\"b\"] for it.\n{OTHER}");
+    assert_eq!(names(&parse(&text)), ["CREATE_FILE"]);
+}
+
+#[test]
+fn an_edit_that_nobody_reads_is_told() {
+    for text in [
+        "4c4\n< x = 1\n---\n> x = 2",
+        "```\n3,5d2\n< x = 1\n```",
+        "a.py\n<<<<\nx = 1\n====\nx = 2\n>>>>",
+        "<<<<<<< a.py\nx = 1\n=======\nx = 2\n>>>>>>> new",
+        "FILE: a.py\nSEARCH:\nx = 1\nREPLACE:\nx = 2",
+        "Find:\n```python\nx = 1\n```\nReplace with:\n```python\nx = 2\n```",
+    ] {
+        undone(text);
+    }
+    // A command with the same lines does what is shown.
+    let edit = "[CREATE_FILE path=\"b.py\"]\nx = 2\n[/CREATE_FILE]\n";
+    talk(&format!(
+        "Before:\n```\nx = 1\n```\nAfter:\n```\nx = 2\n```\n{edit}"
+    ));
+    for text in [
+        "```\n<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> topic\n```",
+        "4c4 is a colour.",
+        "Before:\n```\nx = 1\n```\nThat was slow.\n```\ny\n```",
+    ] {
+        talk(text);
+    }
+    let diff = "<patch>\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+y\n</patch>\n[DONE]\n";
+    assert_eq!(parse(diff).issues, []);
 }
 
 #[test]
@@ -442,6 +528,11 @@ fn a_block_that_names_its_file_is_told() {
         "python {file=a.py}",
         "python title=\"a.py\"",
         "python title=\"The new a.py\"",
+        "python label=a.py",
+        "python|a.py|CODE_EDIT_BLOCK",
+        "python\n%%writefile a.py",
+        "python\n# In a.py",
+        "python\n# -*- coding: utf-8 -*-\n# a.py",
     ] {
         undone(&format!("```{top}\nx = 1\ny = 2\n```\n"));
     }

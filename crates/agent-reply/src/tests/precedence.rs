@@ -183,6 +183,16 @@ fn what_words_call_an_example_is_told_and_not_done() {
         "Do not do this:",
         "You could do this, but I have not done it:",
         "Cline would write:",
+        "Example:",
+        "### Example",
+        "For instance",
+        "Hypothetically:",
+        "Here is an example of the format:",
+        "\u{274c} Don\u{2019}t:",
+        "Wrong:",
+        "Instead of",
+        "This is what not to do:",
+        "Should I do this?",
     ] {
         for (work, count) in [(edit, 1), (diff, 1), (call, 1), (tags, 2)] {
             row(&format!("{words}\n\n{work}\nShall I?\n"), &[], count);
@@ -192,6 +202,19 @@ fn what_words_call_an_example_is_told_and_not_done() {
     row(
         &format!("Option A:\n\n{edit}\n**Option B**\n\n{other}"),
         &[],
+        2,
+    );
+    row(
+        &format!("Option A:\n\n{edit}\nOption B: nothing.\n"),
+        &[],
+        1,
+    );
+    // Without words between, the next command is under the same ones.
+    let tags = "[DELETE_FILE path=\"a\"]\n\n[RUN_COMMAND]\nmake\n[/RUN_COMMAND]\n";
+    row(&format!("Example:\n\n{tags}"), &[], 2);
+    row(
+        &format!("Example:\n\n{tags}Now:\n{tags}"),
+        &["DELETE_FILE", "RUN_COMMAND"],
         2,
     );
     // What is done elsewhere is no failure.
@@ -206,6 +229,8 @@ fn other_words_above_a_command_do_no_harm() {
     let file = "[DELETE_FILE path=\"a\"]\n";
     for words in [
         "I add an example:",
+        "Here is an example file:",
+        "Why is it wrong?",
         "Don't forget the old file:",
         "For example, `a` is not needed.",
         "Option A it is:",

@@ -300,3 +300,41 @@ fn a_file_that_only_a_comment_names_is_pointed_out_beside_commands() {
     assert!(issue.message.contains("`tests/test_a.py` was only shown"));
     assert!(issue.number.is_some(), "`[DONE]` must not count");
 }
+
+#[test]
+fn lines_that_are_cited_are_not_a_file() {
+    let block = "```4:4:src/app.py\nRATE = 0.21\n```\n";
+    assert_eq!(parse(block).steps, []);
+    let reply = parse(&format!("{block}[DONE]\nok\n[/DONE]\n"));
+    let message = &reply.issues[0].message;
+    assert!(message.contains("`src/app.py`"), "{message}");
+}
+
+#[test]
+fn a_quotation_of_a_file_costs_nothing() {
+    let file = "use std::fs;\n\nmod util;\n\nfn main() {\n    util::run();\n}\n";
+    let workspace = crate::ReplyWorkspace {
+        root: std::path::Path::new("/home/u/proj"),
+        file: &|path| (path.as_str() == "src/main.rs").then(|| file.to_owned()),
+    };
+    let issues = |lead: &str, block: &str, end: &str| {
+        let tags = "[RUN_COMMAND]\nmake\n[/RUN_COMMAND]\n[DONE]\nok\n[/DONE]\n";
+        let text = format!("{lead}\n\n```rust\n{block}```\n\n{tags}{end}");
+        let (_, reply) = crate::read_in(workspace, text.as_bytes());
+        let numbers: Vec<u32> = reply.steps.iter().map(|step| step.number).collect();
+        assert_eq!(numbers, [2, 3], "the same with and without the file");
+        reply.issues.len()
+    };
+    let end = "[END ab12cd34#1]\n";
+    for lead in [
+        "This is defined in `src/main.rs`:",
+        "`src/main.rs` stays the same:",
+        "src/main.rs",
+    ] {
+        assert_eq!(issues(lead, file, end), 0, "{lead}");
+        assert_eq!(issues(lead, "mod util;\nfn main() {\n", end), 0, "{lead}");
+        assert_eq!(issues(lead, "mod other;\n", end), 1, "{lead}");
+        assert_eq!(issues(lead, file, ""), 1, "{lead}");
+    }
+    assert_eq!(issues("This is defined in `src/lib.rs`:", file, end), 1);
+}

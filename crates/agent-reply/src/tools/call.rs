@@ -218,7 +218,8 @@ fn is_foreign(key: &str) -> bool {
     !is_among(PARAMETERS, key) && !is_among(OTHERS, key) && !is_among(table::REMARKS, key)
 }
 
-fn is_among(names: &str, key: &str) -> bool {
+/// Returns true if a key is one of these names, in whatever spelling.
+pub(crate) fn is_among(names: &str, key: &str) -> bool {
     names.split_whitespace().any(|name| is_same(name, key))
 }
 

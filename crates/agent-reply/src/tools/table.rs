@@ -257,7 +257,8 @@ pub(super) const TOOLS: &[Tool] = &[
     },
 ];
 
-pub(super) const PATH: &str = "\
+/// Keys for the path of a file.
+pub(crate) const PATH: &str = "\
     path file_path filename file target_file absolute_path relative_path \
     relative_workspace_path file_name filepath";
 pub(super) const PATHS: &str = "paths file_paths files glob";
