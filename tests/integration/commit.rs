@@ -331,6 +331,20 @@ fn a_session_goes_on_committing_after_its_first_call() {
 }
 
 #[test]
+fn names_that_mean_something_to_git_are_committed_and_stay_in_the_index() {
+    let files = "[RUN_COMMAND]\necho 1 > :colon.txt; echo 1 > ':(glob)x'; echo 1 > '*'\n\
+        [/RUN_COMMAND]\n{end}\n";
+    let finished = session(&[files]);
+    let finished = Test::after(finished, &["commit", "--yes"]).run().code(0);
+    let workspace = finished.base().join("workspace");
+    let tree = git(&workspace, &["ls-tree", "--name-only", "HEAD"]);
+    for name in [":colon.txt", ":(glob)x", "*"] {
+        assert!(tree.lines().any(|line| line == name), "{name}: {tree}");
+    }
+    assert_eq!(git(&workspace, &["status", "--porcelain"]), "");
+}
+
+#[test]
 fn with_mine_symbolic_links_are_committed_as_without() {
     for arguments in [
         &["commit", "--yes"][..],

@@ -10,9 +10,10 @@ use crate::error::{Error, Result};
 use crate::execute::git::{GIT_ISOLATION, filters_off};
 use crate::platform::programs;
 
-/// Options of every call, which switch off whatever a repository could have git run.
+/// Options of every call: nothing that a repository names is run, and `:name` is the name of a file.
 const HARDENED: &[&str] = &[
     "--no-pager",
+    "--literal-pathspecs",
     "-c",
     "core.fsmonitor=false",
     "-c",
@@ -234,8 +235,7 @@ impl GitRepository {
 
     /// Returns true if the index has something else under a path than the last commit.
     pub(super) fn is_staged(&self, path: &str, head: Option<&TreeEntry>) -> Result<bool> {
-        let literal = format!(":(literal,top){path}");
-        let found = self.run(&["ls-files", "-z", "--stage", "--", &literal], None, &[])?;
+        let found = self.run(&["ls-files", "-z", "--stage", "--", path], None, &[])?;
         let found = String::from_utf8_lossy(&found).into_owned();
         let staged = found.split_terminator('\0').find_map(|line| {
             let (entry, name) = line.split_once('\t')?;
