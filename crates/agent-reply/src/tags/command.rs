@@ -224,6 +224,7 @@ impl Tag<'_> {
     fn create(&mut self) -> Result<Command, BlockTrouble> {
         let path = self.path()?;
         let content = self.lines_of(&path, BodyPlace::File)?;
+        damage::refuse_changes(path.file_name(), &content)?;
         Ok(Command::create_file(path, content))
     }
 
