@@ -240,6 +240,7 @@ impl Tag<'_> {
         };
         self.around.first_number = start;
         let text = self.lines_of(&path, BodyPlace::Part)?;
+        damage::refuse_marked_lines(path.file_name(), &text)?;
         let edit = Edit::Lines {
             start_line,
             end_line: end.unwrap_or(start_line),

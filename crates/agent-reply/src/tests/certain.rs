@@ -451,3 +451,18 @@ fn changes_of_a_file_are_not_written_as_its_content() {
         assert_eq!(reply.issues.len(), usize::from(!is_written), "{text}");
     }
 }
+
+#[test]
+fn lines_of_a_diff_do_not_replace_a_range() {
+    for (name, body, is_done) in [
+        ("a.yaml", "   host: x\n-  port: 1\n+  port: 2\n", false),
+        ("a.yaml", "- one\n- two\n", true),
+        ("a.py", "    x = (1\n    - 2\n    + 3)\n", true),
+        ("a.md", "- one\n+ two\n", true),
+    ] {
+        let tag = format!("[EDIT_FILE path=\"{name}\" start_line=\"2\" end_line=\"4\"]");
+        let reply = parse(&format!("{tag}\n{body}[/EDIT_FILE]\n"));
+        assert_eq!(reply.steps.len(), usize::from(is_done), "{body}");
+        assert_eq!(reply.issues.len(), usize::from(!is_done), "{body}");
+    }
+}
