@@ -175,6 +175,52 @@ impl LineBook {
         matches!(self.pieces.as_slice(), [] | [Piece::Kept(_)])
     }
 
+    /// Returns true if the only place of `old` stands in `new` already, and edits of this reply wrote
+    /// the rest of that; `lines` are those of now.
+    ///
+    /// A change that only adds lines matches once more where it was made.
+    pub(super) fn has_change(&self, lines: &[&str], old: &[&str], new: &[&str]) -> bool {
+        let place = |lines: &[&str]| {
+            let windows = lines.windows(old.len()).enumerate();
+            let mut found = windows.filter(|(_, window)| *window == old);
+            let only = found.next().map(|(at, _)| at);
+            only.filter(|_| found.next().is_none())
+        };
+        if old.is_empty() || old.len() >= new.len() {
+            return false;
+        }
+        let found = place(new).and_then(|inside| Some((place(lines)?, inside)));
+        let Some((found, start)) =
+            found.and_then(|(at, inside)| Some((at, at.checked_sub(inside)?)))
+        else {
+            return false;
+        };
+        if !lines[start..].starts_with(new) {
+            return false;
+        }
+        let written = self.written();
+        let is_written = |line| written.iter().any(|range| range.contains(&line));
+        let mut added = (start..start + new.len())
+            .filter(|line| !(found..found + old.len()).contains(line))
+            .filter(|line| !lines[*line].trim().is_empty())
+            .peekable();
+        added.peek().is_some() && added.all(is_written)
+    }
+
+    /// The lines of now that edits wrote: counted from 0, half open.
+    fn written(&self) -> Vec<Range<usize>> {
+        let mut now = 0;
+        let mut written = Vec::new();
+        for piece in &self.pieces {
+            let start = now;
+            now += piece.lines_now();
+            if matches!(piece, Piece::New { .. }) {
+                written.push(start..now);
+            }
+        }
+        written
+    }
+
     /// The book, made ready for many questions.
     pub(super) fn lookup(&self) -> Lookup<'_> {
         let mut now = 0;

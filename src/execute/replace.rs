@@ -6,7 +6,7 @@ use super::edit::{EditableFile, Stored, number, refused};
 use super::ledger::Known;
 use super::{Execution, capped, count};
 use crate::edit::{self, Replaced};
-use crate::protocol::{Level, Outcome, RelPath, Replacement};
+use crate::protocol::{Level, Outcome, Pattern, RelPath, Replacement};
 
 /// How many refused blocks are named.
 const MAX_NAMED: usize = 20;
@@ -28,8 +28,11 @@ impl Execution<'_> {
         } else {
             "edited"
         };
-        let edits = with_lines_of_now(edits, &opened.known);
-        let replaced = edit::replace(&opened.file.text, &edits);
+        let mut edits = with_lines_of_now(edits, &opened.known);
+        let count = edits.len();
+        let repeated = take_repeated(&mut edits, &opened.file.text, &opened.known);
+        let mut replaced = edit::replace(&opened.file.text, &edits);
+        enter_repeated(&mut replaced, &repeated);
         tracing::debug!(levels = %tally(replaced.levels.iter().flatten()), "edit matched");
         let remark = typography_remark(path, &opened.file.text, &replaced.edited.text);
         let stored = match self.store(path, opened, &replaced.edited) {
@@ -43,7 +46,7 @@ impl Execution<'_> {
                 .with_detail(capped(&refusals(&replaced), self.limits.max_output))
         };
         outcome.remarks.extend(remark);
-        if replaced.refusals.len() < edits.len() {
+        if replaced.refusals.len() < count {
             outcome.level = Some(replaced.edited.level);
         }
         if stored == Stored::Changed {
@@ -82,6 +85,45 @@ fn with_lines_of_now(edits: &[Replacement], known: &Known) -> Vec<Replacement> {
         }
     }
     edits
+}
+
+/// Takes out the blocks that an earlier step of this reply applied, by their place in the list.
+///
+/// A model shows a change and then sends it, or sends it twice. What only adds lines would match
+/// again and add them twice.
+fn take_repeated(edits: &mut Vec<Replacement>, text: &str, known: &Known) -> Vec<usize> {
+    let mut repeated = Vec::new();
+    if known.book.is_untouched() || known.is_stale() {
+        return repeated;
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let mut position = 0;
+    edits.retain(|edit| {
+        let search: Vec<&str> = edit.search.lines().collect();
+        let new: Vec<&str> = edit.replace.lines().collect();
+        let is_repeated = edit.pattern != Pattern::Regex
+            && !edit.all
+            && known.book.has_change(&lines, &search, &new);
+        if is_repeated {
+            repeated.push(position);
+        }
+        position += 1;
+        !is_repeated
+    });
+    repeated
+}
+
+/// Enters the blocks that were taken out as applied.
+fn enter_repeated(replaced: &mut Replaced, repeated: &[usize]) {
+    if replaced.levels.is_empty() && !repeated.is_empty() {
+        replaced.edited.level = Level::AlreadyApplied;
+    }
+    for at in repeated {
+        replaced.levels.insert(*at, Some(Level::AlreadyApplied));
+        for (position, _) in &mut replaced.refusals {
+            *position += usize::from(*position >= *at);
+        }
+    }
 }
 
 fn success(path: &RelPath, verb: &str, stored: Stored, replaced: &Replaced) -> String {
@@ -243,6 +285,39 @@ mod tests {
             )
         );
         assert!(outcome.changed.is_empty());
+    }
+
+    #[test]
+    fn the_change_of_an_earlier_step_is_not_applied_twice() {
+        let edit = || replace("a", &[("one\n", "one\n\nnew\n")]);
+        let mut stage = stage(&[("a", "zero\none\n\ntwo\n"), ("b", "one\n\nnew\ntwo\n")]);
+        let outcomes = stage.reply(vec![
+            edit(),
+            edit(),
+            replace(
+                "a",
+                &[
+                    ("one\n", "one\n\nnew\n"),
+                    ("nowhere\n", "x\n"),
+                    ("two\n", "2\n"),
+                ],
+            ),
+            replace("a", &[("new\n", "new\nnewer\n")]),
+            replace("b", &[("one\n", "one\n\nnew\n")]),
+        ]);
+        let told: Vec<&str> = outcomes.iter().map(|it| it.message.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                "edited a (1 block)",
+                "a: already applied, nothing changed",
+                "2 of 3 blocks applied to a; not applied: block 2",
+                "edited a (1 block)",
+                "edited b (1 block)",
+            ]
+        );
+        assert_eq!(stage.text("a"), "zero\none\n\nnew\nnewer\n\n2\n");
+        assert_eq!(stage.text("b"), "one\n\nnew\n\nnew\ntwo\n");
     }
 
     #[test]

@@ -22,7 +22,7 @@
 //! | 14 | a document: front matter, or headings and code blocks that ask for nothing | told, not done |
 //! | 15 | two contents for one file in a reply of whole files | neither |
 //! | 16 | a command under words that call it an example, forbid it or offer it as one option | told, not done |
-//! | 17 | lines that nothing of this takes and that look like work (`undone`) | told; malformed beside `DONE` if nothing does it; nothing if they quote a file beside tags with an end mark |
+//! | 17 | lines that nothing of this takes and that look like work (`undone`) | told; malformed beside `DONE` if nothing does it; nothing if they certainly quote a file (`quoted_file`) beside tags with an end mark |
 //! | 18 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
 
 use std::collections::{HashMap, HashSet};
@@ -37,11 +37,11 @@ use crate::carried_out::CarriedOut;
 use crate::code_fence::{self, Fence};
 use crate::example;
 use crate::invented;
+use crate::quoted_file::QuotedFiles;
 use crate::scan::{Scanned, ShownFiles, UnclearReason};
-use crate::trim::{is_blank, trim};
+use crate::trim::is_blank;
 use crate::undone::{self, UndoneWork};
 use crate::whole_file;
-use crate::workspace_root;
 use crate::{Issue, Reply, TruncatedReply, WorkspaceFileReader, has_effects, line_number};
 
 /// The most issues that are told one by one: a text of nothing but mistakes is not told a million
@@ -71,25 +71,17 @@ pub(super) fn judge<'a>(scanned: Scanned<'a>, file: WorkspaceFileReader<'_>) -> 
     ledger.settle_answers(&lines);
     ledger.settle_talk();
     let has_tags = shown.has_tags;
-    let mut quotations = Quotations {
-        file,
-        // A reply in tags, with its end mark, has no need of a block.
-        rest: if has_tags && ledger.reply.end.is_some() {
-            MAX_COMPARED
-        } else {
-            0
-        },
-    };
+    let mut quoted = QuotedFiles::new(file, has_tags && ledger.reply.end.is_some());
     if ledger.is_empty() && ledger.reply.cut.is_none() && !ledger.has_results {
         ledger.write_files(&lines, shown);
     } else {
-        ledger.tell_of_files(&lines, shown, &mut quotations);
+        ledger.tell_of_files(&lines, shown, &mut quoted);
     }
     ledger.leave_out_examples(&lines);
     if !has_tags && ledger.reply.end.is_none() {
         ledger.refuse_document(&lines);
     }
-    ledger.tell_of_undone(&lines, &mut quotations);
+    ledger.tell_of_undone(&lines, &mut quoted);
     ledger.number();
     ledger.tell_of_untold();
     JudgedReply {
@@ -97,38 +89,6 @@ pub(super) fn judge<'a>(scanned: Scanned<'a>, file: WorkspaceFileReader<'_>) -> 
         lines,
         blocks: ledger.blocks,
     }
-}
-
-/// The most blocks that are compared with files.
-const MAX_COMPARED: usize = 50;
-
-/// Tells blocks that quote a file of the workspace from those that were meant to change it.
-struct Quotations<'f> {
-    file: WorkspaceFileReader<'f>,
-    /// How many blocks may still be compared.
-    rest: usize,
-}
-
-impl Quotations<'_> {
-    /// Returns true if the lines are in the file as they are, indentation and blank lines aside.
-    fn holds(&mut self, name: &str, lines: &[impl AsRef<str>]) -> bool {
-        if self.rest == 0 {
-            return false;
-        }
-        self.rest -= 1;
-        let path = RelPath::parse(&workspace_root::relative(name));
-        let Some(text) = path.ok().and_then(|path| (self.file)(&path)) else {
-            return false;
-        };
-        let lines = plain_text(lines.iter().map(AsRef::as_ref));
-        !lines.is_empty() && plain_text(text.lines()).contains(&lines)
-    }
-}
-
-/// Lines without indentation and blank ones.
-fn plain_text<'l>(lines: impl Iterator<Item = &'l str>) -> String {
-    let filled: Vec<&str> = lines.map(trim).filter(|line| !line.is_empty()).collect();
-    filled.join("\n")
 }
 
 /// Decisions so far.
@@ -458,12 +418,7 @@ impl ReplyLedger {
     /// Beside commands in tags no block is written, so it does not matter where one ends; one for a
     /// file that is changed elsewhere only shows what is done there. Files that no command changes
     /// may have been meant to be written.
-    fn tell_of_files(
-        &mut self,
-        lines: &[&str],
-        shown: ShownFiles,
-        quotations: &mut Quotations<'_>,
-    ) {
+    fn tell_of_files(&mut self, lines: &[&str], shown: ShownFiles, quoted: &mut QuotedFiles<'_>) {
         let steps = std::mem::take(&mut self.reply.steps);
         let done = CarriedOut::by(&steps);
         for unclear in shown.unclear {
@@ -489,7 +444,7 @@ impl ReplyLedger {
                 ),
             );
             let number = done.ends_session.then(|| self.next_number());
-            if quotations.holds(&name, code_fence::content(lines, fence)) {
+            if quoted.holds(&name, lines, fence, &self.blocks) {
                 self.quote(fence, number);
             } else {
                 self.issue(fence, number, trouble.of("CREATE_FILE"));
@@ -500,7 +455,7 @@ impl ReplyLedger {
 
     /// Points out work in lines that no recogniser took, unless a command does it; it is malformed
     /// beside `DONE`.
-    fn tell_of_undone(&mut self, lines: &[&str], quotations: &mut Quotations<'_>) {
+    fn tell_of_undone(&mut self, all: &[&str], quoted: &mut QuotedFiles<'_>) {
         if self.is_empty() {
             return;
         }
@@ -512,7 +467,8 @@ impl ReplyLedger {
             lines,
             work,
             trouble,
-        } in undone::find(lines, &self.blocks)
+            fence,
+        } in undone::find(all, &self.blocks)
         {
             let first = line_number(lines.start);
             let last = line_number(lines.end);
@@ -520,8 +476,12 @@ impl ReplyLedger {
                 continue;
             }
             let number = done.ends_session.then(|| self.next_number());
-            let mut files = work.files.iter();
-            if files.any(|name| quotations.holds(name, &work.lines)) {
+            // Only the name of the file it shows, on the line that leads to it, is that of a quotation.
+            let shown = match &work.files[..] {
+                [name] => fence.map(|fence| (name, fence)),
+                _ => None,
+            };
+            if shown.is_some_and(|(name, fence)| quoted.holds(name, all, fence, &self.blocks)) {
                 self.quote(lines.start, number);
             } else {
                 self.issue(lines.start, number, trouble);

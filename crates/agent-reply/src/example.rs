@@ -10,6 +10,7 @@ use agent_protocol::Step;
 
 use crate::candidate::BlockTrouble;
 use crate::code_fence::Fence;
+use crate::line::has_word;
 use crate::trim::{is_blank, trim};
 use crate::{file_name, has_effects, tags};
 
@@ -29,11 +30,10 @@ impl WordsAbove {
     fn read(line: &str) -> Option<Self> {
         const EXAMPLES: [&str; 4] = ["for example", "for instance", "e.g.", "hypothetically"];
         const EXAMPLE_LABELS: [&str; 4] = ["example", "examples", "an example", "sample"];
-        const SHAPES: [&str; 9] = [
+        const SHAPES: [&str; 8] = [
             "is an example of ",
             "once you approve",
             "documentation says:",
-            "looks like this:",
             "would look like this:",
             "would write:",
             "could send:",
@@ -42,11 +42,7 @@ impl WordsAbove {
         ];
         const MISTAKE_LABELS: [&str; 6] =
             ["don't", "do not", "wrong", "bad", "incorrect", "instead of"];
-        const REFUSALS: [&str; 10] = [
-            "do not do ",
-            "don't do ",
-            "never do ",
-            "never run ",
+        const REFUSALS: [&str; 6] = [
             "not to do:",
             "not recommend ",
             "bad solution:",
@@ -71,10 +67,13 @@ impl WordsAbove {
         let is_question = text.ends_with('?') && QUESTIONS.iter().any(|it| text.starts_with(it));
         let is_example = || {
             let is_called = is_led && (EXAMPLES.iter().any(begins) || SHAPES.iter().any(has));
+            let is_called = is_called || (is_led && calls_example(label));
             let is_alone = EXAMPLES.iter().any(|it| it.trim_end_matches('.') == label);
             is_called || is_alone || EXAMPLE_LABELS.contains(&label)
         };
-        if MISTAKE_LABELS.contains(&label) || (is_led && REFUSALS.iter().any(has)) {
+        if MISTAKE_LABELS.contains(&label)
+            || (is_led && (REFUSALS.iter().any(has) || forbids(label)))
+        {
             Some(Self::Refusal)
         } else if is_question {
             Some(Self::Question)
@@ -112,6 +111,72 @@ impl WordsAbove {
         };
         BlockTrouble::new(format!("{what}, so it was not done"), hint)
     }
+}
+
+/// Returns true if a sentence calls what follows an example: `here is an example`, `this is only an
+/// example command`, `an edit looks like this`.
+///
+/// `the fixed example` is one that is worked on.
+fn calls_example(sentence: &str) -> bool {
+    const STARTS: &str = "here here's this these that below as consider see just only";
+    const NOUNS: &str = "command commands edit edits reply answer block blocks call calls diff \
+        patch usage";
+    let words: Vec<&str> = sentence.split_whitespace().collect();
+    let begins = |starts: &str| words.first().is_some_and(|first| has_word(starts, first));
+    if sentence.ends_with("looks like this") {
+        return begins("a an such");
+    }
+    let Some(at) = words.iter().position(|it| has_word("example examples", it)) else {
+        return false;
+    };
+    let is_any = words[..at]
+        .iter()
+        .any(|it| has_word("a an another one some only just", it));
+    let is_end = words[at + 1..]
+        .iter()
+        .all(|word| NOUNS.split_whitespace().any(|it| it == *word));
+    begins(STARTS) && is_any && is_end && at < 7
+}
+
+/// Returns true if a sentence forbids what follows: `do not run this`, `I will not run this command`,
+/// `avoid this`.
+///
+/// What follows must be meant: `the workers never run the migration twice` forbids nothing.
+fn forbids(sentence: &str) -> bool {
+    const NEGATIONS: &str = "not don't never won't wouldn't didn't shouldn't mustn't haven't";
+    const VERBS: &str = "do doing done run running execute executing use using apply applying send \
+        sending write try call type copy";
+    const OBJECTS: &str = "this these that it";
+    const NOUNS: &str = "command commands code block blocks script edit edits change patch one way \
+        like yet again now please following";
+    let is_in = |words: &str, word: &&str| words.split_whitespace().any(|it| it == *word);
+    let words: Vec<&str> = sentence.split_whitespace().collect();
+    let is_meant = |rest: &[&str], is_order: bool| {
+        let rest = match rest {
+            ["the", "following", rest @ ..] => rest,
+            [object, rest @ ..] if is_in(OBJECTS, object) => rest,
+            _ => return false,
+        };
+        let mut rest = rest.iter();
+        let is_plain = rest.all(|word| is_in(NOUNS, word) || is_in(OBJECTS, word));
+        is_plain || is_order
+    };
+    words.iter().enumerate().any(|(at, word)| {
+        let (below, is_order) = match *word {
+            "avoid" => (&words[at + 1..], at == 0),
+            _ if is_in(NEGATIONS, word) => match &words[at + 1..] {
+                [verb, rest @ ..] if is_in(VERBS, verb) => (rest, at < 2),
+                _ => return false,
+            },
+            _ => return false,
+        };
+        let below = match below {
+            [verb, rest @ ..] if *word == "avoid" && is_in(VERBS, verb) => rest,
+            below => below,
+        };
+        let is_order = is_order && matches!(words[0], "do" | "don't" | "never" | "avoid");
+        is_meant(below, is_order)
+    })
 }
 
 /// The commands that are not meant to be done, by their place among the steps.
@@ -185,4 +250,54 @@ fn led_by(lines: &[&str], line: usize, free_from: usize) -> Option<(usize, Words
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_forbid_or_call_an_example_are_told_from_others() {
+        for (line, expected) in [
+            ("Do not run this:", Some(WordsAbove::Refusal)),
+            (
+                "**Please do not run this command:**",
+                Some(WordsAbove::Refusal),
+            ),
+            ("I will not run this command:", Some(WordsAbove::Refusal)),
+            ("Whatever you do, never do this:", Some(WordsAbove::Refusal)),
+            (
+                "Never run this without a backup:",
+                Some(WordsAbove::Refusal),
+            ),
+            (
+                "You should not use the following:",
+                Some(WordsAbove::Refusal),
+            ),
+            ("Don\u{2019}t do it like this:", Some(WordsAbove::Refusal)),
+            ("Avoid this:", Some(WordsAbove::Refusal)),
+            ("Avoid running this command:", Some(WordsAbove::Refusal)),
+            ("Here is an example:", Some(WordsAbove::Example)),
+            ("Here's a simple example:", Some(WordsAbove::Example)),
+            ("This is only an example:", Some(WordsAbove::Example)),
+            ("Here is an example command:", Some(WordsAbove::Example)),
+            ("An edit looks like this:", Some(WordsAbove::Example)),
+            ("The corrected version looks like this:", None),
+            (
+                "This makes sure that two workers never run the migration twice:",
+                None,
+            ),
+            ("The tests don't do network access any more:", None),
+            ("The tests don't do this any more:", None),
+            ("Do not worry, this fixes it:", None),
+            ("Don't forget to run this:", None),
+            ("I avoid the second call:", None),
+            ("Here is the fixed example:", None),
+            ("I add an example to the README:", None),
+            ("Here is an example configuration for the tests:", None),
+            ("Here is the change:", None),
+        ] {
+            assert_eq!(WordsAbove::read(line), expected, "{line}");
+        }
+    }
 }

@@ -442,6 +442,17 @@ fn judged(values: &[Value], shape: CallShape) -> Option<Vec<CandidateItem>> {
         let call = value.as_object().and_then(Call::read);
         call.is_some_and(|call| call.is_known() && call.is_certain(shape))
     };
+    let may_be_record = |value: &&Value| {
+        let call = value.as_object().and_then(Call::read);
+        call.is_some_and(|call| call.may_be_record())
+    };
+    if actions.iter().any(may_be_record) {
+        // Beside one that tells of a call that was made, the others may do so too.
+        let calls = actions
+            .iter()
+            .filter_map(|value| Call::read(value.as_object()?));
+        return Some(calls.map(|call| tools::doubtful(&call)).collect());
+    }
     if !actions.iter().any(is_certain) {
         let each = actions.iter().map(|value| call(value.as_object()?, shape));
         return each
@@ -510,6 +521,9 @@ fn step_text(step: &Value) -> String {
 
 fn call(object: &Map<String, Value>, shape: CallShape) -> Option<CandidateItem> {
     let call = Call::read(object)?;
+    if shape != CallShape::InPlan && call.may_be_record() {
+        return Some(tools::doubtful(&call));
+    }
     call.is_certain(shape).then(|| tools::item(&call))
 }
 

@@ -35,6 +35,7 @@ mod link;
 mod own_message;
 mod patch;
 mod prose;
+mod quoted_file;
 mod recognise;
 mod repair;
 mod scan;

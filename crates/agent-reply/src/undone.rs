@@ -35,6 +35,8 @@ pub(super) struct UndoneWork {
     pub(super) lines: Range<usize>,
     pub(super) work: ShownWork,
     pub(super) trouble: BlockTrouble,
+    /// The first line of the code block that it is, if it is the text of a file.
+    pub(super) fence: Option<usize>,
 }
 
 /// The work in lines that are in none of the blocks.
@@ -160,6 +162,7 @@ impl LastLook<'_> {
             lines: at..at + 1,
             work,
             trouble: trouble.of(name.as_str()),
+            fence: None,
         })
     }
 
@@ -189,6 +192,7 @@ impl LastLook<'_> {
                 format!("{what} was not understood, so it was not done: `{shown}`"),
                 "Send it as a command of the protocol, if it was meant.",
             ),
+            fence: None,
         }
     }
 
@@ -333,6 +337,7 @@ impl LastLook<'_> {
             lines: line..content.end,
             work,
             trouble: trouble.of("CREATE_FILE"),
+            fence: Some(at),
         });
     }
 

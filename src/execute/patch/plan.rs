@@ -2,6 +2,7 @@
 
 mod moves;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use super::patched::Patched;
 use super::stated::{Counted, is_unsure, lines_of_now};
 use super::worked_out::WorkedOut;
 use crate::edit::{self, Refusal};
-use crate::protocol::{FileChange, Hunk, Level, RelPath};
+use crate::protocol::{FileChange, Hunk, HunkLine, Level, RelPath};
 use crate::workspace::text::TextFile;
 use crate::workspace::{ExecutableBit, FileProblem};
 use moves::{InTheWay, Moves};
@@ -293,7 +294,16 @@ impl<'a, 'b> PatchPlan<'a, 'b> {
                 _ => self.write(path, content, permission),
             };
         }
-        let patched = self.patched(path, hunks)?;
+        let rest = self.without_repeated(path, hunks)?;
+        if rest.len() < hunks.len() && !edit::changes_anything(&rest) {
+            self.worked_out.levels.push(Level::AlreadyApplied);
+            self.worked_out
+                .report
+                .push(format!("already applied: {}", path.quoted()));
+            return self.update(path, &[], permission);
+        }
+        let hunks = rest;
+        let patched = self.patched(path, &hunks)?;
         let edited = match patched.edited {
             Ok(edited) => edited,
             Err(refusal) if is_unsure(&self.existing(path)?.known) => {
@@ -324,6 +334,28 @@ impl<'a, 'b> PatchPlan<'a, 'b> {
         self.worked_out.report.push(report);
         let hash = hash(&content);
         self.write_known(path, Arc::new(content), hash, permission)
+    }
+
+    /// The hunks that no earlier step of this reply applied.
+    fn without_repeated<'h>(
+        &mut self,
+        path: &RelPath,
+        hunks: &'h [Hunk],
+    ) -> Result<Cow<'h, [Hunk]>, PatchTrouble> {
+        let draft = self.existing(path)?;
+        let known = &draft.known;
+        if draft.counted != Counted::Reply || known.book.is_untouched() || known.is_stale() {
+            return Ok(Cow::Borrowed(hunks));
+        }
+        let content = draft.content.clone().unwrap_or_default();
+        let (text, _) = TextFile::view(&content).map_err(|_| PatchTrouble::binary(path))?;
+        let lines: Vec<&str> = text.lines().collect();
+        let is_new = |hunk: &&Hunk| {
+            let old: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
+            let new: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::after).collect();
+            !known.book.has_change(&lines, &old, &new)
+        };
+        Ok(hunks.iter().filter(is_new).cloned().collect())
     }
 
     /// Applies the hunks to a file, whose lines may have moved since they were counted.

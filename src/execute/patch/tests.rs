@@ -343,6 +343,27 @@ fn adding_what_is_there_already_is_a_success() {
 }
 
 #[test]
+fn a_change_that_an_earlier_step_made_is_not_made_twice() {
+    let added = || update("a", &[" 1", " ", "+new"]);
+    let edit = || replace("a", &[("1\n", "1\n\nnew\n")]);
+    for commands in [
+        vec![edit(), patch(vec![added()])],
+        vec![patch(vec![added()]), edit()],
+        vec![patch(vec![added()]), patch(vec![added()])],
+    ] {
+        let mut stage = stage(&[("a", "0\n1\n\n2\n")]);
+        let outcomes = stage.reply(commands);
+        assert_eq!(
+            (outcomes[1].status, outcomes[1].level),
+            (Status::Ok, Some(Level::AlreadyApplied))
+        );
+        assert_eq!(outcomes[1].changed.len(), 0);
+        assert!(stage.text("a").starts_with("0\n1\n\nnew\n"));
+        assert_eq!(stage.text("a").matches("new").count(), 1);
+    }
+}
+
+#[test]
 fn line_numbers_after_a_patch_are_mapped_and_known() {
     let mut stage = stage(&[("a", "1\n2\n3\n4\n")]);
     stage.show("a");

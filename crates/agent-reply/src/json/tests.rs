@@ -369,3 +369,29 @@ fn a_call_that_cannot_be_done_keeps_its_place_in_the_list() {
     };
     assert!(trouble.message.contains("no tool `fly`"));
 }
+
+#[test]
+fn a_call_with_a_key_that_no_call_has_is_data_that_is_told() {
+    let record = r#"{"tool":"run","command":"make","output":"2 passed","executed":true}"#;
+    let write = r#"{"tool":"write_file","path":"a","content":"b","message":"ok"}"#;
+    let nested = r#"{"tool":"bash","arguments":{"command":"make"},"pid":12}"#;
+    let certain = r#"{"tool":"run","command":"make"}"#;
+    for (text, count) in [
+        (record.to_owned(), 1),
+        (write.to_owned(), 1),
+        (nested.to_owned(), 1),
+        (format!("[{record},{write}]"), 2),
+        (format!("[{certain},{record}]"), 2),
+        (format!("{{\"actions\":[{record}]}}"), 1),
+    ] {
+        let items = items(&text);
+        let is_told = |item: &CandidateItem| match item {
+            CandidateItem::Problem(trouble) => trouble.message.contains("may be data"),
+            CandidateItem::Command(_) => false,
+        };
+        assert_eq!(items.len(), count, "{text}: {items:?}");
+        assert!(items.iter().all(is_told), "{text}: {items:?}");
+    }
+    let meant = r#"{"tool":"bash","command":"make","description":"Builds","timeout_ms":9,"id":1}"#;
+    assert_eq!(items(meant), [CandidateItem::Command(run("make"))]);
+}

@@ -375,7 +375,7 @@ impl FileContent {
     pub(crate) fn of(name: &str) -> Self {
         const PROSE: &[&str] = &[
             "md", "markdown", "mdx", "mdc", "mkd", "qmd", "rmd", "txt", "text", "rst", "adoc",
-            "org", "csv", "tsv", "yaml", "yml", "log", "prompt",
+            "org", "csv", "tsv", "log", "prompt",
         ];
         const CODE: &[&str] = &[
             "astro", "bash", "c", "cc", "cjs", "clj", "cmake", "cpp", "cs", "css", "cxx", "dart",
@@ -385,6 +385,9 @@ impl FileContent {
             "proto", "ps1", "py", "pyi", "r", "rb", "rs", "sass", "scala", "scss", "sh", "sql",
             "svelte", "swift", "tf", "toml", "ts", "tsx", "vue", "xml", "zig", "zsh",
         ];
+        if Self::is_settings(name) {
+            return Self::Data;
+        }
         let Some((_, extension)) = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty())
         else {
             return Self::Prose;
@@ -402,6 +405,36 @@ impl FileContent {
             Self::Data
         }
     }
+
+    /// Returns true if a file of this name has settings or rules to build something: no fence can be
+    /// its first line.
+    pub(crate) fn is_settings(name: &str) -> bool {
+        const NAMES: [&str; 17] = [
+            "makefile",
+            "gnumakefile",
+            "dockerfile",
+            "containerfile",
+            "justfile",
+            "procfile",
+            "jenkinsfile",
+            "vagrantfile",
+            "gemfile",
+            "rakefile",
+            "cmakelists.txt",
+            ".env",
+            ".editorconfig",
+            ".npmrc",
+            ".bashrc",
+            ".prettierrc",
+            ".eslintrc",
+        ];
+        let name = name.to_ascii_lowercase();
+        NAMES.contains(&name.as_str())
+            || [".yaml", ".yml", ".mk"].iter().any(|it| name.ends_with(it))
+            || ["dockerfile.", ".env."]
+                .iter()
+                .any(|it| name.starts_with(it))
+    }
 }
 
 #[cfg(test)]
@@ -414,7 +447,11 @@ mod content_tests {
             ("main.rs", FileContent::Code),
             ("A.PY", FileContent::Code),
             ("README.md", FileContent::Prose),
-            ("Makefile", FileContent::Prose),
+            ("Makefile", FileContent::Data),
+            ("Dockerfile", FileContent::Data),
+            (".env", FileContent::Data),
+            ("config.yml", FileContent::Data),
+            ("README", FileContent::Prose),
             (".gitignore", FileContent::Prose),
             ("users.dat", FileContent::Data),
             ("case1.expected", FileContent::Data),

@@ -224,6 +224,7 @@ impl Tag<'_> {
     fn create(&mut self) -> Result<Command, BlockTrouble> {
         let path = self.path()?;
         let content = self.lines_of(&path, BodyPlace::File)?;
+        damage::refuse_changes(path.file_name(), &content)?;
         Ok(Command::create_file(path, content))
     }
 
@@ -239,6 +240,7 @@ impl Tag<'_> {
         };
         self.around.first_number = start;
         let text = self.lines_of(&path, BodyPlace::Part)?;
+        damage::refuse_marked_lines(path.file_name(), &text)?;
         let edit = Edit::Lines {
             start_line,
             end_line: end.unwrap_or(start_line),

@@ -6,7 +6,10 @@
 
 use super::body::FileContent;
 use crate::candidate::BlockTrouble;
+use crate::file_name;
 use crate::script::has_only_curly_quotes;
+use crate::search_replace;
+use crate::trim::is_blank;
 
 /// Refuses Python that lost its indentation.
 pub(super) fn refuse_lost_indentation(name: &str, text: &str) -> Result<(), BlockTrouble> {
@@ -60,6 +63,59 @@ fn is_head(line: &str) -> bool {
     ];
     let word = line.split(|c: char| !c.is_ascii_alphanumeric()).next();
     line.trim_end().ends_with(':') && word.is_some_and(|word| WORDS.contains(&word))
+}
+
+/// Refuses changes of a file in the place of its content: a diff or SEARCH/REPLACE blocks of it, or
+/// `+` before every line.
+///
+/// A file of words may have any of this, but not a diff of itself.
+pub(super) fn refuse_changes(name: &str, text: &str) -> Result<(), BlockTrouble> {
+    let mut lines = text.lines().filter(|line| !is_blank(line));
+    let (first, last) = (lines.clone().next(), lines.clone().next_back());
+    let names_it = |line: &str| {
+        let path = line[4..].split('\t').next().unwrap_or_default();
+        path.trim().rsplit('/').next() == Some(name)
+    };
+    let is_patch = matches!(file_name::extension(name), Some("diff" | "patch"));
+    let mut head = lines.clone();
+    let is_diff = !is_patch
+        && head.next().is_some_and(|line| line.starts_with("--- "))
+        && head
+            .next()
+            .is_some_and(|line| line.starts_with("+++ ") && names_it(line))
+        && head.next().is_some_and(|line| line.starts_with("@@"));
+    let is_strict = is_strict(name);
+    let is_edit = first.is_some_and(search_replace::is_head)
+        && last.is_some_and(|line| line.starts_with(">>>>>>>"));
+    let is_added = lines.clone().count() > 2 && lines.all(|line| line.starts_with('+'));
+    let what = match () {
+        () if is_diff => "a diff of it",
+        () if is_strict && is_edit => "SEARCH/REPLACE blocks",
+        () if is_strict && is_added => "lines of a diff, with `+` before each",
+        () => return Ok(()),
+    };
+    Err(BlockTrouble::new(
+        format!("the body is {what} and not the content of the file, so nothing was written"),
+        "Send the change as `[EDIT_FILE ...]` or `[APPLY_PATCH]`, or the whole file without marks.",
+    ))
+}
+
+/// Refuses lines of a diff, with `-` and `+`, in the place of those of a range.
+pub(super) fn refuse_marked_lines(name: &str, text: &str) -> Result<(), BlockTrouble> {
+    let has = |mark: char| text.lines().any(|line| line.starts_with(mark));
+    let is_marked = |line: &str| line.starts_with([' ', '-', '+']) || is_blank(line);
+    if !is_strict(name) || !has('-') || !has('+') || !text.lines().all(is_marked) {
+        return Ok(());
+    }
+    Err(BlockTrouble::new(
+        "the body is lines of a diff and not those of the file, so nothing was changed",
+        "Send the new lines without `-` and `+`, or the diff as `[APPLY_PATCH]`.",
+    ))
+}
+
+/// Returns true if no line of a file begins with the marks of a change.
+fn is_strict(name: &str) -> bool {
+    FileContent::of(name) == FileContent::Code || FileContent::is_settings(name)
 }
 
 #[cfg(test)]

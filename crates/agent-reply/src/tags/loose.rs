@@ -12,8 +12,8 @@ pub(crate) struct LooseTag<'a> {
     pub(crate) is_closing: bool,
 }
 
-const OPENERS: [char; 3] = ['[', '\u{3010}', '\u{ff3b}'];
-const CLOSERS: [char; 3] = [']', '\u{3011}', '\u{ff3d}'];
+const OPENERS: [char; 4] = ['[', '{', '\u{3010}', '\u{ff3b}'];
+const CLOSERS: [char; 4] = [']', '}', '\u{3011}', '\u{ff3d}'];
 
 impl<'a> LooseTag<'a> {
     /// The first tag on a line, outside of backticks, that changes or runs something and was meant:
@@ -44,9 +44,9 @@ impl<'a> LooseTag<'a> {
     }
 
     fn read(text: &'a str) -> Option<(Self, bool)> {
-        let inner = text.trim_start_matches(OPENERS);
+        let inner = text.trim_start_matches(OPENERS).trim_start();
         let (is_closing, inner) = match inner.strip_prefix('/') {
-            Some(inner) => (true, inner),
+            Some(inner) => (true, inner.trim_start()),
             None => (false, inner),
         };
         let (name, rest) = Name::all()

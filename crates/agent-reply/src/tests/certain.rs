@@ -409,3 +409,60 @@ fn what_is_hard_to_read_costs_no_more_than_its_length() {
         });
     }
 }
+
+#[test]
+fn a_fence_around_settings_is_removed() {
+    for name in [
+        "a.yaml",
+        "a.yml",
+        "Makefile",
+        "Dockerfile",
+        ".env",
+        "CMakeLists.txt",
+    ] {
+        let text = format!("[CREATE_FILE path=\"{name}\"]\n```yaml\na: 1\n```\n[/CREATE_FILE]\n");
+        let reply = parse(&text);
+        let Command::CreateFile { content, .. } = &reply.steps[0].command else {
+            panic!("{reply:?}");
+        };
+        assert_eq!(content, "a: 1\n", "{name}");
+        assert_eq!(reply.repairs.len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn changes_of_a_file_are_not_written_as_its_content() {
+    let diff = "--- a/config.yaml\n+++ b/config.yaml\n@@ -1 +1 @@\n-a: 1\n+a: 2\n";
+    let block = "<<<<<<< SEARCH\na: 1\n=======\na: 2\n>>>>>>> REPLACE\n";
+    let added = "+import os\n+\n+def f():\n+    return 1\n";
+    for (name, body, is_written) in [
+        ("config.yaml", diff, false),
+        ("config.yaml", block, false),
+        ("src/util.py", added, false),
+        ("src/util.py", block, false),
+        ("config.yaml.diff", diff, true),
+        ("other.txt", diff, true),
+        ("notes.md", block, true),
+        ("list.md", "+ a\n+ b\n+ c\n", true),
+    ] {
+        let text = format!("[CREATE_FILE path=\"{name}\"]\n{body}[/CREATE_FILE]\n");
+        let reply = parse(&text);
+        assert_eq!(reply.steps.len(), usize::from(is_written), "{text}");
+        assert_eq!(reply.issues.len(), usize::from(!is_written), "{text}");
+    }
+}
+
+#[test]
+fn lines_of_a_diff_do_not_replace_a_range() {
+    for (name, body, is_done) in [
+        ("a.yaml", "   host: x\n-  port: 1\n+  port: 2\n", false),
+        ("a.yaml", "- one\n- two\n", true),
+        ("a.py", "    x = (1\n    - 2\n    + 3)\n", true),
+        ("a.md", "- one\n+ two\n", true),
+    ] {
+        let tag = format!("[EDIT_FILE path=\"{name}\" start_line=\"2\" end_line=\"4\"]");
+        let reply = parse(&format!("{tag}\n{body}[/EDIT_FILE]\n"));
+        assert_eq!(reply.steps.len(), usize::from(is_done), "{body}");
+        assert_eq!(reply.issues.len(), usize::from(!is_done), "{body}");
+    }
+}

@@ -331,10 +331,28 @@ fn a_quotation_of_a_file_costs_nothing() {
         "`src/main.rs` stays the same:",
         "src/main.rs",
     ] {
+        let is_part_told = usize::from(lead == "src/main.rs");
         assert_eq!(issues(lead, file, end), 0, "{lead}");
-        assert_eq!(issues(lead, "mod util;\nfn main() {\n", end), 0, "{lead}");
+        let part = "fn main() {\n    util::run();\n";
+        assert_eq!(issues(lead, part, end), is_part_told, "{lead}");
+        assert_eq!(issues(lead, "mod util;\nfn main() {\n", end), 1, "{lead}");
+        assert_eq!(issues(lead, "    mod util;\n", end), 1, "{lead}");
         assert_eq!(issues(lead, "mod other;\n", end), 1, "{lead}");
         assert_eq!(issues(lead, file, ""), 1, "{lead}");
+        let pair = "mod util;\n```\n\nThis reads\n\n```rust\nmod tool;\n";
+        assert_eq!(issues(lead, pair, end), 1, "{lead}");
+        let asked = "mod util;\n```\n\nIt should go.\n\n```\n";
+        assert_eq!(issues(lead, asked, end), 1, "{lead}");
+    }
+    for lead in [
+        "Remove these lines from `src/main.rs`:",
+        "In `src/main.rs`, change",
+        "Update `src/main.rs` so that the rest is unchanged:",
+        "In `src/main.rs`:\n\nFind:",
+    ] {
+        let pair = "mod util;\n```\n\nto\n\n```rust\nmod tool;\n";
+        assert_eq!(issues(lead, "mod util;\n", end), 1, "{lead}");
+        assert_eq!(issues(lead, pair, end), 1, "{lead}");
     }
     assert_eq!(issues("This is defined in `src/lib.rs`:", file, end), 1);
 }

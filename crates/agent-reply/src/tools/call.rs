@@ -39,6 +39,9 @@ pub(crate) struct Call<'a> {
     evidence: CallEvidence,
     /// True if keys stand beside the name that no tool has as a parameter.
     has_foreign_keys: bool,
+    /// True if the tool has effects and keys stand beside its name that say nothing about a call of
+    /// it: `"output": "2 passed"`, `"executed": true`.
+    may_be_record: bool,
     /// True if it tells of a call that was made: when, by whom, with which result.
     is_record: bool,
 }
@@ -51,6 +54,7 @@ impl Call<'static> {
             parameters: Cow::Owned(parameters),
             evidence: CallEvidence::Parameters,
             has_foreign_keys: false,
+            may_be_record: false,
             is_record: false,
         }
     }
@@ -95,6 +99,7 @@ impl<'a> Call<'a> {
             tool: Cow::Borrowed(tool),
             evidence,
             has_foreign_keys: others().any(|other| is_foreign(other)),
+            may_be_record: super::has_effects(tool) && others().any(|other| is_unknown(other)),
             is_record: others().any(|other| is_among(table::RECORD, other)),
             parameters: nested.map_or(Cow::Borrowed(object), |(_, nested)| nested),
         })
@@ -105,7 +110,7 @@ impl<'a> Call<'a> {
         let tool = tool_of(&self.tool);
         match shape {
             CallShape::InPlan => true,
-            _ if self.is_record => false,
+            _ if self.is_record || self.may_be_record => false,
             CallShape::Listed => {
                 self.evidence >= CallEvidence::Tool || tool.is_some_and(|tool| !tool.runs())
             }
@@ -120,6 +125,11 @@ impl<'a> Call<'a> {
                     && !self.tool.contains(char::is_whitespace)
             }
         }
+    }
+
+    /// Returns true if it would be a certain call but for keys that no call has.
+    pub(crate) fn may_be_record(&self) -> bool {
+        self.may_be_record && !self.is_record && self.evidence >= CallEvidence::Tool
     }
 
     /// Returns true if it says all that a call to run something needs, as a task of an editor does
@@ -216,6 +226,11 @@ fn is_foreign(key: &str) -> bool {
     const OTHERS: &str = "line from to replacement output question summary timeout old_string \
         new_string start_line end_line search replace old_str new_str file_text";
     !is_among(PARAMETERS, key) && !is_among(OTHERS, key) && !is_among(table::REMARKS, key)
+}
+
+/// Returns true if no call of a tool with effects has such a key.
+fn is_unknown(key: &str) -> bool {
+    !table::KNOWN.iter().any(|names| is_among(names, key))
 }
 
 /// Returns true if a key is one of these names, in whatever spelling.

@@ -312,6 +312,43 @@ pub(super) const REMARKS: &str = "\
     intent title index is_background run_in_background requires_approval task_progress \
     expected_replacements security_risk instructions instruction tool_call_id";
 
+/// Keys that other agents put beside a call of theirs, and that change nothing about it.
+const ENVELOPE: &str = "\
+    language encoding justification with_escalated_permissions sandbox_permissions \
+    max_output_tokens yield_time_ms safe_to_auto_run blocking timeout_ms max_timeout shell login \
+    tool_summary tool_action use_regex is_regex regex glob step order thought_signature caller \
+    role kind";
+
+/// Keys that a call of a tool with effects may have beside its name.
+pub(super) const KNOWN: [&str; 26] = [
+    PATH,
+    PATHS,
+    CONTENT,
+    OLD,
+    NEW,
+    EDITS,
+    REPLACE_ALL,
+    PATTERN,
+    REPLACEMENT,
+    CHANGES,
+    LINE,
+    INSERTED,
+    START,
+    END,
+    RANGE,
+    FROM,
+    TO,
+    PLACES,
+    QUERY,
+    SCRIPT,
+    DIRECTORY,
+    TIMEOUT,
+    NESTED,
+    TOOL_KEYS,
+    REMARKS,
+    ENVELOPE,
+];
+
 /// Keys that records of calls have and calls do not.
 pub(crate) const RECORD: &str = "\
     timestamp time ts date created_at level severity logger source result stdout stderr \
