@@ -648,7 +648,7 @@ impl Ui {
         let is_at_prompt = self.terminal.ask_at_prompt(PromptQuestion {
             number: answers.number(),
             text: question.to_owned(),
-            takes: answers.takes(),
+            kind: answers.kind(),
             sender: answers.sender(),
         });
         if is_at_prompt {

@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use super::{Pending, Question};
 use crate::interrupt::Interrupt;
-use crate::protocol::{AcceptedLines, Envelope, EventSink, QuestionKind, is_no, is_yes};
+use crate::protocol::{Envelope, EventSink, QuestionKind, is_no, is_yes};
 
 /// Says if the person can be waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -111,8 +111,7 @@ impl fmt::Debug for Withdrawal {
 #[derive(Debug)]
 pub struct Answers {
     number: u64,
-    takes: AcceptedLines,
-    takes_paste: bool,
+    kind: QuestionKind,
     sender: Sender<Answer>,
     receiver: Receiver<Answer>,
     withdraw: OnceLock<Withdrawal>,
@@ -132,8 +131,7 @@ impl Answers {
         }
         Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
-            takes: AcceptedLines::default(),
-            takes_paste: false,
+            kind: QuestionKind::default(),
             sender,
             receiver,
             withdraw: OnceLock::new(),
@@ -143,19 +141,13 @@ impl Answers {
     /// Takes what answers this kind of question.
     #[must_use]
     pub fn about(mut self, kind: QuestionKind) -> Self {
-        self.takes = kind.takes();
-        self.takes_paste = kind.takes_paste();
+        self.kind = kind;
         self
     }
 
-    /// Returns true if a pasted text of several lines may be the answer.
-    pub fn takes_paste(&self) -> bool {
-        self.takes_paste
-    }
-
-    /// The lines that are an answer.
-    pub fn takes(&self) -> AcceptedLines {
-        self.takes
+    /// The kind of the question.
+    pub fn kind(&self) -> QuestionKind {
+        self.kind
     }
 
     /// Tells this question from others of the process.

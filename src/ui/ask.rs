@@ -23,14 +23,14 @@ use crate::approve::{Answer, Answers};
 #[cfg(unix)]
 use crate::platform::read_rest;
 use crate::platform::{self, ControlEcho};
-use crate::protocol::AcceptedLines;
+use crate::protocol::QuestionKind;
 
 /// A question as it is put at the prompt.
 #[derive(Debug)]
 pub(super) struct PromptQuestion {
     pub(super) number: u64,
     pub(super) text: String,
-    pub(super) takes: AcceptedLines,
+    pub(super) kind: QuestionKind,
     pub(super) sender: Sender<Answer>,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn read_line(ui: &Ui, question: &str, answers: &Answers) {
     reader.asked = Some(LineQuestion {
         number: answers.number(),
         text: question.to_owned(),
-        takes_paste: answers.takes_paste(),
+        takes_paste: answers.kind().takes_paste(),
         sender: answers.sender(),
     });
     if reader.marks.is_none() {

@@ -293,7 +293,7 @@ impl Dialog {
             _ => OfferedKeys::new("")
                 .key("y", "yes to all")
                 // All keys in one row of 80 columns.
-                .key("n", "no + reason")
+                .key("n REASON", "no")
                 .key("o", "one by one")
                 .key("d", "show")
                 .key("s", "skip")
@@ -493,6 +493,7 @@ impl Dialog {
 #[derive(Debug)]
 struct OfferedKeys {
     question: String,
+    /// Each key, with the name of what may follow it on the line, and what it does.
     keys: Vec<(&'static str, String)>,
 }
 
@@ -540,7 +541,8 @@ impl OfferedKeys {
 
     /// `y, n or q`.
     fn names(&self) -> String {
-        let names: Vec<&str> = self.keys.iter().map(|(key, _)| *key).collect();
+        let names = self.keys.iter().map(|(key, _)| *key);
+        let names: Vec<&str> = names.filter_map(|key| key.split(' ').next()).collect();
         match names.as_slice() {
             [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
             _ => "the question".to_owned(),
@@ -574,7 +576,7 @@ fn single_keys(item: &Item, open: usize, all: usize) -> OfferedKeys {
             let (_, then) = (item.question.may).split_once(": ").unwrap_or_default();
             return OfferedKeys::new(format!("Approve the plan? Then {then}."))
                 .key("y", "yes")
-                .key("n", "no, say what to change")
+                .key("n WHAT TO CHANGE", "no")
                 .key("e", "edit")
                 .key("q", "stop");
         }
@@ -594,7 +596,7 @@ fn single_keys(item: &Item, open: usize, all: usize) -> OfferedKeys {
     };
     let mut keys = OfferedKeys::new(question)
         .key("y", "yes")
-        .key("n", "no, with a reason");
+        .key("n REASON", "no");
     if open > 1 {
         keys = keys.key("all", "yes to all that wait");
     }

@@ -122,6 +122,12 @@ pub(super) struct OpenPrompt {
     is_parked: bool,
 }
 
+impl OpenPrompt {
+    fn rows(&self) -> live::Rows {
+        self.desk.rows(live::size().0, &*self.listener)
+    }
+}
+
 /// An open prompt; it closes when this is dropped.
 #[derive(Debug)]
 pub struct Prompt(Arc<Terminal>);
@@ -269,8 +275,7 @@ impl Terminal {
 
     fn show(&self, open: Option<&OpenPrompt>) {
         if let Some(open) = open.filter(|open| open.mode == Mode::Reading) {
-            self.rows
-                .set_prompt(Some(open.desk.rows(live::size().0)), open.colour);
+            self.rows.set_prompt(Some(open.rows()), open.colour);
         }
     }
 
@@ -396,10 +401,7 @@ impl Terminal {
     }
 
     fn redraw(&self, screen: Screen) {
-        let rows = self
-            .prompt()
-            .as_ref()
-            .map(|open| open.desk.rows(live::size().0));
+        let rows = self.prompt().as_ref().map(OpenPrompt::rows);
         match screen {
             Screen::Keep => self.rows.redraw(rows),
             Screen::Clear => self.rows.clear(rows),

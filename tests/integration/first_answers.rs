@@ -77,7 +77,8 @@ fn at_a_question_keys_and_commands_are_no_notes() {
     terminal.expect("`yess` is no answer here.");
     terminal.expect("[y] yes  [n] no");
     terminal.type_in("?\r");
-    terminal.expect("Do it?");
+    let again = terminal.expect_text("Do it?");
+    assert!(again.contains("delete "), "{again}");
     terminal.expect("[y] yes  [n] no");
     terminal.type_in("/help\r");
     terminal.expect("Commands, which may be shortened");
@@ -392,4 +393,91 @@ fn the_next_action_stays_in_one_line_with_a_path_that_leads_there() {
             assert_eq!(path.starts_with('/'), is_whole, "{bare:?}");
         }
     }
+}
+
+#[test]
+fn an_enter_for_a_line_or_a_paste_is_no_answer_to_the_model() {
+    let Some((mut terminal, _)) = waiting("new task") else {
+        return;
+    };
+    let ask = "[ASK_USER]\nWhich colour?\n[/ASK_USER]\n{end}\n";
+    terminal.type_in("git push\r");
+    terminal.expect("looks like a shell command");
+    terminal.reply(1, ask);
+    terminal.expect("Your answer:");
+    terminal.type_in("\r");
+    terminal.expect("The question has changed. Your answer:");
+    terminal.type_in("blue\r");
+    let (_, second) = wait_for_outbox(&terminal.base(), 2);
+    assert!(
+        second.contains("blue") && !second.contains("git push"),
+        "{second}"
+    );
+    // The line is asked about again; Esc brings it back.
+    terminal.expect("looks like a shell command");
+    terminal.type_in("?\r");
+    terminal.expect("looks like a shell command");
+    terminal.type_in("\u{1b}");
+    terminal.expect("git push");
+    terminal.type_in("\u{15}");
+    paste(&mut terminal, "mine\nnot for anyone\n");
+    terminal.expect("Enter: it is the chat's reply");
+    terminal.type_in("ok\r");
+    terminal.expect("`ok` is no answer here.");
+    terminal.reply(2, ask);
+    terminal.expect("Your answer:");
+    terminal.type_in("\r");
+    terminal.expect("The question has changed. Your answer:");
+    terminal.type_in("green\r");
+    let (_, third) = wait_for_outbox(&terminal.base(), 3);
+    assert!(
+        third.contains("green") && !third.contains("not for anyone"),
+        "{third}"
+    );
+    terminal.expect("Enter: it is the chat's reply");
+    terminal.type_in("\u{1b}");
+    terminal.reply(3, DONE);
+    assert_eq!(terminal.close().0, Some(0));
+}
+
+#[test]
+fn a_reply_pasted_at_the_question_about_an_earlier_one_is_said_to_be_kept() {
+    let Some((mut terminal, id)) = waiting("new task") else {
+        return;
+    };
+    terminal.reply(1, "[LIST_FILES]\n{end}\n");
+    wait_for_outbox(&terminal.base(), 2);
+    let create = |name: &str, round: u32| {
+        format!("[CREATE_FILE path=\"{name}\"]\nx\n[/CREATE_FILE]\n[END {id}#{round}]\n")
+    };
+    paste(&mut terminal, &create("old.txt", 1));
+    terminal.expect("Use it anyway?");
+    terminal.expect("[y] yes  [n] no");
+    paste(&mut terminal, &create("new.txt", 2));
+    terminal.expect("The reply is kept, and taken after your answer.");
+    terminal.type_in("n\r");
+    wait_for_outbox(&terminal.base(), 3);
+    let workspace = terminal.base().join("workspace");
+    assert!(workspace.join("new.txt").exists() && !workspace.join("old.txt").exists());
+    terminal.reply(3, DONE);
+    assert_eq!(terminal.close().0, Some(0));
+}
+
+#[test]
+fn a_paste_at_the_question_about_a_plan_is_no_answer_unless_it_is_the_reason() {
+    let Some((mut terminal, _)) = waiting("new --approval plan task") else {
+        return;
+    };
+    terminal.reply(1, "[PLAN]\n1. write a.txt\n[/PLAN]\n{end}\n");
+    terminal.expect("[n WHAT TO CHANGE] no");
+    paste(&mut terminal, "two files,\nnot one\n");
+    let shown = terminal.expect_text("n Enter: no, with it as the reason");
+    assert!(!shown.contains("it is my answer"), "{shown}");
+    terminal.type_in("n\r");
+    let (_, second) = wait_for_outbox(&terminal.base(), 2);
+    assert!(second.contains("two files,\nnot one"), "{second}");
+    terminal.reply(2, "[PLAN]\n1. write two files\n[/PLAN]\n{end}\n");
+    terminal.expect("[n WHAT TO CHANGE] no");
+    terminal.type_in("q\r");
+    terminal.close();
 }

@@ -268,7 +268,7 @@ fn a_decline_carries_its_reason_to_the_model() {
     terminal.reply(1, "[RUN_COMMAND]\ngit push\n[/RUN_COMMAND]\n{end}\n");
     terminal.expect("git push");
     terminal.expect("why: ");
-    terminal.expect("[n] no, with a reason");
+    terminal.expect("[n REASON] no");
     terminal.type_in("n the release is not ready\n");
     let (_, outbox) = wait_for_outbox(&terminal.base(), 2);
     assert!(outbox.contains("1. [REFUSED] RUN_COMMAND"), "{outbox}");

@@ -162,6 +162,20 @@ impl QuestionKind {
         matches!(self, Self::Model | Self::Task)
     }
 
+    /// Returns true if the loop itself asks it, so that a reply is taken only after the answer.
+    pub fn holds_replies(self) -> bool {
+        matches!(
+            self,
+            Self::Step
+                | Self::Network
+                | Self::Plan
+                | Self::Secrets
+                | Self::Model
+                | Self::OtherRound
+                | Self::CheckCannotRun
+        )
+    }
+
     /// The lines that answer it.
     pub fn takes(self) -> AcceptedLines {
         match self {

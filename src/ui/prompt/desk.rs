@@ -78,6 +78,11 @@ struct Held {
     doubt: HeldDoubt,
     /// When it came, if the terminal did not mark it: then it may be a piece.
     burst: Option<Instant>,
+    /// The number of the question that waited when it came. It is asked about only while that one is
+    /// the latest: its Enter is no answer to another.
+    beside: Option<u64>,
+    /// True if a line stood at the prompt when it was pasted.
+    follows_words: bool,
 }
 
 /// Why a text is held.
@@ -91,6 +96,23 @@ enum HeldDoubt {
     Shell,
     /// It was typed while a question waits, and is also this command of ours.
     AnswerOrCommand(&'static str),
+}
+
+/// The meaning of a line that is entered beside a pasted text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LineBesidePaste {
+    /// Nothing, or a yes: the text is what it is taken for.
+    Nothing,
+    /// A no: the text is the person's own.
+    No,
+    /// Words that go with the text.
+    Words,
+    /// The person wants to see the question.
+    QuestionMark,
+    /// A command of ours.
+    Command,
+    /// A slip, which decides nothing.
+    Slip,
 }
 
 /// A question that waits for a line.
@@ -107,8 +129,12 @@ struct WaitingQuestion {
 pub(super) struct PromptState {
     line: EditedLine,
     past: PastLines,
-    held: Option<Held>,
+    /// The texts that wait for a decision, the latest last.
+    held: Vec<Held>,
     asked: Vec<WaitingQuestion>,
+    /// True if what an Enter decides has changed since the last key, while something else stood at the
+    /// prompt: the next Enter may be meant for that.
+    is_shifted: bool,
     last_key: Option<Instant>,
     last_paste: Option<Instant>,
     /// True once the person has been told that the line is full.
@@ -121,8 +147,9 @@ impl PromptState {
         Self {
             line: EditedLine::default(),
             past: PastLines::of(history),
-            held: None,
+            held: Vec::new(),
             asked: Vec::new(),
+            is_shifted: false,
             last_key: None,
             last_paste: None,
             knows_that_full: false,
@@ -130,8 +157,9 @@ impl PromptState {
     }
 
     /// Renders the prompt.
-    pub(super) fn rows(&self, columns: usize) -> Rows {
-        let held = self.held.as_ref().map(|held| self.words_about(held));
+    pub(super) fn rows(&self, columns: usize, listener: &dyn Listener) -> Rows {
+        let held = self.open_held();
+        let held = held.map(|held| self.words_about(held, &self.line.text(), listener));
         let held = held.unwrap_or_default();
         let is_question = !self.asked.is_empty();
         View {
@@ -149,9 +177,11 @@ impl PromptState {
 
     /// Puts a question in front of all others; tells whether the person may be away.
     pub(super) fn ask(&mut self, question: PromptQuestion) -> bool {
-        let draft = match self.place_of(question.number) {
-            Some(at) => self.asked.remove(at).draft,
-            None => std::mem::take(&mut self.line),
+        let draft = if let Some(at) = self.place_of(question.number) {
+            self.asked.remove(at).draft
+        } else {
+            self.is_shifted |= !self.line.is_empty() || self.open_held().is_some();
+            std::mem::take(&mut self.line)
         };
         self.asked.push(WaitingQuestion { question, draft });
         self.last_key.is_none_or(|at| at.elapsed() > AWAY)
@@ -161,6 +191,7 @@ impl PromptState {
     pub(super) fn withdraw(&mut self, number: u64) {
         if let Some(at) = self.place_of(number) {
             self.take_question(at);
+            self.is_shifted |= self.open_held().is_some();
         }
     }
 
@@ -178,7 +209,20 @@ impl PromptState {
 
     /// Takes a question out; what was being typed before it comes back after those asked since.
     fn take_question(&mut self, at: usize) -> PromptQuestion {
+        let before = at.checked_sub(1).map(|at| self.asked[at].question.number);
         let WaitingQuestion { question, draft } = self.asked.remove(at);
+        for mut held in std::mem::take(&mut self.held) {
+            let is_beside = held.beside == Some(question.number);
+            if is_beside && held.doubt.is_typed() {
+                // It was to be an answer; the arrow brings it back.
+                self.past.remember(&held.text);
+                continue;
+            }
+            if is_beside {
+                held.beside = before;
+            }
+            self.held.push(held);
+        }
         let place = match self.asked.get_mut(at) {
             Some(later) => &mut later.draft,
             None => &mut self.line,
@@ -192,6 +236,7 @@ impl PromptState {
     /// Handles a key.
     pub(super) fn press(&mut self, key: KeyPress, listener: &dyn Listener) -> Act {
         self.last_key = Some(Instant::now());
+        let is_shifted = std::mem::take(&mut self.is_shifted);
         match key {
             KeyPress::Character('n' | 'N') if self.may_become_note() => {
                 return self.enter_as_note();
@@ -218,18 +263,22 @@ impl PromptState {
                 let text = self.begin_burst();
                 return self.paste(&text, Some(Instant::now()), listener);
             }
+            KeyPress::Enter if is_shifted && self.line.is_empty() => {
+                let asks = self.words_of_now(listener);
+                return Act::Say(format!("The question has changed. {asks}"));
+            }
             KeyPress::Enter => return self.enter(listener),
             KeyPress::Drop if self.has_typed_held() && !self.line.is_empty() => {
                 self.line.take();
             }
-            KeyPress::Drop => match self.held.take() {
+            KeyPress::Drop => match self.take_open_held() {
                 Some(held) if held.doubt.is_typed() => self.line = EditedLine::of(&held.text),
                 Some(_) => {}
                 None => {
                     self.line.take();
                 }
             },
-            KeyPress::DeleteOrLeave if self.line.is_empty() && self.held.is_none() => {
+            KeyPress::DeleteOrLeave if self.line.is_empty() && self.open_held().is_none() => {
                 return Act::Interrupt;
             }
             KeyPress::DeleteOrLeave => self.line.delete(super::line::Move::Right),
@@ -263,8 +312,26 @@ impl PromptState {
     }
 
     fn is_amid_burst(&self) -> bool {
-        let burst = self.held.as_ref().and_then(|held| held.burst);
-        burst.is_some_and(|at| at.elapsed() < NEXT_PIECE)
+        self.held.iter().any(Held::is_amid_burst)
+    }
+
+    /// The number of the latest question.
+    fn latest_question(&self) -> Option<u64> {
+        self.asked.last().map(|asked| asked.question.number)
+    }
+
+    fn place_of_open_held(&self) -> Option<usize> {
+        let latest = self.latest_question();
+        self.held.iter().rposition(|held| held.beside == latest)
+    }
+
+    /// The text that the person is asked about now.
+    fn open_held(&self) -> Option<&Held> {
+        self.place_of_open_held().map(|at| &self.held[at])
+    }
+
+    fn take_open_held(&mut self) -> Option<Held> {
+        self.place_of_open_held().map(|at| self.held.remove(at))
     }
 
     /// The lines typed so far, for the history of a person who leaves: those that questions came
@@ -277,31 +344,45 @@ impl PromptState {
         lines.filter(|line| !line.trim().is_empty()).collect()
     }
 
-    /// The pasted text that the person has not decided about.
+    /// The pasted text that the person has not decided about. Of several it is the first: the others
+    /// were pasted at questions that come again.
     pub(super) fn unsent_paste(&self) -> Option<String> {
-        let held = self.held.as_ref();
-        held.filter(|held| !held.doubt.is_typed())
-            .map(|held| held.text.clone())
+        let mut pasted = self.held.iter().filter(|held| !held.doubt.is_typed());
+        pasted.next().map(|held| held.text.clone())
     }
 
     /// Asks again about a text that was pasted before the person left.
     pub(super) fn hold_again(&mut self, text: String, listener: &dyn Listener) {
         let doubt = HeldDoubt::of(&listener.weigh(&text));
-        let burst = None;
-        self.held = Some(Held { text, doubt, burst });
+        self.hold(text, doubt, None);
+    }
+
+    fn hold(&mut self, text: String, doubt: HeldDoubt, burst: Option<Instant>) {
+        self.held.push(Held {
+            text,
+            doubt,
+            burst,
+            beside: self.latest_question(),
+            follows_words: !self.line.is_empty(),
+        });
     }
 
     fn paste(&mut self, text: &str, burst: Option<Instant>, listener: &dyn Listener) -> Act {
         self.last_paste = Some(Instant::now());
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         // The rest of a reply that was cut, or the next piece of a long one.
-        let text = match self.held.take() {
+        let amid = self.held.iter().rposition(Held::is_amid_burst);
+        let before = match amid.filter(|_| burst.is_some()) {
+            Some(at) => Some(self.held.remove(at)),
+            None => self.take_open_held(),
+        };
+        let (text, before) = match before {
             Some(before) if before.doubt.is_typed() => {
                 self.line = EditedLine::of(&before.text);
-                text
+                (text, None)
             }
-            Some(before) => before.text + &text,
-            None => text,
+            Some(mut before) => (std::mem::take(&mut before.text) + &text, Some(before)),
+            None => (text, None),
         };
         match listener.weigh(&text) {
             Pasted::Reply => return self.reply(text),
@@ -311,18 +392,26 @@ impl PromptState {
             }
             pasted => {
                 let doubt = HeldDoubt::of(&pasted);
-                self.held = Some(Held { text, doubt, burst });
+                match before {
+                    Some(before) => self.held.push(Held {
+                        text,
+                        doubt,
+                        burst,
+                        ..before
+                    }),
+                    None => self.hold(text, doubt, burst),
+                }
             }
         }
         Act::Nothing
     }
 
     fn enter(&mut self, listener: &dyn Listener) -> Act {
-        if self.held.is_none() && self.line.is_empty() && self.ends_paste() {
+        if self.open_held().is_none() && self.line.is_empty() && self.ends_paste() {
             return Act::Nothing;
         }
         let typed = self.line.take();
-        if let Some(held) = self.held.take() {
+        if let Some(held) = self.take_open_held() {
             if !held.doubt.is_typed() {
                 return self.enter_beside_paste(held, typed, listener);
             }
@@ -332,6 +421,10 @@ impl PromptState {
             if is_no(&typed) {
                 self.line = EditedLine::of(&held.text);
                 return Act::Nothing;
+            }
+            if typed.trim() == "?" {
+                self.held.push(held);
+                return Act::Say(self.words_of_now(listener));
             }
             // Another line takes its place; the arrow brings it back.
             self.past.remember(&held.text);
@@ -344,22 +437,21 @@ impl PromptState {
     fn enter_line(&mut self, typed: String, listener: &dyn Listener) -> Act {
         let kind = listener.kind_of_line(&typed);
         let is_answer = self.takes_any_line();
-        let is_shown_again = is_answer && typed.trim() == "?";
+        if typed.trim() == "?" && !self.asked.is_empty() {
+            return self.show_question_again();
+        }
         let doubt = match kind {
-            LineKind::PlainCommand(command) if is_answer && !is_shown_again => {
+            LineKind::PlainCommand(command) if is_answer => {
                 Some(HeldDoubt::AnswerOrCommand(command))
             }
             LineKind::Shell if !is_answer => Some(HeldDoubt::Shell),
             _ => None,
         };
         if let Some(doubt) = doubt {
-            let (text, burst) = (typed, None);
-            self.held = Some(Held { text, doubt, burst });
+            self.hold(typed, doubt, None);
             return Act::Nothing;
         }
         match kind {
-            // Who asks knows all that belongs to the question.
-            _ if is_shown_again => self.send(typed.clone(), typed),
             // At a question, help is the question with its keys; `/help` lists the commands.
             LineKind::PlainCommand("/help") if !self.asked.is_empty() => {
                 let asked = self.asked.last();
@@ -378,41 +470,85 @@ impl PromptState {
         }
     }
 
+    /// Lets whoever asks show all that belongs to the question, which stays.
+    fn show_question_again(&self) -> Act {
+        let Some(asked) = self.asked.last() else {
+            return Act::Nothing;
+        };
+        Act::Answered {
+            echo: "?".to_owned(),
+            to: asked.question.sender.clone(),
+            text: "?".to_owned(),
+            again: None,
+        }
+    }
+
     /// Enter with a line beside a pasted text. A key or a command is what it is elsewhere, and the text
     /// waits; only words go with it.
     fn enter_beside_paste(&mut self, held: Held, typed: String, listener: &dyn Listener) -> Act {
-        if is_yes(&typed) {
-            return self.enter_held(held, "");
+        let line = self.line_beside(&held, &typed, listener);
+        match line {
+            LineBesidePaste::Nothing => return self.enter_held(held, ""),
+            LineBesidePaste::Words => return self.enter_held(held, &typed),
+            LineBesidePaste::No => {
+                self.last_paste = Some(Instant::now());
+                return self.send_pasted(&held, "");
+            }
+            LineBesidePaste::QuestionMark | LineBesidePaste::Command | LineBesidePaste::Slip => {}
         }
-        if is_no(&typed) {
-            self.last_paste = Some(Instant::now());
-            return self.send_pasted(&held, "");
+        self.held.push(held);
+        if line == LineBesidePaste::Command {
+            self.past.remember(&typed);
+            return Act::Entered {
+                echo: typed.clone(),
+                entry: Entry::Command(typed),
+                why: None,
+            };
         }
-        let is_question = typed.trim() == "?";
-        let is_command = matches!(
-            listener.kind_of_line(&typed),
-            LineKind::Command | LineKind::PlainCommand(_)
-        );
-        if !is_question && !is_command && !is_answer_key(&typed) {
-            return self.enter_held(held, &typed);
+        if line == LineBesidePaste::QuestionMark && self.takes_any_line() {
+            return self.show_question_again();
         }
-        let shown = self.words_about(&held).join("\n");
-        self.held = Some(held);
-        if is_question && self.takes_any_line() {
-            // Who asks shows all that belongs to the question.
-            return self.send(typed.clone(), typed);
-        }
-        if is_question {
+        let shown = self.words_of_now(listener);
+        if line == LineBesidePaste::QuestionMark {
             return Act::Say(shown);
         }
-        if !is_command {
-            return Act::Say(format!("`{}` is no answer here. {shown}", typed.trim()));
+        if self.fits_the_line(&typed) {
+            self.past.remember(&typed);
         }
-        self.past.remember(&typed);
-        Act::Entered {
-            echo: typed.clone(),
-            entry: Entry::Command(typed),
-            why: None,
+        Act::Say(format!("`{}` is no answer here. {shown}", typed.trim()))
+    }
+
+    /// Decides the meaning of a line beside a pasted text.
+    fn line_beside(&self, held: &Held, line: &str, listener: &dyn Listener) -> LineBesidePaste {
+        let line = line.trim();
+        if line.is_empty() {
+            return LineBesidePaste::Nothing;
+        }
+        if line == "?" {
+            return LineBesidePaste::QuestionMark;
+        }
+        let kind = listener.kind_of_line(line);
+        if matches!(kind, LineKind::Command | LineKind::PlainCommand(_)) {
+            return LineBesidePaste::Command;
+        }
+        if self.takes_keys() {
+            // Only a no takes more words: the reason.
+            let is_reason = line.split_whitespace().next().is_some_and(is_no);
+            return if is_reason {
+                LineBesidePaste::Words
+            } else {
+                LineBesidePaste::Slip
+            };
+        }
+        let is_word = !line.contains(char::is_whitespace) && !held.follows_words;
+        match kind {
+            _ if is_yes(line) => LineBesidePaste::Nothing,
+            _ if is_no(line) => LineBesidePaste::No,
+            _ if is_answer_key(line) => LineBesidePaste::Slip,
+            _ if self.takes_any_line() => LineBesidePaste::Words,
+            LineKind::Shell => LineBesidePaste::Slip,
+            _ if is_word => LineBesidePaste::Slip,
+            _ => LineBesidePaste::Words,
         }
     }
 
@@ -422,14 +558,17 @@ impl PromptState {
         let is_alone = typed.trim().is_empty();
         match held.doubt {
             HeldDoubt::NoEndMark if is_alone => self.reply(held.text),
-            HeldDoubt::NoCommand if is_alone && !self.takes_any_line() => self.reply(held.text),
+            HeldDoubt::NoCommand if is_alone && (!self.takes_any_line() || self.takes_keys()) => {
+                self.reply(held.text)
+            }
             _ => self.send_pasted(&held, typed),
         }
     }
 
-    /// A reply that was pasted; while a step or the model waits for an answer, it comes after that.
+    /// A reply that was pasted; while the loop waits for an answer, it comes after that.
     fn reply(&self, text: String) -> Act {
-        let asked = self.asked.last().filter(|_| self.takes_any_line());
+        let mut asked = self.asked.iter().rev();
+        let asked = asked.find(|asked| asked.question.kind.holds_replies());
         Act::Entered {
             echo: format!("({} pasted)", count(text.lines().count(), "line")),
             entry: Entry::Reply(text),
@@ -453,12 +592,12 @@ impl PromptState {
 
     /// Returns true if `n` would make a note of what was pasted.
     fn may_become_note(&self) -> bool {
-        let is_paste = |held: &Held| !held.doubt.is_typed();
-        self.line.is_empty() && self.held.as_ref().is_some_and(is_paste) && !self.is_amid_burst()
+        let is_paste = self.open_held().is_some_and(|held| !held.doubt.is_typed());
+        self.line.is_empty() && is_paste && !self.takes_keys() && !self.is_amid_burst()
     }
 
     fn enter_as_note(&mut self) -> Act {
-        match self.held.take() {
+        match self.take_open_held() {
             Some(held) => self.send_pasted(&held, ""),
             None => Act::Nothing,
         }
@@ -472,12 +611,18 @@ impl PromptState {
     /// Returns true if the question that waits is answered by whatever is entered.
     fn takes_any_line(&self) -> bool {
         let last = self.asked.last();
-        last.is_some_and(|asked| asked.question.takes == AcceptedLines::AnyLine)
+        last.is_some_and(|asked| asked.question.kind.takes() == AcceptedLines::AnyLine)
+    }
+
+    /// Returns true if the question that waits is a decision, which has keys: no text is an answer.
+    fn takes_keys(&self) -> bool {
+        let takes_text = |asked: &WaitingQuestion| asked.question.kind.takes_paste();
+        self.takes_any_line() && !self.asked.last().is_some_and(takes_text)
     }
 
     /// Answers the latest question that accepts the text; without one, the text is a note.
     fn send(&mut self, echo: String, text: String) -> Act {
-        let takes = |asked: &WaitingQuestion| asked.question.takes.accept(&text);
+        let takes = |asked: &WaitingQuestion| asked.question.kind.takes().accept(&text);
         if let Some(at) = self.asked.iter().rposition(takes) {
             let question = self.take_question(at);
             return Act::Answered {
@@ -540,27 +685,25 @@ impl PromptState {
 impl PromptState {
     /// Returns true if the person is asked about a line that they typed.
     fn has_typed_held(&self) -> bool {
-        self.held.as_ref().is_some_and(|held| held.doubt.is_typed())
+        self.open_held().is_some_and(|held| held.doubt.is_typed())
     }
 
-    /// Returns true if a line is being typed that says neither yes nor no.
-    fn has_other_line(&self) -> bool {
-        let line = self.line.text();
-        !line.trim().is_empty() && !is_yes(&line) && !is_no(&line)
+    /// Tells what an Enter decides now.
+    fn words_of_now(&self, listener: &dyn Listener) -> String {
+        if let Some(held) = self.open_held() {
+            return self.words_about(held, "", listener).join("\n");
+        }
+        let asked = self.asked.last();
+        asked.map_or_else(String::new, |asked| asked.question.text.clone())
     }
 
-    /// Returns true if the line has words, and is no key or command.
-    fn has_words(&self) -> bool {
-        let line = self.line.text();
-        let line = line.trim();
-        !line.is_empty() && line != "?" && !line.starts_with('/') && !is_answer_key(line)
-    }
-
-    /// Tells what is held, and what the keys do with it.
-    fn words_about(&self, held: &Held) -> Vec<String> {
+    /// Tells what is held, and what the keys do with it and with the line.
+    fn words_about(&self, held: &Held, line: &str, listener: &dyn Listener) -> Vec<String> {
+        let has_other_line = !matches!(line.trim(), "" | "?") && !is_yes(line) && !is_no(line);
+        let goes_with_it = |held| self.line_beside(held, line, listener) == LineBesidePaste::Words;
         let drop = "Esc: drop";
         match held.doubt {
-            HeldDoubt::Shell | HeldDoubt::AnswerOrCommand(_) if self.has_other_line() => vec![
+            HeldDoubt::Shell | HeldDoubt::AnswerOrCommand(_) if has_other_line => vec![
                 format!("`{}` is not sent.", held.text.trim()),
                 "Enter: enter the new line   Esc: drop the new line".to_owned(),
             ],
@@ -572,22 +715,29 @@ impl PromptState {
                 format!("A question waits. `{command}` is the command."),
                 "Enter: it is my answer   Esc: edit".to_owned(),
             ],
-            _ if self.has_words() => vec![
+            _ if goes_with_it(held) => vec![
                 format!("{} pasted.", held.size()),
                 format!("Enter: send it with your line   {drop}"),
             ],
-            HeldDoubt::NoCommand if self.takes_any_line() => vec![
+            HeldDoubt::NoCommand if self.takes_any_line() && !self.takes_keys() => vec![
                 format!("{} pasted.", held.size()),
                 format!("Enter: it is my answer   {drop}"),
             ],
-            HeldDoubt::NoEndMark => vec![
-                format!("{} pasted, without the end mark.", held.size()),
-                format!("Enter: it is the chat's reply   n: a note from me   {drop}"),
-            ],
-            HeldDoubt::NoCommand => vec![
-                format!("{} pasted, no complete command.", held.size()),
-                format!("Enter: it is the chat's reply   n: a note from me   {drop}"),
-            ],
+            HeldDoubt::NoEndMark | HeldDoubt::NoCommand => {
+                let lack = match held.doubt {
+                    HeldDoubt::NoEndMark => "without the end mark",
+                    _ => "no complete command",
+                };
+                let no = if self.takes_keys() {
+                    "n Enter: no, with it as the reason"
+                } else {
+                    "n: a note from me"
+                };
+                vec![
+                    format!("{} pasted, {lack}.", held.size()),
+                    format!("Enter: it is the chat's reply   {no}   {drop}"),
+                ]
+            }
         }
     }
 }
@@ -608,6 +758,11 @@ impl HeldDoubt {
 }
 
 impl Held {
+    /// Returns true if more of it may come.
+    fn is_amid_burst(&self) -> bool {
+        self.burst.is_some_and(|at| at.elapsed() < NEXT_PIECE)
+    }
+
     fn size(&self) -> String {
         match self.text.lines().count() {
             1 => {

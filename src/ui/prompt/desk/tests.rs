@@ -3,7 +3,7 @@ use std::sync::mpsc;
 
 use super::super::line::{MAX, Move};
 use super::*;
-use crate::protocol::AcceptedLines;
+use crate::protocol::QuestionKind;
 
 /// Knows the commands `/status`, `/settings` and `/help`, and takes what ends with `END` for a
 /// reply.
@@ -68,17 +68,17 @@ fn entered(act: Act) -> Entry {
     }
 }
 
-fn question(number: u64, text: &str, takes: AcceptedLines) -> PromptQuestion {
+fn question(number: u64, text: &str, kind: QuestionKind) -> PromptQuestion {
     PromptQuestion {
         number,
         text: text.to_owned(),
-        takes,
+        kind,
         sender: mpsc::channel().0,
     }
 }
 
 fn shown(desk: &PromptState) -> String {
-    let rows = desk.rows(80).rows.into_iter();
+    let rows = desk.rows(80, &Ear::default()).rows.into_iter();
     let row = |row: crate::ui::live::LiveRow| row.0.into_iter().map(|(_, text)| text).collect();
     rows.map(row).collect::<Vec<String>>().join("\n")
 }
@@ -139,7 +139,7 @@ fn several_lines_without_a_command_are_the_reply_unless_the_person_says_otherwis
     let note = entered(press(&mut desk, KeyPress::Character('n')));
     assert_eq!(note, Entry::Note(prose.trim_end().to_owned()));
     // Where the model waits for an answer, it is one.
-    desk.ask(question(1, "Which?", AcceptedLines::AnyLine));
+    desk.ask(question(1, "Which?", QuestionKind::Model));
     paste(&mut desk, prose);
     assert!(shown(&desk).contains("Enter: it is my answer"));
     let act = press(&mut desk, KeyPress::Enter);
@@ -154,13 +154,15 @@ fn a_reply_pasted_at_a_decision_is_said_to_be_kept() {
         other => panic!("{other:?}"),
     };
     assert_eq!(why(paste(&mut desk, "[DO]\nEND")), None);
-    desk.ask(question(1, "Run it?", AcceptedLines::AnyLine));
-    let said = why(paste(&mut desk, "[DO]\nEND")).unwrap();
-    assert!(said.starts_with("The reply is kept"), "{said}");
-    assert!(said.ends_with("Run it?"), "{said}");
+    for kind in [QuestionKind::Step, QuestionKind::OtherRound] {
+        desk.ask(question(1, "Run it?", kind));
+        let said = why(paste(&mut desk, "[DO]\nEND")).unwrap();
+        assert!(said.starts_with("The reply is kept"), "{said}");
+        assert!(said.ends_with("Run it?"), "{said}");
+    }
     // The loop waits for the reply meanwhile, and takes it at once.
     desk.withdraw(1);
-    desk.ask(question(2, "Do it?", AcceptedLines::YesOrNo));
+    desk.ask(question(2, "Do it?", QuestionKind::Undo));
     assert_eq!(why(paste(&mut desk, "[DO]\nEND")), None);
 }
 
@@ -180,34 +182,36 @@ fn a_paste_without_a_decision_is_asked_about_again() {
     press(&mut desk, KeyPress::Enter);
     assert_eq!(desk.unsent(), ["git status"]);
     typed(&mut desk, "a note");
-    desk.ask(question(1, "Run it?", AcceptedLines::AnyLine));
+    desk.ask(question(1, "Run it?", QuestionKind::Model));
     typed(&mut desk, "n not");
     assert_eq!(desk.unsent(), ["a note", "git status", "n not"]);
     assert_eq!(desk.unsent_paste(), None);
 }
 
 #[test]
-fn who_asks_for_a_decision_is_told_to_show_the_question_again() {
-    let mut desk = PromptState::new(Vec::new());
-    desk.ask(question(1, "Run it?", AcceptedLines::AnyLine));
-    typed(&mut desk, "?");
-    let act = press(&mut desk, KeyPress::Enter);
-    assert!(
-        matches!(&act, Act::Answered { text, .. } if text == "?"),
-        "{act:?}"
-    );
+fn who_asks_is_told_to_show_the_question_again() {
+    for kind in [QuestionKind::Step, QuestionKind::Undo] {
+        let mut desk = PromptState::new(Vec::new());
+        desk.ask(question(1, "Run it?", kind));
+        typed(&mut desk, "?");
+        let act = press(&mut desk, KeyPress::Enter);
+        assert!(
+            matches!(&act, Act::Answered { text, .. } if text == "?"),
+            "{act:?}"
+        );
+    }
 }
 
 #[test]
 fn the_enter_of_a_paste_answers_no_question() {
     let mut desk = PromptState::new(Vec::new());
     paste(&mut desk, "[DO]\nEND");
-    desk.ask(question(1, "May I? [y/N]", AcceptedLines::YesOrNo));
+    desk.ask(question(1, "May I? [y/N]", QuestionKind::Undo));
     assert!(matches!(press(&mut desk, KeyPress::Enter), Act::Nothing));
     desk.last_paste = Some(Instant::now().checked_sub(PASTE_ENTER).unwrap());
     let act = press(&mut desk, KeyPress::Enter);
     assert!(matches!(act, Act::Answered { .. }), "{act:?}");
-    desk.ask(question(2, "Which?", AcceptedLines::AnyLine));
+    desk.ask(question(2, "Which?", QuestionKind::Model));
     assert!(matches!(press(&mut desk, KeyPress::Enter), Act::Nothing));
     assert_eq!(shown(&desk), "? ");
 }
@@ -225,7 +229,7 @@ fn a_line_for_a_shell_is_asked_about_and_can_be_changed() {
         entered(press(&mut desk, KeyPress::Enter)),
         Entry::Note("git status".to_owned())
     );
-    desk.ask(question(1, "How is it tested?", AcceptedLines::AnyLine));
+    desk.ask(question(1, "How is it tested?", QuestionKind::Model));
     typed(&mut desk, "git status");
     let act = press(&mut desk, KeyPress::Enter);
     assert!(matches!(act, Act::Answered { .. }), "{act:?}");
@@ -261,7 +265,7 @@ fn a_line_typed_beside_a_question_about_another_takes_its_place() {
 #[test]
 fn a_key_of_a_question_is_never_a_note() {
     let mut desk = PromptState::new(Vec::new());
-    desk.ask(question(1, "May I?", AcceptedLines::YesOrNo));
+    desk.ask(question(1, "May I?", QuestionKind::Undo));
     typed(&mut desk, "a");
     let act = press(&mut desk, KeyPress::Enter);
     assert!(
@@ -281,7 +285,7 @@ fn a_plain_word_is_a_command_and_asked_about_where_it_may_be_an_answer() {
         entered(press(&mut desk, KeyPress::Enter)),
         Entry::Command("quit".to_owned())
     );
-    desk.ask(question(1, "Which word ends it?", AcceptedLines::AnyLine));
+    desk.ask(question(1, "Which word ends it?", QuestionKind::Model));
     typed(&mut desk, "quit");
     assert!(matches!(press(&mut desk, KeyPress::Enter), Act::Nothing));
     assert!(shown(&desk).contains("`/quit` is the command"));
@@ -337,7 +341,7 @@ fn what_cannot_be_a_reply_is_named() {
 fn a_question_gets_the_line_and_the_half_typed_one_comes_back() {
     let mut desk = PromptState::new(Vec::new());
     typed(&mut desk, "half");
-    assert!(!desk.ask(question(1, "Which?", AcceptedLines::AnyLine)));
+    assert!(!desk.ask(question(1, "Which?", QuestionKind::Model)));
     assert_eq!(shown(&desk), "? ");
     typed(&mut desk, "/usr/bin");
     let act = press(&mut desk, KeyPress::Enter);
@@ -348,7 +352,7 @@ fn a_question_gets_the_line_and_the_half_typed_one_comes_back() {
 #[test]
 fn a_command_is_a_command_also_while_a_question_waits() {
     let mut desk = PromptState::new(Vec::new());
-    desk.ask(question(1, "Which?", AcceptedLines::AnyLine));
+    desk.ask(question(1, "Which?", QuestionKind::Model));
     typed(&mut desk, "/status");
     assert_eq!(
         entered(press(&mut desk, KeyPress::Enter)),
@@ -360,9 +364,9 @@ fn a_command_is_a_command_also_while_a_question_waits() {
 #[test]
 fn the_last_question_is_answered_first_and_the_one_before_is_shown_again() {
     let mut desk = PromptState::new(Vec::new());
-    desk.ask(question(1, "First?", AcceptedLines::AnyLine));
-    desk.ask(question(2, "Second?", AcceptedLines::AnyLine));
-    desk.ask(question(3, "Third?", AcceptedLines::AnyLine));
+    desk.ask(question(1, "First?", QuestionKind::Model));
+    desk.ask(question(2, "Second?", QuestionKind::Model));
+    desk.ask(question(3, "Third?", QuestionKind::Model));
     desk.withdraw(3);
     typed(&mut desk, "blue");
     let act = press(&mut desk, KeyPress::Enter);
@@ -403,7 +407,7 @@ fn ctrl_d_leaves_only_an_empty_line() {
 #[test]
 fn a_line_that_is_no_answer_is_a_note_and_the_question_stays() {
     let mut desk = PromptState::new(Vec::new());
-    desk.ask(question(1, "May I? [y/N]", AcceptedLines::YesOrNo));
+    desk.ask(question(1, "May I? [y/N]", QuestionKind::Undo));
     typed(&mut desk, "use tabs");
     let act = press(&mut desk, KeyPress::Enter);
     assert!(
@@ -420,8 +424,8 @@ fn a_line_that_is_no_answer_is_a_note_and_the_question_stays() {
 fn a_line_goes_to_the_last_question_that_takes_it() {
     let mut desk = PromptState::new(Vec::new());
     typed(&mut desk, "half");
-    desk.ask(question(1, "Which?", AcceptedLines::AnyLine));
-    desk.ask(question(2, "Press Enter.", AcceptedLines::Enter));
+    desk.ask(question(1, "Which?", QuestionKind::Model));
+    desk.ask(question(2, "Press Enter.", QuestionKind::NextPart));
     typed(&mut desk, "blue");
     let act = press(&mut desk, KeyPress::Enter);
     assert!(
@@ -505,7 +509,7 @@ fn beside_a_paste_keys_and_commands_are_no_words() {
 #[test]
 fn a_models_question_is_shown_again_beside_a_paste() {
     let mut desk = PromptState::new(Vec::new());
-    desk.ask(question(1, "Which?", AcceptedLines::AnyLine));
+    desk.ask(question(1, "Which?", QuestionKind::Model));
     paste(&mut desk, "first\nsecond\n");
     typed(&mut desk, "?");
     let act = press(&mut desk, KeyPress::Enter);
@@ -513,7 +517,7 @@ fn a_models_question_is_shown_again_beside_a_paste() {
         matches!(&act, Act::Answered { text, .. } if text == "?"),
         "{act:?}"
     );
-    desk.ask(question(1, "Which?", AcceptedLines::AnyLine));
+    desk.ask(question(1, "Which?", QuestionKind::Model));
     assert!(shown(&desk).contains("2 lines pasted"));
     let act = press(&mut desk, KeyPress::Enter);
     assert!(
@@ -532,5 +536,174 @@ fn a_line_that_another_one_replaced_is_told_of() {
     assert!(
         matches!(&act, Act::Entered { why: Some(why), .. } if why.contains("`git status` was not sent")),
         "{act:?}"
+    );
+}
+
+#[test]
+fn what_is_held_belongs_to_the_question_that_it_came_at() {
+    let mut desk = PromptState::new(Vec::new());
+    typed(&mut desk, "git status");
+    press(&mut desk, KeyPress::Enter);
+    desk.ask(question(1, "Which?", QuestionKind::Model));
+    assert_eq!(shown(&desk), "? ");
+    let act = press(&mut desk, KeyPress::Enter);
+    assert!(
+        matches!(&act, Act::Say(told) if told == "The question has changed. Which?"),
+        "{act:?}"
+    );
+    // A second paste is the answer, and the first text waits.
+    paste(&mut desk, "first\nsecond\n");
+    assert!(shown(&desk).contains("Enter: it is my answer"));
+    desk.ask(question(2, "Do it?", QuestionKind::Undo));
+    assert_eq!(shown(&desk), "? ");
+    let act = press(&mut desk, KeyPress::Enter);
+    assert!(
+        matches!(&act, Act::Say(told) if told.ends_with("Do it?")),
+        "{act:?}"
+    );
+    desk.last_paste = None;
+    let act = press(&mut desk, KeyPress::Enter);
+    assert!(matches!(act, Act::Answered { .. }), "{act:?}");
+    assert!(shown(&desk).contains("Enter: it is my answer"));
+    let act = press(&mut desk, KeyPress::Enter);
+    assert!(
+        matches!(&act, Act::Answered { text, .. } if text == "first\nsecond"),
+        "{act:?}"
+    );
+    assert!(shown(&desk).contains("looks like a shell command"));
+    assert_eq!(desk.unsent(), ["git status"]);
+}
+
+#[test]
+fn what_was_held_at_a_question_that_is_gone_is_asked_about_anew() {
+    let mut desk = PromptState::new(Vec::new());
+    paste(&mut desk, "[DO]\nx\n");
+    desk.ask(question(1, "Which?", QuestionKind::Model));
+    paste(&mut desk, "first\nsecond\n");
+    desk.withdraw(1);
+    let act = press(&mut desk, KeyPress::Enter);
+    assert!(
+        matches!(&act, Act::Say(told) if told.contains("no complete command")),
+        "{act:?}"
+    );
+    press(&mut desk, KeyPress::Drop);
+    assert!(shown(&desk).contains("without the end mark"));
+    assert_eq!(desk.unsent_paste().as_deref(), Some("[DO]\nx\n"));
+    press(&mut desk, KeyPress::Drop);
+    desk.ask(question(2, "Which?", QuestionKind::Model));
+    typed(&mut desk, "quit");
+    press(&mut desk, KeyPress::Enter);
+    desk.withdraw(2);
+    assert!(matches!(press(&mut desk, KeyPress::Enter), Act::Nothing));
+    press(&mut desk, KeyPress::Earlier);
+    assert_eq!(shown(&desk), "> quit");
+}
+
+#[test]
+fn the_pieces_of_a_paste_stay_together_when_a_question_comes() {
+    let mut desk = PromptState::new(Vec::new());
+    press(&mut desk, KeyPress::Burst("[DO]\none\n".to_owned()));
+    desk.ask(question(1, "Which?", QuestionKind::Model));
+    typed(&mut desk, "END");
+    assert_eq!(
+        entered(press(&mut desk, KeyPress::Enter)),
+        Entry::Reply("[DO]\none\nEND\n".to_owned())
+    );
+}
+
+#[test]
+fn the_enter_of_a_half_typed_note_answers_no_question() {
+    let mut desk = PromptState::new(Vec::new());
+    typed(&mut desk, "half");
+    desk.ask(question(1, "Do it?", QuestionKind::Undo));
+    let act = press(&mut desk, KeyPress::Enter);
+    assert!(
+        matches!(&act, Act::Say(told) if told.ends_with("Do it?")),
+        "{act:?}"
+    );
+    let act = press(&mut desk, KeyPress::Enter);
+    assert!(matches!(act, Act::Answered { .. }), "{act:?}");
+    assert_eq!(shown(&desk), "> half");
+}
+
+#[test]
+fn a_word_or_a_shell_command_makes_no_note_of_a_paste() {
+    for slip in ["ok", "reply", "git status"] {
+        let mut desk = PromptState::new(Vec::new());
+        paste(&mut desk, "first\nsecond\n");
+        typed(&mut desk, slip);
+        assert!(
+            shown(&desk).contains("Enter: it is the chat's reply"),
+            "{slip}"
+        );
+        let act = press(&mut desk, KeyPress::Enter);
+        assert!(
+            matches!(&act, Act::Say(told) if told.contains("is no answer here")),
+            "{act:?}"
+        );
+        assert!(shown(&desk).contains("2 lines pasted"), "{slip}");
+    }
+    // A word before the paste leads to it.
+    let mut desk = PromptState::new(Vec::new());
+    typed(&mut desk, "error:");
+    paste(&mut desk, "first\nsecond\n");
+    assert!(shown(&desk).contains("send it with your line"));
+    assert_eq!(
+        entered(press(&mut desk, KeyPress::Enter)),
+        Entry::Note("error:\nfirst\nsecond".to_owned())
+    );
+}
+
+#[test]
+fn a_paste_is_no_answer_to_a_decision() {
+    let at_plan = |line: &str| {
+        let mut desk = PromptState::new(Vec::new());
+        desk.ask(question(1, "Approve the plan?", QuestionKind::Plan));
+        paste(&mut desk, "first\nsecond\n");
+        let words = "Enter: it is the chat's reply   n Enter: no, with it as the reason";
+        assert!(shown(&desk).contains(words), "{}", shown(&desk));
+        typed(&mut desk, line);
+        (press(&mut desk, KeyPress::Enter), desk)
+    };
+    let (act, _) = at_plan("");
+    assert!(
+        matches!(&act, Act::Entered { entry: Entry::Reply(_), why: Some(why), .. } if why.starts_with("The reply is kept")),
+        "{act:?}"
+    );
+    for (line, answer) in [
+        ("n", "n\nfirst\nsecond"),
+        ("n too long:", "n too long:\nfirst\nsecond"),
+    ] {
+        let (act, _) = at_plan(line);
+        assert!(
+            matches!(&act, Act::Answered { text, .. } if text == answer),
+            "{act:?}"
+        );
+    }
+    for slip in ["y", "q", "make it short"] {
+        let (act, desk) = at_plan(slip);
+        assert!(
+            matches!(&act, Act::Say(told) if told.contains("is no answer here")),
+            "{act:?}"
+        );
+        assert!(shown(&desk).contains("2 lines pasted"), "{slip}");
+    }
+}
+
+#[test]
+fn a_question_mark_repeats_the_question_about_a_typed_line() {
+    let mut desk = PromptState::new(Vec::new());
+    typed(&mut desk, "git status");
+    press(&mut desk, KeyPress::Enter);
+    typed(&mut desk, "?");
+    assert!(shown(&desk).contains("looks like a shell command"));
+    let act = press(&mut desk, KeyPress::Enter);
+    assert!(
+        matches!(&act, Act::Say(told) if told.starts_with("That looks like a shell command")),
+        "{act:?}"
+    );
+    assert_eq!(
+        entered(press(&mut desk, KeyPress::Enter)),
+        Entry::Note("git status".to_owned())
     );
 }
