@@ -70,7 +70,7 @@ pub struct Reversal {
 pub(super) struct NetChanges {
     /// The names of all that a round changed, also one that was undone.
     touched: BTreeSet<String>,
-    /// What differs from how the session found it.
+    /// The differences from the state at the start of the session.
     changes: Vec<SnapshotChange>,
 }
 

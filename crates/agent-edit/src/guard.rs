@@ -84,8 +84,8 @@ fn stands_for_lines(line: &str) -> bool {
         || (is_comment && words.ends_with(" unchanged"))
 }
 
-/// Tells whether a line stands for others where more are lost than written: many a comment begins
-/// with `# Other`.
+/// Returns true if a line may stand for omitted ones. Many comments begin with `# Other`, so it counts
+/// only where more lines are lost than written.
 fn may_stand_for_lines(line: &str) -> bool {
     let (core, is_comment) = uncommented(line.trim());
     is_comment && is_remark(&core.to_lowercase(), "keep other others")

@@ -141,7 +141,7 @@ fn calls_example(sentence: &str) -> bool {
 /// Returns true if a sentence forbids what follows: `do not run this`, `I will not run this command`,
 /// `avoid this`.
 ///
-/// What follows must be meant: `the workers never run the migration twice` forbids nothing.
+/// Only a ban on the commands below counts: `the workers never run the migration twice` is none.
 fn forbids(sentence: &str) -> bool {
     const NEGATIONS: &str = "not don't never won't wouldn't didn't shouldn't mustn't haven't";
     const VERBS: &str = "do doing done run running execute executing use using apply applying send \

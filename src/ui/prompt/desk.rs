@@ -470,7 +470,7 @@ impl PromptState {
         }
     }
 
-    /// Lets whoever asks show all that belongs to the question, which stays.
+    /// Asks the questioner to show the whole question again. It stays open.
     fn show_question_again(&self) -> Act {
         let Some(asked) = self.asked.last() else {
             return Act::Nothing;
