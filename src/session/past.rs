@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::journal::RecordProblem;
+use super::journal::{KeptSession, RecordProblem};
 use super::{History, ModelQuestion, Record, SCHEMA, Session, Store};
 use crate::error::{Error, Result};
 use crate::protocol::Issue;
@@ -100,7 +100,7 @@ impl Store {
         let failed = |cause: io::Error| Error::file("read", &path, cause);
         let mut reader = BufReader::new(File::open(&path).map_err(failed)?);
         let (mut line, mut found) = (Vec::new(), None);
-        let mut kept = Value::Null;
+        let (mut kept, mut told) = (Value::Null, Vec::new());
         while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 && line.ends_with(b"\n") {
             if is_round(&line)
                 && let Ok(record) = serde_json::from_slice::<RoundRecord>(&line)
@@ -113,9 +113,15 @@ impl Store {
             {
                 kept = session.follow(kept).unwrap_or_default();
                 if of == round {
-                    let session = serde_json::from_value(kept.clone());
+                    let session = KeptSession::with_results(kept.clone(), &told);
+                    let session = serde_json::from_value(session);
                     found = Some(session.map_err(|cause| failed(cause.into()))?);
                 }
+            } else if line.starts_with(b"{\"event\":\"told\"")
+                && let Ok(Record::Told { round: of }) = serde_json::from_slice(&line)
+                && of.number == round
+            {
+                told = of.results;
             }
             line.clear();
         }

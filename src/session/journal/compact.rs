@@ -3,7 +3,7 @@
 //! A `round` record has the whole session, so that a long session has written itself down thousands
 //! of times. Of a round that is over, its results stay (`told`), and with them what undo goes by. Of
 //! the latest rounds the session stays too, for forks, written as what changed since the round before
-//! (`kept`). The last `round` and all after it stay byte by byte: recovery reads nothing else.
+//! (`kept`), without the results that stand there already. The last `round` and all after it stay byte by byte: recovery reads nothing else.
 //!
 //! The new file is written beside the old one and takes its name when it is on the disk. A line that
 //! cannot be read is a reason to leave all as it is.
@@ -14,22 +14,24 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::past::{Past, PastRound, is_round};
 use super::{Journal, JsonDelta, Record};
 use crate::error::{Error, Result};
 use crate::fs::{AtomicFile, Durability};
+use crate::protocol::StepResult;
 
 /// Of how many of the latest rounds the session is kept: as many as have checkpoints.
 const KEPT_SESSIONS: u32 = 50;
 /// How many characters of the output of a step are kept of rounds before these, and how many it may
-/// have more to be left alone, as one that was cut already has.
-const MAX_OLD_DETAIL: usize = 2_000;
-const DETAIL_SLACK: usize = 200;
+/// have more to be left alone, as one that was cut already has. The message that told the model has
+/// more of it.
+const MAX_OLD_DETAIL: usize = 400;
+const DETAIL_SLACK: usize = 100;
 /// A journal is compacted when it has grown by so many times its last `round`, and by a part of what
 /// compacting left, so that the work of it does not grow with the rounds before.
-const GROWTH: u64 = 16;
+const GROWTH: u64 = 4;
 const GROWTH_PART: u64 = 4;
 
 /// The session as it stood after a round.
@@ -54,7 +56,20 @@ impl KeptSession {
             }
         }
     }
+
+    /// Gives a kept session the results of its round.
+    pub(in super::super) fn with_results(mut session: Value, told: &[StepResult]) -> Value {
+        if let Some(fields) = session.as_object_mut()
+            && !fields.contains_key(LAST_RESULTS)
+        {
+            fields.insert(LAST_RESULTS.to_owned(), json!(told));
+        }
+        session
+    }
 }
+
+/// The field of a session that `told` has too.
+const LAST_RESULTS: &str = "lastResults";
 
 #[derive(Deserialize)]
 struct RawRound {
@@ -139,7 +154,19 @@ impl Compacted {
             }
             line.clear();
         }
+        compacted.leave_out_results();
         Ok(Some(compacted).filter(|compacted| !compacted.tail.is_empty()))
+    }
+
+    /// Takes the results out of the sessions whose round is told; that of a fork begins with the
+    /// results of another session.
+    fn leave_out_results(&mut self) {
+        for told in &self.rounds {
+            let session = self.sessions.get_mut(&told.number);
+            if let Some(fields) = session.and_then(Value::as_object_mut) {
+                fields.remove(LAST_RESULTS);
+            }
+        }
     }
 
     /// Takes what is to be kept of the last `round` and the records after it, because another
@@ -279,7 +306,7 @@ mod tests {
     use super::super::super::{Session, Store};
     use super::*;
     use crate::checkpoint::{Before, Reach, Snapshot};
-    use crate::protocol::{Command, Outcome, SessionId, Step, StepResult};
+    use crate::protocol::{Command, Outcome, SessionId, Step};
     use crate::session::Sync;
 
     fn id() -> SessionId {
@@ -383,7 +410,7 @@ mod tests {
             for (now, then) in now.rounds.iter().zip(&past.rounds) {
                 if then.number == 3 {
                     let detail = &now.results[0].outcome.detail.text;
-                    assert!(detail.contains("[TRUNCATED: 3000 characters"), "{detail}");
+                    assert!(detail.contains("[TRUNCATED: 4600 characters"), "{detail}");
                 } else {
                     assert_eq!(now, then);
                 }
@@ -419,6 +446,30 @@ mod tests {
         assert_eq!(numbers, (1..=80).collect::<Vec<u32>>());
         assert!(past.rounds.iter().all(|round| round.file.is_some()));
         assert_eq!(past.history.undoable(0).len(), 79);
+    }
+
+    #[test]
+    fn results_are_kept_once_and_those_of_a_fork_with_its_session() {
+        let (_directory, store, mut journal) = played(60);
+        let forked = Record::Forked {
+            from: SessionId::parse("12345678").unwrap(),
+            round: 30,
+        };
+        let path = store.journal_path(&id());
+        let rest = fs::read_to_string(&path).unwrap();
+        let whole = format!("{}\n{rest}", crate::json::to_line(&forked).unwrap());
+        crate::fs::write_atomic(&path, whole.as_bytes(), Durability::Atomic).unwrap();
+        journal.compact().unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        // The results of a told round stand there alone, and in the last `round`.
+        for (round, times) in [(30, 1), (31, 1), (59, 1), (60, 2)] {
+            let found = text.matches(&format!("\"round {round}\"")).count();
+            assert_eq!(found, times, "{round}");
+        }
+        for round in [30, 31, 59, 60] {
+            let session = store.after_round(&id(), round).unwrap();
+            assert_eq!(session, Some(after_round(round)), "{round}");
+        }
     }
 
     #[test]
@@ -459,10 +510,10 @@ mod tests {
     fn a_journal_is_long_when_it_has_written_itself_down_often() {
         let (_directory, _store, mut journal) = played(3);
         assert!(!journal.is_long());
-        journal.known = 17 * MIN_ROUND;
+        journal.known = (GROWTH + 1) * MIN_ROUND;
         assert!(journal.is_long());
         journal.compacted = 64 * MIN_ROUND;
-        journal.known = journal.compacted + 20 * MIN_ROUND;
+        journal.known = journal.compacted + (GROWTH + 16) * MIN_ROUND;
         assert!(!journal.is_long());
     }
 }
