@@ -315,8 +315,9 @@ fn pair_renames(changes: Vec<SnapshotChange>) -> Vec<SnapshotChange> {
     changes.into_iter().enumerate().filter_map(rename).collect()
 }
 
-/// The content that identifies a rename; `None` for empty files, which are all alike.
-fn content(node: Option<Node>) -> Option<Hash> {
+/// The content of a file, or the target of a symbolic link; `None` for empty files, which are all
+/// alike.
+pub(super) fn content(node: Option<Node>) -> Option<Hash> {
     match node {
         Some(Node::File { content, size, .. }) if size > 0 => Some(content),
         Some(Node::Link { target }) => Some(target),

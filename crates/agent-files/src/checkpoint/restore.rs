@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use blake3::Hash;
 
 use super::Snapshot;
-use super::changes::from_nothing;
+use super::changes::{content, from_nothing};
 use super::objects::Objects;
 use super::plan::{
     Conflict, ConflictReason, RestorePlan, RestoreStep, current_node, has_directory, is_alike,
@@ -22,7 +22,7 @@ use super::take::mode_of;
 use super::tree::{Node, Reason};
 use crate::error::{Error, Result};
 use crate::fs::{Durability, free_name, own_directories, write_atomic};
-use crate::platform::files::name_of_bytes;
+use crate::platform::files::{bytes_of_name, name_of_bytes};
 use crate::workspace::Workspace;
 
 /// How to handle conflicts.
@@ -131,14 +131,14 @@ pub(super) fn restore(
 
 /// The content that a step removes from the workspace, if any.
 fn lost(step: &RestoreStep) -> Option<Hash> {
-    match (step.now, step.then) {
-        (Some(Node::File { content: now, .. }), Some(Node::File { content: then, .. }))
-            if now == then =>
-        {
-            None
-        }
-        (Some(Node::File { content, size, .. }), _) if size > 0 => Some(content),
-        _ => None,
+    content(step.now).filter(|now| content(step.then) != Some(*now))
+}
+
+/// The content of a file that was kept; that of a symbolic link is its target.
+fn kept_content(path: &Path) -> Option<Hash> {
+    match std::fs::read_link(path) {
+        Ok(target) => bytes_of_name(target.as_os_str()).map(blake3::hash),
+        Err(_) => std::fs::read(path).ok().map(|bytes| blake3::hash(&bytes)),
     }
 }
 
@@ -159,20 +159,20 @@ fn contents_after(
     let written: HashSet<&Path> = steps.map(|step| step.path.as_path()).collect();
     let mut contents = HashSet::new();
     for file in from_nothing(objects, root)? {
-        let Some(Node::File { content, .. }) = file.after else {
+        let Some(left) = content(file.after) else {
             continue;
         };
         let path = file.path.as_path();
-        let is_wanted = removed.contains(&content) && !contents.contains(&content);
+        let is_wanted = removed.contains(&left) && !contents.contains(&left);
         if !is_wanted || blocked.contains(path) {
             continue;
         }
         let has_content = || {
             let now = current_node(workspace, path, &[file.after]);
-            matches!(now, Ok(Some(Node::File { content: now, .. })) if now == content)
+            now.is_ok_and(|now| content(now) == Some(left))
         };
         if written.contains(path) || has_content() {
-            contents.insert(content);
+            contents.insert(left);
         }
     }
     Ok(contents)
@@ -316,8 +316,7 @@ impl Restoring<'_> {
         let top = keeping.directory.parent().unwrap_or(keeping.directory);
         own_directories(top, directory).map_err(cannot)?;
         // An undo that was killed, or an earlier undo of the same round, has kept it already.
-        let is_kept = || std::fs::read(&wanted).is_ok_and(|bytes| blake3::hash(&bytes) == content);
-        let (copy, left) = if is_kept() {
+        let (copy, left) = if kept_content(&wanted) == Some(content) {
             (wanted, Leftover::There)
         } else {
             let copy = free_name(directory, &name.to_string_lossy());

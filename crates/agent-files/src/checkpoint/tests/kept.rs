@@ -46,6 +46,29 @@ fn the_only_copy_of_what_was_ignored_is_kept() {
 }
 
 #[test]
+fn symbolic_links_are_kept_like_files() {
+    let mut bench = bench();
+    bench.shell(
+        "printf 'data/\n' > .gitignore; mkdir data; ln -s /srv/a data/l; ln -s b old; printf 1 > f",
+    );
+    let before = bench.take();
+    bench.shell("mv data/l moved; mv old renamed; ln -sf /srv/c f");
+    let after = bench.take();
+    for _ in 0..2 {
+        let restored = bench.go_keeping(after, before);
+        assert_eq!(restored.aside.len(), 2);
+        assert_eq!(bench.take(), before);
+        let removed = bench.directory.path().join("removed");
+        let target = fs::read_link(removed.join("moved")).unwrap();
+        assert_eq!(target, Path::new("/srv/a"));
+        // One that a file replaces is kept as the text of its target.
+        assert_eq!(fs::read(removed.join("f")).unwrap(), b"/srv/c");
+        assert_eq!(kept(&bench).len(), 2);
+        bench.go(before, after);
+    }
+}
+
+#[test]
 fn a_copy_that_the_person_changed_since_does_not_count() {
     let mut bench = bench();
     bench.shell(
