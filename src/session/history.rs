@@ -127,12 +127,12 @@ impl History {
         Ok(history)
     }
 
-    /// Learns from the next record of the journal.
     /// The round that began last, with the checkpoint before it.
     pub fn begun(&self) -> Option<(u32, Before)> {
         self.begun
     }
 
+    /// Learns from the next record of the journal.
     pub(super) fn take(&mut self, record: &Record) {
         match record {
             Record::Before { sequence, before } => {

@@ -13,6 +13,8 @@
 //! them, `AGENT_FAULTS=loop,check` all of these stories, `AGENT_FAULTS=30` thirty of each kind,
 //! `AGENT_FAULTS=loop:30` thirty of each kind of this story. `AGENT_FAULTS=@events.jsonl` takes all
 //! points at files with that in their paths, `AGENT_FAULTS=loop@events.jsonl` those of one story.
+//! `AGENT_PROGRAM` is the program to disturb, if it is another one than that of the tests: all points
+//! take hours, and less with one that is optimised.
 //! Where nothing can be traced one line says that it was skipped.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
