@@ -257,6 +257,7 @@ impl CheckpointStore {
         let mut builder = SnapshotBuilder::new(&self.objects, &limits, &cache, (self.clock)());
         builder.lists_files = lists_files;
         let mut found = builder.run(workspace)?;
+        workspace.keep_link_counts(std::mem::take(&mut found.links));
         let (cache, walked) = (found.cache.take(), std::mem::take(&mut found.walked));
         let taken = self.keep(found)?;
         if let Some(cache) = cache {

@@ -25,10 +25,10 @@ use super::{CheckpointLimits, PassedOver};
 use crate::error::{Error, Result};
 use crate::platform::files::bytes_of_name;
 use crate::workspace::survey::{
-    DirectoryState, ListedDirectory, Surveyed, SurveyedDirectory, Visited,
+    DirectoryState, FileStat, ListedDirectory, Surveyed, SurveyedDirectory, Visited,
 };
 use crate::workspace::walk::Walked;
-use crate::workspace::{Kind, Workspace};
+use crate::workspace::{Kind, LinkCounts, Workspace};
 
 /// A file that changed this recently is read again: the granularity of the coarsest file system
 /// clock.
@@ -68,6 +68,9 @@ pub(super) struct SeenDirectory {
     cached_tree: Option<Hash>,
     is_news_for_cache: bool,
     listed: ListedDirectory,
+    /// The metadata of the directory before it was visited, and the files in it that may have more than
+    /// one name; `None` if a change of it might not show.
+    counted: Option<(FileStat, Vec<OsString>)>,
 }
 
 struct SeenEntry {
@@ -90,6 +93,7 @@ pub(super) struct FinishedSnapshot {
     pub(super) inodes: HashSet<u64>,
     /// The files, if they were to be listed.
     pub(super) walked: Walked,
+    pub(super) links: LinkCounts,
     pub(super) cache: Option<CacheWriter>,
     pub(super) new: PackWriter,
 }
@@ -153,6 +157,7 @@ impl<'a> SnapshotBuilder<'a> {
             ListsFiles::No => ListedDirectory::default(),
         };
         let surveyed = std::mem::take(&mut directory.entries);
+        let counted = self.counted(&mut directory, &surveyed);
         let path = directory.path();
         let cached = bytes_of_name(path.as_os_str()).and_then(|path| self.cached.get(path));
         let mut known = cached.map(|cached| cached.entries().peekable());
@@ -185,7 +190,24 @@ impl<'a> SnapshotBuilder<'a> {
             is_news_for_cache: is_news || !has_same_names,
             entries,
             listed,
+            counted,
         }
+    }
+
+    fn counted(
+        &self,
+        directory: &mut SurveyedDirectory<'_>,
+        surveyed: &[Surveyed],
+    ) -> Option<(FileStat, Vec<OsString>)> {
+        let stat = directory.stat()?;
+        if directory.state != DirectoryState::Known || stat.changed >= self.settled_before {
+            return None;
+        }
+        let mut others = std::mem::take(&mut directory.unknown);
+        let linked = surveyed.iter().filter(|entry| entry.stat.links > 1);
+        let linked = linked.filter(|entry| entry.stat.kind != Kind::Directory);
+        others.extend(linked.map(|entry| entry.name.clone()));
+        Some((stat, others))
     }
 
     fn enter(
@@ -322,7 +344,13 @@ impl<'a> SnapshotBuilder<'a> {
             }
         }
         let files_read = self.files_read.into_inner();
-        Ok(report(&seen, &trees, new, files_read))
+        let mut finished = report(&seen, &trees, new, files_read);
+        for Visited { value, .. } in seen {
+            if let Some((stat, others)) = value.counted {
+                finished.links.add(value.path, &stat, others);
+            }
+        }
+        Ok(finished)
     }
 }
 
@@ -352,6 +380,7 @@ fn report(
         files_read,
         inodes: HashSet::new(),
         walked: Walked::default(),
+        links: LinkCounts::default(),
         cache: None,
         new,
     };
