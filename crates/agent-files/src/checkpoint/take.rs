@@ -8,11 +8,11 @@ mod part;
 
 pub use part::is_ignore_file;
 
-use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use blake3::Hash;
@@ -90,7 +90,8 @@ pub(super) struct FinishedSnapshot {
     pub(super) passed_over_count: u64,
     pub(super) repositories: Vec<PathBuf>,
     pub(super) files_read: u64,
-    pub(super) inodes: HashSet<u64>,
+    /// Sorted.
+    pub(super) inodes: Vec<u64>,
     /// The files, if they were to be listed.
     pub(super) walked: Walked,
     pub(super) links: LinkCounts,
@@ -136,19 +137,29 @@ impl<'a> SnapshotBuilder<'a> {
             return Err(failure);
         }
         ensure_readable(workspace, &seen)?;
-        let walked = match self.lists_files {
-            ListsFiles::Yes => {
-                let mut states = seen.iter().map(|visited| visited.value.state);
-                let is_cut = states.any(|state| state == DirectoryState::TooMany);
-                let listed = seen.iter_mut();
-                let listed = listed.map(|visited| std::mem::take(&mut visited.value.listed));
-                workspace.join_listed(listed, is_cut)
-            }
-            ListsFiles::No => Walked::default(),
-        };
-        let mut finished = self.assemble(seen)?;
-        finished.walked = walked;
-        Ok(finished)
+        if self.lists_files == ListsFiles::No {
+            return self.assemble(seen);
+        }
+        let mut states = seen.iter().map(|visited| visited.value.state);
+        let is_cut = states.any(|state| state == DirectoryState::TooMany);
+        let listed = seen.iter_mut();
+        let listed = listed.map(|visited| std::mem::take(&mut visited.value.listed));
+        let listed = Mutex::new(listed.collect::<Vec<_>>());
+        let join = || workspace.join_listed(std::mem::take(&mut *lock(&listed)), is_cut);
+        // Both take time in a large workspace.
+        thread::scope(|scope| {
+            let joining = thread::Builder::new().spawn_scoped(scope, join);
+            let finished = self.assemble(seen);
+            let walked = match joining.map(thread::ScopedJoinHandle::join) {
+                Ok(Ok(walked)) => walked,
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                // There are no more threads to be had.
+                Err(_) => join(),
+            };
+            let mut finished = finished?;
+            finished.walked = walked;
+            Ok(finished)
+        })
     }
 
     fn see(&self, mut directory: SurveyedDirectory<'_>) -> SeenDirectory {
@@ -378,7 +389,7 @@ fn report(
         passed_over_count: 0,
         repositories: Vec::new(),
         files_read,
-        inodes: HashSet::new(),
+        inodes: Vec::with_capacity(seen.iter().map(|one| one.value.entries.len()).sum()),
         walked: Walked::default(),
         links: LinkCounts::default(),
         cache: None,
@@ -391,7 +402,7 @@ fn report(
         for entry in &value.entries {
             let reason = entry.node.passed_over();
             if reason.is_none() {
-                found.inodes.insert(entry.inode);
+                found.inodes.push(entry.inode);
             }
             if let Some(reason) = reason
                 && reason != Reason::Ignored
@@ -406,6 +417,7 @@ fn report(
             }
         }
     }
+    found.inodes.sort_unstable();
     found.passed_over.sort_by(|a, b| a.path.cmp(&b.path));
     if seen.iter().any(|visited| visited.value.is_news_for_cache) {
         found.cache = Some(cache_of(seen, trees, root));
