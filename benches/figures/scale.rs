@@ -1,5 +1,5 @@
-//! Large repositories: the first outbox beside `find`, the one after an edit beside the first, and
-//! searches beside ripgrep.
+//! Large repositories: the first outbox beside `find`, the one after an edit beside the first, the one
+//! after a command, and searches beside ripgrep.
 
 use std::error::Error;
 use std::fs;
@@ -29,7 +29,8 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     fs::remove_dir_all(&large)?;
     let largest = directory.path().join("largest");
     tree::make(&largest, 200_000)?;
-    outboxes(table, &largest, "200,000", 1.3)
+    outboxes(table, &largest, "200,000", 1.3)?;
+    commands(table, &largest)
 }
 
 /// From the start of `agent new` until it says that the first outbox is there.
@@ -82,6 +83,26 @@ fn follow_ups(table: &mut Table, tree: &Path) -> Outcome {
         beside: format!("the first {}", milliseconds(beside)),
         ratio: Some(ratio(ours, beside)),
         goal: Goal::new("not slower", ours <= beside),
+    });
+    Ok(())
+}
+
+/// The outbox after a reply that runs a command, which costs a snapshot before and after it and a look
+/// of the sandbox each.
+fn commands(table: &mut Table, tree: &Path) -> Outcome {
+    const MOST: Duration = Duration::from_millis(500);
+    let mut session = Session::begin_on(tree)?;
+    let reply = "[RUN_COMMAND]\ntrue\n[/RUN_COMMAND]\n";
+    // The first round waits for the first checkpoint, which reads every file.
+    session.round(reply)?;
+    let ours: Result<Vec<_>, _> = (0..RUNS).map(|_| session.round(reply)).collect();
+    let ours = median(ours?);
+    table.add(&Row {
+        what: "scale: outbox after a command, 200,000 files".to_owned(),
+        ours: milliseconds(ours),
+        beside: String::new(),
+        ratio: None,
+        goal: Goal::new("under 500 ms", ours < MOST),
     });
     Ok(())
 }

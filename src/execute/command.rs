@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Execution, Unshared, Watch};
@@ -84,26 +83,20 @@ impl Execution<'_> {
     fn look_around(&mut self) -> (Option<Confinement>, Inventory) {
         /// For so long nobody else is expected to have changed one.
         const FRESH: Duration = Duration::from_secs(1);
+        let counts = self.workspace.take_link_counts();
         if let Some((taken, inventory)) = self.inventory.take()
             && taken.elapsed() < FRESH
         {
             return (self.searched(), inventory);
         }
-        let (workspace, left_out) = (self.workspace.path(), self.left_out());
-        // Each looks through the whole workspace.
-        thread::scope(|scope| {
-            let take = || Inventory::take(workspace, &left_out);
-            let other = thread::Builder::new().spawn_scoped(scope, take);
-            let confinement = self.searched();
-            let inventory = match other.map(thread::ScopedJoinHandle::join) {
-                Ok(Ok(inventory)) => inventory,
-                // Without one, what the person set up would count as new.
-                Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                // There are no more threads to be had.
-                Err(_) => take(),
-            };
-            (confinement, inventory)
-        })
+        let left_out = self.left_out();
+        let Some(mut confinement) = self.unsearched() else {
+            let inventory = Inventory::take(self.workspace.path(), &left_out);
+            return (self.searched(), inventory);
+        };
+        let (is_nothing, inventory) = confinement.search_with_inventory(&left_out, counts.as_ref());
+        self.remember_search(&confinement, is_nothing);
+        (Some(confinement), inventory)
     }
 
     /// Writes down what the command finds, in case nobody is left to compare when it has ended.
@@ -236,19 +229,28 @@ impl Execution<'_> {
     /// The confinement with what was found in the workspace. It is looked through once for all
     /// commands of a reply, if nothing was found: that is most of what a command costs in a large one.
     fn searched(&mut self) -> Option<Confinement> {
-        let mut confinement = self.place.confinement.clone()?;
-        let in_git_too = confinement.git_write;
-        if self
-            .unshared
-            .is_some_and(|known| known.in_git_too || !in_git_too)
-        {
-            confinement.is_searched = true;
-        } else {
+        if let Some(mut confinement) = self.unsearched() {
             let is_nothing = confinement.search();
-            self.unshared = is_nothing.then_some(Unshared { in_git_too });
-            self.closed = sandbox::closed_for_size(&confinement);
+            self.remember_search(&confinement, is_nothing);
+            return Some(confinement);
         }
+        let mut confinement = self.place.confinement.clone()?;
+        confinement.is_searched = true;
         Some(confinement)
+    }
+
+    /// The confinement, if the workspace must be looked through before a command runs.
+    fn unsearched(&self) -> Option<Confinement> {
+        let confinement = self.place.confinement.as_ref()?;
+        let in_git_too = confinement.git_write;
+        let is_known = |known: Unshared| known.in_git_too || !in_git_too;
+        (!self.unshared.is_some_and(is_known)).then(|| confinement.clone())
+    }
+
+    fn remember_search(&mut self, confinement: &Confinement, is_nothing: bool) {
+        let in_git_too = confinement.git_write;
+        self.unshared = is_nothing.then_some(Unshared { in_git_too });
+        self.closed = sandbox::closed_for_size(confinement);
     }
 }
 

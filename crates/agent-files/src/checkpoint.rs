@@ -33,7 +33,7 @@ mod tidy;
 mod tree;
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -112,8 +112,8 @@ pub struct TakenSnapshot {
     pub repositories: Vec<PathBuf>,
     /// The number of files that had to be read, because they changed since the last snapshot.
     pub files_read: u64,
-    /// Inode numbers of the files and directories that the snapshot covers.
-    pub inodes: HashSet<u64>,
+    /// Inode numbers of the files and directories that the snapshot covers, sorted.
+    pub inodes: Vec<u64>,
 }
 
 /// A file or directory that a snapshot does not cover.
@@ -257,6 +257,7 @@ impl CheckpointStore {
         let mut builder = SnapshotBuilder::new(&self.objects, &limits, &cache, (self.clock)());
         builder.lists_files = lists_files;
         let mut found = builder.run(workspace)?;
+        workspace.keep_link_counts(std::mem::take(&mut found.links));
         let (cache, walked) = (found.cache.take(), std::mem::take(&mut found.walked));
         let taken = self.keep(found)?;
         if let Some(cache) = cache {

@@ -11,6 +11,7 @@ mod folded;
 mod hidden;
 mod ignored;
 mod likeness;
+mod links;
 mod look;
 mod made;
 mod neighbours;
@@ -25,7 +26,9 @@ pub mod walk;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
@@ -38,6 +41,7 @@ use agent_protocol::RelPath;
 
 pub use ignored::IgnoreLookup;
 pub use likeness::Ownership;
+pub use links::LinkCounts;
 pub use made::MadeDirectories;
 pub use problem::FileProblem;
 pub use staged::StagingTarget;
@@ -54,6 +58,8 @@ pub struct Workspace {
     left_out: Vec<RelPath>,
     /// How many times all of it was walked.
     walks: AtomicUsize,
+    /// The link counts of the last survey, and when that was.
+    link_counts: Mutex<Option<(Instant, LinkCounts)>>,
 }
 
 /// The type of a file, without following links.
@@ -103,6 +109,7 @@ impl Workspace {
             path: absolute,
             left_out: Vec::new(),
             walks: AtomicUsize::new(0),
+            link_counts: Mutex::default(),
         })
     }
 

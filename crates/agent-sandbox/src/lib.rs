@@ -30,6 +30,7 @@ mod launch;
 #[cfg(target_os = "linux")]
 mod layout;
 mod linked;
+mod look;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
@@ -64,6 +65,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+use agent_files::workspace::LinkCounts;
+use repositories::Inventory;
 
 pub use author::Author;
 #[cfg(target_os = "linux")]
@@ -380,21 +384,50 @@ impl Confinement {
     /// Then there will be none as long as only commands change the workspace: inside the sandbox no
     /// link to a file outside can be created.
     pub fn search(&mut self) -> bool {
-        self.is_searched = true;
         #[cfg(target_os = "linux")]
         {
-            let kept = shared::in_workspace(self);
-            let is_nothing = kept.is_nothing();
-            self.read_only.extend(kept.read_only);
-            self.repositories = kept.repositories;
-            self.pinned.extend(kept.pinned);
-            self.unseen = kept.unseen;
-            self.hidden.extend(kept.hidden);
-            let has_led = obeyed::protect(self, &kept.git_directories);
-            is_nothing && !has_led
+            let found = shared::in_workspace(self);
+            self.protect(found)
         }
         #[cfg(not(target_os = "linux"))]
-        true
+        {
+            self.is_searched = true;
+            true
+        }
+    }
+
+    /// Searches as [`search`](Self::search) does and takes an inventory of the repositories, except
+    /// for `left_out`. The workspace is looked through once for both, and the link counts of a
+    /// snapshot save looking at each file.
+    pub fn search_with_inventory(
+        &mut self,
+        left_out: &[PathBuf],
+        counts: Option<&LinkCounts>,
+    ) -> (bool, Inventory) {
+        #[cfg(target_os = "linux")]
+        {
+            let (found, inventory) = shared::with_inventory(self, left_out, counts);
+            (self.protect(found), inventory)
+        }
+        #[cfg(not(target_os = "linux"))]
+        {
+            let _ = counts;
+            (self.search(), Inventory::take(&self.workspace, left_out))
+        }
+    }
+
+    /// Takes over what was found. Returns true if that is nothing.
+    #[cfg(target_os = "linux")]
+    fn protect(&mut self, found: shared::ProtectedPaths) -> bool {
+        self.is_searched = true;
+        let is_nothing = found.is_nothing();
+        self.read_only.extend(found.read_only);
+        self.repositories = found.repositories;
+        self.pinned.extend(found.pinned);
+        self.unseen = found.unseen;
+        self.hidden.extend(found.hidden);
+        let has_led = obeyed::protect(self, &found.git_directories);
+        is_nothing && !has_led
     }
 
     /// Drops the results of the search.

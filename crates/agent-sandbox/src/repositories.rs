@@ -28,8 +28,13 @@ use cap_std::fs::Dir;
 
 use agent_files::fs::resolve_dots;
 pub use config::{GitSetting, parse, render};
+use find::{FoundRepositories, RepositorySearch};
 pub use kept::KeptInventory;
 use serde::{Deserialize, Serialize};
+
+#[cfg(target_os = "linux")]
+use crate::look::DirectorySearch;
+use crate::look::look_through;
 
 /// Suffix of disabled files.
 pub const DISABLED: &str = ".disabled-by-agent";
@@ -479,9 +484,31 @@ impl Inventory {
         Self::search(workspace, left_out, &is_new)
     }
 
-    fn search(workspace: &Path, left_out: &[PathBuf], may_open: &dyn Fn(&Path) -> bool) -> Self {
+    fn search(
+        workspace: &Path,
+        left_out: &[PathBuf],
+        may_open: &(dyn Fn(&Path) -> bool + Sync),
+    ) -> Self {
         let taken = SystemTime::now();
-        let found = find::find(workspace, left_out, may_open);
+        let search = RepositorySearch::new(workspace, left_out, may_open);
+        look_through(workspace, &[&search]);
+        Self::of_found(search.finish(), workspace, taken)
+    }
+
+    /// Searches the workspace, except for `left_out`, in the same look as another search.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn take_beside(
+        other: &dyn DirectorySearch,
+        workspace: &Path,
+        left_out: &[PathBuf],
+    ) -> Self {
+        let taken = SystemTime::now();
+        let search = RepositorySearch::new(workspace, left_out, &|_| false);
+        look_through(workspace, &[other, &search]);
+        Self::of_found(search.finish(), workspace, taken)
+    }
+
+    fn of_found(found: FoundRepositories, workspace: &Path, taken: SystemTime) -> Self {
         let mut directories = BTreeMap::new();
         for directory in &found.directories {
             let mut repository = Repository::read(directory, workspace);

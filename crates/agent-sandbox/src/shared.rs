@@ -17,7 +17,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Confinement, PROTECTED, repository};
-use walk::{Linked, WalkResult};
+use crate::look::look_through;
+use crate::repositories::Inventory;
+use agent_files::workspace::LinkCounts;
+use walk::{Linked, WalkResult, WorkspaceWalk};
 
 /// Limit on the paths that are mounted one by one, if directories can take their place.
 const MAX_MOUNTS: usize = 1_000;
@@ -65,7 +68,24 @@ impl ProtectedPaths {
 
 /// The paths to protect, from the current state of the workspace.
 pub(super) fn in_workspace(confinement: &Confinement) -> ProtectedPaths {
-    let mut seen = walk::through(confinement);
+    let walk = WorkspaceWalk::new(confinement, None);
+    look_through(&confinement.workspace, &[&walk]);
+    of_seen(walk.finish(), confinement)
+}
+
+/// The paths to protect and the repositories, except for those in `left_out`, from one look. Files
+/// are not looked at whose single name the counts know.
+pub(super) fn with_inventory(
+    confinement: &Confinement,
+    left_out: &[PathBuf],
+    counts: Option<&LinkCounts>,
+) -> (ProtectedPaths, Inventory) {
+    let walk = WorkspaceWalk::new(confinement, counts);
+    let inventory = Inventory::take_beside(&walk, &confinement.workspace, left_out);
+    (of_seen(walk.finish(), confinement), inventory)
+}
+
+fn of_seen(mut seen: WalkResult, confinement: &Confinement) -> ProtectedPaths {
     let workspace = &confinement.workspace;
     bases::add_all(&mut seen, workspace);
     let Some(hidden) = few(std::mem::take(&mut seen.states), workspace) else {
@@ -257,9 +277,15 @@ fn coarser(paths: BTreeSet<PathBuf>, deepest: usize) -> BTreeSet<PathBuf> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::MetadataExt;
 
-    use super::walk::MANY_DIRECTORIES;
+    use agent_files::workspace::Workspace;
+    use agent_files::workspace::survey::SurveyScope;
+
     use super::*;
+
+    /// More than a look takes on one thread.
+    const MANY_DIRECTORIES: usize = 32;
 
     struct Place {
         directory: tempfile::TempDir,
@@ -320,6 +346,56 @@ mod tests {
         place.link("outside", "work/other");
         place.file("work/alone");
         place.case(&["deep/er/file", "other"]);
+    }
+
+    /// The link counts of a survey in which all files had a single name.
+    fn single_names(workspace: &Path) -> LinkCounts {
+        let mut counts = LinkCounts::default();
+        let workspace = Workspace::open(workspace).unwrap();
+        let scope = SurveyScope {
+            max_entries: 100,
+            ..SurveyScope::default()
+        };
+        let visited = workspace.survey(&scope, |seen| (seen.path().to_owned(), seen.stat()));
+        for visited in visited.unwrap() {
+            let (path, stat) = visited.value;
+            counts.add(path, &stat.unwrap(), vec!["known".into()]);
+        }
+        counts
+    }
+
+    #[test]
+    fn files_are_looked_at_unless_a_survey_has_counted_their_names() {
+        let place = Place::new();
+        place.file("outside");
+        place.file("work/.gitignore");
+        place.link("outside", "work/a/known");
+        place.link("outside", "work/a/file");
+        place.link("outside", "work/b/file");
+        let workspace = &place.confinement.workspace;
+        let closed = |counts: &LinkCounts| {
+            let (kept, _) = with_inventory(&place.confinement, &[], Some(counts));
+            kept.read_only
+        };
+        let counts = single_names(workspace);
+        // What `known` is was not told; the other files are not looked at.
+        assert_eq!(closed(&counts), [workspace.join("a/known")]);
+        // A directory that changed since is looked through, and so is one that is new.
+        let b = workspace.join("b");
+        let changed = || fs::metadata(&b).unwrap().ctime_nsec();
+        let before = changed();
+        while changed() == before {
+            place.file("work/b/new");
+            fs::remove_file(b.join("new")).unwrap();
+        }
+        place.link("outside", "work/c/file");
+        let expected = ["a/known", "b/file", "c/file"].map(|path| workspace.join(path));
+        assert_eq!(closed(&counts), expected);
+        // Another directory in the place of one is not the one that was counted.
+        rustix::fs::rename(workspace.join("a"), workspace.join("d")).unwrap();
+        place.link("outside", "work/a/file");
+        let expected = ["a/file", "b/file", "c/file", "d/file", "d/known"];
+        assert_eq!(closed(&counts), expected.map(|path| workspace.join(path)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A file that a step was to change and did not is somebody else's, whatever it contains by now: no
 //! undo of the round touches it.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Baseline, RoundJournal};
@@ -95,8 +95,8 @@ impl Baseline<'_> {
 /// was there.
 #[derive(Debug)]
 pub(super) struct CoveredBefore {
-    /// The files and directories, by their numbers in the file system.
-    pub(super) inodes: HashSet<u64>,
+    /// The files and directories, by their numbers in the file system, sorted.
+    pub(super) inodes: Vec<u64>,
     /// When it was begun, in nanoseconds since 1970.
     pub(super) at: i64,
 }
@@ -111,7 +111,7 @@ impl CoveredBefore {
     /// A rename keeps the number and the time of birth of a file; what was copied is new.
     fn is_foreign(&self, stat: &FileStat) -> bool {
         let is_older = |born: i64| born < self.at.saturating_sub(CLOCK_LAG);
-        stat.born.is_some_and(is_older) && !self.inodes.contains(&stat.inode)
+        stat.born.is_some_and(is_older) && self.inodes.binary_search(&stat.inode).is_err()
     }
 }
 

@@ -8,11 +8,11 @@ mod part;
 
 pub use part::is_ignore_file;
 
-use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use blake3::Hash;
@@ -25,10 +25,10 @@ use super::{CheckpointLimits, PassedOver};
 use crate::error::{Error, Result};
 use crate::platform::files::bytes_of_name;
 use crate::workspace::survey::{
-    DirectoryState, ListedDirectory, Surveyed, SurveyedDirectory, Visited,
+    DirectoryState, FileStat, ListedDirectory, Surveyed, SurveyedDirectory, Visited,
 };
 use crate::workspace::walk::Walked;
-use crate::workspace::{Kind, Workspace};
+use crate::workspace::{Kind, LinkCounts, Workspace};
 
 /// A file that changed this recently is read again: the granularity of the coarsest file system
 /// clock.
@@ -68,6 +68,9 @@ pub(super) struct SeenDirectory {
     cached_tree: Option<Hash>,
     is_news_for_cache: bool,
     listed: ListedDirectory,
+    /// The metadata of the directory before it was visited, and the files in it that may have more than
+    /// one name; `None` if a change of it might not show.
+    counted: Option<(FileStat, Vec<OsString>)>,
 }
 
 struct SeenEntry {
@@ -87,9 +90,11 @@ pub(super) struct FinishedSnapshot {
     pub(super) passed_over_count: u64,
     pub(super) repositories: Vec<PathBuf>,
     pub(super) files_read: u64,
-    pub(super) inodes: HashSet<u64>,
+    /// Sorted.
+    pub(super) inodes: Vec<u64>,
     /// The files, if they were to be listed.
     pub(super) walked: Walked,
+    pub(super) links: LinkCounts,
     pub(super) cache: Option<CacheWriter>,
     pub(super) new: PackWriter,
 }
@@ -132,19 +137,29 @@ impl<'a> SnapshotBuilder<'a> {
             return Err(failure);
         }
         ensure_readable(workspace, &seen)?;
-        let walked = match self.lists_files {
-            ListsFiles::Yes => {
-                let mut states = seen.iter().map(|visited| visited.value.state);
-                let is_cut = states.any(|state| state == DirectoryState::TooMany);
-                let listed = seen.iter_mut();
-                let listed = listed.map(|visited| std::mem::take(&mut visited.value.listed));
-                workspace.join_listed(listed, is_cut)
-            }
-            ListsFiles::No => Walked::default(),
-        };
-        let mut finished = self.assemble(seen)?;
-        finished.walked = walked;
-        Ok(finished)
+        if self.lists_files == ListsFiles::No {
+            return self.assemble(seen);
+        }
+        let mut states = seen.iter().map(|visited| visited.value.state);
+        let is_cut = states.any(|state| state == DirectoryState::TooMany);
+        let listed = seen.iter_mut();
+        let listed = listed.map(|visited| std::mem::take(&mut visited.value.listed));
+        let listed = Mutex::new(listed.collect::<Vec<_>>());
+        let join = || workspace.join_listed(std::mem::take(&mut *lock(&listed)), is_cut);
+        // Both take time in a large workspace.
+        thread::scope(|scope| {
+            let joining = thread::Builder::new().spawn_scoped(scope, join);
+            let finished = self.assemble(seen);
+            let walked = match joining.map(thread::ScopedJoinHandle::join) {
+                Ok(Ok(walked)) => walked,
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                // There are no more threads to be had.
+                Err(_) => join(),
+            };
+            let mut finished = finished?;
+            finished.walked = walked;
+            Ok(finished)
+        })
     }
 
     fn see(&self, mut directory: SurveyedDirectory<'_>) -> SeenDirectory {
@@ -153,6 +168,7 @@ impl<'a> SnapshotBuilder<'a> {
             ListsFiles::No => ListedDirectory::default(),
         };
         let surveyed = std::mem::take(&mut directory.entries);
+        let counted = self.counted(&mut directory, &surveyed);
         let path = directory.path();
         let cached = bytes_of_name(path.as_os_str()).and_then(|path| self.cached.get(path));
         let mut known = cached.map(|cached| cached.entries().peekable());
@@ -185,7 +201,24 @@ impl<'a> SnapshotBuilder<'a> {
             is_news_for_cache: is_news || !has_same_names,
             entries,
             listed,
+            counted,
         }
+    }
+
+    fn counted(
+        &self,
+        directory: &mut SurveyedDirectory<'_>,
+        surveyed: &[Surveyed],
+    ) -> Option<(FileStat, Vec<OsString>)> {
+        let stat = directory.stat()?;
+        if directory.state != DirectoryState::Known || stat.changed >= self.settled_before {
+            return None;
+        }
+        let mut others = std::mem::take(&mut directory.unknown);
+        let linked = surveyed.iter().filter(|entry| entry.stat.links > 1);
+        let linked = linked.filter(|entry| entry.stat.kind != Kind::Directory);
+        others.extend(linked.map(|entry| entry.name.clone()));
+        Some((stat, others))
     }
 
     fn enter(
@@ -322,7 +355,13 @@ impl<'a> SnapshotBuilder<'a> {
             }
         }
         let files_read = self.files_read.into_inner();
-        Ok(report(&seen, &trees, new, files_read))
+        let mut finished = report(&seen, &trees, new, files_read);
+        for Visited { value, .. } in seen {
+            if let Some((stat, others)) = value.counted {
+                finished.links.add(value.path, &stat, others);
+            }
+        }
+        Ok(finished)
     }
 }
 
@@ -350,8 +389,9 @@ fn report(
         passed_over_count: 0,
         repositories: Vec::new(),
         files_read,
-        inodes: HashSet::new(),
+        inodes: Vec::with_capacity(seen.iter().map(|one| one.value.entries.len()).sum()),
         walked: Walked::default(),
+        links: LinkCounts::default(),
         cache: None,
         new,
     };
@@ -362,7 +402,7 @@ fn report(
         for entry in &value.entries {
             let reason = entry.node.passed_over();
             if reason.is_none() {
-                found.inodes.insert(entry.inode);
+                found.inodes.push(entry.inode);
             }
             if let Some(reason) = reason
                 && reason != Reason::Ignored
@@ -377,6 +417,7 @@ fn report(
             }
         }
     }
+    found.inodes.sort_unstable();
     found.passed_over.sort_by(|a, b| a.path.cmp(&b.path));
     if seen.iter().any(|visited| visited.value.is_news_for_cache) {
         found.cache = Some(cache_of(seen, trees, root));

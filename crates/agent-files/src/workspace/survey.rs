@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 use super::crew::each_of;
@@ -23,7 +23,7 @@ use super::walk::{MAX_CREDENTIALS, Walked, WalkedFile};
 use super::{Kind, Workspace, kind_of};
 use crate::error::{Error, Result};
 use crate::fs::TEMPORARY;
-use crate::platform::files;
+use crate::platform::files::{self, Flow};
 use agent_protocol::RelPath;
 use agent_protocol::generated::{has_credentials, is_ignored_output};
 
@@ -77,6 +77,8 @@ pub struct SurveyedDirectory<'a> {
     rules: Option<Arc<Rules>>,
     /// The entries, sorted by name.
     pub entries: Vec<Surveyed>,
+    /// Names of which nothing more is known, because they are not surveyed.
+    pub unknown: Vec<OsString>,
     /// True if it contains a repository.
     pub has_git: bool,
     /// Tells if the entries are complete.
@@ -129,6 +131,8 @@ pub struct Visited<T> {
 /// A directory to visit.
 struct SurveyTask {
     path: PathBuf,
+    /// Its metadata before it is visited, if known.
+    stat: Option<FileStat>,
     rules: Option<Arc<Rules>>,
 }
 
@@ -153,6 +157,7 @@ impl Workspace {
         let mut visited: Vec<Visited<T>> = Vec::new();
         let mut level = vec![SurveyTask {
             path: PathBuf::new(),
+            stat: (self.root.dir_metadata().ok()).map(|metadata| FileStat::of(&metadata)),
             rules: None,
         }];
         while !level.is_empty() {
@@ -242,18 +247,13 @@ impl<'a> SurveyedDirectory<'a> {
         scope: &SurveyScope,
         seen: &AtomicUsize,
     ) -> Self {
-        let path = &place.path;
-        let opened = if path.as_os_str().is_empty() {
-            workspace.root.try_clone()
-        } else {
-            workspace.root.open_dir_nofollow(path)
-        };
         let mut directory = Self {
             workspace,
             place,
-            opened: opened.ok(),
+            opened: None,
             rules: None,
             entries: Vec::new(),
+            unknown: Vec::new(),
             has_git: false,
             state: DirectoryState::Known,
         };
@@ -265,17 +265,23 @@ impl<'a> SurveyedDirectory<'a> {
     }
 
     fn names(
-        &self,
+        &mut self,
         max_entries: usize,
         seen: &AtomicUsize,
     ) -> Result<Vec<OsString>, DirectoryState> {
-        let opened = self.opened.as_ref().ok_or(DirectoryState::Unreadable)?;
         let mut names = Vec::new();
-        for name in files::names_in(opened).map_err(|_| DirectoryState::Unreadable)? {
-            if seen.fetch_add(1, Ordering::Relaxed) >= max_entries {
-                return Err(DirectoryState::TooMany);
+        let mut is_cut = false;
+        let opened = files::list_beneath(&self.workspace.root, self.path(), |name, _| {
+            is_cut = seen.fetch_add(1, Ordering::Relaxed) >= max_entries;
+            if is_cut {
+                return Flow::Break(());
             }
-            names.push(name.map_err(|_| DirectoryState::Unreadable)?);
+            names.push(name.to_owned());
+            Flow::Continue(())
+        });
+        self.opened = Some(opened.map_err(|_| DirectoryState::Unreadable)?);
+        if is_cut {
+            return Err(DirectoryState::TooMany);
         }
         names.sort_unstable();
         Ok(names)
@@ -287,11 +293,13 @@ impl<'a> SurveyedDirectory<'a> {
         for name in names {
             self.has_git |= name == ".git";
             if is_passed_by(&name) || !scope.looks_at(self.path(), &name) {
+                self.unknown.push(name);
                 continue;
             }
-            // A file that disappeared in the meantime is left out.
             let opened = self.opened.as_ref();
             let Some(Ok(metadata)) = opened.map(|opened| opened.symlink_metadata(&name)) else {
+                // It disappeared in the meantime, or nobody may look at it.
+                self.unknown.push(name);
                 continue;
             };
             let stat = FileStat::of(&metadata);
@@ -354,6 +362,11 @@ impl<'a> SurveyedDirectory<'a> {
     /// The path relative to the root, which is empty.
     pub fn path(&self) -> &Path {
         &self.place.path
+    }
+
+    /// The metadata of the directory before it was visited, if known.
+    pub fn stat(&self) -> Option<FileStat> {
+        self.place.stat
     }
 
     /// True if the ignore rules match a file in this directory.
@@ -430,6 +443,7 @@ impl<'a> SurveyedDirectory<'a> {
         entered
             .map(|entry| SurveyTask {
                 path: self.path().join(&entry.name),
+                stat: Some(entry.stat),
                 rules: self.rules.clone(),
             })
             .collect()

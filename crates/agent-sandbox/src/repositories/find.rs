@@ -6,13 +6,18 @@
 //! opened; otherwise the names that git knows are checked, and the directory is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use agent_files::platform::files::EntryKind;
+
 use super::{give_back, really};
+use crate::look::{DirectoryNames, DirectorySearch};
 
 /// Limits on the names to read, and on the time.
 const MAX_NAMES: usize = 1_000_000;
@@ -61,48 +66,6 @@ pub(super) struct FoundRepositories {
     pub(super) is_cut: bool,
 }
 
-/// Searches a directory, except for `left_out`. Directories that cannot be listed are opened if
-/// `may_open` says so.
-pub(super) fn find(
-    root: &Path,
-    left_out: &[PathBuf],
-    may_open: &dyn Fn(&Path) -> bool,
-) -> FoundRepositories {
-    let mut search = RepositorySearch {
-        root,
-        left_out,
-        may_open,
-        left: MAX_NAMES,
-        until: Instant::now() + MAX_TIME,
-        next: vec![root.to_owned()],
-        found: FoundRepositories::default(),
-    };
-    while let Some(directory) = search.next.pop() {
-        if search.left == 0 || Instant::now() > search.until {
-            search.found.is_cut = true;
-            break;
-        }
-        search.look_into(&directory);
-    }
-    let mut led: Vec<PathBuf> = search.found.directories.iter().cloned().collect();
-    while let Some(directory) = led.pop() {
-        let file = directory.join("commondir");
-        let Some(shared) = pointed_to(&file, "", &directory) else {
-            continue;
-        };
-        let found = &mut search.found;
-        if !shared.starts_with(root) {
-            found.leading_out.insert(file, shared);
-        } else if shared.is_dir() && found.directories.insert(shared.clone()) {
-            led.push(shared);
-        }
-    }
-    for directory in search.found.directories.clone() {
-        search.look_for_links(&directory);
-    }
-    search.found
-}
-
 /// The target of a file that points to a git directory, with links resolved: git also reads it
 /// through a link.
 fn pointed_to(file: &Path, word: &str, base: &Path) -> Option<PathBuf> {
@@ -144,89 +107,165 @@ pub(super) fn is_git_directory(has: impl Fn(&str) -> bool) -> bool {
     has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }
 
-struct RepositorySearch<'a> {
+/// A search of a directory, except for `left_out`. Directories that cannot be listed are opened if
+/// `may_open` says so.
+pub(super) struct RepositorySearch<'a> {
     root: &'a Path,
     left_out: &'a [PathBuf],
-    may_open: &'a dyn Fn(&Path) -> bool,
-    left: usize,
+    may_open: &'a (dyn Fn(&Path) -> bool + Sync),
+    left: AtomicUsize,
     until: Instant,
-    next: Vec<PathBuf>,
-    found: FoundRepositories,
+    found: Mutex<FoundRepositories>,
 }
 
-impl RepositorySearch<'_> {
-    fn look_into(&mut self, directory: &Path) {
-        const NAMES: [&str; 4] = ["HEAD", "commondir", "objects", "refs"];
-        let mut has = [false; NAMES.len()];
-        let is_called_git = directory.file_name().is_some_and(is_git);
-        let Ok(entries) = self.entries(directory) else {
-            return self.look_by_name(directory, is_called_git);
-        };
-        for entry in entries.flatten() {
-            self.left = self.left.saturating_sub(1);
-            let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else {
+impl DirectorySearch for RepositorySearch<'_> {
+    fn may_go_on(&self) -> bool {
+        self.left.load(Ordering::Relaxed) > 0 && Instant::now() <= self.until
+    }
+
+    fn pass_over(&self, _directory: &Path) {
+        self.found().is_cut = true;
+    }
+
+    fn search(&self, directory: &Path, names: &io::Result<DirectoryNames>) -> Vec<PathBuf> {
+        match names {
+            Ok(names) => {
+                if names.is_cut {
+                    self.pass_over(directory);
+                }
+                self.look_into(directory, &names.entries)
+            }
+            Err(cause) => match self.entries_once_open(directory, cause) {
+                Ok(entries) => self.look_into(directory, &names_of(entries)),
+                Err(_) => self.look_by_name(directory),
+            },
+        }
+    }
+}
+
+impl<'a> RepositorySearch<'a> {
+    pub(super) fn new(
+        root: &'a Path,
+        left_out: &'a [PathBuf],
+        may_open: &'a (dyn Fn(&Path) -> bool + Sync),
+    ) -> Self {
+        Self {
+            root,
+            left_out,
+            may_open,
+            left: AtomicUsize::new(MAX_NAMES),
+            until: Instant::now() + MAX_TIME,
+            found: Mutex::default(),
+        }
+    }
+
+    /// What was found, after all directories were searched.
+    pub(super) fn finish(self) -> FoundRepositories {
+        let mut led: Vec<PathBuf> = self.found().directories.iter().cloned().collect();
+        while let Some(directory) = led.pop() {
+            let file = directory.join("commondir");
+            let Some(shared) = pointed_to(&file, "", &directory) else {
                 continue;
             };
+            let mut found = self.found();
+            if !shared.starts_with(self.root) {
+                found.leading_out.insert(file, shared);
+            } else if shared.is_dir() && found.directories.insert(shared.clone()) {
+                led.push(shared);
+            }
+        }
+        let directories = self.found().directories.clone();
+        for directory in &directories {
+            self.look_for_links(directory, &directories);
+        }
+        self.found
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn found(&self) -> MutexGuard<'_, FoundRepositories> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, names: usize) {
+        let less = |left: usize| Some(left.saturating_sub(names));
+        let order = Ordering::Relaxed;
+        let _ = self.left.fetch_update(order, order, less);
+    }
+
+    fn look_into(&self, directory: &Path, names: &[(OsString, EntryKind)]) -> Vec<PathBuf> {
+        const NAMES: [&str; 4] = ["HEAD", "commondir", "objects", "refs"];
+        let mut has = [false; NAMES.len()];
+        let mut next = Vec::new();
+        self.count(names.len());
+        for (name, kind) in names {
             if let Some(known) = NAMES
                 .iter()
                 .position(|known| name.eq_ignore_ascii_case(known))
             {
                 has[known] = true;
             }
-            if kind.is_dir() {
-                let path = entry.path();
-                if !self.left_out.contains(&path) {
-                    self.next.push(path);
+            match kind {
+                EntryKind::Directory => {
+                    let path = directory.join(name);
+                    if !self.left_out.contains(&path) {
+                        next.push(path);
+                    }
                 }
-            } else if is_git(&name) {
-                self.follow(&entry.path(), kind.is_symlink());
-            } else if kind.is_symlink()
-                && let Ok(target) = agent_files::fs::canonical(entry.path())
-                && !target.starts_with(self.root)
-                && target.is_dir()
-            {
-                self.found.outward.insert(target);
+                _ if is_git(name) => {
+                    self.follow(&directory.join(name), *kind == EntryKind::Link);
+                }
+                EntryKind::Link => {
+                    if let Ok(target) = agent_files::fs::canonical(directory.join(name))
+                        && !target.starts_with(self.root)
+                        && target.is_dir()
+                    {
+                        self.found().outward.insert(target);
+                    }
+                }
+                EntryKind::File | EntryKind::Special => {}
             }
         }
         let is_complete = is_git_directory(|name| {
             let mut pairs = NAMES.iter().zip(has);
             pairs.any(|(known, has)| has && *known == name)
         });
-        if is_called_git || is_complete {
-            self.found.directories.insert(directory.to_owned());
+        if is_complete || directory.file_name().is_some_and(is_git) {
+            self.found().directories.insert(directory.to_owned());
         }
+        next
     }
 
-    fn entries(&mut self, directory: &Path) -> io::Result<fs::ReadDir> {
-        fs::read_dir(directory).or_else(|cause| {
-            if cause.kind() != io::ErrorKind::PermissionDenied || !(self.may_open)(directory) {
-                return Err(cause);
-            }
-            give_back(self.root, directory)?;
-            let entries = fs::read_dir(directory)?;
-            self.found.opened.insert(directory.to_owned());
-            Ok(entries)
-        })
+    /// The entries of a directory that could not be listed, if it may be opened for its owner.
+    fn entries_once_open(&self, directory: &Path, cause: &io::Error) -> io::Result<fs::ReadDir> {
+        if cause.kind() != io::ErrorKind::PermissionDenied || !(self.may_open)(directory) {
+            return Err(cause.kind().into());
+        }
+        give_back(self.root, directory)?;
+        let entries = fs::read_dir(directory)?;
+        self.found().opened.insert(directory.to_owned());
+        Ok(entries)
     }
 
     /// Records the links in a git directory, except for those in others inside it.
-    fn look_for_links(&mut self, git: &Path) {
+    fn look_for_links(&self, git: &Path, all: &BTreeSet<PathBuf>) {
         let mut next = vec![git.to_owned()];
         while let Some(directory) = next.pop() {
-            if self.left == 0 || Instant::now() > self.until {
-                self.found.is_cut = true;
-                return;
+            if !self.may_go_on() {
+                return self.pass_over(&directory);
             }
-            let Ok(entries) = self.entries(&directory) else {
+            let entries = fs::read_dir(&directory);
+            let entries = entries.or_else(|cause| self.entries_once_open(&directory, &cause));
+            let Ok(entries) = entries else {
                 if directory.symlink_metadata().is_ok() {
-                    self.found.closed.insert(directory);
+                    self.found().closed.insert(directory);
                 }
                 continue;
             };
             let is_top = directory == git;
             let is_store = directory.ends_with("objects") && directory.parent() == Some(git);
             for entry in entries.flatten() {
-                self.left = self.left.saturating_sub(1);
+                self.count(1);
                 let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else {
                     continue;
                 };
@@ -238,13 +277,13 @@ impl RepositorySearch<'_> {
                     let target =
                         agent_files::fs::canonical(&path).or_else(|_| fs::read_link(&path));
                     if let (false, Ok(target)) = (is_other, target) {
-                        self.found.links.insert(path, target);
+                        self.found().links.insert(path, target);
                     }
                 } else if kind.is_dir() {
                     // There are many of these, and git only reads what is in them.
                     let is_fan = is_store && name.len() == 2;
                     let is_used = if is_top { is_one_of(&USED) } else { !is_fan };
-                    if is_used && !self.found.directories.contains(&path) {
+                    if is_used && !all.contains(&path) {
                         next.push(path);
                     }
                 }
@@ -252,26 +291,28 @@ impl RepositorySearch<'_> {
         }
     }
 
-    /// Checks the known names in a directory that cannot be listed.
-    fn look_by_name(&mut self, directory: &Path, is_called_git: bool) {
+    /// Checks the known names in a directory that cannot be listed. Returns the git directory to
+    /// search.
+    fn look_by_name(&self, directory: &Path) -> Vec<PathBuf> {
         if directory.symlink_metadata().is_err() {
-            return;
+            return Vec::new();
         }
-        self.found.closed.insert(directory.to_owned());
+        self.found().closed.insert(directory.to_owned());
         let has = |name: &str| directory.join(name).symlink_metadata().is_ok();
-        if is_called_git || is_git_directory(has) {
-            self.found.directories.insert(directory.to_owned());
+        if directory.file_name().is_some_and(is_git) || is_git_directory(has) {
+            self.found().directories.insert(directory.to_owned());
         }
         let git = directory.join(".git");
         match git.symlink_metadata() {
-            Ok(found) if found.is_dir() => self.next.push(git),
+            Ok(found) if found.is_dir() => return vec![git],
             Ok(found) => self.follow(&git, found.is_symlink()),
             Err(_) => {}
         }
+        Vec::new()
     }
 
     /// Records the target of a file or link named `.git`.
-    fn follow(&mut self, path: &Path, is_link: bool) {
+    fn follow(&self, path: &Path, is_link: bool) {
         let directory = is_link
             .then(|| agent_files::fs::canonical(path).ok())
             .flatten();
@@ -281,14 +322,29 @@ impl RepositorySearch<'_> {
         });
         match target {
             Some(target) if !target.starts_with(self.root) => {
-                self.found.leading_out.insert(path.to_owned(), target);
+                self.found().leading_out.insert(path.to_owned(), target);
             }
             Some(target) if target.is_dir() => {
-                self.found.directories.insert(target);
+                self.found().directories.insert(target);
             }
             _ => {}
         }
     }
+}
+
+fn names_of(entries: fs::ReadDir) -> Vec<(OsString, EntryKind)> {
+    let known = entries.flatten().filter_map(|entry| {
+        let kind = entry.file_type().ok()?;
+        let kind = if kind.is_dir() {
+            EntryKind::Directory
+        } else if kind.is_symlink() {
+            EntryKind::Link
+        } else {
+            EntryKind::File
+        };
+        Some((entry.file_name(), kind))
+    });
+    known.collect()
 }
 
 fn is_git(name: &OsStr) -> bool {

@@ -1,30 +1,25 @@
-//! Walks the workspace level by level; large levels are split among threads.
+//! Searches directories for what must be protected.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt};
 
 use super::is_git;
+use crate::look::{DirectoryNames, DirectorySearch};
 use crate::{Confinement, PROTECTED, STATE, repository};
-use agent_files::platform::files::{EntryKind, Flow, list_beneath};
+use agent_files::platform::files::EntryKind;
 use agent_files::records::RecordMarks;
+use agent_files::workspace::LinkCounts;
 
 /// Time limit of a walk, for a slow disk or machine.
 const MAX_TIME: Duration = Duration::from_secs(5);
-
-/// The number of directories that justifies a second thread, and the maximum number of threads.
-pub(super) const MANY_DIRECTORIES: usize = 32;
-const MAX_THREADS: usize = 4;
 
 /// Packages contain editor configuration of their authors; nobody opens them there, and package
 /// managers must be able to remove them.
@@ -100,44 +95,64 @@ impl WalkResult {
     }
 }
 
-/// Walks the workspace.
-pub(super) fn through(confinement: &Confinement) -> WalkResult {
-    let mut seen = WalkResult::default();
-    let Ok(root) = Dir::open_ambient_dir(&confinement.workspace, ambient_authority()) else {
-        seen.found.insert(confinement.workspace.clone());
-        return seen;
-    };
-    let walk = WorkspaceWalk {
-        confinement,
-        root,
-        left: AtomicUsize::new(confinement.max_names),
-        until: Instant::now() + MAX_TIME,
-    };
-    let mut level = vec![confinement.workspace.clone()];
-    while !level.is_empty() {
-        for part in walk.look_into_level(&level) {
-            seen.absorb(part);
-        }
-        level = std::mem::take(&mut seen.directories);
-    }
-    seen
-}
-
-struct WorkspaceWalk<'a> {
+/// The search of a workspace.
+pub(super) struct WorkspaceWalk<'a> {
     confinement: &'a Confinement,
-    /// The workspace, opened.
-    root: Dir,
     /// Names that may still be looked at.
     left: AtomicUsize,
     until: Instant,
+    /// The link counts that a snapshot has just seen.
+    counts: Option<&'a LinkCounts>,
+    seen: Mutex<WalkResult>,
+}
+
+impl DirectorySearch for WorkspaceWalk<'_> {
+    fn may_go_on(&self) -> bool {
+        Instant::now() < self.until
+    }
+
+    fn pass_over(&self, directory: &Path) {
+        self.absorb(WalkResult {
+            unseen: BTreeSet::from([directory.to_owned()]),
+            ..WalkResult::default()
+        });
+    }
+
+    fn search(&self, directory: &Path, names: &io::Result<DirectoryNames>) -> Vec<PathBuf> {
+        let mut seen = WalkResult::default();
+        let extent = match names {
+            Ok(names) => self.look_into(directory, names, &mut seen),
+            Err(cause) => Err(cause.kind().into()),
+        };
+        let mut next = std::mem::take(&mut seen.directories);
+        if !matches!(extent, Ok(SearchExtent::Whole)) {
+            // It is closed as a whole, or gone.
+            next.clear();
+        }
+        match extent {
+            Ok(SearchExtent::Whole) => {}
+            Ok(SearchExtent::Cut) => {
+                seen.unseen.insert(directory.to_owned());
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // The owner can restore their own access.
+            Err(_) => {
+                seen.found.insert(directory.to_owned());
+            }
+        }
+        self.absorb(seen);
+        next
+    }
 }
 
 /// A directory that is being searched.
 struct WalkedDirectory<'a> {
     directory: &'a Path,
-    opened: Dir,
+    opened: &'a Dir,
     /// Its path, shared by the files that are remembered.
     shared: Option<Arc<Path>>,
+    /// The files that may have more than one name, if that is known.
+    linked: Option<&'a [OsString]>,
     is_top: bool,
     /// True if tool configuration matters here.
     is_obeyed: bool,
@@ -147,13 +162,14 @@ struct WalkedDirectory<'a> {
 }
 
 impl<'a> WalkedDirectory<'a> {
-    fn new(directory: &'a Path, opened: Dir, workspace: &Path) -> Self {
+    fn new(directory: &'a Path, opened: &'a Dir, workspace: &Path) -> Self {
         let inside = directory.strip_prefix(workspace).unwrap_or(directory);
         let is_top = directory == workspace;
         Self {
             directory,
             opened,
             shared: None,
+            linked: None,
             is_top,
             is_obeyed: !is_top && inside.components().all(|part| part.as_os_str() != PACKAGES),
             git_names: [false; GIT_NAMES.len()],
@@ -188,111 +204,78 @@ impl<'a> WalkedDirectory<'a> {
     }
 }
 
-impl WorkspaceWalk<'_> {
-    /// Searches these directories, on several threads if there are many.
-    fn look_into_level(&self, level: &[PathBuf]) -> Vec<WalkResult> {
-        if level.len() < MANY_DIRECTORIES {
-            return vec![self.look_into_all(level)];
+impl<'a> WorkspaceWalk<'a> {
+    pub(super) fn new(confinement: &'a Confinement, counts: Option<&'a LinkCounts>) -> Self {
+        Self {
+            confinement,
+            counts,
+            left: AtomicUsize::new(confinement.max_names),
+            until: Instant::now() + MAX_TIME,
+            seen: Mutex::default(),
         }
-        let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let share = level.len().div_ceil(threads.min(MAX_THREADS));
-        thread::scope(|scope| {
-            let (own, others) = level.split_at(share);
-            let others: Vec<_> = others
-                .chunks(share)
-                .map(|part| {
-                    let work = move || self.look_into_all(part);
-                    (part, thread::Builder::new().spawn_scoped(scope, work))
-                })
-                .collect();
-            let mut seen = vec![self.look_into_all(own)];
-            seen.extend(others.into_iter().map(|(part, thread)| match thread {
-                Ok(thread) => thread.join().unwrap_or_else(|panic| {
-                    // Paths that were missed would not be protected.
-                    std::panic::resume_unwind(panic)
-                }),
-                // No more threads are available.
-                Err(_) => self.look_into_all(part),
-            }));
-            seen
-        })
     }
 
-    fn look_into_all(&self, directories: &[PathBuf]) -> WalkResult {
-        let mut seen = WalkResult::default();
-        for directory in directories {
-            let first = seen.directories.len();
-            let is_in_time = Instant::now() < self.until;
-            match self.look_into(directory, is_in_time, &mut seen) {
-                Ok(SearchExtent::Whole) => continue,
-                Ok(SearchExtent::Cut) => {
-                    seen.unseen.insert(directory.clone());
-                }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // The owner can restore their own access.
-                Err(_) => {
-                    seen.found.insert(directory.clone());
-                }
-            }
-            // It is closed as a whole, or gone.
-            seen.directories.truncate(first);
+    pub(super) fn finish(self) -> WalkResult {
+        self.seen
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn absorb(&self, part: WalkResult) {
+        let seen = self.seen.lock();
+        seen.unwrap_or_else(PoisonError::into_inner).absorb(part);
+    }
+
+    /// False if these are more names than may be looked at.
+    fn may_look_at(&self, names: usize) -> bool {
+        let order = Ordering::Relaxed;
+        let fewer = |left: usize| left.checked_sub(names);
+        let is_enough = self.left.fetch_update(order, order, fewer).is_ok();
+        if !is_enough {
+            self.left.store(0, order);
         }
-        seen
+        is_enough
     }
 
     fn look_into(
         &self,
         directory: &Path,
-        is_in_time: bool,
+        names: &DirectoryNames,
         seen: &mut WalkResult,
     ) -> io::Result<SearchExtent> {
-        if !is_in_time {
+        if names.is_cut || !self.may_look_at(names.entries.len()) {
             return Ok(SearchExtent::Cut);
         }
-        let first = seen.directories.len();
+        let opened = &names.opened;
         let workspace = &self.confinement.workspace;
-        let inside = directory.strip_prefix(workspace).unwrap_or(directory);
-        let mut entries = Vec::new();
-        let mut extent = SearchExtent::Whole;
-        let opened = list_beneath(&self.root, inside, |name, kind| {
-            let one_less = |left: usize| left.checked_sub(1);
-            let order = Ordering::Relaxed;
-            if self.left.fetch_update(order, order, one_less).is_err() {
-                extent = SearchExtent::Cut;
-                return Flow::Break(());
-            }
-            entries.push((name.to_owned(), kind));
-            Flow::Continue(())
-        })?;
-        if matches!(extent, SearchExtent::Cut) {
-            return Ok(extent);
-        }
         let mut place = WalkedDirectory::new(directory, opened, workspace);
-        for (name, kind) in entries {
-            match self.look_at(name, kind, &mut place, seen) {
+        let inside = directory.strip_prefix(workspace).unwrap_or(directory);
+        place.linked = (self.counts).and_then(|counts| counts.others_in(inside, opened));
+        for (name, kind) in &names.entries {
+            match self.look_at(name, *kind, &mut place, seen) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
         }
         if place.records.are_complete() && !place.is_top {
-            seen.directories.truncate(first);
+            seen.directories.clear();
             seen.states.insert(directory.to_owned());
             return Ok(SearchExtent::Whole);
         }
         if is_git(directory) || place.is_git_directory() || place.is_bare_top() {
-            meet_repository(&place, first, seen);
+            meet_repository(&place, seen);
         }
         Ok(SearchExtent::Whole)
     }
 
     fn look_at(
         &self,
-        name: OsString,
+        name: &OsStr,
         kind: EntryKind,
         place: &mut WalkedDirectory<'_>,
         seen: &mut WalkResult,
     ) -> io::Result<()> {
-        place.note(&name);
+        place.note(name);
         match kind {
             EntryKind::Directory => self.meet_directory(place.directory.join(name), place, seen),
             EntryKind::File => look_at_file(name, place, seen)?,
@@ -343,8 +326,8 @@ impl WorkspaceWalk<'_> {
 }
 
 /// Records that this is a git directory; its closed parts need not be searched.
-fn meet_repository(place: &WalkedDirectory<'_>, first: usize, seen: &mut WalkResult) {
-    let beneath = seen.directories.split_off(first);
+fn meet_repository(place: &WalkedDirectory<'_>, seen: &mut WalkResult) {
+    let beneath = std::mem::take(&mut seen.directories);
     if place.is_top || is_git(place.directory) {
         let is_open = |path: &PathBuf| !repository::is_closed_part(path);
         seen.directories.extend(beneath.into_iter().filter(is_open));
@@ -362,24 +345,27 @@ enum SearchExtent {
 }
 
 fn look_at_file(
-    name: OsString,
+    name: &OsStr,
     place: &mut WalkedDirectory<'_>,
     seen: &mut WalkResult,
 ) -> io::Result<()> {
     let is_git = name.eq_ignore_ascii_case(".git") && !place.is_top;
     // The `.git` file of a submodule says where its configuration is.
-    if is_git || (place.is_obeyed && is_tool_configuration(&name)) {
+    if is_git || (place.is_obeyed && is_tool_configuration(name)) {
         seen.found.insert(place.directory.join(name));
         return Ok(());
     }
+    if (place.linked).is_some_and(|linked| linked.iter().all(|other| other != name)) {
+        return Ok(());
+    }
     // From the open directory: the whole path would have to be looked up for every file.
-    let file = place.opened.symlink_metadata(&name)?;
+    let file = place.opened.symlink_metadata(name)?;
     if file.nlink() > 1 {
         let directory = place.directory;
         let directory = place.shared.get_or_insert_with(|| Arc::from(directory));
         let linked = seen.linked.entry((file.dev(), file.ino())).or_default();
         linked.count = file.nlink();
-        linked.names.push((Arc::clone(directory), name));
+        linked.names.push((Arc::clone(directory), name.to_owned()));
     }
     Ok(())
 }

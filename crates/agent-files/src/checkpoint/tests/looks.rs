@@ -1,6 +1,10 @@
 //! Snapshots skip large files and read no unchanged file twice.
 
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
 use super::*;
+use crate::workspace::LinkCounts;
 
 #[test]
 fn what_is_too_large_is_named_and_left_alone() {
@@ -122,6 +126,38 @@ fn a_file_whose_time_was_set_back_is_read_again() {
         bench.take() == first
     } {}
     assert_ne!(bench.take(), first);
+}
+
+#[test]
+fn a_snapshot_hands_on_which_files_have_a_single_name() {
+    let mut bench = bench();
+    bench.shell(
+        "mkdir -p one two ignored; echo ignored > .gitignore
+        echo 1 > one/a; echo 2 > two/b; ln two/b two/c; echo 3 > ignored/d; echo 4 > one/.agent-x.tmp",
+    );
+    let others = |bench: &Bench, counts: &LinkCounts, path: &str| {
+        let opened = Dir::open_ambient_dir(bench.root.join(path), ambient_authority()).unwrap();
+        let others = counts.others_in(Path::new(path), &opened)?;
+        Some(
+            others
+                .iter()
+                .map(|name| name.to_str().unwrap().to_owned())
+                .collect::<Vec<_>>(),
+        )
+    };
+    // A directory that has just changed could change again without a new time.
+    bench.taken();
+    let counts = bench.workspace.take_link_counts().unwrap();
+    assert_eq!(others(&bench, &counts, "one"), None);
+    bench.store.clock = || SystemTime::now() + Duration::from_mins(1);
+    bench.taken();
+    let counts = bench.workspace.take_link_counts().unwrap();
+    // Nobody looked at our own temporary files.
+    assert_eq!(others(&bench, &counts, "one").unwrap(), [".agent-x.tmp"]);
+    assert_eq!(others(&bench, &counts, "two").unwrap(), ["b", "c"]);
+    assert_eq!(others(&bench, &counts, "ignored"), None);
+    // They serve one command.
+    assert!(bench.workspace.take_link_counts().is_none());
 }
 
 #[test]
