@@ -50,16 +50,21 @@ impl ReplyDesk {
         }
     }
 
-    /// Keeps a pasted text about which the person decided nothing before they left.
-    pub fn keep_undecided(&self, text: &str) -> Result<()> {
-        self.store.put_aside(&self.session, UNDECIDED, &text)
+    /// Keeps a pasted text that the person has not decided about, whatever ends the process;
+    /// `None` once they have.
+    pub fn keep_undecided(&self, text: Option<&str>) -> Result<()> {
+        match text {
+            Some(text) => self.store.put_aside(&self.session, UNDECIDED, &text),
+            None => {
+                self.store.drop_aside(&self.session, UNDECIDED);
+                Ok(())
+            }
+        }
     }
 
-    /// The text that was kept so, once.
-    pub fn take_undecided(&self) -> Option<String> {
-        let text = self.store.aside(&self.session, UNDECIDED)?;
-        self.store.drop_aside(&self.session, UNDECIDED);
-        Some(text)
+    /// The text that was kept.
+    pub fn undecided(&self) -> Option<String> {
+        self.store.aside(&self.session, UNDECIDED)
     }
 
     /// Puts a reply into the inbox.

@@ -70,8 +70,8 @@ fn pasted_lines_without_a_command_are_the_reply_unless_the_person_says_otherwise
         wait_for_outbox(&terminal.base(), sequence);
     }
     paste(&mut terminal, "it printed:\nan error\n");
-    terminal.expect("n: a note from me");
-    terminal.type_in("n");
+    terminal.expect("n Enter: a note from me");
+    terminal.type_in("no\r");
     terminal.expect("Noted. The model gets it with the next message.");
     terminal.reply(4, READ);
     let (_, fifth) = wait_for_outbox(&terminal.base(), 5);

@@ -95,7 +95,7 @@ fn a_reply_without_its_end_mark_is_taken_after_enter_and_other_lines_are_one_not
     terminal.expect("paste the reply, or type a note");
     terminal.type_in("it printed: ");
     terminal.type_in("\u{1b}[200~error one\nerror two\n\u{1b}[201~");
-    terminal.expect("Enter: send it with your line");
+    terminal.expect("Enter: both are a note from me");
     terminal.type_in("\r");
     terminal.expect("gets it with the next message");
     terminal.type_in(&format!("\u{1b}[200~{cut}\u{1b}[201~"));
@@ -111,22 +111,33 @@ fn a_reply_without_its_end_mark_is_taken_after_enter_and_other_lines_are_one_not
 #[test]
 fn a_paste_that_was_not_decided_about_comes_back_with_resume() {
     let arguments = format!("new task; '{}' resume", crate::harness::program());
-    for signal in ["INT", "TERM", "HUP"] {
-        let Some((mut terminal, _)) = waiting(&arguments, &[]) else {
+    for signal in ["INT", "TERM", "HUP", "KILL"] {
+        let Some((mut terminal, id)) = waiting(&arguments, &[]) else {
             return;
         };
         let cut = CREATE.replace("{end}\n", "");
         terminal.type_in(&format!("\u{1b}[200~{cut}\u{1b}[201~"));
         terminal.expect("3 lines pasted, without the end mark.");
+        let kept = terminal
+            .base()
+            .join("sessions")
+            .join(&id)
+            .join("pasted.json");
+        wait_until("it is on the disk", || kept.exists());
         match signal {
             "INT" => terminal.type_in(CTRL_C),
             signal => send(signal, &running(&terminal)),
         }
-        terminal.expect("Nothing is lost");
+        terminal.expect(if signal == "KILL" {
+            "Resuming"
+        } else {
+            "Nothing is lost"
+        });
         terminal.expect("3 lines pasted, without the end mark.");
         terminal.type_in("\r");
         let second = outbox(&terminal, 2);
         assert!(second.contains("[OK] CREATE_FILE"), "{signal}: {second}");
+        wait_until("nothing is kept", || !kept.exists());
         terminal.reply(2, DONE);
         ends_well(terminal);
     }
