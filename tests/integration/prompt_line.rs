@@ -171,24 +171,49 @@ fn a_loop_that_ignores_hangups_goes_on_without_its_terminal_and_without_a_proces
     terminal.expect("into your chat");
     let process = running(&terminal);
     terminal.hang_up();
-    // Ticks of a hundredth of a second.
-    let used = || -> u64 {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-        let (_, fields) = stat.rsplit_once(") ").unwrap();
-        let times = fields.split(' ').skip(11).take(2);
-        times.map(|ticks| ticks.parse::<u64>().unwrap()).sum()
-    };
-    thread::sleep(Duration::from_millis(500));
-    let before = used();
-    thread::sleep(Duration::from_secs(1));
-    let spent = used() - before;
-    assert!(spent < 30, "{spent} of 100 ticks");
+    needs_no_processor(&process);
     terminal.reply(1, CREATE);
     terminal.reply(2, DONE);
     let code = terminal.base().with_file_name("code");
     wait_until("the loop ends", || {
         fs::read_to_string(&code).is_ok_and(|code| code == "0\n")
     });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_demo_that_nobody_watches_any_more_does_not_pause() {
+    if !has_script() {
+        return;
+    }
+    let first = "trap '' HUP; echo $$ > ../shell";
+    let mut terminal = Terminal::open_after(Test::new(&[]), first, "demo; :", &[]);
+    terminal.expect("Waiting for the reply.");
+    let shell = fs::read_to_string(terminal.base().with_file_name("shell")).unwrap();
+    let shell = shell.trim();
+    let children = fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
+    terminal.hang_up();
+    needs_no_processor(children.trim());
+}
+
+/// Looks for a second at a process whose terminal is gone; it may have ended.
+#[cfg(target_os = "linux")]
+#[track_caller]
+fn needs_no_processor(process: &str) {
+    // Ticks of a hundredth of a second.
+    let used = || -> Option<u64> {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        let (_, fields) = stat.rsplit_once(") ").unwrap();
+        let times = fields.split(' ').skip(11).take(2);
+        Some(times.map(|ticks| ticks.parse::<u64>().unwrap()).sum())
+    };
+    thread::sleep(Duration::from_millis(500));
+    let before = used();
+    thread::sleep(Duration::from_secs(1));
+    if let (Some(before), Some(after)) = (before, used()) {
+        let spent = after - before;
+        assert!(spent < 30, "{spent} of 100 ticks");
+    }
 }
 
 #[test]
