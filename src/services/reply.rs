@@ -73,14 +73,9 @@ impl ReplyDesk {
     }
 }
 
-/// Puts a reply that is not empty into the inbox of the base directory; also returns true if a loop
-/// waits there.
-pub fn deliver(caller: &Caller, bytes: &[u8], number: RoundNumber) -> Result<(PathBuf, bool)> {
+/// Refuses a reply that no session waits for; returns true if a loop does.
+pub fn ensure_awaited(caller: &Caller) -> Result<bool> {
     let files = open::files(caller)?;
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(Error::mendable("the reply is empty")
-            .hint("copy the chat's reply with its copy button, and try again"));
-    }
     let is_awaited = LoopLock::holder(files.store.directory()).is_some();
     let is_open = || {
         let (sessions, _) = files.store.summaries()?;
@@ -92,6 +87,18 @@ pub fn deliver(caller: &Caller, bytes: &[u8], number: RoundNumber) -> Result<(Pa
                 .hint("`agent resume \"<what to do next>\"` opens the latest one again"),
         );
     }
+    Ok(is_awaited)
+}
+
+/// Puts a reply that is not empty into the inbox of the base directory; also returns true if a loop
+/// waits there.
+pub fn deliver(caller: &Caller, bytes: &[u8], number: RoundNumber) -> Result<(PathBuf, bool)> {
+    let files = open::files(caller)?;
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(Error::mendable("the reply is empty")
+            .hint("copy the chat's reply with its copy button, and try again"));
+    }
+    let is_awaited = ensure_awaited(caller)?;
     let path = put(&files.mailbox, bytes, number)?;
     Ok((path, is_awaited))
 }
