@@ -53,13 +53,11 @@ impl ReplyDesk {
     /// Keeps a pasted text that the person has not decided about, whatever ends the process;
     /// `None` once they have.
     pub fn keep_undecided(&self, text: Option<&str>) -> Result<()> {
-        match text {
-            Some(text) => self.store.put_aside(&self.session, UNDECIDED, &text),
-            None => {
-                self.store.drop_aside(&self.session, UNDECIDED);
-                Ok(())
-            }
+        if let Some(text) = text {
+            return self.store.put_aside(&self.session, UNDECIDED, &text);
         }
+        self.store.drop_aside(&self.session, UNDECIDED);
+        Ok(())
     }
 
     /// The text that was kept.
