@@ -129,6 +129,12 @@ pub struct Ui {
 }
 
 impl Ui {
+    /// Returns true if the person is told the size of a message that takes so many percent of what the
+    /// chat takes.
+    pub fn tells_size(&self, percent: usize) -> bool {
+        self.volume == Volume::Verbose || outbox::is_tight(percent)
+    }
+
     /// A voice of this volume and form.
     pub fn new(volume: Volume, form: Form, color: ColorChoice) -> Self {
         Self {

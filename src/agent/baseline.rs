@@ -401,7 +401,7 @@ impl<'a> Baseline<'a> {
         }
         if let (false, Some((_, walked))) = (paths.is_empty(), &self.walked) {
             let shown = ShownPaths::among(&self.agent.workspace, walked);
-            paths.retain(|path| shown.has(path));
+            paths.retain(|path| shown.counts(path));
         }
         let names = paths.iter().take(REMEMBERED_FILES);
         names

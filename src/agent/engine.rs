@@ -122,7 +122,9 @@ impl<'a> Engine<'a> {
         {
             return Ok(Some(Ending::Interrupted));
         }
-        self.check_at_start()?;
+        if !self.check_at_start()? {
+            return Ok(Some(Ending::Interrupted));
+        }
         self.publish(patience)?;
         if self.session.is_at_limit() {
             return Ok(Some(self.at_limit()));
@@ -314,11 +316,12 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Runs the check before the first message, so that everyone knows what failed before.
-    pub(super) fn check_at_start(&mut self) -> Result<()> {
+    /// Runs the check before the first message, so that everyone knows what failed before; false if
+    /// the person does not begin without it.
+    pub(super) fn check_at_start(&mut self) -> Result<bool> {
         let session = &self.session;
         if session.sequence_number > 1 || session.check.is_some() {
-            return Ok(());
+            return Ok(true);
         }
         let _alone = self.alone()?;
         if self.agent.manner.check.is_some() {
@@ -331,9 +334,10 @@ impl<'a> Engine<'a> {
                 // It runs again when the session is resumed, perhaps as another one.
                 self.session.check = None;
                 self.agent.interrupt.raise();
+                return Ok(false);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Takes the checkpoint after the steps of a round, and before it what has not come back. The last

@@ -36,12 +36,21 @@ impl ShownPaths {
 
     /// Returns true if a path is shown.
     pub fn has(&self, path: &Path) -> bool {
-        let name = path.to_string_lossy();
-        self.generated.containing_output(&name).is_none() && !self.is_ignored(path)
+        !self.is_output(path) && !self.is_ignored(path)
     }
 
-    /// Returns true if there is a file at a path that git ignores. The removal of such a file is always
-    /// told: nobody can see it any more.
+    /// Returns true if a path counts among the changed files.
+    pub fn counts(&self, path: &Path) -> bool {
+        !self.is_output(path) && !self.would_be_ignored(path)
+    }
+
+    fn is_output(&self, path: &Path) -> bool {
+        let name = path.to_string_lossy();
+        self.generated.containing_output(&name).is_some()
+    }
+
+    /// Returns true if there is a file at a path that git ignores. The removal of such a file is
+    /// shown, though not counted: nobody can see it any more.
     pub fn is_ignored(&self, path: &Path) -> bool {
         self.root.join(path).symlink_metadata().is_ok() && self.would_be_ignored(path)
     }

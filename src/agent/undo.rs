@@ -190,7 +190,7 @@ impl Agent {
         let is_listed = |change: &&SnapshotChange| {
             let is_gone = || root.join(&change.path).symlink_metadata().is_err();
             change.kind != ChangeKind::NotCovered(Reason::Meanwhile)
-                && (shown.as_ref()).is_none_or(|shown| shown.has(&change.path))
+                && (shown.as_ref()).is_none_or(|shown| shown.counts(&change.path))
                 && (change.kind == ChangeKind::Deleted || !is_gone())
         };
         let uncovered = known.iter().filter(|name| !net.touched.contains(*name));
@@ -420,13 +420,19 @@ pub fn named(rounds: &[u32]) -> String {
     }
 }
 
-/// The steps without those for directories, which follow from their files.
+/// The steps without those for directories that follow from what is below them.
 pub fn files(steps: &[RestoreStep]) -> Vec<&RestoreStep> {
-    let is_directory = |step: &RestoreStep| {
-        let nodes = [step.now, step.then];
-        nodes.iter().flatten().any(Node::is_directory)
-    };
-    steps.iter().filter(|step| !is_directory(step)).collect()
+    let parents: BTreeSet<&Path> = (steps.iter())
+        .flat_map(|step| step.path.ancestors().skip(1))
+        .collect();
+    let follows = |step: &RestoreStep| is_directory(step) && parents.contains(&*step.path);
+    steps.iter().filter(|step| !follows(step)).collect()
+}
+
+/// Returns true if a step makes, changes or removes a directory.
+pub fn is_directory(step: &RestoreStep) -> bool {
+    let nodes = [step.now, step.then];
+    nodes.iter().flatten().any(Node::is_directory)
 }
 
 /// Says what happens to a file, as words to put after its name.

@@ -77,7 +77,7 @@ pub(super) fn open(common: &Common, held: &HeldSession, program: CommandLine) ->
     let (commands, entered) = mpsc::channel();
     let kept = KeptInput {
         history: history.load(),
-        paste: held.replies().take_undecided(),
+        paste: held.replies().undecided(),
     };
     let has_quit = Arc::<AtomicBool>::default();
     let current = Current::default();
@@ -125,6 +125,8 @@ pub(super) fn open(common: &Common, held: &HeldSession, program: CommandLine) ->
 enum PromptTask {
     /// A pasted reply goes into the inbox.
     Reply(String),
+    /// A pasted text is kept until the person decides about it, or not any more.
+    KeepPaste(Option<String>),
     /// A word for the model.
     Note(String),
     /// A sentence for the person.
@@ -188,12 +190,7 @@ impl Listener for Ear {
         }
         let (to, task) = match entry {
             Entry::Unsent(_) => return,
-            Entry::UnsentPaste(text) => {
-                if let Err(trouble) = self.replies.keep_undecided(&text) {
-                    self.voice.error(&trouble);
-                }
-                return;
-            }
+            Entry::UndecidedPaste(text) => (&self.words, PromptTask::KeepPaste(text)),
             Entry::Reply(text) => (&self.words, PromptTask::Reply(text)),
             Entry::Note(line) => (&self.words, note(line)),
             Entry::Command(line) => match slash::recognise_line(self.program, &line) {
@@ -282,6 +279,7 @@ impl Hand {
                 self.replies.put(&text)?;
                 Ok(())
             }
+            PromptTask::KeepPaste(text) => self.replies.keep_undecided(text.as_deref()),
             PromptTask::Note(line) => say::tell(&self.common, &self.common.ui(), &line),
             PromptTask::Tell(text) => {
                 self.ui.say(&text);

@@ -53,7 +53,12 @@ impl NotesArgs {
             ui.say("No notes wait for the next message.");
         }
         for (number, text) in (1..).zip(&waiting) {
-            ui.line(&format!("{number}. {}", escape_line(text)));
+            let (first, more) = text.split_once('\n').unwrap_or((text, ""));
+            let more = match more.lines().count() {
+                0 => String::new(),
+                more => format!(" (+{})", count(more, "line")),
+            };
+            ui.line(&format!("{number}. {}{more}", escape_line(first)));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -11,8 +11,8 @@ use super::step;
 use crate::courier::{Clipboard, Surroundings};
 use crate::error::{Error, Result};
 use crate::reply;
+use crate::services;
 use crate::services::reply::{MAX_REPLY, RoundNumber};
-use crate::services::{self, open};
 use crate::ui::editor::{self, Draft};
 use crate::ui::{Ui, count, escape_line, shortened};
 
@@ -44,8 +44,8 @@ pub(super) struct Paste {
 impl Paste {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let caller = common.caller(ui)?;
-        // Where there is no inbox, nobody is asked for a reply.
-        open::files(&caller)?;
+        // Where no session waits, nobody is asked for a reply.
+        services::reply::ensure_awaited(&caller)?;
         let bytes = self.bytes(ui)?;
         let number = if self.anyway {
             RoundNumber::Anyway

@@ -53,7 +53,7 @@ impl StatusArgs {
             ui.folded_page(&ended(&standing));
             return Ok(ExitCode::SUCCESS);
         }
-        ui.folded_page(&in_short(&standing));
+        ui.folded_page(&in_short(&standing, ui));
         for question in &standing.questions {
             // No key shows the rest here.
             ui.show_unfolded(&question.changes_ahead());
@@ -113,7 +113,7 @@ fn ended(standing: &SessionStanding) -> String {
 }
 
 /// Where the session stands, in a few lines.
-fn in_short(standing: &SessionStanding) -> String {
+fn in_short(standing: &SessionStanding, ui: &Ui) -> String {
     let session = &standing.session;
     let summary = Summary::of(session);
     let mut text = format!(
@@ -146,7 +146,7 @@ fn in_short(standing: &SessionStanding) -> String {
     if let Some(usage) = &standing.usage {
         let _ = writeln!(text, "By an API: {usage}");
     }
-    if let Some(message) = &standing.message {
+    if let Some(message) = (standing.message.as_ref()).filter(|it| ui.tells_size(it.percent)) {
         let _ = writeln!(text, "{}", message_line(message));
     }
     if standing.notes > 0 {

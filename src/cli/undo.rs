@@ -14,7 +14,7 @@ use crate::services::diff::ShownPaths;
 use crate::services::open;
 use crate::services::undo::{
     self, Conflict, Force, PlannedReversal, Restored, Reversal, Wish, ensure_restored, files,
-    named, obstacle,
+    is_directory, named, obstacle,
 };
 use crate::ui::{Ui, escape_line};
 
@@ -162,7 +162,8 @@ pub(super) fn shown(planned: &PlannedReversal, force: Force) -> String {
             (Some(_), Some(_)) => "change",
         };
         let path = escape_line(&step.path.to_string_lossy());
-        let _ = write!(text, "\n  {verb} {path}");
+        let slash = if is_directory(step) { "/" } else { "" };
+        let _ = write!(text, "\n  {verb} {path}{slash}");
     }
     text.push_str(&more(steps.len()));
     for line in folded.lines() {

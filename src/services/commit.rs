@@ -72,7 +72,7 @@ pub struct PlannedCommit {
     pub message: String,
     /// Who it will be by: `Name <address>`.
     pub author: String,
-    /// The files of the commit, from the root of the repository.
+    /// The files of the commit, from the root of the repository; a moved one as `old -> new`.
     pub files: Vec<String>,
     /// Files that the session changed and that are left out, each with why.
     pub left_out: Vec<(String, String)>,
@@ -112,6 +112,8 @@ struct CommittedRounds {
 #[derive(Debug, Default)]
 struct FileStory {
     turns: Vec<(Option<Node>, Option<Node>)>,
+    /// Its name before a round moved it.
+    moved_from: Option<PathBuf>,
 }
 
 /// Tells what would be committed; changes nothing but for objects that nobody refers to yet.
@@ -187,7 +189,7 @@ fn plan_of(files: &SessionFiles, session: &Session, own: OwnChanges) -> Result<P
     left_out.sort();
     left_out.dedup();
     let identity = repository.identity()?;
-    let names: Vec<String> = entries.keys().cloned().collect();
+    let names = names_of(&entries, &stories, &repository);
     Ok(PlannedCommit {
         message: match rounds.as_slice() {
             // What the model said is the message of an earlier commit.
@@ -205,6 +207,29 @@ fn plan_of(files: &SessionFiles, session: &Session, own: OwnChanges) -> Result<P
         last_round,
         still_out,
     })
+}
+
+/// The names of the files of a commit; a file that was moved is one.
+fn names_of(
+    entries: &BTreeMap<String, Option<TreeEntry>>,
+    stories: &BTreeMap<PathBuf, FileStory>,
+    repository: &GitRepository,
+) -> Vec<String> {
+    let moved: BTreeMap<String, String> = (stories.iter())
+        .filter_map(|(path, story)| {
+            let from = repository.path_of(story.moved_from.as_ref()?)?;
+            let to = repository.path_of(path)?;
+            let is_whole = entries.get(&from)?.is_none() && entries.get(&to)?.is_some();
+            is_whole.then_some((to, from))
+        })
+        .collect();
+    let old: BTreeSet<&String> = moved.values().collect();
+    let names = entries.keys().filter(|name| !old.contains(name));
+    let shown = names.map(|name| match moved.get(name) {
+        Some(from) => format!("{from} -> {name}"),
+        None => name.clone(),
+    });
+    shown.collect()
 }
 
 /// Gathers what all rounds did to the files that an earlier commit left out; with the person's own
@@ -249,6 +274,9 @@ fn stories_of(
                 ChangeKind::Renamed { from } => {
                     turn(from, change.before, None);
                     turn(&change.path, None, change.after);
+                    if let Some(story) = stories.get_mut(&change.path) {
+                        story.moved_from = Some(from.clone());
+                    }
                 }
                 _ => turn(&change.path, change.before, change.after),
             }
@@ -307,7 +335,10 @@ impl EntryMaker<'_> {
         let made = match self.own {
             OwnChanges::Included => self.as_it_is(path)?,
             OwnChanges::LeftOut => {
-                if self.repository.is_staged(name, head.as_ref())? {
+                let staged = self.repository.staged(name)?;
+                if staged.as_deref() != id_of(head.as_ref())
+                    && !self.is_of_rounds(path, staged.as_deref(), story)?
+                {
                     return Ok(Err(
                         "you have staged changes of it; commit them first, or use `--with-mine`"
                             .to_owned(),
@@ -321,6 +352,24 @@ impl EntryMaker<'_> {
             Ok(entry) => Ok(Some(entry)),
             Err(why) => Err(why),
         })
+    }
+
+    /// Returns true if a round left a file as it is staged: a command staged it then, with `git mv` for
+    /// example.
+    fn is_of_rounds(
+        &mut self,
+        path: &Path,
+        staged: Option<&str>,
+        story: &FileStory,
+    ) -> Result<bool> {
+        let name = named(path);
+        for (_, after) in &story.turns {
+            let after = self.stored(&name, after.as_ref())?;
+            if id_of(after.as_ref()) == staged {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn as_it_is(&self, path: &Path) -> Result<Result<Option<TreeEntry>, String>> {
@@ -361,8 +410,8 @@ impl EntryMaker<'_> {
         for (before, after) in &story.turns {
             let before_id = self.stored(&name, before.as_ref())?;
             let after_id = self.stored(&name, after.as_ref())?;
-            let id = |entry: &Option<TreeEntry>| entry.as_ref().map(|entry| entry.id.clone());
-            if id(&now) == id(&before_id) || id(&now) == id(&after_id) {
+            let id = id_of(now.as_ref());
+            if id == id_of(before_id.as_ref()) || id == id_of(after_id.as_ref()) {
                 now = after_id;
                 continue;
             }
@@ -408,6 +457,10 @@ impl EntryMaker<'_> {
     }
 }
 
+fn id_of(entry: Option<&TreeEntry>) -> Option<&str> {
+    entry.map(|entry| entry.id.as_str())
+}
+
 impl PlannedCommit {
     /// Makes the commit, unless the branch has moved since.
     pub fn carry_out(&self, message: &str, hooks: CommitHooks) -> Result<MadeCommit> {
@@ -439,7 +492,7 @@ impl PlannedCommit {
         Ok(MadeCommit {
             id: id.chars().take(10).collect(),
             subject,
-            files: self.entries.len(),
+            files: self.files.len(),
         })
     }
 

@@ -50,16 +50,19 @@ impl ReplyDesk {
         }
     }
 
-    /// Keeps a pasted text about which the person decided nothing before they left.
-    pub fn keep_undecided(&self, text: &str) -> Result<()> {
-        self.store.put_aside(&self.session, UNDECIDED, &text)
+    /// Keeps a pasted text that the person has not decided about, whatever ends the process;
+    /// `None` once they have.
+    pub fn keep_undecided(&self, text: Option<&str>) -> Result<()> {
+        if let Some(text) = text {
+            return self.store.put_aside(&self.session, UNDECIDED, &text);
+        }
+        self.store.drop_aside(&self.session, UNDECIDED);
+        Ok(())
     }
 
-    /// The text that was kept so, once.
-    pub fn take_undecided(&self) -> Option<String> {
-        let text = self.store.aside(&self.session, UNDECIDED)?;
-        self.store.drop_aside(&self.session, UNDECIDED);
-        Some(text)
+    /// The text that was kept.
+    pub fn undecided(&self) -> Option<String> {
+        self.store.aside(&self.session, UNDECIDED)
     }
 
     /// Puts a reply into the inbox.
@@ -68,14 +71,9 @@ impl ReplyDesk {
     }
 }
 
-/// Puts a reply that is not empty into the inbox of the base directory; also returns true if a loop
-/// waits there.
-pub fn deliver(caller: &Caller, bytes: &[u8], number: RoundNumber) -> Result<(PathBuf, bool)> {
+/// Refuses a reply that no session waits for; returns true if a loop does.
+pub fn ensure_awaited(caller: &Caller) -> Result<bool> {
     let files = open::files(caller)?;
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(Error::mendable("the reply is empty")
-            .hint("copy the chat's reply with its copy button, and try again"));
-    }
     let is_awaited = LoopLock::holder(files.store.directory()).is_some();
     let is_open = || {
         let (sessions, _) = files.store.summaries()?;
@@ -87,6 +85,18 @@ pub fn deliver(caller: &Caller, bytes: &[u8], number: RoundNumber) -> Result<(Pa
                 .hint("`agent resume \"<what to do next>\"` opens the latest one again"),
         );
     }
+    Ok(is_awaited)
+}
+
+/// Puts a reply that is not empty into the inbox of the base directory; also returns true if a loop
+/// waits there.
+pub fn deliver(caller: &Caller, bytes: &[u8], number: RoundNumber) -> Result<(PathBuf, bool)> {
+    let files = open::files(caller)?;
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(Error::mendable("the reply is empty")
+            .hint("copy the chat's reply with its copy button, and try again"));
+    }
+    let is_awaited = ensure_awaited(caller)?;
     let path = put(&files.mailbox, bytes, number)?;
     Ok((path, is_awaited))
 }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use super::{Caller, diff, find, open};
-pub use crate::agent::undo::{Reversal, Wish, ensure_restored, files, named, obstacle};
+pub use crate::agent::undo::{
+    Reversal, Wish, ensure_restored, files, is_directory, named, obstacle,
+};
 use crate::agent::{Agent, ShownPaths};
 use crate::approve::{Person as _, Question, Verdict};
 use crate::checkpoint::CheckpointStore;

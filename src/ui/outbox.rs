@@ -21,6 +21,11 @@ const MOST_CUTS: usize = 8;
 /// From which share of what a chat takes the size of a message is told.
 const TIGHT: usize = 70;
 
+/// Returns true if a message takes so many percent of what a chat takes that its size is told.
+pub(super) fn is_tight(percent: usize) -> bool {
+    percent > TIGHT
+}
+
 /// How the reply can come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReplyRoute {
@@ -115,7 +120,7 @@ pub(super) fn ready(event: &Event, view: &RenderContext) -> String {
             }
         }
     }
-    if view.is_verbose || *percent > TIGHT || carried_by.is_some() {
+    if view.is_verbose || is_tight(*percent) || carried_by.is_some() {
         let _ = writeln!(text, "  {DIM}{}{DIM:#}", how_long(event));
     }
     left_out(&mut text, cuts);
@@ -277,7 +282,7 @@ fn how_long(event: &Event) -> String {
         "generic" => "the limit of a message".to_owned(),
         chat => format!("the limit of `{}`", escape_line(chat)),
     };
-    let fits = if *percent <= TIGHT { "fits" } else { "tight" };
+    let fits = if is_tight(*percent) { "tight" } else { "fits" };
     format!(
         "{}, {fits} ({percent}% of {limit}): {}",
         length(*characters, *tokens),

@@ -8,6 +8,7 @@ use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 
 use super::{Ui, live};
 use crate::interrupt::Interrupt;
+use crate::platform::is_hung_up;
 
 /// The wait checks this often if it should end.
 const TICK: Duration = Duration::from_millis(100);
@@ -34,10 +35,14 @@ impl Ui {
         }
         let until = Instant::now() + longest;
         while Instant::now() < until && !interrupt.is_raised() {
-            let Ok(true) = event::poll(TICK) else {
-                continue;
+            // The end of a terminal that is gone can be read again and again.
+            let Ok(has_event) = event::poll(TICK) else {
+                break;
             };
-            if let Ok(Event::Key(key)) = event::read() {
+            if !has_event && is_hung_up() {
+                break;
+            }
+            if has_event && let Ok(Event::Key(key)) = event::read() {
                 if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
                     interrupt.press();
                 }

@@ -56,8 +56,8 @@ pub enum Entry {
     Reply(String),
     /// A line that was typed but not entered when the person left.
     Unsent(String),
-    /// A text that was pasted, and about which nothing was decided when the person left.
-    UnsentPaste(String),
+    /// The text that was pasted and that the person has not decided about; `None` once they have.
+    UndecidedPaste(Option<String>),
 }
 
 /// The kind of a pasted text.
@@ -120,9 +120,21 @@ pub(super) struct OpenPrompt {
     mode: Mode,
     /// True if the thread that reads stays away from the terminal.
     is_parked: bool,
+    /// The undecided paste that the listener knows of.
+    kept_paste: Option<String>,
 }
 
 impl OpenPrompt {
+    /// The undecided paste, if it is another one than the listener knows of.
+    fn changed_paste(&mut self) -> Option<Entry> {
+        let paste = self.desk.undecided_paste();
+        if paste == self.kept_paste.as_deref() {
+            return None;
+        }
+        self.kept_paste = paste.map(str::to_owned);
+        Some(Entry::UndecidedPaste(self.kept_paste.clone()))
+    }
+
     fn rows(&self) -> live::Rows {
         self.desk.rows(live::size().0, &*self.listener)
     }
@@ -152,8 +164,8 @@ impl Prompt {
             return None;
         }
         let mut desk = PromptState::new(history);
-        if let Some(paste) = paste {
-            desk.hold_again(paste, &*listener);
+        if let Some(paste) = &paste {
+            desk.hold_again(paste.clone(), &*listener);
         }
         *prompt = Some(OpenPrompt {
             desk,
@@ -162,6 +174,7 @@ impl Prompt {
             colour,
             mode,
             is_parked: false,
+            kept_paste: paste,
         });
         terminal.show(prompt.as_ref());
         drop(prompt);
@@ -228,23 +241,14 @@ impl Terminal {
         let prompt = self.prompt();
         let unsent = (prompt.as_ref())
             .filter(|open| open.mode != Mode::Closed)
-            .map(|open| {
-                (
-                    Arc::clone(&open.listener),
-                    open.desk.unsent(),
-                    open.desk.unsent_paste(),
-                )
-            });
+            .map(|open| (Arc::clone(&open.listener), open.desk.unsent()));
         drop(prompt);
         self.close();
-        let Some((listener, lines, paste)) = unsent else {
+        let Some((listener, lines)) = unsent else {
             return;
         };
         for line in lines {
             listener.entered(Entry::Unsent(line));
-        }
-        if let Some(paste) = paste {
-            listener.entered(Entry::UnsentPaste(paste));
         }
     }
 
@@ -341,6 +345,7 @@ impl Terminal {
         };
         let listener = Arc::clone(&open.listener);
         let act = open.desk.press(key, &*listener);
+        let changed_paste = open.changed_paste();
         let interrupt = open.interrupt.clone();
         self.show(prompt.as_ref());
         drop(prompt);
@@ -369,6 +374,10 @@ impl Terminal {
             Act::Interrupt => interrupt.press(),
             Act::Suspend => self.suspend(),
             Act::Redraw(screen) => self.redraw(screen),
+        }
+        // After what became of it, so that a kill in between loses nothing.
+        if let Some(changed) = changed_paste {
+            listener.entered(changed);
         }
     }
 

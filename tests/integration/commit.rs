@@ -359,3 +359,37 @@ fn with_mine_symbolic_links_are_committed_as_without() {
         assert_eq!(target, "old.txt");
     }
 }
+
+#[test]
+fn a_file_that_the_model_moved_with_git_is_one_file_and_the_models() {
+    let moved = "[RUN_COMMAND]\ngit mv old.txt moved.txt\n[/RUN_COMMAND]\n{end}\n";
+    let test = project(&["new", "--grant", "git-write", "task"]);
+    let finished = test.reply(moved).reply(DONE).run().code(0);
+    let base = finished.base().join("workspace");
+    let finished = Test::after(finished, &["commit", "--yes"])
+        .run()
+        .code(0)
+        .said(", 1 file:\n  old.txt -> moved.txt\n")
+        .said("(1 file).");
+    assert_eq!(git(&base, &["status", "--porcelain"]), "");
+    assert_eq!(
+        git(&base, &["ls-tree", "--name-only", "HEAD"]),
+        "moved.txt\n"
+    );
+    // What the person stages stays theirs.
+    let finished = Test::after(finished, &["resume", "--no-wait", "do more"])
+        .run()
+        .code(0);
+    let end = finished.end_mark();
+    let edit = EDIT.replace("old.txt", "moved.txt").replace("{end}", &end);
+    let finished = Test::after(finished, &["step", "--reply", "-"])
+        .input(&edit)
+        .run()
+        .code(0);
+    fs::write(base.join("moved.txt"), "mine\n").unwrap();
+    git(&base, &["add", "moved.txt"]);
+    let _kept = Test::after(finished, &["commit", "--yes"])
+        .run()
+        .code(1)
+        .said("left out: moved.txt: you have staged changes of it");
+}

@@ -70,8 +70,8 @@ fn pasted_lines_without_a_command_are_the_reply_unless_the_person_says_otherwise
         wait_for_outbox(&terminal.base(), sequence);
     }
     paste(&mut terminal, "it printed:\nan error\n");
-    terminal.expect("n: a note from me");
-    terminal.type_in("n");
+    terminal.expect("n Enter: a note from me");
+    terminal.type_in("no\r");
     terminal.expect("Noted. The model gets it with the next message.");
     terminal.reply(4, READ);
     let (_, fifth) = wait_for_outbox(&terminal.base(), 5);
@@ -481,4 +481,25 @@ fn a_session_is_found_by_its_name_and_by_what_is_in_it() {
         .code(0)
         .said("No session here has");
     Test::after(none, &["rename", "abc"]).run().code(2);
+}
+
+#[test]
+fn who_does_not_begin_without_the_check_has_no_message() {
+    if !has_script() {
+        return;
+    }
+    let arguments = format!(
+        "new --check no-such-tool task; echo code $?; '{}' resume --check true",
+        program()
+    );
+    let mut terminal = Terminal::open(Test::new(&[]), &arguments, &[]);
+    terminal.expect("Begin without it?");
+    terminal.expect("[n] no");
+    terminal.type_in("n\r");
+    let shown = terminal.expect_text("code 130");
+    assert!(!shown.contains("into your chat"), "{shown}");
+    // With a check that can run, the session begins.
+    terminal.expect("into your chat");
+    terminal.reply(1, DONE);
+    assert_eq!(terminal.close().0, Some(0));
 }

@@ -135,3 +135,36 @@ fn a_session_that_made_only_ignored_files_has_nothing_to_undo() {
         .code(0)
         .said("delete a.txt");
 }
+
+#[test]
+fn an_ignored_file_that_a_command_deletes_is_not_counted_and_comes_back() {
+    let test = project(&["new", "task"])
+        .file("workspace/.gitignore", ".env\n")
+        .file("workspace/.env", "A=1\n");
+    let finished = test
+        .reply("[RUN_COMMAND]\nrm .env; echo 1 > made.txt\n[/RUN_COMMAND]\n{end}\n")
+        .reply(DONE)
+        .run()
+        .code(0)
+        .said(": made.txt +1\n");
+    let finished = prints(finished, &["status"], "1 file changed");
+    let _kept = Test::after(finished, &["undo", "--yes"])
+        .run()
+        .code(0)
+        .said("create .env");
+}
+
+#[test]
+fn an_undo_names_a_directory_that_is_all_the_round_made() {
+    let finished = project(&["new", "task"])
+        .reply("[RUN_COMMAND]\nmkdir -p made/deep\n[/RUN_COMMAND]\n{end}\n")
+        .reply(DONE)
+        .run()
+        .code(0);
+    let finished = Test::after(finished, &["undo", "--yes"])
+        .run()
+        .code(0)
+        .said("Undoing round 1 of session")
+        .said(":\n  delete made/deep/\nUndid round 1.");
+    assert!(!finished.base().join("workspace/made").exists());
+}

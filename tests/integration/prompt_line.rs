@@ -95,7 +95,7 @@ fn a_reply_without_its_end_mark_is_taken_after_enter_and_other_lines_are_one_not
     terminal.expect("paste the reply, or type a note");
     terminal.type_in("it printed: ");
     terminal.type_in("\u{1b}[200~error one\nerror two\n\u{1b}[201~");
-    terminal.expect("Enter: send it with your line");
+    terminal.expect("Enter: both are a note from me");
     terminal.type_in("\r");
     terminal.expect("gets it with the next message");
     terminal.type_in(&format!("\u{1b}[200~{cut}\u{1b}[201~"));
@@ -111,22 +111,33 @@ fn a_reply_without_its_end_mark_is_taken_after_enter_and_other_lines_are_one_not
 #[test]
 fn a_paste_that_was_not_decided_about_comes_back_with_resume() {
     let arguments = format!("new task; '{}' resume", crate::harness::program());
-    for signal in ["INT", "TERM", "HUP"] {
-        let Some((mut terminal, _)) = waiting(&arguments, &[]) else {
+    for signal in ["INT", "TERM", "HUP", "KILL"] {
+        let Some((mut terminal, id)) = waiting(&arguments, &[]) else {
             return;
         };
         let cut = CREATE.replace("{end}\n", "");
         terminal.type_in(&format!("\u{1b}[200~{cut}\u{1b}[201~"));
         terminal.expect("3 lines pasted, without the end mark.");
+        let kept = terminal
+            .base()
+            .join("sessions")
+            .join(&id)
+            .join("pasted.json");
+        wait_until("it is on the disk", || kept.exists());
         match signal {
             "INT" => terminal.type_in(CTRL_C),
             signal => send(signal, &running(&terminal)),
         }
-        terminal.expect("Nothing is lost");
+        terminal.expect(if signal == "KILL" {
+            "Resuming"
+        } else {
+            "Nothing is lost"
+        });
         terminal.expect("3 lines pasted, without the end mark.");
         terminal.type_in("\r");
         let second = outbox(&terminal, 2);
         assert!(second.contains("[OK] CREATE_FILE"), "{signal}: {second}");
+        wait_until("nothing is kept", || !kept.exists());
         terminal.reply(2, DONE);
         ends_well(terminal);
     }
@@ -160,24 +171,49 @@ fn a_loop_that_ignores_hangups_goes_on_without_its_terminal_and_without_a_proces
     terminal.expect("into your chat");
     let process = running(&terminal);
     terminal.hang_up();
-    // Ticks of a hundredth of a second.
-    let used = || -> u64 {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-        let (_, fields) = stat.rsplit_once(") ").unwrap();
-        let times = fields.split(' ').skip(11).take(2);
-        times.map(|ticks| ticks.parse::<u64>().unwrap()).sum()
-    };
-    thread::sleep(Duration::from_millis(500));
-    let before = used();
-    thread::sleep(Duration::from_secs(1));
-    let spent = used() - before;
-    assert!(spent < 30, "{spent} of 100 ticks");
+    needs_no_processor(&process);
     terminal.reply(1, CREATE);
     terminal.reply(2, DONE);
     let code = terminal.base().with_file_name("code");
     wait_until("the loop ends", || {
         fs::read_to_string(&code).is_ok_and(|code| code == "0\n")
     });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_demo_that_nobody_watches_any_more_does_not_pause() {
+    if !has_script() {
+        return;
+    }
+    let first = "trap '' HUP; echo $$ > ../shell";
+    let mut terminal = Terminal::open_after(Test::new(&[]), first, "demo; :", &[]);
+    terminal.expect("Waiting for the reply.");
+    let shell = fs::read_to_string(terminal.base().with_file_name("shell")).unwrap();
+    let shell = shell.trim();
+    let children = fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
+    terminal.hang_up();
+    needs_no_processor(children.trim());
+}
+
+/// Looks for a second at a process whose terminal is gone; it may have ended.
+#[cfg(target_os = "linux")]
+#[track_caller]
+fn needs_no_processor(process: &str) {
+    // Ticks of a hundredth of a second.
+    let used = || -> Option<u64> {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        let (_, fields) = stat.rsplit_once(") ").unwrap();
+        let times = fields.split(' ').skip(11).take(2);
+        Some(times.map(|ticks| ticks.parse::<u64>().unwrap()).sum())
+    };
+    thread::sleep(Duration::from_millis(500));
+    let before = used();
+    thread::sleep(Duration::from_secs(1));
+    if let (Some(before), Some(after)) = (before, used()) {
+        let spent = after - before;
+        assert!(spent < 30, "{spent} of 100 ticks");
+    }
 }
 
 #[test]

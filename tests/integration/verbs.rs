@@ -78,17 +78,23 @@ fn a_pasted_reply_lies_in_the_inbox_for_the_next_step() {
     let finished = begun();
     let reply = format!("[DONE]\nfine\n[/DONE]\n[END {}#1]\n", id_of(&finished));
     let finished = Test::after(finished, &["paste"])
+        .input(" \n")
+        .run()
+        .code(1)
+        .said("empty");
+    let finished = Test::after(finished, &["paste"])
         .input(&reply)
         .run()
         .code(0)
         .said("Saved as");
     assert!(finished.files("inbox").values().any(|text| *text == reply));
     let finished = Test::after(finished, &["step"]).run().code(0).said("fine");
-    Test::after(finished, &["paste"])
+    // Nothing is read for a session that has ended.
+    Test::after(finished, &["paste", "-"])
         .input(" \n")
         .run()
         .code(1)
-        .said("empty");
+        .said("no session waits for a reply");
 }
 
 #[test]

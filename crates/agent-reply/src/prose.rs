@@ -5,10 +5,32 @@
 use std::ops::Range;
 
 use super::code_fence::Fence;
-use crate::trim::trim_end;
+use crate::trim::{trim, trim_end};
 
 /// The most that is kept, in bytes.
 const MAX_BYTES: usize = 20_000;
+
+/// Who speaks, in the labels that pages put above each turn (`You said:`).
+const SPEAKERS: [&str; 11] = [
+    "You",
+    "ChatGPT",
+    "Claude",
+    "Copilot",
+    "DeepSeek",
+    "Gemini",
+    "Grok",
+    "Kimi",
+    "Le Chat",
+    "Perplexity",
+    "Qwen",
+];
+
+/// Returns true for the label of a page, which is nobody's words.
+fn is_page_label(line: &str) -> bool {
+    let line = trim(line);
+    let speaker = line.strip_suffix(" said:").or(line.strip_suffix(" said"));
+    speaker.is_some_and(|speaker| SPEAKERS.contains(&speaker))
+}
 
 /// Joins the lines that are in no block.
 pub(super) fn around(lines: &[&str], blocks: &mut [Range<usize>]) -> String {
@@ -44,7 +66,9 @@ impl<'a> Prose<'a> {
         if let Some(fence) = Fence::read(line) {
             return self.fence(line, fence);
         }
-        self.push(line);
+        if self.fence.is_some() || !is_page_label(line) {
+            self.push(line);
+        }
     }
 
     fn fence(&mut self, line: &'a str, fence: Fence<'a>) {
@@ -123,5 +147,20 @@ mod tests {
         let prose = around(&lines, &mut []);
         assert!(prose.len() < MAX_BYTES + 10);
         assert!(prose.ends_with("[...]"));
+    }
+
+    #[test]
+    fn labels_of_the_page_are_nobodys_words() {
+        let lines = [
+            "You said:",
+            "The doctor said:",
+            "ChatGPT said:",
+            "Hello.",
+            "```",
+            "You said:",
+            "```",
+        ];
+        let prose = around(&lines, &mut []);
+        assert_eq!(prose, "The doctor said:\nHello.\n```\nYou said:\n```");
     }
 }

@@ -394,7 +394,7 @@ fn a_prompt_that_was_copied_along_is_not_obeyed() {
     let text =
         "You said:\n=== HEADER ===\n[DELETE_FILE path=a]\n=== PROMPT ===\nGo on.\n\n[GIT_STATUS]\n";
     case(text, &[Command::GitStatus { path: None }]);
-    assert_eq!(parse(text).prose, "You said:\nGo on.");
+    assert_eq!(parse(text).prose, "Go on.");
 }
 
 #[test]

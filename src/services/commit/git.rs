@@ -233,21 +233,15 @@ impl GitRepository {
         Ok(entry)
     }
 
-    /// Returns true if the index has something else under a path than the last commit.
-    pub(super) fn is_staged(&self, path: &str, head: Option<&TreeEntry>) -> Result<bool> {
+    /// The content of a path in the index.
+    pub(super) fn staged(&self, path: &str) -> Result<Option<String>> {
         let found = self.run(&["ls-files", "-z", "--stage", "--", path], None, &[])?;
         let found = String::from_utf8_lossy(&found).into_owned();
-        let staged = found.split_terminator('\0').find_map(|line| {
+        Ok(found.split_terminator('\0').find_map(|line| {
             let (entry, name) = line.split_once('\t')?;
-            let mut words = entry.split(' ');
-            let (mode, id) = (words.next()?, words.next()?);
-            (name == path).then(|| (mode.to_owned(), id.to_owned()))
-        });
-        Ok(match (staged, head) {
-            (None, None) => false,
-            (Some((_, id)), Some(head)) => id != head.id,
-            _ => true,
-        })
+            let id = entry.split(' ').nth(1)?;
+            (name == path).then(|| id.to_owned())
+        }))
     }
 
     /// Stores a content, converted as the attributes of that path of the workspace say, and names it.

@@ -238,9 +238,6 @@ impl PromptState {
         self.last_key = Some(Instant::now());
         let is_shifted = std::mem::take(&mut self.is_shifted);
         match key {
-            KeyPress::Character('n' | 'N') if self.may_become_note() => {
-                return self.enter_as_note();
-            }
             KeyPress::Character(character) => {
                 return self.type_in(character.encode_utf8(&mut [0; 4]));
             }
@@ -346,9 +343,9 @@ impl PromptState {
 
     /// The pasted text that the person has not decided about. Of several it is the first: the others
     /// were pasted at questions that come again.
-    pub(super) fn unsent_paste(&self) -> Option<String> {
+    pub(super) fn undecided_paste(&self) -> Option<&str> {
         let mut pasted = self.held.iter().filter(|held| !held.doubt.is_typed());
-        pasted.next().map(|held| held.text.clone())
+        pasted.next().map(|held| held.text.as_str())
     }
 
     /// Asks again about a text that was pasted before the person left.
@@ -590,19 +587,6 @@ impl PromptState {
         self.send(echo.trim_start().to_owned(), text)
     }
 
-    /// Returns true if `n` would make a note of what was pasted.
-    fn may_become_note(&self) -> bool {
-        let is_paste = self.open_held().is_some_and(|held| !held.doubt.is_typed());
-        self.line.is_empty() && is_paste && !self.takes_keys() && !self.is_amid_burst()
-    }
-
-    fn enter_as_note(&mut self) -> Act {
-        match self.take_open_held() {
-            Some(held) => self.send_pasted(&held, ""),
-            None => Act::Nothing,
-        }
-    }
-
     /// Returns true if an Enter now can only be the end of a paste.
     fn ends_paste(&self) -> bool {
         self.last_paste.is_some_and(|at| at.elapsed() < PASTE_ENTER)
@@ -715,10 +699,19 @@ impl PromptState {
                 format!("A question waits. `{command}` is the command."),
                 "Enter: it is my answer   Esc: edit".to_owned(),
             ],
-            _ if goes_with_it(held) => vec![
-                format!("{} pasted.", held.size()),
-                format!("Enter: send it with your line   {drop}"),
-            ],
+            _ if goes_with_it(held) => {
+                let both = if self.takes_keys() {
+                    "no, with both as the reason"
+                } else if self.takes_any_line() {
+                    "both are my answer"
+                } else {
+                    "both are a note from me"
+                };
+                vec![
+                    format!("{} pasted.", held.size()),
+                    format!("Enter: {both}   Esc: drop the paste"),
+                ]
+            }
             HeldDoubt::NoCommand if self.takes_any_line() && !self.takes_keys() => vec![
                 format!("{} pasted.", held.size()),
                 format!("Enter: it is my answer   {drop}"),
@@ -731,7 +724,7 @@ impl PromptState {
                 let no = if self.takes_keys() {
                     "n Enter: no, with it as the reason"
                 } else {
-                    "n: a note from me"
+                    "n Enter: a note from me"
                 };
                 vec![
                     format!("{} pasted, {lack}.", held.size()),

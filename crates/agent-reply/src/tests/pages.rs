@@ -57,7 +57,7 @@ fn thinking_below_our_own_prompt_is_not_done() {
         "You said:\n{OUTBOX}DeepSeek said:\n<think>\nmaybe\n[RUN_COMMAND]\nrm x\n[/RUN_COMMAND]\nno\n</think>\n[GIT_STATUS]\n[END ab12cd34#1]\n"
     );
     case(&text, &[STATUS]);
-    assert_eq!(parse(&text).prose, "You said:\nDeepSeek said:");
+    assert_eq!(parse(&text).prose, "");
 }
 
 #[test]

@@ -129,15 +129,18 @@ fn several_lines_without_a_command_are_the_reply_unless_the_person_says_otherwis
     let mut desk = PromptState::new(Vec::new());
     let prose = "I would\nstart with the tests.\n";
     assert!(matches!(paste(&mut desk, prose), Act::Nothing));
-    let words = "2 lines pasted, no complete command.\nEnter: it is the chat's reply   n: a note from me   Esc: drop";
+    let words = "2 lines pasted, no complete command.\nEnter: it is the chat's reply   n Enter: a note from me   Esc: drop";
     assert!(shown(&desk).ends_with(words), "{}", shown(&desk));
     assert_eq!(
         entered(press(&mut desk, KeyPress::Enter)),
         Entry::Reply(prose.to_owned())
     );
     paste(&mut desk, prose);
-    let note = entered(press(&mut desk, KeyPress::Character('n')));
+    // The answer is a line, as everywhere: nothing of it is left behind.
+    typed(&mut desk, "no");
+    let note = entered(press(&mut desk, KeyPress::Enter));
     assert_eq!(note, Entry::Note(prose.trim_end().to_owned()));
+    assert!(desk.line.is_empty());
     // Where the model waits for an answer, it is one.
     desk.ask(question(1, "Which?", QuestionKind::Model));
     paste(&mut desk, prose);
@@ -169,9 +172,9 @@ fn a_reply_pasted_at_a_decision_is_said_to_be_kept() {
 #[test]
 fn a_paste_without_a_decision_is_asked_about_again() {
     let mut desk = PromptState::new(Vec::new());
-    assert_eq!(desk.unsent_paste(), None);
+    assert_eq!(desk.undecided_paste(), None);
     paste(&mut desk, "[DO]\nx\n");
-    let left = desk.unsent_paste().unwrap();
+    let left = desk.undecided_paste().unwrap().to_owned();
     let mut desk = PromptState::new(Vec::new());
     desk.hold_again(left, &Ear::default());
     assert!(shown(&desk).contains("2 lines pasted, without the end mark."));
@@ -185,7 +188,7 @@ fn a_paste_without_a_decision_is_asked_about_again() {
     desk.ask(question(1, "Run it?", QuestionKind::Model));
     typed(&mut desk, "n not");
     assert_eq!(desk.unsent(), ["a note", "git status", "n not"]);
-    assert_eq!(desk.unsent_paste(), None);
+    assert_eq!(desk.undecided_paste(), None);
 }
 
 #[test]
@@ -444,7 +447,8 @@ fn a_pasted_line_that_is_too_long_is_held_whole() {
     typed(&mut desk, "it says:");
     let long = "x".repeat(MAX);
     paste(&mut desk, &long);
-    let held = "1 line of 10,000 characters pasted. Enter: send it with your line   Esc: drop";
+    let held =
+        "1 line of 10,000 characters pasted.\nEnter: both are a note from me   Esc: drop the paste";
     assert_eq!(shown(&desk), format!("> it says:\n{held}"));
     assert_eq!(
         entered(press(&mut desk, KeyPress::Enter)),
@@ -588,7 +592,7 @@ fn what_was_held_at_a_question_that_is_gone_is_asked_about_anew() {
     );
     press(&mut desk, KeyPress::Drop);
     assert!(shown(&desk).contains("without the end mark"));
-    assert_eq!(desk.unsent_paste().as_deref(), Some("[DO]\nx\n"));
+    assert_eq!(desk.undecided_paste(), Some("[DO]\nx\n"));
     press(&mut desk, KeyPress::Drop);
     desk.ask(question(2, "Which?", QuestionKind::Model));
     typed(&mut desk, "quit");
@@ -647,7 +651,7 @@ fn a_word_or_a_shell_command_makes_no_note_of_a_paste() {
     let mut desk = PromptState::new(Vec::new());
     typed(&mut desk, "error:");
     paste(&mut desk, "first\nsecond\n");
-    assert!(shown(&desk).contains("send it with your line"));
+    assert!(shown(&desk).contains("Enter: both are a note from me   Esc: drop the paste"));
     assert_eq!(
         entered(press(&mut desk, KeyPress::Enter)),
         Entry::Note("error:\nfirst\nsecond".to_owned())
