@@ -775,12 +775,14 @@ fn changed(found: &fs::Metadata) -> Option<SystemTime> {
     found.modified().ok()
 }
 
-/// True if a file says so, or cannot be read and is there.
+/// True if a file says so, or is there and cannot be read to its end.
 fn may_run(file: &Path, says_so: ContentTest) -> bool {
     let mut text = Vec::new();
-    let Ok(true) = file.symlink_metadata().map(|found| found.is_file()) else {
-        return file.symlink_metadata().is_ok();
-    };
+    match file.symlink_metadata() {
+        Ok(found) if found.is_file() && found.len() <= MAX_HOOK => {}
+        Ok(_) => return true,
+        Err(cause) => return !is_absent(&cause),
+    }
     let read = fs::File::open(file).and_then(|file| file.take(MAX_HOOK).read_to_end(&mut text));
     read.is_err() || says_so(&text)
 }
@@ -1137,7 +1139,12 @@ enum ContentForm {
 
 /// The content of a file; `None` if it does not exist.
 fn content(path: &Path, max: u64, keep: ContentForm) -> Option<ObeyedContent> {
-    let found = path.symlink_metadata().ok()?;
+    let found = match path.symlink_metadata() {
+        Ok(found) => found,
+        Err(cause) if is_absent(&cause) => return None,
+        // It may be there, beyond the longest path, and git has a shorter one.
+        Err(_) => return Some(ObeyedContent::Other),
+    };
     if found.is_symlink() {
         let target = fs::read_link(path).map(StoredPath);
         return Some(target.map_or(ObeyedContent::Other, ObeyedContent::Link));
@@ -1152,6 +1159,14 @@ fn content(path: &Path, max: u64, keep: ContentForm) -> Option<ObeyedContent> {
         Ok(_) => ObeyedContent::Hash(*blake3::hash(&bytes).as_bytes()),
         Err(_) => ObeyedContent::Other,
     })
+}
+
+/// True if an error says that nothing is there.
+fn is_absent(cause: &io::Error) -> bool {
+    matches!(
+        cause.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 /// Resolves links in the existing part of a path, also one to something that does not exist, and the

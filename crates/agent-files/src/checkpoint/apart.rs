@@ -44,14 +44,18 @@ pub(super) fn unclear(
         let Some(node) = difference.after.filter(is_known) else {
             continue;
         };
-        if node.is_directory() && difference.before.is_some_and(|node| node.is_directory()) {
+        let replaces_directory = difference.before.is_some_and(|node| node.is_directory());
+        if node.is_directory() && replaces_directory {
             continue;
         }
         let why = match workspace.stat_exact(path) {
-            Ok(Some(stat)) => why_apart(path, &node, &stat).map(|why| match why {
-                Reason::MovedIn => reason_before(path).copied().unwrap_or(why),
+            Ok(Some(stat)) => match why_apart(path, &node, &stat) {
+                // The files below would be lost with the directory, while undo keeps the only copy
+                // of what took its place.
+                Some(Reason::MovedIn) if replaces_directory => None,
+                Some(Reason::MovedIn) => reason_before(path).copied().or(Some(Reason::MovedIn)),
                 other => other,
-            }),
+            },
             Ok(None) => None,
             Err(_) => Some(Reason::Unreadable),
         };

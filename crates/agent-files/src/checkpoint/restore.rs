@@ -352,11 +352,14 @@ impl Restoring<'_> {
         // A file with several names is written anew: its other names may keep their mode.
         let is_shared = stat.is_some_and(|stat| stat.links > 1);
         match (step.then, step.now) {
-            (Some(Node::Directory { .. }), now) => {
+            (Some(Node::Directory { mode, .. }), now) => {
                 if now.is_some() {
                     workspace.remove_exact(path).map_err(failed)?;
                 }
-                workspace.make_directory_exact(path).map_err(failed)
+                // After a kill nobody comes back to set its mode: it must not be too open now.
+                let open = u32::from(mode | 0o700);
+                let made = workspace.make_directory_with_mode(path, open);
+                made.map_err(failed)
             }
             (Some(Node::File { content, mode, .. }), Some(Node::File { content: same, .. }))
                 if content == same && !is_shared =>

@@ -305,6 +305,20 @@ pub fn one_sync_covers(_directory: &Path, _other: &Path) -> bool {
     false
 }
 
+/// Creates directories with this mode, less what the process takes off.
+#[cfg(unix)]
+pub fn directory_builder(mode: u32) -> cap_std::fs::DirBuilder {
+    let mut builder = cap_std::fs::DirBuilder::new();
+    cap_std::fs::DirBuilderExt::mode(&mut builder, mode);
+    builder
+}
+
+/// Creates directories; there are no modes on this system.
+#[cfg(not(unix))]
+pub fn directory_builder(_mode: u32) -> cap_std::fs::DirBuilder {
+    cap_std::fs::DirBuilder::new()
+}
+
 /// Creates a dangling symbolic link.
 #[cfg(unix)]
 pub fn dangling_link(place: &std::path::Path) -> io::Result<()> {

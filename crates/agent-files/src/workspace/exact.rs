@@ -98,8 +98,13 @@ impl Workspace {
 
     /// Creates a directory; its parent must exist.
     pub fn make_directory_exact(&self, path: &Path) -> io::Result<()> {
+        self.make_directory_with_mode(path, 0o777)
+    }
+
+    /// Creates a directory that is at no time more open than this mode; its parent must exist.
+    pub fn make_directory_with_mode(&self, path: &Path, mode: u32) -> io::Result<()> {
         let (directory, name) = self.at(path)?;
-        directory.create_dir(name)
+        directory.create_dir_with(name, &files::directory_builder(mode))
     }
 
     /// Removes a file or a link.

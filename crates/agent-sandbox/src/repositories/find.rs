@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use agent_files::platform::files::EntryKind;
 
-use super::{give_back, really};
+use super::{give_back, is_absent, really};
 use crate::look::{DirectoryNames, DirectorySearch};
 
 /// Limits on the names to read, and on the time.
@@ -26,12 +26,14 @@ const MAX_TIME: Duration = Duration::from_secs(5);
 /// Bytes to read of a file that points to a git directory.
 const MAX_POINTER: u64 = 1 << 20;
 
-/// Directories in a git directory whose files git reads or writes. Hooks are compared one by one.
-const USED: [&str; 13] = [
+/// Directories in a git directory whose files git reads or writes. In one that is not named `.git`,
+/// others may be the person's.
+const USED: [&str; 15] = [
     "branches",
     "info",
     "lfs",
     "logs",
+    "lost-found",
     "modules",
     "objects",
     "rebase-apply",
@@ -39,6 +41,7 @@ const USED: [&str; 13] = [
     "refs",
     "reftable",
     "remotes",
+    "rr-cache",
     "sequencer",
     "worktrees",
 ];
@@ -85,10 +88,10 @@ pub(super) fn pointer(file: &Path, word: &str) -> Option<PathBuf> {
     let end = text
         .iter()
         .rposition(|byte| !matches!(byte, b'\n' | b'\r'))?;
-    // As in git: one space after the keyword, and everything else belongs to the path.
+    // As in git: one space after the keyword, and everything else up to a zero byte is the path.
     let path = text[..=end].strip_prefix(word.as_bytes())?;
-    let is_path = !path.is_empty() && !path.contains(&0);
-    is_path.then(|| from_bytes(path))
+    let path = path.split(|byte| *byte == 0).next()?;
+    (!path.is_empty()).then(|| from_bytes(path))
 }
 
 #[cfg(unix)]
@@ -247,8 +250,20 @@ impl<'a> RepositorySearch<'a> {
         Ok(entries)
     }
 
-    /// Records the links in a git directory, except for those in others inside it.
+    /// Records a file that names a directory outside: git writes and deletes there.
+    fn lead_out(&self, file: PathBuf, word: &str, base: &Path) {
+        if let Some(target) = pointed_to(&file, word, base)
+            && !target.starts_with(self.root)
+        {
+            self.found().leading_out.insert(file, target);
+        }
+    }
+
+    /// Records the links in a git directory, except for those in others inside it, and work trees
+    /// that are said to be outside.
     fn look_for_links(&self, git: &Path, all: &BTreeSet<PathBuf>) {
+        let worktrees = git.join("worktrees");
+        let is_called_git = git.file_name().is_some_and(is_git);
         let mut next = vec![git.to_owned()];
         while let Some(directory) = next.pop() {
             if !self.may_go_on() {
@@ -257,13 +272,15 @@ impl<'a> RepositorySearch<'a> {
             let entries = fs::read_dir(&directory);
             let entries = entries.or_else(|cause| self.entries_once_open(&directory, &cause));
             let Ok(entries) = entries else {
-                if directory.symlink_metadata().is_ok() {
+                let found = directory.symlink_metadata();
+                if !found.is_err_and(|cause| is_absent(&cause)) {
                     self.found().closed.insert(directory);
                 }
                 continue;
             };
             let is_top = directory == git;
             let is_store = directory.ends_with("objects") && directory.parent() == Some(git);
+            let is_worktree = directory.parent().is_some_and(|above| above == worktrees);
             for entry in entries.flatten() {
                 self.count(1);
                 let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else {
@@ -282,10 +299,13 @@ impl<'a> RepositorySearch<'a> {
                 } else if kind.is_dir() {
                     // There are many of these, and git only reads what is in them.
                     let is_fan = is_store && name.len() == 2;
-                    let is_used = if is_top { is_one_of(&USED) } else { !is_fan };
-                    if is_used && !all.contains(&path) {
+                    // Hooks are compared one by one.
+                    let is_used = (is_called_git && !is_one_of(&COMPARED)) || is_one_of(&USED);
+                    if !is_fan && (!is_top || is_used) && !all.contains(&path) {
                         next.push(path);
                     }
+                } else if is_worktree && is_one_of(&["gitdir"]) {
+                    self.lead_out(path, "", &directory);
                 }
             }
         }
@@ -294,7 +314,9 @@ impl<'a> RepositorySearch<'a> {
     /// Checks the known names in a directory that cannot be listed. Returns the git directory to
     /// search.
     fn look_by_name(&self, directory: &Path) -> Vec<PathBuf> {
-        if directory.symlink_metadata().is_err() {
+        // One whose path is too long is there, and git finds it by a shorter one.
+        let found = directory.symlink_metadata();
+        if found.is_err_and(|cause| is_absent(&cause)) {
             return Vec::new();
         }
         self.found().closed.insert(directory.to_owned());

@@ -828,3 +828,125 @@ fn a_link_to_what_is_missing_leads_there() {
     assert_eq!(really(&at("home/none/x")), at("home/none/x"));
     assert_eq!(really(&at("home/loop")), at("home/loop"));
 }
+
+#[test]
+fn a_path_ends_at_a_zero_byte_as_for_git() {
+    let place = Place::new();
+    let other = Place::new();
+    other.git(".git", PLAIN);
+    let outside = other.root().join(".git");
+    let before = place.look();
+    place
+        .git("sub/.git", PLAIN)
+        .file("sub/.git/commondir", "../../evil\0\n")
+        .file("evil/objects/x", "")
+        .file("evil/config", "[core]\n\tfsmonitor = touch x\n")
+        .file("linked/.git", &format!("gitdir: {}\0", outside.display()))
+        .git("shared/.git", PLAIN)
+        .file(
+            "shared/.git/commondir",
+            &format!("{}\0{}", outside.display(), "x".repeat(100)),
+        );
+    place.disarms(
+        &before,
+        &[
+            "`core.fsmonitor` in `evil/config`",
+            "`linked/.git`",
+            "`shared/.git/commondir`",
+        ],
+    );
+}
+
+#[test]
+fn a_file_too_long_to_be_read_may_run_anything() {
+    let place = Place::new();
+    place.git(".git", PLAIN);
+    let before = place.look();
+    let comment = "# long\n".repeat(usize::try_from(MAX_HOOK).unwrap() / 7 + 1);
+    place
+        .file(".git/rebase-merge/git-rebase-todo", &comment)
+        .file(".git/sequencer/opts", &comment);
+    let expected = [
+        "`.git/rebase-merge/git-rebase-todo`",
+        "`.git/sequencer/opts`",
+    ];
+    place.disarms(&before, &expected);
+}
+
+#[test]
+fn links_anywhere_in_a_git_directory_and_work_trees_elsewhere_are_taken_out_of_force() {
+    let place = Place::new();
+    let other = Place::new();
+    let outside = other.root();
+    place.git(".git", PLAIN).file(
+        ".git/worktrees/old/gitdir",
+        &format!("{}/old/.git\n", outside.display()),
+    );
+    let before = place.look();
+    for (link, target) in [("rr-cache/ab/thisimage", "file"), ("lost-found/other", "")] {
+        let link = place.root().join(".git").join(link);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(outside.join(target), link).unwrap();
+    }
+    place
+        .file(
+            ".git/worktrees/wt/gitdir",
+            &format!("{}/.git\n", outside.display()),
+        )
+        .file(
+            ".git/worktrees/own/gitdir",
+            &format!("{}/own/.git\n", place.root().display()),
+        );
+    place.disarms(
+        &before,
+        &[
+            "`.git/lost-found/other`",
+            "`.git/rr-cache/ab/thisimage`",
+            "`.git/worktrees/wt/gitdir`",
+        ],
+    );
+}
+
+#[test]
+fn a_hook_beyond_the_longest_path_is_taken_out_of_force() {
+    let place = Place::new();
+    let before = place.look();
+    // As long as a path can be with `.git/hooks`, but not with the name of a hook.
+    let root = place.root().as_os_str().len();
+    let (part, mut deep) = ("d".repeat(200), String::new());
+    while root + deep.len() + 2 * (part.len() + 1) < 4_080 {
+        deep.push_str(&part);
+        deep.push('/');
+    }
+    let rest = 4_080 - root - deep.len() - 1;
+    deep.push_str(&"e".repeat(rest));
+    let at = Dir::open_ambient_dir(place.root(), ambient_authority()).unwrap();
+    at.create_dir_all(&deep).unwrap();
+    let repository = at.open_dir(&deep).unwrap();
+    for directory in [".git/objects", ".git/refs", ".git/hooks"] {
+        repository.create_dir_all(directory).unwrap();
+    }
+    repository
+        .write(".git/HEAD", "ref: refs/heads/main\n")
+        .unwrap();
+    repository
+        .write(".git/hooks/pre-commit", "#!/bin/sh\n")
+        .unwrap();
+    place.look().disarm(&before, &place.root());
+    assert!(!repository.exists(".git/hooks/pre-commit"));
+}
+
+#[test]
+fn a_directory_beyond_the_longest_path_is_told() {
+    let place = Place::new();
+    let before = place.look();
+    let at = Dir::open_ambient_dir(place.root(), ambient_authority()).unwrap();
+    let mut deep = at.try_clone().unwrap();
+    for _ in 0..25 {
+        let name = "d".repeat(200);
+        deep.create_dir(&name).unwrap();
+        deep = deep.open_dir(&name).unwrap();
+    }
+    let report = place.look().disarm_and_tell(&before, &place.root());
+    assert_eq!(report.unwrap().closed.len(), 1);
+}

@@ -102,3 +102,23 @@ fn a_file_that_was_ignored_until_now_was_not_moved() {
     let expected = [("build", Reason::Ignored), ("moved", Reason::MovedIn)];
     assert_eq!(reasons, expected.map(|(path, why)| (path.into(), why)));
 }
+
+#[test]
+fn a_file_that_was_moved_onto_a_directory_does_not_hide_its_files() {
+    let mut bench = bench();
+    bench.shell("printf 'ign/\n' > .gitignore; mkdir ign d; printf k > ign/k; printf b > d/b");
+    let before = bench.take();
+    bench.shell("mv d moved; mv ign/k d");
+    let now = bench.take();
+    let is_foreign = |path: &Path, _: &Node, _: &survey::FileStat| {
+        path.ends_with("d").then_some(Reason::MovedIn)
+    };
+    let apart = (bench.store).set_apart(&bench.workspace, before, now, is_foreign);
+    let (before, excluded) = apart.unwrap();
+    assert_eq!(excluded.len(), 0);
+    let restored = bench.go_keeping(now, before);
+    assert_eq!(restored.skipped, []);
+    assert!(bench.text("d/b") == "b" && !bench.has("moved"));
+    let kept = bench.directory.path().join("removed/d");
+    assert_eq!(fs::read_to_string(kept).unwrap(), "k");
+}
