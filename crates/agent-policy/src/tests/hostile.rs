@@ -78,7 +78,7 @@ fn hostile_scripts_are_judged_quickly() {
 }
 
 /// Every piece alone and every two together, repeated up to the longest script: `cargo test -p
-/// agent-policy --profile quick -- --ignored --nocapture`.
+/// agent-policy --release -- --ignored --nocapture`.
 ///
 /// Twice the script may take three times as long, counted in ticks of the processor's clock. Prints
 /// the slowest.
