@@ -133,7 +133,7 @@ fn names_a_secret(value: &str) -> bool {
 }
 
 /// Returns true if a text has a character that identifiers do not have.
-fn has_sign(value: &str) -> bool {
+pub(super) fn has_sign(value: &str) -> bool {
     value.contains(['!', '#', '$', '%', '^', '&', '*', '?', '~', '@'])
 }
 
