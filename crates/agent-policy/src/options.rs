@@ -85,6 +85,13 @@ static RISKY: &[(&str, &str)] = &[
     ("git-difftool git-mergetool", "-t"),
 ];
 
+/// Programs, and the letters of their options with a value. What follows such a letter in a cluster is
+/// the value: `-XPOST` is `-X POST`. Of other programs every letter of a cluster counts.
+static VALUED: &[(&str, &str)] = &[
+    ("curl", "AbCcDdEeFHhKmoPQrTtUuVwXxYyz"),
+    ("wget", "AaBDeIilOoPQRTtUwX"),
+];
+
 /// Programs that reach files which no word names, and the options with which they do so, or `unless`
 /// and those with which they do not: they follow every link in a directory, or write what is in an
 /// archive, a patch or a directory. Only a sandbox keeps them from protected files.
@@ -279,13 +286,17 @@ fn has_option(table: &[(&str, &str)], command: &[String], words: &[String]) -> b
     let mut rows = table.iter().filter(|(programs, _)| is_meant(programs));
     rows.any(|(_, options)| match options.strip_prefix("unless ") {
         Some(others) => !words.is_empty() && !words.iter().any(|word| is_in(others, word)),
-        None => words.iter().any(|word| is_risky(options, word)),
+        None => words.iter().any(|word| is_risky(name, options, word)),
     })
 }
 
-fn is_risky(options: &str, word: &str) -> bool {
+fn is_risky(name: &str, options: &str, word: &str) -> bool {
     let given = word.split('=').next().unwrap_or(word);
     let is_cluster = word.starts_with('-') && !word.starts_with("--");
+    let valued = VALUED.iter().find(|(programs, _)| is_in(programs, name));
+    let is_valued = |letter: char| valued.is_some_and(|(_, letters)| letters.contains(letter));
+    let ends = word.find(is_valued).map_or(word.len(), |at| at + 1);
+    let word = if is_cluster { &word[..ends] } else { word };
     options.split(' ').any(|option| match option.as_bytes() {
         [b'-', b'-', ..] => given.len() > 2 && option.starts_with(given),
         [b'-', _, ..] => is_cluster && word[1..].contains(&option[1..]),

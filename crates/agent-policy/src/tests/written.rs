@@ -633,6 +633,9 @@ fn a_rule_covers_no_word_that_is_code_for_another_program() {
         "psql -c 'select payload, download from a'",
         "curl -s -w '%{http_code}' https://example.org",
         "curl -fsSL -X POST https://example.org",
+        "curl -XPOST https://example.org",
+        "curl -sXOPTIONS https://example.org",
+        "curl -HT:x https://example.org",
     ];
     let beyond = [
         "printf '%n' PATH && ls",
@@ -670,6 +673,8 @@ fn a_rule_covers_no_word_that_is_code_for_another_program() {
         "curl -w '%output{x}x' https://example.org",
         "curl -x evil:1 https://example.org",
         "curl -sn https://example.org",
+        "curl -sO https://example.org",
+        "curl -fTx https://example.org",
     ];
     for confinement in [
         CommandConfinement::SwitchedOff,
