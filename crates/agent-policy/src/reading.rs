@@ -354,10 +354,6 @@ impl<'a> ScriptReader<'a> {
             return;
         };
         self.run_code(name, &text);
-        // Some shells interpret escapes in `echo`.
-        if text.contains('\\') {
-            self.bash(&grammar::unescaped(&text));
-        }
     }
 
     /// `cmd /c` and `powershell -Command` take all words that follow for the script. An encoded one
