@@ -13,7 +13,7 @@
 use std::rc::Rc;
 
 use super::git::Git;
-use super::names::{self, is_in};
+use super::names::{self, is_a, is_in};
 use super::shell::MAX_BYTES;
 use super::targets::{KnownDirectories, resolve};
 use super::wrappers::{directory_option, inner_command, program_name};
@@ -280,9 +280,9 @@ impl<'a> ScriptReader<'a> {
             "ssh" | "at" | "batch" => self.follow_input(name),
             "find" => self.follow_find(arguments),
             "git" => self.follow_git(arguments),
-            _ if is_in(names::WINDOWS_SHELLS, name) => self.follow_windows(name, arguments),
-            _ if is_in(names::SHELLS, name) => self.follow_shell(name, arguments),
-            _ if names::is_interpreter(name) => {
+            _ if is_a("windows-shells", name) => self.follow_windows(name, arguments),
+            _ if is_a("shells", name) => self.follow_shell(name, arguments),
+            _ if is_a("interpreters", name) => {
                 // Code in its language is not read, and nobody could read this.
                 let is_hidden = |pair: &[String]| {
                     is_in("-c -e -E -r --eval", &pair[0]) && pair[1] == UNKNOWN.to_string()
@@ -294,7 +294,7 @@ impl<'a> ScriptReader<'a> {
                 }
             }
             _ => {
-                if is_in(names::RUN_STRINGS, name) {
+                if is_a("run-strings", name) {
                     // A word of these may be a whole script: `script -c reboot`.
                     let runs_words = is_in("script tmux screen xterm", name);
                     let is_script =
@@ -431,7 +431,7 @@ impl<'a> ScriptReader<'a> {
     fn follow_mentioned(&mut self, arguments: &[String]) {
         for (at, word) in arguments.iter().enumerate() {
             let name = program_name(word);
-            if names::is_telling(&name) {
+            if is_a("telling", &name) {
                 return self.record(&name, &arguments[at + 1..]);
             }
         }
