@@ -11,7 +11,7 @@ pub(super) struct Git<'a> {
     /// The words after the subcommand.
     pub arguments: &'a [String],
     /// The options before the subcommand and their values.
-    options: &'a [String],
+    pub options: &'a [String],
 }
 
 impl<'a> Git<'a> {
@@ -41,14 +41,6 @@ impl<'a> Git<'a> {
         let start = started_in.map(str::to_owned);
         self.values("-C")
             .fold(start, |directory, word| resolve(directory.as_deref(), word))
-    }
-
-    /// The first argument that is no option.
-    pub(super) fn first(&self) -> &'a str {
-        let mut words = self.arguments.iter();
-        words
-            .find(|word| !word.starts_with('-'))
-            .map_or("", String::as_str)
     }
 
     /// The arguments that are not options.

@@ -74,24 +74,36 @@ pub(super) fn inner_command(words: &[String]) -> Option<usize> {
     (!awaits_subcommand && begins < words.len()).then_some(begins)
 }
 
-/// The directory in which a wrapper starts its command, if an option of these names one.
-pub(super) fn directory_option<'a>(name: &str, options: &'a [String]) -> Option<&'a str> {
-    let names = facts("wrapper-directory", name).next()?;
-    let mut found = None;
-    for (at, word) in options.iter().enumerate() {
-        let next = || options.get(at + 1).map(String::as_str);
-        if let Some((option, value)) = word.split_once('=').filter(|_| word.starts_with("--")) {
-            found = Some(value).filter(|_| is_in(names, option)).or(found);
-        } else if word.starts_with("--") {
-            found = next().filter(|_| is_in(names, word)).or(found);
-        } else if let Some(letter) = option_letters(name, word).chars().next_back()
-            && is_in(names, &format!("-{letter}"))
-        {
-            let value = &word[option_letters(name, word).len() + 1..];
-            found = Some(value).filter(|value| !value.is_empty()).or_else(next);
+/// The value of the last option that a section of the table lists for a program, and the words behind
+/// it.
+pub(super) fn option_value<'a>(
+    name: &str,
+    section: &str,
+    words: &'a [String],
+) -> Option<(&'a str, &'a [String])> {
+    let options = facts(section, name).next()?;
+    let is_meant = |option: &str| {
+        options
+            .split(' ')
+            .any(|one| one == option || option.len() > 2 && one.starts_with(option))
+    };
+    words.iter().enumerate().rev().find_map(|(at, word)| {
+        let letters = option_letters(name, word);
+        let (option, value) = match word.split_once('=') {
+            _ if !letters.is_empty() => (
+                format!("-{}", letters.chars().next_back()?),
+                &word[letters.len() + 1..],
+            ),
+            Some((option, value)) => (option.to_owned(), value),
+            None => (word.clone(), ""),
+        };
+        let rest = &words[at + 1..];
+        match value {
+            _ if !is_meant(&option) => None,
+            "" => Some((rest.first()?.as_str(), &rest[1..])),
+            _ => Some((value, rest)),
         }
-    }
-    found
+    })
 }
 
 /// Returns true if a program runs the command in its arguments, whatever they are.
