@@ -99,17 +99,10 @@ fn targets(command: &Invocation) -> Vec<&str> {
             operands.into_iter().map(known).collect()
         }
         _ if removes_trees(command) => operands,
-        // The first operand is the mode, or the owner.
+        // The first operand is the mode or the owner; as a path it would be in the workspace.
         "chmod" | "chown" | "chgrp" if command.has("-R|--recursive") => {
-            // `chmod -x`: such a mode looks like options.
-            let is_mode = |word: &str| {
-                let letters = word.strip_prefix('-').unwrap_or_default();
-                let is_of_mode = |c: char| "rwxXstugo+=,-".contains(c);
-                letters.starts_with(is_of_mode) && letters.chars().all(is_of_mode) && word != "--"
-            };
-            let has_mode =
-                command.has("--reference") || command.name == "chmod" && command.any(is_mode);
-            operands.into_iter().skip(usize::from(!has_mode)).collect()
+            let is_unknown = operands.len() > 1 && operands[0].contains(UNKNOWN);
+            operands.into_iter().skip(usize::from(is_unknown)).collect()
         }
         "rsync" if command.any(|word| word.starts_with("--del")) => {
             operands.last().copied().into_iter().collect()

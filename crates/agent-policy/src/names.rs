@@ -42,6 +42,16 @@ pub(super) fn facts(section: &str, name: &str) -> impl Iterator<Item = &'static 
     known(name).into_iter().chain(family).flatten().copied()
 }
 
+/// All facts in a section of the table.
+pub(super) fn rows(section: &str) -> impl Iterator<Item = &'static str> + use<> {
+    SECTIONS
+        .get(section)
+        .into_iter()
+        .flat_map(HashMap::values)
+        .flatten()
+        .copied()
+}
+
 /// Returns true if a program is in a section of the table.
 pub(super) fn is_a(section: &str, name: &str) -> bool {
     facts(section, name).next().is_some()
@@ -70,4 +80,19 @@ pub(super) fn starts_no_argument(name: &str) -> bool {
 pub(super) fn is_covered_by_git(subcommand: &str) -> bool {
     let sections = ["git-looks", "git-work", "git-unnamed"];
     sections.iter().any(|section| is_a(section, subcommand))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_of_the_table_is_understood() {
+        for pattern in rows("risky-text") {
+            assert!(regex::Regex::new(pattern).is_ok(), "{pattern}");
+        }
+        assert!(rows("wrapper-words").all(|number| number.parse::<usize>().is_ok()));
+        assert!(is_a("interpreters", "python3.14") && is_a("interpreters", "python"));
+        assert!(!is_a("interpreters", "node-gyp") && is_a("telling", "mkfs.ext4"));
+    }
 }

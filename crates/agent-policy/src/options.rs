@@ -12,38 +12,38 @@
 //!
 //! To allow one of these, name it in the rule.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::code::CodeReading;
 use super::git::Git;
-use super::names::{self, facts, is_a, is_in};
+use super::names::{self, facts, is_a, is_in, rows};
 use super::targets::PathEnd;
 use super::wrappers::{commands_within, is_wrapper, option_letters, without_wrappers};
 use super::{Policy, protected};
 use agent_protocol::RelPath;
 
-/// Returns true if a word makes a compiler or a linker run or obey something else: another linker,
-/// a plugin, or a file with arguments.
-fn redirects_compiler(name: &str, word: &str) -> bool {
+/// The patterns of words that an allow rule does not cover, compiled.
+static RISKY_TEXT: LazyLock<HashMap<&str, Regex>> = LazyLock::new(|| {
+    let patterns = rows("risky-text");
+    let compiled = patterns.filter_map(|pattern| Some((pattern, Regex::new(pattern).ok()?)));
+    compiled.collect()
+});
+
+/// Returns true if a word makes a program run, write or obey something else: `@file` and plugins of a
+/// compiler, commands of a database's client, `%n` of `printf`.
+fn is_risky_text(name: &str, word: &str) -> bool {
     // `x86_64-linux-gnu-gcc-14`
-    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || ".-".contains(c));
-    let tool = name.rsplit('-').next().unwrap_or(name);
-    let is_tool = |section| is_a(section, name) || is_a(section, tool);
-    let is_compiler = is_tool("compilers");
-    if !is_compiler && !is_tool("binary-tools") {
-        return false;
-    }
-    let mut options = facts("compiler-options", "*").flat_map(str::split_whitespace);
-    // `-Wl,-plugin,x.so`
-    word.split(',').any(|piece| {
-        let option = piece.trim_start_matches('-');
-        // `rustc -C linker=x`
-        let is_option = piece.len() > option.len() || option.starts_with("link");
-        let begins = |listed: &str| option.starts_with(listed);
-        // Linkers take the beginning of an option for the option.
-        let given = option.split('=').next().unwrap_or(option);
-        let is_plugin = given.len() > 1 && "plugin".starts_with(given);
-        piece.starts_with('@')
-            || is_compiler && piece.starts_with("-B")
-            || is_option && (is_plugin || options.any(begins))
+    let tool = name.trim_end_matches(|c: char| c.is_ascii_digit() || ".-".contains(c));
+    let tool = tool.rsplit_once('-').map_or(tool, |(_, tool)| tool);
+    let patterns = [name, tool].map(|name| facts("risky-text", name));
+    let mut patterns = patterns.into_iter().flatten();
+    patterns.any(|pattern| {
+        RISKY_TEXT
+            .get(pattern)
+            .is_none_or(|risky| risky.is_match(word))
     })
 }
 
@@ -72,21 +72,10 @@ pub(super) fn changes_the_shell(command: &[String]) -> bool {
     let name = inner.first().map_or("", String::as_str);
     // Of `test` too: array indices are evaluated, with all substitutions in them.
     let sets = || {
-        has_option("risky", inner, &inner[1..]) || inner[1..].iter().any(|word| stores_count(word))
+        has_option("risky", inner, &inner[1..])
+            || inner[1..].iter().any(|word| is_risky_text(name, word))
     };
     is_a("change-the-shell", name) || is_in("printf test [ wait", name) && sets()
-}
-
-/// Returns true if a format of `printf` has a conversion `%n`, which sets a variable.
-fn stores_count(format: &str) -> bool {
-    format
-        .replace("%%", "")
-        .split('%')
-        .skip(1)
-        .any(|conversion| {
-            let is_modifier = |c: char| c.is_ascii_digit() || "#-+ '.*$hlLqjzt".contains(c);
-            conversion.trim_start_matches(is_modifier).starts_with('n')
-        })
 }
 
 /// The words after the first `named` ones. The first word for `tar` and the like is options, also
@@ -99,24 +88,6 @@ fn added_words(name: &str, command: &[String], named: usize) -> Vec<String> {
         options.insert(0, '-');
     }
     added
-}
-
-/// Returns true if a word is a command of a database's client, or SQL that runs a program or reads
-/// and writes files.
-fn leaves_sql(word: &str) -> bool {
-    const LEAVING: &str = "load_extension readfile writefile edit( fsdir attach program pg_read \
-        pg_ls lo_import lo_export load_file outfile dumpfile infile system source copy";
-    let is_command = |line: &str| {
-        let line = line.trim_start();
-        line.starts_with('.') && !line.starts_with("./") && !line.starts_with("../")
-    };
-    let lower = word.to_ascii_lowercase();
-    // In `select payload` these are no words of their own.
-    let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    words.any(|word| is_in("load vacuum", word))
-        || word.lines().any(is_command)
-        || word.contains('\\')
-        || LEAVING.split_whitespace().any(|name| lower.contains(name))
 }
 
 /// Returns true if the words after the first `named` ones make the program do something else than
@@ -151,14 +122,10 @@ pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
     let named = named.saturating_sub(command.len() - inner.len());
     let added = &added_words(name, inner, named);
     has_option("risky", inner, added)
-        || added.iter().any(|word| redirects_compiler(name, word))
+        || added.iter().any(|word| is_risky_text(name, word))
         || CodeReading::of(name, inner).is_some_and(|reading| reading.does_more(inner, named))
         || match name {
             "git" => redirects_git(inner, named),
-            // `host:file` is on another machine.
-            "tar" => added.iter().any(|word| word.contains(':')),
-            "curl" => added.iter().any(|word| word.contains("%output{")),
-            "sqlite3" | "psql" | "mysql" | "mariadb" => added.iter().any(|word| leaves_sql(word)),
             // A wrapper without a command, as in `env -S...`.
             _ => is_wrapper(name) && !added.is_empty(),
         }

@@ -353,9 +353,10 @@ impl<'a> ScriptReader<'a> {
         if !is_cmd && arguments.iter().any(is_encoded) {
             return self.start(vec!["iex".to_owned(), UNKNOWN.to_string()]);
         }
-        let runs = |word: &String| match is_cmd {
-            true => word.starts_with('/') && flag(word).starts_with(['c', 'k']),
-            false => !flag(word).is_empty() && "command".starts_with(&flag(word)),
+        let runs = |word: &String| {
+            let flag = flag(word);
+            let is_joined = word.starts_with('/') && flag.starts_with(['c', 'k']);
+            is_cmd && is_joined || !is_cmd && !flag.is_empty() && "command".starts_with(&flag)
         };
         let is_option = |word: &&String| word.starts_with(['-', '/']);
         let script = match arguments.iter().position(runs) {
