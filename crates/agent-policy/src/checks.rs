@@ -36,12 +36,14 @@ impl Invocation {
     }
 
     fn is_word(&self, word: &str, argument: &str) -> bool {
+        // The options before a subcommand of git are none of its own.
+        let own = if self.name == "git" { "" } else { &self.name };
         // PowerShell has `-Verb:RunAs`.
         let (option, value) = argument.split_once(['=', ':']).unwrap_or((argument, ""));
         match word.as_bytes() {
             // Programs accept every prefix of a long name that is not ambiguous.
             [b'-', b'-', ..] => option.len() > 2 && word.starts_with(option),
-            [b'-', letter] => option_letters(&self.name, argument).contains(char::from(*letter)),
+            [b'-', letter] => option_letters(own, argument).contains(char::from(*letter)),
             // PowerShell; `rm -r` is not meant for it.
             [b'-', ..] => {
                 let shortest = if self.name == "rm" { 3 } else { 2 };

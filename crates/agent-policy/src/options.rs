@@ -138,10 +138,12 @@ fn has_option(section: &str, command: &[String], words: &[String]) -> bool {
     let git = Git::of(command.get(1..).unwrap_or_default()).filter(|_| name == "git");
     let first = command.get(1).map_or("", String::as_str);
     let subcommand = format!("{name}-{}", git.map_or(first, |git| git.subcommand));
+    // The options before a subcommand of git are none of its own.
+    let own = if name == "git" { &subcommand } else { name };
     let mut rows = facts(section, name).chain(facts(section, &subcommand));
     rows.any(|options| match options.strip_prefix("unless ") {
         Some(others) => !words.is_empty() && !words.iter().any(|word| is_in(others, word)),
-        None => words.iter().any(|word| is_risky(name, options, word)),
+        None => words.iter().any(|word| is_risky(own, options, word)),
     })
 }
 

@@ -244,6 +244,8 @@ fn a_rule_covers_no_option_that_runs_something_else() {
             "git diff --output=x",
             "git grep -O./x foo",
             "git grep -nO./x foo",
+            "git grep -cO./x foo",
+            "git grep -CO./x foo",
             "git grep --open=./x foo",
             "git fetch ext::x",
             "find . -name x -exec sh -c id ';'",
