@@ -16,7 +16,9 @@ use regex::Regex;
 use super::names::{normal_name, telling};
 use super::rules::table::SETTINGS;
 use super::rules::{SecretRule, compile, pattern};
-use super::shape::{Stop, has_sign, is_chosen, is_password, is_random, is_strong, is_uuid};
+use super::shape::{
+    Stop, has_digit, has_sign, is_chosen, is_password, is_random, is_strong, is_uuid,
+};
 use super::{SecretFinding, TextSource};
 
 /// The longest name that is examined, on each side of the telling word.
@@ -133,7 +135,7 @@ impl JudgedValue<'_> {
         let Self { rule, content, .. } = *self;
         let is_bare = !matches!(self.form, ValueForm::Quoted | ValueForm::Argument);
         // Words and names are often unquoted; those with digits rarely are.
-        if is_bare && !content.bytes().any(|byte| byte.is_ascii_digit()) {
+        if is_bare && !has_digit(content) {
             return false;
         }
         let is_in_place = match self.form {
@@ -158,7 +160,7 @@ impl JudgedValue<'_> {
     fn is_declared(&self) -> bool {
         self.rule.kind == "password"
             && self.form == ValueForm::Quoted
-            && self.content.bytes().any(|byte| byte.is_ascii_digit())
+            && has_digit(self.content)
             && has_sign(self.content)
     }
 

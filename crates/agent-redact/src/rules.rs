@@ -34,28 +34,10 @@ pub(super) enum Anchor {
 pub(super) struct ValueCheck {
     /// The least entropy per byte, in bits.
     pub(super) entropy: f64,
-    pub(super) look: ValueLook,
+    /// Returns true if a value has the characters that it must have.
+    looks: fn(&str) -> bool,
     /// The reasons to take the value for a sample, a template or something public.
     pub(super) stops: &'static [Stop],
-}
-
-/// The characters that a value must have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ValueLook {
-    /// Any.
-    Any,
-    /// At least one digit.
-    Digit,
-    /// A digit or a character that identifiers do not have.
-    Odd,
-    /// Generated, or chosen by a careful person.
-    Password,
-    /// Certainly generated.
-    Random,
-    /// Generated, in any form: also hex and UUIDs, which are public where nothing names a secret.
-    Issued,
-    /// The base64 of `user:password`.
-    Login,
 }
 
 impl ValueCheck {
@@ -64,48 +46,53 @@ impl ValueCheck {
         use Stop::{Public, Sample, StandIn, Template, Variable};
         const WRITTEN: &[Stop] = &[Sample, Variable, StandIn];
         const READABLE: &[Stop] = &[Sample, Template, StandIn, Public];
-        let (entropy, look, stops) = match name {
+        let (entropy, looks, stops): (_, fn(&str) -> bool, &[Stop]) = match name {
             // The random part of a token. Sixteen random hex digits have 3 bits each on average.
-            "token" => (2.0, ValueLook::Any, &[Sample][..]),
+            "token" => (2.0, |_| true, &[Sample]),
             // A token of a common form; ordinary words have no digits.
-            "digit" => (2.0, ValueLook::Digit, &[Sample][..]),
-            // A value at a place that says that it is a secret, if it looks like one.
-            "password" => (0.0, ValueLook::Password, &[Sample, Template][..]),
+            "digit" => (2.0, shape::has_digit, &[Sample]),
+            // A value at a place that says that it is a secret: generated, or chosen by a careful
+            // person.
+            "password" => (
+                0.0,
+                |value| shape::is_password(value) || shape::is_uuid(value),
+                &[Sample, Template],
+            ),
             // Any value, at a place where only passwords occur.
-            "chosen" => (0.0, ValueLook::Any, WRITTEN),
-            // A password at a place where words and paths stand too.
-            "odd" => (1.5, ValueLook::Odd, READABLE),
-            // A value that a server issued, at a place that names a secret.
-            "issued" => (2.75, ValueLook::Issued, WRITTEN),
-            // The base64 of a login.
-            "login" => (0.0, ValueLook::Login, &[Sample][..]),
-            // A value at a place that says little.
-            _ => (2.75, ValueLook::Random, READABLE),
+            "chosen" => (0.0, |_| true, WRITTEN),
+            // A password at a place where words and paths stand too: it has a digit or a character
+            // that identifiers do not have.
+            "odd" => (
+                1.5,
+                |value| {
+                    shape::has_digit(value)
+                        || value.contains(['!', '#', '$', '%', '^', '&', '*', '?', '~'])
+                },
+                READABLE,
+            ),
+            // A value that a server issued, at a place that names a secret: also hex and UUIDs.
+            "issued" => (
+                2.75,
+                |value| {
+                    shape::is_digest(value) || shape::is_uuid(value) || shape::is_generated(value)
+                },
+                WRITTEN,
+            ),
+            // The base64 of `user:password`.
+            "login" => (0.0, shape::is_login, &[Sample]),
+            // A value at a place that says little: certainly generated.
+            _ => (2.75, shape::is_generated, READABLE),
         };
         Self {
             entropy,
-            look,
+            looks,
             stops,
         }
     }
 
     /// Returns true if a value is as the rule wants it.
     pub(super) fn accepts(&self, value: &str) -> bool {
-        let is_odd = |byte: u8| byte.is_ascii_digit() || b"!#$%^&*?~".contains(&byte);
-        let looks = match self.look {
-            ValueLook::Any => true,
-            ValueLook::Digit => value.bytes().any(|byte| byte.is_ascii_digit()),
-            ValueLook::Odd => value.bytes().any(is_odd),
-            ValueLook::Password => shape::is_password(value) || shape::is_uuid(value),
-            ValueLook::Random => shape::is_random(value) && !shape::is_public(value),
-            ValueLook::Issued => {
-                shape::is_digest(value)
-                    || shape::is_uuid(value)
-                    || shape::is_random(value) && !shape::is_public(value)
-            }
-            ValueLook::Login => shape::is_login(value),
-        };
-        looks
+        (self.looks)(value)
             && shape::entropy(value) >= self.entropy
             && !self.stops.iter().any(|stop| stop.is_match(value))
     }
