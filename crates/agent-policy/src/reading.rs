@@ -11,7 +11,6 @@
 //! never allows anything. The work is bounded for any input.
 
 use std::rc::Rc;
-use std::slice;
 
 use super::git::Git;
 use super::names::{self, is_a, is_in};
@@ -182,18 +181,15 @@ impl<'a> ScriptReader<'a> {
                 return self.bash(&words[begins..].join(" "));
             }
             let name = program_name(first);
+            let inner = inner_command(&words[begins..]);
+            let ends = inner.map_or(words.len(), |inner| begins + inner);
             // `env -S'rm -rf /'`, `env --split-string=rm -rf /`
-            if let Some((script, rest)) =
-                option_value(&name, "wrapper-script", &words[begins + 1..])
-            {
-                self.run_code(
-                    &name,
-                    &[slice::from_ref(&script.to_owned()), rest]
-                        .concat()
-                        .join(" "),
-                );
+            let own = &words[begins + 1..ends];
+            if let Some((script, rest)) = option_value(&name, "wrapper-script", own) {
+                let script = [&[script.to_owned()], rest, &words[ends..]].concat();
+                self.run_code(&name, &script.join(" "));
             }
-            let Some(inner) = inner_command(&words[begins..]) else {
+            let Some(inner) = inner else {
                 let arguments = &words[begins + 1..];
                 self.record(&name, arguments);
                 return self.follow(&name, arguments);
@@ -284,13 +280,15 @@ impl<'a> ScriptReader<'a> {
     fn read_words(&mut self, words: &[String], is_script: impl Fn(&str) -> bool) {
         for word in words.iter().filter(|word| is_script(word)) {
             let first = word.split(' ').next().unwrap_or(word);
-            let script = match first.rfind('=') {
-                Some(at) => &word[at + 1..],
-                // `-x'a b'`
-                None if word.starts_with('-') => word.get(2..).unwrap_or_default(),
-                None => word,
-            };
-            self.bash(script.trim_start_matches('!'));
+            // `-x'a b'` is an option with a script.
+            let is_option = word.starts_with('-');
+            let value = first
+                .rfind('=')
+                .map_or(usize::from(is_option) * 2, |at| at + 1);
+            let whole = Some(word.as_str()).filter(|_| value > 0 && !is_option);
+            for script in [word.get(value..), whole].into_iter().flatten() {
+                self.bash(script.trim_start_matches('!'));
+            }
         }
     }
 
@@ -381,18 +379,17 @@ impl<'a> ScriptReader<'a> {
         let Some(git) = Git::of(arguments) else {
             return;
         };
-        let is_known = |word: &str| word.contains(' ') && !word.contains(UNKNOWN);
-        self.read_words(git.options, is_known);
+        let is_known = |word: &str| !word.contains(UNKNOWN);
+        self.read_words(git.options, |word| word.contains('=') && is_known(word));
         if is_a("git-runs", git.subcommand) {
             self.read_words(git.arguments, is_known);
-            let words = git.arguments.iter();
+        }
+        // `git bisect run`, `git submodule foreach`
+        if is_in("bisect submodule", git.subcommand) {
+            let words = git.arguments.iter().map(String::as_str);
             let words = words.skip_while(|word| !is_in("run foreach", word)).skip(1);
-            self.start(
-                words
-                    .skip_while(|word| word.starts_with('-'))
-                    .cloned()
-                    .collect(),
-            );
+            let words: Vec<&str> = words.skip_while(|word| word.starts_with('-')).collect();
+            self.bash(&words.join(" "));
         }
     }
 

@@ -472,6 +472,7 @@ static SLIPS: &[(&str, &[&str], &[&str])] = &[
     ),
     ("g++", &["g++ a.cc"], &["g++ -wrapper sh a.cc", "g++ @f"]),
     ("cc", &["cc a.c"], &["cc -B. a.c", "cc @f"]),
+    ("clang-cl-15", &["clang-cl-15 a.c"], &["clang-cl-15 @f"]),
     ("c++", &["c++ a.cc"], &["c++ -B. a.cc", "c++ @f"]),
     (
         "x86_64-linux-gnu-gcc-14.2",
