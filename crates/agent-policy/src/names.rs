@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 static TABLE: LazyLock<String> =
     LazyLock::new(|| include_str!("programs.txt").replace("\n    ", " "));
 
-type Section = HashMap<&'static str, Vec<&'static str>>;
+type FactsByName = HashMap<&'static str, Vec<&'static str>>;
 
-static SECTIONS: LazyLock<HashMap<&'static str, Section>> = LazyLock::new(|| {
-    let (mut sections, mut title) = (HashMap::<_, Section>::new(), "");
+static SECTIONS: LazyLock<HashMap<&'static str, FactsByName>> = LazyLock::new(|| {
+    let (mut sections, mut title) = (HashMap::<_, FactsByName>::new(), "");
     let is_row = |line: &&str| !line.is_empty() && !line.starts_with('#');
     for row in TABLE.lines().filter(is_row) {
         if let Some(next) = row.strip_prefix('[') {
