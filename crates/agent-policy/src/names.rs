@@ -4,9 +4,11 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The table, each row on one line.
-static TABLE: LazyLock<String> =
-    LazyLock::new(|| include_str!("programs.txt").replace("\n    ", " "));
+/// The table, each row on one line. Git may have written it with the line ends of Windows.
+static TABLE: LazyLock<String> = LazyLock::new(|| {
+    let table = include_str!("programs.txt").replace('\r', "");
+    table.replace("\n    ", " ")
+});
 
 type FactsByName = HashMap<&'static str, Vec<&'static str>>;
 
