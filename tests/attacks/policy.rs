@@ -47,7 +47,6 @@ fn disguises_do_not_hide_destruction() {
         "nice sudo ls",
         "ls\nsudo ls",
         "dd if=x of=/tmp/../dev/sda",
-        "printf '%s' 'sudo ls' | sh",
         "bash <(echo sudo ls)",
         "x=END; cat <<$x\na\n$x\nsudo ls\nEND",
         "env -iS'sudo ls'",
@@ -68,6 +67,7 @@ fn disguises_do_not_hide_destruction() {
         "\"$(echo sudo)\" ls",
         "s=sudoX; ${s%X} ls",
         "rm -rf $(echo /)",
+        "printf '%s' 'sudo ls' | sh",
     ] {
         assert_eq!(decision(&place, script), "ask", "{script}");
     }

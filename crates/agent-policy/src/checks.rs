@@ -1,43 +1,28 @@
-//! The checks of the table that look at one command: patterns, and predicates for what a pattern
-//! cannot say.
-//!
-//! A pattern is the name of a program, whose end may be `*`, and words that must be among its
-//! arguments. `|` stands between alternatives, `!` excludes a word, `+` is any operand and `++` are
-//! two. A short option counts in a cluster too, a long one if it is shortened. The first word after
-//! `git` is the subcommand.
+//! The checks of the table that look at one command: rows of `programs.txt`, which describes their
+//! form, and predicates for what a row cannot say.
 
 use super::git::Git;
-use super::names::{self, is_in};
+use super::names::{facts, is_a, is_covered_by_git, is_in};
 use super::reading::{Invocation, UNKNOWN, UNKNOWN_WORD};
 use super::targets::{KnownDirectories, RemovalReach, is_within, resolve};
-use super::wrappers::is_wrapper;
+use super::wrappers::{is_wrapper, option_letters};
 
-/// Returns true if a command matches one of these patterns.
-pub(super) fn is_any(patterns: &[&str], command: &Invocation) -> bool {
-    let first = command.name.bytes().next();
-    let mut alike = patterns
-        .iter()
-        .filter(|pattern| pattern.bytes().next() == first);
-    alike.any(|pattern| is_meant(pattern, command))
+/// Returns true if a command is one that a section of the table is about.
+pub(super) fn is_any(section: &str, command: &Invocation) -> bool {
+    facts(section, &command.name).any(|words| has_words(words, command))
 }
 
-fn is_meant(pattern: &str, command: &Invocation) -> bool {
-    let (name, words) = pattern.split_once(' ').unwrap_or((pattern, ""));
-    let is_named = match name.strip_suffix('*') {
-        Some(beginning) => command.name.starts_with(beginning),
-        None => command.name == name,
-    };
+fn has_words(words: &str, command: &Invocation) -> bool {
     let mut words = words.split_terminator(' ').enumerate();
-    is_named
-        && words.all(|(at, word)| match (word, git(command)) {
-            ("+", Some(git)) => git.operands().next().is_some(),
-            ("++", Some(git)) => git.operands().nth(1).is_some(),
-            (_, Some(git)) if at == 0 => word.split('|').any(|one| one == git.subcommand),
-            _ => match word.strip_prefix('!') {
-                Some(excluded) => !command.has(excluded),
-                None => command.has(word),
-            },
-        })
+    words.all(|(at, word)| match (word, git(command)) {
+        ("+", Some(git)) => git.operands().next().is_some(),
+        ("++", Some(git)) => git.operands().nth(1).is_some(),
+        (_, Some(git)) if at == 0 => word.split('|').any(|one| one == git.subcommand),
+        _ => match word.strip_prefix('!') {
+            Some(excluded) => !command.has(excluded),
+            None => command.has(word),
+        },
+    })
 }
 
 impl Invocation {
@@ -51,15 +36,14 @@ impl Invocation {
     }
 
     fn is_word(&self, word: &str, argument: &str) -> bool {
+        // The options before a subcommand of git are none of its own.
+        let own = if self.name == "git" { "" } else { &self.name };
         // PowerShell has `-Verb:RunAs`.
         let (option, value) = argument.split_once(['=', ':']).unwrap_or((argument, ""));
         match word.as_bytes() {
             // Programs accept every prefix of a long name that is not ambiguous.
             [b'-', b'-', ..] => option.len() > 2 && word.starts_with(option),
-            [b'-', letter] => {
-                let is_cluster = argument.starts_with('-') && !argument.starts_with("--");
-                is_cluster && argument.contains(char::from(*letter))
-            }
+            [b'-', letter] => option_letters(own, argument).contains(char::from(*letter)),
             // PowerShell; `rm -r` is not meant for it.
             [b'-', ..] => {
                 let shortest = if self.name == "rm" { 3 } else { 2 };
@@ -95,17 +79,9 @@ impl Invocation {
     }
 }
 
-/// The switches that remove whole trees on Windows.
-#[rustfmt::skip]
-pub(super) const REMOVES_TREES_ON_WINDOWS: &[&str] = &[
-    "del /s|-recurse", "erase /s|-recurse", "rd /s|-recurse", "rmdir /s|-recurse",
-    "remove-item -recurse", "ri -recurse", "rm -recurse",
-];
-
 /// Returns true if the command removes whole trees.
 fn removes_trees(command: &Invocation) -> bool {
-    is_any(&["rm -r|-R|--recursive", "rimraf"], command)
-        || is_any(REMOVES_TREES_ON_WINDOWS, command)
+    is_any("removes-trees", command) || is_any("removes-trees-on-windows", command)
 }
 
 /// The paths whose trees a command removes or changes.
@@ -125,17 +101,10 @@ fn targets(command: &Invocation) -> Vec<&str> {
             operands.into_iter().map(known).collect()
         }
         _ if removes_trees(command) => operands,
-        // The first operand is the mode, or the owner.
+        // The first operand is the mode or the owner; as a path it would be in the workspace.
         "chmod" | "chown" | "chgrp" if command.has("-R|--recursive") => {
-            // `chmod -x`: such a mode looks like options.
-            let is_mode = |word: &str| {
-                let letters = word.strip_prefix('-').unwrap_or_default();
-                let is_of_mode = |c: char| "rwxXstugo+=,-".contains(c);
-                letters.starts_with(is_of_mode) && letters.chars().all(is_of_mode) && word != "--"
-            };
-            let has_mode =
-                command.has("--reference") || command.name == "chmod" && command.any(is_mode);
-            operands.into_iter().skip(usize::from(!has_mode)).collect()
+            let is_unknown = operands.len() > 1 && operands[0].contains(UNKNOWN);
+            operands.into_iter().skip(usize::from(is_unknown)).collect()
         }
         "rsync" if command.any(|word| word.starts_with("--del")) => {
             operands.last().copied().into_iter().collect()
@@ -173,7 +142,7 @@ const TOO_FAR: &[RemovalReach] = &[RemovalReach::Workspace, RemovalReach::Everyt
 
 /// `rm -r` of the root, a home directory, the workspace or a directory that contains it.
 pub(super) fn removes_everything(command: &Invocation, places: &KnownDirectories) -> bool {
-    is_any(&["rm --no-preserve-root"], command)
+    command.name == "rm" && command.has("--no-preserve-root")
         || removes_trees(command) && reaches(command, places, TOO_FAR)
 }
 
@@ -266,7 +235,7 @@ pub(super) fn reads_the_environment(command: &Invocation, _: &KnownDirectories) 
             // Without a dash, `e` shows the environment.
             "ps" => matches!(command.arguments.first(),
                 Some(word) if !word.starts_with('-') && word.contains('e')),
-            _ => is_any(&["printenv", "compgen -e|-v"], command),
+            _ => is_any("prints-the-environment", command),
         }
 }
 
@@ -298,39 +267,17 @@ fn git(command: &Invocation) -> Option<Git<'_>> {
 /// A git command that does not come with git, or that is given another meaning.
 pub(super) fn is_unknown_to_git(command: &Invocation, _: &KnownDirectories) -> bool {
     let is_alias = |setting: &str| setting.to_ascii_lowercase().starts_with("alias.");
-    git(command)
-        .is_some_and(|git| !names::is_of_git(git.subcommand) || git.values("-c").any(is_alias))
+    git(command).is_some_and(|git| {
+        let is_known = is_covered_by_git(git.subcommand) || is_a("git-others", git.subcommand);
+        !is_known || git.values("-c").any(is_alias)
+    })
 }
 
 /// Git commands that discard work, and the removal of `.git` itself.
 pub(super) fn discards_work(command: &Invocation, _: &KnownDirectories) -> bool {
     let is_git = |word: &str| word.split('/').any(|part| part == ".git");
-    is_any(DISCARDS_WORK, command) || removes_trees(command) && command.any(is_git)
+    is_any("discards-work", command) || removes_trees(command) && command.any(is_git)
 }
-
-#[rustfmt::skip]
-const DISCARDS_WORK: &[&str] = &[
-    "git clean -f|--force", "git reset --hard", "git checkout -f|--force|.",
-    "git switch -f|--force|--discard-changes|.", "git restore .|:/", "git branch -D|--delete",
-    "git stash drop|clear", "git reflog expire|delete", "git worktree remove -f|--force",
-    "git filter-branch|filter-repo",
-];
-
-/// Git commands that write to `.git`. `config` and `remote` change the configuration, which no grant
-/// opens.
-#[rustfmt::skip]
-pub(super) const WRITES_TO_GIT: &[&str] = &[
-    "git add|commit|merge|rebase|cherry-pick|revert|am|reset|rm|mv|checkout|switch|restore|pull",
-    "git fetch|update-ref|update-index|gc|repack|prune|pack-refs|commit-tree|write-tree|read-tree",
-    "git fast-import|filter-branch|replace|maintenance", "git stash !list|show",
-    "git notes|worktree + !list|show", "git tag -d|--delete",
-    "git tag + !-l|-n|-v|--list|--contains|--points-at|--merged|--no-merged|--verify",
-    "git branch -d|-D|-m|-M|-c|-C|-u|-f|--delete|--move|--copy|--force|--unset-upstream",
-    "git branch --set-upstream-to",
-    "git branch + !-l|-r|-a|-v|--list|--contains|--merged|--no-merged|--points-at|--sort|--format",
-    "git reflog expire|delete", "git submodule add|init|update|deinit|sync",
-    "git bisect !log|view|visualize|help", "git symbolic-ref ++",
-];
 
 /// The directory of the repository that a command creates; its `.git` is not protected yet.
 pub(super) fn made_repository(command: &Invocation) -> Option<String> {

@@ -4,35 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::names::is_in;
-
-/// A program whose first operand is code.
-struct CodeProgram {
-    names: &'static str,
-    /// The letters of harmless options: without a value, with one, and with code as the value. The
-    /// code of another option takes the place of the operand.
-    flags: &'static str,
-    valued: &'static str,
-    code: &'static str,
-    only_prints: fn(&str) -> bool,
-}
-
-static PROGRAMS: [CodeProgram; 2] = [
-    CodeProgram {
-        names: "sed gsed",
-        flags: "nrEsuz",
-        valued: "l",
-        code: "e",
-        only_prints: |code| SED.is_match(code),
-    },
-    CodeProgram {
-        names: "awk gawk mawk nawk",
-        flags: "",
-        valued: "Fv",
-        code: "",
-        only_prints: |code| !AWK_DOES_MORE.is_match(code),
-    },
-];
+use super::names::facts;
+use super::wrappers::{option_letters, takes_next_word};
 
 /// Words of awk that run, read or write something else.
 static AWK_DOES_MORE: LazyLock<Regex> =
@@ -91,24 +64,21 @@ pub(super) struct CodeReading {
 impl CodeReading {
     /// Splits a command; `None` if its program takes no code.
     pub(super) fn of(name: &str, command: &[String]) -> Option<Self> {
-        let program = PROGRAMS.iter().find(|program| is_in(program.names, name))?;
+        let flags = facts("code", name).next()?;
         let (mut code, mut others, mut operand) = (Vec::new(), Vec::new(), None);
         let mut at = 1;
         while let Some(word) = command.get(at) {
-            let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty());
-            let is_flag = |letter: char| program.flags.contains(letter);
-            match letters.map(|letters| letters.trim_start_matches(is_flag)) {
-                None => drop(operand.get_or_insert(at)),
-                Some("" | "-") => {}
-                Some(letter) if letter == program.code => {
-                    at += 1;
-                    code.push(at);
-                }
-                // The value may be joined to the letter.
-                Some(letters) if letters.starts_with(|c| program.valued.contains(c)) => {
-                    at += usize::from(letters.len() == 1);
-                }
-                Some(_) => others.push(at),
+            let letters = option_letters(name, word);
+            let is_flag = |letter: char| flags.contains(letter);
+            if word == "-" || !word.starts_with('-') {
+                operand.get_or_insert(at);
+            } else if takes_next_word(name, word) && letters.chars().all(is_flag) {
+                at += 1;
+                code.extend(Some(at).filter(|_| letters.ends_with('e')));
+            } else if word != "--"
+                && (letters.is_empty() || letters.ends_with('e') || !letters.chars().all(is_flag))
+            {
+                others.push(at);
             }
             at += 1;
         }
@@ -118,7 +88,11 @@ impl CodeReading {
         Some(Self {
             code,
             others,
-            only_prints: program.only_prints,
+            only_prints: if name.ends_with("sed") {
+                |code| SED.is_match(code)
+            } else {
+                |code| !AWK_DOES_MORE.is_match(code)
+            },
         })
     }
 

@@ -1,15 +1,7 @@
 //! Splits a git command into options, subcommand and arguments.
 
-use super::names::is_in;
 use super::targets::resolve;
-
-/// Options before the subcommand whose value is the next word.
-const VALUED: &str =
-    "-C -c --git-dir --work-tree --namespace --config-env --attr-source --super-prefix";
-
-/// Options of `init` and `clone` whose value is the next word.
-const VALUED_BY_CLONE: &str = "-b --initial-branch --branch -o --origin --depth --template \
-    --object-format --separate-git-dir --reference --filter -j -c --config -u --upload-pack";
+use super::wrappers::takes_next_word;
 
 /// The words after `git`, split.
 #[derive(Debug)]
@@ -19,7 +11,7 @@ pub(super) struct Git<'a> {
     /// The words after the subcommand.
     pub arguments: &'a [String],
     /// The options before the subcommand and their values.
-    options: &'a [String],
+    pub options: &'a [String],
 }
 
 impl<'a> Git<'a> {
@@ -27,7 +19,7 @@ impl<'a> Git<'a> {
     pub(super) fn of(words: &'a [String]) -> Option<Self> {
         let mut at = 0;
         while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
-            at += 1 + usize::from(is_in(VALUED, word));
+            at += 1 + usize::from(takes_next_word("git", word));
         }
         Some(Self {
             subcommand: words.get(at)?,
@@ -51,20 +43,12 @@ impl<'a> Git<'a> {
             .fold(start, |directory, word| resolve(directory.as_deref(), word))
     }
 
-    /// The first argument that is no option.
-    pub(super) fn first(&self) -> &'a str {
-        let mut words = self.arguments.iter();
-        words
-            .find(|word| !word.starts_with('-'))
-            .map_or("", String::as_str)
-    }
-
     /// The arguments that are not options.
     pub(super) fn operands(&self) -> impl Iterator<Item = &'a str> {
         let mut is_value = false;
         let words = self.arguments.iter().map(String::as_str);
         words.filter(move |word| {
-            let follows = std::mem::replace(&mut is_value, is_in(VALUED_BY_CLONE, word));
+            let follows = std::mem::replace(&mut is_value, takes_next_word("git-clone", word));
             !follows && !word.starts_with('-')
         })
     }

@@ -4,7 +4,6 @@
 //! takes, and how deep the tree is. A script that goes beyond, that the grammar does not
 //! understand, or that bash would split in another way than the grammar is incomplete.
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -85,72 +84,14 @@ fn parse(text: &str, reports: &mut usize) -> Option<Tree> {
     parser.parse_with_options(&mut read, None, Some(options))
 }
 
-/// The maximum number of passes that join lines, and of lines that one pass may join.
-const MAX_JOINS: usize = 4;
-const MAX_JOINED_LINES: usize = 200;
-
-/// Parses a script after joining lines as bash does: a backslash before a line break disappears with
-/// it, also inside a word, where the grammar would end the word. Joining can change what a comment or
-/// a quote is, so it is repeated until nothing is left to join.
-fn parse_joined<'t>(text: &'t str, reader: &mut ScriptReader<'_>) -> Option<(Cow<'t, str>, Tree)> {
-    let mut text = Cow::Borrowed(text);
-    for _ in 0..MAX_JOINS {
-        let tree = parse(&text, &mut reader.reports)?;
-        let breaks = text.match_indices("\\\n").map(|(at, _)| at);
-        let breaks: Vec<usize> = breaks.filter(|at| is_inside_word(&text, *at)).collect();
-        if breaks.len() > MAX_JOINED_LINES {
-            return None;
-        }
-        let joined = breaks
-            .into_iter()
-            .filter(|at| !keeps_breaks(&tree, &text, *at));
-        let (mut whole, mut from) = (String::new(), 0);
-        for at in joined {
-            whole.push_str(&text[from..at]);
-            from = at + 2;
-        }
-        if from == 0 {
-            return Some((text, tree));
-        }
-        reader.require(!tree.root_node().has_error());
-        whole.push_str(&text[from..]);
-        text = Cow::Owned(whole);
-    }
-    None
-}
-
-/// Returns true if the backslash here escapes a line break, with no blank on either side.
-fn is_inside_word(text: &str, at: usize) -> bool {
-    let before = text[..at].trim_end_matches('\\');
-    let blanks = [' ', '\t'];
-    (at - before.len()).is_multiple_of(2)
-        && !text[..at].ends_with(blanks)
-        && !text[at + 2..].starts_with(blanks)
-}
-
-/// Returns true if bash takes a backslash and a line break here for text.
-fn keeps_breaks(tree: &Tree, text: &str, at: usize) -> bool {
-    let node = tree.root_node().descendant_for_byte_range(at, at + 1);
-    node.is_some_and(|node| match node.kind() {
-        "comment" | "raw_string" | "ansi_c_string" => true,
-        "heredoc_body" | "heredoc_content" => {
-            let start = std::iter::successors(Some(node), Node::parent)
-                .find_map(|around| child(around, "heredoc_start"));
-            start.is_some_and(|start| text[start.byte_range()].contains(['\'', '"', '\\']))
-        }
-        _ => false,
-    })
-}
-
 /// Reads a script and starts its commands.
 pub(super) fn read(text: &str, reader: &mut ScriptReader<'_>) {
-    let Some((text, tree)) = parse_joined(text, reader) else {
-        reader.require(false);
-        return;
+    let Some(tree) = parse(text, &mut reader.reports) else {
+        return reader.require(false);
     };
     reader.require(!tree.root_node().has_error());
     let mut script = BashScript {
-        text: &text,
+        text,
         reader,
         read_to: 0,
     };
@@ -189,7 +130,10 @@ impl<'t> BashScript<'_, '_, 't> {
                 self.reader.start(words);
             }
             "command_substitution" => self.backticks(node),
-            "process_substitution" => self.fed_process(node),
+            // What is written to `>(...)` is unknown.
+            "process_substitution" if self.source(node).starts_with('>') => {
+                self.reader.context.input = Some(UNKNOWN.to_string().into());
+            }
             "file_redirect" => self.file_redirect(node),
             "heredoc_redirect" => self.here_document(node),
             // Its first part is no token.
@@ -248,11 +192,12 @@ impl<'t> BashScript<'_, '_, 't> {
             "``" => false,
             _ => !node.is_named() || !substitutes(source),
         };
-        // It drops the word `-` before a here-document.
-        let is_blank = |skipped: &str| matches!(skipped.trim(), "" | "-");
-        let is_skipped =
-            is_blank(skipped) || is_blank(&skipped.replace("\\\n", "").replace("\\\r\n", ""));
-        self.reader.require(is_plain && is_skipped);
+        // It drops the word `-` before a here-document, and ends a word at an escaped line break, where
+        // bash goes on with it.
+        let blanks = skipped.replace("\\\n", "").replace("\\\r\n", "");
+        let is_parted = !blanks.is_empty() || skipped.is_empty();
+        self.reader
+            .require(is_plain && is_parted && matches!(blanks.trim(), "" | "-"));
     }
 
     /// Reads the script in backticks again without its escapes: backticks in it are escaped, and
@@ -265,16 +210,6 @@ impl<'t> BashScript<'_, '_, 't> {
         if let Some(script) = script.filter(|script| script.contains("\\`")) {
             let script = without_backslashes(script, |next| matches!(next, '`' | '\\' | '$'));
             self.reader.script(&script, Dialect::Posix);
-        }
-    }
-
-    /// Sets the input of `>(...)`: `tee` hands its own on, what other programs print is unknown.
-    fn fed_process(&mut self, node: Node<'_>) {
-        let command = node.parent().filter(|parent| parent.kind() == "command");
-        let is_copied = command.is_some_and(|command| self.source(command).starts_with("tee "));
-        if self.source(node).starts_with('>') && !(is_copied && self.reader.context.input.is_some())
-        {
-            self.reader.context.input = Some(UNKNOWN.to_string().into());
         }
     }
 
@@ -477,7 +412,7 @@ impl<'t> BashScript<'_, '_, 't> {
         }
     }
 
-    /// The output of a statement: literal text that `echo` or `printf` prints, or `UNKNOWN`.
+    /// The output of a statement: literal text that `echo` prints, or `UNKNOWN`.
     fn output(&self, mut node: Node<'_>) -> Rc<str> {
         while node.kind() != "command" {
             let body = node.child_by_field_name("body");
@@ -490,17 +425,15 @@ impl<'t> BashScript<'_, '_, 't> {
             }
         }
         let words = self.words(node);
-        let printed = match words.first().map(String::as_str) {
-            Some("echo") => {
-                let is_option = |word: &&String| matches!(word.as_str(), "-n" | "-e" | "-E");
-                let options = words[1..].iter().take_while(is_option).count();
-                Some(words[1 + options..].join(" "))
-            }
-            Some("printf") => printed_by_printf(&words[1..]),
-            _ => None,
-        };
-        let literal = printed.filter(|text| !text.contains(UNKNOWN));
-        literal.unwrap_or(UNKNOWN.to_string()).into()
+        let is_option = |word: &&String| matches!(word.as_str(), "-n" | "-e" | "-E");
+        let printed = words.iter().skip(1).skip_while(is_option);
+        let printed: Vec<&str> = printed.map(String::as_str).collect();
+        let printed = printed.join(" ");
+        // Some shells interpret escapes.
+        if words.first().is_none_or(|name| name != "echo") || printed.contains([UNKNOWN, '\\']) {
+            return UNKNOWN.to_string().into();
+        }
+        printed.into()
     }
 
     /// Checks that bash ends a here-document where the grammar does, and reads substitutions in
@@ -528,6 +461,10 @@ impl<'t> BashScript<'_, '_, 't> {
         self.reader
             .require(last.is_some_and(is_end) && !lines.lines().any(is_end));
         if is_bare {
+            // Bash joins lines that end with a backslash before it looks for the end.
+            let joined = lines.replace("\\\n", "");
+            self.reader
+                .require(!lines.ends_with("\\\n") && !joined.lines().any(is_end));
             let scripts = without_escapes(lines);
             for script in scripts.split('`').skip(1).step_by(2) {
                 self.reader.script(script, Dialect::Posix);
@@ -565,18 +502,6 @@ fn substitutes(text: &str) -> bool {
     substitutes(text) && substitutes(&without_escapes(text))
 }
 
-/// The output of `printf`; `None` if its format has more than `%s` between blanks.
-fn printed_by_printf(arguments: &[String]) -> Option<String> {
-    let options = usize::from(arguments.first().is_some_and(|word| word == "--"));
-    let (format, values) = arguments[options..].split_first()?;
-    let format = unescaped(format);
-    if !format.contains('%') {
-        return Some(format);
-    }
-    let is_plain = format.split_whitespace().all(|word| word == "%s");
-    is_plain.then(|| values.join(" "))
-}
-
 fn without_backslashes(text: &str, escapes: impl Fn(char) -> bool) -> String {
     let mut plain = String::new();
     let mut characters = text.chars().peekable();
@@ -587,8 +512,8 @@ fn without_backslashes(text: &str, escapes: impl Fn(char) -> bool) -> String {
     plain
 }
 
-/// Interprets the escapes of `$'...'`, `echo -e` and `printf`.
-pub(super) fn unescaped(text: &str) -> String {
+/// Interprets the escapes of `$'...'`.
+fn unescaped(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('\\') {

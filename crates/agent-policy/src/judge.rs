@@ -146,7 +146,7 @@ impl Policy {
                 }
             }
             match row.check {
-                RuleCheck::Programs(patterns) => checks::is_any(patterns, command),
+                RuleCheck::Programs(section) => checks::is_any(section, command),
                 RuleCheck::Command(is_meant) => is_meant(command, &self.places),
                 _ => false,
             }

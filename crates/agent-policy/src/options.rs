@@ -12,143 +12,38 @@
 //!
 //! To allow one of these, name it in the rule.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::code::CodeReading;
 use super::git::Git;
-use super::names::{self, is_in};
+use super::names::{self, facts, is_a, is_in, rows};
 use super::targets::PathEnd;
-use super::wrappers::{commands_within, is_wrapper, without_wrappers};
+use super::wrappers::{commands_within, is_wrapper, option_letters, without_wrappers};
 use super::{Policy, protected};
 use agent_protocol::RelPath;
 
-/// Programs, or their subcommands as in `git-merge`, and their risky options: whole words, options
-/// with one dash, which may stand in a cluster or have their value joined to them, and long options,
-/// of which every prefix counts.
-#[rustfmt::skip]
-static RISKY: &[(&str, &str)] = &[
-    ("find", "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from"),
-    ("fd fdfind", "-x -X --exec --exec-batch"),
-    ("rg", "--pre --hostname-bin"),
-    ("ag bat", "--pager"),
-    ("ack", "--pager --output --ackrc"),
-    ("less", "-o -O -k --log-file --LOG-FILE --lesskey-file --lesskey-src --lesskey-content"),
-    ("man", "-C -P -H --config-file --pager --html"),
-    ("file", "-C -f --compile --files-from"),
-    ("tree", "-o -R --output --fromfile"),
-    ("sort", "-o --output --compress-program --files0-from"),
-    ("wc du", "--files0-from"),
-    ("shuf", "-o --output"),
-    ("split", "--filter"),
-    ("install", "--strip-program"),
-    ("tar", "-I -F -P -g -T --checkpoint-action --to-command --use-compress-program --rsh-command \
-        --rmt-command --info-script --new-volume-script --absolute-names --listed-incremental \
-        --index-file --remove-files --volno-file --files-from"),
-    ("zip", "-TT -m --unzip-command --move"),
-    ("unzip", "-: -P"),
-    ("rsync", "-e --rsh --rsync-path --remove-source-files --daemon --write-batch --files-from"),
-    ("curl", "-o -O -J -K -T -F -d -D -c --output --output-dir --remote-name --remote-name-all \
-        --config --upload-file --form --data --data-binary --data-raw --data-urlencode --json \
-        --dump-header --cookie-jar --trace --trace-ascii --stderr --libcurl --etag-save --hsts \
-        --alt-svc --engine -n --netrc --netrc-file --unix-socket -x --proxy --preproxy"),
-    ("scp sftp", "-D -F -J -S -o"),
-    ("openssl", "-config -engine -provider -writerand"),
-    ("ssh-keygen", "-D -w"),
-    ("gpg gpg2", "--agent-program --dirmngr-program --homedir --options --photo-viewer"),
-    ("kubectl oc helm", "--kubeconfig --server"),
-    ("wget", "-O -o -a -P -i -e --output-document --output-file --append-output \
-        --directory-prefix --input-file --execute --config --post-file --post-data --body-file \
-        --body-data --use-askpass --save-cookies --warc-file"),
-    ("go", "-exec -toolexec -vettool --exec --toolexec --vettool"),
-    ("go-env", "-w -u"),
-    ("make gmake", "-E --eval"),
-    ("cmake", "-E -P"),
-    ("cargo", "-Z --config"),
-    ("npm", "--script-shell --node-options"),
-    ("javac", "-J -processor -Xplugin --processor-path --processor-module-path"),
-    ("java", "-javaagent -agentlib -agentpath -XX"),
-    ("sqlite3", "-init -cmd -A --init --cmd"),
-    ("psql", "-f -o -L --file --output --log-file"),
-    ("mysql mariadb", "--init-command --pager --tee"),
-    ("gdb", "-ex -iex -x -ix -p --ex --iex --eval-command --init-eval-command --command \
-        --init-command --pid"),
-    ("lldb", "-o -O -s -S -k -K -p --one-line --source --attach-pid"),
-    ("gh", "alias extension ext auth config secret ssh-key"),
-    ("printf", "-v"),
-    ("test [", "-v -R"),
-    ("wait", "-p"),
-    ("git", "-O -x run foreach --output --open-files-in-pager --no-index --exec --extcmd \
-        --ext-diff --textconv --filters --upload-pack --receive-pack --template --config \
-        --separate-git-dir --sendmail-cmd --tree-filter --repo --remote --strategy --unsafe-paths \
-        --edit-description --output-directory --pathspec-from-file"),
-    ("git-clone", "-u -c"),
-    ("git-archive git-format-patch git-bugreport git-diagnose", "-o"),
-    ("git-merge git-pull git-rebase", "-s"),
-    ("git-difftool git-mergetool", "-t"),
-];
+/// The patterns of words that an allow rule does not cover, compiled.
+static RISKY_TEXT: LazyLock<HashMap<&str, Regex>> = LazyLock::new(|| {
+    let patterns = rows("risky-text");
+    let compiled = patterns.filter_map(|pattern| Some((pattern, Regex::new(pattern).ok()?)));
+    compiled.collect()
+});
 
-/// Programs that reach files which no word names, and the options with which they do so, or `unless`
-/// and those with which they do not: they follow every link in a directory, or write what is in an
-/// archive, a patch or a directory. Only a sandbox keeps them from protected files.
-#[rustfmt::skip]
-static REACH_UNNAMED: &[(&str, &str)] = &[
-    ("grep egrep fgrep", "-R --dereference-recursive"),
-    ("rg fd fdfind", "-L --follow"),
-    ("ag", "-f --follow"),
-    ("ack", "--follow"),
-    ("find", "-L -follow"),
-    ("ls du", "-L --dereference"),
-    ("tree", "-l"),
-    ("diff", "unless --no-dereference"),
-    ("diff", "-r --recursive"),
-    ("cp", "-L -r -R -a --dereference --recursive --archive"),
-    ("chmod chown chgrp", "-L"),
-    ("tar", "-h -x --dereference --extract --get"),
-    ("zip", "-r -R --recurse-paths --recurse-patterns"),
-    ("rsync", "-L -k --copy-links --copy-dirlinks --copy-unsafe-links --keep-dirlinks"),
-    ("patch cpio pax bsdtar 7z 7za 7zz rsync", "unless --dry-run"),
-    ("unzip", "unless -l"),
-    ("ar jar", "-x --extract"),
-    ("gunzip bunzip2 unxz unlzma unzstd uncompress", "unless -c -l -t --stdout --list --test"),
-    ("gzip bzip2 xz lzma zstd", "-d --decompress --uncompress"),
-    ("git-apply git-am", "unless --check --stat"),
-    ("git-apply", "--apply"),
-];
-
-/// Programs that translate, link and pack. Each takes arguments from a file, with `@file`.
-const COMPILERS: &str = "gcc g++ cc c++ cpp clang clang++ clang-cpp clang-cl gfortran gccgo gdc \
-    ccache sccache distcc rustc";
-const BINARY_TOOLS: &str = "ld ld.bfd ld.gold ld.lld lld gold mold as ar nm ranlib strip strings \
-    objcopy objdump readelf size addr2line java javac javadoc jar";
-
-/// How options of these programs begin that make them run or obey something else, without dashes.
-const COMPILER_OPTIONS: &str = "wrapper specs plugin fplugin fpass-plugin load fmodule-mapper \
-    fuse-ld ld-path gcc-toolchain gcc-install-dir iplugindir sysroot prefix config for- cc1 ccc- \
-    Clink codegen=link link-arg linker= codegen-backend Zcodegen-backend";
-
-/// Returns true if a word makes a compiler or a linker run or obey something else: another linker,
-/// a plugin, or a file with arguments.
-fn redirects_compiler(name: &str, word: &str) -> bool {
+/// Returns true if a word makes a program run, write or obey something else: `@file` and plugins of a
+/// compiler, commands of a database's client, `%n` of `printf`.
+fn is_risky_text(name: &str, word: &str) -> bool {
     // `x86_64-linux-gnu-gcc-14`
-    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || ".-".contains(c));
-    let is_for_target = |tool: &str| {
-        let target = name.strip_suffix(tool);
-        target.is_some_and(|target| target.is_empty() || target.ends_with('-'))
-    };
-    let is_compiler = COMPILERS.split(' ').any(is_for_target);
-    if !is_compiler && !BINARY_TOOLS.split(' ').any(is_for_target) {
-        return false;
-    }
-    // `-Wl,-plugin,x.so`
-    word.split(',').any(|piece| {
-        let option = piece.trim_start_matches('-');
-        // `rustc -C linker=x`
-        let is_option = piece.len() > option.len() || option.starts_with("link");
-        let begins = |listed: &str| option.starts_with(listed);
-        // Linkers take the beginning of an option for the option.
-        let given = option.split('=').next().unwrap_or(option);
-        let is_plugin = given.len() > 1 && "plugin".starts_with(given);
-        piece.starts_with('@')
-            || is_compiler && piece.starts_with("-B")
-            || is_option && (is_plugin || COMPILER_OPTIONS.split(' ').any(begins))
+    let tool = name.trim_end_matches(|c: char| c.is_ascii_digit() || ".-".contains(c));
+    let tool = tool.rsplit_once('-').map_or(tool, |(_, tool)| tool);
+    let patterns = [name, tool].map(|name| facts("risky-text", name));
+    let mut patterns = patterns.into_iter().flatten();
+    patterns.any(|pattern| {
+        RISKY_TEXT
+            .get(pattern)
+            .is_none_or(|risky| risky.is_match(word))
     })
 }
 
@@ -177,21 +72,10 @@ pub(super) fn changes_the_shell(command: &[String]) -> bool {
     let name = inner.first().map_or("", String::as_str);
     // Of `test` too: array indices are evaluated, with all substitutions in them.
     let sets = || {
-        has_option(RISKY, inner, &inner[1..]) || inner[1..].iter().any(|word| stores_count(word))
+        has_option("risky", inner, &inner[1..])
+            || inner[1..].iter().any(|word| is_risky_text(name, word))
     };
-    is_in(names::CHANGE_THE_SHELL, name) || is_in("printf test [ wait", name) && sets()
-}
-
-/// Returns true if a format of `printf` has a conversion `%n`, which sets a variable.
-fn stores_count(format: &str) -> bool {
-    format
-        .replace("%%", "")
-        .split('%')
-        .skip(1)
-        .any(|conversion| {
-            let is_modifier = |c: char| c.is_ascii_digit() || "#-+ '.*$hlLqjzt".contains(c);
-            conversion.trim_start_matches(is_modifier).starts_with('n')
-        })
+    is_a("change-the-shell", name) || is_in("printf test [ wait", name) && sets()
 }
 
 /// The words after the first `named` ones. The first word for `tar` and the like is options, also
@@ -204,24 +88,6 @@ fn added_words(name: &str, command: &[String], named: usize) -> Vec<String> {
         options.insert(0, '-');
     }
     added
-}
-
-/// Returns true if a word is a command of a database's client, or SQL that runs a program or reads
-/// and writes files.
-fn leaves_sql(word: &str) -> bool {
-    const LEAVING: &str = "load_extension readfile writefile edit( fsdir attach program pg_read \
-        pg_ls lo_import lo_export load_file outfile dumpfile infile system source copy";
-    let is_command = |line: &str| {
-        let line = line.trim_start();
-        line.starts_with('.') && !line.starts_with("./") && !line.starts_with("../")
-    };
-    let lower = word.to_ascii_lowercase();
-    // In `select payload` these are no words of their own.
-    let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    words.any(|word| is_in("load vacuum", word))
-        || word.lines().any(is_command)
-        || word.contains('\\')
-        || LEAVING.split_whitespace().any(|name| lower.contains(name))
 }
 
 /// Returns true if the words after the first `named` ones make the program do something else than
@@ -240,7 +106,7 @@ pub(super) fn goes_beyond(
     }
     let name = name_of(inner);
     let added = added_words(name, inner, named - begins);
-    if !policy.has_sandbox() && has_option(REACH_UNNAMED, inner, &added) {
+    if !policy.has_sandbox() && has_option("reach-unnamed", inner, &added) {
         return true;
     }
     let code = CodeReading::of(name, inner).map_or_else(Vec::new, |reading| reading.code);
@@ -255,40 +121,37 @@ pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
     let name = name_of(inner);
     let named = named.saturating_sub(command.len() - inner.len());
     let added = &added_words(name, inner, named);
-    has_option(RISKY, inner, added)
-        || added.iter().any(|word| redirects_compiler(name, word))
+    has_option("risky", inner, added)
+        || added.iter().any(|word| is_risky_text(name, word))
         || CodeReading::of(name, inner).is_some_and(|reading| reading.does_more(inner, named))
         || match name {
             "git" => redirects_git(inner, named),
-            // `host:file` is on another machine.
-            "tar" => added.iter().any(|word| word.contains(':')),
-            "curl" => added.iter().any(|word| word.contains("%output{")),
-            "sqlite3" | "psql" | "mysql" | "mariadb" => added.iter().any(|word| leaves_sql(word)),
             // A wrapper without a command, as in `env -S...`.
             _ => is_wrapper(name) && !added.is_empty(),
         }
 }
 
-/// Returns true if these words of a command have an option that the table lists for its program.
-fn has_option(table: &[(&str, &str)], command: &[String], words: &[String]) -> bool {
+/// Returns true if these words of a command have an option that a section of the table lists for its
+/// program or for its subcommand.
+fn has_option(section: &str, command: &[String], words: &[String]) -> bool {
     let name = name_of(command);
     let git = Git::of(command.get(1..).unwrap_or_default()).filter(|_| name == "git");
     let first = command.get(1).map_or("", String::as_str);
     let subcommand = format!("{name}-{}", git.map_or(first, |git| git.subcommand));
-    let is_meant = |programs: &str| is_in(programs, name) || is_in(programs, &subcommand);
-    let mut rows = table.iter().filter(|(programs, _)| is_meant(programs));
-    rows.any(|(_, options)| match options.strip_prefix("unless ") {
+    // The options before a subcommand of git are none of its own.
+    let own = if name == "git" { &subcommand } else { name };
+    let mut rows = facts(section, name).chain(facts(section, &subcommand));
+    rows.any(|options| match options.strip_prefix("unless ") {
         Some(others) => !words.is_empty() && !words.iter().any(|word| is_in(others, word)),
-        None => words.iter().any(|word| is_risky(options, word)),
+        None => words.iter().any(|word| is_risky(own, options, word)),
     })
 }
 
-fn is_risky(options: &str, word: &str) -> bool {
+fn is_risky(name: &str, options: &str, word: &str) -> bool {
     let given = word.split('=').next().unwrap_or(word);
-    let is_cluster = word.starts_with('-') && !word.starts_with("--");
     options.split(' ').any(|option| match option.as_bytes() {
         [b'-', b'-', ..] => given.len() > 2 && option.starts_with(given),
-        [b'-', _, ..] => is_cluster && word[1..].contains(&option[1..]),
+        [b'-', _, ..] => option_letters(name, word).contains(&option[1..]),
         _ => option == given,
     })
 }
@@ -301,8 +164,7 @@ fn redirects_git(command: &[String], named: usize) -> bool {
         return command[named.min(command.len())..].iter().any(redirects);
     };
     let at = command.len() - git.arguments.len() - 1;
-    let lists = [names::GIT_LOOKS, names::GIT_WORK, names::GIT_UNNAMED];
-    let is_covered = lists.iter().any(|list| is_in(list, git.subcommand));
+    let is_covered = names::is_covered_by_git(git.subcommand);
     if command[named.clamp(1, at.max(1))..at].iter().any(redirects) || at >= named && !is_covered {
         return true;
     }
@@ -340,7 +202,7 @@ fn redirects_git(command: &[String], named: usize) -> bool {
 fn leads_out(program: &str, word: &str, policy: &Policy, directories: &[String]) -> bool {
     // Longer clusters of options are nothing that a rule was written for.
     const LONGEST_CLUSTER: usize = 32;
-    let only_reads = program == "git" || is_in(names::LOOKERS, program);
+    let only_reads = program == "git" || is_a("looks", program);
     let is_closed = |path: &RelPath| {
         protected::names_our_state(path.as_str())
             || policy.is_of_a_base(path)

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use agent_protocol::RelPath;
 
 use super::Policy;
-use super::names::{BUILTINS, is_in};
+use super::names::is_a;
 
 /// A program that was found on the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Policy {
         if is_relative(rule) || is_relative(word) {
             return rule == word && !has_moved;
         }
-        if rule == word && is_in(BUILTINS, word) {
+        if rule == word && is_a("builtins", word) {
             return true;
         }
         // Only words that could be the same are looked up.

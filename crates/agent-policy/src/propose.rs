@@ -1,6 +1,6 @@
 //! Proposes rules for the answer "always".
 
-use super::names::{self, is_in};
+use super::names::{self, is_a, is_in};
 use super::options::{self, name_of};
 use super::programs::is_relative;
 use super::rules::{Rule, RuleExtent};
@@ -60,7 +60,7 @@ impl Policy {
 /// The rule for one plain command and similar ones, or for that command alone if similar ones could
 /// do anything. `None` if the rule would allow arbitrary code.
 fn beginning(command: &[String]) -> Option<Rule> {
-    let is_never = |inner: &[String]| is_in(names::NEVER_PROPOSED, name_of(inner));
+    let is_never = |inner: &[String]| is_a("never-proposed", name_of(inner));
     if commands_within(command).any(is_never) {
         return None;
     }
@@ -87,24 +87,16 @@ fn words_of_its_like(command: &[String]) -> Option<usize> {
     let (name, first, second) = (name_of(command), word(1), word(2));
     let takes = |is_so: bool, count: usize| is_so.then_some(count);
     match name {
-        _ if names::is_interpreter(name) && first == "-m" => {
-            takes(is_in(names::CHECKERS, second), 2)
-        }
+        _ if is_a("interpreters", name) && first == "-m" => takes(is_a("checkers", second), 2),
         _ if names::runs_code(name) => {
             takes(!first.starts_with('-') && first.contains(['.', '/']), 1)
         }
         "npm" | "pnpm" | "yarn" | "bun" if first == "run" => takes(!second.is_empty(), 2),
-        "git" => takes(
-            is_in(names::GIT_LOOKS, first) || is_in(names::GIT_WORK, first),
-            1,
-        ),
-        _ if is_in(names::BUILDERS, name) => takes(!first.is_empty() && !first.starts_with('-'), 1),
+        "git" => takes(is_a("git-looks", first) || is_a("git-work", first), 1),
+        _ if is_a("builders", name) => takes(!first.is_empty() && !first.starts_with('-'), 1),
         // A program of the workspace does what the workspace says, whatever follows.
         _ if is_relative(word(0)) => Some(0),
-        _ => takes(
-            is_in(names::LOOKERS, name) || is_in(names::CHECKERS, name),
-            0,
-        ),
+        _ => takes(is_a("looks", name) || is_a("checkers", name), 0),
     }
 }
 
@@ -124,8 +116,8 @@ pub(super) fn runs_nothing_of_the_project(command: &[String]) -> bool {
         words.len() == inner.len() || is_in("timeout nice ionice nohup", name_of(words))
     };
     let is_known = match name {
-        "git" => is_in(names::GIT_LOOKS, first),
-        _ => is_in(names::LOOKERS, name) || is_in(names::SELF_CONTAINED, name),
+        "git" => is_a("git-looks", first),
+        _ => is_a("looks", name) || is_a("self-contained", name),
     };
     is_known
         && commands_within(command).all(is_plain)

@@ -13,10 +13,10 @@
 use std::rc::Rc;
 
 use super::git::Git;
-use super::names::{self, is_in};
+use super::names::{self, is_a, is_in};
 use super::shell::MAX_BYTES;
 use super::targets::{KnownDirectories, resolve};
-use super::wrappers::{directory_option, inner_command, program_name};
+use super::wrappers::{inner_command, option_value, program_name};
 use super::{grammar, windows};
 
 /// Stands in a word for text that only the running shell knows. A character of private use, which
@@ -181,10 +181,15 @@ impl<'a> ScriptReader<'a> {
                 return self.bash(&words[begins..].join(" "));
             }
             let name = program_name(first);
-            if name == "env" {
-                self.follow_split(&words[begins + 1..]);
+            let inner = inner_command(&words[begins..]);
+            let ends = inner.map_or(words.len(), |inner| begins + inner);
+            // `env -S'rm -rf /'`, `env --split-string=rm -rf /`
+            let own = &words[begins + 1..ends];
+            if let Some((script, rest)) = option_value(&name, "wrapper-script", own) {
+                let script = [&[script.to_owned()], rest, &words[ends..]].concat();
+                self.run_code(&name, &script.join(" "));
             }
-            let Some(inner) = inner_command(&words[begins..]) else {
+            let Some(inner) = inner else {
                 let arguments = &words[begins + 1..];
                 self.record(&name, arguments);
                 return self.follow(&name, arguments);
@@ -205,7 +210,7 @@ impl<'a> ScriptReader<'a> {
                 wrapper.starts_another = true;
             }
             self.follow_mentioned(options);
-            if let Some(directory) = directory_option(&name, options) {
+            if let Some((directory, _)) = option_value(&name, "wrapper-directory", options) {
                 let around = self.context.directory.clone();
                 self.change_directory(&[directory.to_owned()]);
                 self.start(words.split_off(begins + inner));
@@ -215,22 +220,6 @@ impl<'a> ScriptReader<'a> {
             begins += inner;
         }
         self.require(false);
-    }
-
-    /// `env -S'rm -rf /'` and `env --split-string=rm -rf /` have a command in an option.
-    fn follow_split(&mut self, arguments: &[String]) {
-        let split = |word: &String| match word.strip_prefix("--s") {
-            Some(_) => Some(word.split_once('=')?.1.to_owned()),
-            None if word.starts_with('-') => Some(word.split_once('S')?.1.to_owned()),
-            None => None,
-        };
-        let mut found = arguments.iter().enumerate();
-        let found = found.find_map(|(at, word)| Some((at, split(word)?)));
-        if let Some((at, script)) = found.filter(|(_, script)| !script.is_empty()) {
-            let words = std::iter::once(&script).chain(&arguments[at + 1..]);
-            let words: Vec<&str> = words.map(String::as_str).collect();
-            self.run_code("env", &words.join(" "));
-        }
     }
 
     /// The words that `xargs` reads.
@@ -243,7 +232,6 @@ impl<'a> ScriptReader<'a> {
     }
 
     fn follow(&mut self, name: &str, arguments: &[String]) {
-        let is_operand = |word: &&String| !word.starts_with('-');
         match name {
             "cd" | "pushd" | "chdir" | "set-location" | "sl" => self.change_directory(arguments),
             "popd" | "pop-location" => self.context.directory = None,
@@ -251,38 +239,21 @@ impl<'a> ScriptReader<'a> {
                 let options = usize::from(arguments.first().is_some_and(|word| word == "--"));
                 self.run_code(name, &arguments[options..].join(" "));
             }
-            // `parallel ::: a b`, a command each
-            ":::" => arguments.iter().for_each(|script| self.bash(script)),
-            "trap" => self.bash(arguments.iter().find(is_operand).map_or("", String::as_str)),
-            "alias" => {
-                for (_, script) in arguments.iter().filter_map(|word| word.split_once('=')) {
-                    self.bash(script);
-                }
-            }
-            "start-process" | "saps" | "start" => {
-                let is_name = |word: &&String| {
-                    let word = word.to_ascii_lowercase();
-                    word.len() > 2
-                        && ["-filepath", "-argumentlist", "-args"]
-                            .iter()
-                            .any(|name| name.starts_with(&word))
-                };
-                let words = arguments
+            "start-process" | "saps" | "start" | "iex" | "invoke-expression" => {
+                let is_option = |word: &&String| word.starts_with(['-', '/']);
+                let words: Vec<&str> = arguments
                     .iter()
-                    .filter(|word| !is_name(word) && !word.starts_with('/'));
-                let words: Vec<&str> = words.map(String::as_str).collect();
+                    .skip_while(is_option)
+                    .map(String::as_str)
+                    .collect();
                 self.script(&words.join(" "), Dialect::PowerShell);
-            }
-            "iex" | "invoke-expression" => self.script(&arguments.join(" "), Dialect::PowerShell),
-            "set-alias" | "new-alias" | "sal" | "nal" => {
-                self.start(arguments.last().into_iter().cloned().collect());
             }
             "ssh" | "at" | "batch" => self.follow_input(name),
             "find" => self.follow_find(arguments),
             "git" => self.follow_git(arguments),
-            _ if is_in(names::WINDOWS_SHELLS, name) => self.follow_windows(name, arguments),
-            _ if is_in(names::SHELLS, name) => self.follow_shell(name, arguments),
-            _ if names::is_interpreter(name) => {
+            _ if is_a("windows-shells", name) => self.follow_windows(name, arguments),
+            _ if is_a("shells", name) => self.follow_shell(name, arguments),
+            _ if is_a("interpreters", name) => {
                 // Code in its language is not read, and nobody could read this.
                 let is_hidden = |pair: &[String]| {
                     is_in("-c -e -E -r --eval", &pair[0]) && pair[1] == UNKNOWN.to_string()
@@ -293,21 +264,30 @@ impl<'a> ScriptReader<'a> {
                     self.follow_input(name);
                 }
             }
+            _ if is_a("run-words", name) => self.read_words(arguments, |_| true),
             _ => {
-                if is_in(names::RUN_STRINGS, name) {
-                    // A word of these may be a whole script: `script -c reboot`.
-                    let runs_words = is_in("script tmux screen xterm", name);
-                    let is_script =
-                        |word: &&String| word.contains(' ') || runs_words && !word.starts_with('-');
-                    for word in arguments.iter().filter(is_script) {
-                        // `--to-command='a b'`
-                        let value = word.rsplit_once('=').filter(|_| word.starts_with('-'));
-                        self.bash(value.map_or(word, |(_, script)| script));
-                    }
+                if is_a("run-strings", name) {
+                    self.read_words(arguments, |word| word.contains(' '));
                 }
                 if !names::starts_no_argument(name) {
                     self.follow_mentioned(arguments);
                 }
+            }
+        }
+    }
+
+    /// Reads words that may be scripts: `script -c reboot`, `alias x='a b'`, `--to-command='a b'`.
+    fn read_words(&mut self, words: &[String], is_script: impl Fn(&str) -> bool) {
+        for word in words.iter().filter(|word| is_script(word)) {
+            let first = word.split(' ').next().unwrap_or(word);
+            // `-x'a b'` is an option with a script.
+            let is_option = word.starts_with('-');
+            let value = first
+                .rfind('=')
+                .map_or(usize::from(is_option) * 2, |at| at + 1);
+            let whole = Some(word.as_str()).filter(|_| value > 0 && !is_option);
+            for script in [word.get(value..), whole].into_iter().flatten() {
+                self.bash(script.trim_start_matches('!'));
             }
         }
     }
@@ -354,41 +334,33 @@ impl<'a> ScriptReader<'a> {
             return;
         };
         self.run_code(name, &text);
-        // Some shells interpret escapes in `echo`.
-        if text.contains('\\') {
-            self.bash(&grammar::unescaped(&text));
-        }
     }
 
     /// `cmd /c` and `powershell -Command` take all words that follow for the script. An encoded one
-    /// is as good as `iex` of unknown text.
+    /// is as good as `iex` of unknown text. PowerShell takes `/enc` for `-enc`, `cmd` takes `/crd` for
+    /// `/c rd`.
     fn follow_windows(&mut self, name: &str, arguments: &[String]) {
-        let is_option = |word: &&String| word.starts_with(['-', '/']);
-        let options = arguments.iter().take_while(is_option).count();
-        // PowerShell takes `/enc` for `-enc`, `cmd` takes `/crd` for `/c rd`.
-        let flags = arguments.iter().enumerate().map(|(at, word)| {
-            let flag = word.to_ascii_lowercase();
-            match flag
-                .strip_prefix('/')
-                .filter(|_| at < options && name != "cmd")
-            {
-                Some(letters) => format!("-{letters}"),
-                None => flag,
-            }
-        });
-        let flags: Vec<String> = flags.collect();
-        let is_encoded = |flag: &String| flag.starts_with("-e") && !flag.starts_with("-ex");
-        if flags.iter().any(is_encoded) {
+        let is_cmd = name == "cmd";
+        let flag = |word: &String| {
+            let word = word.to_ascii_lowercase();
+            let letters = word.strip_prefix(['-', '/']).unwrap_or_default();
+            letters.to_owned()
+        };
+        let is_encoded =
+            |word: &String| flag(word).starts_with('e') && !flag(word).starts_with("ex");
+        if !is_cmd && arguments.iter().any(is_encoded) {
             return self.start(vec!["iex".to_owned(), UNKNOWN.to_string()]);
         }
-        let runs = |flag: &String| {
-            let is_joined = flag.starts_with("/c") || flag.starts_with("/k");
-            is_joined && name == "cmd" || flag.len() > 1 && "-command".starts_with(flag.as_str())
+        let runs = |word: &String| {
+            let flag = flag(word);
+            let is_joined = word.starts_with('/') && flag.starts_with(['c', 'k']);
+            is_cmd && is_joined || !is_cmd && !flag.is_empty() && "command".starts_with(&flag)
         };
-        let script = match flags.iter().position(runs) {
-            Some(at) if name == "cmd" => arguments[at..].join(" ").split_off(2),
+        let is_option = |word: &&String| word.starts_with(['-', '/']);
+        let script = match arguments.iter().position(runs) {
+            Some(at) if is_cmd => arguments[at..].join(" ").split_off(2),
             Some(at) => arguments[at + 1..].join(" "),
-            None => arguments[options..].join(" "),
+            None => arguments[arguments.iter().take_while(is_option).count()..].join(" "),
         };
         self.script(&script, Dialect::PowerShell);
     }
@@ -407,27 +379,17 @@ impl<'a> ScriptReader<'a> {
         let Some(git) = Git::of(arguments) else {
             return;
         };
-        let settings = git.values("-c").filter_map(|word| word.split_once('='));
-        for (_, value) in settings.filter(|(_, value)| !value.contains(UNKNOWN)) {
-            self.bash(value.trim_start_matches('!'));
+        let is_known = |word: &str| !word.contains(UNKNOWN);
+        self.read_words(git.options, |word| word.contains('=') && is_known(word));
+        if is_a("git-runs", git.subcommand) {
+            self.read_words(git.arguments, is_known);
         }
-        let is_known = |word: &&String| !word.contains(UNKNOWN);
-        match (git.subcommand, git.first()) {
-            ("bisect", "run") | ("submodule", "foreach") => {
-                let words = git.arguments.iter().skip_while(|word| *word != git.first());
-                let words = words.skip(1).skip_while(|word| word.starts_with('-'));
-                let words: Vec<&str> = words.map(String::as_str).collect();
-                self.bash(&words.join(" "));
-            }
-            ("rebase" | "filter-branch" | "difftool" | "for-each-repo", _) => {
-                for word in git.arguments.iter().filter(is_known) {
-                    // `--extcmd='a b'`, `-x'a b'`
-                    let value = word.split_once('=').filter(|_| word.starts_with("--"));
-                    let script = value.map(|(_, script)| script);
-                    self.bash(script.or(word.strip_prefix("-x")).unwrap_or(word));
-                }
-            }
-            _ => {}
+        // `git bisect run`, `git submodule foreach`
+        if is_in("bisect submodule", git.subcommand) {
+            let words = git.arguments.iter().map(String::as_str);
+            let words = words.skip_while(|word| !is_in("run foreach", word)).skip(1);
+            let words: Vec<&str> = words.skip_while(|word| word.starts_with('-')).collect();
+            self.bash(&words.join(" "));
         }
     }
 
@@ -435,7 +397,7 @@ impl<'a> ScriptReader<'a> {
     fn follow_mentioned(&mut self, arguments: &[String]) {
         for (at, word) in arguments.iter().enumerate() {
             let name = program_name(word);
-            if names::is_telling(&name) {
+            if is_a("telling", &name) {
                 return self.record(&name, &arguments[at + 1..]);
             }
         }

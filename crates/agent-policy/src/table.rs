@@ -35,8 +35,8 @@ pub(super) struct BuiltIn {
 pub(super) enum RuleCheck {
     /// The text of a script.
     Text(fn(&str) -> bool),
-    /// A program that a script seems to start, as patterns of `checks`.
-    Programs(&'static [&'static str]),
+    /// A program that a script seems to start, by a section of `programs.txt`.
+    Programs(&'static str),
     /// A program that a script seems to start.
     Command(fn(&Invocation, &KnownDirectories) -> bool),
     /// A script that could not be examined completely.
@@ -126,64 +126,6 @@ impl BuiltIn {
     }
 }
 
-#[rustfmt::skip]
-const WIPES_DISKS: &[&str] = &[
-    "mkfs", "mkfs.*", "mke2fs", "mkntfs", "mkdosfs", "mkexfatfs", "mkswap", "pvcreate", "wipefs",
-    "blkdiscard", "format-volume", "clear-disk", "initialize-disk", "cryptsetup luksFormat|luksErase|erase",
-    "nvme format|sanitize", "mdadm --zero-superblock", "badblocks -w",
-    "cfdisk", "fdisk !-l|--list|-V|--version|--help", "gdisk !-l",
-    "sfdisk !-l|--list|-d|--dump|-V|--version|--help", "sgdisk !-p|--print|-V|--version|--help",
-    "parted !-l|--list|print|--version|--help",
-    "parted rm|mklabel|mktable|mkpart|resizepart|set|disk_set|toggle|name|type|rescue",
-    "sgdisk -Z|-z|-o|-d|-n|-N|-t|-g|-l|-R|-G|-e|-s|-r|-A|--zap-all|--clear|--delete|--new|--typecode",
-    "sgdisk --largest-new|--mbrtogpt|--load-backup|--replicate|--randomize-guids", "sfdisk --delete",
-];
-
-#[rustfmt::skip]
-const SHUTS_DOWN: &[&str] = &[
-    "shutdown", "reboot", "halt", "poweroff", "telinit", "stop-computer", "restart-computer",
-    "init 0|6", "kexec",
-    "systemctl poweroff.target|reboot.target|halt.target|kexec.target|rescue.target",
-    "systemctl poweroff|reboot|soft-reboot|halt|kexec|suspend|hibernate|rescue|emergency",
-    "loginctl poweroff|reboot|halt|suspend|hibernate",
-];
-
-#[rustfmt::skip]
-const OTHER_USERS: &[&str] = &[
-    "sudo", "su", "doas", "pkexec", "run0", "runuser", "sudoedit", "runas", "gsudo", "machinectl",
-    "gosu", "su-exec",
-    "start-process runas", "saps runas", "start runas",
-];
-
-#[rustfmt::skip]
-const FETCHES: &[&str] = &[
-    "curl", "wget", "wget2", "aria2c", "axel", "xh", "http", "https", "lynx", "w3m", "lwp-request",
-    "lwp-download", "ftp", "lftp", "invoke-webrequest", "iwr", "invoke-restmethod", "irm",
-    "start-bitstransfer", "bitsadmin", "certutil -urlcache|/urlcache",
-    "new-object net.webclient|system.net.webclient",
-];
-
-#[rustfmt::skip]
-const ADMINISTERS_USERS: &[&str] = &[
-    "useradd", "usermod", "userdel", "adduser", "deluser", "addgroup", "delgroup", "groupadd",
-    "groupmod", "groupdel", "passwd", "chpasswd", "gpasswd", "chsh", "chage", "visudo", "vipw",
-    "newusers", "sysadminctl", "dscl", "new-localuser", "set-localuser", "remove-localuser",
-    "add-localgroupmember", "remove-localgroupmember", "new-localgroup", "remove-localgroup",
-    "enable-localuser", "disable-localuser", "rename-localuser",
-    "net user|group|localgroup|accounts", "net1 user|group|localgroup|accounts",
-];
-
-#[rustfmt::skip]
-const PUBLISHES: &[&str] = &[
-    "cargo publish|yank|owner", "npm publish|unpublish|deprecate", "pnpm publish|unpublish",
-    "yarn publish", "bun publish", "twine upload", "poetry publish", "uv publish", "hatch publish",
-    "flit publish", "pdm publish", "gem push|yank", "mvn deploy|deploy:deploy|release:perform",
-    "gradle publish|uploadArchives", "gradlew publish|uploadArchives", "docker push",
-    "podman push", "helm push", "nuget push", "dotnet push", "vsce publish", "jsr publish",
-    "gh create|merge|delete|edit|close|comment|upload|review|fork|sync", "deno publish",
-    "python* twine upload", "python* poetry|flit publish",
-];
-
 const EVERY_CHANGE: RuleCheck = RuleCheck::Every(&[StepKind::Change]);
 const EVERY_COMMAND: RuleCheck = RuleCheck::Every(&[StepKind::Command]);
 
@@ -204,7 +146,7 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         .hint("leave it out"),
     row(Deny, "fork bombs",
         "it starts copies of itself until the machine hangs",
-        RuleCheck::Programs(&["&"])),
+        RuleCheck::Programs("fork-bombs")),
     row(Deny, "`rm -r` of `/`, a system directory, a home directory, the workspace itself or a \
             directory above it",
         "it would remove everything",
@@ -221,36 +163,36 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         RuleCheck::Command(checks::changes_modes_of_everything)),
     row(Deny, "`mkfs`, `mkswap`, `wipefs`, `fdisk` and similar",
         "it would wipe a disk",
-        RuleCheck::Programs(WIPES_DISKS)),
+        RuleCheck::Programs("wipes-disks")),
     row(Deny, "writing to a device, as with `dd of=/dev/...`",
         "it would overwrite a disk or another device",
         RuleCheck::Command(checks::writes_to_a_device)),
     row(Deny, "`shutdown`, `reboot`, `halt`, `poweroff`",
         "commands must not switch the machine off",
-        RuleCheck::Programs(SHUTS_DOWN)),
+        RuleCheck::Programs("shuts-down")),
     row(Deny, "`sudo`, `su`, `doas`, `Start-Process -Verb RunAs` and similar",
         "commands must not run as another user",
-        RuleCheck::Programs(OTHER_USERS))
+        RuleCheck::Programs("other-users"))
         .hint("ask the person to run this"),
     row(Deny, "every `rm -rf`",
         "the strict policy is on",
-        RuleCheck::Programs(&["rm -r|-R|--recursive -f|--force|-force"]))
+        RuleCheck::Programs("forced-removals"))
         .hint("remove files with DELETE_FILE or `rm` without `-f`").strict(),
     row(Deny, "`del /s`, `rd /s`, `Remove-Item -Recurse`",
         "the strict policy is on",
-        RuleCheck::Programs(checks::REMOVES_TREES_ON_WINDOWS))
+        RuleCheck::Programs("removes-trees-on-windows"))
         .hint("remove files one by one").strict(),
     row(Deny, "`format`, `diskpart`",
         "the strict policy is on",
-        RuleCheck::Programs(&["format", "format.com", "diskpart"])).strict(),
+        RuleCheck::Programs("wipes-disks-on-windows")).strict(),
     row(Deny, "`curl`, `wget`, `Invoke-WebRequest`",
         "the strict policy is on",
-        RuleCheck::Programs(FETCHES))
+        RuleCheck::Programs("fetches"))
         .hint("ask the person to download what you need").strict(),
     row(Deny, "`Invoke-Expression`, `Set-ExecutionPolicy`, `reg` and encoded commands of \
             PowerShell",
         "the strict policy is on",
-        RuleCheck::Programs(&["iex", "invoke-expression", "set-executionpolicy", "reg", "regedit"]))
+        RuleCheck::Programs("runs-text"))
         .hint("write the command out").strict(),
     row(Deny, "reading the environment: `env`, `printenv`, `set`, `export -p`, \
             `/proc/*/environ`, `Env:`",
@@ -259,7 +201,7 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         .hint("ask the person for the value you need").strict(),
     row(Deny, "user administration: `useradd`, `passwd`, `net user` and similar",
         "the strict policy is on",
-        RuleCheck::Programs(ADMINISTERS_USERS)).strict(),
+        RuleCheck::Programs("administers-users")).strict(),
     row(Deny, "reading or changing anything under `.agent`",
         "`agent` keeps its own records there; they are hidden",
         RuleCheck::Touch(|text, _| protected::names_our_state(text))),
@@ -286,10 +228,10 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     row(Ask, "git commands that write to `.git`, such as `git add` and `git commit`, without the grant \
             `git-write`",
         "`.git` is read-only",
-        RuleCheck::Programs(checks::WRITES_TO_GIT)).without(Grant::GitWrite),
+        RuleCheck::Programs("writes-to-git")).without(Grant::GitWrite),
     row(Ask, "`git push`",
         "it sends commits to others",
-        RuleCheck::Programs(&["git push|send-pack|send-email", "git subtree|lfs push"])),
+        RuleCheck::Programs("pushes")),
     row(Ask, "discarding work: `git clean -f`, `git reset --hard`, `git checkout .`, `git branch -D`, \
             `git stash drop`, `rm -r .git`",
         "discarded work may be lost for good",
@@ -297,7 +239,7 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     row(Ask, "publishing: `cargo publish`, `npm publish`, `twine upload`, `docker push`, `gh release` \
             and similar",
         "publishing cannot be undone",
-        RuleCheck::Programs(PUBLISHES)),
+        RuleCheck::Programs("publishes")),
     row(Ask, "`rm -r` outside the workspace and the temporary directories",
         "it would remove files that do not belong to the workspace",
         RuleCheck::Command(checks::removes_outside)),
@@ -312,7 +254,7 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         .hint("write its name out"),
     row(Ask, "code that only the shell knows, as in `curl ... | sh`, `bash $x` and `eval \"ls $x\"`",
         "it may run anything",
-        RuleCheck::Programs(&["|"]))
+        RuleCheck::Programs("unknown-code"))
         .hint("write the code out, or save it to a file, read it and run that"),
     row(Ask, "git commands that do not come with git, and `git -c alias...`",
         "an alias can run any program",

@@ -4,6 +4,7 @@
 //! either of them separates, and a variable is unknown. Windows has no sandbox, so that each command
 //! is asked about anyway.
 
+use super::names::is_in;
 use super::reading::{ScriptReader, UNKNOWN};
 
 /// Reads a script and starts its commands.
@@ -56,20 +57,13 @@ fn start(mut words: Vec<String>, reader: &mut ScriptReader<'_>) {
             reader.places.home().clone_into(word);
         }
     }
-    loop {
-        let word = |at: usize| {
-            words
-                .get(at)
-                .map_or(String::new(), |word| word.to_ascii_lowercase())
-        };
-        // `if not exist x rd x`, `for ... do rd x`
-        let skipped = match word(0).as_str() {
-            "if" => {
-                let condition = 1 + usize::from(word(1) == "not");
-                let has_operand =
-                    matches!(word(condition).as_str(), "exist" | "defined" | "errorlevel");
-                condition + 1 + usize::from(has_operand)
-            }
+    // `if not exist x rd x`, `if a==b rd x`, `for ... do rd x`
+    let lower = |words: &[String], at: usize| words.get(at).map(|word| word.to_ascii_lowercase());
+    while let Some(word) = lower(&words, 0) {
+        let next = lower(&words, 1).unwrap_or_default();
+        let skipped = match word.as_str() {
+            "if" | "not" => 1 + usize::from(!is_in("not exist defined errorlevel", &next)),
+            "exist" | "defined" | "errorlevel" => 2,
             "." | "@" | "do" | "else" => 1,
             _ => break,
         };

@@ -1,61 +1,43 @@
-//! Programs that start the command in their arguments, and where that command begins.
+//! Programs that start the command in their arguments, and the options before that command.
 
-use super::names::is_in;
+use super::names::{facts, is_a, is_in};
 use super::reading::UNKNOWN;
 
-/// Wrappers: their names, the number of words before the command, the subcommands after which they
-/// run one (always if there are none), and the options whose value is the next word: letters, then
-/// long options.
-#[rustfmt::skip]
-static WRAPPERS: &[(&str, usize, &str, &str)] = &[
-    ("command builtin coproc nohup setsid busybox toybox pkexec firejail unbuffer valgrind \
-        dbus-run-session bunx \
-        foreach-object foreach % where-object invoke-command icm start-job call", 0, "", ""),
-    ("env", 0, "", "uC --unset --chdir"),
-    ("exec", 0, "", "a"),
-    ("nice", 0, "", "n --adjustment"),
-    ("ionice", 0, "", "cnpPu --class --classdata --pid"),
-    ("caffeinate", 0, "", "tw"),
-    ("time", 0, "", "fo --format --output"),
-    ("timeout", 1, "", "ks --signal --kill-after"),
-    ("stdbuf", 0, "", "ioe --input --output --error"),
-    ("xargs", 0, "", "InPLdEsa --max-args --max-procs --max-chars --max-lines --delimiter \
-        --arg-file --process-slot-var"),
-    ("parallel", 0, "", "jNI --jobs --max-args --delay --timeout"),
-    ("unshare", 0, "", "SGR"),
-    ("strace ltrace", 0, "", "eosp"),
-    ("watch", 0, "", "n --interval"),
-    ("doas", 0, "", "uC"),
-    ("sudo", 0, "", "ughpCrtTDR"),
-    ("fakeroot", 0, "", "lsib"),
-    ("prlimit", 0, "", "p"),
-    ("xvfb-run", 0, "", "nsef"),
-    ("setpriv", 0, "", " --reuid --regid --groups --inh-caps --bounding-set --ambient-caps"),
-    ("nsenter", 0, "", "tSGw --target --setuid --setgid"),
-    ("systemd-run", 0, "", "pHMuE --unit --property --uid --gid --slice --setenv \
-        --working-directory"),
-    ("chroot taskset sg", 1, "", ""),
-    ("flock", 1, "", "wE --timeout --wait --conflict-exit-code"),
-    ("chrt", 1, "", "TPD"),
-    ("ssh", 1, "", "bcDEeFIiJLlmOopQRSWw"),
-    ("npx", 0, "", "p --package"),
-    ("uvx", 0, "", "p --from --with --python"),
-    ("uv", 0, "run", "p --with --python --extra --group --directory --project --env-file"),
-    ("npm", 0, "exec x", ""),
-    ("pnpm yarn", 0, "exec dlx", ""),
-    ("bun", 0, "x", ""),
-    ("poetry pipx pdm rye hatch", 0, "run", ""),
-    ("bundle", 0, "exec", ""),
-    ("rustup", 1, "run", ""),
-    ("conda", 0, "run", "np"),
-    ("perf", 0, "stat record trace", "eo"),
-];
+/// The options of a program whose value is the next word, or the rest of the word.
+fn valued(name: &str) -> impl Iterator<Item = &'static str> {
+    facts("values", name).flat_map(str::split_whitespace)
+}
+
+/// The options in a word such as `-xvf`. What follows one with a value is the value: `-XPOST` is
+/// `-X POST`.
+pub(super) fn option_letters<'w>(name: &str, word: &'w str) -> &'w str {
+    let letters = word.strip_prefix('-').unwrap_or_default();
+    if letters.starts_with('-') {
+        return "";
+    }
+    let short = valued(name).filter(|option| !option.starts_with("--"));
+    let valued: String = short.map(|option| &option[1..]).collect();
+    let mut options = letters.split_inclusive(|letter| valued.contains(letter));
+    options.next().unwrap_or_default()
+}
+
+/// Returns true if the value of an option is the next word.
+pub(super) fn takes_next_word(name: &str, word: &str) -> bool {
+    let is_valued = |letter| {
+        valued(name).any(|option| !option.starts_with("--") && option[1..].contains(letter))
+    };
+    let letters = option_letters(name, word);
+    valued(name).any(|option| option == word)
+        || letters.len() + 1 == word.len() && letters.ends_with(is_valued)
+}
 
 /// The index of the command of a wrapper; `None` if there is no wrapper or it has no command.
 pub(super) fn inner_command(words: &[String]) -> Option<usize> {
     let name = program_name(words.first()?);
-    let wrapper = WRAPPERS.iter().find(|(names, ..)| is_in(names, &name))?;
-    let (_, mut positional, subcommands, valued) = *wrapper;
+    let fact = |section| facts(section, &name).next();
+    fact("wrappers")?;
+    let mut positional = fact("wrapper-words").map_or(0, |number| number.parse().unwrap_or(0));
+    let subcommands = fact("wrapper-subcommands").unwrap_or_default();
     let mut awaits_subcommand = !subcommands.is_empty();
     let mut at = 1;
     while let Some(word) = words.get(at) {
@@ -67,7 +49,7 @@ pub(super) fn inner_command(words: &[String]) -> Option<usize> {
             if name == "command" && word.contains(['v', 'V']) {
                 return None;
             }
-            at += usize::from(takes_next_word(valued, word));
+            at += usize::from(takes_next_word(&name, word));
         } else if name == "env" && word.contains('=') {
             // An assignment.
         } else if awaits_subcommand {
@@ -92,49 +74,41 @@ pub(super) fn inner_command(words: &[String]) -> Option<usize> {
     (!awaits_subcommand && begins < words.len()).then_some(begins)
 }
 
-/// The directory in which a wrapper starts its command, if an option of these names one.
-pub(super) fn directory_option<'a>(name: &str, options: &'a [String]) -> Option<&'a str> {
-    let names = match name {
-        "env" => "-C --chdir",
-        "uv" => "--directory",
-        "systemd-run" => "--working-directory",
-        _ => return None,
+/// The value of the last option that a section of the table lists for a program, and the words behind
+/// it.
+pub(super) fn option_value<'a>(
+    name: &str,
+    section: &str,
+    words: &'a [String],
+) -> Option<(&'a str, &'a [String])> {
+    let options = facts(section, name).next()?;
+    let is_meant = |option: &str| {
+        options
+            .split(' ')
+            .any(|one| one == option || option.len() > 2 && one.starts_with(option))
     };
-    let mut found = None;
-    for (at, word) in options.iter().enumerate() {
-        let next = || options.get(at + 1).map(String::as_str);
-        if let Some((option, value)) = word.split_once('=').filter(|_| word.starts_with("--")) {
-            found = Some(value).filter(|_| is_in(names, option)).or(found);
-        } else if word.starts_with("--") {
-            found = next().filter(|_| is_in(names, word)).or(found);
-        } else if let Some(at) = word
-            .find('C')
-            .filter(|_| name == "env" && word.starts_with('-'))
-        {
-            found = Some(&word[at + 1..])
-                .filter(|value| !value.is_empty())
-                .or_else(next);
+    words.iter().enumerate().rev().find_map(|(at, word)| {
+        let letters = option_letters(name, word);
+        let (option, value) = match word.split_once('=') {
+            _ if !letters.is_empty() => (
+                format!("-{}", letters.chars().next_back()?),
+                &word[letters.len() + 1..],
+            ),
+            Some((option, value)) => (option.to_owned(), value),
+            None => (word.clone(), ""),
+        };
+        let rest = &words[at + 1..];
+        match value {
+            _ if !is_meant(&option) => None,
+            "" => Some((rest.first()?.as_str(), &rest[1..])),
+            _ => Some((value, rest)),
         }
-    }
-    found
-}
-
-/// A value may also be joined to the letter of its option, which is the last in a cluster.
-fn takes_next_word(valued: &str, option: &str) -> bool {
-    let (letters, long) = valued.split_once(' ').unwrap_or((valued, ""));
-    if option.starts_with("--") {
-        return is_in(long, option);
-    }
-    let first = option.find(|letter| letters.contains(letter));
-    first.is_some_and(|at| at + 1 == option.len())
+    })
 }
 
 /// Returns true if a program runs the command in its arguments, whatever they are.
 pub(super) fn is_wrapper(name: &str) -> bool {
-    let is_named = |names: &str, subcommands: &str| subcommands.is_empty() && is_in(names, name);
-    WRAPPERS
-        .iter()
-        .any(|(names, _, subcommands, _)| is_named(names, subcommands))
+    is_a("wrappers", name) && !is_a("wrapper-subcommands", name)
 }
 
 /// A command, the command that it starts if it is a wrapper, and so on.

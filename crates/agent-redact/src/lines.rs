@@ -126,14 +126,10 @@ fn value(text: &str, place: Range<usize>, origin: LineOrigin) -> Option<SecretFi
     };
     let value = rest.trim().trim_matches(['"', '\'']);
     let start = start + rest.find(value).unwrap_or_default();
-    let is_secret = !is_harmless(name, value)
-        && match origin {
-            LineOrigin::EnvFile => is_secret_in_file(name, value),
-            LineOrigin::Elsewhere => is_secret_anywhere(name, value),
-        };
+    let is_doubtful = judged(name, value, origin)?;
     let place = start..start + value.len();
-    is_secret.then(|| SecretFinding {
-        is_doubtful: is_doubtful(name, value),
+    Some(SecretFinding {
+        is_doubtful,
         ..SecretFinding::new(kind(name), vec![place])
     })
 }
@@ -168,45 +164,36 @@ fn first_word(text: &str) -> &str {
         .map_or("", |word| word.as_str())
 }
 
-fn is_harmless(name: &str, value: &str) -> bool {
-    value.len() < SHORTEST
+/// Decides if a value is a secret: `Some(true)` for one that neither its name nor the value proves.
+fn judged(name: &str, value: &str, origin: LineOrigin) -> Option<bool> {
+    const SHORTEST_NUMBER: usize = 6;
+    const LONG: usize = 24;
+    let rule = telling(name);
+    let kind = kind(name);
+    let is_made_up = is_password(value);
+    // Only the name says that a number is a secret.
+    let is_named = rule.is_some()
+        && (matches!(kind, "password" | "secret") || name.to_ascii_lowercase().ends_with("pin"));
+    let is_number = value.parse::<f64>().is_ok();
+    let is_harmless = value.len() < SHORTEST
         || pattern!(table::HARMLESS).is_match(value)
-        || (value.parse::<f64>().is_ok() && !is_number_password(name, value))
+        || (is_number && !(is_named && value.len() >= SHORTEST_NUMBER))
         || (value.starts_with('/') && !is_password(&value[1..]))
         || Stop::Sample.is_match(value)
         // A password can be anything; other secrets are generated.
-        || (kind(name) != "password" && is_address(value))
-}
-
-fn is_secret_in_file(name: &str, value: &str) -> bool {
-    let is_long = || value.len() >= 24 && !value.contains(' ') && entropy(value) >= 4.0;
-    let is_made_up = || is_password(value) || (is_long() && !is_public(value));
-    telling(name).is_some() || (!is_open_name(name) && is_made_up())
-}
-
-/// Returns true if neither the name nor the value proves that it is a secret.
-fn is_doubtful(name: &str, value: &str) -> bool {
-    let is_made_up = is_password(value) && !is_digest(value);
-    telling(name).is_some_and(|rule| rule.is_doubtful) && !is_made_up
-}
-
-fn is_secret_anywhere(name: &str, value: &str) -> bool {
-    telling(name).is_some_and(|rule| {
-        if rule.is_doubtful {
-            is_password(value)
-        } else {
-            !is_word(value)
+        || (kind != "password" && is_address(value));
+    let is_long = || value.len() >= LONG && !value.contains(' ') && entropy(value) >= 4.0;
+    let is_secret = match (rule, origin) {
+        (Some(_), LineOrigin::EnvFile) => true,
+        (None, LineOrigin::EnvFile) => {
+            !is_open_name(name) && (is_made_up || (is_long() && !is_public(value)))
         }
-    })
-}
-
-/// Returns true if the value is a number and its name is one that numbers have only if they are
-/// secret.
-fn is_number_password(name: &str, value: &str) -> bool {
-    const SHORTEST: usize = 6;
-    let is_pin = name.to_ascii_lowercase().ends_with("pin");
-    let is_password = matches!(kind(name), "password" | "secret") || is_pin;
-    value.len() >= SHORTEST && is_password && telling(name).is_some()
+        (Some(rule), LineOrigin::Elsewhere) if rule.is_doubtful => is_made_up,
+        (rule, LineOrigin::Elsewhere) => rule.is_some() && !is_word(value),
+    };
+    let is_proven = is_made_up && !is_digest(value);
+    let is_doubtful = rule.is_some_and(|rule| rule.is_doubtful) && !is_proven;
+    (is_secret && !is_harmless).then_some(is_doubtful)
 }
 
 /// The lines that mark a document as a Kubernetes secret.

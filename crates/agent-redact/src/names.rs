@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::rules::table::{ABOUT, OPEN, RULES};
-use super::rules::{Anchor, SecretRule, compile, pattern};
+use super::rules::table::{ABOUT, OPEN};
+use super::rules::{Anchor, RULES, SecretRule, compile, pattern};
 
 static NAMES: LazyLock<Vec<(Regex, &'static SecretRule)>> = LazyLock::new(|| {
     let rules = RULES.iter().filter(|rule| rule.anchor == Anchor::Name);

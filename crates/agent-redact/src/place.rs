@@ -16,7 +16,9 @@ use regex::Regex;
 use super::names::{normal_name, telling};
 use super::rules::table::SETTINGS;
 use super::rules::{SecretRule, compile, pattern};
-use super::shape::{Stop, is_chosen, is_password, is_random, is_strong, is_uuid};
+use super::shape::{
+    Stop, has_digit, has_sign, is_chosen, is_password, is_random, is_strong, is_uuid,
+};
 use super::{SecretFinding, TextSource};
 
 /// The longest name that is examined, on each side of the telling word.
@@ -133,7 +135,7 @@ impl JudgedValue<'_> {
         let Self { rule, content, .. } = *self;
         let is_bare = !matches!(self.form, ValueForm::Quoted | ValueForm::Argument);
         // Words and names are often unquoted; those with digits rarely are.
-        if is_bare && !content.bytes().any(|byte| byte.is_ascii_digit()) {
+        if is_bare && !has_digit(content) {
             return false;
         }
         let is_in_place = match self.form {
@@ -144,10 +146,22 @@ impl JudgedValue<'_> {
         let is_issued = || is_uuid(content) && !Stop::Sample.is_match(content);
         match self.is_sure {
             true if is_issued() => true,
-            true if is_in_place => is_password(content) || (self.is_setting && is_chosen(content)),
+            true if is_in_place => {
+                let may_be_chosen = self.is_setting || self.is_declared();
+                is_password(content) || (may_be_chosen && is_chosen(content))
+            }
             true => is_random(content),
             false => rule.check.accepts(content),
         }
+    }
+
+    /// Returns true if the value is a string in source code with a sign and a digit, as passwords
+    /// have that people choose: `dbPassword = 'Marble!1234'`.
+    fn is_declared(&self) -> bool {
+        self.rule.kind == "password"
+            && self.form == ValueForm::Quoted
+            && has_digit(self.content)
+            && has_sign(self.content)
     }
 
     /// Returns true if the value may be an ordinary word that is a password: in settings, after a
@@ -398,6 +412,8 @@ mod tests {
             "password -> \"«HREjPz54jkgF»\"",
             "set_password(\"«0eplPpDNSW8z»\")",
             "login(password='«gJVg7JdJu3Kl»')",
+            "const dbPassword = '«Marble!1234»';",
+            "private String password = \"«Marble#77»\";",
             "setProperty(\"password\", \"«0eplPpDNSW8z»\")",
             "SECRET_KEY = 'x#k2(v!0&p9=z%w7)q3_m@5^t8*b-1+c4(d6$e0h'"
                 .replace("'x", "'«x")
@@ -419,6 +435,7 @@ mod tests {
             "AUTHOR=Jane Doe\nPASS=passed\nCOMPASS=northwest\nCERT_DIR=build/certs\nAUTH=ldap\n",
             "password: word",
             "password = hunter",
+            "const passwordLabel = 'Password!1';",
             "let token = lexer.next_token2(a);",
             "token = self.tokens1[2]",
             "key: \"a1b2c3d4e5f6\"",

@@ -1,10 +1,12 @@
-//! The form of a rule, and the single table of them (`rules::table`).
+//! The form of a rule, and the single table of them, `rules.txt`.
 //!
 //! A rule is data: keywords that lead to it, a pattern, what the value must look like, stop words
 //! that make it a sample, and the names of files in which it counts. To add a form, add a row to
 //! the table and a sample to `tests::forms`. Nothing here reads a text; that is `scan`.
 
 pub(super) mod table;
+
+use std::sync::LazyLock;
 
 use regex::Regex;
 
@@ -32,48 +34,65 @@ pub(super) enum Anchor {
 pub(super) struct ValueCheck {
     /// The least entropy per byte, in bits.
     pub(super) entropy: f64,
-    pub(super) look: ValueLook,
+    /// Returns true if a value has the characters that it must have.
+    looks: fn(&str) -> bool,
     /// The reasons to take the value for a sample, a template or something public.
     pub(super) stops: &'static [Stop],
 }
 
-/// The characters that a value must have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ValueLook {
-    /// Any.
-    Any,
-    /// At least one digit.
-    Digit,
-    /// A digit or a character that identifiers do not have.
-    Odd,
-    /// Generated, or chosen by a careful person.
-    Password,
-    /// Certainly generated.
-    Random,
-    /// Generated, in any form: also hex and UUIDs, which are public where nothing names a secret.
-    Issued,
-    /// The base64 of `user:password`.
-    Login,
-}
-
 impl ValueCheck {
+    /// The checks that the table names.
+    fn named(name: &str) -> Self {
+        use Stop::{Public, Sample, StandIn, Template, Variable};
+        const WRITTEN: &[Stop] = &[Sample, Variable, StandIn];
+        const READABLE: &[Stop] = &[Sample, Template, StandIn, Public];
+        let (entropy, looks, stops): (_, fn(&str) -> bool, &[Stop]) = match name {
+            // The random part of a token. Sixteen random hex digits have 3 bits each on average.
+            "token" => (2.0, |_| true, &[Sample]),
+            // A token of a common form; ordinary words have no digits.
+            "digit" => (2.0, shape::has_digit, &[Sample]),
+            // A value at a place that says that it is a secret: generated, or chosen by a careful
+            // person.
+            "password" => (
+                0.0,
+                |value| shape::is_password(value) || shape::is_uuid(value),
+                &[Sample, Template],
+            ),
+            // Any value, at a place where only passwords occur.
+            "chosen" => (0.0, |_| true, WRITTEN),
+            // A password at a place where words and paths stand too: it has a digit or a character
+            // that identifiers do not have.
+            "odd" => (
+                1.5,
+                |value| {
+                    shape::has_digit(value)
+                        || value.contains(['!', '#', '$', '%', '^', '&', '*', '?', '~'])
+                },
+                READABLE,
+            ),
+            // A value that a server issued, at a place that names a secret: also hex and UUIDs.
+            "issued" => (
+                2.75,
+                |value| {
+                    shape::is_digest(value) || shape::is_uuid(value) || shape::is_generated(value)
+                },
+                WRITTEN,
+            ),
+            // The base64 of `user:password`.
+            "login" => (0.0, shape::is_login, &[Sample]),
+            // A value at a place that says little: certainly generated.
+            _ => (2.75, shape::is_generated, READABLE),
+        };
+        Self {
+            entropy,
+            looks,
+            stops,
+        }
+    }
+
     /// Returns true if a value is as the rule wants it.
     pub(super) fn accepts(&self, value: &str) -> bool {
-        let is_odd = |byte: u8| byte.is_ascii_digit() || b"!#$%^&*?~".contains(&byte);
-        let looks = match self.look {
-            ValueLook::Any => true,
-            ValueLook::Digit => value.bytes().any(|byte| byte.is_ascii_digit()),
-            ValueLook::Odd => value.bytes().any(is_odd),
-            ValueLook::Password => shape::is_password(value) || shape::is_uuid(value),
-            ValueLook::Random => shape::is_random(value) && !shape::is_public(value),
-            ValueLook::Issued => {
-                shape::is_digest(value)
-                    || shape::is_uuid(value)
-                    || shape::is_random(value) && !shape::is_public(value)
-            }
-            ValueLook::Login => shape::is_login(value),
-        };
-        looks
+        (self.looks)(value)
             && shape::entropy(value) >= self.entropy
             && !self.stops.iter().any(|stop| stop.is_match(value))
     }
@@ -84,7 +103,7 @@ impl ValueCheck {
 pub(super) struct SecretRule {
     pub(super) kind: &'static str,
     /// Words in lower case of which each secret of this form has one in it or before it.
-    pub(super) keywords: &'static [&'static str],
+    pub(super) keywords: Vec<&'static str>,
     /// The secret is the group that matches, or the whole match.
     pub(super) pattern: &'static str,
     pub(super) anchor: Anchor,
@@ -99,48 +118,59 @@ pub(super) struct SecretRule {
     pub(super) is_doubtful: bool,
 }
 
+/// The rules.
+pub(super) static RULES: LazyLock<Vec<SecretRule>> = LazyLock::new(|| {
+    let mut rules: Vec<SecretRule> = Vec::new();
+    for row in include_str!("rules.txt").lines() {
+        match (row.strip_prefix("    "), rules.last_mut()) {
+            (Some(pattern), Some(rule)) => match pattern.strip_prefix("each ") {
+                Some(each) => rule.each = Some(each),
+                None => rule.pattern = pattern,
+            },
+            _ if row.is_empty() || row.starts_with('#') => {}
+            _ => rules.push(SecretRule::parse(row)),
+        }
+    }
+    rules
+});
+
 impl SecretRule {
-    const fn new(
-        anchor: Anchor,
-        kind: &'static str,
-        keywords: &'static [&'static str],
-        pattern: &'static str,
-        check: ValueCheck,
-    ) -> Self {
-        Self {
+    /// Parses the first line of a rule.
+    fn parse(row: &'static str) -> Self {
+        let (head, _) = row.split_once('`').unwrap_or((row, ""));
+        let mut words = head.split_whitespace();
+        let (about, kind) = (words.next(), words.next().unwrap_or_default());
+        let mut keywords: Vec<&str> = row.split('`').skip(1).step_by(2).collect();
+        let (anchor, check) = match about {
+            Some("token") => (Anchor::Word, "token"),
+            Some("name") => (Anchor::Name, "password"),
+            Some("file") => (Anchor::File(keywords.pop().unwrap_or_default()), "chosen"),
+            _ => (Anchor::Anywhere, "password"),
+        };
+        let mut rule = Self {
             kind,
             keywords,
-            pattern,
+            pattern: "",
             anchor,
             before: 0,
             reach: REACH,
             each: None,
-            check,
+            check: ValueCheck::named(check),
             is_doubtful: false,
+        };
+        for word in words {
+            match word.split_once('=').unwrap_or((word, "")) {
+                ("check", name) => rule.check = ValueCheck::named(name),
+                ("entropy", bits) => rule.check.entropy = bits.parse().unwrap_or(f64::MAX),
+                ("around", bytes) => {
+                    let (before, reach) = bytes.split_once(',').unwrap_or_default();
+                    rule.before = before.parse().unwrap_or_default();
+                    rule.reach = reach.parse().unwrap_or(REACH);
+                }
+                _ => rule.is_doubtful = true,
+            }
         }
-    }
-
-    /// The pattern begins up to `before` bytes before the keyword and ends up to `reach` bytes
-    /// after its start. The window is small, because such a pattern is not anchored.
-    const fn around(mut self, before: usize, reach: usize) -> Self {
-        self.before = before;
-        self.reach = reach;
-        self
-    }
-
-    const fn each(mut self, pattern: &'static str) -> Self {
-        self.each = Some(pattern);
-        self
-    }
-
-    const fn check(mut self, check: ValueCheck) -> Self {
-        self.check = check;
-        self
-    }
-
-    const fn doubtful(mut self) -> Self {
-        self.is_doubtful = true;
-        self
+        rule
     }
 
     /// Returns true if the secrets are longer than the default reach.

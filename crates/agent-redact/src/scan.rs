@@ -11,8 +11,7 @@ use std::sync::{LazyLock, OnceLock};
 use regex::bytes::Regex;
 
 use super::boundary::is_within_word;
-use super::rules::table::RULES;
-use super::rules::{Anchor, SecretRule, compile};
+use super::rules::{Anchor, RULES, SecretRule, compile};
 use super::{SecretFinding, TextSource, keys, lines, pem, place};
 
 /// The kinds of secrets that have a rule, each once.
@@ -345,10 +344,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_row_of_the_table_is_understood() {
+        let known = "check=token check=digit check=password check=chosen check=odd check=random \
+            check=issued check=login doubtful";
+        let rows = include_str!("rules.txt").lines();
+        let rows = rows.filter(|row| !row.is_empty() && !row.starts_with([' ', '#']));
+        for row in rows.clone() {
+            let mut words = row.split(" `").next().unwrap().split(' ');
+            let about = words.next().unwrap();
+            assert!(["token", "place", "name", "file"].contains(&about), "{row}");
+            for word in words.skip(1) {
+                let is_number = word.starts_with("around=") || word.starts_with("entropy=");
+                assert!(
+                    is_number || known.split(' ').any(|one| one == word),
+                    "{row}"
+                );
+            }
+        }
+        assert_eq!(rows.count(), RULES.len());
+    }
+
+    #[test]
     fn every_pattern_compiles_and_its_keywords_are_in_lower_case() {
         for (index, rule) in RULES.iter().enumerate() {
+            assert!(!rule.pattern.is_empty(), "{rule:?}");
             KEYWORDS.pattern(index);
-            for word in rule.keywords {
+            for word in &rule.keywords {
                 assert_eq!(*word, word.to_ascii_lowercase());
             }
         }
@@ -362,7 +383,7 @@ mod tests {
             KEYWORDS.file(sample.path, text, &mut found);
         }
         let lower = text.to_ascii_lowercase();
-        for word in rule.keywords {
+        for word in &rule.keywords {
             for (at, _) in lower.match_indices(word) {
                 if rule.anchor == Anchor::Name {
                     let source = TextSource::File(sample.path);

@@ -132,8 +132,18 @@ fn names_a_secret(value: &str) -> bool {
     words.iter().any(|word| lower.contains(word))
 }
 
+/// Returns true if a text is certainly a password and nothing public.
+pub(super) fn is_generated(value: &str) -> bool {
+    is_random(value) && !is_public(value)
+}
+
+/// Returns true if a text has a digit.
+pub(super) fn has_digit(value: &str) -> bool {
+    value.bytes().any(|byte| byte.is_ascii_digit())
+}
+
 /// Returns true if a text has a character that identifiers do not have.
-fn has_sign(value: &str) -> bool {
+pub(super) fn has_sign(value: &str) -> bool {
     value.contains(['!', '#', '$', '%', '^', '&', '*', '?', '~', '@'])
 }
 

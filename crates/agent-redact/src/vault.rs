@@ -498,27 +498,11 @@ pub fn placeholder_in(text: &str) -> Option<&str> {
     placeholders(text).next().map(|range| &text[range])
 }
 
-/// The ranges of the placeholders in a text, of any vault.
+/// The ranges of the placeholders in a text, of any vault: `[SECRET-`, a number or `X`, a few words
+/// and `]`. One that contains the start of another one is incomplete, so it is none.
 fn placeholders(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let starts = text.match_indices(MARK);
-    starts.filter_map(|(start, _)| {
-        let length = placeholder_length(&text[start..])?;
-        Some(start..start + length)
-    })
-}
-
-/// The length of the placeholder at the start of a text: `[SECRET-`, a number or `X`, a few words
-/// and `]`.
-fn placeholder_length(text: &str) -> Option<usize> {
     const LONGEST: usize = 64;
-    let text = &text[..text.floor_char_boundary(LONGEST)];
-    let inner = text.strip_prefix(MARK)?;
-    // A placeholder that contains the start of another one is incomplete, so it is none.
-    let end = inner
-        .find([']', '[', '\n'])
-        .filter(|end| inner[*end..].starts_with(']'))?;
-    let inner = &inner[..end];
-    let is_nameless = inner == "X" || inner.starts_with("X ");
-    let is_ours = is_nameless || inner.starts_with(|c: char| c.is_ascii_digit());
-    is_ours.then_some(MARK.len() + end + 1)
+    let form = pattern!(r"\[SECRET-(?:X(?: [^\[\]\n]*)?|[0-9][^\[\]\n]*)\]");
+    let found = form.find_iter(text).map(|found| found.range());
+    found.filter(|range| range.len() <= LONGEST)
 }

@@ -18,22 +18,17 @@ impl Redactor<'_> {
         if is_off {
             return Ok(Cow::Borrowed(step));
         }
-        if let Some(refused) = refused_name(&self.agent.workspace, &step.command) {
-            return Err(refused);
-        }
-        if !mentions(&step.command) {
-            return Ok(Cow::Borrowed(step));
-        }
         let revealing = Revealing {
             vault: &self.known.vault,
             workspace: &self.agent.workspace,
             max_file_bytes: self.agent.limits.max_file_bytes,
         };
-        let mut revealed = step.clone();
-        match revealing.command(&mut revealed.command) {
-            Ok(()) => Ok(Cow::Owned(revealed)),
-            Err(misplaced) => Err(refusal(&misplaced)),
-        }
+        let revealed = revealing.revealed(&step.command)?;
+        Ok(revealed.map_or(Cow::Borrowed(step), |command| {
+            let mut step = step.clone();
+            step.command = command;
+            Cow::Owned(step)
+        }))
     }
 }
 
@@ -43,19 +38,12 @@ pub(in crate::agent) fn refused_placeholder(
     max_file_bytes: u64,
     command: &Command,
 ) -> Option<Outcome> {
-    if let Some(refused) = refused_name(workspace, command) {
-        return Some(refused);
-    }
-    if !mentions(command) {
-        return None;
-    }
     let revealing = Revealing {
         vault: &Vault::default(),
         workspace,
         max_file_bytes,
     };
-    let misplaced = revealing.command(&mut command.clone()).err()?;
-    Some(refusal(&misplaced))
+    revealing.revealed(command).err()
 }
 
 /// Why a command is refused that has a placeholder where a file is to be named; one that lies there
@@ -84,37 +72,6 @@ fn refused_name(workspace: &Workspace, command: &Command) -> Option<Outcome> {
         ))
         .with_hint("name files as LIST_FILES shows them, or ask the user"),
     )
-}
-
-/// Returns true if a command may contain a placeholder.
-fn mentions(command: &Command) -> bool {
-    let has = |text: &String| may_have_placeholders(text);
-    match command {
-        Command::CreateFile { content: text, .. }
-        | Command::InsertText { text, .. }
-        | Command::RunCommand { script: text, .. }
-        | Command::SearchText { pattern: text, .. }
-        | Command::EditFile {
-            edit: Edit::Lines { text, .. },
-            ..
-        } => has(text),
-        Command::EditFile {
-            edit: Edit::Replace { edits },
-            ..
-        } => (edits.iter()).any(|edit| has(&edit.search) || has(&edit.replace)),
-        Command::ApplyPatch { changes } => changes.iter().any(|change| match change {
-            FileChange::Add { content, .. } => has(content),
-            FileChange::Delete { hunks, .. } | FileChange::Update { hunks, .. } => {
-                hunks.iter().any(|hunk| {
-                    let mut lines = hunk.lines.iter().map(|line| match line {
-                        HunkLine::Keep(text) | HunkLine::Remove(text) | HunkLine::Add(text) => text,
-                    });
-                    lines.any(has) || hunk.anchors.iter().any(has)
-                })
-            }
-        }),
-        _ => false,
-    }
 }
 
 fn refusal(misplaced: &Misplaced) -> Outcome {
@@ -147,6 +104,21 @@ struct Revealing<'a> {
 }
 
 impl Revealing<'_> {
+    /// The command with secrets in the place of placeholders, if it has any, or why it is refused.
+    fn revealed(&self, command: &Command) -> Result<Option<Command>, Outcome> {
+        if let Some(refused) = refused_name(self.workspace, command) {
+            return Err(refused);
+        }
+        let text = serde_json::to_string(command);
+        if text.is_ok_and(|text| !may_have_placeholders(&text)) {
+            return Ok(None);
+        }
+        let mut revealed = command.clone();
+        self.command(&mut revealed)
+            .map_err(|misplaced| refusal(&misplaced))?;
+        Ok(Some(revealed))
+    }
+
     fn command(&self, command: &mut Command) -> Result<(), Misplaced> {
         match command {
             Command::CreateFile { path, content, .. } => self.in_file(path, [content]),

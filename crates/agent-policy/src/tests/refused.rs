@@ -139,7 +139,6 @@ fn scripts_within_scripts_do_not_hide_it() {
             "time -p sudo ls",
             "source /dev/stdin <<EOF\nrm -rf /\nEOF",
             ". /dev/stdin <<< 'rm -rf /'",
-            "printf '%s' 'rm -rf /' | bash",
             "Remove-Item -Recurse -Force ~",
             "rd /s /q 'C:\\'",
             "eval rm -rf /",

@@ -28,6 +28,7 @@ const REFUSED_STRICTLY: &[&str] = &[
     "call rd /s /q x",
     "cmd /c \"if exist x rd /s /q x\"",
     "cmd /c \"if not exist y rd /s /q x\"",
+    "cmd /c \"if a==b rd /s /q x\"",
     "Start-Process powershell -ArgumentList '-enc AAA'",
     "saps powershell -Args '-enc AAA'",
     "ls | ForEach-Object { Remove-Item $_ -Recurse }",

@@ -244,6 +244,8 @@ fn a_rule_covers_no_option_that_runs_something_else() {
             "git diff --output=x",
             "git grep -O./x foo",
             "git grep -nO./x foo",
+            "git grep -cO./x foo",
+            "git grep -CO./x foo",
             "git grep --open=./x foo",
             "git fetch ext::x",
             "find . -name x -exec sh -c id ';'",
@@ -470,6 +472,7 @@ static SLIPS: &[(&str, &[&str], &[&str])] = &[
     ),
     ("g++", &["g++ a.cc"], &["g++ -wrapper sh a.cc", "g++ @f"]),
     ("cc", &["cc a.c"], &["cc -B. a.c", "cc @f"]),
+    ("clang-cl-15", &["clang-cl-15 a.c"], &["clang-cl-15 @f"]),
     ("c++", &["c++ a.cc"], &["c++ -B. a.cc", "c++ @f"]),
     (
         "x86_64-linux-gnu-gcc-14.2",
@@ -633,6 +636,9 @@ fn a_rule_covers_no_word_that_is_code_for_another_program() {
         "psql -c 'select payload, download from a'",
         "curl -s -w '%{http_code}' https://example.org",
         "curl -fsSL -X POST https://example.org",
+        "curl -XPOST https://example.org",
+        "curl -sXOPTIONS https://example.org",
+        "curl -HT:x https://example.org",
     ];
     let beyond = [
         "printf '%n' PATH && ls",
@@ -670,6 +676,8 @@ fn a_rule_covers_no_word_that_is_code_for_another_program() {
         "curl -w '%output{x}x' https://example.org",
         "curl -x evil:1 https://example.org",
         "curl -sn https://example.org",
+        "curl -sO https://example.org",
+        "curl -fTx https://example.org",
     ];
     for confinement in [
         CommandConfinement::SwitchedOff,

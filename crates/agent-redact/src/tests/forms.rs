@@ -381,6 +381,7 @@ const FORMS: &[(&str, &str, &str)] = &[
     ("password", "a.py", "password = \"«{A16}»\""),
     ("json secret", "a.json", "\"clientSecret\": \"«{A32}»\""),
     ("rust constant", "a.rs", "const API_KEY: &str = \"«{A32}»\";"),
+    ("chosen, javascript", "a.js", "const dbPassword = '«Marble!{D4}»';"),
     ("java field", "A.java", "private String dbPassword = \"«{A16}»\";"),
     ("c# property", "a.json", "\"ConnectionPassword\": \"«{A16}»\""),
     ("php array", "a.php", "'password' => '«{A14}»',"),
