@@ -611,7 +611,7 @@ fn a_rule_covers_no_file_of_agent_and_none_that_git_obeys() {
 
 #[test]
 fn a_rule_covers_no_word_that_is_code_for_another_program() {
-    let names: Vec<&str> = "printf ls zip sqlite3 psql gdb make cargo javac find java man scp openssl ssh-keygen gpg kubectl curl"
+    let names: Vec<&str> = "printf ls zip sqlite3 psql gdb make cargo javac find java man scp openssl ssh-keygen gpg kubectl curl vim date emacs"
         .split(' ')
         .collect();
     let covered = [
@@ -628,6 +628,8 @@ fn a_rule_covers_no_word_that_is_code_for_another_program() {
         "find . -newer x -name y",
         "java -cp out Main",
         "man ls",
+        "vim -n notes.md",
+        "date -u +%F",
         "scp -P 22 a host:b",
         "openssl x509 -in a.pem -noout",
         "ssh-keygen -lf a.pub",
@@ -653,6 +655,12 @@ fn a_rule_covers_no_word_that_is_code_for_another_program() {
         "psql -c '\\! id'",
         "psql -c \"copy a to program 'id'\"",
         "gdb -ex 'shell id'",
+        "vim -es -c '!id'",
+        "vim '+!id' notes.md",
+        "vim -S x.vim",
+        "emacs --batch --eval '(shell-command \"id\")'",
+        "date -s tomorrow",
+        "date --set=tomorrow",
         "gdb -batch -ex=run ./a",
         "make --eval=x:=1",
         "make --ev x",
