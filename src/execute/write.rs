@@ -133,7 +133,7 @@ pub(super) fn overwritten(
         Ok(file) => {
             refuse_losses(&file.text, content)?;
             let restored = edit::restore_copy(&file.text, &file.text, content);
-            restored.refuse_lost_indentation()?;
+            restored.refuse_unrepairable()?;
             let lines = restored.text.lines().count();
             let new = in_the_manner_of(&file, &restored.text);
             (new, lines, restored.remark())
