@@ -4,8 +4,6 @@
 //! that counts: what matches more loosely elsewhere is no competitor, and two places at the same
 //! level are no match at all, unless the caller has a reason to prefer one.
 //!
-//! Tells whether indentation has a meaning in a text.
-//!
 //! In Python and YAML a line that is indented in another way means something else; between braces it
 //! only looks odd. Which of the two a file is can be read off how its lines begin and end. Lines
 //! within brackets that are still open are free even in Python.

@@ -1,6 +1,4 @@
 //! A passage that a model quotes, and the ways to find it in the file.
-//!
-//! Tells whether a stretch of a text is something of its own or a part of something longer.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -7,8 +7,7 @@
 //! 3. the same without blank lines at the ends of the quote;
 //! 4. the text without one layer of backslash escapes, or without those of Markdown (`\_`);
 //! 5. all of this once more without the line numbers before its lines, if it has them and neither
-//!    it nor its new text is there as it is written.
-//!
+//!    it nor its new text is there as it is written;
 //! 6. as lines of the file that were wrapped at a column.
 //!
 //! If nothing is found and the new text is there, the edit was applied before.

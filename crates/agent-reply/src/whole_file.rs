@@ -23,7 +23,7 @@ use agent_protocol::{Command, ContentSource, RelPath};
 use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use crate::code_fence::Fence;
 use crate::line::has_word;
-use crate::repair::{self, Divider};
+use crate::repair;
 use crate::tags::{FileContent, copy_button};
 use crate::trim::{is_blank, trim, trim_end, trim_start};
 use crate::{file_name, work, workspace_root};
@@ -240,11 +240,7 @@ fn plain_lines<'l, 'a>(name: &str, lines: &'l [&'a str]) -> Cow<'l, [&'a str]> {
     }
     let lines = &lines[copy_button::labels(lines, false)..];
     let lines = repair::without_labels(lines).map_or(Cow::Borrowed(lines), Cow::Owned);
-    let plain = repair::without_line_numbers(&lines, Divider::in_code(&lines))
-        .or_else(|| repair::without_number_lines(&lines))
-        .or_else(|| repair::without_number_column(&lines))
-        .or_else(|| repair::without_spaced_numbers(&lines));
-    plain.map_or(lines, Cow::Owned)
+    repair::without_gutter(&lines).map_or(lines, Cow::Owned)
 }
 
 /// The lines, without the indentation that the fence itself has.
@@ -369,9 +365,9 @@ fn path_in_comment(line: &str) -> Option<&str> {
 
 /// The file that a comment or a docstring at the beginning of a block names, be it in a frame, below
 /// `#!`, under a label or above a remark: `# === a.py ===`, `"""a.py: the parser"""`, `# In a.py`,
-/// `%%writefile a.py`.
+/// `%%writefile a.py`, `@@ a.py @@`.
 pub(super) fn named_at_top<'a>(block: &[&'a str]) -> Option<&'a str> {
-    const MARKS: [&str; 3] = ["\"\"\"", "'''", "%%"];
+    const MARKS: [&str; 4] = ["\"\"\"", "'''", "%%", "@@"];
     const LABELS: &str = "in to file path filename writefile new a";
     let mut is_open = false;
     let lines = block.iter().take(3).map(|line| trim(line));
@@ -380,7 +376,7 @@ pub(super) fn named_at_top<'a>(block: &[&'a str]) -> Option<&'a str> {
         if !is_open && !marks.any(|mark| line.starts_with(mark)) {
             return None;
         }
-        let text = line.trim_matches(|c: char| c == ' ' || "#/*-=~;<>!\"'".contains(c));
+        let text = line.trim_matches(|c: char| c == ' ' || "#/*-=~;<>!@\"'".contains(c));
         let name = [": ", " - ", " \u{2013} ", " \u{2014} "]
             .iter()
             .fold(text, |text, end| text.split(end).next().unwrap_or(text));

@@ -169,9 +169,9 @@ pub(crate) fn bare_script(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
 /// Tells of a script that writes a file and was not run.
 fn only_shown(line: usize, name: &str, text: &str) -> ReplyOffer {
     let trouble = BlockTrouble::new(
-        format!("a shell block that writes `{name}` was only shown: shell blocks are not run"),
+        format!("a shell block that changes `{name}` was only shown: shell blocks are not run"),
         format!(
-            "Send the file as `[CREATE_FILE path=\"{name}\"]`, or the script in `[RUN_COMMAND]`, if it was meant."
+            "Send the change as a command such as `[CREATE_FILE path=\"{name}\"]`, or the script in `[RUN_COMMAND]`, if it was meant."
         ),
     );
     let offer = ReplyOffer::remark(line).problem(trouble.of("CREATE_FILE"));
