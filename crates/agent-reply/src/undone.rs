@@ -519,7 +519,7 @@ fn leads_to_work(line: &str, name: &str) -> bool {
     const TALK: &str = "\
         already contains current currently e.g error example examples existing had has i've looks \
         not output prints says shown shows usage uses was were";
-    const MADE: &str = "created rewritten written";
+    const MADE: &str = "created rewritten updated written";
     let text = trim(line).trim_end_matches(['*', '_', ' ']);
     let words = file_name::words_beside(line, name);
     let tells_past = words.windows(2).any(|pair| {

@@ -103,8 +103,8 @@ pub(crate) const DAMAGES: [TextDamage; 55] = [
         lines(text, |line| !line.starts_with("```"), str::to_owned)
     }),
     ("copy button", |text| {
-        text.replace("```diff", "diff\nCopy code\n```diff")
-            .replace("```rust", "rust\nCopy code\n```rust")
+        text.replace("\n```diff", "\ndiff\nCopy code\n```diff")
+            .replace("\n```rust", "\nrust\nCopy code\n```rust")
     }),
     ("numbered", |text| {
         numbered(text, |number| format!("{number}: "))

@@ -880,6 +880,7 @@ fn forms_of_other_tools_and_of_words_are_not_lost_beside_done() {
         "TOOL_NAME: create_file\nBEGIN_ARG: path\nx.txt\nEND_ARG\nBEGIN_ARG: content\nhello\nEND_ARG\n",
         "```\n@@ config.yaml @@\na: 1\nb: 2\n```\n",
         "I've created **x.py** for you:\n\n```python\nprint(1)\n```\n",
+        "I updated `x.py` as follows:\n\n```python\nprint(1)\n```\n",
         "Remove the old file:\n\n```bash\nrm x.txt\n```\n",
         "Run `mv a.txt b.txt` and it is done.\n",
         "**Step 1** \\[CREATE_FILE path=\"x.txt\"\\]\n",
