@@ -379,7 +379,7 @@ mod tests {
         let outcome = stage.one(create("a.c", sent));
         assert_eq!(
             outcome.line("you"),
-            "overwrote a.c (4 lines); repaired what copying did to it: entities such as `&lt;`, curly quotes, long dashes or unusual spaces, blanks in the place of tabs"
+            "overwrote a.c (4 lines); repaired what copying did to it: entities such as `&lt;`, curly quotes, long dashes or unusual spaces, another kind of indentation"
         );
         assert_eq!(stage.text("a.c"), old.replace("y()", "z(\"2\")"));
         let outcome = stage.one(create(

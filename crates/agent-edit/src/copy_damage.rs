@@ -493,24 +493,30 @@ fn blank_lines(compared: &Compared<'_>) -> DamageFinding {
 
 /// Another kind of indentation, which all lines that the old text has show in the same way.
 fn shifted(compared: &Compared<'_>) -> DamageFinding {
-    let indentations: Vec<_> = (compared.pairs())
+    let mut indentations: Vec<_> = (compared.pairs())
         .map(|(old, new)| (fold::indentation(new), fold::indentation(old)))
         .collect();
+    if indentations.iter().any(|(_, old)| old.contains('\t')) {
+        // A ` *` continues a comment in files with tabs too.
+        indentations.retain(|(_, old)| old.chars().all(|blank| blank == '\t'));
+    }
     let moved = |(new, old): &&(&str, &str)| new != old && !new.is_empty();
-    let is_moved = indentations.iter().filter(moved).count() >= ENOUGH;
-    match Shift::between(&indentations).filter(|_| is_moved) {
-        Some(Shift::None | Shift::Shallower(_)) | None => {}
-        Some(Shift::Deeper(more)) if more != " " => {}
-        Some(Shift::Scaled(_)) => return DamageFinding::Doubted,
-        Some(shift) => {
-            return DamageFinding::Repaired(compared.rewritten(|line| shift.apply(line)));
-        }
+    let moved = indentations.iter().filter(moved).count();
+    let shift = Shift::between(&indentations).filter(|_| moved > 0);
+    let is_damage = match &shift {
+        Some(Shift::ToTabs { .. } | Shift::ToSpaces { .. }) => true,
+        Some(Shift::LostBlank) => moved >= ENOUGH,
+        Some(Shift::Deeper(more)) => more == " " && moved >= ENOUGH,
+        Some(Shift::Scaled(_)) if moved >= ENOUGH => return DamageFinding::Doubted,
+        _ => false,
+    };
+    if let Some(shift) = shift.filter(|_| is_damage) {
+        return DamageFinding::Repaired(compared.rewritten(|line| shift.apply(line)));
     }
     let begins =
         |lines: &[&str], blank| lines.iter().filter(|line| line.starts_with(blank)).count();
     let file: Vec<&str> = compared.file.lines().collect();
     let is_only = |lines: &[&str], one, other| {
-        // A ` *` continues a comment in files with tabs too.
         begins(lines, one) > 0 && begins(lines, other) * 10 < begins(lines, one)
     };
     let is_turned = |one, other| is_only(&file, one, other) && begins(&compared.new, one) == 0;

@@ -16,9 +16,6 @@ const RAGGED: usize = 20;
 /// The narrowest line that may have been cut off at its end.
 const NARROWEST: usize = 40;
 
-/// The shortest part of a line that may be told by the line.
-const SHORTEST: usize = 3;
-
 /// Lines of a passage that are one line of the file.
 struct WrappedLine<'t> {
     parts: &'t [&'t str],
@@ -56,17 +53,18 @@ pub(super) fn unwrapped(
             let parts = rest.iter().zip(line.parts);
             rest.len() >= line.parts.len() && parts.clone().all(|(one, other)| same(one, other))
         });
-        if let Some(line) = repeated {
-            whole.push(line.whole.clone());
-            at += line.parts.len();
-        } else if new[at].chars().count() + RAGGED > width && at + 1 < new.len() {
+        whole.push(repeated.map_or_else(|| new[at].to_owned(), |line| line.whole.clone()));
+        at += repeated.map_or(1, |line| line.parts.len());
+        let goes_on = |next: &&str| {
+            let is_margin = next.starts_with(|c: char| !c.is_whitespace());
+            repeated.is_none() || (is_margin && !search.iter().any(|line| same(line, next)))
+        };
+        let is_near = new[at - 1].chars().count() + RAGGED > width;
+        if is_near && new.get(at).is_some_and(goes_on) {
             return Err(Refusal::new(format!(
                 "the SEARCH text was wrapped at about {width} columns, and where `{}` goes on is not certain; copy the reply with the chat's own copy button",
-                refuse::shortened(new[at].trim(), 60)
+                refuse::shortened(new[at - 1].trim(), 60)
             )));
-        } else {
-            whole.push(new[at].to_owned());
-            at += 1;
         }
     }
     Ok(Some(Unwrapped {
@@ -117,13 +115,13 @@ pub(super) fn unwrapped_copy(old: &[&str], new: &[&str]) -> Option<Result<Vec<St
         let word = next.split_whitespace().next().unwrap_or_default();
         let is_margin = !next.starts_with([' ', '\t']) && !is_known(next);
         let is_near = line.chars().count() + RAGGED > width;
-        if line.trim().len() < SHORTEST || is_known(line) || word.is_empty() {
-            is_doubtful |= is_margin && !word.is_empty() && is_near;
+        if line.is_empty() || word.is_empty() || (is_known(line) && !is_margin) {
             continue;
         }
         // A few lines of a file begin alike.
         let from = sorted.partition_point(|other| *other < line);
-        let mut alike = (sorted[from..].iter().take(8)).filter(|other| other.starts_with(line));
+        let alike = sorted[from..].iter().take(8);
+        let mut alike = alike.filter(|other| other.starts_with(line) && **other != line);
         if let Some((other, parts)) = alike
             .clone()
             .find_map(|other| Some((other, parts_of(other, &new[at - 1..])?)))
@@ -202,6 +200,10 @@ mod tests {
         let new = "    return sum(item.price * item.count for item in\nshop.items)\n";
         let replaced = replace(FILE, &[edit(WRAPPED, new)]);
         assert_eq!(replaced.edited.text, FILE);
+        assert!(replaced.refusals[0].1.message.contains("wrapped"));
+        let search = format!("{}\n{WRAPPED}", FILE.lines().next().unwrap_or_default());
+        let new = search.replacen("None):\n", "None):\nmore\n", 1);
+        let replaced = replace(FILE, &[edit(&search, &new)]);
         assert!(replaced.refusals[0].1.message.contains("wrapped"));
     }
 }
