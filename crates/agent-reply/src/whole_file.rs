@@ -25,7 +25,7 @@ use crate::code_fence::Fence;
 use crate::line::has_word;
 use crate::repair;
 use crate::tags::{FileContent, copy_button};
-use crate::trim::{is_blank, trim, trim_end, trim_start};
+use crate::trim::{filled_above, is_blank, trim, trim_end, trim_start};
 use crate::{file_name, work, workspace_root};
 
 /// Marks with which a comment begins.
@@ -292,12 +292,7 @@ pub(crate) fn named<'a>(
     let inside = || Some((at, labelled(lines.get(at + 1)?)?));
     let is_inside = above.is_none();
     let (line, text) = above.or_else(inside)?;
-    let is_example = lines[after..line]
-        .iter()
-        .rev()
-        .take(2)
-        .find(|line| !is_blank(line))
-        .is_some_and(|line| leads_to_example(line));
+    let is_example = filled_above(&lines[after..line], line - after).is_some_and(leads_to_example);
     (is_taken(language, text) && !is_example).then_some(NamedBlock {
         text,
         line,
@@ -536,12 +531,7 @@ fn next_fence<'a>(lines: &[&'a str], from: usize, fence: &Fence<'_>) -> Option<(
 
 /// Returns true if the line above, blank ones aside, leads to what follows: `Run it:`.
 fn is_led(lines: &[&str], at: usize) -> bool {
-    let above = lines[..at]
-        .iter()
-        .rev()
-        .take(2)
-        .find(|line| !is_blank(line));
-    above.is_some_and(|line| trim_end(line).ends_with(':'))
+    filled_above(lines, at).is_some_and(|line| trim_end(line).ends_with(':'))
 }
 
 /// Returns true if the file is a text, which may show code itself.
