@@ -3,6 +3,7 @@
 //! A chat likes to write "rest of the code unchanged" where code should stand. Written into a file
 //! that would delete what it stands for.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use super::align::{DiffBlock, align};
@@ -15,7 +16,7 @@ const SMALL: usize = 40;
 fn omission(old: &str, new: &str) -> Option<String> {
     let mut placeholders = new.lines().filter(|line| is_placeholder(line)).peekable();
     placeholders.peek()?;
-    let known: HashSet<&str> = old.lines().map(str::trim).collect();
+    let known = lines_without_space(old.lines());
     placeholders
         .map(str::trim)
         .find(|line| !known.contains(line))
@@ -60,15 +61,29 @@ pub(super) fn omission_in_edit<'t>(
     new: &[&'t str],
     is_known: impl Fn(&str) -> bool,
 ) -> Option<&'t str> {
+    let quoted = OnceCell::new();
     let is_new = |sign: &&str| {
-        let is_quoted = old.iter().any(|line| line.trim() == sign.trim());
-        !is_quoted && !is_known(sign)
+        let quoted = quoted.get_or_init(|| lines_without_space(old.iter().copied()));
+        !quoted.contains(sign.trim()) && !is_known(sign)
     };
     let is_bare = |at: usize| is_ellipsis(new[at]) && !is_body(new, at);
     let dots = (0..new.len()).filter(|at| is_placeholder(new[*at]) || is_bare(*at));
     let dots = dots.map(|at| new[at]).find(is_new);
     let sign = dots.or_else(|| omission_in_place(old, new).filter(is_new))?;
     Some(sign.trim())
+}
+
+/// A test whether a text has a line, space at its ends aside.
+pub(super) fn line_lookup(text: &str) -> impl Fn(&str) -> bool {
+    let known = OnceCell::new();
+    move |line: &str| {
+        let known = known.get_or_init(|| lines_without_space(text.lines()));
+        known.contains(line.trim())
+    }
+}
+
+fn lines_without_space<'t>(lines: impl Iterator<Item = &'t str>) -> HashSet<&'t str> {
+    lines.map(str::trim).collect()
 }
 
 /// Returns true if a bare `...` is the body of a block or a prompt of Python.

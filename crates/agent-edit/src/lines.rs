@@ -76,7 +76,7 @@ fn within(line: u32, count: usize) -> Result<LineNumber, Refusal> {
 }
 
 fn refuse_omission(text: &str, old: &[&str], new: &[&str]) -> Result<(), Refusal> {
-    let is_known = |sign: &str| text.lines().any(|line| line.trim() == sign.trim());
+    let is_known = guard::line_lookup(text);
     guard::omission_in_edit(old, new, is_known).map_or(Ok(()), |sign| Err(omitted(sign)))
 }
 

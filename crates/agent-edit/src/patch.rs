@@ -233,11 +233,11 @@ fn place_all<'h>(
 }
 
 fn refuse_omissions(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
-    let is_known = |sign: &str| text.lines().any(|line| line.trim() == sign.trim());
+    let is_known = guard::line_lookup(text);
     for (position, hunk) in hunks.iter().enumerate() {
         let old: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
         let new: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::after).collect();
-        if let Some(sign) = guard::omission_in_edit(&old, &new, is_known) {
+        if let Some(sign) = guard::omission_in_edit(&old, &new, &is_known) {
             return Err(omitted(sign).of(&named(position, hunks)));
         }
     }

@@ -16,6 +16,9 @@ const RAGGED: usize = 20;
 /// The narrowest line that may have been cut off at its end.
 const NARROWEST: usize = 40;
 
+/// How many parts a line may have: this bounds the time that hostile text can cost.
+const MOST_PARTS: usize = 64;
+
 /// Lines of a passage that are one line of the file.
 struct WrappedLine<'t> {
     parts: &'t [&'t str],
@@ -87,7 +90,7 @@ fn parts_of(whole: &str, lines: &[&str]) -> Option<usize> {
     let mut rest = whole.strip_prefix(lines.first()?.trim_end())?;
     let mut parts = 1;
     while !rest.trim().is_empty() {
-        let part = lines.get(parts)?.trim();
+        let part = lines.get(parts).filter(|_| parts < MOST_PARTS)?.trim();
         rest = rest.trim_start().strip_prefix(part)?;
         (!part.is_empty()).then_some(())?;
         parts += 1;
