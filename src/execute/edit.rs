@@ -49,7 +49,7 @@ impl LineTarget {
                     .take(now.len())
                     .collect();
                 let new = edit::restore_copy(text, &old, new);
-                new.refuse_lost_indentation()?;
+                new.refuse_unrepairable()?;
                 let (start, end) = (number(now.start + 1), number(now.end));
                 let edited = edit::replace_lines(text, start, end, &new.text)?;
                 Ok((as_one_change(edited, now, text), new.remark()))

@@ -133,7 +133,7 @@ pub(super) fn overwritten(
         Ok(file) => {
             refuse_losses(&file.text, content)?;
             let restored = edit::restore_copy(&file.text, &file.text, content);
-            restored.refuse_lost_indentation()?;
+            restored.refuse_unrepairable()?;
             let lines = restored.text.lines().count();
             let new = in_the_manner_of(&file, &restored.text);
             (new, lines, restored.remark())
@@ -379,7 +379,7 @@ mod tests {
         let outcome = stage.one(create("a.c", sent));
         assert_eq!(
             outcome.line("you"),
-            "overwrote a.c (4 lines); repaired what copying did to it: entities such as `&lt;`, curly quotes, long dashes or unusual spaces, blanks in the place of tabs"
+            "overwrote a.c (4 lines); repaired what copying did to it: entities such as `&lt;`, curly quotes, long dashes or unusual spaces, another kind of indentation"
         );
         assert_eq!(stage.text("a.c"), old.replace("y()", "z(\"2\")"));
         let outcome = stage.one(create(

@@ -12,6 +12,7 @@ use std::fmt;
 use super::Refusal;
 use super::align::align;
 use super::fold::{self, Shift};
+use super::unwrap;
 
 /// How many lines must show a damage to blank lines or indentation.
 const ENOUGH: usize = 3;
@@ -23,12 +24,12 @@ pub enum CopyDamage {
     Entities,
     /// Quotes, dashes and spaces became typographic ones.
     Typography,
-    /// Tabs at the beginning of lines became blanks.
-    Tabs,
-    /// No line is indented any more.
+    /// Tabs at the beginning of lines became blanks or the other way round, or each lost a blank.
+    Shifted,
+    /// Lines were broken at a column.
+    Wrapped,
+    /// No line is indented any more, or by one blank at most.
     Indentation,
-    /// Every indented line has one blank less.
-    LostBlank,
     /// There is a blank line below every line.
     DoubledLines,
     /// There are two blank lines for each one.
@@ -46,9 +47,9 @@ impl fmt::Display for CopyDamage {
         out.write_str(match self {
             Self::Entities => "entities such as `&lt;`",
             Self::Typography => "curly quotes, long dashes or unusual spaces",
-            Self::Tabs => "blanks in the place of tabs",
+            Self::Shifted => "another kind of indentation",
+            Self::Wrapped => "lines that were wrapped",
             Self::Indentation => "no indentation",
-            Self::LostBlank => "one blank less before every indented line",
             Self::DoubledLines => "a blank line below every line",
             Self::DoubledBlanks => "twice as many blank lines",
             Self::Escapes => "backslashes before Markdown characters",
@@ -70,11 +71,16 @@ pub struct RestoredCopy<'t> {
 }
 
 impl RestoredCopy<'_> {
-    /// Refuses a text that lost its indentation, which nobody can undo.
-    pub fn refuse_lost_indentation(&self) -> Result<(), Refusal> {
+    /// Refuses a text that lost its indentation or was wrapped, where nobody can undo that.
+    pub fn refuse_unrepairable(&self) -> Result<(), Refusal> {
         if self.doubted.contains(&CopyDamage::Indentation) {
             return Err(Refusal::new("the new text lost its indentation on a page")
                 .with_hint("send it again inside of a code block, or as SEARCH/REPLACE"));
+        }
+        if self.doubted.contains(&CopyDamage::Wrapped) {
+            return Err(Refusal::new(
+                "the new text was wrapped at a column; copy the reply with the chat's own copy button",
+            ));
         }
         Ok(())
     }
@@ -107,15 +113,15 @@ pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t>
         doubted: Vec::new(),
     };
     let ways: [(CopyDamage, DamageFinder); 10] = [
+        (CopyDamage::Wrapped, wrapped),
         (CopyDamage::Entities, entities),
         (CopyDamage::Escapes, escapes),
         (CopyDamage::Typography, typography),
         (CopyDamage::DoubledLines, doubled_lines),
         (CopyDamage::DoubledBlanks, doubled_blanks),
         (CopyDamage::BlankLines, blank_lines),
-        (CopyDamage::Tabs, tabs),
+        (CopyDamage::Shifted, shifted),
         (CopyDamage::Indentation, indentation),
-        (CopyDamage::LostBlank, lost_blank),
         (CopyDamage::LineMarks, line_marks),
     ];
     let mut ways = ways.iter();
@@ -281,6 +287,17 @@ fn without_entities(line: &str) -> Cow<'_, str> {
     plain
 }
 
+/// A text that was only wrapped is one that was to be wrapped.
+fn wrapped(compared: &Compared<'_>) -> DamageFinding {
+    match unwrap::unwrapped_copy(&compared.old, &compared.new) {
+        Some(Ok(lines)) if lines != compared.old => {
+            DamageFinding::Repaired(joined(lines.into_iter().map(Cow::Owned)))
+        }
+        Some(Err(())) => DamageFinding::Doubted,
+        _ => DamageFinding::Nothing,
+    }
+}
+
 fn entities(compared: &Compared<'_>) -> DamageFinding {
     let has = |line: &str| ENTITIES.iter().any(|(entity, _)| line.contains(entity));
     if !compared.new.iter().any(|line| has(line)) {
@@ -343,7 +360,7 @@ fn escapes(compared: &Compared<'_>) -> DamageFinding {
         };
         let escapes = |line: &&str| line.matches(&format!("\\{character}")).count();
         let count: usize = compared.new.iter().map(escapes).sum();
-        count > 1 && count == compared.new.iter().map(bare).sum()
+        count > 1 && count == compared.new.iter().map(bare).sum::<usize>()
     };
     let proved: Vec<char> = found.iter().copied().filter(is_everywhere).collect();
     if !proved.is_empty() {
@@ -474,32 +491,47 @@ fn blank_lines(compared: &Compared<'_>) -> DamageFinding {
     DamageFinding::Repaired(joined(lines))
 }
 
-fn tabs(compared: &Compared<'_>) -> DamageFinding {
+/// Another kind of indentation, which all lines that the old text has show in the same way.
+fn shifted(compared: &Compared<'_>) -> DamageFinding {
+    let mut indentations: Vec<_> = (compared.pairs())
+        .map(|(old, new)| (fold::indentation(new), fold::indentation(old)))
+        .collect();
+    if indentations.iter().any(|(_, old)| old.contains('\t')) {
+        // A ` *` continues a comment in files with tabs too.
+        indentations.retain(|(_, old)| old.chars().all(|blank| blank == '\t'));
+    }
+    let moved = |(new, old): &&(&str, &str)| new != old && !new.is_empty();
+    let moved = indentations.iter().filter(moved).count();
+    let shift = Shift::between(&indentations).filter(|_| moved > 0);
+    let is_damage = match &shift {
+        Some(Shift::ToTabs { .. } | Shift::ToSpaces { .. }) => true,
+        Some(Shift::LostBlank) => moved >= ENOUGH,
+        Some(Shift::Deeper(more)) => more == " " && moved >= ENOUGH,
+        Some(Shift::Scaled(_)) if moved >= ENOUGH => return DamageFinding::Doubted,
+        _ => false,
+    };
+    if let Some(shift) = shift.filter(|_| is_damage) {
+        return DamageFinding::Repaired(compared.rewritten(|line| shift.apply(line)));
+    }
     let begins =
         |lines: &[&str], blank| lines.iter().filter(|line| line.starts_with(blank)).count();
     let file: Vec<&str> = compared.file.lines().collect();
-    // A ` *` continues a comment in files with tabs too.
-    let is_tabbed = begins(&file, '\t') > 0 && begins(&file, ' ') * 10 < begins(&file, '\t');
-    if !is_tabbed || begins(&compared.new, '\t') > 0 || begins(&compared.new, ' ') == 0 {
-        return DamageFinding::Nothing;
-    }
-    let indentations: Vec<_> = (compared.pairs())
-        .map(|(old, new)| (fold::indentation(new), fold::indentation(old)))
-        .filter(|(_, old)| old.chars().all(|blank| blank == '\t'))
-        .collect();
-    let moved = indentations.iter().filter(|(new, old)| new != old).count();
-    match Shift::between(&indentations) {
-        Some(shift @ Shift::ToTabs { .. }) if moved > 0 => {
-            DamageFinding::Repaired(compared.rewritten(|line| shift.apply(line)))
-        }
-        _ => DamageFinding::Doubted,
+    let is_only = |lines: &[&str], one, other| {
+        begins(lines, one) > 0 && begins(lines, other) * 10 < begins(lines, one)
+    };
+    let is_turned = |one, other| is_only(&file, one, other) && begins(&compared.new, one) == 0;
+    let has = |blank| begins(&compared.new, blank) > 0;
+    if (is_turned('\t', ' ') && has(' ')) || (is_turned(' ', '\t') && has('\t')) {
+        DamageFinding::Doubted
+    } else {
+        DamageFinding::Nothing
     }
 }
 
 fn indentation(compared: &Compared<'_>) -> DamageFinding {
     let is_indented = |line: &&&str| !line.trim().is_empty() && line.starts_with([' ', '\t']);
     let filled = |lines: &[&str]| lines.iter().filter(|line| !line.trim().is_empty()).count();
-    if compared.new.iter().any(|line| is_indented(&line)) {
+    if compared.new.iter().any(|line| !fold::is_collapsed(line)) {
         return DamageFinding::Nothing;
     }
     // A line below one that opens a block was deeper, or the old text is a part of a block.
@@ -508,8 +540,10 @@ fn indentation(compared: &Compared<'_>) -> DamageFinding {
         pair[0].1 + 1 == pair[1].1
             && above.trim_end().ends_with([':', '{', '(', '['])
             && fold::indentation(line).len() > fold::indentation(above).len()
+            && !fold::is_collapsed(line)
     };
-    let is_part = compared.old.iter().filter(is_indented).count() == filled(&compared.old);
+    let is_part = compared.old.iter().filter(is_indented).count() == filled(&compared.old)
+        && !compared.old.iter().all(|line| fold::is_collapsed(line));
     let is_known_part = is_part && !compared.same.is_empty();
     if !is_known_part && !compared.same.windows(2).any(is_opened) {
         return DamageFinding::Nothing;
@@ -521,33 +555,9 @@ fn indentation(compared: &Compared<'_>) -> DamageFinding {
     let mut lines: Vec<Cow<'_, str>> = (compared.new.iter().copied().map(Cow::Borrowed)).collect();
     for &(old, new) in &compared.same {
         let deep = fold::indentation(compared.old[old]);
-        lines[new] = Cow::Owned(format!("{deep}{}", compared.new[new]));
+        lines[new] = Cow::Owned(format!("{deep}{}", compared.new[new].trim_start()));
     }
     DamageFinding::Repaired(joined(lines.into_iter()))
-}
-
-/// Nobody moves every line by one blank and leaves those at the margin where they are.
-fn lost_blank(compared: &Compared<'_>) -> DamageFinding {
-    let mut lost = 0;
-    for (old, new) in compared.pairs() {
-        let (old, new) = (fold::indentation(old), fold::indentation(new));
-        let is_sound = old.strip_prefix(' ').unwrap_or(old) == new && !old.contains('\t');
-        if !is_sound {
-            return DamageFinding::Nothing;
-        }
-        lost += usize::from(!new.is_empty());
-    }
-    if lost < ENOUGH {
-        return DamageFinding::Nothing;
-    }
-    DamageFinding::Repaired(compared.rewritten(|line| {
-        let is_indented = line.starts_with(' ') && !line.trim().is_empty();
-        if is_indented {
-            Cow::Owned(format!(" {line}"))
-        } else {
-            Cow::Borrowed(line)
-        }
-    }))
 }
 
 /// Line numbers in a form that nobody removed: most lines end with a line of the old text. What is
@@ -710,7 +720,7 @@ mod tests {
             go,
             &changed.replace('\t', "    "),
             &changed,
-            &[CopyDamage::Tabs],
+            &[CopyDamage::Shifted],
             &[],
         );
         let flush = |text: &str| text.replace("    ", "");
@@ -724,7 +734,7 @@ mod tests {
         );
         let changed = flush(&PYTHON.replace("return b", "return b + 1"));
         case(PYTHON, &changed, &changed, &[], &[CopyDamage::Indentation]);
-        let lost = |old: &str, new: &str| restore_copy(old, old, new).refuse_lost_indentation();
+        let lost = |old: &str, new: &str| restore_copy(old, old, new).refuse_unrepairable();
         assert!(lost(PYTHON, &changed).is_err());
         assert!(lost("    a = 0\n    for b in c:\n", "a = 1\nfor b in c:\n").is_err());
         assert!(lost("f() {\n  a();\n}\ng();\n", "f() {\na();\n}\nh();\n").is_err());
@@ -737,16 +747,42 @@ mod tests {
     fn a_blank_that_every_line_lost_is_restored() {
         let changed = PYTHON.replace("return b", "return b + 1");
         let lost = changed.replace("\n ", "\n");
-        case(PYTHON, &lost, &changed, &[CopyDamage::LostBlank], &[]);
+        case(PYTHON, &lost, &changed, &[CopyDamage::Shifted], &[]);
         let part = "    for a in b:\n        if a:\n            continue\n        c += a\n";
         let changed = part.replace("continue", "break");
         let lost = changed.replace("\n ", "\n").replacen(' ', "", 1);
-        case(part, &lost, &changed, &[CopyDamage::LostBlank], &[]);
+        case(part, &lost, &changed, &[CopyDamage::Shifted], &[]);
         // Another depth, and a line that did not move.
         let other = PYTHON.replace("    ", "  ");
-        case(PYTHON, &other, &other, &[], &[]);
+        case(PYTHON, &other, &other, &[], &[CopyDamage::Shifted]);
         let one = PYTHON.replace("    return b", "   return b");
         case(PYTHON, &one, &one, &[], &[]);
+    }
+
+    #[test]
+    fn lines_that_were_wrapped_are_put_together_or_refused() {
+        let old =
+            "a = 1\nprint(\"some words that are long enough to reach the edge of it\", a)\nb = 2\n";
+        let changed = old.replace("b = 2", "b = 3");
+        let wrapped = changed.replace("edge of", "edge\nof");
+        case(old, &wrapped, &changed, &[CopyDamage::Wrapped], &[]);
+        let other = old.replace(", a)", ", b)").replace("edge of", "edge\nof");
+        let restored = restore_copy(old, old, &other);
+        assert!(restored.refuse_unrepairable().is_err());
+        // What was to be wrapped.
+        let only = old.replace("edge of", "edge\nof");
+        case(old, &only, &only, &[], &[]);
+    }
+
+    #[test]
+    fn indentation_that_was_collapsed_to_one_blank_is_restored() {
+        let flat = |text: &str| text.replace("        ", " ").replace("    ", " ");
+        let shorter = PYTHON.replace("import os\n", "");
+        let expected = [CopyDamage::Indentation];
+        case(PYTHON, &flat(&shorter), &shorter, &expected, &[]);
+        let changed = flat(&PYTHON.replace("return b", "return b + 1"));
+        let restored = restore_copy(PYTHON, PYTHON, &changed);
+        assert!(restored.refuse_unrepairable().is_err());
     }
 
     #[test]
@@ -802,7 +838,7 @@ mod tests {
     fn what_is_all_that_changes_is_meant() {
         let go = "func f() {\n\tif a {\n\t\tb()\n\t}\n}\n";
         let spaced = go.replace('\t', "    ");
-        case(go, &spaced, &spaced, &[], &[CopyDamage::Tabs]);
+        case(go, &spaced, &spaced, &[], &[CopyDamage::Shifted]);
         let curly = PYTHON.replace("\"x\"", "\u{201c}x\u{201d}");
         case(PYTHON, &curly, &curly, &[], &[CopyDamage::Typography]);
         case(PYTHON, PYTHON, PYTHON, &[], &[]);

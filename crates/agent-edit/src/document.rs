@@ -156,6 +156,18 @@ impl<'a> Document<'a> {
         self.lines[line - 1..].iter().map(|line| &*line.text)
     }
 
+    /// Returns true if these lines stand at a line.
+    pub(super) fn has_lines_at(&self, line: LineNumber, lines: &[&str]) -> bool {
+        (line.checked_sub(1).and_then(|at| self.lines.get(at..)))
+            .and_then(|below| below.get(..lines.len()))
+            .is_some_and(|below| {
+                below
+                    .iter()
+                    .zip(lines)
+                    .all(|(line, other)| line.text == *other)
+            })
+    }
+
     /// The line of the original that this one is, or that stood above it; 0 for the top.
     pub(super) fn original_number(&self, line: LineNumber) -> LineNumber {
         self.lines[line - 1].origin

@@ -101,6 +101,11 @@ pub(super) fn indentation(line: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]
 }
 
+/// Returns true if a line is indented by one blank at most, as a page leaves it that collapses space.
+pub(super) fn is_collapsed(line: &str) -> bool {
+    matches!(indentation(line), "" | " ") || line.trim().is_empty()
+}
+
 /// One change of indentation that turns every line of a quote into the line of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shift {
@@ -116,6 +121,8 @@ pub(super) enum Shift {
     ToSpaces { width: usize, more: isize },
     /// Both have spaces, the file in steps of another width.
     Scaled(Scale),
+    /// Every line that is indented has one blank less in the quote.
+    LostBlank,
 }
 
 /// Steps of indentation that are wider in one text than in the other, all of spaces.
@@ -185,7 +192,10 @@ impl Shift {
         if pairs.iter().all(|(quote, file)| shift.fits(quote, file)) {
             return Some(shift);
         }
-        Self::tabs(pairs).or_else(|| Scale::between(pairs).map(Self::Scaled))
+        (Self::tabs(pairs).or_else(|| Scale::between(pairs).map(Self::Scaled))).or_else(|| {
+            let has_lost = |(quote, file): &(&str, &str)| Self::LostBlank.fits(quote, file);
+            pairs.iter().all(has_lost).then_some(Self::LostBlank)
+        })
     }
 
     fn fits(&self, quote: &str, file: &str) -> bool {
@@ -204,6 +214,7 @@ impl Shift {
                 }
             }
             Self::Scaled(scale) => scale.width(quote.len()) == file.len(),
+            Self::LostBlank => is_all(file, ' ') && file.strip_prefix(' ').unwrap_or(file) == quote,
         }
     }
 
@@ -277,9 +288,12 @@ impl Shift {
                 let spaces = scale.width(indentation.len());
                 Cow::Owned(format!("{}{body}", " ".repeat(spaces)))
             }
-            Self::None | Self::ToTabs { .. } | Self::ToSpaces { .. } | Self::Scaled(_) => {
-                Cow::Borrowed(line)
-            }
+            Self::LostBlank if !indentation.is_empty() => Cow::Owned(format!(" {line}")),
+            Self::None
+            | Self::LostBlank
+            | Self::ToTabs { .. }
+            | Self::ToSpaces { .. }
+            | Self::Scaled(_) => Cow::Borrowed(line),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! A chat likes to write "rest of the code unchanged" where code should stand. Written into a file
 //! that would delete what it stands for.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use super::align::{DiffBlock, align};
@@ -12,10 +13,10 @@ const SMALL: usize = 40;
 
 /// The first omission placeholder, such as `// ... existing code ...`, that the new text has and
 /// the old one does not; nothing if the new text is fine.
-pub fn omission(old: &str, new: &str) -> Option<String> {
+fn omission(old: &str, new: &str) -> Option<String> {
     let mut placeholders = new.lines().filter(|line| is_placeholder(line)).peekable();
     placeholders.peek()?;
-    let known: HashSet<&str> = old.lines().map(str::trim).collect();
+    let known = lines_without_space(old.lines());
     placeholders
         .map(str::trim)
         .find(|line| !known.contains(line))
@@ -31,29 +32,66 @@ pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
     if let Some(placeholder) = omission(old, new) {
         return Some(placeholder);
     }
-    if !new
-        .lines()
-        .any(|line| stands_for_lines(line) || may_stand_for_lines(line))
-    {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    omission_in_place(&old, &new).map(|line| line.trim().to_owned())
+}
+
+/// The first line of a new text that stands for lines of the old one which are not in it.
+fn omission_in_place<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
+    if !(new.iter()).any(|line| stands_for_lines(line) || may_stand_for_lines(line)) {
         return None;
     }
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let is_filled = |line: &&&str| !line.trim().is_empty();
     let filled = |lines: &[&str]| lines.iter().filter(is_filled).count();
-    let is_body = |at: usize| {
-        let above = new[..at].iter().rfind(is_filled);
-        new[at].trim() == "..." && above.is_some_and(|line| line.trim_end().ends_with([':', '"']))
-    };
-    align(&old, &new).into_iter().find_map(|block| {
+    align(old, new).into_iter().find_map(|block| {
         let (lost, written) = (filled(&old[block.old]), filled(&new[block.new.clone()]));
         let is_sign = |at: &usize| {
-            let least = written + usize::from(is_body(*at));
+            let least = written + usize::from(is_body(new, *at));
             (stands_for_lines(new[*at]) && lost >= least)
                 || (may_stand_for_lines(new[*at]) && lost > written)
         };
-        let sign = block.new.into_iter().find(is_sign)?;
-        Some(new[sign].trim().to_owned())
+        block.new.into_iter().find(is_sign).map(|sign| new[sign])
     })
+}
+
+/// The first line of the new lines of an edit that stands for others: as in a file, or a bare `...`
+/// that is no body of Python and no prompt of its shell. A line that `is_known` has is meant.
+pub(super) fn omission_in_edit<'t>(
+    old: &[&str],
+    new: &[&'t str],
+    is_known: impl Fn(&str) -> bool,
+) -> Option<&'t str> {
+    let quoted = OnceCell::new();
+    let is_new = |sign: &&str| {
+        let quoted = quoted.get_or_init(|| lines_without_space(old.iter().copied()));
+        !quoted.contains(sign.trim()) && !is_known(sign)
+    };
+    let is_bare = |at: usize| is_ellipsis(new[at]) && !is_body(new, at);
+    let dots = (0..new.len()).filter(|at| is_placeholder(new[*at]) || is_bare(*at));
+    let dots = dots.map(|at| new[at]).find(is_new);
+    let sign = dots.or_else(|| omission_in_place(old, new).filter(is_new))?;
+    Some(sign.trim())
+}
+
+/// A test whether a text has a line, space at its ends aside.
+pub(super) fn line_lookup(text: &str) -> impl Fn(&str) -> bool {
+    let known = OnceCell::new();
+    move |line: &str| {
+        let known = known.get_or_init(|| lines_without_space(text.lines()));
+        known.contains(line.trim())
+    }
+}
+
+fn lines_without_space<'t>(lines: impl Iterator<Item = &'t str>) -> HashSet<&'t str> {
+    lines.map(str::trim).collect()
+}
+
+/// Returns true if a bare `...` is the body of a block or a prompt of Python.
+fn is_body(lines: &[&str], at: usize) -> bool {
+    let above = lines[..at].iter().rfind(|line| !line.trim().is_empty());
+    let above = above.map_or("", |line| line.trim());
+    let is_prompt = above.starts_with(">>>") || above.starts_with("...");
+    lines[at].trim() == "..." && (above.ends_with([':', '"']) || is_prompt)
 }
 
 /// Tells whether a line may stand for lines that somebody did not want to write.

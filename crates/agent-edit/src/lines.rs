@@ -30,12 +30,12 @@ pub fn replace_lines(
     }
     let start = within(start_line, count)?;
     let end = within(end_line, count)?;
-    refuse_omission(text, new)?;
     let new = lines_of(new);
     let old: Vec<&str> = (lines_of(text).into_iter())
         .skip(start - 1)
         .take(end + 1 - start)
         .collect();
+    refuse_omission(text, &old, &new)?;
     let splice = |block: DiffBlock| LineSplice {
         above: start - 1 + block.old.start,
         removed: block.old.len(),
@@ -55,8 +55,9 @@ pub fn insert_lines(text: &str, after: u32, new: &str) -> Result<Edited, Refusal
     if new.is_empty() {
         return Err(Refusal::new("there is no text to insert"));
     }
-    refuse_omission(text, new)?;
-    let lines = lines_of(new).into_iter().map(Cow::Borrowed).collect();
+    let new = lines_of(new);
+    refuse_omission(text, &[], &new)?;
+    let lines = new.into_iter().map(Cow::Borrowed).collect();
     document.splice(above, 0, lines);
     Ok(document.finish(Level::Exact))
 }
@@ -74,8 +75,9 @@ fn within(line: u32, count: usize) -> Result<LineNumber, Refusal> {
         })
 }
 
-pub(super) fn refuse_omission(old: &str, new: &str) -> Result<(), Refusal> {
-    guard::omission(old, new).map_or(Ok(()), |placeholder| Err(omitted(&placeholder)))
+fn refuse_omission(text: &str, old: &[&str], new: &[&str]) -> Result<(), Refusal> {
+    let is_known = guard::line_lookup(text);
+    guard::omission_in_edit(old, new, is_known).map_or(Ok(()), |sign| Err(omitted(sign)))
 }
 
 pub(super) fn omitted(placeholder: &str) -> Refusal {

@@ -4,8 +4,6 @@
 //! that counts: what matches more loosely elsewhere is no competitor, and two places at the same
 //! level are no match at all, unless the caller has a reason to prefer one.
 //!
-//! Tells whether indentation has a meaning in a text.
-//!
 //! In Python and YAML a line that is indented in another way means something else; between braces it
 //! only looks odd. Which of the two a file is can be read off how its lines begin and end. Lines
 //! within brackets that are still open are free even in Python.
@@ -109,6 +107,30 @@ fn shift_between<'t>(lines: impl Iterator<Item = (&'t str, &'t str)>) -> Option<
         .map(|(quote, file)| (fold::indentation(quote), fold::indentation(file)))
         .collect();
     Shift::between(&pairs)
+}
+
+/// Returns true if a page collapsed the indentation of quoted and new lines to one blank, and nobody can
+/// tell how deep a new line belongs: the quote does not show one change of it, or a line follows one
+/// that opens a block and is no deeper.
+pub(super) fn is_flattened(
+    document: &Document<'_>,
+    start: LineNumber,
+    quoted: &[&str],
+    new: &[&str],
+) -> bool {
+    let is_flat = |lines: &[&str]| lines.iter().all(|line| fold::is_collapsed(line));
+    let file: Vec<&str> = document.lines_from(start).take(quoted.len()).collect();
+    let is_open = |pair: &[&str]| {
+        let below = pair[1].trim_start();
+        pair[0].trim_end().ends_with([':', '{', '(', '['])
+            && !below.is_empty()
+            && !below.starts_with(['-', '}', ')', ']'])
+    };
+    quoted.iter().any(|line| fold::indentation(line) == " ")
+        && is_flat(quoted)
+        && is_flat(new)
+        && !is_flat(&file)
+        && (shift(document, start, quoted).is_none() || new.windows(2).any(is_open))
 }
 
 /// The change of indentation, if it is one for the lines that begin outside of brackets: within

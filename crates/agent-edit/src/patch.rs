@@ -79,7 +79,10 @@ fn apply_to(text: &str, hunks: &[Hunk], stated: &[Stated]) -> Result<Edited, Ref
     if !hunks.iter().all(is_useful) {
         check_patch_context(text, hunks)?;
     }
-    apply(Document::new(text), hunks, stated).or_else(|refusal| {
+    let document = Document::new(text);
+    let restored = with_lost_blanks(&document, hunks, stated);
+    let hunks = restored.as_deref().unwrap_or(hunks);
+    apply(document, hunks, stated).or_else(|refusal| {
         if !has_lone_return(text) {
             return Err(refusal);
         }
@@ -88,6 +91,41 @@ fn apply_to(text: &str, hunks: &[Hunk], stated: &[Stated]) -> Result<Edited, Ref
         edited.changes = changes(text, &edited.text);
         Ok(edited)
     })
+}
+
+/// The hunks with the blank that marks a line of context, if it was lost before lines of some that are
+/// not in the text without it.
+fn with_lost_blanks(
+    document: &Document<'_>,
+    hunks: &[Hunk],
+    stated: &[Stated],
+) -> Option<Vec<Hunk>> {
+    let mut restored = None;
+    for (position, hunk) in hunks.iter().enumerate() {
+        let is_indented =
+            |line: &HunkLine| matches!(line, HunkLine::Keep(text) if text.starts_with(' '));
+        if !hunk.lines.iter().any(is_indented) {
+            continue;
+        }
+        let old: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
+        let is_at_line = match stated[position] {
+            Stated::Line(line) => document.has_lines_at(line as usize, &old),
+            _ => false,
+        };
+        if is_at_line || matcher::find(document, &old, Level::TrailingSpace).is_some() {
+            continue;
+        }
+        let whole = hunk.lines.iter().map(|line| match line {
+            HunkLine::Keep(text) if is_indented(line) => HunkLine::Keep(format!(" {text}")),
+            line => line.clone(),
+        });
+        let whole: Vec<HunkLine> = whole.collect();
+        let old: Vec<&str> = whole.iter().filter_map(HunkLine::before).collect();
+        if matcher::find(document, &old, Level::TrailingSpace).is_some() {
+            restored.get_or_insert_with(|| hunks.to_vec())[position].lines = whole;
+        }
+    }
+    restored
 }
 
 /// Which lines differ, where they are not those of the document.
@@ -195,14 +233,12 @@ fn place_all<'h>(
 }
 
 fn refuse_omissions(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
+    let is_known = guard::line_lookup(text);
     for (position, hunk) in hunks.iter().enumerate() {
-        for line in &hunk.lines {
-            if let HunkLine::Add(line) = line
-                && guard::is_placeholder(line)
-                && let Some(placeholder) = guard::omission(text, line)
-            {
-                return Err(omitted(&placeholder).of(&named(position, hunks)));
-            }
+        let old: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
+        let new: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::after).collect();
+        if let Some(sign) = guard::omission_in_edit(&old, &new, &is_known) {
+            return Err(omitted(sign).of(&named(position, hunks)));
         }
     }
     Ok(())

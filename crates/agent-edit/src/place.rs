@@ -470,11 +470,7 @@ impl Placer {
             length: old.len(),
             level: Level::Exact,
         };
-        let is_there = start > 0
-            && start <= document.len()
-            && candidate.end() <= document.len() + 1
-            && (old.iter().zip(start..)).all(|(line, number)| document.text(number) == *line);
-        (is_there
+        (document.has_lines_at(start, old)
             && self.is_free(&candidate.changes(), &candidate.quoted())
             && self.is_in_order(stated, &candidate)
             && is_at_its_end(document, hunk, &candidate))

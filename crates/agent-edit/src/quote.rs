@@ -1,6 +1,4 @@
 //! A passage that a model quotes, and the ways to find it in the file.
-//!
-//! Tells whether a stretch of a text is something of its own or a part of something longer.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -40,15 +38,9 @@ impl<'a> QuotedPassage<'a> {
                 "SEARCH and REPLACE are the same: the edit changes nothing",
             ));
         }
-        let placeholders = self.new.iter().filter(|line| guard::is_placeholder(line));
-        for line in placeholders {
-            let is_known = self.search.iter().any(|known| known.trim() == line.trim())
-                || document.has_line(LineKey::Loose, line);
-            if !is_known {
-                return Err(omitted(line.trim()));
-            }
-        }
-        Ok(())
+        let is_known = |line: &str| document.has_line(LineKey::Loose, line);
+        let sign = guard::omission_in_edit(&self.search, &self.new, is_known);
+        sign.map_or(Ok(()), |line| Err(omitted(line)))
     }
 
     /// Refuses a passage that an earlier edit changed, at one of its places or the only one.
@@ -155,9 +147,9 @@ impl<'a> QuotedPassage<'a> {
         };
         let mut level = matches.level;
         let starts = self.choose(document, matches)?;
-        if level == Level::Whitespace {
+        if level >= Level::Indentation {
             for &start in &starts {
-                level = level.max(self.uneven(document, start, QuotedPiece::Search)?);
+                level = level.max(self.uneven(document, start, level)?);
             }
         }
         if has_turned_quotes(&self.search, &self.new) && !self.is_about_space() {
@@ -184,20 +176,26 @@ impl<'a> QuotedPassage<'a> {
     ///
     /// In the latter case nobody can tell how deep new lines belong. They are refused where that
     /// matters.
-    pub(super) fn uneven(
+    fn uneven(
         &self,
         document: &Document<'_>,
         start: LineNumber,
-        piece: QuotedPiece,
+        level: Level,
     ) -> Result<Level, Refusal> {
-        if !self.adds() || self.shift(document, start).is_some() {
-            return Ok(Level::Whitespace);
+        let is_flat = matcher::is_flattened(document, start, &self.search, &self.new);
+        if !self.adds() || (!is_flat && self.shift(document, start).is_some()) {
+            return Ok(level);
         }
-        if !self.is_indentation_meaningful(document) {
+        if !is_flat && !self.is_indentation_meaningful(document) {
             return Ok(Level::UnevenIndentation);
         }
         let length = self.search.len();
-        Err(refuse::indented_otherwise(piece, document, start, length))
+        Err(refuse::indented_otherwise(
+            QuotedPiece::Search,
+            document,
+            start,
+            length,
+        ))
     }
 
     /// The change of indentation between the quote and the lines that begin at `start`, if it is one

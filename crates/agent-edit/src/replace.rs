@@ -7,8 +7,7 @@
 //! 3. the same without blank lines at the ends of the quote;
 //! 4. the text without one layer of backslash escapes, or without those of Markdown (`\_`);
 //! 5. all of this once more without the line numbers before its lines, if it has them and neither
-//!    it nor its new text is there as it is written.
-//!
+//!    it nor its new text is there as it is written;
 //! 6. as lines of the file that were wrapped at a column.
 //!
 //! If nothing is found and the new text is there, the edit was applied before.
@@ -17,6 +16,7 @@
 //! taken for unique, because an earlier replacement changed it.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::document::Document;
 use super::ending::has_lone_return;
@@ -86,17 +86,24 @@ fn replace_in<'a>(
 ) -> Replaced {
     let mut refusals = Vec::new();
     let mut levels = Vec::with_capacity(edits.len());
+    let mut applied = HashSet::new();
     for (position, edit) in edits.iter().enumerate() {
-        let applied = if refusals.len().saturating_mul(document.len()) > MAX_COMPARED {
+        let outcome = if refusals.len().saturating_mul(document.len()) > MAX_COMPARED {
             Err(
                 Refusal::new("it was not tried: too many before it do not fit this file")
                     .with_hint("read it, and send fewer"),
             )
+        } else if !edit.all && applied.contains(edit) {
+            // What only adds lines would match again and add them twice.
+            Ok(Level::AlreadyApplied)
         } else {
             apply(&mut document, &original, edit)
         };
-        match applied {
-            Ok(level) => levels.push(Some(level)),
+        match outcome {
+            Ok(level) => {
+                levels.push(Some(level));
+                applied.insert(edit);
+            }
             Err(refusal) => {
                 levels.push(None);
                 refusals.push((position, refusal));

@@ -2,7 +2,10 @@
 //!
 //! The file proves it: joined, its lines are lines of the file, in one place only. The new text is
 //! unwrapped where it repeats those lines. Any other line of it that reaches the edge may have been
-//! wrapped as well, and nobody can tell, so then the edit is refused.
+//! wrapped as well, and nobody can tell, so then the edit is refused. The same holds for a new text
+//! that takes the place of a file or a range of lines.
+
+use std::collections::HashSet;
 
 use super::document::{Document, LineNumber};
 use super::{Refusal, refuse};
@@ -12,6 +15,9 @@ const RAGGED: usize = 20;
 
 /// The narrowest line that may have been cut off at its end.
 const NARROWEST: usize = 40;
+
+/// How many parts a line may have: this bounds the time that hostile text can cost.
+const MOST_PARTS: usize = 64;
 
 /// Lines of a passage that are one line of the file.
 struct WrappedLine<'t> {
@@ -50,17 +56,18 @@ pub(super) fn unwrapped(
             let parts = rest.iter().zip(line.parts);
             rest.len() >= line.parts.len() && parts.clone().all(|(one, other)| same(one, other))
         });
-        if let Some(line) = repeated {
-            whole.push(line.whole.clone());
-            at += line.parts.len();
-        } else if new[at].chars().count() + RAGGED > width && at + 1 < new.len() {
+        whole.push(repeated.map_or_else(|| new[at].to_owned(), |line| line.whole.clone()));
+        at += repeated.map_or(1, |line| line.parts.len());
+        let goes_on = |next: &&str| {
+            let is_margin = next.starts_with(|c: char| !c.is_whitespace());
+            repeated.is_none() || (is_margin && !search.iter().any(|line| same(line, next)))
+        };
+        let is_near = new[at - 1].chars().count() + RAGGED > width;
+        if is_near && new.get(at).is_some_and(goes_on) {
             return Err(Refusal::new(format!(
                 "the SEARCH text was wrapped at about {width} columns, and where `{}` goes on is not certain; copy the reply with the chat's own copy button",
-                refuse::shortened(new[at].trim(), 60)
+                refuse::shortened(new[at - 1].trim(), 60)
             )));
-        } else {
-            whole.push(new[at].to_owned());
-            at += 1;
         }
     }
     Ok(Some(Unwrapped {
@@ -78,6 +85,63 @@ fn same(one: &str, other: &str) -> bool {
     one.trim_end() == other.trim_end()
 }
 
+/// How many of the first lines are this one line, wrapped or not.
+fn parts_of(whole: &str, lines: &[&str]) -> Option<usize> {
+    let mut rest = whole.strip_prefix(lines.first()?.trim_end())?;
+    let mut parts = 1;
+    while !rest.trim().is_empty() {
+        let part = lines.get(parts).filter(|_| parts < MOST_PARTS)?.trim();
+        rest = rest.trim_start().strip_prefix(part)?;
+        (!part.is_empty()).then_some(())?;
+        parts += 1;
+    }
+    Some(parts)
+}
+
+/// A new text without the line ends that wrapping brought, where a line of the old text shows each:
+/// joined, the lines are that line. Fails if one shows that there are others.
+pub(super) fn unwrapped_copy(old: &[&str], new: &[&str]) -> Option<Result<Vec<String>, ()>> {
+    let known: HashSet<&str> = old.iter().map(|line| line.trim_end()).collect();
+    let is_known = |line: &str| known.contains(line.trim_end());
+    let mut sorted: Vec<&str> = known.iter().copied().collect();
+    sorted.sort_unstable();
+    let width = new.iter().map(|line| line.chars().count()).max()?;
+    let (mut whole, mut is_proved, mut is_doubtful) = (Vec::new(), false, false);
+    let mut at = 0;
+    while at < new.len() {
+        let (line, next) = (
+            new[at].trim_end(),
+            new.get(at + 1).copied().unwrap_or_default(),
+        );
+        at += 1;
+        whole.push(new[at - 1].to_owned());
+        let word = next.split_whitespace().next().unwrap_or_default();
+        let is_margin = !next.starts_with([' ', '\t']) && !is_known(next);
+        let is_near = line.chars().count() + RAGGED > width;
+        if line.is_empty() || word.is_empty() || (is_known(line) && !is_margin) {
+            continue;
+        }
+        // A few lines of a file begin alike.
+        let from = sorted.partition_point(|other| *other < line);
+        let alike = sorted[from..].iter().take(8);
+        let mut alike = alike.filter(|other| other.starts_with(line) && **other != line);
+        if let Some((other, parts)) = alike
+            .clone()
+            .find_map(|other| Some((other, parts_of(other, &new[at - 1..])?)))
+        {
+            whole.pop();
+            whole.push((*other).to_owned());
+            at += parts - 1;
+            is_proved = true;
+            continue;
+        }
+        let goes_on = |other: &&str| other[line.len()..].trim_start().starts_with(word);
+        is_proved |= is_margin && alike.any(goes_on);
+        is_doubtful |= is_margin && is_near;
+    }
+    is_proved.then_some(if is_doubtful { Err(()) } else { Ok(whole) })
+}
+
 /// The lines of the file from `start` on that the passage is, if some of them were wrapped in it.
 fn wrapped_at<'t>(
     document: &Document<'_>,
@@ -90,14 +154,7 @@ fn wrapped_at<'t>(
     while at < search.len() {
         let whole = file.next()?;
         let first = at;
-        let mut rest = whole.strip_prefix(search[at].trim_end())?;
-        at += 1;
-        while !rest.trim().is_empty() {
-            let part = search.get(at)?.trim();
-            rest = rest.trim_start().strip_prefix(part)?;
-            (!part.is_empty()).then_some(())?;
-            at += 1;
-        }
+        at += parts_of(whole, &search[at..])?;
         lines.push(WrappedLine {
             parts: &search[first..at],
             whole: whole.to_owned(),
@@ -146,6 +203,10 @@ mod tests {
         let new = "    return sum(item.price * item.count for item in\nshop.items)\n";
         let replaced = replace(FILE, &[edit(WRAPPED, new)]);
         assert_eq!(replaced.edited.text, FILE);
+        assert!(replaced.refusals[0].1.message.contains("wrapped"));
+        let search = format!("{}\n{WRAPPED}", FILE.lines().next().unwrap_or_default());
+        let new = search.replacen("None):\n", "None):\nmore\n", 1);
+        let replaced = replace(FILE, &[edit(&search, &new)]);
         assert!(replaced.refusals[0].1.message.contains("wrapped"));
     }
 }

@@ -141,7 +141,7 @@ pub enum Edit {
 }
 
 /// One passage to be replaced by another.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Replacement {
     /// The text to find; an empty one creates a file that does not exist.
     pub search: String,
@@ -163,7 +163,7 @@ pub struct Replacement {
 }
 
 /// How the search text of a replacement is interpreted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
     /// Whole lines, as in SEARCH/REPLACE blocks.

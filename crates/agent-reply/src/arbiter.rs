@@ -20,7 +20,7 @@
 //! | 12 | two answers to one round | neither, unless they are the same or only look |
 //! | 13 | commands in words below the end mark | told, not done |
 //! | 14 | a document: front matter, or headings and code blocks that ask for nothing | told, not done |
-//! | 15 | two contents for one file in a reply of whole files | neither |
+//! | 15 | two contents for one file in a reply of whole files; a patch that is sent twice | neither; the first |
 //! | 16 | a command under words that call it an example, forbid it or offer it as one option | told, not done |
 //! | 17 | lines that nothing of this takes and that look like work (`undone`) | told; malformed beside `DONE` if nothing does it; nothing if they certainly quote a file (`quoted_file`) beside tags with an end mark |
 //! | 18 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
@@ -174,11 +174,21 @@ impl ReplyLedger {
         }
     }
 
+    /// Returns true if a command is a patch that the reply has already, which would fit elsewhere now.
+    fn is_repeated(&self, command: &Command) -> bool {
+        const MOST: usize = 100;
+        let mut steps = self.reply.steps.iter().rev().take(MOST);
+        matches!(command, Command::ApplyPatch { .. }) && steps.any(|it| it.command == *command)
+    }
+
     fn items(&mut self, line: usize, items: Vec<CandidateItem>, is_in_results: bool) {
         for item in items {
             match item {
                 CandidateItem::Command(command) if is_in_results && has_effects(&command) => {
                     self.malformed(line, invented::not_done().of(command.name()));
+                }
+                CandidateItem::Command(command) if self.is_repeated(&command) => {
+                    self.repaired("left out a patch that was sent twice", 1, false);
                 }
                 CandidateItem::Command(command) => {
                     let step = Step {

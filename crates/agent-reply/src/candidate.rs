@@ -1,8 +1,10 @@
 //! Candidates: the findings that recognisers hand to the arbiter.
 //!
-//! A recogniser is a pure function from the lines of a reply to a `Candidate`: the lines that it
-//! takes, what it asks for, and how certain its end is. It knows no other recogniser. The walk of
-//! `scan` wraps each one into an `Offer`, with what only the walk can know of its surroundings.
+//! A recogniser of a dialect is a pure function from the lines of a reply to a `BlockCandidate`: the
+//! lines that it takes, what it asks for, and how certain its end is. It knows no other recogniser.
+//! The walk of `scan` turns each into a `ReplyOffer`, with what only the walk knows of its
+//! surroundings; the recognisers of tags, remarks and made-up results (`recognise`) make a
+//! `ReplyOffer` themselves. The arbiter sees nothing but offers.
 
 use std::borrow::Cow;
 use std::ops::Range;

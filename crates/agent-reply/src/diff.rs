@@ -31,7 +31,7 @@ use name::HeaderName;
 
 use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use crate::code_fence::{self, Enclosure, Fence};
-use crate::trim::{is_blank, trim_end};
+use crate::trim::{filled_above, is_blank, trim_end};
 use crate::{file_name, script, workspace_root};
 
 /// The diff that begins on the line `at`.
@@ -115,13 +115,9 @@ fn named_above<'a>(lines: &[&'a str], at: usize) -> Option<&'a str> {
         .get(at)
         .and_then(|line| code_fence::Fence::read(line))
         .and_then(|fence| file_name::in_info(fence.info));
-    let above = lines[..at]
-        .iter()
-        .rev()
-        .take(2)
-        .find(|line| !is_blank(line));
     info.or_else(|| {
-        above.and_then(|line| file_name::alone(line).or_else(|| file_name::in_sentence(line)))
+        filled_above(lines, at)
+            .and_then(|line| file_name::alone(line).or_else(|| file_name::in_sentence(line)))
     })
 }
 

@@ -48,9 +48,13 @@ impl<'t> KeyedTexts<'t> {
                 }
             };
             if is_key && (1..MOST_BYTES).contains(&key.len()) {
+                let value = text[at + 1..].trim_start();
+                // `BEGIN_ARG: path` over the value.
+                let argument = value.split_once('\n').filter(|_| key == "BEGIN_ARG");
+                let (key, value) = argument.unwrap_or((key, value));
                 pairs.push(KeyedText {
-                    key,
-                    value: text[at + 1..].trim_start(),
+                    key: key.trim_end(),
+                    value,
                     is_quoted: inner.is_some(),
                 });
             }

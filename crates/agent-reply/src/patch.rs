@@ -32,7 +32,7 @@ use agent_protocol::{Command, FileChange, Hunk, HunkLine, RelPath};
 use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use crate::code_fence::Fence;
 use crate::diff::hunk::{has_turned_mark, turned_mark};
-use crate::trim::{is_blank, trim, trim_start};
+use crate::trim::{filled_above, is_blank, trim, trim_start};
 use crate::{code_fence, work, workspace_root};
 
 /// The patch that begins on the line `at`; `ends` is what is known of lines with the same end.
@@ -264,12 +264,7 @@ fn fenced_content(lines: &[&str], at: usize, takes_bare: bool) -> Option<Range<u
 /// Returns true if a code block may begin right above this line, so that one without a word below it
 /// may end there.
 fn is_below_fence(lines: &[&str], at: usize) -> bool {
-    let above = lines[..at]
-        .iter()
-        .rev()
-        .take(2)
-        .find(|line| !is_blank(line));
-    above.is_some_and(|line| Fence::read(line).is_some())
+    filled_above(lines, at).is_some_and(|line| Fence::read(line).is_some())
 }
 
 /// Where the lines of a patch stand.

@@ -24,8 +24,8 @@ mod wrapped;
 
 pub(super) use escapes::{is_escaped, without_backslashes, without_entities};
 pub(super) use gutter::{
-    Divider, numbered, without_labels, without_line_numbers, without_number_column,
-    without_number_lines, without_spaced_numbers,
+    Divider, are_settings, numbered, without_gutter, without_labels, without_line_numbers,
+    without_number_lines,
 };
 pub(super) use prefix::{is_spaced_quotation, without_quote_marks};
 pub(super) use wrapped::width as wrapped_width;

@@ -1,5 +1,7 @@
 //! Scripts made of parts: words, and the directory in which to run.
 
+use crate::file_name;
+
 /// The script, run in a directory; nothing and `.` are the workspace.
 pub(super) fn in_directory(directory: &str, script: String) -> String {
     match directory.trim() {
@@ -31,6 +33,16 @@ pub(super) fn file_written_by(line: &str) -> Option<&str> {
         })
         .or_else(|| powershell_file(line))
         .or_else(|| file_edited_in_place(line))
+        .or_else(|| file_removed_by(line))
+}
+
+/// The file that a line of a script removes or moves: `rm a.py`, `git mv a.py b.py`.
+pub(super) fn file_removed_by(line: &str) -> Option<&str> {
+    let line = line.strip_prefix("git ").unwrap_or(line);
+    let files = ["rm ", "mv "].iter().find_map(|it| line.strip_prefix(it))?;
+    let is_meant = |file: &&str| is_in_workspace(file) && file_name::is_file(file);
+    let mut words = files.split_whitespace();
+    words.find(|word| !word.starts_with('-')).filter(is_meant)
 }
 
 /// The file in the workspace that a line of a script edits: `sed -i 's/a/b/' a.py`.
@@ -169,6 +181,9 @@ mod tests {
             ("echo a > $OUT", None),
             ("echo \"a -> b\"", None),
             ("cat a > b", None),
+            ("rm -f src/a.py", Some("src/a.py")),
+            ("git mv a.py b.py", Some("a.py")),
+            ("rm -rf build", None),
         ] {
             assert_eq!(file_written_by(line), file, "{line}");
         }

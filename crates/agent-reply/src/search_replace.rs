@@ -11,11 +11,8 @@
 //! The file is named by the head, by a line above it (a fence may stand between), by the fence
 //! line, or else it is the one of the block before. A line of the contents that would be a marker
 //! is written with a backslash before it. Where it is not certain which line is the divider, the
-//! block is a problem: nothing here guesses.
-//!
-//! The three marker lines of a SEARCH/REPLACE block.
-//!
-//! One block, from its head to its tail.
+//! block is a problem: nothing here guesses. A line of `=` that is as long as the line above it may
+//! underline a heading, and is the divider only if it is the only one.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -401,7 +398,8 @@ fn closed_by_divider(
             is_name || Fence::read(line).is_some() || code_fence::is_tag(line)
         }
     };
-    (length == other && is_ended).then(|| EditBlock {
+    let is_heading = dividers.iter().any(|it| is_underline(lines, start, it));
+    (length == other && is_ended && !is_heading).then(|| EditBlock {
         replacement: Ok(replacement(lines, start..*divider, divider + 1..*tail)),
         end: tail + 1,
         ending: EditBlockEnd::Tail,
@@ -420,6 +418,15 @@ fn unfinished(dividers: &[(usize, usize)]) -> BlockTrouble {
     )
 }
 
+/// Returns true if a line of `=` may underline a heading: it is as long as the line above.
+fn is_underline(lines: &[&str], start: usize, (index, length): &(usize, usize)) -> bool {
+    let above = lines[..*index].last().filter(|_| *index > start);
+    above.is_some_and(|line| {
+        let is_heading = line.starts_with(char::is_alphanumeric);
+        is_heading && line.trim_end().chars().count() == *length
+    })
+}
+
 /// Finds the divider among the lines between head and tail.
 fn divide(
     lines: &[&str],
@@ -427,23 +434,26 @@ fn divide(
     dividers: &[(usize, usize)],
     length: usize,
 ) -> Result<Replacement, BlockTrouble> {
-    let as_long: Vec<usize> = dividers
-        .iter()
-        .filter(|(_, other)| *other == length)
-        .map(|(index, _)| *index)
-        .collect();
-    let candidates = if as_long.is_empty() {
-        dividers.iter().map(|(index, _)| *index).collect()
-    } else {
-        as_long
+    let is_single = dividers.len() < 2;
+    let plain = || {
+        dividers
+            .iter()
+            .filter(|it| is_single || !is_underline(lines, body.start, it))
     };
+    let has_long = plain().any(|(_, own)| *own == length);
+    let candidates: Vec<(usize, usize)> = (plain().copied())
+        .filter(|(_, own)| !has_long || *own == length)
+        .collect();
+    let is_sure = plain().count() == dividers.len();
+    let is_last = |index: usize| index + 1 == body.end;
+    let is_closed = |own: usize| dividers.iter().any(|it| is_last(it.0) && it.1 == own);
     let divider = match candidates[..] {
-        [only] => only,
+        [(only, own)] if is_sure || !is_closed(own) => only,
         // Some models write it once more before the tail.
-        [first, second] if second + 1 == body.end => {
+        [(first, _), (second, _)] if is_last(second) && is_sure => {
             return Ok(replacement(lines, body.start..first, first + 1..second));
         }
-        [] => {
+        [] if dividers.is_empty() => {
             return Err(BlockTrouble::new(
                 "the SEARCH/REPLACE block has no `=======` between its two parts",
                 "put a line `=======` between the old lines and the new ones",

@@ -246,11 +246,11 @@ fn inserted_below(call: &Call<'_>) -> Result<u32, BlockTrouble> {
 fn command(name: Name, call: &Call<'_>) -> Result<Command, BlockTrouble> {
     Ok(match name {
         Name::ReadFile => read(call)?,
-        Name::CreateFile => Command::create_file(path(call)?, text(call, table::CONTENT)?),
+        Name::CreateFile => Command::create_file(path(call)?, content(call, table::CONTENT)?),
         Name::InsertText => Command::InsertText {
             path: path(call)?,
             line: inserted_below(call)?,
-            text: text(call, table::INSERTED)?,
+            text: content(call, table::INSERTED)?,
         },
         Name::EditFile => edit(call)?,
         Name::ApplyPatch => patched(call)?,
@@ -507,6 +507,24 @@ fn text(call: &Call<'_>, names: &str) -> Result<String, BlockTrouble> {
     let text = call.text(names).ok_or_else(|| missing(call, name()))?;
     // Which line ends a file has, the file knows.
     Ok(text.replace("\r\n", "\n"))
+}
+
+/// The lines of a file. A text without a line end whose `\n` are outside of quotes was escaped twice.
+fn content(call: &Call<'_>, names: &str) -> Result<String, BlockTrouble> {
+    let text = text(call, names)?;
+    let outside = text.split('"').step_by(2);
+    let breaks: usize = outside.map(|part| part.matches("\\n").count()).sum();
+    let is_whole = text.contains('\n') || !(breaks > 1 || text.ends_with("\\n"));
+    let plain = || serde_json::from_str::<String>(&format!("\"{text}\"")).ok();
+    match (is_whole, breaks) {
+        (true, _) | (_, 0) => Ok(text),
+        _ => plain().ok_or_else(|| {
+            BlockTrouble::new(
+                format!("`{}` has `\\n` where lines should end", call.tool),
+                "escape line ends in JSON once, or send the file as a command of the protocol",
+            )
+        }),
+    }
 }
 
 /// Words for a person, without white space around them.

@@ -71,6 +71,12 @@ pub(super) fn is_blank(line: &str) -> bool {
     trim_start(line).is_empty()
 }
 
+/// The line above this one, or the one above that if it is blank.
+pub(super) fn filled_above<'a>(lines: &[&'a str], at: usize) -> Option<&'a str> {
+    let mut above = lines[..at].iter().rev().take(2);
+    above.find(|line| !is_blank(line)).copied()
+}
+
 /// The white space of ASCII, as `char::is_whitespace` knows it.
 #[inline]
 fn is_white(byte: u8) -> bool {

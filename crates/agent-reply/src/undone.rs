@@ -10,6 +10,7 @@
 //! | a tool that the table knows where one is called, with a parameter beside or below it, in whatever notation | a call |
 //! | an XML element of a tool or for a file, the tokens of a page | a call |
 //! | `4c4`, `<<<<` with `>>>>` below, `Find:` over `Replace:`, changed lines in a cell of a table | an edit |
+//! | `rm` or `mv` of a file in backticks | a command |
 //! | a code block that names a file, or beside a line that names one and leads to it | a file |
 
 use std::cell::OnceCell;
@@ -24,7 +25,7 @@ use crate::recognise::shown;
 use crate::tags::LooseTag;
 use crate::trim::{is_blank, trim};
 use crate::xml::XmlEnds;
-use crate::{file_name, tools, whole_file, work};
+use crate::{file_name, script, tools, whole_file, work};
 
 /// How many values in braces are looked into: this bounds the time that hostile text can cost.
 const MOST_VALUES: usize = 500;
@@ -137,6 +138,13 @@ impl LastLook<'_> {
             '[', '\u{3010}', '\u{ff3b}', '{', '<', '|', '\u{ff5c}', '=', '(', ':',
         ];
         let line = self.lines[at];
+        if place == LookPlace::Open && !self.is_taken[at] && line.contains('`') {
+            let mut quoted = line.split('`').skip(1).step_by(2);
+            let removed = quoted.find_map(|code| Some((code, script::file_removed_by(code)?)));
+            let work = removed.map(|(code, name)| ShownWork::lines(&[code]).of_file(name));
+            let told = work.map(|work| self.told(at, "a command in words", (at..at + 1, work)));
+            self.found.extend(told);
+        }
         let is_numbered = line.starts_with(|c: char| c.is_ascii_digit());
         if self.is_taken[at] || !(is_numbered || line.contains(MARKS)) {
             return;
@@ -511,13 +519,15 @@ fn leads_to_work(line: &str, name: &str) -> bool {
     const TALK: &str = "\
         already contains current currently e.g error example examples existing had has i've looks \
         not output prints says shown shows usage uses was were";
+    const MADE: &str = "created rewritten updated written";
     let text = trim(line).trim_end_matches(['*', '_', ' ']);
     let words = file_name::words_beside(line, name);
     let tells_past = words.windows(2).any(|pair| {
         let [who, verb] = pair else { return false };
         matches!(&**who, "i" | "we") && (verb.ends_with("ed") || verb == "have")
     });
-    if tells_past || words.iter().any(|word| has_word(TALK, word)) {
+    let claims = text.ends_with(':') && words.iter().any(|word| has_word(MADE, word));
+    if !claims && (tells_past || words.iter().any(|word| has_word(TALK, word))) {
         return false;
     }
     let asks = words.iter().any(|word| has_word(WORK, word));

@@ -23,9 +23,9 @@ use agent_protocol::{Command, ContentSource, RelPath};
 use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use crate::code_fence::Fence;
 use crate::line::has_word;
-use crate::repair::{self, Divider};
+use crate::repair;
 use crate::tags::{FileContent, copy_button};
-use crate::trim::{is_blank, trim, trim_end, trim_start};
+use crate::trim::{filled_above, is_blank, trim, trim_end, trim_start};
 use crate::{file_name, work, workspace_root};
 
 /// Marks with which a comment begins.
@@ -240,11 +240,7 @@ fn plain_lines<'l, 'a>(name: &str, lines: &'l [&'a str]) -> Cow<'l, [&'a str]> {
     }
     let lines = &lines[copy_button::labels(lines, false)..];
     let lines = repair::without_labels(lines).map_or(Cow::Borrowed(lines), Cow::Owned);
-    let plain = repair::without_line_numbers(&lines, Divider::in_code(&lines))
-        .or_else(|| repair::without_number_lines(&lines))
-        .or_else(|| repair::without_number_column(&lines))
-        .or_else(|| repair::without_spaced_numbers(&lines));
-    plain.map_or(lines, Cow::Owned)
+    repair::without_gutter(&lines).map_or(lines, Cow::Owned)
 }
 
 /// The lines, without the indentation that the fence itself has.
@@ -296,12 +292,7 @@ pub(crate) fn named<'a>(
     let inside = || Some((at, labelled(lines.get(at + 1)?)?));
     let is_inside = above.is_none();
     let (line, text) = above.or_else(inside)?;
-    let is_example = lines[after..line]
-        .iter()
-        .rev()
-        .take(2)
-        .find(|line| !is_blank(line))
-        .is_some_and(|line| leads_to_example(line));
+    let is_example = filled_above(&lines[after..line], line - after).is_some_and(leads_to_example);
     (is_taken(language, text) && !is_example).then_some(NamedBlock {
         text,
         line,
@@ -369,9 +360,9 @@ fn path_in_comment(line: &str) -> Option<&str> {
 
 /// The file that a comment or a docstring at the beginning of a block names, be it in a frame, below
 /// `#!`, under a label or above a remark: `# === a.py ===`, `"""a.py: the parser"""`, `# In a.py`,
-/// `%%writefile a.py`.
+/// `%%writefile a.py`, `@@ a.py @@`.
 pub(super) fn named_at_top<'a>(block: &[&'a str]) -> Option<&'a str> {
-    const MARKS: [&str; 3] = ["\"\"\"", "'''", "%%"];
+    const MARKS: [&str; 4] = ["\"\"\"", "'''", "%%", "@@"];
     const LABELS: &str = "in to file path filename writefile new a";
     let mut is_open = false;
     let lines = block.iter().take(3).map(|line| trim(line));
@@ -380,7 +371,7 @@ pub(super) fn named_at_top<'a>(block: &[&'a str]) -> Option<&'a str> {
         if !is_open && !marks.any(|mark| line.starts_with(mark)) {
             return None;
         }
-        let text = line.trim_matches(|c: char| c == ' ' || "#/*-=~;<>!\"'".contains(c));
+        let text = line.trim_matches(|c: char| c == ' ' || "#/*-=~;<>!@\"'".contains(c));
         let name = [": ", " - ", " \u{2013} ", " \u{2014} "]
             .iter()
             .fold(text, |text, end| text.split(end).next().unwrap_or(text));
@@ -540,12 +531,7 @@ fn next_fence<'a>(lines: &[&'a str], from: usize, fence: &Fence<'_>) -> Option<(
 
 /// Returns true if the line above, blank ones aside, leads to what follows: `Run it:`.
 fn is_led(lines: &[&str], at: usize) -> bool {
-    let above = lines[..at]
-        .iter()
-        .rev()
-        .take(2)
-        .find(|line| !is_blank(line));
-    above.is_some_and(|line| trim_end(line).ends_with(':'))
+    filled_above(lines, at).is_some_and(|line| trim_end(line).ends_with(':'))
 }
 
 /// Returns true if the file is a text, which may show code itself.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! call   = "<invoke name=" name ">" ("<parameter name=" key ">" value "</parameter>")* "</invoke>"
+//!        | "<tool name=" name ">" ("<param name=" key ">" value "</param>")* "</tool>"
 //!        | "<tool_call>" (json | name ("<arg_key>" key "</arg_key><arg_value>" value "</arg_value>")*
 //!          | function) "</tool_call>"
 //! function = "<function=" name ">" (json | ("<parameter=" key ">" value "</parameter>")*) "</function>"
@@ -186,6 +187,7 @@ pub(super) fn find(
         "function_calls" | "tool_calls" | "invoke" | "tool_call" | "boltArtifact"
         | "boltAction" => true,
         "function" => element.attributes.starts_with('='),
+        "tool" => element.attribute("name").is_some_and(tools::is_known),
         "file" | "antArtifact" | "artifact" | "source" => path.is_some(),
         _ if is_artifact => true,
         name => name.contains('_') && tools::is_known(name) && element.attributes.is_empty(),
@@ -256,6 +258,11 @@ fn items(name: &str, element: &Element<'_>, inner: &str) -> Option<Vec<Candidate
     Some(match name {
         "function_calls" | "tool_calls" => invocations(inner)?,
         "invoke" => vec![invocation(element.attribute("name")?, inner)],
+        "tool" => {
+            let whole = inner.replace("<param name=", "<parameter name=");
+            let whole = whole.replace("</param>", "</parameter>");
+            vec![invocation(element.attribute("name")?, &whole)]
+        }
         "tool_call" => tool_call(inner)?,
         "function" => {
             let name = element.attributes.trim_start_matches('=').trim_matches('"');

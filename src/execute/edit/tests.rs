@@ -270,7 +270,7 @@ fn what_copying_did_to_a_range_is_repaired_and_told() {
     ));
     assert_eq!(
         outcome.line("you"),
-        "edited a.c: replaced lines 2-4 by 3 lines; repaired what copying did to it: entities such as `&lt;`, blanks in the place of tabs"
+        "edited a.c: replaced lines 2-4 by 3 lines; repaired what copying did to it: entities such as `&lt;`, another kind of indentation"
     );
     assert_eq!(stage.text("a.c"), text.replace("g()", "i()"));
 }

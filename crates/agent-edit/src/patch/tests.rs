@@ -683,3 +683,35 @@ fn a_line_that_lost_its_mark_is_no_context() {
     let after = before.replace("import b", "import x");
     case(before, &hunks, Level::Exact, &after);
 }
+
+#[test]
+fn context_that_lost_its_blanks_leaves_new_lines_where_they_are() {
+    let file = "fn a() {\n    one();\n    two();\n    three();\n}\n";
+    let after = file.replace("two", "four");
+    let lost = hunk(
+        None,
+        "    one();\n-    two();\n+    four();\n    three();\n",
+    );
+    case(file, &[lost], Level::Exact, &after);
+    let inserted = hunk(Some(2), "    one();\n+    four();\n    two();\n");
+    let after = file.replace("    two", "    four();\n    two");
+    case(file, &[inserted], Level::Exact, &after);
+    // All of its indentation.
+    let mut flat = hunk(None, "-    two();\n+    four();\n");
+    flat.lines.insert(0, HunkLine::Keep("one();".to_owned()));
+    flat.lines.push(HunkLine::Keep("three();".to_owned()));
+    let after = file.replace("two", "four");
+    case(file, &[flat], Level::Whitespace, &after);
+}
+
+#[test]
+fn the_rest_of_a_wrapped_line_is_no_wrong_context() {
+    let added = format!("+{}\n", "word ".repeat(10));
+    let wrapped = hunk(
+        Some(1),
+        &format!(" a\n-b\n{added} and the rest of it\n c\n"),
+    );
+    refused("a\nb\nc\n", &[wrapped], "not found");
+    let dots = hunk(Some(1), " a\n-b\n-c\n+  ...\n");
+    refused("a\nb\nc\n", &[dots], "...");
+}

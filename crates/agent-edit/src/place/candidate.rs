@@ -9,6 +9,9 @@ use super::super::{fold, matcher};
 use super::Stated;
 use agent_protocol::{Hunk, HunkLine, Level};
 
+/// The shortest added line that may have been wrapped.
+const NARROWEST: usize = 40;
+
 /// A part of a hunk that is looked for, and where it was found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HunkPlace<'h> {
@@ -163,8 +166,9 @@ pub(super) fn context(hunk: &Hunk) -> (usize, usize) {
     (above, below)
 }
 
-/// Tells whether a line of context that fuzz left out is the line of the file but for signs before
-/// it: then it is no context that is wrong, but a line that lost its `-`, such as `\u{2022} name`.
+/// Returns true if a line of context that fuzz left out is the line of the file but for signs before
+/// it, or may be the rest of an added line: then it is no context that is wrong, but a line that lost
+/// its `-`, such as `\u{2022} name`, or its place.
 pub(super) fn has_lost_mark(document: &Document<'_>, hunk: &Hunk, place: &HunkPlace<'_>) -> bool {
     let words = |line: &str| {
         let words = line.trim_start_matches(|character: char| !character.is_alphanumeric());
@@ -172,6 +176,16 @@ pub(super) fn has_lost_mark(document: &Document<'_>, hunk: &Hunk, place: &HunkPl
     };
     let left_out = hunk.lines.iter().zip(1..);
     let (above, below) = (place.skipped, place.skipped + place.lines.len());
+    // The rest of an added line that was wrapped looks like context.
+    let is_rest = |at: usize| {
+        let is_long =
+            |line: &HunkLine| matches!(line, HunkLine::Add(text) if text.len() >= NARROWEST);
+        let is_margin = |line: &HunkLine| matches!(line, HunkLine::Keep(text) if has_word(text) && !text.starts_with([' ', '\t']));
+        at > 0 && is_long(&hunk.lines[at - 1]) && is_margin(&hunk.lines[at])
+    };
+    if (below..hunk.lines.len()).any(is_rest) {
+        return true;
+    }
     left_out
         .filter(|(_, at)| *at <= above || *at > below)
         .filter_map(|(line, at)| {
@@ -250,15 +264,17 @@ pub(super) fn indented<'h>(
 ) -> Result<HunkPlace<'h>, Refusal> {
     let lines = candidate.lines;
     let adds = lines.iter().any(|line| matches!(line, HunkLine::Add(_)));
-    if candidate.level < Level::Whitespace || !adds {
+    if candidate.level < Level::Indentation || !adds {
         return Ok(candidate);
     }
     let old: Vec<&str> = lines.iter().filter_map(HunkLine::before).collect();
-    if matcher::shift(document, candidate.start, &old).is_some() {
+    let new: Vec<&str> = lines.iter().filter_map(HunkLine::after).collect();
+    let is_flat = matcher::is_flattened(document, candidate.start, &old, &new);
+    let has_own = || has_own_indentation(document, &candidate);
+    if !is_flat && (matcher::shift(document, candidate.start, &old).is_some() || has_own()) {
         return Ok(candidate);
     }
-    let new = lines.iter().filter_map(HunkLine::after);
-    if document.layout().with(new).is_meaningful() {
+    if is_flat || document.layout().with(new.into_iter()).is_meaningful() {
         let (start, length) = (candidate.start, old.len());
         let piece = QuotedPiece::Hunk;
         return Err(refuse::indented_otherwise(piece, document, start, length));
@@ -267,4 +283,22 @@ pub(super) fn indented<'h>(
         level: candidate.level.max(Level::UnevenIndentation),
         ..candidate
     })
+}
+
+/// Returns true if the changed lines of a hunk have the indentation of the file behind their marks,
+/// where only the context lost its own.
+fn has_own_indentation(document: &Document<'_>, candidate: &HunkPlace<'_>) -> bool {
+    let (mut is_flat, mut is_exact, mut removed, mut is_deep) = (true, true, 0, false);
+    let mut file = document.lines_from(candidate.start);
+    for line in candidate.lines {
+        match line {
+            HunkLine::Keep(text) => is_flat &= file.next().is_some() && fold::is_collapsed(text),
+            HunkLine::Remove(text) => {
+                is_exact &= file.next().map(str::trim_end) == Some(text.trim_end());
+                removed += 1;
+            }
+            HunkLine::Add(text) => is_deep |= !fold::is_collapsed(text),
+        }
+    }
+    is_flat && is_exact && (removed > 0 || is_deep)
 }

@@ -770,3 +770,61 @@ fn a_replacement_that_is_indented_already_is_not_indented_again() {
         "def f(x):\n    if x:\n        if y:\n                return 3\n    return 2\n",
     );
 }
+
+#[test]
+fn dots_in_the_place_of_lines_are_not_written() {
+    let file = "def f():\n    a = 1\n    b = 2\n    return a\n";
+    refused(
+        file,
+        lines(file, "def f():\n    a = 7\n    ...\n    return a\n"),
+        "...",
+    );
+    refused(
+        file,
+        lines("    a = 1\n", "    a = 7\n    \u{2026}\n"),
+        "\u{2026}",
+    );
+    case(
+        "class A:\n    pass\n",
+        lines("    pass\n", "    def f(self):\n        ...\n"),
+        Level::Exact,
+        "class A:\n    def f(self):\n        ...\n",
+    );
+    let prompt = ">>> for a in b:\n...     c(a)\n...\n";
+    case("x\n", lines("x\n", prompt), Level::Exact, prompt);
+}
+
+#[test]
+fn the_same_block_twice_is_one_change() {
+    let edit = lines("a\n", "a\nb\n");
+    let replaced = replace("a\n", &[edit.clone(), edit]);
+    assert_eq!(replaced.edited.text, "a\nb\n");
+    assert_eq!(
+        replaced.levels,
+        [Some(Level::Exact), Some(Level::AlreadyApplied)]
+    );
+}
+
+#[test]
+fn indentation_that_a_page_collapsed_is_not_written() {
+    let file = "fn a() {\n    one();\n    if x {\n        two();\n    }\n}\n";
+    refused(
+        file,
+        lines(
+            " one();\n if x {\n two();\n }\n",
+            " one();\n if y {\n three();\n }\n",
+        ),
+        "indented",
+    );
+    refused(
+        file,
+        lines(" one();\n", " if y {\n one();\n }\n"),
+        "indented",
+    );
+    case(
+        file,
+        lines(" one();\n", " three();\n"),
+        Level::Indentation,
+        &file.replace("one", "three"),
+    );
+}

@@ -249,7 +249,7 @@ proptest! {
         let _ = replace_lines(&text, lines.0 % 4, lines.1 % 4, &new);
         let _ = replace_lines(&text, lines.0, lines.1, &new);
         let _ = insert_lines(&text, lines.0 % 4, &new);
-        let _ = crate::omission(&text, &new);
+        let _ = crate::omission_in_file(&text, &new);
         let _ = crate::drops_most(&text, &new);
     }
 

@@ -3,7 +3,7 @@
 /// A name and the damage itself.
 pub(crate) type TextDamage = (&'static str, fn(&str) -> String);
 
-pub(crate) const DAMAGES: [TextDamage; 51] = [
+pub(crate) const DAMAGES: [TextDamage; 55] = [
     ("CRLF", |text| text.replace('\n', "\r\n")),
     ("lone CR", |text| text.replace('\n', "\r")),
     ("CRLF doubled", |text| text.replace('\n', "\r\r\n")),
@@ -103,8 +103,8 @@ pub(crate) const DAMAGES: [TextDamage; 51] = [
         lines(text, |line| !line.starts_with("```"), str::to_owned)
     }),
     ("copy button", |text| {
-        text.replace("```diff", "diff\nCopy code\n```diff")
-            .replace("```rust", "rust\nCopy code\n```rust")
+        text.replace("\n```diff", "\ndiff\nCopy code\n```diff")
+            .replace("\n```rust", "\nrust\nCopy code\n```rust")
     }),
     ("numbered", |text| {
         numbered(text, |number| format!("{number}: "))
@@ -115,7 +115,19 @@ pub(crate) const DAMAGES: [TextDamage; 51] = [
     ("thinking before it", |text| {
         format!("<think>\nI could write [DONE] here.\n</think>\n\n{text}")
     }),
+    ("wrapped at 72", |text| each(text, |line| wrapped(line, 72))),
     ("wrapped at 80", |text| each(text, |line| wrapped(line, 80))),
+    ("broken at 80", |text| each(text, |line| broken(line, 80))),
+    ("one blank at line starts lost", |text| {
+        each(text, |line| {
+            line.strip_prefix(' ').unwrap_or(line).to_owned()
+        })
+    }),
+    ("indentation to one blank", |text| {
+        each(text, |line| {
+            indented(line, |blank| " ".repeat(blank.len().min(1)))
+        })
+    }),
     ("cut", |text| {
         let mut end = text.len() * 9 / 10;
         while !text.is_char_boundary(end) {
@@ -186,8 +198,15 @@ fn wrapped(line: &str, width: usize) -> String {
     broken + rest
 }
 
-/// The text without what damage may leave in new lines: space, kinds of quotes and dashes, entities,
-/// backslashes, invisible characters.
+/// Breaks a line at a column, wherever that is.
+fn broken(line: &str, width: usize) -> String {
+    let characters: Vec<char> = line.chars().collect();
+    let parts: Vec<String> = characters.chunks(width).map(String::from_iter).collect();
+    parts.join("\n")
+}
+
+/// The text without what damage may leave in new lines: space and blank lines, kinds of quotes and
+/// dashes, entities, backslashes, invisible characters.
 pub(crate) fn essence(text: &str) -> String {
     let mut plain = text.to_owned();
     for (damaged, whole) in [
@@ -209,5 +228,9 @@ pub(crate) fn essence(text: &str) -> String {
     ] {
         plain = plain.replace(damaged, whole);
     }
-    plain.split_whitespace().collect()
+    let lines = plain
+        .lines()
+        .map(|line| line.split_whitespace().collect::<String>());
+    let filled: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
+    filled.join("\n")
 }

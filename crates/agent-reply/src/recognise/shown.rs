@@ -168,13 +168,19 @@ pub(crate) fn bare_script(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
 
 /// Tells of a script that writes a file and was not run.
 fn only_shown(line: usize, name: &str, text: &str) -> ReplyOffer {
+    let (verb, command, what) = match script::file_removed_by(trim(text)) {
+        Some(_) if text.contains("mv ") => ("moves", "MOVE_FILE", "move"),
+        Some(_) => ("removes", "DELETE_FILE", "removal"),
+        None => ("writes", "CREATE_FILE", "file"),
+    };
+    let key = if verb == "moves" { "from" } else { "path" };
     let trouble = BlockTrouble::new(
-        format!("a shell block that writes `{name}` was only shown: shell blocks are not run"),
+        format!("a shell block that {verb} `{name}` was only shown: shell blocks are not run"),
         format!(
-            "Send the file as `[CREATE_FILE path=\"{name}\"]`, or the script in `[RUN_COMMAND]`, if it was meant."
+            "Send the {what} as `[{command} {key}=\"{name}\"]`, or the script in `[RUN_COMMAND]`, if it was meant."
         ),
     );
-    let offer = ReplyOffer::remark(line).problem(trouble.of("CREATE_FILE"));
+    let offer = ReplyOffer::remark(line).problem(trouble.of(command));
     let work = ShownWork::lines(&[text]).of_file(name);
     offer.doubted(DoubtedMeaning::Shown(work))
 }

@@ -74,9 +74,33 @@ pub(crate) fn without_line_numbers<'a>(
     texts.map(|texts| divider.without_gap(texts))
 }
 
+/// The lines of a whole file of code without its numbers, in whatever form they stand.
+pub(crate) fn without_gutter<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
+    without_line_numbers(lines, Divider::in_code(lines))
+        .or_else(|| without_number_lines(lines))
+        .or_else(|| without_number_column(lines))
+        .or_else(|| without_spaced_numbers(lines))
+}
+
+/// Returns true if the texts behind numbers are lines of settings themselves, so that the numbers are
+/// no keys of these: a line is indented, or each is an entry, an item or a remark.
+pub(crate) fn are_settings(texts: &[&str]) -> bool {
+    let is_entry = |line: &str| {
+        line.contains(": ")
+            || line.ends_with(':')
+            || line.starts_with("- ")
+            || line.starts_with('#')
+    };
+    let mut filled = texts.iter().filter(|line| !line.trim().is_empty());
+    texts
+        .iter()
+        .any(|line| line.starts_with("  ") || line.starts_with('\t'))
+        || filled.all(|line| is_entry(line.trim()))
+}
+
 /// The lines without the numbers before them that only blanks divide from the text, if they count
 /// up from 1 without a gap, as a printed listing has them.
-pub(crate) fn without_spaced_numbers<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
+fn without_spaced_numbers<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
     /// Fewer lines may count something themselves.
     const ENOUGH: usize = 3;
     let behind = |(line, number): (&&'a str, usize)| {
@@ -116,7 +140,7 @@ pub(crate) fn without_number_lines<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>
 
 /// The lines without the numbers above them, if these count up from 1 and there are as many, as
 /// where a page has the numbers in a column of their own that was copied first.
-pub(crate) fn without_number_column<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
+fn without_number_column<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
     const ENOUGH: usize = 3;
     let (numbers, texts) = lines.split_at(lines.len() / 2);
     let counts = |(line, number): (&&str, usize)| line.trim().parse() == Ok(number);

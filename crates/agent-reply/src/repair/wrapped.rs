@@ -113,12 +113,25 @@ pub(crate) fn width(text: &str) -> Option<usize> {
             let is_near = above.len() + 1 + next > width;
             let is_ragged = is_open && above.len() + RAGGED > longest;
             let is_certain = above.len() == width || (is_near && opens_value(above));
-            certain += usize::from(is_certain && is_open);
+            let is_comment = is_near && is_comment(above) && is_words(line);
+            certain += usize::from((is_certain && is_open) || is_comment);
             likely += usize::from(is_indented && (is_near || is_ragged));
         }
         above = line;
     }
     (certain > 0 || likely > 1 || is_json_wrapped(text, width)).then_some(width)
+}
+
+/// Returns true if a line is a comment of a program. `#` and `*` are also Markdown.
+fn is_comment(line: &str) -> bool {
+    let text = line.trim_start();
+    text.starts_with("//") || (text.starts_with("# ") && text.len() < line.len())
+}
+
+/// Returns true if a line is made of words alone, as no program is.
+fn is_words(line: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || " ,.'\u{2019}-".contains(c);
+    line.starts_with(char::is_lowercase) && line.chars().all(is_part)
 }
 
 /// Returns true if the last quote of a line begins a value of code: `x="some words`.

@@ -268,3 +268,18 @@ fn a_body_holds_any_number_of_blocks() {
             .is_err()
     );
 }
+
+#[test]
+fn a_heading_of_seven_letters_is_not_cut_off_from_its_underline() {
+    let block = |search: &str, new: &str| {
+        format!("a.md\n<<<<<<< SEARCH\n{search}=======\n{new}>>>>>>> REPLACE\n")
+    };
+    let heading = "Heading\n=======\n\ntext\n";
+    let other = "Another\n=======\n\nx\n";
+    case(&block(heading, other), &[("a.md", heading, other)]);
+    case(&block(heading, "x\n"), &[("a.md", heading, "x\n")]);
+    case(&block("x\n", other), &[("a.md", "x\n", other)]);
+    // The second one may be the divider written again, or the first one an underline.
+    assert!(message(&block("x\n", "New one\n=======\n")).contains("several"));
+    assert!(message(&block(heading, "")).contains("several"));
+}

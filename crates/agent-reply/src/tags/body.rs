@@ -9,13 +9,11 @@
 //!   there it goes only if the fence that opens first is closed by the last line and says
 //!   `markdown` or, for a whole file, nothing. Some lines of a file may have fences too, as in a
 //!   comment: there only a pair goes, and only if it stands no deeper than the tag;
-//! - line numbers before every line that count up without a gap, in code only.
+//! - line numbers before every line that count up without a gap, in code, in settings whose lines
+//!   show that the numbers are not their keys, and in a range if they are those of the range.
 //!
-//! Everything that is removed is reported.
-//!
-//! Which fences only wrap a body.
-//!
-//! The kind of a file, as its name tells. It decides what may be taken off its lines.
+//! The kind of the file, as its name tells, decides which of this applies. Everything that is removed
+//! is reported.
 
 use std::borrow::Cow;
 
@@ -197,23 +195,33 @@ impl<'a> Body<'a> {
     fn remove_line_numbers(&mut self, expected: Option<u32>, place: BodyPlace) {
         let first = self.lines.first().and_then(|line| repair::numbered(line));
         let is_expected = first.is_some_and(|(first, ..)| Some(first) == expected);
-        // `1: "one",` may be an entry in some lines of code.
-        let dividers: &[Divider] = match place {
-            BodyPlace::Part(_) if is_expected => &Divider::ALL,
-            BodyPlace::File(FileContent::Code) => Divider::in_code(&self.lines),
-            BodyPlace::Part(FileContent::Code) => &[Divider::Bar],
-            _ => return,
+        let counted = |dividers| {
+            repair::without_line_numbers(&self.lines, dividers).or_else(|| {
+                let lines = repair::without_number_lines(&self.lines);
+                lines.filter(|_| place != BodyPlace::File(FileContent::Data))
+            })
         };
-        let is_file = matches!(place, BodyPlace::File(_));
-        let plain = match (&self.lines[..], first) {
-            ([_], Some((.., text))) if is_expected => {
+        let plain = match (place, &self.lines[..], first) {
+            (BodyPlace::File(FileContent::Code), lines, _) => repair::without_gutter(lines),
+            (BodyPlace::File(FileContent::Data), [_, _, _, ..], _) => counted(&Divider::ALL),
+            (BodyPlace::Part(_), [_], Some((.., text))) if is_expected => {
                 Some(vec![text.strip_prefix(' ').unwrap_or(text)])
             }
-            (lines, _) => repair::without_line_numbers(lines, dividers)
-                .or_else(|| repair::without_number_lines(lines))
-                .or_else(|| repair::without_number_column(lines).filter(|_| is_file))
-                .or_else(|| repair::without_spaced_numbers(lines).filter(|_| is_file)),
+            (BodyPlace::Part(_), ..) if is_expected => counted(&Divider::ALL),
+            // `1: "one",` may be an entry in some lines of code.
+            (BodyPlace::Part(FileContent::Code), ..) => counted(&[Divider::Bar]),
+            _ => None,
         };
+        // Numbers are keys in settings, and count the items of a list in words.
+        let may_be_own = match (place, first) {
+            (BodyPlace::File(content) | BodyPlace::Part(content), Some((_, divider, _))) => {
+                content == FileContent::Data
+                    || (content == FileContent::Prose
+                        && matches!(divider, Divider::Dot | Divider::Bracket))
+            }
+            _ => false,
+        };
+        let plain = plain.filter(|plain| !may_be_own || repair::are_settings(plain));
         if let Some(plain) = plain {
             let count = plain.len();
             self.replace(plain, crate::repair::copied::LINE_NUMBERS, count);
@@ -618,5 +626,8 @@ mod tests {
         case("1\n2\n3\na\nb\nc", FILE, "a\nb\nc\n");
         let data = BodyPlace::File(FileContent::Data);
         case("1 | a\n2 | b", data, "1 | a\n2 | b\n");
+        case("1: a\n2: b\n3: c", data, "1: a\n2: b\n3: c\n");
+        case("1: a: x\n2: b:\n3: - c", data, "a: x\nb:\n- c\n");
+        case("1: all:\n2: \tcc\n3: x", data, "all:\n\tcc\nx\n");
     }
 }

@@ -17,7 +17,8 @@ const CLOSERS: [char; 4] = [']', '}', '\u{3011}', '\u{ff3d}'];
 
 impl<'a> LooseTag<'a> {
     /// The first tag on a line, outside of backticks, that changes or runs something and was meant:
-    /// it closes a body, has its body on the line, or needs none and ends the line with attributes.
+    /// it closes a body, has its body on the line, or ends the line with attributes and needs no body
+    /// or stands behind a label.
     pub(crate) fn find(line: &'a str) -> Option<Self> {
         let mut tags = Self::all(line);
         tags.find_map(|(tag, is_meant)| is_meant.then_some(tag))
@@ -38,12 +39,13 @@ impl<'a> LooseTag<'a> {
             is_code ^= c == '`';
             let is_first = !OPENERS.contains(&std::mem::replace(&mut last, c));
             let is_opener = OPENERS.contains(&c) && is_first && !is_code;
-            is_opener.then(|| Self::read(&line[at..]))?
+            is_opener.then(|| Self::read(line, at))?
         });
         tags.take(MOST)
     }
 
-    fn read(text: &'a str) -> Option<(Self, bool)> {
+    fn read(line: &'a str, at: usize) -> Option<(Self, bool)> {
+        let (before, text) = line.split_at(at);
         let inner = text.trim_start_matches(OPENERS).trim_start();
         let (is_closing, inner) = match inner.strip_prefix('/') {
             Some(inner) => (true, inner.trim_start()),
@@ -73,8 +75,8 @@ impl<'a> LooseTag<'a> {
             let value = value.trim_start_matches(is_quote);
             value.split(|c: char| is_quote(c) || c == ' ').next()
         });
-        let is_meant =
-            is_closing || closing.is_some() || (is_last && path.is_some() && !name.needs_body());
+        let is_whole = !name.needs_body() || is_label(before);
+        let is_meant = is_closing || closing.is_some() || (is_last && path.is_some() && is_whole);
         let body = closing.map(|end| &behind[..end]);
         let tag = Self {
             name,
@@ -84,6 +86,16 @@ impl<'a> LooseTag<'a> {
         };
         Some((tag, is_meant))
     }
+}
+
+/// Returns true if words are the label of a step: `**Step 1**`, `2. Create it:`.
+fn is_label(words: &str) -> bool {
+    let words = words.trim_end_matches([' ', '\\']);
+    let text = words.trim_start_matches(['#', '*', '-', ' ']);
+    words.ends_with(['*', ':', '.', ')']) && !text.is_empty()
+        || text
+            .get(..4)
+            .is_some_and(|word| word.eq_ignore_ascii_case("step"))
 }
 
 /// The text behind a name that is written with an underscore, a space, a hyphen or nothing between

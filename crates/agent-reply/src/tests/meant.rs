@@ -873,3 +873,61 @@ fn the_schema_of_a_tool_is_no_call() {
     let text = "```json\n{\"name\": \"list_files\", \"description\": \"Lists\", \"parameters\": {\"type\": \"object\", \"properties\": {}}}\n```\n";
     read(text, &[], &[]);
 }
+
+#[test]
+fn forms_of_other_tools_and_of_words_are_not_lost_beside_done() {
+    for text in [
+        "TOOL_NAME: create_file\nBEGIN_ARG: path\nx.txt\nEND_ARG\nBEGIN_ARG: content\nhello\nEND_ARG\n",
+        "```\n@@ config.yaml @@\na: 1\nb: 2\n```\n",
+        "I've created **x.py** for you:\n\n```python\nprint(1)\n```\n",
+        "I updated `x.py` as follows:\n\n```python\nprint(1)\n```\n",
+        "Remove the old file:\n\n```bash\nrm x.txt\n```\n",
+        "Run `mv a.txt b.txt` and it is done.\n",
+        "**Step 1** \\[CREATE_FILE path=\"x.txt\"\\]\n",
+    ] {
+        read(&format!("{text}\n{DONE}"), &["DONE"], &[1]);
+    }
+    for text in [
+        "Run `rm -rf build` first.\n",
+        "[DELETE_FILE path=\"x.txt\"]\n\nThat is what `rm x.txt` does.\n",
+        "I've created **x.py** for you:\n\n```python\nprint(1)\n```\n\n[CREATE_FILE path=\"x.py\"]\nprint(1)\n[/CREATE_FILE]\n",
+    ] {
+        assert_eq!(
+            malformed(&parse(&format!("{text}\n{DONE}"))),
+            [0; 0],
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_tool_with_parameters_in_short_tags_is_a_call() {
+    let call = "<tool name=\"write_file\"><param name=\"path\">x.txt</param><param name=\"content\">hello</param></tool>\n";
+    read(&format!("{call}{DONE}"), &["CREATE_FILE", "DONE"], &[]);
+    read(
+        "<tool name=\"run_command\">\n<param name=\"command\">ls</param>\n</tool>\n",
+        &["RUN_COMMAND"],
+        &[],
+    );
+}
+
+#[test]
+fn line_ends_that_were_escaped_twice_are_line_ends() {
+    let call = |content: &str| {
+        format!("{{\"tool\": \"create_file\", \"path\": \"a.py\", \"content\": \"{content}\"}}\n")
+    };
+    let content = |text: &str| match parse(&call(text)).steps.remove(0).command {
+        Command::CreateFile { content, .. } => content,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        content("a = 1\\\\nb = \\\\\\\"x\\\\\\\\n\\\\\\\"\\\\n"),
+        "a = 1\nb = \"x\\n\"\n"
+    );
+    assert_eq!(
+        content("print(\\\"a\\\\nb\\\\n\\\")"),
+        "print(\"a\\nb\\n\")"
+    );
+    let half = call("a = \\\"x\\\"\\\\nb = 2\\\\n");
+    read(&half, &[], &[1]);
+}

@@ -160,6 +160,8 @@ fn of_two_contents_neither_is_written() {
         &["CREATE_FILE", "CREATE_FILE"],
         0,
     );
+    let patch = "*** Begin Patch\n*** Update File: a.py\n@@\n x\n+y\n*** End Patch\n";
+    row(&format!("{patch}\n{patch}"), &["APPLY_PATCH"], 0);
 }
 
 #[test]
