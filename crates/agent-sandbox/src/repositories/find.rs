@@ -262,7 +262,6 @@ impl<'a> RepositorySearch<'a> {
     /// Records the links in a git directory, except for those in others inside it, and work trees
     /// that are said to be outside.
     fn look_for_links(&self, git: &Path, all: &BTreeSet<PathBuf>) {
-        let worktrees = git.join("worktrees");
         let is_called_git = git.file_name().is_some_and(is_git);
         let mut next = vec![git.to_owned()];
         while let Some(directory) = next.pop() {
@@ -280,7 +279,8 @@ impl<'a> RepositorySearch<'a> {
             };
             let is_top = directory == git;
             let is_store = directory.ends_with("objects") && directory.parent() == Some(git);
-            let is_worktree = directory.parent().is_some_and(|above| above == worktrees);
+            let above = directory.parent().and_then(Path::file_name);
+            let is_worktree = above.is_some_and(|above| above.eq_ignore_ascii_case("worktrees"));
             for entry in entries.flatten() {
                 self.count(1);
                 let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else {

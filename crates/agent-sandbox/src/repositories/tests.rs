@@ -883,6 +883,13 @@ fn links_anywhere_in_a_git_directory_and_work_trees_elsewhere_are_taken_out_of_f
         &format!("{}/old/.git\n", outside.display()),
     );
     let before = place.look();
+    place
+        .file(".git/worktrees/whole/HEAD", "ref: refs/heads/x\n")
+        .file(".git/worktrees/whole/commondir", "../..\n")
+        .file(
+            ".git/worktrees/whole/gitdir",
+            &format!("{}/x/.git\n", outside.display()),
+        );
     for (link, target) in [("rr-cache/ab/thisimage", "file"), ("lost-found/other", "")] {
         let link = place.root().join(".git").join(link);
         fs::create_dir_all(link.parent().unwrap()).unwrap();
@@ -902,6 +909,7 @@ fn links_anywhere_in_a_git_directory_and_work_trees_elsewhere_are_taken_out_of_f
         &[
             "`.git/lost-found/other`",
             "`.git/rr-cache/ab/thisimage`",
+            "`.git/worktrees/whole/gitdir`",
             "`.git/worktrees/wt/gitdir`",
         ],
     );
