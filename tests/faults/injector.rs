@@ -223,7 +223,7 @@ pub fn run_fed(
     way: Way<'_>,
     attend: impl FnOnce(&Running) + Send,
 ) -> Ran {
-    let mut command = place.command(&program());
+    let mut command = place.command(program());
     command.stdin(input);
     let talk = |name: &str| File::create(place.root.join(name)).unwrap();
     command
@@ -265,7 +265,7 @@ pub fn run_fed(
 
 /// Runs the program to its end beside another one.
 pub fn beside(place: &Place, arguments: &[&str]) -> (ExitStatus, String) {
-    let mut command = place.command(&program());
+    let mut command = place.command(program());
     let output = command.args(arguments).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     (output.status, said)

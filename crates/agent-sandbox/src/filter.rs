@@ -55,7 +55,6 @@ const REFUSED: &[i64] = &[
     libc::SYS_finit_module,
     libc::SYS_delete_module,
     libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
     libc::SYS_reboot,
     libc::SYS_swapon,
     libc::SYS_swapoff,
@@ -72,6 +71,7 @@ const REFUSED: &[i64] = &[
 
 #[cfg(target_arch = "x86_64")]
 const REFUSED_HERE: &[i64] = &[
+    libc::SYS_kexec_file_load,
     libc::SYS_iopl,
     libc::SYS_ioperm,
     libc::SYS_modify_ldt,
@@ -79,7 +79,11 @@ const REFUSED_HERE: &[i64] = &[
     libc::SYS_ustat,
     libc::SYS_sysfs,
 ];
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+const REFUSED_HERE: &[i64] = &[
+    294, // kexec_file_load
+];
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const REFUSED_HERE: &[i64] = &[];
 
 /// Reported as missing in the kernel.

@@ -36,7 +36,8 @@ fn loopback_up() -> io::Result<()> {
     // SAFETY: all bytes zero is a valid `ifreq`.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
-        *to = from.cast_signed();
+        // It is signed on some processors.
+        *to = libc::c_char::from_ne_bytes([*from]);
     }
     request.ifr_ifru.ifru_flags =
         i16::try_from(libc::IFF_UP | libc::IFF_RUNNING).map_err(io::Error::other)?;
