@@ -146,7 +146,7 @@ pub struct Desk<'a> {
     pub pending: &'a Pending,
     /// Where the answer "always" is kept, and for which base directory.
     pub rules: (&'a KeptRules, &'a Path),
-    /// Tells whether the person is waited for.
+    /// True if the person is waited for.
     pub input: Input,
     /// Where the steps came from.
     pub origin: QuestionOrigin,

@@ -234,7 +234,7 @@ impl Ui {
         self.terminal.rows.set_progress(row, self.colour_of_talk());
     }
 
-    /// Tells whether the person can be waited for.
+    /// True if the person can be waited for.
     pub fn input(&self) -> Input {
         self.input
     }

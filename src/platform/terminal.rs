@@ -70,7 +70,7 @@ impl ControlEcho {
         Self::set(false).then_some(Self(()))
     }
 
-    /// Tells whether anything was changed.
+    /// True if anything was changed.
     fn set(is_named: bool) -> bool {
         #[cfg(unix)]
         {

@@ -265,7 +265,7 @@ fn block_end(document: &Document<'_>, opening: LineNumber, reach: BlockReach) ->
         .unwrap_or(document.len() + 1)
 }
 
-/// Tells whether a line that is indented no deeper than the first one of a block is a part of it still:
+/// True if a line that is indented no deeper than the first one of a block is a part of it still:
 /// a bracket, a directive of the preprocessor, a label or the next branch.
 fn goes_on(first: &str, line: &str) -> bool {
     if line.starts_with(['}', ')', ']', '{']) {

@@ -204,7 +204,7 @@ impl<'a> Document<'a> {
         key.hash(&self.hasher, line)
     }
 
-    /// Tells whether the document has a line like this.
+    /// True if the document has a line like this.
     pub(super) fn has_line(&self, key: LineKey, line: &str) -> bool {
         self.keys(key).contains(&self.key(key, line))
     }

@@ -42,7 +42,7 @@ pub(super) fn breaks_with_lone_returns(text: &str) -> impl Iterator<Item = (usiz
         .map(|at| line_break(bytes, at))
 }
 
-/// Tells whether a program may have taken a `\r` in the text for the end of a line.
+/// True if a program may have taken a `\r` in the text for the end of a line.
 pub(super) fn has_lone_return(text: &str) -> bool {
     let bytes = text.as_bytes();
     memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1) != Some(&b'\n'))

@@ -94,7 +94,7 @@ fn is_body(lines: &[&str], at: usize) -> bool {
     lines[at].trim() == "..." && (above.ends_with([':', '"']) || is_prompt)
 }
 
-/// Tells whether a line may stand for lines that somebody did not want to write.
+/// True if a line may stand for lines that somebody did not want to write.
 fn stands_for_lines(line: &str) -> bool {
     const SIGNS: &str = "everything etc omitted truncated elided existing same rest remaining \
         remainder previous snip snipped unchanged";
@@ -129,7 +129,7 @@ fn may_stand_for_lines(line: &str) -> bool {
     is_comment && is_remark(&core.to_lowercase(), "keep other others")
 }
 
-/// Tells whether words have one of these signs and otherwise only words of a placeholder.
+/// True if words have one of these signs and otherwise only words of a placeholder.
 fn is_remark(words: &str, signs: &str) -> bool {
     let is_among = |words: &str, word: &str| words.split(' ').any(|known| known == word);
     let each = words.split(|character: char| !character.is_alphanumeric());
@@ -145,7 +145,7 @@ fn is_remark(words: &str, signs: &str) -> bool {
         })
 }
 
-/// Tells whether overwriting a file of over 40 lines leaves fewer than half as many.
+/// True if overwriting a file of over 40 lines leaves fewer than half as many.
 ///
 /// Blank lines do not count. A rewrite of about the same size is no drop, whatever it changes.
 pub fn drops_most(old: &str, new: &str) -> bool {
@@ -213,7 +213,7 @@ const WORDS: &str = "the rest of this that your our all other others existing re
 /// The characters of an ellipsis.
 const DOTS: [char; 2] = ['.', '\u{2026}'];
 
-/// Tells whether a line stands for lines that somebody did not want to write.
+/// True if a line stands for lines that somebody did not want to write.
 ///
 /// A bare `...` is not one: it is Python.
 pub(super) fn is_placeholder(line: &str) -> bool {
@@ -249,7 +249,7 @@ pub(super) fn is_placeholder(line: &str) -> bool {
         && is_about_nothing(&words)
 }
 
-/// Tells whether a line that begins with dots is code: `...name` spreads a value in JavaScript and PHP.
+/// True if a line that begins with dots is code: `...name` spreads a value in JavaScript and PHP.
 ///
 /// Words in a row are no expression, and nothing is spread with dots behind it.
 fn is_spread(line: &str) -> bool {
@@ -270,14 +270,14 @@ fn is_spread(line: &str) -> bool {
     is_attached && (value.contains(SIGNS) || !is_about_nothing(&value.to_lowercase()))
 }
 
-/// Tells whether a comment that sounds like a placeholder says nothing else.
+/// True if a comment that sounds like a placeholder says nothing else.
 fn is_about_nothing(words: &str) -> bool {
     let mut each = words.split(|character: char| !character.is_alphanumeric());
     LAST_WORDS.iter().any(|last| words.ends_with(last))
         || each.all(|word| word.is_empty() || WORDS.split(' ').any(|known| known == word))
 }
 
-/// Tells whether what was trimmed off is an ellipsis.
+/// True if what was trimmed off is an ellipsis.
 fn is_dots_at(core: &str, trimmed: &str) -> bool {
     core.len() - trimmed.len() >= 3
 }
@@ -304,12 +304,12 @@ fn uncommented(line: &str) -> (&str, bool) {
     (line, false)
 }
 
-/// Tells whether a line of a SEARCH text may stand for lines that are left out of it.
+/// True if a line of a SEARCH text may stand for lines that are left out of it.
 pub(super) fn is_elision(line: &str) -> bool {
     is_ellipsis(line) || is_placeholder(line)
 }
 
-/// Tells whether a line is nothing but three dots, however they are written.
+/// True if a line is nothing but three dots, however they are written.
 fn is_ellipsis(line: &str) -> bool {
     let dots = line.trim().trim_end_matches(',');
     matches!(dots, "..." | ". . ." | "\u{2026}" | "\u{22ee}" | "\u{22ef}")

@@ -196,7 +196,7 @@ impl CodeLayout {
         self
     }
 
-    /// Tells whether indentation says what belongs to what.
+    /// True if indentation says what belongs to what.
     ///
     /// Labels and cases end with a colon in languages with braces too, but braces are more.
     pub(super) fn is_meaningful(self) -> bool {
@@ -204,7 +204,7 @@ impl CodeLayout {
     }
 }
 
-/// Tells whether a line that ends with a colon is a statement that has one nowhere but in Python.
+/// True if a line that ends with a colon is a statement that has one nowhere but in Python.
 fn opens_block(line: &str) -> bool {
     const WORDS: [&str; 14] = [
         "async", "class", "def", "elif", "else:", "except", "except:", "finally:", "for", "if",

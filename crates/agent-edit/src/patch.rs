@@ -52,7 +52,7 @@ fn refuse_useless(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
     refuse_omissions(text, hunks)
 }
 
-/// Tells whether hunks do more than quote the file.
+/// True if hunks do more than quote the file.
 pub fn changes_anything(hunks: &[Hunk]) -> bool {
     hunks.iter().any(is_useful)
 }
@@ -182,7 +182,7 @@ pub fn check_patch_old(text: &str, hunks: &[Hunk]) -> Result<(), Refusal> {
     )))
 }
 
-/// Tells whether a hunk changes anything; one that only quotes the file needs no place.
+/// True if a hunk changes anything; one that only quotes the file needs no place.
 fn is_useful(hunk: &Hunk) -> bool {
     !hunk.lines.iter().all(is_kept) || hunk.old_without_newline != hunk.new_without_newline
 }

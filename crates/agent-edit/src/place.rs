@@ -239,7 +239,7 @@ impl Placer {
         Vec::new()
     }
 
-    /// Tells whether no hunk so far changes what these changes are about.
+    /// True if no hunk so far changes what these changes are about.
     ///
     /// Two hunks may insert in the same place only if neither quotes what is on the other side: then
     /// their order is known.
@@ -264,7 +264,7 @@ impl Placer {
         }
     }
 
-    /// Tells whether a place is below those of the hunks before that state earlier lines.
+    /// True if a place is below those of the hunks before that state earlier lines.
     fn is_in_order(&self, stated: Stated, place: &HunkPlace<'_>) -> bool {
         match stated {
             Stated::Line(line) => self.standing.is_in_order(line, place.first_above()),
@@ -272,7 +272,7 @@ impl Placer {
         }
     }
 
-    /// Tells whether a place is below what the last hunk changes.
+    /// True if a place is below what the last hunk changes.
     fn is_below_last(&self, place: &HunkPlace<'_>) -> bool {
         place.first_above() >= self.last_changed
     }

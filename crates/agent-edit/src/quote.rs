@@ -213,13 +213,13 @@ impl<'a> QuotedPassage<'a> {
         layout.is_meaningful()
     }
 
-    /// Tells whether the new text has lines that the quote does not have.
+    /// True if the new text has lines that the quote does not have.
     fn adds(&self) -> bool {
         let blocks = align(&self.search, &self.new);
         blocks.iter().any(|block| !block.new.is_empty())
     }
 
-    /// Tells whether only white space or punctuation is to change: then they cannot be overlooked.
+    /// True if only white space or punctuation is to change: then they cannot be overlooked.
     fn is_about_space(&self) -> bool {
         self.search.len() == self.new.len()
             && (self.search.iter().zip(&self.new))
@@ -281,7 +281,7 @@ impl<'a> QuotedPassage<'a> {
         blocks.into_iter().map(splice).collect()
     }
 
-    /// Tells whether the new text has the indentation of the file, and the quote has another one:
+    /// True if the new text has the indentation of the file, and the quote has another one:
     /// by the lines that both texts have or, without any, by their first ones.
     fn is_indented_like(&self, file: &[&str]) -> bool {
         let is_filled = |line: &str| !line.trim().is_empty();
@@ -423,7 +423,7 @@ impl<'a> QuotedPassage<'a> {
             .collect()
     }
 
-    /// Tells whether the new text is there already, beyond doubt: exactly once, with enough letters in
+    /// True if the new text is there already, beyond doubt: exactly once, with enough letters in
     /// what the edit adds, or with lines on both sides of what it removes.
     pub(super) fn is_applied(&self, document: &Document<'a>) -> bool {
         self.is_there(document)
@@ -453,7 +453,7 @@ impl<'a> QuotedPassage<'a> {
         matches.is_some_and(|matches| matches.starts.len() == 1)
     }
 
-    /// Tells whether the new lines are there with the numbers before them: then the numbers are the file's.
+    /// True if the new lines are there with the numbers before them: then the numbers are the file's.
     pub(super) fn has_numbered_result(
         &self,
         document: &Document<'a>,
@@ -464,7 +464,7 @@ impl<'a> QuotedPassage<'a> {
     }
 }
 
-/// Tells whether finding the new lines proves that the edit was made.
+/// True if finding the new lines proves that the edit was made.
 pub(super) fn proves_edit(search: &[&str], new: &[&str], blocks: &[DiffBlock]) -> bool {
     const LETTERS: usize = 8;
     let letters = |lines: &[&str]| {
@@ -538,7 +538,7 @@ fn unescaped(text: &str) -> Option<String> {
     (plain.len() < text.len()).then_some(plain)
 }
 
-/// Tells whether a stretch neither begins nor ends within a word.
+/// True if a stretch neither begins nor ends within a word.
 fn is_whole_words(text: &str, range: &Range<usize>) -> bool {
     let is_word = |character: Option<char>| {
         character.is_some_and(|character| character.is_alphanumeric() || character == '_')
@@ -550,7 +550,7 @@ fn is_whole_words(text: &str, range: &Range<usize>) -> bool {
     !cuts_first && !cuts_last
 }
 
-/// Tells whether a stretch is made of whole words and is no part of something longer, such as a
+/// True if a stretch is made of whole words and is no part of something longer, such as a
 /// number, a path, an operator or a name with dots and dashes.
 fn stands_alone(text: &str, range: &Range<usize>) -> bool {
     const JOINTS: &str = "-.!@#$:/\\";
@@ -571,7 +571,7 @@ fn stands_alone(text: &str, range: &Range<usize>) -> bool {
     is_whole_words(text, range) && !is_joined && !cuts_operator
 }
 
-/// Tells whether a stretch begins where a line does, and whether it ends where one does.
+/// True if a stretch begins where a line does, and whether it ends where one does.
 fn is_at_line_ends(text: &str, range: &Range<usize>) -> (bool, bool) {
     let before = text[..range.start].chars().next_back();
     let after = text[range.end..].chars().next();

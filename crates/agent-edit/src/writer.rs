@@ -58,7 +58,7 @@ impl LineWriter {
     }
 }
 
-/// Tells whether no new line is less indented than the lines of the file: then they were indented
+/// True if no new line is less indented than the lines of the file: then they were indented
 /// although the quote was not.
 fn is_indented_like<'t>(new: &[&str], file: impl Iterator<Item = &'t str>) -> bool {
     let is_filled = |line: &&str| !line.trim().is_empty();

@@ -140,7 +140,7 @@ fn lone_block(lines: &[&str]) -> Option<BlockCandidate> {
     })
 }
 
-/// Tells whether a code block may be a frame around others.
+/// True if a code block may be a frame around others.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
     Reply,

@@ -101,7 +101,7 @@ pub(super) fn changes(
     changes
 }
 
-/// Tells whether a hunk that is said to reach the end of the file does so.
+/// True if a hunk that is said to reach the end of the file does so.
 pub(super) fn is_at_its_end(
     document: &Document<'_>,
     hunk: &Hunk,
@@ -135,7 +135,7 @@ pub(super) fn loosest(hunk: &Hunk) -> Level {
     }
 }
 
-/// Tells whether fuzz leaves a hunk that says to begin the file where it says to be.
+/// True if fuzz leaves a hunk that says to begin the file where it says to be.
 pub(super) fn stays_first(hunk: &Hunk, stated: Stated, candidate: &HunkPlace<'_>) -> bool {
     let is_first = hunk.old_start.is_some_and(|line| line <= 1);
     let is_there = match stated {
@@ -145,14 +145,14 @@ pub(super) fn stays_first(hunk: &Hunk, stated: Stated, candidate: &HunkPlace<'_>
     !is_first || candidate.skipped == 0 || is_there
 }
 
-/// Tells whether a hunk says that it begins the file: at its first line, with less context above than
+/// True if a hunk says that it begins the file: at its first line, with less context above than
 /// below.
 pub(super) fn says_to_be_first(hunk: &Hunk) -> bool {
     let (above, below) = context(hunk);
     hunk.old_start.is_some_and(|line| line <= 1) && above < below
 }
 
-/// Tells whether a hunk says that it ends the file: with context above and none below.
+/// True if a hunk says that it ends the file: with context above and none below.
 pub(super) fn says_to_be_last(hunk: &Hunk) -> bool {
     let (above, below) = context(hunk);
     hunk.old_start.is_some() && above > 0 && below == 0
@@ -200,7 +200,7 @@ pub(super) fn has_lost_mark(document: &Document<'_>, hunk: &Hunk, place: &HunkPl
         .any(|(line, file)| line != file && has_word(line) && words(line) == words(file))
 }
 
-/// Tells whether what fuzz leaves of a hunk is enough to recognise a place by: two lines, of which
+/// True if what fuzz leaves of a hunk is enough to recognise a place by: two lines, of which
 /// one is context with a word. What is removed says nothing about where it is without a word around it.
 pub(super) fn is_enough(lines: &[HunkLine]) -> bool {
     let is_context = |line: &HunkLine| matches!(line, HunkLine::Keep(text) if has_word(text));
@@ -210,7 +210,7 @@ pub(super) fn is_enough(lines: &[HunkLine]) -> bool {
     filled >= 2 && lines.iter().any(is_context)
 }
 
-/// Tells whether the old lines of a hunk leave no doubt about their place, if they are there only once.
+/// True if the old lines of a hunk leave no doubt about their place, if they are there only once.
 pub(super) fn is_telling(hunk: &Hunk) -> bool {
     let old = hunk.lines.iter().filter_map(HunkLine::before);
     old.filter(|line| has_word(line)).count() >= 2

@@ -28,12 +28,12 @@ pub(super) struct HunkPositions {
 }
 
 impl HunkPositions {
-    /// Tells whether no number was put to the proof yet.
+    /// True if no number was put to the proof yet.
     pub(super) fn is_unproved(&self) -> bool {
         self.drifts.is_empty()
     }
 
-    /// Tells whether a hunk that states this line may change lines below `start`.
+    /// True if a hunk that states this line may change lines below `start`.
     pub(super) fn is_in_order(&self, stated: u32, start: LineNumber) -> bool {
         (self.floors.range(..stated).next_back()).is_none_or(|(_, &floor)| floor <= start)
     }
