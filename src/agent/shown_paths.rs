@@ -39,9 +39,11 @@ impl ShownPaths {
         !self.is_output(path) && !self.is_ignored(path)
     }
 
-    /// Returns true if a path counts among the changed files.
+    /// Returns true if a path counts among the changed files; an empty directory is none.
     pub fn counts(&self, path: &Path) -> bool {
-        !self.is_output(path) && !self.would_be_ignored(path)
+        let found = self.root.join(path).symlink_metadata();
+        let is_directory = found.is_ok_and(|found| found.is_dir());
+        !is_directory && !self.is_output(path) && !self.would_be_ignored(path)
     }
 
     fn is_output(&self, path: &Path) -> bool {

@@ -43,7 +43,7 @@ impl NotesArgs {
         if let Some(which) = self.drop {
             let withdrawn = notes::withdraw(&files, &id, which)?;
             ui.say(&match withdrawn.as_slice() {
-                [one] => format!("Withdrawn: {}", escape_line(one)),
+                [one] => format!("Withdrawn: {}", first_line(one)),
                 several => format!("Withdrew {}.", count(several.len(), "note")),
             });
             return Ok(ExitCode::SUCCESS);
@@ -53,13 +53,29 @@ impl NotesArgs {
             ui.say("No notes wait for the next message.");
         }
         for (number, text) in (1..).zip(&waiting) {
-            let (first, more) = text.split_once('\n').unwrap_or((text, ""));
-            let more = match more.lines().count() {
-                0 => String::new(),
-                more => format!(" (+{})", count(more, "line")),
-            };
-            ui.line(&format!("{number}. {}{more}", escape_line(first)));
+            ui.line(&format!("{number}. {}", first_line(text)));
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The first line of a note, and how many more it has.
+fn first_line(text: &str) -> String {
+    let (first, more) = text.split_once('\n').unwrap_or((text, ""));
+    let more = match more.lines().count() {
+        0 => String::new(),
+        more => format!(" (+{})", count(more, "line")),
+    };
+    format!("{}{more}", escape_line(first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_of_several_lines_is_told_by_its_first() {
+        assert_eq!(first_line("one"), "one");
+        assert_eq!(first_line("one\ntwo\nthree"), "one (+2 lines)");
     }
 }

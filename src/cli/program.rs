@@ -216,6 +216,8 @@ mod tests {
             "make test",
             "go build",
             "python src/a.py",
+            "python hello.py",
+            "node x.js --port 1",
             "agent frobnicate",
             "agent stauts --all ab12",
         ] {
@@ -229,6 +231,7 @@ mod tests {
             "agent should use tabs",
             " git status",
             "go on",
+            "python 3.12 is needed",
             "",
         ] {
             assert!(!slash::is_for_shell(line), "{line}");

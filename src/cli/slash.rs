@@ -116,6 +116,9 @@ const SHELL_OR_WORD: &[&str] = &[
     "tree", "type", "which",
 ];
 
+/// Programs that run the file after them: `python hello.py` is meant for a shell.
+const RUNS_FILE: &[&str] = &["node", "python", "ruby"];
+
 /// Usual targets of `make` and subcommands of `go`: `make test` is meant for a shell.
 const TARGETS: &[&str] = &[
     "all", "build", "check", "clean", "fmt", "install", "lint", "run", "test", "tests",
@@ -146,7 +149,18 @@ pub(super) fn is_for_shell(line: &str) -> bool {
     {
         return true;
     }
+    if RUNS_FILE.contains(&first) && rest.first().is_some_and(|file| is_script(file)) {
+        return true;
+    }
     SHELL_ONLY.contains(&first) || (SHELL_OR_WORD.contains(&first) && rest.iter().any(has_shape))
+}
+
+/// Returns true for the name of a file with an extension of letters: not for `3.12`.
+fn is_script(word: &str) -> bool {
+    let extension = word.rsplit_once('.').map(|(_, extension)| extension);
+    extension.is_some_and(|letters| {
+        !letters.is_empty() && letters.chars().all(|letter| letter.is_ascii_alphabetic())
+    })
 }
 
 /// The plain words that are commands, each with its slash.

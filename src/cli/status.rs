@@ -32,8 +32,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct StatusArgs {
-    /// The session: its ID, the first few digits of it, or `latest`; by default the latest
-    /// unfinished one, or an ended one that asks
+    /// The session: its ID, the first few digits of it, or `latest`; by default the latest one,
+    /// or an earlier one that asks
     #[arg(value_name = "ID")]
     id: Option<String>,
 }

@@ -121,7 +121,7 @@ pub(super) fn forget_api_stop(store: &Store, id: &SessionId) {
 /// Tells where the session that is meant stands.
 pub fn status(caller: &Caller, id: Option<&str>) -> Result<SessionStanding> {
     let mut files = open::files(caller)?;
-    let mut session = find::find_asking(&files.store, &*caller.person, id, find::find_latest)?;
+    let mut session = find::find_asking(&files.store, &*caller.person, id, find::find_any)?;
     choices::recall_files(&mut files, caller, &session)?;
     let id = session.session_id.clone();
     let holder = LoopLock::holder(files.store.directory());

@@ -247,6 +247,9 @@ impl Terminal {
         let Some((listener, lines)) = unsent else {
             return;
         };
+        if !lines.is_empty() {
+            self.say("What you typed is kept: at the next prompt the up arrow brings it back.");
+        }
         for line in lines {
             listener.entered(Entry::Unsent(line));
         }

@@ -160,7 +160,8 @@ fn an_undo_names_a_directory_that_is_all_the_round_made() {
         .reply("[RUN_COMMAND]\nmkdir -p made/deep\n[/RUN_COMMAND]\n{end}\n")
         .reply(DONE)
         .run()
-        .code(0);
+        .code(0)
+        .said("no files changed");
     let finished = Test::after(finished, &["undo", "--yes"])
         .run()
         .code(0)

@@ -54,6 +54,21 @@ fn a_list_tells_state_rounds_files_and_age() {
 }
 
 #[test]
+fn the_status_after_done_is_of_the_one_that_ended_and_names_the_others() {
+    let waiting = Test::new(&["new", "--no-wait", "an older task"])
+        .run()
+        .code(0);
+    let older = id_of(&waiting);
+    let finished = Test::after(waiting, &["new", "write a greeting"])
+        .reply("[DONE]\nall done\n[/DONE]\n")
+        .run()
+        .code(0);
+    let finished = Test::after(finished, &["status"]).run().code(0);
+    prints(&finished, "write a greeting");
+    prints(&finished, &format!("unfinished: {older} (an older task)"));
+}
+
+#[test]
 fn a_session_is_named_by_a_beginning_or_as_the_latest_and_slips_are_pointed_out() {
     let finished = ended();
     let id = id_of(&finished);

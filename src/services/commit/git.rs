@@ -298,7 +298,7 @@ impl GitRepository {
         let name = value("GIT_AUTHOR_NAME", "user.name");
         let address = value("GIT_AUTHOR_EMAIL", "user.email");
         name.zip(address).ok_or_else(|| {
-            Error::mendable("git does not know your name and e-mail address")
+            Error::mendable("your own git configuration has no name and e-mail address; that of the repository is not read, because a command may have changed it")
                 .hint("git config --global user.name \"Your Name\"")
                 .hint("git config --global user.email you@example.com")
         })
