@@ -16,4 +16,4 @@ dist/test
 
 # The integration tests against the static binary. Those of its own in-process parts were run by
 # `cargo test`.
-AGENT_PROGRAM=$PWD/target/x86_64-unknown-linux-musl/dist/agent cargo test --test integration
+AGENT_PROGRAM=$PWD/target/x86_64-unknown-linux-musl/ship/agent cargo test --test integration
