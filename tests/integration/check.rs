@@ -279,7 +279,7 @@ fn a_check_and_a_chat_given_by_flag_hold_until_a_flag_says_otherwise() {
             .outbox(2)
             .contains("[REFUSED] DONE: the user's check")
     );
-    let status = Test::after(refused, &["status"]).run().code(0);
+    let status = Test::after(refused, &["status", "-v"]).run().code(0);
     for text in [
         "The check `test -f good` fails (exit code 1",
         "of the limit of `copilot`",
