@@ -208,7 +208,7 @@ pub(super) fn others_line(others: &[Summary]) -> Option<String> {
         rest => format!(" and {rest} more"),
     };
     Some(format!(
-        "Also unfinished: {}{more}; `agent resume ID` continues one.",
+        "Not finished: {}{more}; `agent resume ID` continues one.",
         named.join(", ")
     ))
 }

@@ -27,20 +27,6 @@ pub fn find(store: &Store, person: &dyn Person, id: Option<&str>) -> Result<Sess
     Ok(session)
 }
 
-/// The session that [`find`] finds; where all have ended, the latest one.
-pub fn find_latest(store: &Store, person: &dyn Person, id: Option<&str>) -> Result<Session> {
-    let found = find(store, person, id);
-    if found.is_err()
-        && id.is_none()
-        && store
-            .summaries()
-            .is_ok_and(|(all, bad)| !all.is_empty() && bad.is_empty())
-    {
-        return store.latest();
-    }
-    found
-}
-
 /// The session that this way finds; if nothing waits for the person there and none was named, the latest
 /// ended one where something does: an undo is asked about after the end too.
 pub fn find_asking(

@@ -76,7 +76,7 @@ impl OutwardRedactor {
 /// A text about the session that is meant if none is named.
 pub fn text(caller: &Caller, which: OutwardText) -> Result<String> {
     let files = open::files(caller)?;
-    let session = find::find_latest(&files.store, &*caller.person, None);
+    let session = find::find_any(&files.store, &*caller.person, None);
     let redactor = OutwardRedactor::new(&files, session.as_ref().ok());
     let text = match which {
         OutwardText::Task => session?.task,

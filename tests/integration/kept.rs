@@ -235,7 +235,7 @@ fn a_reply_of_another_unfinished_session_stays_in_the_inbox() {
         .said(&stays)
         .said("there is no reply");
     let finished = Test::after(finished, &["status", &second]).run().code(0);
-    let also = format!("Also unfinished: {first} (task)");
+    let also = format!("Not finished: {first} (task)");
     assert!(finished.stdout.contains(&also), "{}", finished.stdout);
     let inbox = finished.base().join("inbox");
     let look = "[LIST_FILES]\n";

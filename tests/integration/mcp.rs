@@ -654,7 +654,7 @@ fn files_and_rules_are_read_before_a_session_begins_and_secrets_are_not() {
     assert!(rules.contains("the key is [SECRET-1"), "{rules}");
     assert!(!rules.contains(SECRET), "{rules}");
     let task = read("agent://task");
-    assert!(task.contains("no unfinished session"), "{task}");
+    assert!(task.contains("there is no session here"), "{task}");
     client.leave();
 }
 

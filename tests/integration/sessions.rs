@@ -65,7 +65,7 @@ fn the_status_after_done_is_of_the_one_that_ended_and_names_the_others() {
         .code(0);
     let finished = Test::after(finished, &["status"]).run().code(0);
     prints(&finished, "write a greeting");
-    prints(&finished, &format!("unfinished: {older} (an older task)"));
+    prints(&finished, &format!("Not finished: {older} (an older task)"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Looks through the workspace once for everything that is sought in it.
 //!
-//! Each directory is opened and listed once, whoever asks for it. The look goes level by level; large
-//! levels are split among threads.
+//! Each directory is opened and listed once for all searches. Directories are taken level by level,
+//! and large levels are split among threads.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -162,7 +162,7 @@ impl<'a> RepositorySearch<'a> {
         }
     }
 
-    /// What was found, after all directories were searched.
+    /// The result, once all directories were searched.
     pub(super) fn finish(self) -> FoundRepositories {
         let mut led: Vec<PathBuf> = self.found().directories.iter().cloned().collect();
         while let Some(directory) = led.pop() {
