@@ -56,6 +56,14 @@ def survivors(mark):
     return found
 
 
+def end_sleep(mark):
+    """Ends the `sleep` with the mark: the command goes on when the test has looked, on a slow machine too."""
+    found = survivors(mark)
+    assert found, f"no `sleep {mark}`"
+    for number, _ in found:
+        os.kill(int(number), signal.SIGTERM)
+
+
 def rootfs():
     root = KIT / "rootfs"
     if not (root / "bin/sh").exists():
@@ -478,10 +486,13 @@ class Base:
         self.reply(message, "[DONE]\nfinished\n[/DONE]")
         assert self.loop.wait(DEADLINE) == 0, self.said()
 
-    def remove(self):
+    def kill(self):
         if getattr(self, "loop", None) and self.loop.poll() is None:
             self.loop.kill()
             self.loop.wait()
+
+    def remove(self):
+        self.kill()
         shutil.rmtree(self.root, ignore_errors=True)
 
 
@@ -1033,9 +1044,10 @@ def test_two_bases_with_one_workspace(engine, base):
     message, second = base.begin(), other.begin("--workspace", str(base.workspace))
     base.run(message, "true", 1)
     message = base.message(2)
-    other.run(second, "echo early >early.txt; sleep 71101", 2, ' timeout="5"')
+    other.run(second, "echo early >early.txt; sleep 71101", 2)
     wait_for("the command", lambda: survivors("71101"))
     base.done(message)
+    end_sleep("71101")
     second = other.message(2)
     assert (base.workspace / "early.txt").read_text() == "early\n", second
     other.done(second)
@@ -1104,12 +1116,13 @@ def test_doctor_beside_a_command_changes_no_file(engine, base):
         raise NotForThis
     base.write("f.txt", "0\n")
     message = base.begin()
-    base.run(message, "echo 1 >f.txt; sleep 70901 & sleep 4; kill $!; echo 2 >f.txt", 1)
+    base.run(message, "echo 1 >f.txt; sleep 70901; echo 2 >f.txt", 1)
     wait_for("the command", lambda: survivors("70901"))
     base.agent("doctor", "--runner", engine.runner, ok=False)
     refused = base.agent("doctor", "--clean", "--runner", engine.runner, ok=False)
     assert "a session is at work here" in refused.stdout, refused.stdout
     assert (base.workspace / "f.txt").read_text() == "0\n"
+    end_sleep("70901")
     message = base.message(2)
     assert "exit code 0" in message and (base.workspace / "f.txt").read_text() == "2\n", message
     base.done(message)
@@ -1120,9 +1133,10 @@ def test_conflict_keeps_both(engine, base):
         raise NotForThis
     base.write("both.txt", "start\n")
     message = base.begin()
-    base.run(message, "echo there >both.txt; sleep 70701", 1, ' timeout="4"')
+    base.run(message, "echo there >both.txt; sleep 70701", 1)
     wait_for("the command", lambda: survivors("70701"))
     base.write("both.txt", "here\n")
+    end_sleep("70701")
     message = base.message(2)
     assert "both.txt" in message and "beside" in message, message
     assert (base.workspace / "both.txt").read_text() == "here\n"
@@ -1212,6 +1226,9 @@ def main():
                     failed += 1
                     print(f"{engine.name}: {name} FAILED", flush=True)
                     traceback.print_exc()
+                    base.kill()
+                    # What it leaves would fail every test after it.
+                    base.agent("doctor", "--clean", "--runner", engine.runner, ok=False)
                     base.remove()
                 ran += 1
             if not wanted or "measure" in wanted:

@@ -18,7 +18,11 @@ const MAX_NAMES: usize = 1_000_000;
 
 /// The names in a directory.
 pub(crate) struct DirectoryNames {
-    /// The directory.
+    /// For a search that asks more about a name.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "the search for shared files is for Linux")
+    )]
     pub(crate) opened: Dir,
     /// Unsorted.
     pub(crate) entries: Vec<(OsString, EntryKind)>,
