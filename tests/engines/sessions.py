@@ -16,7 +16,7 @@ import time
 import traceback
 from pathlib import Path
 
-AGENT = os.environ["AGENT"]
+AGENT = os.environ["AGENT_PROGRAM"]
 KIT = Path(os.environ["ENGINES"])
 IMAGE = "local/busybox:1"
 # Names of what this run makes, so that the next one finds what a killed run left.

@@ -20,7 +20,7 @@ from mcp import ClientSession
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-AGENT = os.environ["AGENT"]
+AGENT = os.environ["AGENT_PROGRAM"]
 DEADLINE = 120
 
 
