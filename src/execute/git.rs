@@ -9,11 +9,12 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 
 use super::Execution;
 use super::command::unsuccessful;
+use crate::platform::files::name_of_bytes;
 use crate::platform::programs;
 use crate::protocol::{Capped, Outcome, RelPath};
 use crate::runner::{Granted, Job, LocalRunner, Program, RunEnd, Runner as _};
@@ -154,11 +155,7 @@ pub fn tracked_files(directory: &Path) -> BTreeSet<PathBuf> {
     let Ok(mut command) = programs::command("git") else {
         return BTreeSet::new();
     };
-    // They would lead it elsewhere.
-    let inherited = std::env::vars_os().filter(|(name, _)| is_of_git(name));
-    for (name, _) in inherited {
-        command.env_remove(name);
-    }
+    without_git_variables(&mut command);
     command
         .args(HARDENED)
         .args(["ls-files", "-z", "--cached"])
@@ -171,23 +168,17 @@ pub fn tracked_files(directory: &Path) -> BTreeSet<PathBuf> {
     let names = output.stdout.split(|byte| *byte == 0);
     names
         .filter(|name| !name.is_empty())
-        .map(path_of_bytes)
+        .filter_map(|name| Some(name_of_bytes(name)?.into()))
         .collect()
 }
 
-fn is_of_git(variable: &OsStr) -> bool {
-    variable.to_string_lossy().starts_with("GIT_")
-}
-
-#[cfg(unix)]
-fn path_of_bytes(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt as _;
-    OsStr::from_bytes(bytes).into()
-}
-
-#[cfg(not(unix))]
-fn path_of_bytes(bytes: &[u8]) -> PathBuf {
-    String::from_utf8_lossy(bytes).into_owned().into()
+/// Removes the variables of git that we inherited: they would lead it elsewhere.
+pub fn without_git_variables(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("GIT_") {
+            command.env_remove(name);
+        }
+    }
 }
 
 fn differences(found: Capped) -> Outcome {

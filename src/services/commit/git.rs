@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::error::{Error, Result};
-use crate::execute::git::{GIT_ISOLATION, filters_off};
+use crate::execute::git::{GIT_ISOLATION, filters_off, without_git_variables};
 use crate::platform::programs;
 
 /// Options of every call: nothing that a repository names is run, and `:name` is the name of a file.
@@ -584,15 +584,6 @@ fn index_info<'a>(
         };
     }
     text.into_bytes()
-}
-
-/// Removes the variables of git that we inherited: they would lead it elsewhere.
-fn without_git_variables(command: &mut Command) {
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("GIT_") {
-            command.env_remove(name);
-        }
-    }
 }
 
 fn communicate(mut command: Command, input: Option<&[u8]>, words: &[&str]) -> Result<Output> {
