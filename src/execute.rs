@@ -29,7 +29,7 @@ mod walks;
 mod write;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -310,12 +310,12 @@ impl<'a> Execution<'a> {
         } else {
             Vec::new()
         };
-        let path = changed
-            .into_iter()
-            .find(|path| repositories::is_obeyed_in_repository(root, path.as_str().as_ref()))?;
+        let changed: Vec<&Path> = changed.iter().map(|path| path.as_str().as_ref()).collect();
+        let path = repositories::obeyed_in_repository(root, &changed)?;
         Some(
             Outcome::refused(format!(
-                "`{path}` belongs to a git repository, and git would run or obey it"
+                "`{}` belongs to a git repository, and git would run or obey it",
+                path.display()
             ))
             .with_hint("ask the person to change it"),
         )

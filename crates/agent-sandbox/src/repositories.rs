@@ -188,6 +188,8 @@ enum ObeyedContent {
     Hash([u8; 32]),
     /// A link, with its target.
     Link(StoredPath),
+    /// A file with further names. Git writes a commit message in place, and one of them may be that.
+    Shared(Box<Self>),
     /// Not a file or link, or too large, or unreadable.
     Other,
 }
@@ -409,15 +411,11 @@ fn personal_configs(home: &Path) -> Vec<PathBuf> {
 /// The settings of a configuration file, if it can be read.
 pub fn settings_of(file: &Path) -> Option<Vec<GitSetting>> {
     match content(file, MAX_CONFIG, ContentForm::Bytes)? {
-        ObeyedContent::Bytes(bytes) => parse(&bytes).ok(),
         ObeyedContent::Link(_) => {
             let real = agent_files::fs::canonical(file).ok()?;
-            match content(&real, MAX_CONFIG, ContentForm::Bytes)? {
-                ObeyedContent::Bytes(bytes) => parse(&bytes).ok(),
-                _ => None,
-            }
+            content(&real, MAX_CONFIG, ContentForm::Bytes)?.settings()
         }
-        _ => None,
+        found => found.settings(),
     }
 }
 
@@ -431,39 +429,46 @@ pub fn pointer(file: &Path, word: &str) -> Option<PathBuf> {
     find::pointer(file, word)
 }
 
-/// True if changing this path changes what git runs or obeys in an existing git directory, or helps
-/// to complete one.
+/// The first of the paths that a step changes which lies in a git directory and which git obeys.
 ///
-/// A command can leave a directory that lacks only `refs`. It is no repository yet, so its
-/// configuration was not disabled.
-pub fn is_obeyed_in_repository(root: &Path, path: &Path) -> bool {
-    let completes = |part: &Path| {
-        let name = part.file_name();
-        let is_needed = name.is_some_and(|name| {
-            let mut needed = ["commondir", "objects", "refs"].iter();
-            needed.any(|known| name.eq_ignore_ascii_case(known))
-        });
-        is_needed
-            && root.join(part).symlink_metadata().is_err()
-            && root
-                .join(part.with_file_name("HEAD"))
-                .symlink_metadata()
-                .is_ok()
+/// The step may complete the directory: one without `HEAD` is no repository yet, so that nothing in it
+/// was disabled. In a directory named `.git` only what git runs or obeys counts, because the rules know
+/// that name; in any other all of it does.
+pub fn obeyed_in_repository<'p>(root: &Path, changed: &[&'p Path]) -> Option<&'p Path> {
+    let will_have = |directory: &Path, name: &str| {
+        let is_there = |path: &Path| path.symlink_metadata().is_ok();
+        let comes = |path: &&Path| {
+            let inside = path.strip_prefix(directory).ok();
+            let first = inside.and_then(|inside| inside.iter().next());
+            first.is_some_and(|first| first.eq_ignore_ascii_case(name))
+        };
+        is_there(&root.join(directory).join(name)) || changed.iter().any(comes)
     };
-    if path.ancestors().any(completes) {
-        return true;
-    }
-    let lies_in = |depth: usize| {
-        let directory = path.ancestors().nth(depth);
-        directory.is_some_and(|directory| is_git_directory(&root.join(directory)))
+    let is_obeyed = |path: &&&Path| {
+        let mut above = path.ancestors().skip(1);
+        above.any(|directory| {
+            let is_called_git = directory.file_name().is_some_and(find::is_git);
+            find::is_git_directory(|name| will_have(directory, name))
+                && (!is_called_git || is_obeyed_in(directory, path))
+        })
     };
-    let name = |depth: usize| path.ancestors().nth(depth).and_then(Path::file_name);
-    let is = |depth: usize, names: &[&str]| {
-        let name = name(depth);
-        name.is_some_and(|name| names.iter().any(|known| name.eq_ignore_ascii_case(known)))
-    };
-    let configures = is(0, &["config", "config.worktree", "commondir", "gitdir"]);
-    (configures && lies_in(1)) || (is(1, &["hooks"]) && lies_in(2))
+    changed.iter().find(is_obeyed).copied()
+}
+
+/// True if git runs or obeys a file of this git directory.
+fn is_obeyed_in(git: &Path, path: &Path) -> bool {
+    let inside = path.strip_prefix(git).unwrap_or(path).to_string_lossy();
+    let inside = inside.to_ascii_lowercase();
+    let unfinished = UNFINISHED.map(|(name, _)| name);
+    let known = [
+        "config",
+        "config.worktree",
+        "commondir",
+        "gitdir",
+        ALTERNATES,
+    ];
+    let mut known = known.into_iter().chain(unfinished);
+    inside.starts_with("hooks/") || known.any(|known| inside == known)
 }
 
 impl Inventory {
@@ -513,7 +518,9 @@ impl Inventory {
         for directory in &found.directories {
             let mut repository = Repository::read(directory, workspace);
             let list = directory.join(ALTERNATES);
-            if leads_to_unknown_objects(&list, directory, &found.directories) {
+            if leads_to_unknown_objects(&list, directory, &found.directories)
+                || has_several_names(&list)
+            {
                 repository.alternates = content(&list, MAX_CONFIG, ContentForm::Hash);
             }
             directories.insert(directory.clone(), repository);
@@ -562,8 +569,9 @@ impl Inventory {
         if !self.outward.iter().any(leads_there) {
             return None;
         }
-        let mut now = Self::take(&cache, &[]);
+        let mut now = Self::search(&cache, &[], &|_| true);
         let nothing = Self {
+            closed: BTreeSet::new(),
             directories: BTreeMap::new(),
             leading_out: BTreeMap::new(),
             links: BTreeMap::new(),
@@ -665,7 +673,7 @@ impl Repository {
         repository.hooks = hooks_in(&directory.join("hooks"), |name| !is_idle(name));
         for (name, runs) in UNFINISHED {
             let file = directory.join(name);
-            if may_run(&file, runs) {
+            if may_run(&file, runs) || has_several_names(&file) {
                 let content =
                     content(&file, MAX_HOOK, ContentForm::Hash).unwrap_or(ObeyedContent::Other);
                 repository.hooks.insert(file, content);
@@ -748,7 +756,8 @@ fn leads_to_unknown_objects(list: &Path, git: &Path, known: &BTreeSet<PathBuf>) 
     let is_unknown = |line: &[u8]| {
         let store = really(&git.join("objects").join(find::from_bytes(line)));
         let git = store.parent().filter(|_| store.ends_with("objects"));
-        !git.is_some_and(|git| known.contains(git))
+        // Git reads a line that begins with a quotation mark as an escaped text.
+        line.starts_with(b"\"") || !git.is_some_and(|git| known.contains(git))
     };
     let lines = text.split(|byte| *byte == b'\n');
     let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"));
@@ -829,7 +838,12 @@ fn hooks_in(
             hooks.insert(directory.to_owned(), link);
             return hooks;
         }
-        Err(_) => return hooks,
+        Err(cause) if is_absent(&cause) => return hooks,
+        // Git has a shorter path to it, or may look into it later.
+        Err(_) => {
+            hooks.insert(directory.to_owned(), ObeyedContent::Other);
+            return hooks;
+        }
     }
     let Ok(entries) = fs::read_dir(directory) else {
         // Git can run a hook without listing the directory.
@@ -912,8 +926,8 @@ impl Disarming<'_> {
             // Its content is unknown.
             None => (old, Vec::new()),
         };
-        // The other name may be that of a commit message, which git writes in place.
-        let is_shared = before.is_none() && has_several_names(path);
+        let is_shared = |content: &ObeyedContent| matches!(content, ObeyedContent::Shared(_));
+        let is_shared = is_shared(content) && !before.is_some_and(is_shared);
         if dropped.is_empty() && content.settings().is_some() && !is_shared {
             return;
         }
@@ -974,7 +988,7 @@ impl Disarming<'_> {
                 .or_else(|_| from.remove_file(old))
         });
         let failure = moved.err();
-        if failure.is_some() && path.symlink_metadata().is_err() {
+        if failure.is_some() && is_gone(path) {
             // It was already disabled as something else.
             return true;
         }
@@ -989,7 +1003,7 @@ impl Disarming<'_> {
         let failure = set_aside
             .or_else(|cause| self.bar_way_out(path, cause))
             .err();
-        if failure.is_some() && path.symlink_metadata().is_err() {
+        if failure.is_some() && is_gone(path) {
             // It has a second name, through a link, and was disabled under that one.
             return true;
         }
@@ -1001,10 +1015,14 @@ impl Disarming<'_> {
     /// True if a new setting is allowed.
     fn may_stay(&self, setting: &GitSetting) -> bool {
         if setting.is("core", "worktree") {
-            // A submodule's own; one elsewhere would make git change files there.
+            // A submodule's own, which leads back; elsewhere git would change files of others, such as
+            // the hooks of another repository.
             let files = setting.text().map(|text| self.directory.join(text));
             let files = files.and_then(|files| agent_files::fs::canonical(files).ok());
-            return files.is_some_and(|files| files.starts_with(self.workspace));
+            return files.is_some_and(|files| {
+                let back = find::pointed_to(&files.join(".git"), "gitdir: ", &files);
+                files.starts_with(self.workspace) && back == Some(really(self.directory))
+            });
         }
         if self.fetches_unasked && setting.section == "remote" {
             return false;
@@ -1027,9 +1045,11 @@ impl Disarming<'_> {
         other.push(DISABLED);
         let rename = || directory.rename(name, &directory, &other);
         rename()
-            // A command can remove write permission from the directory, and its owner can restore
-            // it.
-            .or_else(|_| open_up(&directory).and_then(|()| rename()))
+            // A command can remove permissions from the directory, and its owner can restore them.
+            .or_else(|_| {
+                give_back(self.workspace, path.parent().unwrap_or(path))?;
+                rename()
+            })
             // The name is taken by something that cannot be replaced: better removed than active.
             .or_else(|_| directory.remove_file(name))
     }
@@ -1103,21 +1123,25 @@ fn open_up(_directory: &Dir) -> io::Result<()> {
 }
 
 /// Restores all permissions on a directory in the workspace for its owner. It may lack even the one
-/// to search it, so its parent is asked.
+/// to search it, so its parent is asked. Returns true if one was missing.
 #[cfg(unix)]
-fn give_back(workspace: &Path, directory: &Path) -> io::Result<()> {
+fn give_back(workspace: &Path, directory: &Path) -> io::Result<bool> {
     use cap_std::fs::PermissionsExt;
     let above = workspace.parent().filter(|_| directory == workspace);
     let root = above.unwrap_or(workspace);
     let inside = directory.strip_prefix(root).map_err(io::Error::other)?;
     let root = Dir::open_ambient_dir(root, ambient_authority())?;
     let mut permissions = root.symlink_metadata(inside)?.permissions();
-    permissions.set_mode(permissions.mode() | 0o700);
-    root.set_permissions(inside, permissions)
+    let is_closed = permissions.mode() & 0o700 != 0o700;
+    if is_closed {
+        permissions.set_mode(permissions.mode() | 0o700);
+        root.set_permissions(inside, permissions)?;
+    }
+    Ok(is_closed)
 }
 
 #[cfg(not(unix))]
-fn give_back(_workspace: &Path, _directory: &Path) -> io::Result<()> {
+fn give_back(_workspace: &Path, _directory: &Path) -> io::Result<bool> {
     Err(io::ErrorKind::PermissionDenied.into())
 }
 
@@ -1125,6 +1149,7 @@ impl ObeyedContent {
     fn settings(&self) -> Option<Vec<GitSetting>> {
         match self {
             Self::Bytes(bytes) => parse(bytes).ok(),
+            Self::Shared(content) => content.settings(),
             Self::Hash(_) | Self::Link(_) | Self::Other => None,
         }
     }
@@ -1154,11 +1179,22 @@ fn content(path: &Path, max: u64, keep: ContentForm) -> Option<ObeyedContent> {
     }
     let mut bytes = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(max + 1).read_to_end(&mut bytes));
-    Some(match read {
+    let content = match read {
         Ok(_) if keep == ContentForm::Bytes => ObeyedContent::Bytes(bytes),
         Ok(_) => ObeyedContent::Hash(*blake3::hash(&bytes).as_bytes()),
         Err(_) => ObeyedContent::Other,
+    };
+    Some(if has_several_names(path) {
+        ObeyedContent::Shared(Box::new(content))
+    } else {
+        content
     })
+}
+
+/// True if nothing is at a path any more.
+fn is_gone(path: &Path) -> bool {
+    let found = path.symlink_metadata();
+    found.is_err_and(|cause| is_absent(&cause))
 }
 
 /// True if an error says that nothing is there.

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use agent_files::platform::files::EntryKind;
 
-use super::{give_back, is_absent, really};
+use super::{give_back, has_several_names, is_absent, really};
 use crate::look::{DirectoryNames, DirectorySearch};
 
 /// Limits on the names to read, and on the time.
@@ -71,7 +71,7 @@ pub(super) struct FoundRepositories {
 
 /// The target of a file that points to a git directory, with links resolved: git also reads it
 /// through a link.
-fn pointed_to(file: &Path, word: &str, base: &Path) -> Option<PathBuf> {
+pub(super) fn pointed_to(file: &Path, word: &str, base: &Path) -> Option<PathBuf> {
     let path = pointer(&agent_files::fs::canonical(file).ok()?, word)?;
     Some(really(&base.join(path)))
 }
@@ -166,14 +166,9 @@ impl<'a> RepositorySearch<'a> {
     pub(super) fn finish(self) -> FoundRepositories {
         let mut led: Vec<PathBuf> = self.found().directories.iter().cloned().collect();
         while let Some(directory) = led.pop() {
-            let file = directory.join("commondir");
-            let Some(shared) = pointed_to(&file, "", &directory) else {
-                continue;
-            };
-            let mut found = self.found();
-            if !shared.starts_with(self.root) {
-                found.leading_out.insert(file, shared);
-            } else if shared.is_dir() && found.directories.insert(shared.clone()) {
+            if let Some(shared) = self.led_by(directory.join("commondir"), "", &directory)
+                && self.found().directories.insert(shared.clone())
+            {
                 led.push(shared);
             }
         }
@@ -220,7 +215,7 @@ impl<'a> RepositorySearch<'a> {
                 }
                 EntryKind::Link => {
                     if let Ok(target) = agent_files::fs::canonical(directory.join(name))
-                        && !target.starts_with(self.root)
+                        && !self.is_searched(&target)
                         && target.is_dir()
                     {
                         self.found().outward.insert(target);
@@ -234,20 +229,71 @@ impl<'a> RepositorySearch<'a> {
             pairs.any(|(known, has)| has && *known == name)
         });
         if is_complete || directory.file_name().is_some_and(is_git) {
+            // It can be listed and not searched.
+            if directory
+                .join("HEAD")
+                .symlink_metadata()
+                .is_err_and(|cause| is_denied(&cause))
+            {
+                let _ = self.open(directory);
+            }
             self.found().directories.insert(directory.to_owned());
         }
         next
     }
 
+    /// True for a place within the searched directory that is not left out.
+    fn is_searched(&self, place: &Path) -> bool {
+        let is_in = |directory: &PathBuf| place.starts_with(directory);
+        place.starts_with(self.root) && !self.left_out.iter().any(is_in)
+    }
+
+    /// Opens a directory for its owner, and those above it, as far as it may.
+    fn open(&self, directory: &Path) -> io::Result<()> {
+        if !(self.may_open)(directory) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        let inside = directory.ancestors();
+        let mut inside: Vec<&Path> = inside
+            .take_while(|one| one.starts_with(self.root))
+            .collect();
+        inside.reverse();
+        for one in inside {
+            if (self.may_open)(one) && give_back(self.root, one)? {
+                self.found().opened.insert(one.to_owned());
+            }
+        }
+        Ok(())
+    }
+
     /// The entries of a directory that could not be listed, if it may be opened for its owner.
     fn entries_once_open(&self, directory: &Path, cause: &io::Error) -> io::Result<fs::ReadDir> {
-        if cause.kind() != io::ErrorKind::PermissionDenied || !(self.may_open)(directory) {
+        if !is_denied(cause) {
             return Err(cause.kind().into());
         }
-        give_back(self.root, directory)?;
-        let entries = fs::read_dir(directory)?;
-        self.found().opened.insert(directory.to_owned());
-        Ok(entries)
+        self.open(directory)?;
+        fs::read_dir(directory)
+    }
+
+    /// The directory of the workspace that a file points to. Records the file if git may be led elsewhere
+    /// by it: out of the workspace, to a git directory that is still to be completed, or wherever git
+    /// itself writes into it.
+    fn led_by(&self, file: PathBuf, word: &str, base: &Path) -> Option<PathBuf> {
+        let target = pointed_to(&file, word, base);
+        let leads = match &target {
+            Some(target) if has_several_names(&file) || !self.is_whole(target) => Some(target),
+            None if is_unreadable(&file) => Some(&file),
+            _ => None,
+        };
+        if let Some(leads) = leads.cloned() {
+            self.found().leading_out.insert(file, leads);
+        }
+        target.filter(|target| target.starts_with(self.root) && target.is_dir())
+    }
+
+    /// True for a git directory of the workspace with all that git asks for.
+    fn is_whole(&self, directory: &Path) -> bool {
+        directory.starts_with(self.root) && super::is_git_directory(directory)
     }
 
     /// Records a file that names a directory outside: git writes and deletes there.
@@ -335,23 +381,36 @@ impl<'a> RepositorySearch<'a> {
 
     /// Records the target of a file or link named `.git`.
     fn follow(&self, path: &Path, is_link: bool) {
-        let directory = is_link
-            .then(|| agent_files::fs::canonical(path).ok())
-            .flatten();
-        let target = directory.filter(|target| target.is_dir()).or_else(|| {
-            let parent = path.parent()?;
-            pointed_to(path, "gitdir: ", parent)
-        });
-        match target {
-            Some(target) if !target.starts_with(self.root) => {
-                self.found().leading_out.insert(path.to_owned(), target);
+        let target = agent_files::fs::canonical(path);
+        if is_link && target.as_ref().map_or(true, |target| target.is_dir()) {
+            let target = target.unwrap_or_else(|_| really(path));
+            if !self.is_whole(&target) {
+                self.found()
+                    .leading_out
+                    .insert(path.to_owned(), target.clone());
             }
-            Some(target) if target.is_dir() => {
+            if target.starts_with(self.root) && target.is_dir() {
                 self.found().directories.insert(target);
             }
-            _ => {}
+            return;
+        }
+        let parent = path.parent().unwrap_or(path);
+        if let Some(target) = self.led_by(path.to_owned(), "gitdir: ", parent) {
+            self.found().directories.insert(target);
         }
     }
+}
+
+/// True for a file that is there and that nobody can read now.
+fn is_unreadable(file: &Path) -> bool {
+    match file.symlink_metadata() {
+        Ok(found) => found.is_file() && fs::File::open(file).is_err(),
+        Err(cause) => !is_absent(&cause),
+    }
+}
+
+fn is_denied(cause: &io::Error) -> bool {
+    cause.kind() == io::ErrorKind::PermissionDenied
 }
 
 fn names_of(entries: fs::ReadDir) -> Vec<(OsString, EntryKind)> {
@@ -369,6 +428,6 @@ fn names_of(entries: fs::ReadDir) -> Vec<(OsString, EntryKind)> {
     known.collect()
 }
 
-fn is_git(name: &OsStr) -> bool {
+pub(super) fn is_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }

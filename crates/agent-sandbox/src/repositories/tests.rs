@@ -69,8 +69,9 @@ fn what_came_is_taken_out_of_force_wherever_the_repository_is() {
         .file("sub/.git/hooks/pre-push.sample", "x")
         .git(
             "sub/.git/modules/deep/er",
-            "[core]worktree=../../../..\npager=x\n",
+            "[core]worktree=../../../../tree\npager=x\n",
         )
+        .file("sub/tree/.git", "gitdir: ../.git/modules/deep/er\n")
         .file(".git/hooks/post-merge", "x");
     place.disarms(
         &before,
@@ -81,6 +82,7 @@ fn what_came_is_taken_out_of_force_wherever_the_repository_is() {
             "`core.fsmonitor`, `include.path` in `sub/.git/config`",
             "`core.pager` in `sub/.git/modules/deep/er/config`",
             "`core.sshcommand` in `objects/elsewhere/config`",
+            "`module/.git`",
             "`sub/.git/hooks/pre-commit`",
         ],
     );
@@ -160,6 +162,7 @@ fn what_leads_elsewhere_is_followed_or_taken_away() {
         &before,
         &[
             "`core.fsmonitor` in `shared/config`",
+            "`sub/.git/commondir`",
             "`x/.git/config`",
             "`y/.git/hooks`",
         ],
@@ -186,12 +189,22 @@ fn what_cannot_be_read_is_not_left_in_force() {
 fn files_that_a_repository_obeys_are_known_by_the_directory() {
     let place = Place::new();
     place.git("store/bare", PLAIN).file("plain/config", "");
-    let case = |path: &str| is_obeyed_in_repository(&place.root(), Path::new(path));
-    assert!(
-        case("store/bare/config") && case("store/bare/Hooks/x") && case("store/bare/commondir")
-    );
-    assert!(!case("plain/config") && !case("store/bare/HEAD") && !case("config"));
-    assert!(!case("store/hooks/x") && !case("store/bare/description"));
+    place.git("own/.git", PLAIN);
+    let case = |path: &str| obeyed_in_repository(&place.root(), &[Path::new(path)]).is_some();
+    for path in ["config", "Hooks/x", "commondir", "HEAD", "description"] {
+        assert!(case(&format!("store/bare/{path}")), "{path}");
+    }
+    assert!(case("store/bare/rebase-merge/git-rebase-todo"));
+    assert!(!case("plain/config") && !case("config") && !case("store/hooks/x"));
+    for path in [
+        "config",
+        "Hooks/x",
+        "objects/info/alternates",
+        "sequencer/opts",
+    ] {
+        assert!(case(&format!("own/.git/{path}")), "{path}");
+    }
+    assert!(!case("own/.git/description") && !case("own/.git/info/exclude"));
 }
 
 #[test]
@@ -308,6 +321,7 @@ fn pointers_behind_links_and_line_breaks_are_followed() {
         &before,
         &[
             "`a/.git/commondir`",
+            "`b/.git/commondir`",
             "`core.fsmonitor` in `a/shared/config`",
             "`core.fsmonitor` in `b/shared/config`",
             "`core.fsmonitor` in `c/.git/objects/hidden/config`",
@@ -733,7 +747,7 @@ fn no_file_step_completes_a_repository() {
         .file("half/objects/x", "")
         .file("plain/objects/x", "");
     symlink("half", place.root().join("other")).unwrap();
-    let is_obeyed = |path: &str| is_obeyed_in_repository(&place.root(), Path::new(path));
+    let is_obeyed = |path: &str| obeyed_in_repository(&place.root(), &[Path::new(path)]).is_some();
     for path in [
         "half/refs/x",
         "half/REFS/a/b",
@@ -745,6 +759,13 @@ fn no_file_step_completes_a_repository() {
     for path in ["half/objects/y", "half/x/refs/y", "plain/refs/x", "refs/x"] {
         assert!(!is_obeyed(path), "{path}");
     }
+    place.file("last/objects/x", "").file("last/refs/x", "");
+    assert!(is_obeyed("last/HEAD") && !is_obeyed("last/config"));
+    let at_once = ["new/config", "new/refs/x", "new/objects/x", "new/HEAD"].map(Path::new);
+    assert_eq!(
+        obeyed_in_repository(&place.root(), &at_once),
+        Some(at_once[0])
+    );
 }
 
 #[test]
@@ -853,6 +874,7 @@ fn a_path_ends_at_a_zero_byte_as_for_git() {
             "`core.fsmonitor` in `evil/config`",
             "`linked/.git`",
             "`shared/.git/commondir`",
+            "`sub/.git/commondir`",
         ],
     );
 }
@@ -957,4 +979,164 @@ fn a_directory_beyond_the_longest_path_is_told() {
     }
     let report = place.look().disarm_and_tell(&before, &place.root());
     assert_eq!(report.unwrap().closed.len(), 1);
+}
+
+#[test]
+fn no_new_pointer_leads_to_a_repository_that_is_still_to_be_completed() {
+    let place = Place::new();
+    place
+        .git("old/.git", PLAIN)
+        .file("own/.git", "gitdir: ../removed\n");
+    let before = place.look();
+    place
+        .file("x/HEAD", "ref: refs/heads/main\n")
+        .file("x/commondir", "../missing\n")
+        .file("x/objects/a", "")
+        .file("x/refs/a", "")
+        .file("sub/.git", "gitdir: ../x\n")
+        .file("half/.git", "gitdir: ../later\n")
+        .git("main/.git", PLAIN)
+        .file("main/.git/worktrees/w/HEAD", "ref: refs/heads/w\n")
+        .file("main/.git/worktrees/w/commondir", "../..\n")
+        .file("w/.git", "gitdir: ../main/.git/worktrees/w\n");
+    fs::create_dir(place.root().join("link")).unwrap();
+    symlink("/nowhere/git", place.root().join("link/.git")).unwrap();
+    place.disarms(&before, &["`half/.git`", "`link/.git`", "`x/commondir`"]);
+    assert_eq!(place.text("own/.git"), "gitdir: ../removed\n");
+}
+
+#[test]
+fn a_file_that_git_writes_in_place_is_no_other_name_of_one_that_it_obeys() {
+    let place = Place::new();
+    place.git(".git", PLAIN).git("shared/.git", PLAIN);
+    let link = |from: &str, to: &str| {
+        fs::hard_link(place.root().join(from), place.root().join(to)).unwrap();
+    };
+    link("shared/.git/config", "shared/copy");
+    let before = place.look();
+    link(".git/config", ".git/COMMIT_EDITMSG");
+    place
+        .git("a/.git", PLAIN)
+        .file("a/.git/rebase-merge/git-rebase-todo", "pick 1\n")
+        .git("b/.git", PLAIN)
+        .file("b/.git/commondir", "../../a/.git\n");
+    link(
+        "a/.git/rebase-merge/git-rebase-todo",
+        "a/.git/COMMIT_EDITMSG",
+    );
+    link("b/.git/commondir", "b/.git/COMMIT_EDITMSG");
+    place.disarms(
+        &before,
+        &[
+            "`.git/config`",
+            "`a/.git/rebase-merge/git-rebase-todo`",
+            "`b/.git/commondir`",
+        ],
+    );
+    assert_eq!(
+        parse(place.text(".git/config").as_bytes()),
+        parse(PLAIN.as_bytes())
+    );
+    assert_eq!(place.text("shared/copy"), PLAIN);
+}
+
+#[test]
+fn a_new_work_tree_is_one_that_leads_back() {
+    let place = Place::new();
+    place.git(".git", PLAIN);
+    let before = place.look();
+    place
+        .file(".git/hooks/x.sample", "")
+        .git("a/.git", "[core]\n\tworktree = ../../.git/hooks\n")
+        .git("b/.git", "[core]\n\tworktree = ../files\n")
+        .file("b/files/.git", "gitdir: ../.git\n");
+    place.disarms(&before, &["`core.worktree` in `a/.git/config`"]);
+}
+
+/// Root needs no permission: the list is told, or opened, for others only.
+#[test]
+fn a_directory_that_can_be_listed_and_not_searched_is_opened() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let before = place.look();
+    place
+        .git("a/.git", "[core]fsmonitor=x")
+        .git("b/.git", PLAIN)
+        .file("b/.git/hooks/pre-commit", "x")
+        .git("c/d/.git", "[core]fsmonitor=x")
+        .git("e/.git", PLAIN)
+        .git("f/.git", PLAIN)
+        .file("g/.git", "gitdir: ../f/.git\n");
+    place.file("e/.git/commondir", "../../f/.git\n");
+    for (path, mode) in [
+        ("a/.git", 0o444),
+        ("b/.git/hooks", 0o444),
+        ("c", 0o444),
+        ("e/.git/commondir", 0),
+        ("g/.git", 0),
+    ] {
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(place.root().join(path), mode).unwrap();
+    }
+    let mut now = Inventory::take_after(&before, &place.root(), &[]);
+    let disarmed = now.disarm(&before, &place.root());
+    let mut words: Vec<String> = disarmed.iter().map(ToString::to_string).collect();
+    words.sort();
+    let mut expected = vec![
+        "`b/.git/hooks/pre-commit`",
+        "`core.fsmonitor` in `a/.git/config`",
+        "`core.fsmonitor` in `c/d/.git/config`",
+    ];
+    if !rustix::process::geteuid().is_root() {
+        expected.extend(["`e/.git/commondir`", "`g/.git`"]);
+    }
+    assert_eq!(words, expected);
+}
+
+#[test]
+fn the_cache_is_disarmed_if_it_lies_in_the_workspace_or_is_closed() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let cache = place.root().join("work/.agent/cache");
+    place
+        .git("work/.agent/cache/deep/evil", "[core]fsmonitor=x")
+        .file("work/x", "");
+    let work = place.root().join("work");
+    let left_out = [work.join(".agent")];
+    let nothing = Inventory::take(&work, &left_out).disarm_cache(&cache);
+    assert_eq!(nothing, None);
+    symlink(".agent/cache/deep/evil", work.join("sub")).unwrap();
+    fs::set_permissions(cache.join("deep"), fs::Permissions::from_mode(0o111)).unwrap();
+    let told = Inventory::take(&work, &left_out).disarm_cache(&cache);
+    assert!(
+        told.unwrap()
+            .to_string()
+            .contains("`core.fsmonitor` in `deep/evil/config`")
+    );
+}
+
+#[test]
+fn hooks_whose_path_is_too_long_are_disabled() {
+    let place = Place::new();
+    let before = place.look();
+    // Too long with the workspace's own path, and not from there.
+    const LENGTH: usize = 4095 - "/hooks/pre-commit".len() - 1;
+    let mut deep = Dir::open_ambient_dir(place.root(), ambient_authority()).unwrap();
+    let mut left = LENGTH;
+    while left > 0 {
+        let name = "n".repeat(left.min(200));
+        deep.create_dir(&name).unwrap();
+        deep = deep.open_dir(&name).unwrap();
+        left = left.saturating_sub(201);
+    }
+    for name in ["objects", "refs", "hooks"] {
+        deep.create_dir(name).unwrap();
+    }
+    deep.write("HEAD", "ref: refs/heads/main\n").unwrap();
+    deep.write("hooks/pre-commit", "x").unwrap();
+    let now = place.look().disarm(&before, &place.root());
+    let is_hook = |one: &&Disarmed| one.path.ends_with("hooks");
+    let hooks = now.iter().find(is_hook).unwrap();
+    assert_eq!(hooks.failure, None);
+    assert!(deep.symlink_metadata("hooks").is_err());
 }
