@@ -132,6 +132,9 @@ pub(super) fn restore(agent: &Agent, session: Session) -> Result<(Engine<'_>, Re
             ..Recovered::default()
         };
     }
+    if recovered.missing.is_some() {
+        agent.reject_later_replies(&session)?;
+    }
     let notes = agent.store.notes(&session.session_id);
     notes.remove_told(&told(&session), session.updated_at);
     let mut engine = Engine::new(agent, session, journal);
@@ -585,6 +588,17 @@ impl LeftRound<'_, '_> {
 }
 
 impl Agent {
+    /// Takes replies out of the way that were claimed for rounds of which all records are lost.
+    fn reject_later_replies(&self, session: &Session) -> Result<()> {
+        let (id, sequence) = (&session.session_id, session.sequence_number);
+        let files = self.mailbox.reject_later(id, sequence)?;
+        if !files.is_empty() {
+            let files = Bounded::new(files.len(), files);
+            self.tell(Event::Recovery(Recovery::LaterReplies { files }));
+        }
+        Ok(())
+    }
+
     /// Tells what the journal of a session has lost.
     fn tell_missing(&self, session: &Session, recovered: &Recovered) {
         let torn = recovered.torn_bytes;

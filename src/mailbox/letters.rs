@@ -46,6 +46,21 @@ impl Mailbox {
         }
     }
 
+    /// Moves the replies that were claimed for later rounds to the rejected ones, so that no later round
+    /// takes them for its own; returns their new names.
+    pub fn reject_later(&self, id: &SessionId, sequence: u32) -> Result<Vec<String>> {
+        let mut later = of_session(&self.processed(), id)?;
+        later.retain(|path| round_of(path, id).is_some_and(|round| round > sequence));
+        let mut names = Vec::new();
+        for reply in later {
+            let rejected = crate::fs::free_name(&self.rejected(), &file_name(&reply));
+            crate::fs::own_directory(&self.rejected())?;
+            fs::rename(&reply, &rejected).map_err(|cause| Error::file("move", &reply, cause))?;
+            names.push(file_name(&rejected));
+        }
+        Ok(names)
+    }
+
     /// Removes the message of a round, all parts of it, and tells how many there were.
     pub fn withdraw(&self, id: &SessionId, sequence: u32) -> Result<usize> {
         let mut messages = self.messages_of(id)?;
@@ -55,6 +70,13 @@ impl Mailbox {
         }
         Ok(messages.len())
     }
+}
+
+/// The round that a file of a session is named after.
+fn round_of(path: &Path, id: &SessionId) -> Option<u32> {
+    let name = file_name(path);
+    let number = name.strip_prefix(&format!("{id}_seq"))?;
+    number.split_once('_')?.0.parse().ok()
 }
 
 fn file_name(path: &Path) -> String {

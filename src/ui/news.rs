@@ -658,6 +658,10 @@ fn recovery(news: &Recovery) -> String {
         Recovery::JournalShort { bytes } => format!(
             "The journal of the session is shorter than it was: {bytes} bytes are missing at its end."
         ),
+        Recovery::LaterReplies { files } => format!(
+            "Nothing tells any more of rounds that came after this one. Their replies may have been carried out and are not taken again; they are in `inbox/rejected`: {}.",
+            named(files, |file: &String| format!("`{}`", escape_line(file)))
+        ),
         Recovery::FileChanged {
             path,
             kept,

@@ -137,6 +137,28 @@ fn a_lost_or_damaged_session_file_is_rebuilt_from_the_journal() {
 }
 
 #[test]
+fn a_reply_is_not_taken_again_when_nothing_tells_of_its_round_any_more() {
+    let running = Test::new(&["new", "task", "--approval", "auto"])
+        .reply("[RUN_COMMAND]\necho one >> one.txt\n[/RUN_COMMAND]\n{end}\n")
+        .reply("[RUN_COMMAND]\necho two >> two.txt\n[/RUN_COMMAND]\n{end}\n")
+        .start();
+    let id = id_of(&running.outbox(3));
+    let finished = running.kill();
+    let base = finished.base().to_owned();
+    fs::remove_file(base.join(format!("sessions/{id}.json"))).unwrap();
+    let journal = base.join(format!("sessions/{id}.journal.jsonl"));
+    let text = fs::read_to_string(&journal).unwrap();
+    let first = text.find('\n').unwrap() + 1;
+    fs::write(&journal, &text[..first]).unwrap();
+    let resumed = Test::after(finished, &["resume", &id]).reply(DONE).run();
+    resumed
+        .code(0)
+        .said("inbox/rejected")
+        .workspace("one.txt", "one\n")
+        .workspace("two.txt", "two\n");
+}
+
+#[test]
 fn a_second_loop_is_told_who_holds_the_base() {
     let running = Test::new(&["new", "task"]).start();
     running.outbox(1);

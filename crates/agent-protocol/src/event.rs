@@ -543,6 +543,9 @@ pub enum Recovery {
     JournalBehind,
     /// The journal is shorter than it was.
     JournalShort { bytes: u64 },
+    /// Replies of rounds that nothing tells of any more; they may have been carried out, and are not
+    /// taken again.
+    LaterReplies { files: Bounded<String> },
     /// Somebody else changed a file that a step was changing; `kept` has what the model meant.
     FileChanged {
         path: String,
