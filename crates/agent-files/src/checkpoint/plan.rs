@@ -211,6 +211,9 @@ fn decide(workspace: &Workspace, path: &Path, course: &Course) -> StepDecision {
     if course.is_broken {
         return StepDecision::Not(ConflictReason::ChangedBetween);
     }
+    if was_opened(actual, now) || was_opened(actual, then) {
+        return StepDecision::Do(actual);
+    }
     match (actual, now, then) {
         // Removing an empty directory loses nothing.
         (Some(Node::Directory { .. }), Some(Node::Directory { .. }), None) => {
@@ -220,6 +223,17 @@ fn decide(workspace: &Workspace, path: &Path, course: &Course) -> StepDecision {
         (Some(Node::Directory { .. }), None, Some(Node::Directory { .. })) => StepDecision::Nothing,
         _ if is_alike(actual, now) => StepDecision::Do(actual),
         _ => StepDecision::Not(ConflictReason::ChangedSince),
+    }
+}
+
+/// True for a directory that a restore has opened, to change files in it, and was killed before it gave
+/// it its mode.
+fn was_opened(actual: Option<Node>, expected: Option<Node>) -> bool {
+    match (actual, expected) {
+        (Some(Node::Directory { mode: a, .. }), Some(Node::Directory { mode: b, .. })) => {
+            a == b | 0o700
+        }
+        _ => false,
     }
 }
 

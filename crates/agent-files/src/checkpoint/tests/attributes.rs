@@ -98,3 +98,26 @@ fn owner_and_extended_attributes_of_a_changed_file_stay() {
         assert_eq!((metadata.uid(), metadata.gid()), (1234, 1235));
     }
 }
+
+#[test]
+fn a_directory_that_a_killed_undo_left_open_gets_its_mode() {
+    let mut bench = bench();
+    bench.shell("mkdir ro; printf 1 > ro/r; chmod 555 ro; mkdir gone; chmod 500 gone");
+    let before = bench.take();
+    bench.shell("chmod 755 ro; printf 2 > ro/r; chmod 500 ro; rmdir gone");
+    let after = bench.take();
+    for (from, to, killed) in [
+        (after, before, "chmod 700 ro"),
+        (after, before, "chmod 755 ro; mkdir -m 700 gone"),
+        (before, after, "chmod 755 ro"),
+    ] {
+        bench.go(to, from);
+        bench.shell(killed);
+        let restored = bench.go(from, to);
+        assert_eq!(restored.skipped, [], "{killed}");
+        let is_undo = to == before;
+        assert_eq!(mode(&bench, "ro"), if is_undo { 0o555 } else { 0o500 });
+        assert_eq!(bench.text("ro/r"), if is_undo { "1" } else { "2" });
+        assert!(!is_undo || mode(&bench, "gone") == 0o500, "{killed}");
+    }
+}
