@@ -295,7 +295,7 @@ impl Dialog {
                 // All keys in one row of 80 columns.
                 .key("n REASON", "no")
                 .key("o", "one by one")
-                .key("d", "show")
+                .key("d", "show all")
                 .key("s", "skip")
                 .key("q", "stop"),
         }
@@ -380,14 +380,17 @@ impl Dialog {
                     .say("This cannot be allowed for good; `y` allows it once.");
                 Ok(())
             }
-            Typed::Verdict(verdict) if verdict != Verdict::AllOfThisRound || open > 1 => {
-                self.decide(at, verdict)
+            Typed::Verdict(verdict) => self.decide(at, verdict),
+            Typed::OneByOne if open > 1 => {
+                self.manner = AnswerOrder::Together;
+                self.show_again();
+                Ok(())
             }
             Typed::Edit => {
                 self.edit(at);
                 Ok(())
             }
-            Typed::Verdict(_) | Typed::OneByOne | Typed::Show => {
+            Typed::OneByOne | Typed::Show => {
                 self.complain();
                 Ok(())
             }
@@ -426,24 +429,24 @@ impl Dialog {
             is_edited,
             ..
         } = &self.items[at];
-        let is_yes = matches!(verdict, Verdict::Yes | Verdict::AllOfThisRound);
-        let script = question.shown.clone();
-        let is_edited = *is_edited && is_yes;
-        if is_edited && verdict == Verdict::AllOfThisRound {
-            let others: Vec<usize> = self
-                .open()
-                .into_iter()
-                .filter(|other| *other != at)
-                .collect();
-            self.decide_all(&others, &Verdict::Yes)?;
-        }
-        let verdict = if is_edited {
-            Verdict::Edit { script }
+        let verdict = if *is_edited && verdict == Verdict::Yes {
+            Verdict::Edit {
+                script: question.shown.clone(),
+            }
         } else {
             verdict
         };
+        // The steps come right after the last answer, each with what became of it.
+        let is_told = self.items.len() == 1 || self.manner == AnswerOrder::Together;
+        let is_plain = matches!(
+            verdict,
+            Verdict::Yes | Verdict::No { .. } | Verdict::Skip | Verdict::Stop
+        );
+        let is_step = question.kind == QuestionKind::Step;
         let is_first = self.pending.decide(&self.questions[at], &verdict)?;
-        if !is_first {
+        if is_first {
+            self.items[at].is_told = is_told && is_plain && is_step;
+        } else {
             self.ui
                 .say("That was answered elsewhere already; the first answer counts.");
         }
@@ -598,7 +601,7 @@ fn single_keys(item: &Item, open: usize, all: usize) -> OfferedKeys {
         .key("y", "yes")
         .key("n REASON", "no");
     if open > 1 {
-        keys = keys.key("all", "yes to all that wait");
+        keys = keys.key("o", "all at once");
     }
     if let Some(proposal) = item.question.proposal.as_ref().filter(|_| !item.is_edited) {
         keys = keys.key("a", format!("always ({proposal})"));

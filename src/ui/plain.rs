@@ -124,7 +124,7 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
             event,
             columns_of_talk(),
             view.is_interactive,
-            DiffExtent::Folded,
+            DiffExtent::that_fits(live::size().1),
         ),
         Event::Ahead { .. } => ahead(event),
         Event::Decided { .. } => approval::decided(event),
@@ -166,7 +166,7 @@ fn ahead(event: &Event) -> String {
             escape_line(title)
         ),
         (_, None) => approval::ahead(event, None, DiffExtent::Whole),
-        (_, columns) => approval::ahead(event, columns, DiffExtent::Folded),
+        (_, columns) => approval::ahead(event, columns, DiffExtent::that_fits(live::size().1)),
     }
 }
 
