@@ -151,11 +151,13 @@ impl Base {
                     file.display(),
                     other.directory.display()
                 ))
-                .hint("read it, and delete it if it is not yours")
                 .hint(format!(
-                    "`--base {}` continues there; `--base {}` uses this one anyway",
-                    quoted(&other.directory),
+                    "if it is yours, `--base {}` uses it, with all its sessions",
                     quoted(&self.directory)
+                ))
+                .hint(format!(
+                    "`--base {}` works on the folder above",
+                    quoted(&other.directory)
                 )));
             }
         }

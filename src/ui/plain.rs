@@ -445,7 +445,8 @@ fn done(event: &Event, view: &RenderContext) -> String {
         named_files(files, lines, *changed)
     );
     if !view.is_demo {
-        text.push_str(&what_next(!files.is_empty(), id.as_str()));
+        let changed = (!files.is_empty()).then(|| Path::new(workspace));
+        text.push_str(&what_next(changed, id.as_str()));
     }
     text
 }
@@ -472,26 +473,29 @@ fn named_files(files: &[String], lines: &BTreeMap<String, LineTotals>, changed: 
     }
 }
 
-/// Lists what a person can do with a session that has ended, a line each.
-pub fn what_next(has_changes: bool, id: &str) -> String {
-    let mut text = String::new();
-    if has_changes {
-        let _ = writeln!(
-            text,
-            "  review  {BOLD}agent diff{BOLD:#} {DIM}(the whole session){DIM:#}"
+/// Lists what a person can do with a session that has ended, a line each; `changed` is its workspace, if
+/// it changed something there.
+pub fn what_next(changed: Option<&Path>, id: &str) -> String {
+    let is_in_repository = |workspace: &Path| {
+        let mut above = workspace.ancestors();
+        workspace.is_absolute() && above.any(|directory| directory.join(".git").exists())
+    };
+    let line = |name: &str, command: &str, about: &str| {
+        format!("  {name:<7} {BOLD}{command}{BOLD:#} {DIM}({about}){DIM:#}\n")
+    };
+    let more = format!("  more    {BOLD}agent resume {id} \"<what to do next>\"{BOLD:#}\n");
+    let Some(workspace) = changed else {
+        return more;
+    };
+    let mut text = line("review", "agent diff", "the whole session");
+    if is_in_repository(workspace) {
+        text += &line(
+            "commit",
+            "agent commit",
+            "what the session changed, nothing of yours",
         );
     }
-    let _ = writeln!(
-        text,
-        "  more    {BOLD}agent resume {id} \"<what to do next>\"{BOLD:#}"
-    );
-    if has_changes {
-        let _ = writeln!(
-            text,
-            "  undo    {BOLD}agent undo{BOLD:#} {DIM}(the last round; --all for everything){DIM:#}"
-        );
-    }
-    text
+    text + &more + &line("undo", "agent undo", "the last round; --all for everything")
 }
 
 /// A sign before a line.
