@@ -58,6 +58,8 @@ pub(super) struct Dialog {
     /// The reason that was told last: it is not repeated for each step.
     told_reason: String,
     editor: Option<String>,
+    /// True if the latest decision was typed here.
+    is_decided_here: bool,
     is_withdrawn: Arc<AtomicBool>,
 }
 
@@ -116,6 +118,7 @@ impl Dialog {
             last_listed: Vec::new(),
             told_reason: String::new(),
             editor: editor::of_this_person(|name| std::env::var_os(name)),
+            is_decided_here: false,
             is_withdrawn: Arc::default(),
         }
     }
@@ -139,11 +142,12 @@ impl Dialog {
             match self.answers.first() {
                 Answer::Text(line) => {
                     self.is_prompted = false;
+                    self.is_decided_here = true;
                     self.hear(&line)?;
                 }
                 Answer::Interrupted => return Ok(()),
                 Answer::Nobody => self.end_of_input()?,
-                Answer::Elsewhere => {}
+                Answer::Elsewhere => self.is_decided_here = false,
             }
             self.collect()?;
         }
@@ -197,10 +201,18 @@ impl Dialog {
     }
 
     fn tell_decided(&mut self) {
+        // After the last answer the steps are listed, each with what became of it.
+        let is_listed_next = self.is_decided_here && self.is_over();
         for (item, question) in self.items.iter_mut().zip(&self.questions) {
             if let Some(verdict) = item.verdict.as_ref().filter(|_| !item.is_told) {
                 item.is_told = true;
-                self.ui.tell(&question.decided(verdict));
+                let is_plain = matches!(
+                    verdict,
+                    Verdict::Yes | Verdict::No { .. } | Verdict::Skip | Verdict::Stop
+                );
+                if !(is_listed_next && is_plain && question.kind == QuestionKind::Step) {
+                    self.ui.tell(&question.decided(verdict));
+                }
             }
         }
     }
@@ -436,17 +448,9 @@ impl Dialog {
         } else {
             verdict
         };
-        // The steps come right after the last answer, each with what became of it.
-        let is_told = self.items.len() == 1 || self.manner == AnswerOrder::Together;
-        let is_plain = matches!(
-            verdict,
-            Verdict::Yes | Verdict::No { .. } | Verdict::Skip | Verdict::Stop
-        );
-        let is_step = question.kind == QuestionKind::Step;
         let is_first = self.pending.decide(&self.questions[at], &verdict)?;
-        if is_first {
-            self.items[at].is_told = is_told && is_plain && is_step;
-        } else {
+        if !is_first {
+            self.is_decided_here = false;
             self.ui
                 .say("That was answered elsewhere already; the first answer counts.");
         }

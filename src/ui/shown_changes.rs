@@ -180,7 +180,8 @@ mod tests {
     #[test]
     fn what_was_shown_in_pieces_was_shown() {
         case(None, &["a\nb\nc\n", "a\n2\nc\n", "a\n2\nc\nd", "z\n"]);
-        let long: String = (0..40).map(|line| format!("{line}\n")).collect();
+        let long: Vec<String> = (0..40).map(|line| line.to_string()).collect();
+        let long = long.join("\n") + "\n";
         let one = long.replace("7\n", "seven\n");
         let two = one.replace("20\n", "");
         let three = two.replace("30\n", "30\nand a half\n");

@@ -462,7 +462,7 @@ fn a_question_about_a_long_change_keeps_its_head_and_each_step_is_listed_once_af
     }
     let test = Test::new(&[]).file("workspace/x.py", "old\n");
     let mut terminal = Terminal::open(test, "new --approval ask --base . task", &[]);
-    let lines: String = (0..60).map(|line| format!("print({line})\n")).collect();
+    let lines = "print(1)\n".repeat(60);
     let create = format!("[CREATE_FILE path=\"x.py\"]\n{lines}[/CREATE_FILE]\n");
     terminal.reply(1, &format!("{create}{{end}}\n"));
     terminal.expect("Reply 1");
