@@ -146,7 +146,7 @@ impl Base {
         for other in others.filter(|other| other.directory != self.directory) {
             if self.directory.starts_with(other.workspace()) {
                 return Err(Error::mendable(format!(
-                    "`{}` lies in the workspace of `{}`, where the model may have made it, and you \
+                    "`{}` is in the workspace of `{}`, where the model may have made it, and you \
                      have not trusted it",
                     file.display(),
                     other.directory.display()

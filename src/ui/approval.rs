@@ -19,11 +19,15 @@ pub(super) enum DiffExtent {
 }
 
 impl DiffExtent {
-    /// As much as stays on a terminal of this height together with its head and the question.
-    pub(super) fn that_fits(rows: usize) -> Self {
-        /// The head, what is said about it, the keys and the prompt.
-        const OTHERS: usize = 9;
-        Self::Folded(rows.saturating_sub(OTHERS).clamp(5, 30))
+    /// As much of a question's difference as stays on a terminal of this height with its head and keys.
+    pub(super) fn of_question(rows: usize) -> Self {
+        Self::Folded(rows.saturating_sub(9).clamp(5, 30))
+    }
+
+    /// As much of a change before a question as stays on a terminal of this height with its head and a
+    /// short question.
+    pub(super) fn ahead_of_question(rows: usize) -> Self {
+        Self::Folded(rows.saturating_sub(15).clamp(5, 30))
     }
 }
 
@@ -410,7 +414,7 @@ mod tests {
             proposal: None,
             hash: String::new(),
         };
-        let text = asked(&event, columns, true, DiffExtent::that_fits(24));
+        let text = asked(&event, columns, true, DiffExtent::of_question(24));
         anstream::adapter::strip_str(&text).to_string()
     }
 

@@ -124,7 +124,7 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
             event,
             columns_of_talk(),
             view.is_interactive,
-            DiffExtent::that_fits(live::size().1),
+            DiffExtent::of_question(live::size().1),
         ),
         Event::Ahead { .. } => ahead(event),
         Event::Decided { .. } => approval::decided(event),
@@ -166,7 +166,10 @@ fn ahead(event: &Event) -> String {
             escape_line(title)
         ),
         (_, None) => approval::ahead(event, None, DiffExtent::Whole),
-        (_, columns) => approval::ahead(event, columns, DiffExtent::that_fits(live::size().1)),
+        (_, columns) => {
+            let extent = DiffExtent::ahead_of_question(live::size().1);
+            approval::ahead(event, columns, extent)
+        }
     }
 }
 

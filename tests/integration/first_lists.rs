@@ -491,3 +491,21 @@ fn a_question_about_a_long_change_keeps_its_head_and_each_step_is_listed_once_af
     );
     assert!(!told.contains("declined 2."), "{told}");
 }
+
+#[test]
+fn a_long_change_before_a_question_keeps_its_head_in_sight() {
+    if !has_script() {
+        return;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new --approval edits task", &[]);
+    let lines = "print(1)\n".repeat(60);
+    terminal.reply(
+        1,
+        &format!("[CREATE_FILE path=\"x.py\"]\n{lines}[/CREATE_FILE]\n[RUN_COMMAND]\npython3 x.py\n[/RUN_COMMAND]\n{{end}}\n"),
+    );
+    terminal.expect("Reply 1");
+    let asked = bare(&terminal.expect_text("[a] always"));
+    let (_, asked) = asked.split_once("1. create `x.py`").expect(&asked);
+    // The prompt comes below.
+    assert!(asked.lines().count() < 24, "{asked}");
+}
