@@ -43,7 +43,7 @@ use self::ask::PromptQuestion;
 pub use self::news::{question_words, sentence};
 pub use self::outbox::{length, space};
 use self::plain::{OutputStyle, RenderContext};
-pub use self::plain::{heading, quoted, shown, what_next};
+pub use self::plain::{first_line, heading, quoted, shown, what_next};
 pub use self::prompt::{
     Entry, HistoryFile, KeptInput, LentTerminal, LineKind, Listener, Pasted, Prompt,
 };

@@ -322,18 +322,17 @@ fn session(id: &str, task: &str, workspace: &str, resumed: bool) -> String {
 }
 
 fn running(script: &str) -> String {
-    let mut lines = script.trim().lines();
-    let first = lines.next().unwrap_or_default();
-    let more = lines.count();
-    let rest = if more > 0 {
-        format!(" (+{})", count(more, "line"))
-    } else {
-        String::new()
-    };
-    format!(
-        "  {DIM}running: {}{rest}{DIM:#}\n",
-        escape_line(&clipped(first, 120))
-    )
+    format!("  {DIM}running: {}{DIM:#}\n", first_line(script))
+}
+
+/// The first line of a text, escaped, and how many more it has.
+pub fn first_line(text: &str) -> String {
+    let mut lines = text.trim().lines();
+    let first = escape_line(&clipped(lines.next().unwrap_or_default(), 120));
+    match lines.count() {
+        0 => first,
+        more => format!("{first} (+{})", count(more, "line")),
+    }
 }
 
 /// A heading of ours.
@@ -561,6 +560,12 @@ fn clipped(text: &str, max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_of_several_lines_is_told_by_its_first() {
+        assert_eq!(first_line("one"), "one");
+        assert_eq!(first_line("one\ntwo\nthree\n"), "one (+2 lines)");
+    }
 
     #[test]
     fn amounts_are_readable() {
