@@ -78,7 +78,9 @@ fn unchanged() -> Vec<FileLines> {
 fn applied(before: Vec<FileLines>, file: &str) -> Vec<FileLines> {
     let (mut rest, mut at) = (before, 0);
     let (mut after, mut is_after_added) = (Vec::new(), false);
-    for line in file.lines().skip_while(|line| !line.starts_with("@@")) {
+    // A line may end with a carriage return of its own.
+    let lines = file.split_terminator('\n');
+    for line in lines.skip_while(|line| !line.starts_with("@@")) {
         let is_added = std::mem::replace(&mut is_after_added, line.starts_with('+'));
         match line.as_bytes().first() {
             Some(b'@') => {
@@ -201,6 +203,7 @@ mod tests {
         assert!(shown.has(&whole));
         shown.note_step(&of(Some("evil\nc\n"), "c\n"));
         assert!(shown.has(&of(None, "c\n")));
+        assert!(!shown.has(&of(None, "c\r\n")));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::line::EditedLine;
 use super::past::PastLines;
 use super::view::View;
 use super::{Entry, LineKind, Listener, Pasted};
-use crate::protocol::{AcceptedLines, is_answer_key, is_no, is_yes};
+use crate::protocol::{AcceptedLines, CommandKind, is_answer_key, is_no, is_yes};
 use crate::ui::ask::PromptQuestion;
 use crate::ui::live::Rows;
 use crate::ui::{Answer, count};
@@ -711,11 +711,10 @@ impl PromptState {
     /// Returns true for a single line that begins like a command of the protocol, where a reply is
     /// waited for.
     fn is_cut_reply(&self, text: &str) -> bool {
-        let is_name = |letter: char| letter.is_ascii_uppercase() || letter == '_';
         let tag = text.trim_start().strip_prefix('[').unwrap_or_default();
-        let rest = tag.trim_start_matches(is_name);
-        let has_name = tag.len() - rest.len() > 2 && rest.starts_with([' ', ']']);
-        has_name && self.line.is_empty() && self.asked.is_empty()
+        let name = tag.split([' ', ']']).next().unwrap_or_default();
+        let is_command = name.parse::<CommandKind>().is_ok();
+        is_command && self.line.is_empty() && self.asked.is_empty()
     }
 
     /// Tells that a line which was pasted is none of the chat's replies; those have several.

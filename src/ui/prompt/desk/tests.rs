@@ -556,6 +556,9 @@ fn a_pasted_line_is_said_to_be_a_note_unless_it_begins_like_a_reply() {
     paste(&mut desk, "y");
     assert_eq!(shown(&desk), "? y");
     let mut desk = PromptState::new(Vec::new());
+    paste(&mut desk, "[ERROR] no such file");
+    assert!(shown(&desk).starts_with("> [ERROR]"), "{}", shown(&desk));
+    let mut desk = PromptState::new(Vec::new());
     paste(&mut desk, "[CREATE_FILE path=\"a\"]\n");
     assert!(shown(&desk).contains("Enter: it is the chat's reply"));
     assert!(desk.line.is_empty());
