@@ -29,7 +29,7 @@ pub use self::person::{Answer, Answers, Attending, Input, Person};
 pub use self::question::{ChangeAhead, Question, QuestionOrigin};
 pub use self::rules::KeptRules;
 pub use self::verdict::Verdict;
-pub use self::words::{difference, script_title};
+pub use self::words::{difference, script_title, verb};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::policy::{Policy, Rule, Ruling};

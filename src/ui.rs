@@ -20,6 +20,7 @@ mod pause;
 mod plain;
 mod prompt;
 mod setup;
+mod shown_changes;
 mod step;
 mod terminal;
 mod trace;
@@ -42,10 +43,11 @@ use self::ask::PromptQuestion;
 pub use self::news::{question_words, sentence};
 pub use self::outbox::{length, space};
 use self::plain::{OutputStyle, RenderContext};
-pub use self::plain::{heading, quoted, shown, what_next};
+pub use self::plain::{first_line, heading, quoted, shown, what_next};
 pub use self::prompt::{
     Entry, HistoryFile, KeptInput, LentTerminal, LineKind, Listener, Pasted, Prompt,
 };
+use self::shown_changes::ShownChanges;
 use self::step::StepLayout;
 pub use self::step::elapsed;
 pub use self::terminal::Terminal;
@@ -122,8 +124,8 @@ pub struct Ui {
     activity: Arc<Mutex<Option<Activity>>>,
     /// The steps that were told before the questions that are open.
     ahead: Arc<Mutex<Vec<Event>>>,
-    /// Changes of earlier rounds that the person has seen, by their text.
-    seen_changes: Arc<Mutex<BTreeSet<String>>>,
+    /// Changes to files that the person has seen.
+    seen_changes: Arc<Mutex<ShownChanges>>,
     /// The questions that a dialog tells the decisions of, by their keys.
     attended: Arc<Mutex<BTreeSet<String>>>,
 }
@@ -312,23 +314,22 @@ impl Ui {
             text.push_str(&tip);
         }
         if let Event::Ahead {
-            number,
+            number: 0,
             shown,
             before,
             ..
         } = event
         {
             // What an earlier round changed is shown once; what no step names, if the person wants it.
-            let is_earlier = *number == 0;
-            if is_earlier && self.has_seen(shown) {
+            if self.seen_changes().has(shown) {
                 return;
             }
-            if is_earlier && *before == 0 && self.is_interactive() {
+            if *before == 0 && self.is_interactive() {
                 self.keep_shown(event);
                 return;
             }
-            self.note_seen(shown);
         }
+        self.note_seen(event);
         // What the person decides about is shown exactly as it is.
         if matches!(event, Event::Approval { .. } | Event::Ahead { .. }) {
             self.keep_shown(event);
@@ -381,9 +382,7 @@ impl Ui {
     /// Shows questions and changes before them, with nothing folded.
     pub fn show_unfolded<'e>(&self, events: impl IntoIterator<Item = &'e Event>) {
         for event in events {
-            if let Event::Ahead { shown, .. } = event {
-                self.note_seen(shown);
-            }
+            self.note_seen(event);
             self.talk(&plain::whole(event, &self.context()));
         }
     }
@@ -392,25 +391,27 @@ impl Ui {
     fn unshown_changes(&self) -> usize {
         let kept = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         let differences = kept.iter().filter_map(|event| match event {
-            Event::Ahead { shown, .. } => Some(shown),
+            Event::Ahead {
+                number: 0, shown, ..
+            } => Some(shown),
             _ => None,
         });
-        differences.filter(|shown| !self.has_seen(shown)).count()
+        let mut seen = self.seen_changes();
+        differences.filter(|shown| !seen.has(shown)).count()
     }
 
-    fn has_seen(&self, difference: &str) -> bool {
-        let seen = self.seen_changes();
-        diff::files(difference)
-            .iter()
-            .all(|file| seen.contains(*file))
+    /// Remembers the difference that an event shows, if it shows one.
+    fn note_seen(&self, event: &Event) {
+        match event {
+            Event::Ahead {
+                number: 0, shown, ..
+            } => self.seen_changes().note_whole(shown),
+            Event::Ahead { shown, .. } => self.seen_changes().note_step(shown),
+            _ => {}
+        }
     }
 
-    fn note_seen(&self, difference: &str) {
-        let files = diff::files(difference);
-        (self.seen_changes()).extend(files.into_iter().map(str::to_owned));
-    }
-
-    fn seen_changes(&self) -> MutexGuard<'_, BTreeSet<String>> {
+    fn seen_changes(&self) -> MutexGuard<'_, ShownChanges> {
         (self.seen_changes.lock()).unwrap_or_else(PoisonError::into_inner)
     }
 

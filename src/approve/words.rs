@@ -5,7 +5,7 @@ use std::time::Duration;
 use agent_files::line_diff::{DiffNames, LineDiff};
 
 use crate::policy::{Approval, CommandConfinement, Grant, Policy, Ruling};
-use crate::protocol::{Command, Outcome, RelPath};
+use crate::protocol::{Command, CommandKind, Outcome, RelPath};
 
 /// The longest first line of a script in a title, in characters.
 const MAX_TITLE: usize = 100;
@@ -127,6 +127,18 @@ pub fn difference(path: &RelPath, before: Option<&str>, after: Option<&str>) -> 
         MAX_TIME,
     )
     .unified(3, Some(names))
+}
+
+/// The verb for a step before it is done; `shown` is the difference that it makes. A file that is there
+/// already is not created. `None` for a command that only says something, or of a newer version.
+pub fn verb(command: &str, shown: &str) -> Option<&'static str> {
+    let kind: CommandKind = command.parse().ok()?;
+    let is_there = shown.starts_with("--- a/");
+    match kind {
+        CommandKind::Plan | CommandKind::Message | CommandKind::AskUser => None,
+        CommandKind::CreateFile if is_there => Some("overwrite"),
+        kind => Some(kind.verbs().1),
+    }
 }
 
 fn listed(paths: &[&RelPath]) -> String {

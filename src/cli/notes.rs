@@ -8,7 +8,7 @@ use super::common::Common;
 use crate::error::Result;
 use crate::services::notes::{self, WhichNotes};
 use crate::services::{find, open};
-use crate::ui::{Ui, count, escape_line};
+use crate::ui::{Ui, count, first_line};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,26 +56,5 @@ impl NotesArgs {
             ui.line(&format!("{number}. {}", first_line(text)));
         }
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// The first line of a note, and how many more it has.
-fn first_line(text: &str) -> String {
-    let (first, more) = text.split_once('\n').unwrap_or((text, ""));
-    let more = match more.lines().count() {
-        0 => String::new(),
-        more => format!(" (+{})", count(more, "line")),
-    };
-    format!("{}{more}", escape_line(first))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_note_of_several_lines_is_told_by_its_first() {
-        assert_eq!(first_line("one"), "one");
-        assert_eq!(first_line("one\ntwo\nthree"), "one (+2 lines)");
     }
 }

@@ -95,10 +95,8 @@ fn ended(standing: &SessionStanding) -> String {
         let _ = writeln!(text, "{}", quoted("The model says", said).trim_end());
     }
     let _ = writeln!(text, "\n{}", heading("What to do now"));
-    text.push_str(&what_next(
-        !session.changed_files.is_empty(),
-        session.session_id.as_str(),
-    ));
+    let changed = (!session.changed_files.is_empty()).then_some(&*standing.files.workspace);
+    text.push_str(&what_next(changed, session.session_id.as_str()));
     if !standing.redoable.is_empty() {
         let _ = writeln!(
             text,

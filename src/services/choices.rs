@@ -16,7 +16,7 @@ use crate::policy::Approval;
 use crate::protocol::SetupNews;
 use crate::secrets::{Scanner, TextSource};
 use crate::session::{Choices, Session};
-use crate::settings::{self, Base, KEYS, Key, Loaded, Loosens, Overrides, Trust};
+use crate::settings::{self, Base, KEYS, Key, Loaded, Loosens, Overrides, Settings, Trust};
 
 const CHECK: &str = "CheckCommand";
 const CHAT: &str = "Chat";
@@ -76,6 +76,18 @@ pub(super) fn chosen(flags: &GivenFlags, kept: &Choices) -> Choices {
         }
     }
     choices
+}
+
+/// Refuses a flag about an API where no API is named: the person may believe that one is used.
+pub(super) fn ensure_api_named(flags: &GivenFlags, settings: &Settings) -> Result<()> {
+    let mut names = OF_THE_API.iter().filter_map(|name| Key::named(name));
+    let given = names.find(|key| flags.value(key.flag).is_some());
+    match given.filter(|_| settings.api.0.is_none()) {
+        Some(key) => Err(Error::usage(format!("`{}` needs `--api`", key.flag)).hint(
+            "name whose API carries the messages, for example `--api ollama`; `agent api list` lists them",
+        )),
+        None => Ok(()),
+    }
 }
 
 /// The kinds of secrets that are keys of APIs by their form.

@@ -105,7 +105,10 @@ pub fn begin(caller: &Caller, task: &str, context: &ContextRequest) -> Result<He
     context.ensure_possible(caller)?;
     // Before a base directory is made: a key that is missing is no reason for one.
     let early = match open::unmade(caller)? {
-        Some(settings) => Some(api::chosen(&settings, &caller.interrupt)?),
+        Some(settings) => {
+            choices::ensure_api_named(&caller.flags, &settings)?;
+            Some(api::chosen(&settings, &caller.interrupt)?)
+        }
         None => None,
     };
     let before = open::nearest_base(caller)?;

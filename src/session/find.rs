@@ -75,9 +75,16 @@ impl Store {
             return crate::fs::remove(&file);
         };
         if !is_name(name) {
-            return Err(Error::usage(format!("`{name}` cannot be the name of a session")).hint(
+            let refused = Error::usage(format!("`{name}` cannot be the name of a session")).hint(
                 "use up to 40 letters, digits and `-_.`, not only digits and letters from a to f",
-            ));
+            );
+            let words: Vec<&str> = name.split_whitespace().collect();
+            let joined = words.join("-");
+            return Err(if is_name(&joined) {
+                refused.hint(format!("`{joined}` can"))
+            } else {
+                refused
+            });
         }
         if KnownKeys::of_session(&self.folder(id)).is_in(name) {
             return Err(known_keys::refused("the name"));
@@ -200,6 +207,18 @@ mod tests {
         }
         let error = store.named("ffff").unwrap_err();
         assert!(error.hints()[0].contains("agent list"), "{error:?}");
+    }
+
+    #[test]
+    fn a_name_of_several_words_is_refused_with_one_that_can_be_used() {
+        let (_directory, store) = store(&["ab12cd34"]);
+        let id = store.named("ab").unwrap();
+        let hints = |name: &str| {
+            let error = store.rename(&id, Some(name)).unwrap_err();
+            error.hints().to_vec()
+        };
+        assert_eq!(hints("the parser")[1], "`the-parser` can");
+        assert_eq!(hints("the/parser").len(), 1);
     }
 
     #[test]

@@ -146,16 +146,18 @@ impl Base {
         for other in others.filter(|other| other.directory != self.directory) {
             if self.directory.starts_with(other.workspace()) {
                 return Err(Error::mendable(format!(
-                    "`{}` lies in the workspace of `{}`, where the model may have made it, and you \
+                    "`{}` is in the workspace of `{}`, where the model may have made it, and you \
                      have not trusted it",
                     file.display(),
                     other.directory.display()
                 ))
-                .hint("read it, and delete it if it is not yours")
                 .hint(format!(
-                    "`--base {}` continues there; `--base {}` uses this one anyway",
-                    quoted(&other.directory),
+                    "if it is yours, `--base {}` uses it, with all its sessions",
                     quoted(&self.directory)
+                ))
+                .hint(format!(
+                    "`--base {}` works on the folder above",
+                    quoted(&other.directory)
                 )));
             }
         }

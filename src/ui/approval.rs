@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use super::palette::{BOLD, DIM, GREEN, MAGENTA, RED, either};
-use super::step::verbs;
 use super::wrap::{columns_of, cut, folded};
 use super::{diff, escape_line, escape_text, news};
+use crate::approve::verb;
 use crate::number::count;
 use crate::protocol::{CommandKind, Event, QuestionKind};
 
@@ -14,15 +14,25 @@ use crate::protocol::{CommandKind, Event, QuestionKind};
 pub(super) enum DiffExtent {
     /// All of it.
     Whole,
-    /// The beginning of a long one; a key shows the rest.
-    Folded,
+    /// The beginning of one that takes more rows than this; a key shows the rest.
+    Folded(usize),
+}
+
+impl DiffExtent {
+    /// As much of a question's difference as stays on a terminal of this height with its head and keys.
+    pub(super) fn of_question(rows: usize) -> Self {
+        Self::Folded(rows.saturating_sub(9).clamp(5, 30))
+    }
+
+    /// As much of a change before a question as stays on a terminal of this height with its head and a
+    /// short question.
+    pub(super) fn ahead_of_question(rows: usize) -> Self {
+        Self::Folded(rows.saturating_sub(15).clamp(5, 30))
+    }
 }
 
 /// The permissions of a command where nothing is unusual, which need no words.
 const USUAL: &str = "in the sandbox: change files in the workspace";
-
-/// Longer differences are folded on a terminal.
-const MAX_LINES: usize = 30;
 
 /// Returns true for a reason that holds for a whole round, which the dialog says once.
 pub(super) fn is_of_mode(why: &str) -> bool {
@@ -46,9 +56,11 @@ pub(super) fn listed(questions: &[Event], columns: Option<usize>) -> String {
         let _ = write!(text, "  {DIM}(asked {}){DIM:#}", escape_line(mode));
     }
     text.push('\n');
+    let verbs = questions.iter().map(|question| verb_of(question).len());
+    let width = verbs.max().unwrap_or_default().max(7);
     let mut told = shared;
     for question in questions {
-        text.push_str(&listed_row(question, columns));
+        text.push_str(&listed_row(question, width, columns));
         let why = reason(question);
         if why != told && !is_of_mode(why) {
             text.push_str(&beneath(&format!("why: {}", escape_line(why)), columns));
@@ -75,8 +87,17 @@ fn reason(question: &Event) -> &str {
     }
 }
 
-/// `  2  create  hello.py  +8`, or a script.
-fn listed_row(question: &Event, columns: Option<usize>) -> String {
+fn verb_of(question: &Event) -> &str {
+    match question {
+        Event::Approval { command, shown, .. } | Event::Ahead { command, shown, .. } => {
+            verb(command, shown).unwrap_or(command)
+        }
+        _ => "",
+    }
+}
+
+/// `  2  create  hello.py  +8`, or a script; the verb takes so many columns.
+fn listed_row(question: &Event, width: usize, columns: Option<usize>) -> String {
     let Event::Approval {
         number,
         command,
@@ -88,8 +109,8 @@ fn listed_row(question: &Event, columns: Option<usize>) -> String {
     else {
         return String::new();
     };
-    let (_, verb) = verbs(command);
-    let head = format!("  {BOLD}{number:>2}{BOLD:#}  {:<7} ", escape_line(verb));
+    let verb = escape_line(verb_of(question));
+    let head = format!("  {BOLD}{number:>2}{BOLD:#}  {verb:<width$} ");
     if command != CommandKind::RunCommand.word() {
         let (added, removed) = sizes(shown);
         let mut text = format!("{head}{}", escape_line(title));
@@ -102,7 +123,7 @@ fn listed_row(question: &Event, columns: Option<usize>) -> String {
         return text + "\n";
     }
     let script = escape_text(shown.trim_end());
-    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(15));
+    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(width + 8));
     let mut text = if script.lines().count() == 1 && columns_of(&script) <= room {
         format!("{head}{script}\n")
     } else {
@@ -138,10 +159,10 @@ fn sizes(diff: &str) -> (usize, usize) {
 pub(super) fn ahead(event: &Event, columns: Option<usize>, extent: DiffExtent) -> String {
     let Event::Ahead {
         number,
-        command,
         title,
         shown,
         before,
+        ..
     } = event
     else {
         return String::new();
@@ -150,7 +171,6 @@ pub(super) fn ahead(event: &Event, columns: Option<usize>, extent: DiffExtent) -
         0 => String::new(),
         before => format!("; it comes before step {before}"),
     };
-    let (_, verb) = verbs(command);
     let mut text = match number {
         // Of an earlier round.
         0 => {
@@ -159,13 +179,13 @@ pub(super) fn ahead(event: &Event, columns: Option<usize>, extent: DiffExtent) -
                 before => format!("; step {before} names it"),
             };
             format!(
-                "\n{BOLD}{}{BOLD:#} {DIM}(from an earlier round, not shown before{named}){DIM:#}\n",
+                "\n{BOLD}{}{BOLD:#} {DIM}(from an earlier round{named}){DIM:#}\n",
                 escape_line(title)
             )
         }
         number => format!(
             "\n{BOLD}{number}. {}{BOLD:#} {} {DIM}(not asked about{place}){DIM:#}\n",
-            escape_line(verb),
+            escape_line(verb_of(event)),
             escape_line(title)
         ),
     };
@@ -176,23 +196,25 @@ pub(super) fn ahead(event: &Event, columns: Option<usize>, extent: DiffExtent) -
 /// Lines of others with a mark before each; what goes on in the next row is marked too.
 fn lines(body: &str, columns: Option<usize>, extent: DiffExtent) -> String {
     let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(5).max(10));
-    let all = body.split_terminator('\n').count();
-    let shown = match extent {
-        DiffExtent::Folded if all > MAX_LINES + 5 => MAX_LINES,
-        _ => all,
-    };
-    let mut text = String::new();
-    for line in body.split_terminator('\n').take(shown) {
+    let mut rows = Vec::new();
+    for (number, line) in body.split_terminator('\n').enumerate() {
         for (row, piece) in cut(line, room).iter().enumerate() {
             let sign = if row == 0 { "|" } else { either("…", ":") };
-            let _ = writeln!(text, "  {DIM}{sign}{DIM:#} {piece}");
+            rows.push((number, format!("  {DIM}{sign}{DIM:#} {piece}\n")));
         }
     }
-    if shown < all {
-        let more = count(all - shown, "line");
+    let shown = match extent {
+        // A few more are not worth a key.
+        DiffExtent::Folded(most) if rows.len() > most + 3 => most,
+        _ => rows.len(),
+    };
+    let hidden = rows.split_off(shown);
+    let mut text: String = rows.into_iter().map(|(_, row)| row).collect();
+    if let (Some((first, _)), Some((last, _))) = (hidden.first(), hidden.last()) {
+        let more = count(last - first + 1, "more line");
         let _ = writeln!(
             text,
-            "  {DIM}| +{more}; {DIM:#}{BOLD}d{BOLD:#}{DIM} shows all{DIM:#}"
+            "  {DIM}({more}; {DIM:#}{BOLD}d{BOLD:#}{DIM} shows all){DIM:#}"
         );
     }
     text
@@ -238,14 +260,13 @@ pub(super) fn asked(
         Some(columns) => folded(&text, columns),
         None => text,
     };
-    let (_, verb) = verbs(command);
     let head = match kind {
         QuestionKind::Plan | QuestionKind::Secrets => {
             format!("{BOLD}{}{BOLD:#}", news::capital(&escape_line(title)))
         }
         _ => format!(
             "{BOLD}{number}. {}{BOLD:#} {}{size}",
-            escape_line(verb),
+            escape_line(verb_of(event)),
             escape_line(title)
         ),
     };
@@ -361,9 +382,9 @@ pub(super) fn decided(event: &Event) -> String {
     let reason = reason.as_ref();
     let reason = reason.map_or_else(String::new, |reason| format!(": {}", escape_line(reason)));
     // A plan, or values that may be secrets: the title says it.
-    let step = match verbs(command) {
-        (_, verb) if verb == command => String::new(),
-        (_, verb) => format!("{number}. {verb} "),
+    let step = match verb(command, "") {
+        None => String::new(),
+        Some(verb) => format!("{number}. {verb} "),
     };
     format!(
         "  {style}{word}{style:#} {step}{}{reason}\n",
@@ -393,7 +414,7 @@ mod tests {
             proposal: None,
             hash: String::new(),
         };
-        let text = asked(&event, columns, true, DiffExtent::Folded);
+        let text = asked(&event, columns, true, DiffExtent::of_question(24));
         anstream::adapter::strip_str(&text).to_string()
     }
 
@@ -513,8 +534,11 @@ mod tests {
     fn a_long_difference_is_folded_and_a_script_never() {
         let long = "+x\n".repeat(500);
         let folded = plain("CREATE_FILE", &long);
-        assert_eq!(folded.matches("| +x").count(), MAX_LINES);
-        assert!(folded.contains("+470 lines; d shows all"), "{folded}");
+        assert_eq!(folded.matches("| +x").count(), 15);
+        assert!(
+            folded.ends_with("  (485 more lines; d shows all)\n  why: it uses the network\n"),
+            "{folded}"
+        );
         assert_eq!(plain("RUN_COMMAND", &long).matches("| +x").count(), 500);
     }
 

@@ -58,6 +58,8 @@ pub(super) struct Dialog {
     /// The reason that was told last: it is not repeated for each step.
     told_reason: String,
     editor: Option<String>,
+    /// True if the latest decision was typed here.
+    is_decided_here: bool,
     is_withdrawn: Arc<AtomicBool>,
 }
 
@@ -116,6 +118,7 @@ impl Dialog {
             last_listed: Vec::new(),
             told_reason: String::new(),
             editor: editor::of_this_person(|name| std::env::var_os(name)),
+            is_decided_here: false,
             is_withdrawn: Arc::default(),
         }
     }
@@ -139,11 +142,12 @@ impl Dialog {
             match self.answers.first() {
                 Answer::Text(line) => {
                     self.is_prompted = false;
+                    self.is_decided_here = true;
                     self.hear(&line)?;
                 }
                 Answer::Interrupted => return Ok(()),
                 Answer::Nobody => self.end_of_input()?,
-                Answer::Elsewhere => {}
+                Answer::Elsewhere => self.is_decided_here = false,
             }
             self.collect()?;
         }
@@ -197,10 +201,18 @@ impl Dialog {
     }
 
     fn tell_decided(&mut self) {
+        // After the last answer the steps are listed, each with what became of it.
+        let is_listed_next = self.is_decided_here && self.is_over();
         for (item, question) in self.items.iter_mut().zip(&self.questions) {
             if let Some(verdict) = item.verdict.as_ref().filter(|_| !item.is_told) {
                 item.is_told = true;
-                self.ui.tell(&question.decided(verdict));
+                let is_plain = matches!(
+                    verdict,
+                    Verdict::Yes | Verdict::No { .. } | Verdict::Skip | Verdict::Stop
+                );
+                if !(is_listed_next && is_plain && question.kind == QuestionKind::Step) {
+                    self.ui.tell(&question.decided(verdict));
+                }
             }
         }
     }
@@ -295,7 +307,7 @@ impl Dialog {
                 // All keys in one row of 80 columns.
                 .key("n REASON", "no")
                 .key("o", "one by one")
-                .key("d", "show")
+                .key("d", "show all")
                 .key("s", "skip")
                 .key("q", "stop"),
         }
@@ -380,14 +392,17 @@ impl Dialog {
                     .say("This cannot be allowed for good; `y` allows it once.");
                 Ok(())
             }
-            Typed::Verdict(verdict) if verdict != Verdict::AllOfThisRound || open > 1 => {
-                self.decide(at, verdict)
+            Typed::Verdict(verdict) => self.decide(at, verdict),
+            Typed::OneByOne if open > 1 => {
+                self.manner = AnswerOrder::Together;
+                self.show_again();
+                Ok(())
             }
             Typed::Edit => {
                 self.edit(at);
                 Ok(())
             }
-            Typed::Verdict(_) | Typed::OneByOne | Typed::Show => {
+            Typed::OneByOne | Typed::Show => {
                 self.complain();
                 Ok(())
             }
@@ -426,24 +441,16 @@ impl Dialog {
             is_edited,
             ..
         } = &self.items[at];
-        let is_yes = matches!(verdict, Verdict::Yes | Verdict::AllOfThisRound);
-        let script = question.shown.clone();
-        let is_edited = *is_edited && is_yes;
-        if is_edited && verdict == Verdict::AllOfThisRound {
-            let others: Vec<usize> = self
-                .open()
-                .into_iter()
-                .filter(|other| *other != at)
-                .collect();
-            self.decide_all(&others, &Verdict::Yes)?;
-        }
-        let verdict = if is_edited {
-            Verdict::Edit { script }
+        let verdict = if *is_edited && verdict == Verdict::Yes {
+            Verdict::Edit {
+                script: question.shown.clone(),
+            }
         } else {
             verdict
         };
         let is_first = self.pending.decide(&self.questions[at], &verdict)?;
         if !is_first {
+            self.is_decided_here = false;
             self.ui
                 .say("That was answered elsewhere already; the first answer counts.");
         }
@@ -598,7 +605,7 @@ fn single_keys(item: &Item, open: usize, all: usize) -> OfferedKeys {
         .key("y", "yes")
         .key("n REASON", "no");
     if open > 1 {
-        keys = keys.key("all", "yes to all that wait");
+        keys = keys.key("o", "all at once");
     }
     if let Some(proposal) = item.question.proposal.as_ref().filter(|_| !item.is_edited) {
         keys = keys.key("a", format!("always ({proposal})"));

@@ -142,7 +142,7 @@ pub(super) fn asked(kind: QuestionKind, title: &str, shown: &str, rounds: (u32, 
             format!("`{title}` stands for what you want. What should the model do?")
         }
         QuestionKind::Commit => {
-            "Commit this?\n[y] yes  [e] edit the message  [n] no".to_owned()
+            "Commit this?\n[y] yes  [n] no  [e] edit the message".to_owned()
         }
         QuestionKind::UseClipboard => {
             "Copy each message, and take the reply when you copy it?".to_owned()

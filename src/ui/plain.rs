@@ -124,7 +124,7 @@ pub(super) fn render(event: &Event, view: &RenderContext) -> String {
             event,
             columns_of_talk(),
             view.is_interactive,
-            DiffExtent::Folded,
+            DiffExtent::of_question(live::size().1),
         ),
         Event::Ahead { .. } => ahead(event),
         Event::Decided { .. } => approval::decided(event),
@@ -166,7 +166,10 @@ fn ahead(event: &Event) -> String {
             escape_line(title)
         ),
         (_, None) => approval::ahead(event, None, DiffExtent::Whole),
-        (_, columns) => approval::ahead(event, columns, DiffExtent::Folded),
+        (_, columns) => {
+            let extent = DiffExtent::ahead_of_question(live::size().1);
+            approval::ahead(event, columns, extent)
+        }
     }
 }
 
@@ -319,18 +322,17 @@ fn session(id: &str, task: &str, workspace: &str, resumed: bool) -> String {
 }
 
 fn running(script: &str) -> String {
-    let mut lines = script.trim().lines();
-    let first = lines.next().unwrap_or_default();
-    let more = lines.count();
-    let rest = if more > 0 {
-        format!(" (+{})", count(more, "line"))
-    } else {
-        String::new()
-    };
-    format!(
-        "  {DIM}running: {}{rest}{DIM:#}\n",
-        escape_line(&clipped(first, 120))
-    )
+    format!("  {DIM}running: {}{DIM:#}\n", first_line(script))
+}
+
+/// The first line of a text, escaped, and how many more it has.
+pub fn first_line(text: &str) -> String {
+    let mut lines = text.trim().lines();
+    let first = escape_line(&clipped(lines.next().unwrap_or_default(), 120));
+    match lines.count() {
+        0 => first,
+        more => format!("{first} (+{})", count(more, "line")),
+    }
 }
 
 /// A heading of ours.
@@ -445,7 +447,8 @@ fn done(event: &Event, view: &RenderContext) -> String {
         named_files(files, lines, *changed)
     );
     if !view.is_demo {
-        text.push_str(&what_next(!files.is_empty(), id.as_str()));
+        let changed = (!files.is_empty()).then(|| Path::new(workspace));
+        text.push_str(&what_next(changed, id.as_str()));
     }
     text
 }
@@ -472,26 +475,29 @@ fn named_files(files: &[String], lines: &BTreeMap<String, LineTotals>, changed: 
     }
 }
 
-/// Lists what a person can do with a session that has ended, a line each.
-pub fn what_next(has_changes: bool, id: &str) -> String {
-    let mut text = String::new();
-    if has_changes {
-        let _ = writeln!(
-            text,
-            "  review  {BOLD}agent diff{BOLD:#} {DIM}(the whole session){DIM:#}"
+/// Lists what a person can do with a session that has ended, a line each; `changed` is its workspace, if
+/// it changed something there.
+pub fn what_next(changed: Option<&Path>, id: &str) -> String {
+    let is_in_repository = |workspace: &Path| {
+        let mut above = workspace.ancestors();
+        workspace.is_absolute() && above.any(|directory| directory.join(".git").exists())
+    };
+    let line = |name: &str, command: &str, about: &str| {
+        format!("  {name:<7} {BOLD}{command}{BOLD:#} {DIM}({about}){DIM:#}\n")
+    };
+    let more = format!("  more    {BOLD}agent resume {id} \"<what to do next>\"{BOLD:#}\n");
+    let Some(workspace) = changed else {
+        return more;
+    };
+    let mut text = line("review", "agent diff", "the whole session");
+    if is_in_repository(workspace) {
+        text += &line(
+            "commit",
+            "agent commit",
+            "what the session changed, nothing of yours",
         );
     }
-    let _ = writeln!(
-        text,
-        "  more    {BOLD}agent resume {id} \"<what to do next>\"{BOLD:#}"
-    );
-    if has_changes {
-        let _ = writeln!(
-            text,
-            "  undo    {BOLD}agent undo{BOLD:#} {DIM}(the last round; --all for everything){DIM:#}"
-        );
-    }
-    text
+    text + &more + &line("undo", "agent undo", "the last round; --all for everything")
 }
 
 /// A sign before a line.
@@ -554,6 +560,12 @@ fn clipped(text: &str, max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_of_several_lines_is_told_by_its_first() {
+        assert_eq!(first_line("one"), "one");
+        assert_eq!(first_line("one\ntwo\nthree\n"), "one (+2 lines)");
+    }
 
     #[test]
     fn amounts_are_readable() {

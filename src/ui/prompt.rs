@@ -355,10 +355,18 @@ impl Terminal {
         match act {
             Act::Nothing => {}
             Act::Say(text) => self.say(&text),
-            Act::Entered { echo, entry, why } => {
+            Act::Entered {
+                echo,
+                note,
+                entry,
+                why,
+            } => {
                 self.echo_line(&echo);
                 if let Some(why) = why {
                     self.say(&why);
+                }
+                if let Some(note) = note {
+                    listener.entered(Entry::Note(note));
                 }
                 listener.entered(entry);
             }

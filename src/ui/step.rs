@@ -173,7 +173,7 @@ fn phrase(result: &StepResult, differences: &[ShownDifference]) -> String {
     let is_edit = differences.iter().all(|one| one.is_edit);
     let (mut done, to_do) = verbs(&result.command);
     if is_edit && result.is(CommandKind::CreateFile) {
-        done = "rewrote";
+        done = "overwrote";
     }
     if is_told_by_row(result, differences) {
         return format!("{done} {subject}");
@@ -207,7 +207,7 @@ fn is_named(subject: &str, message: &str) -> bool {
 }
 
 /// The verbs for a command: when it is done, and before. One of a newer version is named.
-pub(super) fn verbs(command: &str) -> (&str, &str) {
+fn verbs(command: &str) -> (&str, &str) {
     match command.parse() {
         Ok(CommandKind::Plan | CommandKind::Message | CommandKind::AskUser) | Err(_) => {
             (command, command)

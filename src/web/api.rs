@@ -16,7 +16,7 @@ use crate::approve::{Pending, Question, Verdict};
 use crate::checkpoint::Force;
 use crate::courier::Message;
 use crate::error::{Error, Result};
-use crate::protocol::{Command, CommandKind, Envelope, Event, QuestionKind, SessionId, Step};
+use crate::protocol::{Command, Envelope, Event, QuestionKind, SessionId, Step};
 use crate::reply;
 use crate::services::browse::{self, BrowsedEntry, BrowsedPath};
 use crate::services::diff::{ChangeKind, ChangedRound, DiffStat};
@@ -226,10 +226,8 @@ fn question(question: &Question) -> Value {
         | QuestionKind::ClipboardReply => PageNode::block("script", &question.shown),
         _ => PageNode::Text(String::new()),
     };
-    let verb = match question.command.parse::<CommandKind>() {
-        Ok(kind) if !kind.is_speech() => format!("{} ", kind.verbs().1),
-        _ => String::new(),
-    };
+    let verb = crate::approve::verb(&question.command, &question.shown);
+    let verb = verb.map_or_else(String::new, |verb| format!("{verb} "));
     json!({
         "key": question.key(),
         "hash": question.identity(),

@@ -264,7 +264,9 @@ fn a_decision_is_told_before_the_next_question() {
         assert!(!shown.contains("--approval"), "{shown}");
     }
     terminal.type_in("s\r");
-    wait_for_outbox(&terminal.base(), 2);
+    // The last one is told where all steps are listed.
+    let shown = terminal.expect_text("Round 2");
+    assert!(!shown.contains("3. run"), "{shown}");
     terminal.reply(2, DONE);
     assert_eq!(terminal.close().0, Some(0));
 }

@@ -115,6 +115,9 @@ fn a_wrong_option_leaves_nothing_behind() {
         ("--api custom --api-url http://127.0.0.1:9/v1", 1),
         ("--api custom --model m --api-url nonsense", 1),
         ("--api ollama --model m --temperature hot", 2),
+        // Nobody would be asked.
+        ("--model m", 2),
+        ("--api-url http://127.0.0.1:9/v1", 2),
     ] {
         let arguments = format!("new {options} task; echo code $?");
         let mut terminal = Terminal::open(Test::new(&[]), &arguments, &[]);

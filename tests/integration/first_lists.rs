@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::harness::{Finished, Test};
+use crate::small::bare;
 use crate::terminal::{Terminal, has_script};
 
 /// One step with this reply on standard input.
@@ -25,7 +26,7 @@ fn tells(finished: &Finished, text: &str) {
 }
 
 /// A new session at a terminal, in a folder whose settings need trust; none where there is no terminal.
-fn untrusted() -> Option<Terminal> {
+pub(crate) fn untrusted() -> Option<Terminal> {
     if !has_script() {
         return None;
     }
@@ -221,12 +222,11 @@ fn a_command_is_asked_about_with_what_an_earlier_round_wrote() {
     terminal.expect("Round 2");
     terminal.reply(2, "[RUN_COMMAND]\npython3 x.py\n[/RUN_COMMAND]\n{end}\n");
     terminal.expect("x.py");
-    terminal.expect("(from an earlier round, not shown before; step 1 names it)");
+    terminal.expect("(from an earlier round; step 1 names it)");
     terminal.expect("print('the answer')");
     terminal.expect("1. run");
     answer(&mut terminal, "because `Approval` is `edits`", "q\r");
-    terminal.expect("1. run");
-    terminal.expect("you stopped before this");
+    terminal.expect("run python3 x.py: you stopped before this");
 }
 
 #[test]
@@ -408,7 +408,7 @@ fn files_that_a_command_may_run_are_counted_until_the_person_has_seen_them() {
         2,
         "[CREATE_FILE path=\"c.mk\"]\nc = 1\n[/CREATE_FILE]\n[RUN_COMMAND]\nsh \"my file.sh\"\n[/RUN_COMMAND]\n{end}\n",
     );
-    terminal.expect("(from an earlier round, not shown before; step 2 names it)");
+    terminal.expect("(from an earlier round; step 2 names it)");
     terminal.expect("echo quoted");
     terminal.expect("2 changed files were not shown yet; d shows them");
     terminal.expect("[q] stop");
@@ -421,7 +421,7 @@ fn files_that_a_command_may_run_are_counted_until_the_person_has_seen_them() {
     terminal.expect("[q] stop");
     terminal.type_in("d\r");
     terminal.expect("Makefile");
-    terminal.expect("(from an earlier round, not shown before)");
+    terminal.expect("(from an earlier round)");
     terminal.expect("echo made");
     let again = terminal.expect_text("[q] stop");
     assert!(!again.contains("not shown yet"), "{again}");
@@ -430,4 +430,82 @@ fn files_that_a_command_may_run_are_counted_until_the_person_has_seen_them() {
     terminal.reply(4, "[RUN_COMMAND]\nmake\n[/RUN_COMMAND]\n{end}\n");
     let asked = terminal.expect_text("[q] stop");
     assert!(!asked.contains("not shown yet"), "{asked}");
+}
+
+#[test]
+fn a_file_that_was_shown_in_pieces_is_not_shown_again() {
+    if !has_script() {
+        return;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new --approval edits task", &[]);
+    let run = "[RUN_COMMAND]\npython3 x.py\n[/RUN_COMMAND]\n{end}\n";
+    let edit = "[EDIT_FILE path=\"x.py\"]\n<<<<<<< SEARCH\nprint(1)\n=======\nprint(2)\n>>>>>>> REPLACE\n[/EDIT_FILE]\n";
+    let create = "[CREATE_FILE path=\"x.py\"]\nprint(0)\nprint(1)\n[/CREATE_FILE]\n";
+    terminal.reply(1, &format!("{create}{run}"));
+    answer(&mut terminal, "Run it?", "n\r");
+    terminal.reply(2, &format!("{edit}{run}"));
+    let shown = terminal.expect_text("[q] stop");
+    assert!(shown.contains("+print(2)"), "{shown}");
+    assert!(!shown.contains("earlier round"), "{shown}");
+    terminal.type_in("n\r");
+    terminal.reply(3, run);
+    terminal.expect("Reply 3");
+    let shown = terminal.expect_text("[q] stop");
+    assert!(!shown.contains("earlier round"), "{shown}");
+    assert!(!shown.contains("not shown yet"), "{shown}");
+}
+
+#[test]
+fn a_question_about_a_long_change_keeps_its_head_and_each_step_is_listed_once_afterwards() {
+    if !has_script() {
+        return;
+    }
+    let test = Test::new(&[]).file("workspace/x.py", "old\n");
+    let mut terminal = Terminal::open(test, "new --approval ask --base . task", &[]);
+    let lines = "print(1)\n".repeat(60);
+    let create = format!("[CREATE_FILE path=\"x.py\"]\n{lines}[/CREATE_FILE]\n");
+    terminal.reply(1, &format!("{create}{{end}}\n"));
+    terminal.expect("Reply 1");
+    let asked = bare(&terminal.expect_text("[q] stop"));
+    let (_, asked) = asked.split_once("1. overwrite `x.py`").expect(&asked);
+    assert!(asked.lines().count() < 23, "{asked}");
+    assert!(asked.contains("  (49 more lines; d shows all)"), "{asked}");
+    terminal.type_in("n\r");
+    terminal.expect("Round 2");
+    let run = "[RUN_COMMAND]\npython3 x.py\n[/RUN_COMMAND]\n";
+    terminal.reply(2, &format!("{create}{run}{{end}}\n"));
+    let listed = bare(&terminal.expect_text("[q] stop"));
+    assert!(listed.contains("1  overwrite `x.py`  +60  -1"), "{listed}");
+    assert!(listed.contains("2  run       python3 x.py"), "{listed}");
+    terminal.type_in("o\r");
+    terminal.expect("[o] all at once");
+    terminal.type_in("o\r");
+    terminal.expect("[y] yes to all");
+    terminal.expect("[q] stop");
+    terminal.type_in("n later\r");
+    let told = bare(&terminal.expect_text("Round 3"));
+    assert_eq!(
+        told.matches("x.py: you declined: later").count(),
+        2,
+        "{told}"
+    );
+    assert!(!told.contains("declined 2."), "{told}");
+}
+
+#[test]
+fn a_long_change_before_a_question_keeps_its_head_in_sight() {
+    if !has_script() {
+        return;
+    }
+    let mut terminal = Terminal::open(Test::new(&[]), "new --approval edits task", &[]);
+    let lines = "print(1)\n".repeat(60);
+    terminal.reply(
+        1,
+        &format!("[CREATE_FILE path=\"x.py\"]\n{lines}[/CREATE_FILE]\n[RUN_COMMAND]\npython3 x.py\n[/RUN_COMMAND]\n{{end}}\n"),
+    );
+    terminal.expect("Reply 1");
+    let asked = bare(&terminal.expect_text("[a] always"));
+    let (_, asked) = asked.split_once("1. create `x.py`").expect(&asked);
+    // The prompt comes below.
+    assert!(asked.lines().count() < 24, "{asked}");
 }

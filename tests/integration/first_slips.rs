@@ -4,7 +4,8 @@ use std::fs;
 use std::process::Command;
 
 use crate::first_hour::waiting;
-use crate::harness::{Test, program, wait_for_outbox};
+use crate::first_lists::untrusted;
+use crate::harness::{Test, agent, program, wait_for_outbox};
 use crate::terminal::{DONE, Terminal, has_script};
 
 const TWO_STEPS: &str = "[CREATE_FILE path=\"a.txt\"]\na\n[/CREATE_FILE]\n[RUN_COMMAND]\nfalse\n[/RUN_COMMAND]\n[MESSAGE]\n- one\n- two\n[/MESSAGE]\n{end}\n";
@@ -19,12 +20,9 @@ fn init(test: &Test) {
 
 #[test]
 fn ctrl_d_at_a_question_before_a_session_begins_nothing() {
-    if !has_script() {
+    let Some(mut terminal) = untrusted() else {
         return;
-    }
-    let looser = "{\"Agent\": {\"Network\": \"on\"}}";
-    let test = Test::new(&[]).file("appsettings.json", looser);
-    let mut terminal = Terminal::open(test, "new --no-wait task", &[]);
+    };
     terminal.expect("Do you trust this file?");
     terminal.expect("[n] no");
     terminal.type_in("\u{4}");
@@ -174,4 +172,42 @@ fn no_colour_takes_no_signs_away_and_a_terminal_of_ascii_gets_only_ascii() {
             assert!(shown.is_ascii(), "{shown}");
         }
     }
+}
+
+#[test]
+fn the_end_names_a_commit_where_one_can_be_made() {
+    for is_repository in [true, false] {
+        let test = Test::new(&["new", "task"]).file("appsettings.json", "{\"Agent\": {}}");
+        if is_repository {
+            init(&test);
+        }
+        let finished = test.reply(TWO_STEPS).reply(DONE).run().code(0);
+        let line = "  commit  agent commit (what the session changed, nothing of yours)\n";
+        assert_eq!(finished.stderr.contains(line), is_repository);
+        let status = Test::after(finished, &["status"]).run().code(0);
+        assert_eq!(status.stdout.contains("  commit  "), is_repository);
+    }
+}
+
+#[test]
+fn the_sessions_of_a_folder_stay_reachable_after_init_above_it() {
+    let test = Test::new(&["init"]).file("mine.txt", "mine\n");
+    let below = test.base().join("below");
+    fs::create_dir(&below).unwrap();
+    let in_folder = |arguments: &[&str]| {
+        let output = agent(&below).args(arguments).output().unwrap();
+        let told = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(told).unwrap())
+    };
+    let (code, told) = in_folder(&["new", "--no-wait", "the task below"]);
+    assert_eq!(code, Some(0), "{told}");
+    let _above = test.run().code(0);
+    let (code, told) = in_folder(&["list"]);
+    assert_eq!(code, Some(1), "{told}");
+    assert!(!told.contains("delete"), "{told}");
+    let (_, rest) = told.split_once("if it is yours, `--base ").expect(&told);
+    let (path, _) = rest.split_once('`').unwrap();
+    let (code, told) = in_folder(&["list", "--base", path]);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("the task below"), "{told}");
 }

@@ -1,6 +1,7 @@
 //! Pastes at the questions that come outside of a loop: they answer nothing, and go nowhere else.
 
 use crate::first_hour::paste;
+use crate::first_lists::untrusted;
 use crate::harness::{Test, wait_for_outbox};
 use crate::terminal::{DONE, Terminal, has_script};
 
@@ -99,14 +100,11 @@ fn a_pasted_task_is_one_text_and_answers_nothing_after_it() {
 
 #[test]
 fn a_paste_does_not_trust_a_file() {
-    if !has_script() {
+    let Some(mut terminal) = untrusted() else {
         return;
-    }
-    let looser = "{\"Agent\": {\"Network\": \"on\"}}";
-    let test = Test::new(&[]).file("appsettings.json", looser);
-    let mut terminal = Terminal::open(test, "new --no-wait task", &[]);
+    };
     terminal.expect("Do you trust this file?");
-    terminal.expect("[y] yes  [n] no");
+    terminal.expect("[n] no");
     paste(&mut terminal, "a\ry\rb");
     terminal.expect("3 lines pasted: that is no answer");
     terminal.expect("Do you trust this file?");

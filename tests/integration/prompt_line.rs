@@ -340,7 +340,7 @@ fn a_decision_can_be_typed_as_an_answer_or_as_a_command() {
     terminal.reply(2, CREATE);
     terminal.expect("[y] yes");
     terminal.type_in("y\r");
-    terminal.expect("approved");
+    terminal.expect("created a.txt");
     outbox(&terminal, 3);
     assert!(terminal.base().join("workspace/a.txt").exists());
     terminal.reply(3, DONE);

@@ -238,7 +238,7 @@ fn screen(columns: u32, environment: &[(&str, &str)]) -> Option<String> {
     Some(shown + &rest)
 }
 
-fn bare(shown: &str) -> String {
+pub(crate) fn bare(shown: &str) -> String {
     anstream::adapter::strip_str(shown).to_string()
 }
 
@@ -264,7 +264,7 @@ fn the_screens_are_those_that_were_drawn() {
             "The model wants to do 3 things  (asked because `Approval` is `ask`)",
             "1  create  `hello.py`  +2",
             "3  run     echo gone; exit 3",
-            "[y] yes to all  [n REASON] no  [o] one by one  [d] show  [s] skip  [q] stop",
+            "[y] yes to all  [n REASON] no  [o] one by one  [d] show all  [s] skip  [q] stop",
             "Reply 1",
             &format!(" 1 {good} created hello.py"),
             &format!(" 3 {bad} ran echo gone; exit 3"),

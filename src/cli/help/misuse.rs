@@ -3,6 +3,7 @@
 
 use std::error::Error as _;
 use std::ffi::OsString;
+use std::num::ParseIntError;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -125,7 +126,14 @@ fn slip(message: &clap::Error) -> Option<String> {
             format!("invalid value {} for {argument}", quoted(&value))
         }
         (ErrorKind::ValueValidation, Some(argument)) => {
-            let why = message.source().map(|source| format!(": {source}"));
+            let why = message.source().map(|source| {
+                // Its own words speak of digits in a string.
+                if source.is::<ParseIntError>() {
+                    ": it must be a whole number".to_owned()
+                } else {
+                    format!(": {source}")
+                }
+            });
             let why = why.unwrap_or_default();
             format!("invalid value {} for {argument}{why}", quoted(&value))
         }
@@ -215,6 +223,11 @@ mod tests {
             "invalid value `pink` for `--color <WHEN>`"
         );
         assert_eq!(error.hints()[0], "it may be auto, always, never");
+        let error = told(&["agent", "diff", "--since", "x"]);
+        assert_eq!(
+            error.to_string(),
+            "invalid value `x` for `--since <N>`: it must be a whole number"
+        );
         let error = told(&["agent", "new", "--check"]);
         assert!(
             error

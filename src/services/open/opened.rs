@@ -104,6 +104,7 @@ fn opened(
         }
         None => (choices::chosen(&caller.flags, &Choices::default()), loaded),
     };
+    choices::ensure_api_named(&caller.flags, &loaded.settings)?;
     warn_of_extent(caller, &loaded.paths.workspace);
     if first_run == FirstRun::Refuse {
         is_in_place(&loaded.paths)?;

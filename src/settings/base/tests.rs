@@ -98,7 +98,7 @@ fn settings_in_the_workspace_of_another_base_need_trust() {
     place.finds("beside", "beside");
     for start in ["workspace", "workspace/deep"] {
         let error = Base::find(&place.path(start), None, &place.trust).unwrap_err();
-        assert!(error.to_string().contains("lies in the workspace"));
+        assert!(error.to_string().contains("is in the workspace"));
         let named = Base::find(&place.path(start), Some(Path::new(".")), &place.trust);
         assert!(matches!(named, Ok(FoundBase::Base(_))));
     }

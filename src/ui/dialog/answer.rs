@@ -13,7 +13,7 @@ pub(super) enum Typed {
     Verdict(Verdict),
     /// To change the script first.
     Edit,
-    /// To answer the questions one by one.
+    /// To answer the questions one by one, or all at once again.
     OneByOne,
     /// To see all that is asked about, with nothing folded.
     Show,
@@ -61,8 +61,7 @@ fn short(kind: QuestionKind, line: &str) -> Option<Verdict> {
 /// Returns true if a typed decision is one of the answers to this kind of question.
 fn takes(kind: QuestionKind, verdict: &Verdict) -> bool {
     match kind {
-        QuestionKind::Step => true,
-        QuestionKind::Network => !matches!(verdict, Verdict::AllOfThisRound),
+        QuestionKind::Step | QuestionKind::Network => true,
         _ => {
             matches!(verdict, Verdict::Yes | Verdict::No { .. } | Verdict::Stop)
         }
@@ -79,7 +78,6 @@ fn decision(line: &str) -> Option<Typed> {
         },
         _ if !rest.is_empty() => return None,
         "y" | "Y" | "yes" | "Yes" => Verdict::Yes,
-        "all" => Verdict::AllOfThisRound,
         "a" | "always" => Verdict::Always,
         "s" | "skip" => Verdict::Skip,
         "q" | "quit" | "stop" => Verdict::Stop,
@@ -108,7 +106,6 @@ mod tests {
     fn a_letter_or_its_word_is_an_answer() {
         case(" y ", Some(Verdict::Yes));
         case("yes", Some(Verdict::Yes));
-        case("all", Some(Verdict::AllOfThisRound));
         case("always", Some(Verdict::Always));
         case("n", Some(Verdict::No { reason: None }));
         case(
@@ -129,7 +126,7 @@ mod tests {
             "y;",
             "ok",
             "A",
-            "All",
+            "all",
             "all of it",
             "always ask",
         ] {

@@ -53,10 +53,7 @@ fn several_are_answered_together_or_one_by_one() {
     assert_eq!(typed(&two, &["y"]), [Verdict::Yes, Verdict::Yes]);
     assert_eq!(typed(&two, &["n later"]), [no("later"), no("later")]);
     assert_eq!(typed(&two, &["o", "y", "n why"]), [Verdict::Yes, no("why")]);
-    assert_eq!(
-        typed(&two, &["o", "all"]),
-        [Verdict::AllOfThisRound, Verdict::Yes]
-    );
+    assert_eq!(typed(&two, &["o", "o", "y"]), [Verdict::Yes, Verdict::Yes]);
     assert_eq!(typed(&two, &["o", "y", "q"]), [Verdict::Yes, Verdict::Stop]);
     assert_eq!(typed(&two, &["q"]), [Verdict::Stop, Verdict::Skip]);
 }
@@ -104,7 +101,7 @@ fn an_edited_script_is_asked_about_again() {
     let two = [question(1, "ls"), question(2, "ls")];
     let script = "pwd".to_owned();
     assert_eq!(
-        typed(&two, &["o", "e", "always", "all"]),
+        typed(&two, &["o", "e", "always", "o", "y"]),
         [Verdict::Edit { script }, Verdict::Yes]
     );
 }

@@ -11,7 +11,7 @@ use super::line::EditedLine;
 use super::past::PastLines;
 use super::view::View;
 use super::{Entry, LineKind, Listener, Pasted};
-use crate::protocol::{AcceptedLines, is_answer_key, is_no, is_yes};
+use crate::protocol::{AcceptedLines, CommandKind, is_answer_key, is_no, is_yes};
 use crate::ui::ask::PromptQuestion;
 use crate::ui::live::Rows;
 use crate::ui::{Answer, count};
@@ -37,9 +37,11 @@ pub(super) enum Act {
         text: String,
         again: Option<String>,
     },
-    /// This was entered; where it could have been meant as an answer, with why it is none.
+    /// This was entered; where it could have been meant as an answer, with why it is none. A note that
+    /// was typed beside a reply comes before it.
     Entered {
         echo: String,
+        note: Option<String>,
         entry: Entry,
         why: Option<String>,
     },
@@ -139,6 +141,8 @@ pub(super) struct PromptState {
     last_paste: Option<Instant>,
     /// True once the person has been told that the line is full.
     knows_that_full: bool,
+    /// True if the line was begun by a paste while a reply is waited for.
+    is_line_pasted: bool,
 }
 
 impl PromptState {
@@ -153,6 +157,7 @@ impl PromptState {
             last_key: None,
             last_paste: None,
             knows_that_full: false,
+            is_line_pasted: false,
         }
     }
 
@@ -160,12 +165,14 @@ impl PromptState {
     pub(super) fn rows(&self, columns: usize, listener: &dyn Listener) -> Rows {
         let held = self.open_held();
         let held = held.map(|held| self.words_about(held, &self.line.text(), listener));
-        let held = held.unwrap_or_default();
+        let held = held.unwrap_or_else(|| self.words_about_line(listener));
         let is_question = !self.asked.is_empty();
         View {
             line: &self.line,
             is_question,
-            hint: if is_question {
+            hint: if is_question && self.takes_any_line() && !self.takes_keys() {
+                "type your answer to the model (Enter sends it; ? shows the question)"
+            } else if is_question {
                 ""
             } else {
                 "paste the reply, or type a note (/help; Ctrl-C pauses)"
@@ -296,6 +303,7 @@ impl PromptState {
         }
         if !is_full {
             self.knows_that_full = false;
+            self.is_line_pasted &= !self.line.is_empty();
             self.line.insert(character);
         }
         Act::Nothing
@@ -384,7 +392,8 @@ impl PromptState {
         match listener.weigh(&text) {
             Pasted::Reply => return self.reply(text),
             Pasted::Refused(why) => return Act::Say(why),
-            Pasted::Text if self.fits_the_line(text.trim_end()) => {
+            Pasted::Text if self.fits_the_line(text.trim_end()) && !self.is_cut_reply(&text) => {
+                self.is_line_pasted |= self.line.is_empty();
                 self.line.insert(text.trim_end());
             }
             pasted => {
@@ -458,6 +467,7 @@ impl PromptState {
                 self.past.remember(&typed);
                 Act::Entered {
                     echo: typed.clone(),
+                    note: None,
                     entry: Entry::Command(typed),
                     why: None,
                 }
@@ -498,6 +508,7 @@ impl PromptState {
             self.past.remember(&typed);
             return Act::Entered {
                 echo: typed.clone(),
+                note: None,
                 entry: Entry::Command(typed),
                 why: None,
             };
@@ -558,8 +569,22 @@ impl PromptState {
             HeldDoubt::NoCommand if is_alone && (!self.takes_any_line() || self.takes_keys()) => {
                 self.reply(held.text)
             }
-            _ => self.send_pasted(&held, typed),
+            _ if self.takes_any_line() || held.is_of_the_line() => self.send_pasted(&held, typed),
+            _ => self.reply_with_note(held.text, typed),
         }
+    }
+
+    /// A reply that was pasted, and a note that was typed beside it.
+    fn reply_with_note(&mut self, text: String, typed: &str) -> Act {
+        if self.fits_the_line(typed) {
+            self.past.remember(typed);
+        }
+        let mut act = self.reply(text);
+        if let Act::Entered { echo, note, .. } = &mut act {
+            *echo = format!("{typed} {echo}");
+            *note = Some(typed.to_owned());
+        }
+        act
     }
 
     /// A reply that was pasted; while the loop waits for an answer, it comes after that.
@@ -568,6 +593,7 @@ impl PromptState {
         let asked = asked.find(|asked| asked.question.kind.holds_replies());
         Act::Entered {
             echo: format!("({} pasted)", count(text.lines().count(), "line")),
+            note: None,
             entry: Entry::Reply(text),
             why: asked.map(|asked| {
                 format!(
@@ -640,6 +666,7 @@ impl PromptState {
         });
         Act::Entered {
             echo,
+            note: None,
             entry: Entry::Note(text),
             why,
         }
@@ -681,6 +708,27 @@ impl PromptState {
         asked.map_or_else(String::new, |asked| asked.question.text.clone())
     }
 
+    /// Returns true for a single line that begins like a command of the protocol, where a reply is
+    /// waited for.
+    fn is_cut_reply(&self, text: &str) -> bool {
+        let tag = text.trim_start().strip_prefix('[').unwrap_or_default();
+        let name = tag.split([' ', ']']).next().unwrap_or_default();
+        let is_command = name.parse::<CommandKind>().is_ok();
+        is_command && self.line.is_empty() && self.asked.is_empty()
+    }
+
+    /// Tells that a line which was pasted is none of the chat's replies; those have several.
+    fn words_about_line(&self, listener: &dyn Listener) -> Vec<String> {
+        let is_note = self.is_line_pasted && !self.line.is_empty() && self.asked.is_empty();
+        if !is_note || listener.kind_of_line(&self.line.text()) != LineKind::Words {
+            return Vec::new();
+        }
+        vec![
+            "1 line pasted.".to_owned(),
+            "Enter: a note for the model, not its reply   Esc: drop".to_owned(),
+        ]
+    }
+
     /// Tells what is held, and what the keys do with it and with the line.
     fn words_about(&self, held: &Held, line: &str, listener: &dyn Listener) -> Vec<String> {
         let has_other_line = !matches!(line.trim(), "" | "?") && !is_yes(line) && !is_no(line);
@@ -704,8 +752,10 @@ impl PromptState {
                     "no, with both as the reason"
                 } else if self.takes_any_line() {
                     "both are my answer"
-                } else {
+                } else if held.is_of_the_line() {
                     "both are a note from me"
+                } else {
+                    "the paste is the reply, the line a note from me"
                 };
                 vec![
                     format!("{} pasted.", held.size()),
@@ -751,6 +801,11 @@ impl HeldDoubt {
 }
 
 impl Held {
+    /// Returns true if the line before it leads to it (`it printed:`): then it is no reply.
+    fn is_of_the_line(&self) -> bool {
+        self.doubt == HeldDoubt::NoCommand && self.follows_words
+    }
+
     /// Returns true if more of it may come.
     fn is_amid_burst(&self) -> bool {
         self.burst.is_some_and(|at| at.elapsed() < NEXT_PIECE)

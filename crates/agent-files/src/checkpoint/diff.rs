@@ -114,6 +114,10 @@ fn show(
     limits: &DiffLimits,
     text: &mut String,
 ) -> Result<()> {
+    if let Some(words) = directory_words(change) {
+        let _ = writeln!(text, "{words}: {}", quoted("", &change.path));
+        return Ok(());
+    }
     let new_name = quoted("b/", &change.path);
     let old_name = match &change.kind {
         ChangeKind::Renamed { from } => quoted("a/", from),
@@ -160,6 +164,20 @@ fn show(
         }
     }
     Ok(())
+}
+
+/// A change of a directory alone, which git has no notation for.
+fn directory_words(change: &SnapshotChange) -> Option<&'static str> {
+    let is_directory = |node: Option<Node>| node.is_some_and(|node| node.is_directory());
+    match (change.before, change.after) {
+        _ if matches!(change.kind, ChangeKind::NotCovered(_)) => None,
+        (None, after) if is_directory(after) => Some("New empty directory"),
+        (before, None) if is_directory(before) => Some("Deleted empty directory"),
+        (before, after) if is_directory(before) && is_directory(after) => {
+            Some("Changed permissions of a directory")
+        }
+        _ => None,
+    }
 }
 
 fn show_header(change: &SnapshotChange, text: &mut String) {

@@ -46,6 +46,9 @@ impl Listener for Ear {
     fn asked(&self) {}
 }
 
+/// The empty prompt while the model's question waits.
+const AT_MODEL: &str = "? type your answer to the model (Enter sends it; ? shows the question)";
+
 fn typed(desk: &mut PromptState, text: &str) {
     for character in text.chars() {
         desk.press(KeyPress::Character(character), &Ear::default());
@@ -216,7 +219,7 @@ fn the_enter_of_a_paste_answers_no_question() {
     assert!(matches!(act, Act::Answered { .. }), "{act:?}");
     desk.ask(question(2, "Which?", QuestionKind::Model));
     assert!(matches!(press(&mut desk, KeyPress::Enter), Act::Nothing));
-    assert_eq!(shown(&desk), "? ");
+    assert_eq!(shown(&desk), AT_MODEL);
 }
 
 #[test]
@@ -330,7 +333,7 @@ fn other_lines_that_are_pasted_are_one_note_with_what_was_typed() {
         Entry::Note("it says:\nerror\n  at line 3".to_owned())
     );
     paste(&mut desk, "one line\n");
-    assert_eq!(shown(&desk), "> one line");
+    assert!(shown(&desk).starts_with("> one line\n"));
 }
 
 #[test]
@@ -345,7 +348,7 @@ fn a_question_gets_the_line_and_the_half_typed_one_comes_back() {
     let mut desk = PromptState::new(Vec::new());
     typed(&mut desk, "half");
     assert!(!desk.ask(question(1, "Which?", QuestionKind::Model)));
-    assert_eq!(shown(&desk), "? ");
+    assert_eq!(shown(&desk), AT_MODEL);
     typed(&mut desk, "/usr/bin");
     let act = press(&mut desk, KeyPress::Enter);
     assert!(matches!(act, Act::Answered { text, again: None, .. } if text == "/usr/bin"));
@@ -361,7 +364,7 @@ fn a_command_is_a_command_also_while_a_question_waits() {
         entered(press(&mut desk, KeyPress::Enter)),
         Entry::Command("/status".to_owned())
     );
-    assert_eq!(shown(&desk), "? ");
+    assert_eq!(shown(&desk), AT_MODEL);
 }
 
 #[test]
@@ -503,11 +506,71 @@ fn beside_a_paste_keys_and_commands_are_no_words() {
     }
     let (_, act) = held("y");
     assert_eq!(entered(act), Entry::Reply("first\nsecond\n".to_owned()));
-    let (_, act) = held("see this:");
-    assert_eq!(
-        entered(act),
-        Entry::Note("see this:\nfirst\nsecond".to_owned())
+    // The paste stays what it is.
+    let (_, act) = held("and use tabs");
+    assert!(
+        matches!(&act, Act::Entered { note: Some(note), .. } if note == "and use tabs"),
+        "{act:?}"
     );
+    assert_eq!(entered(act), Entry::Reply("first\nsecond\n".to_owned()));
+}
+
+#[test]
+fn words_beside_a_paste_with_commands_are_a_note_of_their_own() {
+    for is_first in [true, false] {
+        let mut desk = PromptState::new(Vec::new());
+        if is_first {
+            typed(&mut desk, "use tabs, please");
+        }
+        paste(&mut desk, "[DO]\nx\n");
+        if !is_first {
+            typed(&mut desk, "use tabs, please");
+        }
+        let words = "Enter: the paste is the reply, the line a note from me   Esc: drop the paste";
+        assert!(shown(&desk).contains(words), "{}", shown(&desk));
+        let act = press(&mut desk, KeyPress::Enter);
+        assert!(
+            matches!(&act, Act::Entered { note: Some(note), .. } if note == "use tabs, please"),
+            "{act:?}"
+        );
+        assert_eq!(entered(act), Entry::Reply("[DO]\nx\n".to_owned()));
+        press(&mut desk, KeyPress::Earlier);
+        assert_eq!(shown(&desk), "> use tabs, please");
+    }
+}
+
+#[test]
+fn a_pasted_line_is_said_to_be_a_note_unless_it_begins_like_a_reply() {
+    let mut desk = PromptState::new(Vec::new());
+    paste(&mut desk, "Which colour do you want?\n");
+    let words = "> Which colour do you want?\n1 line pasted. Enter: a note for the model, not its reply   Esc: drop";
+    assert_eq!(shown(&desk), words);
+    press(&mut desk, KeyPress::Drop);
+    typed(&mut desk, "typed");
+    assert_eq!(shown(&desk), "> typed");
+    press(&mut desk, KeyPress::Drop);
+    paste(&mut desk, "/status");
+    assert_eq!(shown(&desk), "> /status");
+    press(&mut desk, KeyPress::Drop);
+    desk.ask(question(1, "Do it?", QuestionKind::Undo));
+    paste(&mut desk, "y");
+    assert_eq!(shown(&desk), "? y");
+    let mut desk = PromptState::new(Vec::new());
+    paste(&mut desk, "[ERROR] no such file");
+    assert!(shown(&desk).starts_with("> [ERROR]"), "{}", shown(&desk));
+    let mut desk = PromptState::new(Vec::new());
+    paste(&mut desk, "[CREATE_FILE path=\"a\"]\n");
+    assert!(shown(&desk).contains("Enter: it is the chat's reply"));
+    assert!(desk.line.is_empty());
+}
+
+#[test]
+fn the_prompt_says_that_typing_answers_the_model() {
+    let mut desk = PromptState::new(Vec::new());
+    desk.ask(question(1, "Which?", QuestionKind::Model));
+    assert!(shown(&desk).starts_with("? type your answer to the model"));
+    desk.ask(question(2, "Do it?", QuestionKind::Undo));
+    assert_eq!(shown(&desk), "? ");
 }
 
 #[test]
@@ -549,7 +612,7 @@ fn what_is_held_belongs_to_the_question_that_it_came_at() {
     typed(&mut desk, "git status");
     press(&mut desk, KeyPress::Enter);
     desk.ask(question(1, "Which?", QuestionKind::Model));
-    assert_eq!(shown(&desk), "? ");
+    assert_eq!(shown(&desk), AT_MODEL);
     let act = press(&mut desk, KeyPress::Enter);
     assert!(
         matches!(&act, Act::Say(told) if told == "The question has changed. Which?"),

@@ -87,6 +87,28 @@ fn a_diff_reads_as_git_writes_it() {
 }
 
 #[test]
+fn an_empty_directory_is_a_plain_line_between_files() {
+    let mut bench = bench();
+    bench.shell("umask 022; mkdir gone modes");
+    let before = bench.take();
+    bench.shell("umask 022; rmdir gone; chmod 700 modes; mkdir -p new/er; echo x > z");
+    let after = bench.take();
+    let limits = DiffLimits::default();
+    let diff = bench.store.diff(&before, &after, &limits).unwrap();
+    insta::assert_snapshot!(diff, @r"
+    Deleted empty directory: gone
+    Changed permissions of a directory: modes
+    New empty directory: new/er
+    diff --git a/z b/z
+    new file mode 100644
+    --- /dev/null
+    +++ b/z
+    @@ -0,0 +1 @@
+    +x
+    ");
+}
+
+#[test]
 fn a_name_cannot_forge_a_line_of_the_diff() {
     let mut bench = bench();
     let before = bench.take();
