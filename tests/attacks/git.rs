@@ -11,7 +11,7 @@ const GRANT: [&str; 2] = ["--grant", "git-write"];
 const MAKE: &str = "make() { git init -q $2 \"$1\" && ( cd \"$1\" && echo one > file && git add -f file && git -c user.name=a -c user.email=b commit -q -m one ); }; EVIL=\"touch $PWD/ran; false\"; ";
 
 /// Scripts of a command, each with what the person runs later.
-const MADE: [(&str, &str); 19] = [
+const MADE: [(&str, &str); 23] = [
     (
         "make new && git -C new config core.fsmonitor \"$EVIL\"",
         "git -C new status",
@@ -89,6 +89,23 @@ const MADE: [(&str, &str); 19] = [
     (
         "make new && make new/.git/lfs/inner && git -C new/.git/lfs/inner config core.fsmonitor \"$EVIL\" && ln -s new/.git/lfs/inner inner",
         "cd inner && git status",
+    ),
+    // Git writes a commit message in place.
+    (
+        "make new && cd new && git config user.name a && git config user.email b && for n in 1 2; do git commit -q --allow-empty -m \"exec $EVIL\"; done; GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i HEAD~2; ln -f .git/rebase-merge/git-rebase-todo .git/COMMIT_EDITMSG",
+        "cd new && git commit -q --allow-empty --amend --no-edit; git rebase --continue",
+    ),
+    (
+        "make old && make new && printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > new/pre-commit && chmod +x new/pre-commit && cd new && git add pre-commit && git -c user.name=a -c user.email=b commit -q -m two && rm pre-commit && git config core.worktree ../../old/.git/hooks",
+        "git -C new checkout -- pre-commit; git -C old -c user.name=a -c user.email=b commit -q --allow-empty -m two",
+    ),
+    (
+        "make new && printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > new/.git/hooks/pre-commit && chmod +x new/.git/hooks/pre-commit && chmod 444 new/.git/hooks",
+        "cd new && chmod 755 .git/hooks; git -c user.name=a -c user.email=b commit --allow-empty -m two",
+    ),
+    (
+        "make new && mv new/.git later && echo 'gitdir: ../store' > new/.git && git config --file later/config core.fsmonitor \"$EVIL\"",
+        "mv later store; git -C new status",
     ),
 ];
 
@@ -516,6 +533,8 @@ fn file_steps_make_no_repository_obey_them() {
         "store/bare/hooks/post-receive",
         "store/bare/config.worktree",
         "store/bare/commondir",
+        "store/bare/rebase-merge/git-rebase-todo",
+        "store/bare/objects/info/alternates",
         "other/HEAD",
     ];
     for path in closed {
@@ -562,6 +581,43 @@ fn file_steps_complete_no_repository_that_a_command_began() {
     plain.plain("mkdir r/refs; cd r && git status");
     assert!(has_run(&plain));
     cases(steps.len());
+}
+
+/// A common directory needs no `HEAD`, so it looks like none.
+#[test]
+fn file_steps_write_no_configuration_of_a_repository_that_leads_to_them() {
+    let made = "mkdir tree x && echo 'ref: refs/heads/m' > x/HEAD && echo ../D > x/commondir && echo 'gitdir: ../x' > tree/.git";
+    let plain = Place::new();
+    let evil = |place: &Place| {
+        let ran = place.workspace().join("ran");
+        format!(
+            "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = \"touch {}; false\"\n",
+            ran.display()
+        )
+    };
+    for there in ["mkdir -p D/objects D/refs", "true"] {
+        let place = Place::new();
+        let create = |path: &str, text: &str| {
+            format!("[CREATE_FILE path=\"D/{path}\"]\n{text}\n[/CREATE_FILE]\n")
+        };
+        let steps = [
+            ("objects/a", "a"),
+            ("refs/a", "a"),
+            ("config", &evil(&place)),
+        ];
+        let steps = steps.map(|(path, text)| create(path, text)).concat();
+        place.apply(&format!(
+            "{}{steps}",
+            command(&format!("{made} && {there}"))
+        ));
+        place.plain("cd tree && git status");
+        assert!(!has_run(&place), "{there}");
+    }
+    plain.plain(&format!("{made} && mkdir -p D/objects D/refs"));
+    fs::write(plain.workspace().join("D/config"), evil(&plain)).unwrap();
+    plain.plain("cd tree && git status");
+    assert!(has_run(&plain));
+    cases(2);
 }
 
 /// Git writes references, the index and messages through links, and reads objects from elsewhere.
