@@ -115,7 +115,7 @@ impl Agent {
             }
             if force == Force::Skip {
                 return Err(Error::mendable(
-                    "every one of these files was changed since, so nothing was done",
+                    "every one of these files is left as it is, so nothing was done",
                 )
                 .hint(format!(
                     "`agent {} --force` does it all the same, and keeps a copy of each beside it",
