@@ -234,8 +234,9 @@ impl Agent {
             // As before a command: without it, a kill leaves what was restored as it is.
             let _ = kept.keep(file);
         }
+        self.workspace.forget_survey();
         let restored = restore();
-        let mut now = Inventory::take_after(&before, workspace, &left_out);
+        let mut now = Inventory::take_after(&before, workspace, &left_out, &[]);
         let told = now.disarm_and_tell(&before, workspace);
         let cache =
             (authorizer.confinement.as_ref()).and_then(|confinement| confinement.cache.as_ref());
