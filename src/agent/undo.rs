@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::Agent;
 use super::recover::disarmed;
+use super::shown_paths::ShownPaths;
 use crate::checkpoint::{
     ChangeKind, CheckpointStore, Conflict, ConflictReason, Force, KeepAside, Node, PartialTurn,
     Reach, Reason, RestorePlan, RestoreStep, Restored, Snapshot, SnapshotChange, Turn,
@@ -186,7 +187,7 @@ impl Agent {
         net: &NetChanges,
     ) -> BTreeSet<String> {
         let root = self.workspace.path();
-        let shown = self.shown_paths();
+        let shown = ShownPaths::of(&self.workspace);
         let is_listed = |change: &&SnapshotChange| {
             let is_gone = || root.join(&change.path).symlink_metadata().is_err();
             change.kind != ChangeKind::NotCovered(Reason::Meanwhile)
