@@ -109,6 +109,8 @@ pub struct Execution<'a> {
     inventory: Option<(Instant, Inventory)>,
     /// Where the repositories before a command are written down while it runs.
     kept_inventory: Option<PathBuf>,
+    /// True if a snapshot of everything follows the next command.
+    snapshot_follows: bool,
 }
 
 /// How far nothing was found that commands must not change.
@@ -163,6 +165,7 @@ impl<'a> Execution<'a> {
             closed: None,
             inventory: None,
             kept_inventory: None,
+            snapshot_follows: false,
         }
     }
 
@@ -192,6 +195,12 @@ impl<'a> Execution<'a> {
     /// From now on commands run there; without this they run on this machine, not confined.
     pub fn run_at(&mut self, place: CommandPlace) {
         self.place = place;
+    }
+
+    /// Says if the next command is the last that changes files before a snapshot of everything. Then
+    /// the look after it makes the survey for the snapshot too.
+    pub fn expect_snapshot(&mut self, follows: bool) {
+        self.snapshot_follows = follows;
     }
 
     /// Tells, once, whether the last command that ran failed for want of the network, as far as its
@@ -272,6 +281,10 @@ impl<'a> Execution<'a> {
     fn make(&mut self, changes: &[StagedChange]) -> Result<(), Failure> {
         if !changes.is_empty() {
             self.walks.forget();
+            self.workspace.forget_survey();
+            let effects = changes.iter().flat_map(StagedChange::effects);
+            let paths = effects.map(|(path, ..)| Path::new(path.as_str()));
+            self.workspace.forget_names_around(paths);
         }
         let stats = self.ledger.staging.stats();
         carry_out(self.workspace, changes, stats).inspect_err(|_| {

@@ -112,6 +112,7 @@ impl Applying<'_> {
             keys: KnownKeys::of_this_process(),
             mark: self.mark.clone(),
             kept_inventory: None,
+            snapshot_follows: false,
             copy: rehearsal.map(|rehearsal| &rehearsal.workspace),
         };
         let mut seen = SeenFiles::default();

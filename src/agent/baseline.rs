@@ -416,9 +416,10 @@ impl<'a> Baseline<'a> {
         self.take_whole(|store| Ok((take(store)?, None)))
     }
 
-    /// A checkpoint of everything that is not ignored. The same walk lists the files, for what the
-    /// round changed and for its message.
-    fn checkpoint_listed(&mut self) -> Option<Snapshot> {
+    /// A checkpoint of everything that is not ignored, after the steps of a round. The same walk lists
+    /// the files, for what the round changed and for its message; after a command, that is the walk in
+    /// which the sandbox looked for repositories.
+    pub(super) fn checkpoint_listed(&mut self) -> Option<Snapshot> {
         let agent = self.agent;
         self.take_whole(|store| {
             let (taken, walked) = store.take_listed(&agent.workspace, &agent.covered)?;

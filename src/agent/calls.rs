@@ -548,6 +548,8 @@ impl CallDesk<'_> {
         let hide = engine.redactor.hider();
         let runner = StepRunner {
             limits,
+            // More calls may follow in the same round.
+            snapshot_follows: false,
             ..engine.runner(hide.as_deref())
         };
         let reply = Reply {

@@ -97,6 +97,7 @@ impl Agent {
             .keeping(self.manner.authorizer.kept_inventory.clone())
             .withholding(&keys);
         execution.run_at(self.manner.authorizer.place(grants));
+        execution.expect_snapshot(true);
         Some(execution.step(&step))
     }
 }
@@ -341,7 +342,9 @@ impl CheckRunner<'_, '_> {
             return true;
         }
         let has_run = tried.any(StepResult::is_run);
-        has_run && before.is_none_or(|before| self.baseline.checkpoint() != Some(before.snapshot))
+        has_run
+            && before
+                .is_none_or(|before| self.baseline.checkpoint_listed() != Some(before.snapshot))
     }
 
     /// Runs the check, if one is set, and tells whether; the journal knows before and after.

@@ -583,6 +583,7 @@ impl<'a> Engine<'a> {
             keys: self.redactor.keys().clone(),
             mark: staging_mark(&self.session),
             kept_inventory: agent.manner.authorizer.kept_inventory.clone(),
+            snapshot_follows: true,
             copy: None,
         }
     }

@@ -2,34 +2,32 @@
 //! have and have not.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
-use super::Agent;
+use super::authorize::Authorizer;
 use crate::execute::{self, ToolVersion};
 use crate::protocol::ShellLanguage;
 use crate::runner::RunnerChoice;
 
-impl Agent {
-    /// The lines for the first message.
-    pub(super) fn environment(&self) -> String {
-        let authorizer = &self.manner.authorizer;
-        if !authorizer.runs_commands() {
-            return String::new();
-        }
-        if authorizer.runner_choice != RunnerChoice::Local {
-            let has_network = authorizer.place([]).granted.network;
-            return elsewhere(&authorizer.runner_choice, has_network);
-        }
-        let tools = execute::versions(self.workspace.path());
-        let mut text = machine(authorizer.runner.language(), &tools);
-        if let Some(confinement) = &authorizer.confinement {
-            text.push('\n');
-            if !confinement.network {
-                text.push_str("Commands have no network unless the user allows it. ");
-            }
-            text.push_str("What a command leaves in /tmp is gone when it ends.");
-        }
-        text
+/// The lines for the first message.
+pub(super) fn environment(authorizer: &Authorizer, workspace: &Path) -> String {
+    if !authorizer.runs_commands() {
+        return String::new();
     }
+    if authorizer.runner_choice != RunnerChoice::Local {
+        let has_network = authorizer.place([]).granted.network;
+        return elsewhere(&authorizer.runner_choice, has_network);
+    }
+    let tools = execute::versions(workspace);
+    let mut text = machine(authorizer.runner.language(), &tools);
+    if let Some(confinement) = &authorizer.confinement {
+        text.push('\n');
+        if !confinement.network {
+            text.push_str("Commands have no network unless the user allows it. ");
+        }
+        text.push_str("What a command leaves in /tmp is gone when it ends.");
+    }
+    text
 }
 
 /// Where commands run, if not here: nobody knows which tools are there before one has run.

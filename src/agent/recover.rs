@@ -18,6 +18,7 @@ use std::time::Duration;
 use super::accept::read_reply_in;
 use super::check::Checked;
 use super::engine::{Engine, Patience, ReplyArrival, Taken};
+use super::environment::environment;
 use super::round::{finished_records, staging_mark};
 use super::steps::Begun;
 use super::{Agent, file_name, identity};
@@ -247,7 +248,7 @@ pub(super) fn take_choices(agent: &Agent, session: &mut Session) -> bool {
         is_new = true;
     }
     if session.environment.is_empty() && session.sequence_number == 1 {
-        session.environment = agent.environment();
+        session.environment = environment(&agent.manner.authorizer, agent.workspace.path());
         is_new = true;
     }
     is_new

@@ -13,6 +13,7 @@ use super::live_output::announce;
 use super::planning::approval;
 use super::redact::Redactor;
 use super::round_journal::RoundJournal;
+use super::shown_paths::ShownPaths;
 use super::steps::StepJournal;
 use super::{Agent, Baseline};
 use crate::approve::Pending;
@@ -398,7 +399,7 @@ pub(super) fn unseen_changes(agent: &Agent, session: &Session) -> Vec<(String, S
     if approval(agent, session) != Approval::Edits {
         return Vec::new();
     }
-    let shown = agent.shown_paths();
+    let shown = ShownPaths::of(&agent.workspace);
     let is_shown =
         |change: &SnapshotChange| (shown.as_ref()).is_none_or(|shown| shown.has(&change.path));
     let store = &agent.store;

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::Agent;
 use crate::execute::git::tracked_files;
 use crate::protocol::generated::GeneratedDirectories;
 use crate::workspace::Workspace;
@@ -23,6 +22,12 @@ pub struct ShownPaths {
 }
 
 impl ShownPaths {
+    /// Those of a workspace; nothing if it cannot be walked.
+    pub fn of(workspace: &Workspace) -> Option<Self> {
+        let walked = workspace.walk(None).ok()?;
+        Some(Self::among(workspace, &walked))
+    }
+
     /// Those of a workspace that was walked.
     pub(super) fn among(workspace: &Workspace, walked: &Walked) -> Self {
         let names = || walked.files.iter().map(|file| file.path.as_str());
@@ -72,13 +77,5 @@ impl ShownPaths {
     /// The directories of build output.
     pub fn generated(&self) -> &GeneratedDirectories {
         &self.generated
-    }
-}
-
-impl Agent {
-    /// Tells which files are shown as changes; nothing if the workspace cannot be walked.
-    pub fn shown_paths(&self) -> Option<ShownPaths> {
-        let walked = self.workspace.walk(None).ok()?;
-        Some(ShownPaths::among(&self.workspace, &walked))
     }
 }

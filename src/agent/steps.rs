@@ -90,6 +90,8 @@ pub(super) struct StepRunner<'a> {
     pub(super) mark: String,
     /// The file that lists the repositories a running command found.
     pub(super) kept_inventory: Option<PathBuf>,
+    /// True if a snapshot of everything follows the last command of the plan.
+    pub(super) snapshot_follows: bool,
     /// In a dry run, the copy on which file steps are tried; commands are not run then.
     pub(super) copy: Option<&'a Workspace>,
 }
@@ -165,9 +167,17 @@ impl StepRunner<'_> {
             known: begun.known,
             results: begun.results,
         };
+        let is_last = |step: &PlannedStep| {
+            let mut commands = plan.steps.iter().rev().filter(|one| runs(&one.step));
+            commands.next().is_some_and(|last| std::ptr::eq(last, step))
+        };
         for group in (plan.steps).chunk_by(|one, next| !runs(&one.step) && !runs(&next.step)) {
             match group {
-                [command] if runs(&command.step) => progress.run_command(command)?,
+                [command] if runs(&command.step) => {
+                    let follows = self.snapshot_follows && is_last(command);
+                    progress.execution.expect_snapshot(follows);
+                    progress.run_command(command)?;
+                }
                 _ => {
                     let mut left = group;
                     while !left.is_empty() {
@@ -627,6 +637,7 @@ mod tests {
                 keys: KnownKeys::default(),
                 mark: "mark".to_owned(),
                 kept_inventory: None,
+                snapshot_follows: false,
                 copy,
             };
             let reply = Reply {

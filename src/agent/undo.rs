@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::Agent;
 use super::recover::disarmed;
+use super::shown_paths::ShownPaths;
 use crate::checkpoint::{
     ChangeKind, CheckpointStore, Conflict, ConflictReason, Force, KeepAside, Node, PartialTurn,
     Reach, Reason, RestorePlan, RestoreStep, Restored, Snapshot, SnapshotChange, Turn,
@@ -186,7 +187,7 @@ impl Agent {
         net: &NetChanges,
     ) -> BTreeSet<String> {
         let root = self.workspace.path();
-        let shown = self.shown_paths();
+        let shown = ShownPaths::of(&self.workspace);
         let is_listed = |change: &&SnapshotChange| {
             let is_gone = || root.join(&change.path).symlink_metadata().is_err();
             change.kind != ChangeKind::NotCovered(Reason::Meanwhile)
@@ -234,8 +235,9 @@ impl Agent {
             // As before a command: without it, a kill leaves what was restored as it is.
             let _ = kept.keep(file);
         }
+        self.workspace.forget_survey();
         let restored = restore();
-        let mut now = Inventory::take_after(&before, workspace, &left_out);
+        let mut now = Inventory::take_after(&before, workspace, &left_out, &[]);
         let told = now.disarm_and_tell(&before, workspace);
         let cache =
             (authorizer.confinement.as_ref()).and_then(|confinement| confinement.cache.as_ref());

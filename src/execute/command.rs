@@ -10,6 +10,7 @@ use crate::protocol::{Outcome, PersonAct, UnfinishedRun};
 use crate::repositories::{self, Inventory, KeptInventory};
 use crate::runner::{self, FailedPart, Job, LocalRunner, Program, Ran, RunEnd, Runner};
 use crate::sandbox::{self, Backend, Confinement, PropertyName};
+use crate::workspace::survey::CommandSurvey;
 
 impl Execution<'_> {
     /// Runs a script in the workspace.
@@ -83,7 +84,8 @@ impl Execution<'_> {
     fn look_around(&mut self) -> (Option<Confinement>, Inventory) {
         /// For so long nobody else is expected to have changed one.
         const FRESH: Duration = Duration::from_secs(1);
-        let counts = self.workspace.take_link_counts();
+        let known = self.workspace.take_names();
+        self.workspace.forget_survey();
         if let Some((taken, inventory)) = self.inventory.take()
             && taken.elapsed() < FRESH
         {
@@ -91,10 +93,11 @@ impl Execution<'_> {
         }
         let left_out = self.left_out();
         let Some(mut confinement) = self.unsearched() else {
-            let inventory = Inventory::take(self.workspace.path(), &left_out);
+            let workspace = self.workspace.path();
+            let inventory = Inventory::take_knowing(known.as_ref(), workspace, &left_out);
             return (self.searched(), inventory);
         };
-        let (is_nothing, inventory) = confinement.search_with_inventory(&left_out, counts.as_ref());
+        let (is_nothing, inventory) = confinement.search_with_inventory(&left_out, known.as_ref());
         self.remember_search(&confinement, is_nothing);
         (Some(confinement), inventory)
     }
@@ -111,7 +114,11 @@ impl Execution<'_> {
     /// Takes out of force what the command made git run or obey; tells what it was.
     fn disarm(&mut self, before: &Inventory) -> Option<String> {
         let workspace = self.workspace.path();
-        let mut now = Inventory::take_after(before, workspace, &self.left_out());
+        let survey = (self.snapshot_follows)
+            .then(|| self.workspace.survey_after_command())
+            .flatten();
+        let others: Vec<_> = survey.iter().map(CommandSurvey::search).collect();
+        let mut now = Inventory::take_after(before, workspace, &self.left_out(), &others);
         let told = now.disarm_and_tell(before, workspace);
         let cache =
             (self.place.confinement.as_ref()).and_then(|confinement| confinement.cache.as_ref());
@@ -123,6 +130,10 @@ impl Execution<'_> {
         }
         let told = told.into_iter().chain(in_cache);
         let told: Vec<String> = told.map(|report| report.to_string()).collect();
+        if let (Some(survey), true) = (survey, told.is_empty()) {
+            // What was disabled or opened is no longer as it was surveyed.
+            survey.keep();
+        }
         (!told.is_empty()).then(|| told.join("; "))
     }
 

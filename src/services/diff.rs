@@ -141,7 +141,7 @@ pub(super) fn latest_seen(
     objects: &mut CheckpointStore,
 ) -> Option<Checkpoint> {
     let rounds = history.undoable(0);
-    let shown = agent.shown_paths();
+    let shown = ShownPaths::of(&agent.workspace);
     let is_shown = |path: &Path| shown.as_ref().is_none_or(|shown| shown.has(path));
     for round in &rounds {
         let changes = objects.changes(&round.before, &round.after);
@@ -207,6 +207,6 @@ impl ChangedRound {
 
     /// Tells which of the files are shown as changes.
     pub fn shown_paths(&self) -> Option<ShownPaths> {
-        self.agent.shown_paths()
+        ShownPaths::of(&self.agent.workspace)
     }
 }

@@ -17,6 +17,8 @@ use crate::protocol::{Event, EventSink, QuestionKind, SessionId, Step, StepResul
 use crate::services::decide::WhichQuestion;
 use crate::session::{Session, Store};
 use crate::settings::{Base, OwnSettings};
+#[cfg(unix)]
+use agent_files::platform::files::listed_by_this_thread;
 
 /// A base directory with one session, and a call from there.
 struct Scene {
@@ -258,6 +260,11 @@ fn a_done_that_does_not_count_is_told_once() {
 
 /// Carries out one reply and tells how often the workspace was walked for it.
 fn walks_of_round(scene: &Scene, round: u32, commands: &str) -> usize {
+    let opened = after_round(scene, round, commands);
+    opened.agent.workspace.walks()
+}
+
+fn after_round(scene: &Scene, round: u32, commands: &str) -> open::OpenedBase {
     let (opened, session) = open::session(&scene.caller, find::find, None).unwrap();
     assert_eq!(session.sequence_number, round);
     let file = scene.base().join(format!("inbox/{round}.md"));
@@ -265,12 +272,12 @@ fn walks_of_round(scene: &Scene, round: u32, commands: &str) -> usize {
     let find = |_: &Session| Ok(Some(reply(&file, &text)));
     let ending = opened.agent.run_once(session, find).unwrap();
     assert_eq!(ending, Ending::Stepped);
-    opened.agent.workspace.walks()
+    opened
 }
 
 #[test]
 fn a_round_walks_once_and_twice_with_a_command() {
-    let scene = Scene::new();
+    let scene = Scene::with_page();
     let create = |name: &str| format!("[CREATE_FILE path=\"{name}\"]\na\n[/CREATE_FILE]\n");
     let run = "[RUN_COMMAND]\ntouch c.txt\n[/RUN_COMMAND]\n";
     // The first two messages, and the first checkpoint: nothing was known before.
@@ -279,12 +286,51 @@ fn a_round_walks_once_and_twice_with_a_command() {
     assert_eq!(walks_of_round(&scene, 2, &create("b.txt")), 1);
     // Before the command and after it; the message is made from the second walk.
     assert_eq!(walks_of_round(&scene, 3, run), 2);
+    assert!(scene.base().join("workspace/c.txt").exists());
     // Also where what changed may be the output of a tool.
     assert_eq!(walks_of_round(&scene, 4, &create("build/x.txt")), 1);
     let (opened, session) = open::session(&scene.caller, find::find, None).unwrap();
     let posted = opened.agent.mailbox.posted(&session.session_id, 4).unwrap();
     let message = std::fs::read_to_string(&posted.pastes[0]).unwrap();
     assert!(message.contains("c.txt"), "{message}");
+}
+
+/// The walks of the sandbox count too, and so do directories that git ignores. There are so few that
+/// all of them are listed on this thread.
+#[test]
+#[cfg(unix)]
+fn a_round_with_a_command_lists_each_directory_at_most_twice() {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let scene = Scene::with_page();
+    let workspace = scene.base().join("workspace");
+    let directories = [
+        "",
+        "src",
+        "src/deep",
+        "docs",
+        "target",
+        "target/deps",
+        ".git",
+    ];
+    for directory in directories {
+        std::fs::create_dir_all(workspace.join(directory)).unwrap();
+    }
+    let create = "[CREATE_FILE path=\".gitignore\"]\ntarget\n[/CREATE_FILE]\n";
+    let run = "[RUN_COMMAND]\ntouch src/deep/b.txt\n[/RUN_COMMAND]\n";
+    after_round(&scene, 1, create);
+    // What has just changed may change again without a new time, so it is listed once more.
+    let changed = workspace.metadata().unwrap().ctime();
+    let is_settled = || crate::session::now().as_second() > changed + 3;
+    while !is_settled() {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let before = listed_by_this_thread();
+    let opened = after_round(&scene, 2, run);
+    assert_eq!(listed_by_this_thread() - before, 2 * directories.len());
+    let posted = opened.agent.mailbox.posted(&scene.session.session_id, 3);
+    let message = std::fs::read_to_string(&posted.unwrap().pastes[0]).unwrap();
+    assert!(message.contains("src/deep/b.txt"), "{message}");
 }
 
 /// A front end of its own kind: events go into a channel, and every question is answered with yes.
@@ -348,6 +394,13 @@ fn message_written(event: &Event) -> Option<u32> {
 }
 
 impl Scene {
+    /// A scene whose person says yes to every command.
+    fn with_page() -> Self {
+        let mut scene = Self::new();
+        (scene.caller, _) = scene.page(&[]);
+        scene
+    }
+
     /// The caller of a page, and what the page hears.
     fn page(&self, flags: &[(&'static str, &str)]) -> (Caller, mpsc::Receiver<Event>) {
         let (sender, events) = mpsc::channel();

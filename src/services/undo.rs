@@ -90,7 +90,7 @@ impl PlannedReversal {
 
     /// Tells which of the files are shown as changes.
     pub fn shown_paths(&self) -> Option<ShownPaths> {
-        self.agent.shown_paths()
+        ShownPaths::of(&self.agent.workspace)
     }
 
     pub(super) fn into_agent(self) -> Agent {

@@ -257,7 +257,8 @@ impl CheckpointStore {
         let mut builder = SnapshotBuilder::new(&self.objects, &limits, &cache, (self.clock)());
         builder.lists_files = lists_files;
         let mut found = builder.run(workspace)?;
-        workspace.keep_link_counts(std::mem::take(&mut found.links));
+        workspace.keep_names(std::mem::take(&mut found.known));
+        workspace.remember_scope(&limits.scope);
         let (cache, walked) = (found.cache.take(), std::mem::take(&mut found.walked));
         let taken = self.keep(found)?;
         if let Some(cache) = cache {

@@ -10,8 +10,9 @@ pub mod exact;
 mod folded;
 mod hidden;
 mod ignored;
+pub mod joint_walk;
+mod known_names;
 mod likeness;
-mod links;
 mod look;
 mod made;
 mod neighbours;
@@ -38,10 +39,11 @@ use uuid::Uuid;
 use crate::error::{Error, Result};
 use crate::platform::{files, programs};
 use agent_protocol::RelPath;
+use survey::SurveyMemory;
 
 pub use ignored::IgnoreLookup;
+pub use known_names::{KnownDirectory, KnownNames};
 pub use likeness::Ownership;
-pub use links::LinkCounts;
 pub use made::MadeDirectories;
 pub use problem::FileProblem;
 pub use staged::StagingTarget;
@@ -58,8 +60,11 @@ pub struct Workspace {
     left_out: Vec<RelPath>,
     /// How many times all of it was walked.
     walks: AtomicUsize,
-    /// The link counts of the last survey, and when that was.
-    link_counts: Mutex<Option<(Instant, LinkCounts)>>,
+    /// The names that the last survey saw, and when that was.
+    known_names: Mutex<Option<(Instant, KnownNames)>>,
+    /// How the last survey of the whole was made, and the one that was made in the look after a
+    /// command.
+    survey: Mutex<SurveyMemory>,
 }
 
 /// The type of a file, without following links.
@@ -109,7 +114,8 @@ impl Workspace {
             path: absolute,
             left_out: Vec::new(),
             walks: AtomicUsize::new(0),
-            link_counts: Mutex::default(),
+            known_names: Mutex::default(),
+            survey: Mutex::default(),
         })
     }
 

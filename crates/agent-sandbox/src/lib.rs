@@ -30,7 +30,6 @@ mod launch;
 #[cfg(target_os = "linux")]
 mod layout;
 mod linked;
-mod look;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
@@ -66,7 +65,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use agent_files::workspace::LinkCounts;
+use agent_files::workspace::KnownNames;
 use repositories::Inventory;
 
 pub use author::Author;
@@ -397,22 +396,22 @@ impl Confinement {
     }
 
     /// Searches as [`search`](Self::search) does and takes an inventory of the repositories, except
-    /// for `left_out`. The workspace is looked through once for both, and the link counts of a
-    /// snapshot save looking at each file.
+    /// for `left_out`. The workspace is looked through once for both, and what a snapshot has just seen
+    /// is not looked at again.
     pub fn search_with_inventory(
         &mut self,
         left_out: &[PathBuf],
-        counts: Option<&LinkCounts>,
+        known: Option<&KnownNames>,
     ) -> (bool, Inventory) {
         #[cfg(target_os = "linux")]
         {
-            let (found, inventory) = shared::with_inventory(self, left_out, counts);
+            let (found, inventory) = shared::with_inventory(self, left_out, known);
             (self.protect(found), inventory)
         }
         #[cfg(not(target_os = "linux"))]
         {
-            let _ = counts;
-            (self.search(), Inventory::take(&self.workspace, left_out))
+            let inventory = Inventory::take_knowing(known, &self.workspace, left_out);
+            (self.search(), inventory)
         }
     }
 

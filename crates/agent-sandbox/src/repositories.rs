@@ -27,14 +27,12 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use agent_files::fs::resolve_dots;
+use agent_files::workspace::KnownNames;
+use agent_files::workspace::joint_walk::{DirectorySearch, look_through};
 pub use config::{GitSetting, parse, render};
 use find::{FoundRepositories, RepositorySearch};
 pub use kept::KeptInventory;
 use serde::{Deserialize, Serialize};
-
-#[cfg(target_os = "linux")]
-use crate::look::DirectorySearch;
-use crate::look::look_through;
 
 /// Suffix of disabled files.
 pub const DISABLED: &str = ".disabled-by-agent";
@@ -474,42 +472,61 @@ fn is_obeyed_in(git: &Path, path: &Path) -> bool {
 impl Inventory {
     /// Searches the workspace, except for `left_out`.
     pub fn take(workspace: &Path, left_out: &[PathBuf]) -> Self {
-        Self::search(workspace, left_out, &|_| false)
+        Self::take_knowing(None, workspace, left_out)
+    }
+
+    /// Searches the workspace, except for `left_out`; what a survey has just seen is not looked at
+    /// again.
+    pub fn take_knowing(
+        known: Option<&KnownNames>,
+        workspace: &Path,
+        left_out: &[PathBuf],
+    ) -> Self {
+        Self::search(&[], workspace, left_out, &|_| false, known)
     }
 
     /// Searches the workspace after a command, except for `left_out`.
     ///
     /// A directory that cannot be listed hides a repository, but git finds it by its name. Those
-    /// that were closed since `before` are opened for their owner.
-    pub fn take_after(before: &Self, workspace: &Path, left_out: &[PathBuf]) -> Self {
+    /// that were closed since `before` are opened for their owner. Other searches share the walk; they
+    /// are not told what is in a directory that was opened.
+    pub fn take_after(
+        before: &Self,
+        workspace: &Path,
+        left_out: &[PathBuf],
+        others: &[&dyn DirectorySearch],
+    ) -> Self {
         let is_new = |directory: &Path| {
             !before.closed.contains(directory)
                 && (!before.is_cut || is_changed_since(directory, before.taken))
         };
-        Self::search(workspace, left_out, &is_new)
+        Self::search(others, workspace, left_out, &is_new, None)
     }
 
-    fn search(
-        workspace: &Path,
-        left_out: &[PathBuf],
-        may_open: &(dyn Fn(&Path) -> bool + Sync),
-    ) -> Self {
-        let taken = SystemTime::now();
-        let search = RepositorySearch::new(workspace, left_out, may_open);
-        look_through(workspace, &[&search]);
-        Self::of_found(search.finish(), workspace, taken)
-    }
-
-    /// Searches the workspace, except for `left_out`, in the same look as another search.
+    /// Searches the workspace, except for `left_out`, in the same walk as another search.
     #[cfg(target_os = "linux")]
     pub(crate) fn take_beside(
         other: &dyn DirectorySearch,
         workspace: &Path,
         left_out: &[PathBuf],
+        known: Option<&KnownNames>,
+    ) -> Self {
+        Self::search(&[other], workspace, left_out, &|_| false, known)
+    }
+
+    fn search(
+        others: &[&dyn DirectorySearch],
+        workspace: &Path,
+        left_out: &[PathBuf],
+        may_open: &(dyn Fn(&Path) -> bool + Sync),
+        known: Option<&KnownNames>,
     ) -> Self {
         let taken = SystemTime::now();
-        let search = RepositorySearch::new(workspace, left_out, &|_| false);
-        look_through(workspace, &[other, &search]);
+        let search = RepositorySearch::new(workspace, left_out, may_open);
+        let others: Vec<_> = others.iter().map(|other| search.beside(*other)).collect();
+        let others = others.iter().map(|other| other as &dyn DirectorySearch);
+        let searches: Vec<_> = others.chain([&search as _]).collect();
+        look_through(workspace, &searches, known);
         Self::of_found(search.finish(), workspace, taken)
     }
 
@@ -569,7 +586,7 @@ impl Inventory {
         if !self.outward.iter().any(leads_there) {
             return None;
         }
-        let mut now = Self::search(&cache, &[], &|_| true);
+        let mut now = Self::search(&[], &cache, &[], &|_| true, None);
         let nothing = Self {
             closed: BTreeSet::new(),
             directories: BTreeMap::new(),

@@ -17,9 +17,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Confinement, PROTECTED, repository};
-use crate::look::look_through;
 use crate::repositories::Inventory;
-use agent_files::workspace::LinkCounts;
+use agent_files::workspace::KnownNames;
+use agent_files::workspace::joint_walk::look_through;
 use walk::{Linked, WalkResult, WorkspaceWalk};
 
 /// Limit on the paths that are mounted one by one, if directories can take their place.
@@ -68,20 +68,20 @@ impl ProtectedPaths {
 
 /// The paths to protect, from the current state of the workspace.
 pub(super) fn in_workspace(confinement: &Confinement) -> ProtectedPaths {
-    let walk = WorkspaceWalk::new(confinement, None);
-    look_through(&confinement.workspace, &[&walk]);
+    let walk = WorkspaceWalk::new(confinement);
+    look_through(&confinement.workspace, &[&walk], None);
     of_seen(walk.finish(), confinement)
 }
 
-/// The paths to protect and the repositories, except for those in `left_out`, from one look. Files
-/// are not looked at whose single name the counts know.
+/// The paths to protect and the repositories, except for those in `left_out`, from one look. What a
+/// survey has just seen is not looked at again.
 pub(super) fn with_inventory(
     confinement: &Confinement,
     left_out: &[PathBuf],
-    counts: Option<&LinkCounts>,
+    known: Option<&KnownNames>,
 ) -> (ProtectedPaths, Inventory) {
-    let walk = WorkspaceWalk::new(confinement, counts);
-    let inventory = Inventory::take_beside(&walk, &confinement.workspace, left_out);
+    let walk = WorkspaceWalk::new(confinement);
+    let inventory = Inventory::take_beside(&walk, &confinement.workspace, left_out, known);
     (of_seen(walk.finish(), confinement), inventory)
 }
 
@@ -279,8 +279,9 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::MetadataExt;
 
-    use agent_files::workspace::Workspace;
+    use agent_files::platform::files::listed_by_this_thread;
     use agent_files::workspace::survey::SurveyScope;
+    use agent_files::workspace::{KnownDirectory, Workspace};
 
     use super::*;
 
@@ -348,20 +349,25 @@ mod tests {
         place.case(&["deep/er/file", "other"]);
     }
 
-    /// The link counts of a survey in which all files had a single name.
-    fn single_names(workspace: &Path) -> LinkCounts {
-        let mut counts = LinkCounts::default();
+    /// The names of a survey in which all files but `known` had a single one.
+    fn single_names(workspace: &Path) -> KnownNames {
+        let mut names = KnownNames::default();
         let workspace = Workspace::open(workspace).unwrap();
         let scope = SurveyScope {
             max_entries: 100,
             ..SurveyScope::default()
         };
-        let visited = workspace.survey(&scope, |seen| (seen.path().to_owned(), seen.stat()));
+        let visited = workspace.survey(&scope, |seen| {
+            let stat = seen.stat().unwrap();
+            let names = seen.names().unwrap().to_vec();
+            let known = KnownDirectory::new(&stat, names, vec!["known".into()]);
+            (seen.path().to_owned(), known)
+        });
         for visited in visited.unwrap() {
-            let (path, stat) = visited.value;
-            counts.add(path, &stat.unwrap(), vec!["known".into()]);
+            let (path, known) = visited.value;
+            names.add(path, known);
         }
-        counts
+        names
     }
 
     #[test]
@@ -373,13 +379,15 @@ mod tests {
         place.link("outside", "work/a/file");
         place.link("outside", "work/b/file");
         let workspace = &place.confinement.workspace;
-        let closed = |counts: &LinkCounts| {
-            let (kept, _) = with_inventory(&place.confinement, &[], Some(counts));
+        let closed = |names: &KnownNames| {
+            let (kept, _) = with_inventory(&place.confinement, &[], Some(names));
             kept.read_only
         };
-        let counts = single_names(workspace);
-        // What `known` is was not told; the other files are not looked at.
-        assert_eq!(closed(&counts), [workspace.join("a/known")]);
+        let names = single_names(workspace);
+        // What `known` is was not told; the other files are not looked at, and nothing is listed again.
+        let listed = listed_by_this_thread();
+        assert_eq!(closed(&names), [workspace.join("a/known")]);
+        assert_eq!(listed_by_this_thread(), listed);
         // A directory that changed since is looked through, and so is one that is new.
         let b = workspace.join("b");
         let changed = || fs::metadata(&b).unwrap().ctime_nsec();
@@ -390,12 +398,12 @@ mod tests {
         }
         place.link("outside", "work/c/file");
         let expected = ["a/known", "b/file", "c/file"].map(|path| workspace.join(path));
-        assert_eq!(closed(&counts), expected);
+        assert_eq!(closed(&names), expected);
         // Another directory in the place of one is not the one that was counted.
         rustix::fs::rename(workspace.join("a"), workspace.join("d")).unwrap();
         place.link("outside", "work/a/file");
         let expected = ["a/file", "b/file", "c/file", "d/file", "d/known"];
-        assert_eq!(closed(&counts), expected.map(|path| workspace.join(path)));
+        assert_eq!(closed(&names), expected.map(|path| workspace.join(path)));
     }
 
     #[test]

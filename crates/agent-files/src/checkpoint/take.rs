@@ -24,11 +24,12 @@ use super::tree::{Node, Reason};
 use super::{CheckpointLimits, PassedOver};
 use crate::error::{Error, Result};
 use crate::platform::files::bytes_of_name;
+use crate::workspace::crew::each_of;
 use crate::workspace::survey::{
-    DirectoryState, FileStat, ListedDirectory, Surveyed, SurveyedDirectory, Visited,
+    DirectoryState, KeptDirectory, ListedDirectory, Surveyed, SurveyedDirectory, Visited,
 };
 use crate::workspace::walk::Walked;
-use crate::workspace::{Kind, LinkCounts, Workspace};
+use crate::workspace::{Kind, KnownDirectory, KnownNames, Workspace};
 
 /// A file that changed this recently is read again: the granularity of the coarsest file system
 /// clock.
@@ -68,9 +69,8 @@ pub(super) struct SeenDirectory {
     cached_tree: Option<Hash>,
     is_news_for_cache: bool,
     listed: ListedDirectory,
-    /// The metadata of the directory before it was visited, and the files in it that may have more than
-    /// one name; `None` if a change of it might not show.
-    counted: Option<(FileStat, Vec<OsString>)>,
+    /// The names in it; `None` if a change of it might not show.
+    known: Option<KnownDirectory>,
 }
 
 struct SeenEntry {
@@ -94,7 +94,7 @@ pub(super) struct FinishedSnapshot {
     pub(super) inodes: Vec<u64>,
     /// The files, if they were to be listed.
     pub(super) walked: Walked,
-    pub(super) links: LinkCounts,
+    pub(super) known: KnownNames,
     pub(super) cache: Option<CacheWriter>,
     pub(super) new: PackWriter,
 }
@@ -113,15 +113,11 @@ impl<'a> SnapshotBuilder<'a> {
         } else {
             Directories::new()
         };
-        let now = now
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap_or_default();
-        let settled = now.saturating_sub(TICK).as_nanos();
         Self {
             objects,
             limits,
             cached,
-            settled_before: i64::try_from(settled).unwrap_or(i64::MAX),
+            settled_before: settled_before(now),
             new: Mutex::new(objects.writer()),
             new_bytes: AtomicU64::new(0),
             files_read: AtomicU64::new(0),
@@ -131,8 +127,8 @@ impl<'a> SnapshotBuilder<'a> {
         }
     }
 
-    pub(super) fn run(self, workspace: &Workspace) -> Result<FinishedSnapshot> {
-        let mut seen = workspace.survey(&self.limits.scope, |directory| self.see(directory))?;
+    pub(super) fn run(mut self, workspace: &Workspace) -> Result<FinishedSnapshot> {
+        let mut seen = self.survey(workspace)?;
         if let Some(failure) = lock(&self.failure).take() {
             return Err(failure);
         }
@@ -162,13 +158,39 @@ impl<'a> SnapshotBuilder<'a> {
         })
     }
 
+    /// Visits all directories. The snapshot after a command is made from the survey in the look that
+    /// followed it, if nothing has happened since.
+    fn survey(&mut self, workspace: &Workspace) -> Result<Vec<Visited<SeenDirectory>>> {
+        let scope = &self.limits.scope;
+        let kept = match self.lists_files {
+            ListsFiles::Yes => workspace.take_survey(scope),
+            ListsFiles::No => None,
+        };
+        let Some(kept) = kept else {
+            return workspace.survey(scope, |directory| self.see(directory));
+        };
+        workspace.ensure_in_place()?;
+        self.settled_before = self.settled_before.min(settled_before(kept.began));
+        let (directories, children): (Vec<_>, Vec<_>) = (kept.directories.into_iter())
+            .map(|visited| (Mutex::new(Some(visited.value)), visited.children))
+            .unzip();
+        let seen = each_of(&directories, |directory| {
+            let directory = lock(directory).take();
+            directory.map(|directory: KeptDirectory| self.see(directory.again(workspace)))
+        });
+        let seen = seen.into_iter().flatten().zip(children);
+        Ok(seen
+            .map(|(value, children)| Visited { value, children })
+            .collect())
+    }
+
     fn see(&self, mut directory: SurveyedDirectory<'_>) -> SeenDirectory {
         let listed = match self.lists_files {
             ListsFiles::Yes => directory.listed(),
             ListsFiles::No => ListedDirectory::default(),
         };
         let surveyed = std::mem::take(&mut directory.entries);
-        let counted = self.counted(&mut directory, &surveyed);
+        let known_names = self.known_names(&mut directory, &surveyed);
         let path = directory.path();
         let cached = bytes_of_name(path.as_os_str()).and_then(|path| self.cached.get(path));
         let mut known = cached.map(|cached| cached.entries().peekable());
@@ -201,24 +223,25 @@ impl<'a> SnapshotBuilder<'a> {
             is_news_for_cache: is_news || !has_same_names,
             entries,
             listed,
-            counted,
+            known: known_names,
         }
     }
 
-    fn counted(
+    fn known_names(
         &self,
         directory: &mut SurveyedDirectory<'_>,
         surveyed: &[Surveyed],
-    ) -> Option<(FileStat, Vec<OsString>)> {
+    ) -> Option<KnownDirectory> {
         let stat = directory.stat()?;
         if directory.state != DirectoryState::Known || stat.changed >= self.settled_before {
             return None;
         }
-        let mut others = std::mem::take(&mut directory.unknown);
+        let names = directory.names()?.to_vec();
+        let mut unclear = std::mem::take(&mut directory.unknown);
         let linked = surveyed.iter().filter(|entry| entry.stat.links > 1);
         let linked = linked.filter(|entry| entry.stat.kind != Kind::Directory);
-        others.extend(linked.map(|entry| entry.name.clone()));
-        Some((stat, others))
+        unclear.extend(linked.map(|entry| entry.name.clone()));
+        Some(KnownDirectory::new(&stat, names, unclear))
     }
 
     fn enter(
@@ -357,12 +380,21 @@ impl<'a> SnapshotBuilder<'a> {
         let files_read = self.files_read.into_inner();
         let mut finished = report(&seen, &trees, new, files_read);
         for Visited { value, .. } in seen {
-            if let Some((stat, others)) = value.counted {
-                finished.links.add(value.path, &stat, others);
+            if let Some(known) = value.known {
+                finished.known.add(value.path, known);
             }
         }
         Ok(finished)
     }
+}
+
+/// A file that changed before this time, in nanoseconds since 1970, has a new time if it changes again.
+fn settled_before(now: SystemTime) -> i64 {
+    let now = now
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    let settled = now.saturating_sub(TICK).as_nanos();
+    i64::try_from(settled).unwrap_or(i64::MAX)
 }
 
 fn ensure_readable(workspace: &Workspace, seen: &[Visited<SeenDirectory>]) -> Result<()> {
@@ -391,7 +423,7 @@ fn report(
         files_read,
         inodes: Vec::with_capacity(seen.iter().map(|one| one.value.entries.len()).sum()),
         walked: Walked::default(),
-        links: LinkCounts::default(),
+        known: KnownNames::default(),
         cache: None,
         new,
     };

@@ -401,6 +401,16 @@ pub enum EntryKind {
 /// Tells a listing to continue or to stop.
 pub type Flow = std::ops::ControlFlow<()>;
 
+thread_local! {
+    static LISTED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// How many directories this thread has listed with [`list_beneath`]. Tests count them: that is most
+/// of what a walk costs beside its files.
+pub fn listed_by_this_thread() -> usize {
+    LISTED.get()
+}
+
 /// Opens a directory beneath the root, without following a link at its end, and reports its entries
 /// unsorted. An empty path is the root.
 #[cfg(target_os = "linux")]
@@ -419,6 +429,7 @@ pub fn list_beneath(
         // Threads that walk in parallel contend for the allocator when large buffers come and go.
         static LAST: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     }
+    LISTED.set(LISTED.get() + 1);
     let is_root = path.as_os_str().is_empty();
     let place = if is_root { Path::new(".") } else { path };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -475,6 +486,7 @@ pub fn list_beneath(
     path: &Path,
     tell: impl FnMut(&OsStr, EntryKind) -> Flow,
 ) -> io::Result<Dir> {
+    LISTED.set(LISTED.get() + 1);
     list_with_cap_std(root, path, tell)
 }
 
@@ -507,6 +519,25 @@ fn list_with_cap_std(
         }
     }
     Ok(opened)
+}
+
+/// Inode and change time in nanoseconds since 1970 of a directory beneath the root; an empty path is
+/// the root. Does not open it, so a link in the place of one of its parents is followed: only a known
+/// inode says that it is the one that was meant.
+#[cfg(unix)]
+pub fn inode_and_change(root: &Dir, path: &Path) -> io::Result<(u64, i64)> {
+    let is_root = path.as_os_str().is_empty();
+    let place = if is_root { Path::new(".") } else { path };
+    let stat = rustix::fs::statat(root, place, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
+    let seconds = stat.st_ctime.saturating_mul(1_000_000_000);
+    let rest = i64::try_from(stat.st_ctime_nsec).unwrap_or_default();
+    Ok((stat.st_ino, seconds.saturating_add(rest)))
+}
+
+/// This system tells neither.
+#[cfg(not(unix))]
+pub fn inode_and_change(_root: &Dir, _path: &Path) -> io::Result<(u64, i64)> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Size in bytes and modification time in nanoseconds since 1970 of a file in a directory, without

@@ -178,6 +178,15 @@ impl Workspace {
         Ok((self.walk_exact(parent)?, name))
     }
 
+    /// Opens a directory; an empty path is the root.
+    pub(super) fn open_exact(&self, path: &Path) -> io::Result<Dir> {
+        let opened = path.to_str().filter(|path| !path.is_empty());
+        match opened.map(|path| files::open_beneath(&self.root, path)) {
+            Some(Ok(opened)) => Ok(opened),
+            _ => self.walk_exact(path),
+        }
+    }
+
     fn walk_exact(&self, path: &Path) -> io::Result<Dir> {
         let mut directory = self.root.try_clone()?;
         for component in path.components() {

@@ -3,27 +3,36 @@
 //! `walk` lists what a model may see; a survey also includes ignored files, empty directories and
 //! names that are not UTF-8. The same ignore rules decide which directories are entered. `.git`,
 //! `.agent` and our own incomplete files are skipped. No link is followed and nothing is changed.
+//!
+//! A survey is a search of a joint walk. Usually it is the only one; the survey for the snapshot after a
+//! command is made in the look that the sandbox has to take then (`after_command`).
 
-use std::collections::BTreeSet;
+mod after_command;
+
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
-use super::crew::each_of;
+pub use self::after_command::CommandSurvey;
+pub(crate) use self::after_command::KeptDirectory;
+pub(super) use self::after_command::SurveyMemory;
 use super::ignored::{IgnoreFiles, Is, MAX_IGNORE_BYTES, Rules, is_ignored};
+use super::joint_walk::{DirectoryNames, DirectorySearch, walk_together};
 use super::look::is_hidden;
 use super::neighbours::is_beneath;
 use super::walk::{MAX_CREDENTIALS, Walked, WalkedFile};
 use super::{Kind, Workspace, kind_of};
 use crate::error::{Error, Result};
 use crate::fs::TEMPORARY;
-use crate::platform::files::{self, Flow};
+use crate::platform::files::EntryKind;
 use agent_protocol::RelPath;
 use agent_protocol::generated::{has_credentials, is_ignored_output};
 
@@ -50,7 +59,7 @@ pub struct FileStat {
 }
 
 /// The part of the workspace to survey.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SurveyScope {
     /// Limit on the number of names.
     pub max_entries: usize,
@@ -71,9 +80,11 @@ impl SurveyScope {
 /// A directory that is being visited.
 pub struct SurveyedDirectory<'a> {
     workspace: &'a Workspace,
-    place: &'a SurveyTask,
-    /// `None` if it could not be opened.
-    opened: Option<Dir>,
+    place: SurveyTask,
+    /// `None` if it could not be listed, or was listed earlier.
+    names: Option<&'a DirectoryNames<'a>>,
+    /// Opened again, if it was listed earlier.
+    reopened: OnceCell<Dir>,
     rules: Option<Arc<Rules>>,
     /// The entries, sorted by name.
     pub entries: Vec<Surveyed>,
@@ -136,6 +147,85 @@ struct SurveyTask {
     rules: Option<Arc<Rules>>,
 }
 
+/// A survey that is being made.
+struct Survey<'a, T, V> {
+    workspace: &'a Workspace,
+    scope: SurveyScope,
+    visit: V,
+    /// Names that were seen so far.
+    seen: AtomicUsize,
+    waiting: Mutex<HashMap<PathBuf, SurveyTask>>,
+    /// The visitor's result for each directory, and its subdirectories.
+    visited: Mutex<HashMap<PathBuf, (T, Vec<PathBuf>)>>,
+}
+
+impl<'a, T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> Survey<'a, T, V> {
+    fn new(workspace: &'a Workspace, scope: SurveyScope, visit: V) -> Self {
+        if scope.only.is_none() {
+            workspace.count_walk();
+        }
+        let top = SurveyTask {
+            path: PathBuf::new(),
+            stat: (workspace.root.dir_metadata().ok()).map(|metadata| FileStat::of(&metadata)),
+            rules: None,
+        };
+        Self {
+            workspace,
+            scope,
+            visit,
+            seen: AtomicUsize::new(0),
+            waiting: Mutex::new(HashMap::from([(workspace.path.clone(), top)])),
+            visited: Mutex::default(),
+        }
+    }
+
+    /// The results, once all directories were visited: parents before children.
+    fn finish(self) -> Vec<Visited<T>> {
+        let visited = self.visited.into_inner();
+        let mut found = visited.unwrap_or_else(PoisonError::into_inner);
+        let mut order = vec![self.workspace.path.clone()];
+        let mut visited = Vec::with_capacity(found.len());
+        while let Some(directory) = order.get(visited.len()) {
+            let (value, beneath) = (found.remove(directory))
+                .expect("a walk visits every directory that a search asks for");
+            let start = order.len();
+            order.extend(beneath);
+            visited.push(Visited {
+                value,
+                children: start..order.len(),
+            });
+        }
+        visited
+    }
+}
+
+impl<T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> DirectorySearch for Survey<'_, T, V> {
+    fn may_go_on(&self) -> bool {
+        true
+    }
+
+    fn pass_over(&self, _directory: &Path) {}
+
+    fn search(&self, directory: &Path, names: &io::Result<DirectoryNames<'_>>) -> Vec<PathBuf> {
+        let Some(place) = lock(&self.waiting).remove(directory) else {
+            return Vec::new();
+        };
+        let surveyed =
+            SurveyedDirectory::look(self.workspace, place, names, &self.scope, &self.seen);
+        let places = surveyed.places();
+        let value = (self.visit)(surveyed);
+        let beneath = |place: &SurveyTask| self.workspace.path.join(&place.path);
+        let beneath: Vec<PathBuf> = places.iter().map(beneath).collect();
+        lock(&self.waiting).extend(beneath.iter().cloned().zip(places));
+        lock(&self.visited).insert(directory.to_owned(), (value, beneath.clone()));
+        beneath
+    }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Workspace {
     /// Calls the visitor for every directory, on several threads. Parents come before children in
     /// the result.
@@ -145,35 +235,9 @@ impl Workspace {
         visit: impl Fn(SurveyedDirectory<'_>) -> T + Sync,
     ) -> Result<Vec<Visited<T>>> {
         self.ensure_in_place()?;
-        if scope.only.is_none() {
-            self.count_walk();
-        }
-        let seen = AtomicUsize::new(0);
-        let look = |place: &SurveyTask| {
-            let directory = SurveyedDirectory::look(self, place, scope, &seen);
-            let places = directory.places();
-            (visit(directory), places)
-        };
-        let mut visited: Vec<Visited<T>> = Vec::new();
-        let mut level = vec![SurveyTask {
-            path: PathBuf::new(),
-            stat: (self.root.dir_metadata().ok()).map(|metadata| FileStat::of(&metadata)),
-            rules: None,
-        }];
-        while !level.is_empty() {
-            let mut next = Vec::new();
-            let after = visited.len() + level.len();
-            for (value, places) in each_of(&level, look) {
-                let start = after + next.len();
-                visited.push(Visited {
-                    value,
-                    children: start..start + places.len(),
-                });
-                next.extend(places);
-            }
-            level = next;
-        }
-        Ok(visited)
+        let survey = Survey::new(self, scope.clone(), visit);
+        walk_together(&self.path, || self.root.try_clone(), &[&survey], None);
+        Ok(survey.finish())
     }
 
     /// Joins what the directories of a survey list to what `walk` would list; `is_cut` is true if the
@@ -243,46 +307,43 @@ fn is_same(there: &std::fs::Metadata, _here: &Metadata) -> bool {
 impl<'a> SurveyedDirectory<'a> {
     fn look(
         workspace: &'a Workspace,
-        place: &'a SurveyTask,
+        place: SurveyTask,
+        names: &'a io::Result<DirectoryNames<'a>>,
         scope: &SurveyScope,
         seen: &AtomicUsize,
     ) -> Self {
         let mut directory = Self {
             workspace,
             place,
-            opened: None,
+            names: names.as_ref().ok(),
+            reopened: OnceCell::new(),
             rules: None,
             entries: Vec::new(),
             unknown: Vec::new(),
             has_git: false,
             state: DirectoryState::Known,
         };
-        match directory.names(scope.max_entries, seen) {
+        match directory.sorted_names(scope.max_entries, seen) {
             Ok(names) => directory.sort_in(names, scope),
             Err(state) => directory.state = state,
         }
         directory
     }
 
-    fn names(
-        &mut self,
+    fn sorted_names(
+        &self,
         max_entries: usize,
         seen: &AtomicUsize,
     ) -> Result<Vec<OsString>, DirectoryState> {
-        let mut names = Vec::new();
-        let mut is_cut = false;
-        let opened = files::list_beneath(&self.workspace.root, self.path(), |name, _| {
-            is_cut = seen.fetch_add(1, Ordering::Relaxed) >= max_entries;
-            if is_cut {
-                return Flow::Break(());
-            }
-            names.push(name.to_owned());
-            Flow::Continue(())
-        });
-        self.opened = Some(opened.map_err(|_| DirectoryState::Unreadable)?);
-        if is_cut {
+        let listed = self.names.ok_or(DirectoryState::Unreadable)?;
+        let count = listed.entries.len();
+        let before = seen.fetch_add(count, Ordering::Relaxed);
+        if listed.is_cut || before.saturating_add(count) > max_entries {
             return Err(DirectoryState::TooMany);
         }
+        let mut names: Vec<OsString> = (listed.entries.iter())
+            .map(|(name, _)| name.clone())
+            .collect();
         names.sort_unstable();
         Ok(names)
     }
@@ -296,8 +357,7 @@ impl<'a> SurveyedDirectory<'a> {
                 self.unknown.push(name);
                 continue;
             }
-            let opened = self.opened.as_ref();
-            let Some(Ok(metadata)) = opened.map(|opened| opened.symlink_metadata(&name)) else {
+            let Some(Ok(metadata)) = self.names.map(|names| names.metadata(&name)) else {
                 // It disappeared in the meantime, or nobody may look at it.
                 self.unknown.push(name);
                 continue;
@@ -347,16 +407,31 @@ impl<'a> SurveyedDirectory<'a> {
     }
 
     fn read_name(&self, name: &OsStr, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
-        let opened = self.opened.as_ref().ok_or(io::ErrorKind::NotFound)?;
-        read_regular(opened, name, max_bytes)
+        read_regular(self.opened()?, name, max_bytes)
+    }
+
+    fn opened(&self) -> io::Result<&Dir> {
+        if let Some(opened) = self.names.and_then(DirectoryNames::opened) {
+            return Ok(opened);
+        }
+        if let Some(reopened) = self.reopened.get() {
+            return Ok(reopened);
+        }
+        let reopened = self.workspace.open_exact(self.path())?;
+        Ok(self.reopened.get_or_init(|| reopened))
+    }
+
+    /// Everything in the directory, if it was listed just now.
+    pub fn names(&self) -> Option<&[(OsString, EntryKind)]> {
+        self.names.map(|names| &*names.entries)
     }
 
     /// True if the file system resolves the name, possibly to an entry with another spelling.
     ///
     /// On a case-insensitive file system a name can be taken although no entry has it.
     pub fn answers_to(&self, name: &OsStr) -> bool {
-        let opened = self.opened.as_ref();
-        opened.is_some_and(|opened| opened.symlink_metadata(name).is_ok())
+        let names = self.names;
+        names.is_some_and(|names| names.metadata(name).is_ok())
     }
 
     /// The path relative to the root, which is empty.
@@ -434,8 +509,8 @@ impl<'a> SurveyedDirectory<'a> {
 
     /// The target of a link in this directory.
     pub fn read_link(&self, entry: &Surveyed) -> io::Result<OsString> {
-        let opened = self.opened.as_ref().ok_or(io::ErrorKind::NotFound)?;
-        Ok(opened.read_link_contents(&entry.name)?.into_os_string())
+        let target = self.opened()?.read_link_contents(&entry.name)?;
+        Ok(target.into_os_string())
     }
 
     fn places(&self) -> Vec<SurveyTask> {

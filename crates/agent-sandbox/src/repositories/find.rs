@@ -5,19 +5,19 @@
 //! finds what it knows by name, and the person knows other names. If a command closed it, it is
 //! opened; otherwise the names that git knows are checked, and the directory is reported.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent_files::platform::files::EntryKind;
+use agent_files::workspace::joint_walk::{DirectoryNames, DirectorySearch};
 
 use super::{give_back, has_several_names, is_absent, really};
-use crate::look::{DirectoryNames, DirectorySearch};
 
 /// Limits on the names to read, and on the time.
 const MAX_NAMES: usize = 1_000_000;
@@ -118,25 +118,37 @@ pub(super) struct RepositorySearch<'a> {
     may_open: &'a (dyn Fn(&Path) -> bool + Sync),
     left: AtomicUsize,
     until: Instant,
+    /// Time that other searches of the same walk took, in nanoseconds of all threads. It does not count.
+    taken_by_others: AtomicU64,
     found: Mutex<FoundRepositories>,
+    /// The names in git directories, which are looked at once more when all of these are known.
+    names_in_git: Mutex<HashMap<PathBuf, Vec<(OsString, EntryKind)>>>,
 }
 
 impl DirectorySearch for RepositorySearch<'_> {
     fn may_go_on(&self) -> bool {
-        self.left.load(Ordering::Relaxed) > 0 && Instant::now() <= self.until
+        let taken = self.taken_by_others.load(Ordering::Relaxed);
+        let until = self.until + Duration::from_nanos(taken);
+        self.left.load(Ordering::Relaxed) > 0 && Instant::now() <= until
     }
 
     fn pass_over(&self, _directory: &Path) {
         self.found().is_cut = true;
     }
 
-    fn search(&self, directory: &Path, names: &io::Result<DirectoryNames>) -> Vec<PathBuf> {
+    fn search(&self, directory: &Path, names: &io::Result<DirectoryNames<'_>>) -> Vec<PathBuf> {
         match names {
             Ok(names) => {
                 if names.is_cut {
                     self.pass_over(directory);
                 }
-                self.look_into(directory, &names.entries)
+                let next = self.look_into(directory, &names.entries);
+                if !names.is_cut && self.is_in_git(directory) {
+                    let kept = self.names_in_git.lock();
+                    let mut kept = kept.unwrap_or_else(PoisonError::into_inner);
+                    kept.insert(directory.to_owned(), names.entries.to_vec());
+                }
+                next
             }
             Err(cause) => match self.entries_once_open(directory, cause) {
                 Ok(entries) => self.look_into(directory, &names_of(entries)),
@@ -146,7 +158,39 @@ impl DirectorySearch for RepositorySearch<'_> {
     }
 }
 
+/// Another search of the same walk, on its own time.
+pub(super) struct OtherSearch<'a> {
+    search: &'a dyn DirectorySearch,
+    taken: &'a AtomicU64,
+}
+
+impl DirectorySearch for OtherSearch<'_> {
+    fn may_go_on(&self) -> bool {
+        self.search.may_go_on()
+    }
+
+    fn pass_over(&self, directory: &Path) {
+        self.search.pass_over(directory);
+    }
+
+    fn search(&self, directory: &Path, names: &io::Result<DirectoryNames<'_>>) -> Vec<PathBuf> {
+        let began = Instant::now();
+        let next = self.search.search(directory, names);
+        let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.taken.fetch_add(took, Ordering::Relaxed);
+        next
+    }
+}
+
 impl<'a> RepositorySearch<'a> {
+    /// Another search of the same walk; what it takes is not taken from the time of this one.
+    pub(super) fn beside<'s>(&'s self, search: &'s dyn DirectorySearch) -> OtherSearch<'s> {
+        OtherSearch {
+            search,
+            taken: &self.taken_by_others,
+        }
+    }
+
     pub(super) fn new(
         root: &'a Path,
         left_out: &'a [PathBuf],
@@ -158,7 +202,9 @@ impl<'a> RepositorySearch<'a> {
             may_open,
             left: AtomicUsize::new(MAX_NAMES),
             until: Instant::now() + MAX_TIME,
+            taken_by_others: AtomicU64::new(0),
             found: Mutex::default(),
+            names_in_git: Mutex::default(),
         }
     }
 
@@ -266,6 +312,30 @@ impl<'a> RepositorySearch<'a> {
         Ok(())
     }
 
+    /// True if a directory is a git directory or in one, as far as those are known: the targets of
+    /// pointers are found later. One that was opened may have more names than were listed before.
+    fn is_in_git(&self, directory: &Path) -> bool {
+        let found = self.found();
+        let mut within = directory.ancestors();
+        !found.directories.is_empty()
+            && !found.opened.contains(directory)
+            && within.any(|directory| found.directories.contains(directory))
+    }
+
+    /// The names in a git directory.
+    fn names_in_git(&self, directory: &Path) -> io::Result<Vec<(OsString, EntryKind)>> {
+        let kept = self.names_in_git.lock();
+        let kept = kept
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(directory);
+        if let Some(names) = kept {
+            return Ok(names);
+        }
+        let entries = fs::read_dir(directory);
+        let entries = entries.or_else(|cause| self.entries_once_open(directory, &cause))?;
+        Ok(names_of(entries))
+    }
+
     /// The entries of a directory that could not be listed, if it may be opened for its owner.
     fn entries_once_open(&self, directory: &Path, cause: &io::Error) -> io::Result<fs::ReadDir> {
         if !is_denied(cause) {
@@ -314,9 +384,7 @@ impl<'a> RepositorySearch<'a> {
             if !self.may_go_on() {
                 return self.pass_over(&directory);
             }
-            let entries = fs::read_dir(&directory);
-            let entries = entries.or_else(|cause| self.entries_once_open(&directory, &cause));
-            let Ok(entries) = entries else {
+            let Ok(names) = self.names_in_git(&directory) else {
                 let found = directory.symlink_metadata();
                 if !found.is_err_and(|cause| is_absent(&cause)) {
                     self.found().closed.insert(directory);
@@ -327,22 +395,19 @@ impl<'a> RepositorySearch<'a> {
             let is_store = directory.ends_with("objects") && directory.parent() == Some(git);
             let above = directory.parent().and_then(Path::file_name);
             let is_worktree = above.is_some_and(|above| above.eq_ignore_ascii_case("worktrees"));
-            for entry in entries.flatten() {
-                self.count(1);
-                let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else {
-                    continue;
-                };
+            self.count(names.len());
+            for (name, kind) in names {
                 let is_one_of =
                     |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
-                let path = entry.path();
-                if kind.is_symlink() {
+                let path = directory.join(&name);
+                if kind == EntryKind::Link {
                     let is_other = is_top && (is_one_of(&COMPARED) || super::is_idle(&name));
                     let target =
                         agent_files::fs::canonical(&path).or_else(|_| fs::read_link(&path));
                     if let (false, Ok(target)) = (is_other, target) {
                         self.found().links.insert(path, target);
                     }
-                } else if kind.is_dir() {
+                } else if kind == EntryKind::Directory {
                     // There are many of these, and git only reads what is in them.
                     let is_fan = is_store && name.len() == 2;
                     // Hooks are compared one by one.
@@ -430,4 +495,45 @@ fn names_of(entries: fs::ReadDir) -> Vec<(OsString, EntryKind)> {
 
 pub(super) fn is_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A search that takes long in each directory.
+    struct SlowSearch;
+
+    impl SlowSearch {
+        const TIME: Duration = Duration::from_millis(20);
+    }
+
+    impl DirectorySearch for SlowSearch {
+        fn may_go_on(&self) -> bool {
+            true
+        }
+
+        fn pass_over(&self, _directory: &Path) {}
+
+        fn search(&self, _: &Path, _: &io::Result<DirectoryNames<'_>>) -> Vec<PathBuf> {
+            let began = Instant::now();
+            while began.elapsed() < Self::TIME {}
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn another_search_of_the_same_walk_takes_its_own_time() {
+        let root = Path::new("/");
+        let mut search = RepositorySearch::new(root, &[], &|_| false);
+        let names = Err(io::ErrorKind::NotFound.into());
+        search.beside(&SlowSearch).search(root, &names);
+        let taken = search.taken_by_others.load(Ordering::Relaxed);
+        assert!(Duration::from_nanos(taken) >= SlowSearch::TIME);
+        search.until = Instant::now().checked_sub(SlowSearch::TIME).unwrap();
+        search.taken_by_others = AtomicU64::new(0);
+        assert!(!search.may_go_on());
+        search.taken_by_others = AtomicU64::new(u64::from(u32::MAX) * 100);
+        assert!(search.may_go_on());
+    }
 }

@@ -50,7 +50,8 @@ impl KeptInventory {
         let json = std::fs::read(file).ok()?;
         let told = match serde_json::from_slice::<Self>(&json) {
             Ok(kept) => {
-                let mut now = Inventory::take_after(&kept.before, &kept.workspace, &kept.left_out);
+                let mut now =
+                    Inventory::take_after(&kept.before, &kept.workspace, &kept.left_out, &[]);
                 now.disarm_and_tell(&kept.before, &kept.workspace)
             }
             Err(_) => Some(DisarmReport {

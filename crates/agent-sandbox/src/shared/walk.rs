@@ -9,14 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use cap_std::fs::{Dir, MetadataExt};
+use cap_std::fs::MetadataExt;
 
 use super::is_git;
-use crate::look::{DirectoryNames, DirectorySearch};
 use crate::{Confinement, PROTECTED, STATE, repository};
 use agent_files::platform::files::EntryKind;
 use agent_files::records::RecordMarks;
-use agent_files::workspace::LinkCounts;
+use agent_files::workspace::joint_walk::{DirectoryNames, DirectorySearch};
 
 /// Time limit of a walk, for a slow disk or machine.
 const MAX_TIME: Duration = Duration::from_secs(5);
@@ -101,8 +100,6 @@ pub(super) struct WorkspaceWalk<'a> {
     /// Names that may still be looked at.
     left: AtomicUsize,
     until: Instant,
-    /// The link counts that a snapshot has just seen.
-    counts: Option<&'a LinkCounts>,
     seen: Mutex<WalkResult>,
 }
 
@@ -118,7 +115,7 @@ impl DirectorySearch for WorkspaceWalk<'_> {
         });
     }
 
-    fn search(&self, directory: &Path, names: &io::Result<DirectoryNames>) -> Vec<PathBuf> {
+    fn search(&self, directory: &Path, names: &io::Result<DirectoryNames<'_>>) -> Vec<PathBuf> {
         let mut seen = WalkResult::default();
         let extent = match names {
             Ok(names) => self.look_into(directory, names, &mut seen),
@@ -148,11 +145,9 @@ impl DirectorySearch for WorkspaceWalk<'_> {
 /// A directory that is being searched.
 struct WalkedDirectory<'a> {
     directory: &'a Path,
-    opened: &'a Dir,
+    names: &'a DirectoryNames<'a>,
     /// Its path, shared by the files that are remembered.
     shared: Option<Arc<Path>>,
-    /// The files that may have more than one name, if that is known.
-    linked: Option<&'a [OsString]>,
     is_top: bool,
     /// True if tool configuration matters here.
     is_obeyed: bool,
@@ -162,14 +157,13 @@ struct WalkedDirectory<'a> {
 }
 
 impl<'a> WalkedDirectory<'a> {
-    fn new(directory: &'a Path, opened: &'a Dir, workspace: &Path) -> Self {
+    fn new(directory: &'a Path, names: &'a DirectoryNames<'a>, workspace: &Path) -> Self {
         let inside = directory.strip_prefix(workspace).unwrap_or(directory);
         let is_top = directory == workspace;
         Self {
             directory,
-            opened,
+            names,
             shared: None,
-            linked: None,
             is_top,
             is_obeyed: !is_top && inside.components().all(|part| part.as_os_str() != PACKAGES),
             git_names: [false; GIT_NAMES.len()],
@@ -205,10 +199,9 @@ impl<'a> WalkedDirectory<'a> {
 }
 
 impl<'a> WorkspaceWalk<'a> {
-    pub(super) fn new(confinement: &'a Confinement, counts: Option<&'a LinkCounts>) -> Self {
+    pub(super) fn new(confinement: &'a Confinement) -> Self {
         Self {
             confinement,
-            counts,
             left: AtomicUsize::new(confinement.max_names),
             until: Instant::now() + MAX_TIME,
             seen: Mutex::default(),
@@ -240,18 +233,15 @@ impl<'a> WorkspaceWalk<'a> {
     fn look_into(
         &self,
         directory: &Path,
-        names: &DirectoryNames,
+        names: &DirectoryNames<'_>,
         seen: &mut WalkResult,
     ) -> io::Result<SearchExtent> {
         if names.is_cut || !self.may_look_at(names.entries.len()) {
             return Ok(SearchExtent::Cut);
         }
-        let opened = &names.opened;
         let workspace = &self.confinement.workspace;
-        let mut place = WalkedDirectory::new(directory, opened, workspace);
-        let inside = directory.strip_prefix(workspace).unwrap_or(directory);
-        place.linked = (self.counts).and_then(|counts| counts.others_in(inside, opened));
-        for (name, kind) in &names.entries {
+        let mut place = WalkedDirectory::new(directory, names, workspace);
+        for (name, kind) in names.entries.iter() {
             match self.look_at(name, *kind, &mut place, seen) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
@@ -355,11 +345,11 @@ fn look_at_file(
         seen.found.insert(place.directory.join(name));
         return Ok(());
     }
-    if (place.linked).is_some_and(|linked| linked.iter().all(|other| other != name)) {
+    let linked = place.names.linked;
+    if linked.is_some_and(|linked| linked.iter().all(|other| other != name)) {
         return Ok(());
     }
-    // From the open directory: the whole path would have to be looked up for every file.
-    let file = place.opened.symlink_metadata(name)?;
+    let file = place.names.metadata(name)?;
     if file.nlink() > 1 {
         let directory = place.directory;
         let directory = place.shared.get_or_insert_with(|| Arc::from(directory));

@@ -88,7 +88,7 @@ impl SnapshotBuilder<'_> {
                 cached_tree: None,
                 is_news_for_cache: false,
                 listed: ListedDirectory::default(),
-                counted: None,
+                known: None,
             },
             directory,
         }

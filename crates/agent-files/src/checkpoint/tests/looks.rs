@@ -1,10 +1,13 @@
 //! Snapshots skip large files and read no unchanged file twice.
 
+use std::collections::BTreeSet;
+
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use super::*;
-use crate::workspace::LinkCounts;
+use crate::workspace::KnownNames;
+use crate::workspace::joint_walk::look_through;
 
 #[test]
 fn what_is_too_large_is_named_and_left_alone() {
@@ -129,17 +132,24 @@ fn a_file_whose_time_was_set_back_is_read_again() {
 }
 
 #[test]
-fn a_snapshot_hands_on_which_files_have_a_single_name() {
+fn a_snapshot_hands_on_the_names_and_which_files_have_a_single_one() {
     let mut bench = bench();
     bench.shell(
         "mkdir -p one two ignored; echo ignored > .gitignore
         echo 1 > one/a; echo 2 > two/b; ln two/b two/c; echo 3 > ignored/d; echo 4 > one/.agent-x.tmp",
     );
-    let others = |bench: &Bench, counts: &LinkCounts, path: &str| {
-        let opened = Dir::open_ambient_dir(bench.root.join(path), ambient_authority()).unwrap();
-        let others = counts.others_in(Path::new(path), &opened)?;
+    let others = |bench: &Bench, counts: &KnownNames, path: &str| {
+        let root = Dir::open_ambient_dir(&bench.root, ambient_authority()).unwrap();
+        let known = counts.of(&root, Path::new(path))?;
+        let names = known.names.iter().map(|(name, _)| name.to_str().unwrap());
+        let names: BTreeSet<&str> = names.collect();
+        let listed = std::fs::read_dir(bench.root.join(path)).unwrap().flatten();
+        let listed: Vec<String> = listed
+            .map(|entry| entry.file_name().into_string().unwrap())
+            .collect();
+        assert_eq!(names, listed.iter().map(String::as_str).collect());
         Some(
-            others
+            (known.linked)
                 .iter()
                 .map(|name| name.to_str().unwrap().to_owned())
                 .collect::<Vec<_>>(),
@@ -147,17 +157,80 @@ fn a_snapshot_hands_on_which_files_have_a_single_name() {
     };
     // A directory that has just changed could change again without a new time.
     bench.taken();
-    let counts = bench.workspace.take_link_counts().unwrap();
+    let counts = bench.workspace.take_names().unwrap();
     assert_eq!(others(&bench, &counts, "one"), None);
     bench.store.clock = || SystemTime::now() + Duration::from_mins(1);
     bench.taken();
-    let counts = bench.workspace.take_link_counts().unwrap();
+    let counts = bench.workspace.take_names().unwrap();
     // Nobody looked at our own temporary files.
     assert_eq!(others(&bench, &counts, "one").unwrap(), [".agent-x.tmp"]);
     assert_eq!(others(&bench, &counts, "two").unwrap(), ["b", "c"]);
     assert_eq!(others(&bench, &counts, "ignored"), None);
     // They serve one command.
-    assert!(bench.workspace.take_link_counts().is_none());
+    assert!(bench.workspace.take_names().is_none());
+    // What a step changes is forgotten, whatever the clock of the file system says.
+    bench.taken();
+    (bench.workspace).forget_names_around([Path::new("one/sub/new")]);
+    let counts = bench.workspace.take_names().unwrap();
+    assert!(others(&bench, &counts, "one").is_none() && others(&bench, &counts, "").is_none());
+    assert!(others(&bench, &counts, "two").is_some());
+}
+
+/// Surveys the workspace as the look after a command does.
+fn survey_after_command(bench: &Bench) {
+    let survey = bench.workspace.survey_after_command().unwrap();
+    look_through(bench.workspace.path(), &[survey.search()], None);
+    survey.keep();
+}
+
+#[test]
+fn the_look_after_a_command_surveys_for_the_snapshot() {
+    let mut bench = bench();
+    bench.shell(
+        "mkdir -p one/two ignored; echo ignored > .gitignore
+        echo 1 > one/a; echo 2 > one/two/b; echo 3 > gone; echo 4 > ignored/c",
+    );
+    bench.let_time_pass();
+    bench.taken();
+    let limits = CheckpointLimits::default();
+    let listed = |bench: &mut Bench| {
+        let walks = bench.workspace.walks();
+        let taken = bench.store.take_listed(&bench.workspace, &limits).unwrap();
+        (taken.0.snapshot, taken.1, bench.workspace.walks() - walks)
+    };
+    bench.shell(
+        "echo more >> one/a; rm gone; mkdir -p new/deep; echo 5 > new/deep/d
+        ln -s ../one new/link; printf '*.log\\n' > one/.gitignore; echo 6 > one/x.log",
+    );
+    survey_after_command(&bench);
+    let (snapshot, walked, walks) = listed(&mut bench);
+    assert_eq!(walks, 0);
+    let (again, walked_again, walks) = listed(&mut bench);
+    assert_eq!((again, walks), (snapshot, 1));
+    assert_eq!(walked_again, walked);
+    // A file that changes in between is read as it is by then, and again the next time.
+    survey_after_command(&bench);
+    bench.shell("echo other > one/a");
+    listed(&mut bench);
+    let (after, ..) = listed(&mut bench);
+    assert_ne!(after, snapshot);
+    // A survey of which something is known to have changed is not used.
+    survey_after_command(&bench);
+    bench.shell("echo 7 > new/e");
+    bench.workspace.forget_survey();
+    let (after, walked, walks) = listed(&mut bench);
+    assert_eq!(walks, 1);
+    assert!(
+        walked
+            .files
+            .iter()
+            .any(|file| file.path.as_str() == "new/e")
+    );
+    // Nor is one that is older than another snapshot.
+    survey_after_command(&bench);
+    bench.taken();
+    bench.shell("rm new/e");
+    assert_ne!(listed(&mut bench).0, after);
 }
 
 #[test]

@@ -1,0 +1,133 @@
+//! The survey for the snapshot after a round, made in the look that the sandbox takes after a command.
+//!
+//! That look lists every directory anyway. The survey notes names and metadata; the snapshot reads what
+//! changed when it is taken. If anything happens in between, the survey is forgotten, and the snapshot
+//! walks the workspace itself.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::{DirectoryState, Rules, Survey, SurveyScope, SurveyTask, Surveyed, SurveyedDirectory};
+use super::{OnceCell, Visited, Workspace, lock};
+use crate::workspace::joint_walk::DirectorySearch;
+
+/// For so long a snapshot can be made from it.
+const FRESH: Duration = Duration::from_secs(10);
+
+/// How the last snapshot of everything surveyed the workspace, and the survey after a command.
+#[derive(Default)]
+pub(in crate::workspace) struct SurveyMemory {
+    scope: Option<SurveyScope>,
+    kept: Option<(Instant, KeptSurvey)>,
+}
+
+impl fmt::Debug for SurveyMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut memory = f.debug_struct("SurveyMemory");
+        memory.field("scope", &self.scope).finish_non_exhaustive()
+    }
+}
+
+/// A survey that was made after a command.
+pub(crate) struct KeptSurvey {
+    scope: SurveyScope,
+    /// When it was begun.
+    pub(crate) began: SystemTime,
+    pub(crate) directories: Vec<Visited<KeptDirectory>>,
+}
+
+/// A directory that was surveyed and is closed again.
+pub(crate) struct KeptDirectory {
+    place: SurveyTask,
+    rules: Option<Arc<Rules>>,
+    entries: Vec<Surveyed>,
+    unknown: Vec<OsString>,
+    has_git: bool,
+    state: DirectoryState,
+}
+
+impl KeptDirectory {
+    fn of(directory: SurveyedDirectory<'_>) -> Self {
+        Self {
+            place: directory.place,
+            rules: directory.rules,
+            entries: directory.entries,
+            unknown: directory.unknown,
+            has_git: directory.has_git,
+            state: directory.state,
+        }
+    }
+
+    /// The directory as it was surveyed; it is opened again if something is read from it.
+    pub(crate) fn again(self, workspace: &Workspace) -> SurveyedDirectory<'_> {
+        SurveyedDirectory {
+            workspace,
+            place: self.place,
+            names: None,
+            reopened: OnceCell::new(),
+            rules: self.rules,
+            entries: self.entries,
+            unknown: self.unknown,
+            has_git: self.has_git,
+            state: self.state,
+        }
+    }
+}
+
+/// A survey that is made together with other searches.
+pub struct CommandSurvey<'a> {
+    began: SystemTime,
+    survey: Survey<'a, KeptDirectory, fn(SurveyedDirectory<'_>) -> KeptDirectory>,
+}
+
+impl CommandSurvey<'_> {
+    /// The search of this survey.
+    pub fn search(&self) -> &dyn DirectorySearch {
+        &self.survey
+    }
+
+    /// Keeps the survey for the next snapshot, once all directories were searched.
+    pub fn keep(self) {
+        let (workspace, scope) = (self.survey.workspace, self.survey.scope.clone());
+        let survey = KeptSurvey {
+            scope,
+            began: self.began,
+            directories: self.survey.finish(),
+        };
+        lock(&workspace.survey).kept = Some((Instant::now(), survey));
+    }
+}
+
+impl Workspace {
+    /// Remembers what a snapshot of everything surveys, for the one that follows the next command. An
+    /// earlier survey is of no use any more.
+    pub(crate) fn remember_scope(&self, scope: &SurveyScope) {
+        *lock(&self.survey) = SurveyMemory {
+            scope: Some(scope.clone()),
+            kept: None,
+        };
+    }
+
+    /// Begins a survey as the last snapshot of everything made it; `None` if there was no such
+    /// snapshot.
+    pub fn survey_after_command(&self) -> Option<CommandSurvey<'_>> {
+        let scope = lock(&self.survey).scope.clone()?;
+        Some(CommandSurvey {
+            began: SystemTime::now(),
+            survey: Survey::new(self, scope, KeptDirectory::of),
+        })
+    }
+
+    /// Forgets the survey after a command: files are about to change.
+    pub fn forget_survey(&self) {
+        lock(&self.survey).kept = None;
+    }
+
+    /// The survey after the last command, once, if it has just been made in this way.
+    pub(crate) fn take_survey(&self, scope: &SurveyScope) -> Option<KeptSurvey> {
+        let (at, survey) = lock(&self.survey).kept.take()?;
+        (at.elapsed() < FRESH && survey.scope == *scope).then_some(survey)
+    }
+}
