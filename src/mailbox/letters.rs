@@ -53,9 +53,7 @@ impl Mailbox {
         later.retain(|path| round_of(path, id).is_some_and(|round| round > sequence));
         let mut names = Vec::new();
         for reply in later {
-            let rejected = crate::fs::free_name(&self.rejected(), &file_name(&reply));
-            crate::fs::own_directory(&self.rejected())?;
-            fs::rename(&reply, &rejected).map_err(|cause| Error::file("move", &reply, cause))?;
+            let rejected = crate::fs::move_aside(&reply, &self.rejected(), &file_name(&reply))?;
             names.push(file_name(&rejected));
         }
         Ok(names)

@@ -101,7 +101,7 @@ fn settings_in_force_are_not_replaced_by_a_reply() {
         .current_dir(place.workspace().join("sub"))
         .output()
         .unwrap();
-    assert!(said(&output).contains("lies in the workspace"));
+    assert!(said(&output).contains("is in the workspace"));
     fs::remove_dir_all(place.workspace().join(".agent")).unwrap();
     assert!(!rules_hold(""), "the counterpart counts");
     cases(3);

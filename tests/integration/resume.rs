@@ -144,7 +144,7 @@ fn a_reply_is_not_taken_again_when_nothing_tells_of_its_round_any_more() {
         .start();
     let id = id_of(&running.outbox(3));
     let finished = running.kill();
-    let base = finished.base().to_owned();
+    let base = finished.base();
     fs::remove_file(base.join(format!("sessions/{id}.json"))).unwrap();
     let journal = base.join(format!("sessions/{id}.journal.jsonl"));
     let text = fs::read_to_string(&journal).unwrap();

@@ -1117,10 +1117,10 @@ fn the_cache_is_disarmed_if_it_lies_in_the_workspace_or_is_closed() {
 
 #[test]
 fn hooks_whose_path_is_too_long_are_disabled() {
+    /// Too long with the workspace's own path, and not from there.
+    const LENGTH: usize = 4095 - "/hooks/pre-commit".len() - 1;
     let place = Place::new();
     let before = place.look();
-    // Too long with the workspace's own path, and not from there.
-    const LENGTH: usize = 4095 - "/hooks/pre-commit".len() - 1;
     let mut deep = Dir::open_ambient_dir(place.root(), ambient_authority()).unwrap();
     let mut left = LENGTH;
     while left > 0 {
