@@ -90,11 +90,12 @@ fn the_letter_a_approves_nothing_where_there_is_no_rule_for_it() {
         terminal.expect("? ");
     }
     terminal.type_in("o\r");
-    terminal.expect("[all] yes to all that wait");
+    terminal.expect("[o] all at once");
     terminal.type_in("a\r");
-    terminal.expect("This cannot be allowed for good");
-    terminal.expect("[all] yes to all that wait");
-    terminal.type_in("all\r");
+    terminal.expect("[o] all at once");
+    terminal.type_in("o\r");
+    terminal.expect("[o] one by one");
+    terminal.type_in("y\r");
     wait_for_outbox(&terminal.base(), 2);
     assert!(terminal.base().join("workspace/b").exists());
     terminal.reply(2, DONE);
