@@ -33,7 +33,7 @@ use agent_protocol::{Command, EndMark, RelPath, Step};
 use crate::candidate::{
     BlockCandidate, BlockTrouble, CandidateItem, DoubtedMeaning, OfferSource, ReplyOffer, Standing,
 };
-use crate::carried_out::CarriedOut;
+use crate::carried_out::{CarriedOut, ShownWork};
 use crate::code_fence::{self, Fence};
 use crate::example;
 use crate::invented;
@@ -442,7 +442,8 @@ impl ReplyLedger {
         }
         let mut is_told = HashSet::new();
         for (fence, name) in shown.files {
-            if done.changes(&name) || !is_told.insert(name.clone()) {
+            let work = ShownWork::lines(code_fence::content(lines, fence)).of_file(&name);
+            if done.holds(&work) || !is_told.insert(name.clone()) {
                 continue;
             }
             let trouble = BlockTrouble::new(

@@ -10,7 +10,7 @@ use agent_protocol::Step;
 
 use crate::candidate::BlockTrouble;
 use crate::code_fence::Fence;
-use crate::line::has_word;
+use crate::line::{ends_with_colon, has_word};
 use crate::trim::{is_blank, trim};
 use crate::{file_name, has_effects, tags};
 
@@ -60,7 +60,7 @@ impl WordsAbove {
         // Only the last sentence leads to the command.
         let text = text.rsplit(". ").next().unwrap_or(text);
         let label = text.trim_matches(|c: char| !c.is_alphanumeric());
-        let is_led = text.ends_with(':');
+        let is_led = ends_with_colon(text);
         let begins =
             |words: &&str| text.starts_with(*words) || text.contains(&format!(", {words}"));
         let has = |words: &&str| text.contains(*words);

@@ -20,7 +20,7 @@ use crate::candidate::BlockTrouble;
 use crate::carried_out::ShownWork;
 use crate::code_fence::{self, Fence};
 use crate::keyed_text::KeyedTexts;
-use crate::line::{has_word, is_blank_or_fence};
+use crate::line::{ends_with_colon, has_word, is_blank_or_fence};
 use crate::recognise::shown;
 use crate::tags::LooseTag;
 use crate::trim::{is_blank, trim};
@@ -234,7 +234,7 @@ impl LastLook<'_> {
         let mut text = self.lines[at][start..].to_owned();
         let mut end = at + 1;
         for line in &self.lines[at + 1..] {
-            let is_led = trim(self.lines[end - 1]).ends_with(':');
+            let is_led = ends_with_colon(self.lines[end - 1]);
             let is_end = is_blank_or_fence(line) && !is_led;
             if is_end || self.is_taken[end] || end > at + MOST_LINES {
                 break;
@@ -317,9 +317,16 @@ impl LastLook<'_> {
         let inside = || {
             let name = whole_file::named_at_top(lines);
             let names = name.map_or_else(|| file_name::in_words(fence.info), |name| vec![name]);
+            let asked = || file_name::of_language(language).filter(|_| self.is_asked_for(at));
+            let names = if names.is_empty() {
+                asked().into_iter().collect()
+            } else {
+                names
+            };
             (!names.is_empty()).then_some((at, names))
         };
         let led = self.led_from(at).or_else(inside);
+        let led = led.or_else(|| self.under_heading(at));
         let Some((line, names)) = led.or_else(|| self.told_below(at, content.end)) else {
             self.labelled_edit(at, content);
             return;
@@ -360,6 +367,35 @@ impl LastLook<'_> {
         let first = names.first()?;
         let leads = is_label || leads_to_work(self.lines[line], first);
         leads.then_some((line, names))
+    }
+
+    /// Returns true if the line above a code block asks for it: `Add this target:`.
+    fn is_asked_for(&self, at: usize) -> bool {
+        let above = self.line_above(at).map(|line| self.lines[line]);
+        above.is_some_and(|line| {
+            ends_with_colon(line) && asks_first(&file_name::words_beside(line, "`"))
+        })
+    }
+
+    /// The heading of the words above the code block at `at`, and the files that it names, if these
+    /// words do not tell of something that is there or was done.
+    fn under_heading(&self, at: usize) -> Option<(usize, Vec<&str>)> {
+        const MOST_LINES: usize = 16;
+        let is_other =
+            |line: &usize| self.is_taken[*line] || Fence::read(self.lines[*line]).is_some();
+        let above = (0..at).rev().take(MOST_LINES);
+        let mut above = above.take_while(|line| !is_other(line));
+        let heading = above.find(|line| is_heading(self.lines[*line]))?;
+        let text = self.lines[heading];
+        let names = match file_name::alone(text) {
+            Some(name) if file_name::names_file(text, name) => vec![name],
+            _ => file_name::in_words(text),
+        };
+        let words = self.lines[heading + 1..at].iter();
+        let tells = words
+            .clone()
+            .any(|line| tells(&file_name::words_beside(line, "`")));
+        (leads_to_work(text, names.first()?) && !tells).then_some((heading, names))
     }
 
     /// The next line above that has words, if nothing took it.
@@ -516,25 +552,41 @@ const WORK: &str = "\
 /// Returns true if a line that names a file leads to what is to be written there: `Create x.py:`,
 /// `In x.py, replace`, `x.py (lines 3-7)`, `Save this as x.py.`
 fn leads_to_work(line: &str, name: &str) -> bool {
+    const MADE: &str = "created now rewritten updated written";
+    let text = trim(line).trim_end_matches(['*', '_', ' ']);
+    let words = file_name::words_beside(line, name);
+    let claims = ends_with_colon(text) && words.iter().any(|word| has_word(MADE, word));
+    if !claims && tells(&words) {
+        return false;
+    }
+    let asks = words.iter().any(|word| has_word(WORK, word));
+    ends_with_colon(text)
+        || text.starts_with('#')
+        || asks_first(&words)
+        || (!text.ends_with('.') && (asks || words.len() <= 4))
+}
+
+/// Returns true if words tell of something that is there or was done.
+fn tells(words: &[String]) -> bool {
     const TALK: &str = "\
         already contains current currently e.g error example examples existing had has i've looks \
         not output prints says shown shows usage uses was were";
-    const MADE: &str = "created rewritten updated written";
-    let text = trim(line).trim_end_matches(['*', '_', ' ']);
-    let words = file_name::words_beside(line, name);
     let tells_past = words.windows(2).any(|pair| {
         let [who, verb] = pair else { return false };
         matches!(&**who, "i" | "we") && (verb.ends_with("ed") || verb == "have")
     });
-    let claims = text.ends_with(':') && words.iter().any(|word| has_word(MADE, word));
-    if !claims && (tells_past || words.iter().any(|word| has_word(TALK, word))) {
-        return false;
-    }
-    let asks = words.iter().any(|word| has_word(WORK, word));
-    text.ends_with(':')
-        || text.starts_with('#')
-        || asks_first(&words)
-        || (!text.ends_with('.') && (asks || words.len() <= 4))
+    tells_past || words.iter().any(|word| has_word(TALK, word))
+}
+
+/// Returns true if a line is a heading, or nothing but bold words or the name of a file.
+fn is_heading(line: &str) -> bool {
+    let text = trim(line);
+    let name = text.trim_start_matches('#');
+    let is_marked = name.len() < text.len() && name.starts_with(' ');
+    let is_bold =
+        text.len() > 4 && text.starts_with("**") && text.trim_end_matches(':').ends_with("**");
+    let is_name = || file_name::alone(text).is_some_and(|name| file_name::names_file(text, name));
+    is_marked || is_bold || is_name()
 }
 
 /// Returns true if the first of some words asks for a change: `save`, `creating`.

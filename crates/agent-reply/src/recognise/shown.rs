@@ -299,7 +299,8 @@ impl BlockContent {
         let Some(at) = first.map(|at| at + labels) else {
             return Self::File;
         };
-        if search_replace::is_head(lines[at]) {
+        // The path is a label over our own tags.
+        if search_replace::is_head(lines[at]) || code_fence::is_tag(lines[at]) {
             return Self::Edits;
         }
         if search_replace::is_conflict(lines[at]) {
