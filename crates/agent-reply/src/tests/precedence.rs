@@ -116,6 +116,88 @@ fn a_file_beside_commands_is_shown_and_told() {
 }
 
 #[test]
+fn an_edit_in_its_own_code_block_beside_an_answer_in_tags_is_shown() {
+    let answer = "``````\n[DELETE_FILE path=\"b\"]\n[END ab12cd34#1]\n``````\n";
+    let diff = format!("```diff\n{DIFF}```\n");
+    let edit = format!("x\n```\n{EDIT}```\n");
+    for shown in [&diff, &edit] {
+        for words in [
+            "A possible follow-up:",
+            "I considered this:",
+            "It is this change:",
+        ] {
+            let reply = row(
+                &format!("{words}\n\n{shown}\nMy answer:\n\n{answer}"),
+                &["DELETE_FILE"],
+                1,
+            );
+            assert_eq!(reply.issues[0].number, None);
+        }
+        // Nothing else changes a file, so it may be all of the work.
+        let done = "``````\n[DONE]\nok\n[/DONE]\n[END ab12cd34#1]\n``````\n";
+        let reply = row(&format!("{shown}\n{done}"), &["DONE"], 1);
+        assert_eq!(reply.issues[0].number, Some(1));
+        // A command changes the file.
+        let own = answer.replace("\"b\"", "\"x\"");
+        row(&format!("{shown}\n{own}"), &["DELETE_FILE"], 0);
+        // Without tags, or in the code block of the end mark, it is the work.
+        let command = if shown == &diff {
+            "APPLY_PATCH"
+        } else {
+            "EDIT_FILE"
+        };
+        row(&format!("{shown}\n[END ab12cd34#1]\n"), &[command], 0);
+        let bare = shown.strip_suffix("```\n").unwrap();
+        let rest = "[DELETE_FILE path=\"b\"]\n[END ab12cd34#1]\n```\n";
+        row(&format!("{bare}{rest}"), &[command, "DELETE_FILE"], 0);
+    }
+}
+
+#[test]
+fn what_words_below_take_back_is_told_and_not_done() {
+    let file = "```\n[DELETE_FILE path=\"a\"]\n```\n";
+    let answer = "``````\n[GIT_STATUS]\n[END ab12cd34#1]\n``````\n";
+    for words in [
+        "Sorry, ignore the above: the notes must stay.",
+        "Please ignore the command above.",
+        "Ignore the call above, I meant:",
+        "Wait, that is wrong. Let me correct this:",
+        "Hmm, on second thought that is not needed.",
+        "Correction: please disregard my answer above.",
+        "Oops, I meant this one:",
+        "Actually, no: do not delete it. Scratch that.",
+    ] {
+        row(&format!("{file}\n{words}\n\n{answer}"), &["GIT_STATUS"], 1);
+    }
+    let marked = "```\n[DELETE_FILE path=\"a\"]\n[END ab12cd34#1]\n```\n";
+    row(
+        &format!("{marked}\nWait, that is wrong. Disregard it.\n"),
+        &[],
+        1,
+    );
+    for words in [
+        "Wait for the server to start:",
+        "Ignore the build directory:",
+        "Forget the cache of the first run:",
+        "Sorry for the delay.",
+        "It prints a warning. Ignore it.",
+        "The test that is wrong goes too:",
+    ] {
+        row(
+            &format!("{file}\n{words}\n\n{answer}"),
+            &["DELETE_FILE", "GIT_STATUS"],
+            0,
+        );
+    }
+    // Words above it take back something else, and a comment in code takes back nothing.
+    row(
+        &format!("Sorry, ignore the above.\n{file}\n```py\n# Sorry, wrong.\n```\n"),
+        &["DELETE_FILE"],
+        0,
+    );
+}
+
+#[test]
 fn of_two_answers_neither_is_done() {
     let answer = |name: &str| format!("[DELETE_FILE path=\"{name}\"]\n[END ab12cd34#1]\n");
     row(
@@ -195,6 +277,26 @@ fn what_words_call_an_example_is_told_and_not_done() {
         "Instead of",
         "This is what not to do:",
         "Should I do this?",
+        "Optional (only if you no longer need it):",
+        "If you'd like, I can also do this:",
+        "After your approval, I'd run:",
+        "Alternatively:",
+        "You can either",
+        "or",
+        "Only run this if the tests pass:",
+        "To undo, use:",
+        "Next round I will send:",
+        "I would normally run:",
+        "In the previous round I sent:",
+        "The documentation shows:",
+        "The bug was introduced by commit 1a2b3c:",
+        "Example usage:",
+        "A sample reply:",
+        "The syntax for an edit is:",
+        "Was ist zu tun? Zum Beispiel:",
+        "Beispiel:",
+        "Par exemple :",
+        "例如：",
     ] {
         for (work, count) in [(edit, 1), (diff, 1), (call, 1), (tags, 2)] {
             row(&format!("{words}\n\n{work}\nShall I?\n"), &[], count);
@@ -236,6 +338,16 @@ fn other_words_above_a_command_do_no_harm() {
         "Don't forget the old file:",
         "For example, `a` is not needed.",
         "Option A it is:",
+        "I would suggest this change:",
+        "I could not find a test, so I remove the file:",
+        "You would like the file removed:",
+        "Removing the bad solution:",
+        "Once the tests pass, this can go:",
+        "After the edit, the file can go:",
+        "Only the old file goes:",
+        "To undo the rename, I remove the copy:",
+        "Example file removed:",
+        "As you asked, the file goes:",
         "The file is in the way, for example of the build. Now I remove it:",
     ] {
         row(&format!("{words}\n```\n{file}```\n"), &["DELETE_FILE"], 0);
