@@ -34,7 +34,14 @@ pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
         return Some(placeholder);
     }
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let sign = omission_in_place(&old, &new).or_else(|| remark_for_definitions(&old, &new));
+    // In an edit, `# ... (unver\u{e4}ndert)` may as well go on from the line above.
+    let may_stand = |line: &str| {
+        let (core, is_comment) = uncommented(line.trim());
+        let has_dots = is_comment && is_dots_at(core, core.trim_start_matches(DOTS));
+        has_dots || may_stand_for_lines(line)
+    };
+    let sign = omission_in_place(&old, &new, &may_stand);
+    let sign = sign.or_else(|| remark_for_definitions(&old, &new));
     sign.map(|line| line.trim().to_owned())
 }
 
@@ -151,8 +158,13 @@ fn tells_of_removal(line: &str) -> bool {
 }
 
 /// The first line of a new text that stands for lines of the old one which are not in it.
-fn omission_in_place<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
-    if !(new.iter()).any(|line| stands_for_lines(line) || may_stand_for_lines(line)) {
+/// `may_stand` tells those that count only if more lines are lost than written.
+fn omission_in_place<'t>(
+    old: &[&str],
+    new: &[&'t str],
+    may_stand: &dyn Fn(&str) -> bool,
+) -> Option<&'t str> {
+    if !(new.iter()).any(|line| stands_for_lines(line) || may_stand(line)) {
         return None;
     }
     let is_filled = |line: &&&str| !line.trim().is_empty();
@@ -161,8 +173,7 @@ fn omission_in_place<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
         let (lost, written) = (filled(&old[block.old]), filled(&new[block.new.clone()]));
         let is_sign = |at: &usize| {
             let least = written + usize::from(is_body(new, *at));
-            (stands_for_lines(new[*at]) && lost >= least)
-                || (may_stand_for_lines(new[*at]) && lost > written)
+            (stands_for_lines(new[*at]) && lost >= least) || (may_stand(new[*at]) && lost > written)
         };
         block.new.into_iter().find(is_sign).map(|sign| new[sign])
     })
@@ -183,7 +194,7 @@ pub(super) fn omission_in_edit<'t>(
     let is_bare = |at: usize| is_ellipsis(new[at]) && !is_body(new, at);
     let dots = (0..new.len()).filter(|at| is_placeholder(new[*at]) || is_bare(*at));
     let dots = dots.map(|at| new[at]).find(is_new);
-    let sign = dots.or_else(|| omission_in_place(old, new).filter(is_new))?;
+    let sign = dots.or_else(|| omission_in_place(old, new, &may_stand_for_lines).filter(is_new))?;
     Some(sign.trim())
 }
 
@@ -225,9 +236,7 @@ fn stands_for_lines(line: &str) -> bool {
         let cut = core.trim_matches(['-', '=', ' ']);
         cut.len() < core.len() && matches!(cut, "8<" | ">8" | "\u{2702}")
     };
-    // `# ... (unver\u{e4}ndert)`
-    let begins_with_dots = || is_dots_at(core, core.trim_start_matches(DOTS));
-    if is_comment && (is_ellipsis(core) || begins_with_dots()) || is_cut() {
+    if is_comment && is_ellipsis(core) || is_cut() {
         return true;
     }
     let is_framed =
@@ -655,6 +664,9 @@ mod tests {
         ] {
             assert_eq!(omission_in_file(python, &new), None, "{new}");
         }
+        let body = "def f():\n    a()\n    b()\n    c()\n    return 1\n";
+        let new = "def f():\n    # ... (unver\u{e4}ndert)\n    return 2\n";
+        assert!(omission_in_file(body, new).is_some());
         let c = "#include <a.h>\n\nint f() {\n  return 1;\n}\n\nint g() {\n  return 2;\n}\n";
         let new = "#include <a.h>\n\n#include <b.h>\n\nint g() {\n  return 2;\n}\n";
         assert_eq!(omission_in_file(c, new), None);

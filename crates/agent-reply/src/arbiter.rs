@@ -16,7 +16,7 @@
 //! | 8 | a block that is not sound and reaches over a tag | itself up to that tag |
 //! | 9 | of several dialects on one line: envelope, diff, JSON, XML, tokens, SEARCH/REPLACE | the first |
 //! | 10 | JSON that is no call | data, with all that stands in it |
-//! | 11 | whole files beside commands; diffs and SEARCH/REPLACE blocks in code blocks of their own beside tags and an end mark | shown; told unless a command changes the files |
+//! | 11 | whole files beside commands; diffs and SEARCH/REPLACE blocks above the code block with tags and the end mark | shown; told unless a command changes the files |
 //! | 12 | two answers to one round | neither, unless they are the same or only look |
 //! | 13 | commands in words below the end mark | told, not done |
 //! | 14 | a document: front matter, or headings and code blocks that ask for nothing | told, not done |
@@ -74,7 +74,7 @@ pub(super) fn judge<'a>(scanned: Scanned<'a>, file: WorkspaceFileReader<'_>) -> 
     ledger.settle_talk();
     let has_tags = shown.has_tags;
     let mut quoted = QuotedFiles::new(file, has_tags && ledger.reply.end.is_some());
-    if has_tags && let Some(end) = ledger.last_end {
+    if let Some(end) = ledger.last_end.filter(|_| has_tags) {
         ledger.leave_out_shown_edits(&lines, end, file);
     }
     if ledger.is_empty() && ledger.reply.cut.is_none() && !ledger.has_results {
@@ -351,15 +351,18 @@ impl ReplyLedger {
         }
     }
 
-    /// Leaves out diffs and SEARCH/REPLACE blocks that are only shown beside the answer, which is in
-    /// tags up to the end mark on the line `end`.
+    /// Leaves out diffs and SEARCH/REPLACE blocks that are only shown above the answer, which is the
+    /// code block with tags and the end mark on the line `end`.
     ///
     /// They often explain a change, or tell of one that is not to be made. One that is in the file
     /// already asks for nothing.
     fn leave_out_shown_edits(&mut self, lines: &[&str], end: usize, file: WorkspaceFileReader<'_>) {
+        let Some(answer) = shown_edit::answer_start(lines, &self.blocks, end) else {
+            return;
+        };
         let is_shown = |step: &Step| {
             let span = self.dialect_blocks.get(&step.line);
-            span.is_some_and(|span| shown_edit::is_apart(lines, span, end))
+            span.is_some_and(|span| span.end <= answer && shown_edit::is_edit(lines, span))
         };
         let steps = std::mem::take(&mut self.reply.steps);
         let (shown, meant): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_shown);
@@ -380,8 +383,8 @@ impl ReplyLedger {
                 continue;
             }
             let trouble = BlockTrouble::new(
-                "an edit in a code block of its own was only shown, because the reply has commands in tags beside it",
-                "Send it in tags, above the end mark, if it was meant.",
+                "an edit above the code block with the answer was only shown",
+                "Send it in the code block with the end mark, if it was meant.",
             );
             let number = (done.ends_session || changes_nothing).then_some(number);
             let line = usize::try_from(line - 1).unwrap_or_default();

@@ -55,6 +55,7 @@ impl WordsAbove {
             .or_else(|| (is_led && forbids(label)).then_some(Self::Refusal))
             .or_else(|| (is_led && offers(label)).then_some(Self::Offer))
             .or_else(|| (is_led && calls_example(label)).then_some(Self::Example))
+            .or_else(|| label.ends_with(" for example").then_some(Self::Example))
     }
 
     fn trouble(&self) -> BlockTrouble {
@@ -214,13 +215,19 @@ pub(super) fn taken_back_above(lines: &[&str], blocks: &[Range<usize>]) -> Optio
         let end = block.end.min(lines.len());
         is_taken[block.start.min(end)..end].fill(true);
     }
+    // A code block in which commands stand is a frame around them, and words in it are words.
     let mut open: Option<Fence<'_>> = None;
-    let mut last = None;
-    for (at, line) in lines.iter().enumerate().filter(|(at, _)| !is_taken[*at]) {
+    let (mut is_frame, mut last) = (false, None);
+    for (at, line) in lines.iter().enumerate() {
+        if is_taken[at] {
+            is_frame = true;
+            continue;
+        }
         match (Fence::read(line), open) {
             (Some(fence), Some(around)) if fence.closes(&around) => open = None,
-            (Some(fence), None) => open = Some(fence),
+            (Some(fence), None) => (open, is_frame) = (Some(fence), false),
             (None, None) if takes_back(line) => last = Some(at),
+            (None, Some(_)) if is_frame && takes_back(line) => last = Some(at),
             _ => {}
         }
     }
@@ -319,12 +326,23 @@ fn led_by(lines: &[&str], line: usize, free_from: usize) -> Option<(usize, Words
         if let Some(opened) = Fence::read(text) {
             fence = Some(opened);
         } else if !is_blank(text) && file_name::alone(text).is_none() {
-            let words = WordsAbove::read(text)?;
+            let words = WordsAbove::read(text);
             let Some(fence) = fence else {
-                return Some((line + 1, words));
+                return words.map(|words| (line + 1, words));
             };
-            let below = lines.iter().enumerate().skip(line).take(MOST_BELOW);
-            let mut inside = below.take_while(|(_, text)| !fence.is_closed_by(text));
+            let mut below = lines.iter().skip(line).take(MOST_BELOW);
+            let length = below.position(|text| fence.is_closed_by(text));
+            let close = length.map_or(lines.len(), |length| line + length);
+            let embedded = || {
+                is_within_sentence(text, lines.get(close + 1..)?).then_some(WordsAbove::Quotation)
+            };
+            let words = words.or_else(embedded)?;
+            let mut inside = lines
+                .iter()
+                .enumerate()
+                .take(close)
+                .skip(line)
+                .take(MOST_BELOW);
             let is_end = |text: &str| {
                 matches!(
                     tags::read(0, text).map(|tag| tag.kind),
@@ -405,6 +423,7 @@ mod phrases {
                 "not like this",
                 "have not done it",
                 "haven't done it",
+                "not going to send",
             ],
         },
         WordsKind {
@@ -466,6 +485,9 @@ mod phrases {
             parts: &["is an example of "],
             ends: &[
                 "would look like this",
+                "commands like this",
+                "looks as follows",
+                "a body like",
                 "would write",
                 "could send",
                 "the format is",
@@ -520,6 +542,9 @@ mod phrases {
             labels: &["you said", "you wrote", "you sent", "you showed me this"],
             beginnings: &[
                 "quoting ",
+                "reviewing ",
+                "earlier i ",
+                "earlier, i ",
                 "from the protocol",
                 "from the documentation",
                 "already done",
@@ -538,10 +563,30 @@ mod phrases {
                 "previous reply was",
                 "reply contained",
                 "i did last time",
+                " say",
+                " i see",
+                " change was",
+                " commit did",
                 "i already did",
             ],
         },
     ];
+}
+
+/// Returns true if a sentence that ends on no line above goes on below: `You asked whether`, a code
+/// block, `is allowed.`
+fn is_within_sentence(above: &str, below: &[&str]) -> bool {
+    const NEXT: &str = "and then after followed to so which where with";
+    let first = below
+        .iter()
+        .map(|line| trim(line))
+        .find(|line| !line.is_empty());
+    let first = first
+        .and_then(|line| line.split_whitespace().next())
+        .unwrap_or_default();
+    let goes_on = first.starts_with(char::is_lowercase) && first.chars().all(char::is_alphabetic);
+    let is_open = trim(above).ends_with(char::is_alphabetic) && trim(above).contains(' ');
+    is_open && goes_on && !has_word(NEXT, first) && !trim(above).starts_with('#')
 }
 
 #[cfg(test)]

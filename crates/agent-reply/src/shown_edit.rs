@@ -1,7 +1,8 @@
 //! Diffs and SEARCH/REPLACE blocks that stand beside an answer in tags.
 //!
 //! A model explains its change with a diff, shows the one that made the mistake, or one that it
-//! decided against. What it does stands in its tags; a block in a code block of its own is not.
+//! decided against. If its answer is a code block with tags and the end mark, as the instructions ask
+//! for, what stands above that is not part of it.
 
 use std::ops::Range;
 
@@ -11,31 +12,26 @@ use crate::code_fence::{self, Fence};
 use crate::trim::is_blank;
 use crate::{WorkspaceFileReader, diff, file_name, search_replace};
 
-/// How many lines above a block may stand between it and its fence.
-const MOST_ABOVE: usize = 6;
+/// The first line of the code block that the end mark on the line `end` stands in; `blocks` are the
+/// lines of commands.
+pub(super) fn answer_start(lines: &[&str], blocks: &[Range<usize>], end: usize) -> Option<usize> {
+    let below = code_fence::skip_blank(lines, end + 1);
+    let close = lines.get(below).and_then(|line| Fence::read(line))?;
+    let mut is_taken = vec![false; end];
+    for block in blocks {
+        let last = block.end.min(end);
+        is_taken[block.start.min(last)..last].fill(true);
+    }
+    let mut above = (0..end).rev().filter(|line| !is_taken[*line]);
+    let opened = above.find_map(|line| Some((line, Fence::read(lines[line])?)));
+    opened
+        .filter(|(_, fence)| close.closes(fence))
+        .map(|it| it.0)
+}
 
-/// How many lines below a block are searched for the end of its code block.
-const MOST_BELOW: usize = 2_000;
-
-/// Returns true if the block on these lines is a diff or a SEARCH/REPLACE block in a code block
-/// without the end mark on the line `end` and without tags.
-pub(super) fn is_apart(lines: &[&str], span: &Range<usize>, end: usize) -> bool {
-    let Some(first) = first_line(lines, span) else {
-        return false;
-    };
-    let is_label = |line: usize| is_blank(lines[line]) || file_name::word(lines[line]).is_some();
-    let above = first.saturating_sub(MOST_ABOVE)..first;
-    let opened = above.rev().find(|line| !is_label(*line));
-    let Some((opened, fence)) = opened.and_then(|at| Some((at, Fence::read(lines[at])?))) else {
-        return false;
-    };
-    let below = span.end.saturating_sub(1).max(first)..lines.len();
-    let mut below = below.take(MOST_BELOW);
-    let Some(close) = below.find(|line| fence.is_closed_by(lines[*line])) else {
-        return false;
-    };
-    let mut others = (opened..close).filter(|line| !span.contains(line));
-    !(opened..close).contains(&end) && !others.any(|line| code_fence::is_tag(lines[line]))
+/// Returns true if the block on these lines is a diff or a SEARCH/REPLACE block.
+pub(super) fn is_edit(lines: &[&str], span: &Range<usize>) -> bool {
+    first_line(lines, span).is_some()
 }
 
 /// The first line of a diff or of a SEARCH/REPLACE block, below its fence and the name of its file.

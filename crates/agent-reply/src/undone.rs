@@ -22,7 +22,7 @@ use crate::code_fence::{self, Fence};
 use crate::keyed_text::KeyedTexts;
 use crate::line::{ends_with_colon, has_word, is_blank_or_fence};
 use crate::recognise::shown;
-use crate::tags::LooseTag;
+use crate::tags::{LooseTag, Name};
 use crate::trim::{is_blank, trim};
 use crate::xml::XmlEnds;
 use crate::{file_name, script, tools, whole_file, work};
@@ -155,7 +155,10 @@ impl LastLook<'_> {
     }
 
     fn tag(&self, at: usize) -> Option<UndoneWork> {
-        let tag = LooseTag::find(self.lines[at])?;
+        let Some(tag) = LooseTag::find(self.lines[at]) else {
+            let name = bare_tag(self.lines[at])?;
+            return Some(self.told(at, name, (at..at + 1, ShownWork::default())));
+        };
         let name = tag.name;
         let trouble = BlockTrouble::new(
             format!(
@@ -469,6 +472,18 @@ fn is_diff_place(line: &str) -> bool {
     };
     line.split_once(['a', 'c', 'd'])
         .is_some_and(|(old, new)| is_lines(old) && is_lines(new))
+}
+
+/// The name of a tag without its brackets that a line consists of: `CREATE_FILE path="a.py"`.
+fn bare_tag(line: &str) -> Option<&'static str> {
+    let mut names = Name::all().filter(|name| name.is_compound() && name.has_effects());
+    let is_attribute = |rest: &str| rest.starts_with(' ') && rest.contains("=\"");
+    let is_it = |name: &Name| {
+        trim(line)
+            .strip_prefix(name.as_str())
+            .is_some_and(is_attribute)
+    };
+    names.find(is_it).map(Name::as_str)
 }
 
 /// The tool with whose name a line begins that calls it: `write_file(`, `<bash command="x">`,

@@ -253,6 +253,12 @@ pub(crate) fn unfence(command: &mut Command) -> bool {
         return false;
     }
     let lines: Vec<&str> = text.lines().collect();
+    // Nothing asks for a fence in these dialects, so that of a text is most likely its own.
+    let language = lines.first().and_then(|line| Fence::read(line));
+    let is_markdown = language.is_some_and(|it| matches!(it.info, "md" | "markdown"));
+    if place.is_prose() && !is_markdown {
+        return false;
+    }
     let mut body = Body {
         lines: Cow::Borrowed(&lines),
         ..Body::default()

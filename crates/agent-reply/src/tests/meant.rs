@@ -289,6 +289,7 @@ fn a_tag_that_was_meant_and_is_none_is_told() {
         "[CreateFile path=\"a.py\"]\nx\n[/CreateFile]",
         "[ CREATE_FILE path=\"a.py\" ]\nx\n[ /CREATE_FILE ]",
         "{CREATE_FILE path=\"a.py\"}\nx\n{/CREATE_FILE}",
+        "CREATE_FILE path=\"a.py\"\nx\n/CREATE_FILE",
         "<li>[DELETE_FILE path=\"a.py\"]</li>",
         "<div><span class=\"x\">[MOVE_FILE from=\"a\" to=\"b\"]</span></div>",
         "<pre><code>[CREATE_FILE path=\"a.py\"]\nx\n[/CREATE_FILE]</code></pre>",

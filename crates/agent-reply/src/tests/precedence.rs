@@ -67,6 +67,7 @@ fn strings_here_documents_and_scripts_are_content() {
         &[],
         1,
     );
+    row(&format!("cat > a.patch <<'EOF'\n{DIFF}EOF\n"), &[], 1);
     row(
         &format!("```python\nx = \"\"\"\na.py\n{EDIT}\"\"\"\n```\n"),
         &[],
@@ -116,7 +117,7 @@ fn a_file_beside_commands_is_shown_and_told() {
 }
 
 #[test]
-fn an_edit_in_its_own_code_block_beside_an_answer_in_tags_is_shown() {
+fn an_edit_above_the_code_block_with_the_answer_is_shown() {
     let answer = "``````\n[DELETE_FILE path=\"b\"]\n[END ab12cd34#1]\n``````\n";
     let diff = format!("```diff\n{DIFF}```\n");
     let edit = format!("x\n```\n{EDIT}```\n");
@@ -150,6 +151,14 @@ fn an_edit_in_its_own_code_block_beside_an_answer_in_tags_is_shown() {
         let bare = shown.strip_suffix("```\n").unwrap();
         let rest = "[DELETE_FILE path=\"b\"]\n[END ab12cd34#1]\n```\n";
         row(&format!("{bare}{rest}"), &[command, "DELETE_FILE"], 0);
+        // Without a code block around the tags, all of the reply is the answer.
+        let bare = "[DELETE_FILE path=\"b\"]\n[END ab12cd34#1]\n";
+        for text in [
+            format!("{shown}\n{bare}"),
+            format!("``````\n{shown}\n{bare}``````\n"),
+        ] {
+            row(&text, &[command, "DELETE_FILE"], 0);
+        }
     }
 }
 
@@ -189,6 +198,8 @@ fn what_words_below_take_back_is_told_and_not_done() {
             0,
         );
     }
+    let framed = "``````\n[DELETE_FILE path=\"a\"]\n\nSorry, ignore the above.\n``````\n";
+    row(framed, &[], 1);
     // Words above it take back something else, and a comment in code takes back nothing.
     row(
         &format!("Sorry, ignore the above.\n{file}\n```py\n# Sorry, wrong.\n```\n"),
@@ -292,6 +303,8 @@ fn what_words_call_an_example_is_told_and_not_done() {
         "The bug was introduced by commit 1a2b3c:",
         "Example usage:",
         "A sample reply:",
+        "Cline writes it as XML, for example",
+        "In the log I see:",
         "The syntax for an edit is:",
         "Was ist zu tun? Zum Beispiel:",
         "Beispiel:",
@@ -312,6 +325,18 @@ fn what_words_call_an_example_is_told_and_not_done() {
         &format!("Option A:\n\n{edit}\nOption B: nothing.\n"),
         &[],
         1,
+    );
+    // A command within a sentence is spoken about.
+    let file = "```\n[DELETE_FILE path=\"a\"]\n```\n";
+    row(
+        &format!("You asked whether\n\n{file}\nis allowed.\n"),
+        &[],
+        1,
+    );
+    row(
+        &format!("First we run\n\n{file}\nand look.\n"),
+        &["DELETE_FILE"],
+        0,
     );
     // Without words between, the next command is under the same ones.
     let tags = "[DELETE_FILE path=\"a\"]\n\n[RUN_COMMAND]\nmake\n[/RUN_COMMAND]\n";
