@@ -120,7 +120,7 @@ fn defined_name<'l>(lines: &[&'l str], at: usize) -> Option<&'l str> {
     }
     let called = line
         .split_once('(')
-        .and_then(|(head, _)| words(head).last());
+        .and_then(|(head, _)| words(head).next_back());
     called.or_else(|| words(line).find(|word| !is_in(MODIFIERS, word)))
 }
 

@@ -16,7 +16,7 @@
 //! | 8 | a block that is not sound and reaches over a tag | itself up to that tag |
 //! | 9 | of several dialects on one line: envelope, diff, JSON, XML, tokens, SEARCH/REPLACE | the first |
 //! | 10 | JSON that is no call | data, with all that stands in it |
-//! | 11 | whole files beside commands; diffs and SEARCH/REPLACE blocks above the code block with tags and the end mark | shown; told unless a command changes the files |
+//! | 11 | whole files beside commands; diffs and SEARCH/REPLACE blocks above the code block with tags and the end mark | shown; told unless a command changes the file or has the lines of the edit |
 //! | 12 | two answers to one round | neither, unless they are the same or only look |
 //! | 13 | commands in words below the end mark | told, not done |
 //! | 14 | a document: front matter, or headings and code blocks that ask for nothing | told, not done |
@@ -375,20 +375,25 @@ impl ReplyLedger {
             command,
         } in shown
         {
-            let paths = command.changed_paths();
-            let is_done = !paths.is_empty() && paths.iter().all(|path| done.changes(path.as_str()));
-            compared += 1;
-            let may_compare = compared <= MAX_ISSUES;
-            if is_done || (may_compare && shown_edit::is_applied(&command, file)) {
+            let span = self.dialect_blocks.get(&line).cloned().unwrap_or_default();
+            if done.has_lines(&ShownWork::added(&lines[span])) {
                 continue;
             }
+            let paths = command.changed_paths();
+            let is_changed = paths.iter().any(|path| done.changes(path.as_str()));
             let trouble = BlockTrouble::new(
                 "an edit above the code block with the answer was only shown",
                 "Send it in the code block with the end mark, if it was meant.",
             );
-            let number = (done.ends_session || changes_nothing).then_some(number);
+            let may_be_lost = !is_changed && (done.ends_session || changes_nothing);
+            let number = may_be_lost.then_some(number);
             let line = usize::try_from(line - 1).unwrap_or_default();
-            self.issue(line, number, trouble.of(command.name()));
+            compared += 1;
+            if compared <= MAX_ISSUES && shown_edit::is_applied(&command, file) {
+                self.quote(line, number);
+            } else {
+                self.issue(line, number, trouble.of(command.name()));
+            }
         }
         self.reply.steps = meant;
     }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use agent_protocol::{Command, Edit, FileChange, HunkLine};
+use agent_protocol::{Command, Edit, FileChange, Hunk, HunkLine, RelPath};
 
 use crate::code_fence::{self, Fence};
 use crate::trim::is_blank;
@@ -48,43 +48,41 @@ fn first_line(lines: &[&str], span: &Range<usize>) -> Option<usize> {
         .filter(begins)
 }
 
-/// Returns true if a file has all that an edit would put there.
+/// Returns true if files have all that an edit would put there, and nothing of what it would remove.
 pub(super) fn is_applied(command: &Command, file: WorkspaceFileReader<'_>) -> bool {
-    let has = |text: Option<String>, mut parts: Vec<(String, String)>| {
-        let is_there = |text: &str, (old, new): (String, String)| {
-            text.contains(&new) && (new.contains(&old) || !text.contains(&old))
+    let has_new = |path: &RelPath, parts: &[(String, String)]| {
+        let is_there = |text: &str, old: &str, new: &str| {
+            text.contains(new) && (new.contains(old) || !text.contains(old))
         };
-        !parts.is_empty() && text.is_some_and(|text| parts.drain(..).all(|it| is_there(&text, it)))
+        let mut parts = parts.iter();
+        parts.len() > 0
+            && file(path).is_some_and(|text| parts.all(|(old, new)| is_there(&text, old, new)))
     };
     match command {
         Command::EditFile {
             path,
             edit: Edit::Replace { edits },
         } => {
-            let parts = edits
-                .iter()
-                .map(|it| (it.search.clone(), it.replace.clone()));
-            has(file(path), parts.collect())
+            let edits = edits.iter();
+            let parts = edits.map(|edit| (edit.search.clone(), edit.replace.clone()));
+            has_new(path, &parts.collect::<Vec<_>>())
         }
         Command::ApplyPatch { changes } => changes.iter().all(|change| match change {
             FileChange::Update { path, hunks, .. } => {
-                let side = |side: fn(&HunkLine) -> Option<&str>, lines: &[HunkLine]| {
-                    lines
-                        .iter()
-                        .filter_map(side)
-                        .map(|line| format!("{line}\n"))
-                        .collect()
-                };
-                let parts = hunks.iter().map(|hunk| {
-                    (
-                        side(HunkLine::before, &hunk.lines),
-                        side(HunkLine::after, &hunk.lines),
-                    )
-                });
-                has(file(path), parts.collect())
+                has_new(path, &hunks.iter().map(both_sides).collect::<Vec<_>>())
             }
             _ => false,
         }),
         _ => false,
     }
+}
+
+/// The lines of a hunk before and after the change.
+fn both_sides(hunk: &Hunk) -> (String, String) {
+    let join = |lines: Vec<&str>| lines.join("\n");
+    let (old, new) = (
+        hunk.lines.iter().filter_map(HunkLine::before).collect(),
+        hunk.lines.iter().filter_map(HunkLine::after).collect(),
+    );
+    (join(old), join(new))
 }

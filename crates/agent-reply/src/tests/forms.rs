@@ -373,8 +373,13 @@ fn only_text(text: &str) -> String {
     let reply = parse(text);
     let mut commands = reply.steps.into_iter().map(|step| step.command);
     match (commands.next(), commands.next()) {
-        (Some(Command::CreateFile { content: text, .. }), None)
-        | (Some(Command::RunCommand { script: text, .. }), None) => text,
+        (
+            Some(
+                Command::CreateFile { content: text, .. }
+                | Command::RunCommand { script: text, .. },
+            ),
+            None,
+        ) => text,
         other => panic!("{text}: {other:?}"),
     }
 }

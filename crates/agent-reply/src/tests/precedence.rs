@@ -138,9 +138,13 @@ fn an_edit_above_the_code_block_with_the_answer_is_shown() {
         let done = "``````\n[DONE]\nok\n[/DONE]\n[END ab12cd34#1]\n``````\n";
         let reply = row(&format!("{shown}\n{done}"), &["DONE"], 1);
         assert_eq!(reply.issues[0].number, Some(1));
-        // A command changes the file.
-        let own = answer.replace("\"b\"", "\"x\"");
-        row(&format!("{shown}\n{own}"), &["DELETE_FILE"], 0);
+        // A command does the same, or changes the same file.
+        let same = format!("[EDIT_FILE path=\"x\"]\n{EDIT}[/EDIT_FILE]\n");
+        let own = answer.replace("[DELETE_FILE path=\"b\"]\n", &same);
+        row(&format!("{shown}\n{own}"), &["EDIT_FILE"], 0);
+        let own = done.replace("[DONE]", "[DELETE_FILE path=\"x\"]\n[DONE]");
+        let reply = row(&format!("{shown}\n{own}"), &["DELETE_FILE", "DONE"], 1);
+        assert_eq!(reply.issues[0].number, None);
         // Without tags, or in the code block of the end mark, it is the work.
         let command = if shown == &diff {
             "APPLY_PATCH"
