@@ -400,6 +400,14 @@ impl ReplyLedger {
 
     /// Leaves out commands that words below them take back.
     fn leave_out_taken_back(&mut self, lines: &[&str]) {
+        if !self
+            .reply
+            .steps
+            .iter()
+            .any(|step| has_effects(&step.command))
+        {
+            return;
+        }
         let Some(words) = example::taken_back_above(lines, &self.blocks) else {
             return;
         };

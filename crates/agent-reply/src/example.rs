@@ -135,7 +135,7 @@ fn offers(sentence: &str) -> bool {
 fn calls_example(sentence: &str) -> bool {
     const STARTS: &str = "here here's this these that below as consider see just only";
     const NOUNS: &str = "command commands edit edits reply answer block blocks call calls diff \
-        patch usage request response";
+        patch usage request response tool payload output message body";
     let words: Vec<&str> = sentence.split_whitespace().collect();
     let begins = |starts: &str| words.first().is_some_and(|first| has_word(starts, first));
     if sentence.ends_with("looks like this") {
@@ -245,43 +245,73 @@ pub(super) fn taken_back() -> BlockTrouble {
 /// Returns true if a sentence of a line takes back what stands above it: `Sorry, ignore the above.`
 fn takes_back(line: &str) -> bool {
     const LONGEST: usize = 400;
-    const EXCLAMATIONS: [&str; 16] = [
-        "wait,",
-        "wait:",
-        "wait \u{2014}",
-        "wait -",
-        "wait!",
-        "oh wait",
-        "oops",
-        "sorry,",
-        "sorry:",
+    const OPENINGS: [&str; 8] = [
         "correction:",
-        "hold on",
         "hmm,",
-        "on second thought",
-        "actually, no",
-        "scratch that",
+        "hold on",
         "never mind",
+        "oh wait",
+        "on second thought",
+        "oops",
+        "let me redo that",
     ];
-    const ORDERS: [&str; 4] = ["ignore ", "disregard ", "forget ", "discard "];
-    const OBJECTS: &str = "above previous earlier first last my answer block blocks call command \
-        commands edit edits diff patch reply one version message";
-    const FILLERS: &str = "it this that the all of everything please";
+    const OTHER_LANGUAGES: [&str; 10] = [
+        "entschuldigung",
+        "korrektur:",
+        "désolé",
+        "lo siento",
+        "perdón",
+        "desculpe",
+        "抱歉",
+        "对不起",
+        "更正",
+        "すみません",
+    ];
+    // `Wait for it` is an order, `Wait, no` is none.
+    const INTERJECTIONS: [&str; 3] = ["wait", "sorry", "actually"];
     if line.len() > LONGEST {
         return false;
     }
     let lower = trim(line).to_lowercase().replace('\u{2019}', "'");
-    let text = lower.trim_matches(['*', '_', '>', ' ']);
-    let is_order = |sentence: &str| {
-        let sentence = sentence.trim_start().split(',').next().unwrap_or_default();
-        let order = sentence.strip_prefix("please ").unwrap_or(sentence);
-        let object = ORDERS.iter().find_map(|it| order.strip_prefix(it));
-        let mut words = object.unwrap_or_default().split_whitespace();
-        words.clone().any(|word| has_word(OBJECTS, word))
-            && words.all(|word| has_word(OBJECTS, word) || has_word(FILLERS, word))
+    let text = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let is_interjection = |word: &&str| {
+        let rest = text.strip_prefix(*word);
+        rest.is_some_and(|rest| {
+            rest.trim_start()
+                .starts_with([',', ':', '!', '\u{2014}', '-'])
+        })
     };
-    EXCLAMATIONS.iter().any(|it| text.starts_with(it))
-        || text.split(['.', '!', '?', ':']).any(is_order)
+    let interjection = INTERJECTIONS.iter().find(|it| is_interjection(it));
+    let opens = |it: &&str| text.starts_with(*it);
+    OPENINGS.iter().chain(&OTHER_LANGUAGES).any(opens)
+        || interjection.is_some_and(|word| *word != "actually")
+        || text.split(['.', '!', '?', ':', ';']).any(calls_it_off)
+}
+
+/// Returns true if a sentence gives up what stands above it: `please disregard my answer above`,
+/// `actually, scratch that`, `the block above is wrong`.
+fn calls_it_off(sentence: &str) -> bool {
+    const ORDERS: &str = "ignore disregard forget discard scrap scratch";
+    const OBJECTS: &str = "above previous earlier first last my answer block blocks call command \
+        commands edit edits diff patch reply version message";
+    const FILLERS: &str = "it this that the all of everything please one";
+    let sentence = sentence.trim_start();
+    let sentence = sentence.strip_prefix("actually, ").unwrap_or(sentence);
+    let sentence = sentence.strip_prefix("please ").unwrap_or(sentence);
+    let is_wrong = ["above is wrong", "above was wrong"]
+        .iter()
+        .any(|it| sentence.contains(it));
+    let is_other = sentence.starts_with("that was the wrong ");
+    let order = sentence.split(',').next().unwrap_or_default();
+    let mut words = order.split_whitespace();
+    let Some(verb) = words.next().filter(|verb| has_word(ORDERS, verb)) else {
+        return is_wrong || is_other;
+    };
+    // A warning may be ignored too.
+    let names_it = verb != "ignore" || words.clone().any(|word| has_word(OBJECTS, word));
+    names_it
+        && words.clone().next().is_some()
+        && words.all(|word| has_word(OBJECTS, word) || has_word(FILLERS, word))
 }
 
 /// The commands that are not meant to be done, by their place among the steps.
@@ -438,6 +468,16 @@ mod phrases {
                 "for instance",
                 "e.g",
                 "usage example",
+                "the following is an example",
+                "expected output",
+                "usage",
+                "log",
+                "input",
+                "test data",
+                "fixture",
+                "syntax",
+                "documentation",
+                "request body",
                 "such as",
                 "something like",
                 "like this",
@@ -539,7 +579,14 @@ mod phrases {
         },
         WordsKind {
             words: WordsAbove::Quotation,
-            labels: &["you said", "you wrote", "you sent", "you showed me this"],
+            labels: &[
+                "before",
+                "old version",
+                "you said",
+                "you wrote",
+                "you sent",
+                "you showed me this",
+            ],
             beginnings: &[
                 "quoting ",
                 "reviewing ",
@@ -567,6 +614,7 @@ mod phrases {
                 " i see",
                 " change was",
                 " commit did",
+                " answered",
                 "i already did",
             ],
         },

@@ -397,7 +397,7 @@ impl LastLook<'_> {
         let words = self.lines[heading + 1..at].iter();
         let tells = words
             .clone()
-            .any(|line| tells(&file_name::words_beside(line, "`")));
+            .any(|line| tells(&file_name::words_beside(line, "`"), PRESENT));
         (leads_to_work(text, names.first()?) && !tells).then_some((heading, names))
     }
 
@@ -571,7 +571,7 @@ fn leads_to_work(line: &str, name: &str) -> bool {
     let text = trim(line).trim_end_matches(['*', '_', ' ']);
     let words = file_name::words_beside(line, name);
     let claims = ends_with_colon(text) && words.iter().any(|word| has_word(MADE, word));
-    if !claims && tells(&words) {
+    if !claims && tells(&words, TALK) {
         return false;
     }
     let asks = words.iter().any(|word| has_word(WORK, word));
@@ -581,27 +581,40 @@ fn leads_to_work(line: &str, name: &str) -> bool {
         || (!text.ends_with('.') && (asks || words.len() <= 4))
 }
 
-/// Returns true if words tell of something that is there or was done.
-fn tells(words: &[String]) -> bool {
-    const TALK: &str = "\
-        already contains current currently e.g error example examples existing had has i've looks \
-        not output prints says shown shows usage uses was were";
+/// Words on the line above a code block that tell of something that is there or was done.
+const TALK: &str = "\
+    already contains current currently e.g error example examples existing had has i've looks not \
+    output prints says shown shows usage uses was were";
+
+/// Such words between a heading and a code block. A new file too `has` and `prints` something.
+const PRESENT: &str = "\
+    already current currently e.g error example examples existing had i've output usage was were";
+
+/// Returns true if words tell of what was done, or have one of these.
+fn tells(words: &[String], talk: &str) -> bool {
     let tells_past = words.windows(2).any(|pair| {
         let [who, verb] = pair else { return false };
         matches!(&**who, "i" | "we") && (verb.ends_with("ed") || verb == "have")
     });
-    tells_past || words.iter().any(|word| has_word(TALK, word))
+    tells_past || words.iter().any(|word| has_word(talk, word))
 }
 
-/// Returns true if a line is a heading, or nothing but bold words or the name of a file.
+/// Returns true if a line may be the heading of what follows: marked as one or bold, or it begins with
+/// the name of a file or asks for one (``1. `a.py`, the parser``, ``Create a new file `a.py`.``).
 fn is_heading(line: &str) -> bool {
     let text = trim(line);
     let name = text.trim_start_matches('#');
     let is_marked = name.len() < text.len() && name.starts_with(' ');
     let is_bold =
         text.len() > 4 && text.starts_with("**") && text.trim_end_matches(':').ends_with("**");
-    let is_name = || file_name::alone(text).is_some_and(|name| file_name::names_file(text, name));
-    is_marked || is_bold || is_name()
+    let is_name = || {
+        let names = file_name::in_words(text);
+        let name = names.first().copied().or_else(|| file_name::alone(text))?;
+        let is_sign = |c: char| c.is_ascii_digit() || "*`-. )+".contains(c);
+        let begins = text.trim_start_matches(is_sign).starts_with(name);
+        Some(begins || asks_first(&file_name::words_beside(text, name)))
+    };
+    is_marked || is_bold || is_name().unwrap_or_default()
 }
 
 /// Returns true if the first of some words asks for a change: `save`, `creating`.

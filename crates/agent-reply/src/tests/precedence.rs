@@ -179,6 +179,15 @@ fn what_words_below_take_back_is_told_and_not_done() {
         "Correction: please disregard my answer above.",
         "Oops, I meant this one:",
         "Actually, no: do not delete it. Scratch that.",
+        "Actually, scratch that.",
+        "Forget that.",
+        "\u{274c} Scrap that, I misread the task.",
+        "Update: the block above is wrong, use this instead:",
+        "Ignore my previous commands; here is the right version:",
+        "That was the wrong file. The right one:",
+        "Let me redo that properly:",
+        "Entschuldigung, bitte das Obige ignorieren.",
+        "抱歉，请忽略上面的内容。",
     ] {
         row(&format!("{file}\n{words}\n\n{answer}"), &["GIT_STATUS"], 1);
     }
@@ -194,6 +203,7 @@ fn what_words_below_take_back_is_told_and_not_done() {
         "Forget the cache of the first run:",
         "Sorry for the delay.",
         "It prints a warning. Ignore it.",
+        "Actually, the test needs this too:",
         "The test that is wrong goes too:",
     ] {
         row(
