@@ -611,7 +611,8 @@ fn is_heading(line: &str) -> bool {
         let names = file_name::in_words(text);
         let name = names.first().copied().or_else(|| file_name::alone(text))?;
         let is_sign = |c: char| c.is_ascii_digit() || "*`-. )+".contains(c);
-        let begins = text.trim_start_matches(is_sign).starts_with(name);
+        let begins = text.trim_start_matches(is_sign).starts_with(name)
+            || file_name::alone(text) == Some(name);
         Some(begins || asks_first(&file_name::words_beside(text, name)))
     };
     is_marked || is_bold || is_name().unwrap_or_default()

@@ -449,6 +449,7 @@ fn a_block_under_a_line_that_leads_to_its_file_is_told() {
         "### tests/a.py\n\n\n",
         "### tests/a.py\n\nThis prints a greeting:",
         "**tests/a.py** (new)\n\nIt has one function.",
+        "**File:** `tests/a.py`\n\nIt has one function.",
         "1. `tests/a.py` \u{2013} a helper\n\nA small helper.",
         "Create a new file `tests/a.py`.\n\nA small helper.",
         "- `tests/a.py`: a helper\n\nA small helper.",
