@@ -1,7 +1,8 @@
 //! Keeps a model from dropping code without a word.
 //!
 //! A chat likes to write "rest of the code unchanged" where code should stand. Written into a file
-//! that would delete what it stands for.
+//! that would delete what it stands for. Words of English tell it; in a whole file, so does a remark
+//! of any language in the place of definitions.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -33,12 +34,137 @@ pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
         return Some(placeholder);
     }
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    omission_in_place(&old, &new).map(|line| line.trim().to_owned())
+    // In an edit, `# ... (unver\u{e4}ndert)` may as well go on from the line above.
+    let may_stand = |line: &str| {
+        let (core, is_comment) = uncommented(line.trim());
+        let has_dots = is_comment && is_dots_at(core, core.trim_start_matches(DOTS));
+        has_dots || may_stand_for_lines(line)
+    };
+    let sign = omission_in_place(&old, &new, &may_stand);
+    let sign = sign.or_else(|| remark_for_definitions(&old, &new));
+    sign.map(|line| line.trim().to_owned())
+}
+
+/// The first remark of a new content that stands where definitions of the file were, in whatever
+/// words or language: `# 其余代码保持不变`.
+///
+/// It has the indentation of the outermost definition that is nowhere any more, no line of code
+/// directly below it, and nothing new is defined there. Markdown has headings that look like remarks.
+fn remark_for_definitions<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
+    let known = lines_without_space(old.iter().copied());
+    let is_remark = |line: &str| is_comment_line(line) && !known.contains(line.trim());
+    let is_markdown = || old.iter().any(|line| line.starts_with("```"));
+    if !new.iter().any(|line| is_remark(line)) || is_markdown() {
+        return None;
+    }
+    let is_filled = |line: &&str| !line.trim().is_empty();
+    let old: Vec<&str> = old.iter().copied().filter(is_filled).collect();
+    // Where each line stands shows which remark is attached to the line below it.
+    let (places, new): (Vec<usize>, Vec<&str>) = (new.iter().copied().enumerate())
+        .filter(|(_, line)| is_filled(line))
+        .unzip();
+    let names = |lines: &[&str]| -> HashSet<String> {
+        let defined = (0..lines.len()).filter_map(|at| defined_name(lines, at));
+        defined.map(str::to_owned).collect()
+    };
+    let (old_names, new_names) = (names(&old), names(&new));
+    let mut is_attached = vec![false; new.len()];
+    for at in (1..new.len()).rev().map(|below| below - 1) {
+        let is_next = places[at] + 1 == places[at + 1] && indent(new[at + 1]) >= indent(new[at]);
+        is_attached[at] = is_next && (!is_comment_line(new[at + 1]) || is_attached[at + 1]);
+    }
+    align(&old, &new).into_iter().find_map(|block| {
+        let lost = (block.old.clone())
+            .filter(|at| defined_name(&old, *at).is_some_and(|name| !new_names.contains(name)));
+        let outermost = lost.map(|at| indent(old[at])).min()?;
+        let is_new =
+            |at: usize| defined_name(&new, at).is_some_and(|name| !old_names.contains(name));
+        let is_whole = block.new.start == 0 && block.new.end == new.len();
+        if is_whole || block.new.clone().any(is_new) {
+            return None;
+        }
+        let is_sign = |at: &usize| {
+            let is_free = *at > 0 && !is_attached[*at] && !tells_of_removal(new[*at]);
+            is_free && is_remark(new[*at]) && indent(new[*at]) == outermost
+        };
+        block.new.clone().find(is_sign).map(|at| new[at])
+    })
+}
+
+/// The name of what a line defines, if lines below are its body: `Store` of `class Store(Base):`.
+/// What a line decides or repeats is no definition.
+fn defined_name<'l>(lines: &[&'l str], at: usize) -> Option<&'l str> {
+    const CONTROL: &str = "if else elif for foreach while do loop match switch case when default try \
+        catch except finally with return yield await throw raise unless until begin then end";
+    const MODIFIERS: &str = "pub crate async export default static public private protected \
+        internal abstract final override virtual unsafe extern inline def class fn func function \
+        fun struct enum trait impl interface type module mod namespace record object sub proc defp \
+        defmodule macro protocol extension const let var local sealed data partial readonly";
+    let is_in = |words: &str, word: &str| words.split_whitespace().any(|it| it == word);
+    let line = lines[at];
+    let below = lines[at + 1..].iter().take(2);
+    let mut below = below.skip_while(|line| line.trim() == "{");
+    let has_body = below.next().is_some_and(|next| indent(next) > indent(line));
+    if !has_body
+        || is_comment_line(line)
+        || line.trim_start().starts_with(['-', '*', '+', '}', ')'])
+    {
+        return None;
+    }
+    let words = |text: &'l str| {
+        let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        words.filter(|word| !word.is_empty())
+    };
+    if words(line).next().is_none_or(|first| is_in(CONTROL, first)) {
+        return None;
+    }
+    let called = line
+        .split_once('(')
+        .and_then(|(head, _)| words(head).next_back());
+    called.or_else(|| words(line).find(|word| !is_in(MODIFIERS, word)))
+}
+
+/// How many characters of white space a line begins with.
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// Returns true if a line is nothing but a comment. `#include` and `--flag` are none.
+fn is_comment_line(line: &str) -> bool {
+    let line = line.trim();
+    let (core, is_comment) = uncommented(line);
+    let is_apart = || {
+        let rest = line.trim_start_matches(['#', '-', ';', '%']);
+        !line.starts_with("##") && rest.starts_with(|c: char| c == ' ' || !c.is_ascii())
+    };
+    is_comment && !core.is_empty() && (!line.starts_with(['#', '-', ';', '%']) || is_apart())
+}
+
+/// Returns true if a remark says that something is gone on purpose: `# moved to store.py`.
+fn tells_of_removal(line: &str) -> bool {
+    const WORDS: [&str; 8] = [
+        "deleted",
+        "dropped",
+        "extracted",
+        "migrated",
+        "moved",
+        "removed",
+        "renamed",
+        "replaced",
+    ];
+    let line = line.to_lowercase();
+    let mut words = line.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| WORDS.contains(&word))
 }
 
 /// The first line of a new text that stands for lines of the old one which are not in it.
-fn omission_in_place<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
-    if !(new.iter()).any(|line| stands_for_lines(line) || may_stand_for_lines(line)) {
+/// `may_stand` tells those that count only if more lines are lost than written.
+fn omission_in_place<'t>(
+    old: &[&str],
+    new: &[&'t str],
+    may_stand: &dyn Fn(&str) -> bool,
+) -> Option<&'t str> {
+    if !(new.iter()).any(|line| stands_for_lines(line) || may_stand(line)) {
         return None;
     }
     let is_filled = |line: &&&str| !line.trim().is_empty();
@@ -47,8 +173,7 @@ fn omission_in_place<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
         let (lost, written) = (filled(&old[block.old]), filled(&new[block.new.clone()]));
         let is_sign = |at: &usize| {
             let least = written + usize::from(is_body(new, *at));
-            (stands_for_lines(new[*at]) && lost >= least)
-                || (may_stand_for_lines(new[*at]) && lost > written)
+            (stands_for_lines(new[*at]) && lost >= least) || (may_stand(new[*at]) && lost > written)
         };
         block.new.into_iter().find(is_sign).map(|sign| new[sign])
     })
@@ -69,7 +194,7 @@ pub(super) fn omission_in_edit<'t>(
     let is_bare = |at: usize| is_ellipsis(new[at]) && !is_body(new, at);
     let dots = (0..new.len()).filter(|at| is_placeholder(new[*at]) || is_bare(*at));
     let dots = dots.map(|at| new[at]).find(is_new);
-    let sign = dots.or_else(|| omission_in_place(old, new).filter(is_new))?;
+    let sign = dots.or_else(|| omission_in_place(old, new, &may_stand_for_lines).filter(is_new))?;
     Some(sign.trim())
 }
 
@@ -493,6 +618,63 @@ mod tests {
         ] {
             assert_eq!(omission_in_file(old, new), None, "{new}");
         }
+    }
+
+    #[test]
+    fn a_remark_where_definitions_vanish_is_an_omission_in_any_language() {
+        let python = "import os\n\n\ndef load(path):\n    return open(path)\n\n\ndef report(all):\n    return all\n\n\nclass Store:\n    def open(self):\n        return self\n\n\ndef main():\n    return 0\n\n\nmain()\n";
+        let (head, rest) = python.split_once("def report").unwrap();
+        let head = head.replace("open(path)", "open(path).read()");
+        let main = &rest[rest.find("def main").unwrap()..];
+        for sign in [
+            "# ... (unver\u{e4}ndert)",
+            "# unver\u{e4}ndert",
+            "# le reste du code reste inchang\u{e9}",
+            "# \u{5176}\u{4f59}\u{4ee3}\u{7801}\u{4fdd}\u{6301}\u{4e0d}\u{53d8}",
+            "# \u{5909}\u{66f4}\u{306a}\u{3057}",
+            "#\u{7701}\u{7565}",
+            "# Store class (unchanged)",
+            "# report() and Store as before",
+            "# not shown",
+            "# leave as is",
+            "# continue with existing code",
+        ] {
+            let new = format!("{head}{sign}\n\n\n{main}");
+            assert_eq!(omission_in_file(python, &new).as_deref(), Some(sign));
+            let new = format!("{head}{sign}\n");
+            assert_eq!(omission_in_file(python, &new).as_deref(), Some(sign));
+        }
+        let yaml = "server:\n  port: 1\nlogging:\n  level: info\n";
+        let new = "server:\n  port: 2\n# der Rest bleibt\n";
+        assert!(omission_in_file(yaml, new).is_some());
+        let js =
+            "class A {\n  open() {\n    return 1;\n  }\n\n  close() {\n    return 2;\n  }\n}\n";
+        let new = "class A {\n  open() {\n    return 3;\n  }\n\n  // wie gehabt\n}\n";
+        assert_eq!(omission_in_file(js, new).as_deref(), Some("// wie gehabt"));
+        for new in [
+            format!("{head}{main}"),
+            format!("{head}# Starts everything.\n{main}"),
+            format!("{head}# Starts everything.\n# Twice.\n{main}"),
+            format!("{head}# report was moved to report.py.\n\n\n{main}"),
+            format!("{head}# Helpers\n\n\ndef summary(all):\n    return all\n\n\n{main}"),
+            format!("{head}    # closed by the caller\n\n\n{main}"),
+            "# A flat script.\n\nimport os\n\nprint(os.name)\n".to_owned(),
+            "# Copyright\n\nprint(1)\n".to_owned(),
+            python.replace("import os\n", "import os\n\n# Everything about reports.\n"),
+        ] {
+            assert_eq!(omission_in_file(python, &new), None, "{new}");
+        }
+        let body = "def f():\n    a()\n    b()\n    c()\n    return 1\n";
+        let new = "def f():\n    # ... (unver\u{e4}ndert)\n    return 2\n";
+        assert!(omission_in_file(body, new).is_some());
+        let c = "#include <a.h>\n\nint f() {\n  return 1;\n}\n\nint g() {\n  return 2;\n}\n";
+        let new = "#include <a.h>\n\n#include <b.h>\n\nint g() {\n  return 2;\n}\n";
+        assert_eq!(omission_in_file(c, new), None);
+        let readme = "# Demo\n\n```py\ndef f():\n    pass\n```\n\nMore.\n";
+        assert_eq!(
+            omission_in_file(readme, "# Demo\n\n# Usage\n\nMore.\n"),
+            None
+        );
     }
 
     #[test]

@@ -16,14 +16,15 @@
 //! | 8 | a block that is not sound and reaches over a tag | itself up to that tag |
 //! | 9 | of several dialects on one line: envelope, diff, JSON, XML, tokens, SEARCH/REPLACE | the first |
 //! | 10 | JSON that is no call | data, with all that stands in it |
-//! | 11 | whole files beside commands | shown; told unless a command changes them |
+//! | 11 | whole files beside commands; diffs and SEARCH/REPLACE blocks above the code block with tags and the end mark | shown; told unless a command changes the file or has the lines of the edit |
 //! | 12 | two answers to one round | neither, unless they are the same or only look |
 //! | 13 | commands in words below the end mark | told, not done |
 //! | 14 | a document: front matter, or headings and code blocks that ask for nothing | told, not done |
 //! | 15 | two contents for one file in a reply of whole files; a patch that is sent twice | neither; the first |
-//! | 16 | a command under words that call it an example, forbid it or offer it as one option | told, not done |
-//! | 17 | lines that nothing of this takes and that look like work (`undone`) | told; malformed beside `DONE` if nothing does it; nothing if they certainly quote a file (`quoted_file`) beside tags with an end mark |
-//! | 18 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
+//! | 16 | commands above words that take them back: `Sorry, ignore the above` | told, not done |
+//! | 17 | a command under words that call it an example, forbid it, quote it, or offer it for later, on a condition or as one option | told, not done; done if the end mark is in its code block |
+//! | 18 | lines that nothing of this takes and that look like work (`undone`) | told; malformed beside `DONE` if nothing does it; nothing if they certainly quote a file (`quoted_file`) beside tags with an end mark |
+//! | 19 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -33,12 +34,13 @@ use agent_protocol::{Command, EndMark, RelPath, Step};
 use crate::candidate::{
     BlockCandidate, BlockTrouble, CandidateItem, DoubtedMeaning, OfferSource, ReplyOffer, Standing,
 };
-use crate::carried_out::CarriedOut;
+use crate::carried_out::{CarriedOut, ShownWork};
 use crate::code_fence::{self, Fence};
 use crate::example;
 use crate::invented;
 use crate::quoted_file::QuotedFiles;
 use crate::scan::{Scanned, ShownFiles, UnclearReason};
+use crate::shown_edit;
 use crate::trim::is_blank;
 use crate::undone::{self, UndoneWork};
 use crate::whole_file;
@@ -72,11 +74,15 @@ pub(super) fn judge<'a>(scanned: Scanned<'a>, file: WorkspaceFileReader<'_>) -> 
     ledger.settle_talk();
     let has_tags = shown.has_tags;
     let mut quoted = QuotedFiles::new(file, has_tags && ledger.reply.end.is_some());
+    if let Some(end) = ledger.last_end.filter(|_| has_tags) {
+        ledger.leave_out_shown_edits(&lines, end, file);
+    }
     if ledger.is_empty() && ledger.reply.cut.is_none() && !ledger.has_results {
         ledger.write_files(&lines, shown);
     } else {
         ledger.tell_of_files(&lines, shown, &mut quoted);
     }
+    ledger.leave_out_taken_back(&lines);
     ledger.leave_out_examples(&lines);
     if !has_tags && ledger.reply.end.is_none() {
         ledger.refuse_document(&lines);
@@ -96,6 +102,8 @@ pub(super) fn judge<'a>(scanned: Scanned<'a>, file: WorkspaceFileReader<'_>) -> 
 struct ReplyLedger {
     reply: Reply,
     blocks: Vec<Range<usize>>,
+    /// Lines of each block of another dialect, by the line of its commands.
+    dialect_blocks: HashMap<u32, Range<usize>>,
     /// How many commands were met, malformed ones included.
     count: u32,
     untold: Option<UntoldIssues>,
@@ -147,6 +155,10 @@ impl ReplyLedger {
             || !std::mem::replace(&mut self.has_results, true);
         for note in offer.notes.into_iter().filter(|_| is_news) {
             self.issue(line, None, note);
+        }
+        if matches!(offer.source, OfferSource::Dialect) {
+            self.dialect_blocks
+                .insert(line_number(line), offer.span.clone());
         }
         if !offer.span.is_empty() {
             self.blocks.push(offer.span);
@@ -322,15 +334,92 @@ impl ReplyLedger {
         }
     }
 
-    /// Takes their numbers from the commands that were only talked about.
+    /// Takes their numbers from the commands that were only talked about, and leaves out work that
+    /// the commands do as it is shown.
     fn settle_talk(&mut self) {
         let done = CarriedOut::by(&self.reply.steps);
         let doubted = std::mem::take(&mut self.doubted);
-        for DoubtedCommand { line, .. } in doubted.iter().filter(|it| !done.lacks(&it.meant)) {
-            let issues = self.reply.issues.iter_mut();
-            if let Some(issue) = issues.filter(|issue| issue.line == *line).last() {
-                issue.number = None;
+        for DoubtedCommand { line, meant } in doubted.iter().filter(|it| !done.lacks(&it.meant)) {
+            let issues = &mut self.reply.issues;
+            let Some(at) = issues.iter().rposition(|issue| issue.line == *line) else {
+                continue;
+            };
+            match meant {
+                DoubtedMeaning::Shown(work) if done.has_lines(work) => drop(issues.remove(at)),
+                _ => issues[at].number = None,
             }
+        }
+    }
+
+    /// Leaves out diffs and SEARCH/REPLACE blocks that are only shown above the answer, which is the
+    /// code block with tags and the end mark on the line `end`.
+    ///
+    /// They often explain a change, or tell of one that is not to be made. One that is in the file
+    /// already asks for nothing.
+    fn leave_out_shown_edits(&mut self, lines: &[&str], end: usize, file: WorkspaceFileReader<'_>) {
+        let Some(answer) = shown_edit::answer_start(lines, &self.blocks, end) else {
+            return;
+        };
+        let is_shown = |step: &Step| {
+            let span = self.dialect_blocks.get(&step.line);
+            span.is_some_and(|span| span.end <= answer && shown_edit::is_edit(lines, span))
+        };
+        let steps = std::mem::take(&mut self.reply.steps);
+        let (shown, meant): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_shown);
+        let done = CarriedOut::by(&meant);
+        let mut compared = 0;
+        let changes_nothing = !meant.iter().any(|step| step.command.changes_files());
+        for Step {
+            number,
+            line,
+            command,
+        } in shown
+        {
+            let span = self.dialect_blocks.get(&line).cloned().unwrap_or_default();
+            if done.has_lines(&ShownWork::added(&lines[span])) {
+                continue;
+            }
+            let paths = command.changed_paths();
+            let is_changed = paths.iter().any(|path| done.changes(path.as_str()));
+            let trouble = BlockTrouble::new(
+                "an edit above the code block with the answer was only shown",
+                "Send it in the code block with the end mark, if it was meant.",
+            );
+            let may_be_lost = !is_changed && (done.ends_session || changes_nothing);
+            let number = may_be_lost.then_some(number);
+            let line = usize::try_from(line - 1).unwrap_or_default();
+            compared += 1;
+            if compared <= MAX_ISSUES && shown_edit::is_applied(&command, file) {
+                self.quote(line, number);
+            } else {
+                self.issue(line, number, trouble.of(command.name()));
+            }
+        }
+        self.reply.steps = meant;
+    }
+
+    /// Leaves out commands that words below them take back.
+    fn leave_out_taken_back(&mut self, lines: &[&str]) {
+        if !self
+            .reply
+            .steps
+            .iter()
+            .any(|step| has_effects(&step.command))
+        {
+            return;
+        }
+        let Some(words) = example::taken_back_above(lines, &self.blocks) else {
+            return;
+        };
+        let last = line_number(words);
+        let is_out = |step: &Step| step.line <= last && has_effects(&step.command);
+        let steps = std::mem::take(&mut self.reply.steps);
+        let (out, meant): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_out);
+        self.reply.steps = meant;
+        for step in out {
+            let line = usize::try_from(step.line - 1).unwrap_or_default();
+            let trouble = example::taken_back().of(step.command.name());
+            self.issue(line, Some(step.number), trouble);
         }
     }
 
@@ -442,7 +531,8 @@ impl ReplyLedger {
         }
         let mut is_told = HashSet::new();
         for (fence, name) in shown.files {
-            if done.changes(&name) || !is_told.insert(name.clone()) {
+            let work = ShownWork::lines(code_fence::content(lines, fence)).of_file(&name);
+            if done.holds(&work) || !is_told.insert(name.clone()) {
                 continue;
             }
             let trouble = BlockTrouble::new(

@@ -56,14 +56,47 @@ pub(super) fn find(lines: &[&str], at: usize) -> Option<BlockCandidate> {
     let at_end = code_fence::skip_blank(lines, block.end) == lines.len();
     let unfinished = enclosure.is_some() || !reader.is_complete;
     let path = name.and_then(|name| RelPath::parse(&workspace_root::relative(name)).ok());
+    let is_cut = frame.is_some_and(|frame| goes_on(lines, reader.at, &frame.fence));
+    let changes = build::changes(files, path.as_ref());
+    let changes = match changes {
+        Ok(_) if is_cut => Err(wrapped(lines[reader.at])),
+        changes => changes,
+    };
     Some(BlockCandidate {
         certainty: BlockCertainty::open_if(at_end && block.end == reader.at && unfinished),
         span: block,
         items: vec![CandidateItem::of(
             "APPLY_PATCH",
-            build::changes(files, path.as_ref()).map(|changes| Command::ApplyPatch { changes }),
+            changes.map(|changes| Command::ApplyPatch { changes }),
         )],
     })
+}
+
+/// Returns true if the last added line of a diff may go on at `end`, on a line of its code block
+/// without a mark.
+fn goes_on(lines: &[&str], end: usize, fence: &Fence<'_>) -> bool {
+    let is_diff = matches!(fence.language(), "diff" | "patch");
+    let is_added = end > 0 && lines[end - 1].starts_with('+');
+    let is_rest = |line: &&str| {
+        !is_blank(line)
+            && Fence::read(line).is_none()
+            && !code_fence::is_tag(line)
+            && !line.starts_with(['-', '*', '@', '\\', '['])
+    };
+    let is_closed = lines
+        .get(end + 1)
+        .is_some_and(|line| fence.is_closed_by(line));
+    is_diff && is_added && is_closed && lines.get(end).is_some_and(is_rest)
+}
+
+fn wrapped(line: &str) -> BlockTrouble {
+    let shown: String = line.trim().chars().take(60).collect();
+    BlockTrouble::new(
+        format!(
+            "the last line of the diff has no mark, so it may be the rest of the line above: `{shown}`"
+        ),
+        "send the diff again, with ` `, `-` or `+` before each of its lines",
+    )
 }
 
 /// Returns true if the last hunk of a diff has the lines that its header counts, and nothing

@@ -1,16 +1,16 @@
-//! Commands that the words above them call an example, a mistake or one of several options.
+//! Commands that the words above them call an example, a mistake, a quotation, an offer or one of
+//! several options, and those that words below them take back.
 //!
-//! Only plain words count, on the line that leads to the command: most replies introduce what they
-//! do, and a reply that is asked for twice is a nuisance.
+//! Only plain words count, on the line that leads to the command or at the beginning of a sentence
+//! below it: most replies introduce what they do, and a reply that is asked for twice is a nuisance.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use agent_protocol::Step;
 
 use crate::candidate::BlockTrouble;
 use crate::code_fence::Fence;
-use crate::line::has_word;
+use crate::line::{COLONS, ends_with_colon, has_word};
 use crate::trim::{is_blank, trim};
 use crate::{file_name, has_effects, tags};
 
@@ -21,73 +21,41 @@ enum WordsAbove {
     Refusal,
     /// A question to the person: `Should I do this?`
     Question,
-    /// One option of this name: `Option A:`.
-    OneOption(String),
+    /// For later, or on a condition: `If you'd like, I can also run this:`
+    Offer,
+    /// From elsewhere: `In the previous round I sent:`
+    Quotation,
+    /// One of several options: `Option A:`.
+    OneOption,
 }
 
 impl WordsAbove {
     /// Reads a line that leads to a command.
     fn read(line: &str) -> Option<Self> {
-        const EXAMPLES: [&str; 4] = ["for example", "for instance", "e.g.", "hypothetically"];
-        const EXAMPLE_LABELS: [&str; 4] = ["example", "examples", "an example", "sample"];
-        const SHAPES: [&str; 8] = [
-            "is an example of ",
-            "once you approve",
-            "documentation says:",
-            "would look like this:",
-            "would write:",
-            "could send:",
-            "reply i sent:",
-            "reply contained:",
-        ];
-        const MISTAKE_LABELS: [&str; 6] =
-            ["don't", "do not", "wrong", "bad", "incorrect", "instead of"];
-        const REFUSALS: [&str; 6] = [
-            "not to do:",
-            "not recommend ",
-            "bad solution:",
-            "not like this:",
-            "have not done it:",
-            "haven't done it:",
-        ];
-        const QUESTIONS: [&str; 4] = ["should i ", "shall i ", "do you want ", "would you like "];
         let lower = trim(line).to_lowercase().replace('\u{2019}', "'");
         let text = lower.trim_matches(['*', '#', '_', '>', ' ']);
-        if let Some(rest) = text.strip_prefix("option ") {
-            let name: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
-            return (name.len() == 1).then_some(Self::OneOption(name));
+        if is_option(text) {
+            return Some(Self::OneOption);
         }
         // Only the last sentence leads to the command.
-        let text = text.rsplit(". ").next().unwrap_or(text);
+        let text = [". ", "? ", "! "]
+            .iter()
+            .fold(text, |rest, end| rest.rsplit(end).next().unwrap_or(rest));
         let label = text.trim_matches(|c: char| !c.is_alphanumeric());
-        let is_led = text.ends_with(':');
-        let begins =
-            |words: &&str| text.starts_with(*words) || text.contains(&format!(", {words}"));
-        let has = |words: &&str| text.contains(*words);
-        let is_question = text.ends_with('?') && QUESTIONS.iter().any(|it| text.starts_with(it));
-        let is_example = || {
-            let is_called = is_led && (EXAMPLES.iter().any(begins) || SHAPES.iter().any(has));
-            let is_called = is_called || (is_led && calls_example(label));
-            let is_alone = EXAMPLES.iter().any(|it| it.trim_end_matches('.') == label);
-            is_called || is_alone || EXAMPLE_LABELS.contains(&label)
-        };
-        if MISTAKE_LABELS.contains(&label)
-            || (is_led && (REFUSALS.iter().any(has) || forbids(label)))
-        {
-            Some(Self::Refusal)
-        } else if is_question {
-            Some(Self::Question)
-        } else {
-            is_example().then_some(Self::Example)
+        let is_question =
+            text.ends_with('?') && phrases::QUESTIONS.iter().any(|it| text.starts_with(it));
+        if is_question {
+            return Some(Self::Question);
         }
-    }
-
-    /// The name of an option.
-    fn option(self) -> Option<String> {
-        match self {
-            Self::OneOption(name) => Some(name),
-            _ => None,
-        }
+        let is_led = ends_with_colon(text);
+        phrases::KINDS
+            .iter()
+            .find(|kind| kind.holds(label, text, is_led))
+            .map(|kind| kind.words.clone())
+            .or_else(|| (is_led && forbids(label)).then_some(Self::Refusal))
+            .or_else(|| (is_led && offers(label)).then_some(Self::Offer))
+            .or_else(|| (is_led && calls_example(label)).then_some(Self::Example))
+            .or_else(|| label.ends_with(" for example").then_some(Self::Example))
     }
 
     fn trouble(&self) -> BlockTrouble {
@@ -104,13 +72,60 @@ impl WordsAbove {
                 "the words above it ask if it should be done",
                 "Ask with `[ASK_USER]`, or send it again without them.",
             ),
-            Self::OneOption(_) => (
+            Self::Offer => (
+                "the words above it offer it for later or on a condition",
+                "Send it again without them, if it is to be done now, or ask with `[ASK_USER]`.",
+            ),
+            Self::Quotation => (
+                "the words above it say that it is from elsewhere",
+                "Send it again without them, if it was meant.",
+            ),
+            Self::OneOption => (
                 "it is one of several options",
                 "Send the one that is meant, or ask with `[ASK_USER]`.",
             ),
         };
         BlockTrouble::new(format!("{what}, so it was not done"), hint)
     }
+}
+
+/// Returns true if a line is the label of an option: `Option A:`, `Approach 2 (safer)`. `Option A it
+/// is` is a decision.
+fn is_option(text: &str) -> bool {
+    const NOUNS: [&str; 6] = [
+        "option ",
+        "approach ",
+        "alternative ",
+        "variant ",
+        "solution ",
+        "method ",
+    ];
+    let Some(rest) = NOUNS.iter().find_map(|noun| text.strip_prefix(noun)) else {
+        return false;
+    };
+    let mut rest = rest.chars();
+    let is_named = rest.next().is_some_and(char::is_alphanumeric);
+    let rest = rest.as_str().trim_start_matches(['*', ' ']);
+    is_named && (rest.is_empty() || rest.starts_with([COLONS[0], COLONS[1], '(', '\u{2014}', '-']))
+}
+
+/// Returns true if a sentence says what somebody would or could do: `I would normally run`.
+///
+/// `I would suggest this` leads to what is done, and so does `I could not find it, so I add`.
+fn offers(sentence: &str) -> bool {
+    const MODALS: &str = "would could";
+    const ADVERBS: &str = "also alternatively even instead just normally probably rather then";
+    const VERBS: &str = "add apply change create delete do edit execute move remove rename replace \
+        run send try use write";
+    let words: Vec<&str> = sentence.split_whitespace().collect();
+    words.iter().enumerate().any(|(at, word)| {
+        let is_modal = has_word(MODALS, word) && at > 0 && has_word("i we you one", words[at - 1]);
+        let is_short = has_word("i'd we'd you'd", word);
+        let mut rest = words[at + 1..]
+            .iter()
+            .skip_while(|it| has_word(ADVERBS, it));
+        (is_modal || is_short) && rest.next().is_some_and(|verb| has_word(VERBS, verb))
+    })
 }
 
 /// Returns true if a sentence calls what follows an example: `here is an example`, `this is only an
@@ -120,11 +135,24 @@ impl WordsAbove {
 fn calls_example(sentence: &str) -> bool {
     const STARTS: &str = "here here's this these that below as consider see just only";
     const NOUNS: &str = "command commands edit edits reply answer block blocks call calls diff \
-        patch usage";
+        patch usage request response tool payload output message body";
     let words: Vec<&str> = sentence.split_whitespace().collect();
     let begins = |starts: &str| words.first().is_some_and(|first| has_word(starts, first));
     if sentence.ends_with("looks like this") {
         return begins("a an such");
+    }
+    if sentence.starts_with("the syntax ") {
+        return sentence.ends_with(" is");
+    }
+    // `Example usage`, `a sample reply`
+    let named = match &words[..] {
+        ["a" | "an", rest @ ..] => rest,
+        words => words,
+    };
+    if let ["example" | "sample", nouns @ ..] = named
+        && !nouns.is_empty()
+    {
+        return nouns.iter().all(|word| has_word(NOUNS, word));
     }
     let Some(at) = words.iter().position(|it| has_word("example examples", it)) else {
         return false;
@@ -179,6 +207,113 @@ fn forbids(sentence: &str) -> bool {
     })
 }
 
+/// The first line below the last words that take back what stands above them; `blocks` are the lines
+/// of commands.
+pub(super) fn taken_back_above(lines: &[&str], blocks: &[Range<usize>]) -> Option<usize> {
+    let mut is_taken = vec![false; lines.len()];
+    for block in blocks {
+        let end = block.end.min(lines.len());
+        is_taken[block.start.min(end)..end].fill(true);
+    }
+    // A code block in which commands stand is a frame around them, and words in it are words.
+    let mut open: Option<Fence<'_>> = None;
+    let (mut is_frame, mut last) = (false, None);
+    for (at, line) in lines.iter().enumerate() {
+        if is_taken[at] {
+            is_frame = true;
+            continue;
+        }
+        match (Fence::read(line), open) {
+            (Some(fence), Some(around)) if fence.closes(&around) => open = None,
+            (Some(fence), None) => (open, is_frame) = (Some(fence), false),
+            (None, None) if takes_back(line) => last = Some(at),
+            (None, Some(_)) if is_frame && takes_back(line) => last = Some(at),
+            _ => {}
+        }
+    }
+    last
+}
+
+/// The problem of a command that words below it take back.
+pub(super) fn taken_back() -> BlockTrouble {
+    BlockTrouble::new(
+        "words below it take it back, so it was not done",
+        "Send one answer with all that is meant.",
+    )
+}
+
+/// Returns true if a sentence of a line takes back what stands above it: `Sorry, ignore the above.`
+fn takes_back(line: &str) -> bool {
+    const LONGEST: usize = 400;
+    const OPENINGS: [&str; 8] = [
+        "correction:",
+        "hmm,",
+        "hold on",
+        "never mind",
+        "oh wait",
+        "on second thought",
+        "oops",
+        "let me redo that",
+    ];
+    const OTHER_LANGUAGES: [&str; 10] = [
+        "entschuldigung",
+        "korrektur:",
+        "désolé",
+        "lo siento",
+        "perdón",
+        "desculpe",
+        "抱歉",
+        "对不起",
+        "更正",
+        "すみません",
+    ];
+    // `Wait for it` is an order, `Wait, no` is none.
+    const INTERJECTIONS: [&str; 3] = ["wait", "sorry", "actually"];
+    if line.len() > LONGEST {
+        return false;
+    }
+    let lower = trim(line).to_lowercase().replace('\u{2019}', "'");
+    let text = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let is_interjection = |word: &&str| {
+        let rest = text.strip_prefix(*word);
+        rest.is_some_and(|rest| {
+            rest.trim_start()
+                .starts_with([',', ':', '!', '\u{2014}', '-'])
+        })
+    };
+    let interjection = INTERJECTIONS.iter().find(|it| is_interjection(it));
+    let opens = |it: &&str| text.starts_with(*it);
+    OPENINGS.iter().chain(&OTHER_LANGUAGES).any(opens)
+        || interjection.is_some_and(|word| *word != "actually")
+        || text.split(['.', '!', '?', ':', ';']).any(calls_it_off)
+}
+
+/// Returns true if a sentence gives up what stands above it: `please disregard my answer above`,
+/// `actually, scratch that`, `the block above is wrong`.
+fn calls_it_off(sentence: &str) -> bool {
+    const ORDERS: &str = "ignore disregard forget discard scrap scratch";
+    const OBJECTS: &str = "above previous earlier first last my answer block blocks call command \
+        commands edit edits diff patch reply version message";
+    const FILLERS: &str = "it this that the all of everything please one";
+    let sentence = sentence.trim_start();
+    let sentence = sentence.strip_prefix("actually, ").unwrap_or(sentence);
+    let sentence = sentence.strip_prefix("please ").unwrap_or(sentence);
+    let is_wrong = ["above is wrong", "above was wrong"]
+        .iter()
+        .any(|it| sentence.contains(it));
+    let is_other = sentence.starts_with("that was the wrong ");
+    let order = sentence.split(',').next().unwrap_or_default();
+    let mut words = order.split_whitespace();
+    let Some(verb) = words.next().filter(|verb| has_word(ORDERS, verb)) else {
+        return is_wrong || is_other;
+    };
+    // A warning may be ignored too.
+    let names_it = verb != "ignore" || words.clone().any(|word| has_word(OBJECTS, word));
+    names_it
+        && words.clone().next().is_some()
+        && words.all(|word| has_word(OBJECTS, word) || has_word(FILLERS, word))
+}
+
 /// The commands that are not meant to be done, by their place among the steps.
 pub(super) fn find(
     lines: &[&str],
@@ -204,14 +339,7 @@ pub(super) fn find(
             found.push((index, words.clone()));
         }
     }
-    let is_option = |words: &WordsAbove| matches!(words, WordsAbove::OneOption(_));
-    let has_options = found.iter().any(|(_, words)| is_option(words)) && {
-        let words = lines.iter().filter_map(|line| WordsAbove::read(line));
-        let names: HashSet<String> = words.filter_map(WordsAbove::option).collect();
-        names.len() > 1
-    };
-    let is_meant = |words: &WordsAbove| is_option(words) && !has_options;
-    let found = found.iter().filter(|(_, words)| !is_meant(words));
+    let found = found.iter();
     found
         .map(|(index, words)| (*index, words.trouble()))
         .collect()
@@ -228,12 +356,23 @@ fn led_by(lines: &[&str], line: usize, free_from: usize) -> Option<(usize, Words
         if let Some(opened) = Fence::read(text) {
             fence = Some(opened);
         } else if !is_blank(text) && file_name::alone(text).is_none() {
-            let words = WordsAbove::read(text)?;
+            let words = WordsAbove::read(text);
             let Some(fence) = fence else {
-                return Some((line + 1, words));
+                return words.map(|words| (line + 1, words));
             };
-            let below = lines.iter().enumerate().skip(line).take(MOST_BELOW);
-            let mut inside = below.take_while(|(_, text)| !fence.is_closed_by(text));
+            let mut below = lines.iter().skip(line).take(MOST_BELOW);
+            let length = below.position(|text| fence.is_closed_by(text));
+            let close = length.map_or(lines.len(), |length| line + length);
+            let embedded = || {
+                is_within_sentence(text, lines.get(close + 1..)?).then_some(WordsAbove::Quotation)
+            };
+            let words = words.or_else(embedded)?;
+            let mut inside = lines
+                .iter()
+                .enumerate()
+                .take(close)
+                .skip(line)
+                .take(MOST_BELOW);
             let is_end = |text: &str| {
                 matches!(
                     tags::read(0, text).map(|tag| tag.kind),
@@ -250,6 +389,252 @@ fn led_by(lines: &[&str], line: usize, free_from: usize) -> Option<(usize, Words
         }
     }
     None
+}
+
+/// The words by which each kind is known.
+mod phrases {
+    use super::WordsAbove;
+
+    pub(super) const QUESTIONS: [&str; 4] =
+        ["should i ", "shall i ", "do you want ", "would you like "];
+
+    /// Words of one kind.
+    pub(super) struct WordsKind {
+        pub(super) words: WordsAbove,
+        /// The whole of the line.
+        labels: &'static [&'static str],
+        /// How a line with a colon begins, or a part of it behind a comma.
+        beginnings: &'static [&'static str],
+        /// Words anywhere in a line with a colon.
+        parts: &'static [&'static str],
+        /// How a line with a colon ends.
+        ends: &'static [&'static str],
+    }
+
+    impl WordsKind {
+        /// Returns true if a line in small letters is of this kind; `label` is the line without the
+        /// signs around it.
+        pub(super) fn holds(&self, label: &str, text: &str, is_led: bool) -> bool {
+            let begins = |it: &&str| text.starts_with(*it) || text.contains(&format!(", {it}"));
+            self.labels.contains(&label)
+                || (is_led
+                    && (self.beginnings.iter().any(begins)
+                        || self.parts.iter().any(|it| text.contains(it))
+                        || self.ends.iter().any(|it| label.ends_with(it))))
+        }
+    }
+
+    pub(super) const KINDS: [WordsKind; 4] = [
+        WordsKind {
+            words: WordsAbove::Refusal,
+            labels: &[
+                "don't",
+                "do not",
+                "wrong",
+                "bad",
+                "incorrect",
+                "instead of",
+                "not",
+                "anti-pattern",
+                "bad solution",
+                "a bad solution",
+                "nicht ausführen",
+            ],
+            beginnings: &[],
+            parts: &[
+                "not recommend ",
+                "would be dangerous",
+                "bad idea would be",
+                "decided against",
+                "not included",
+            ],
+            ends: &[
+                "not to do",
+                "not like this",
+                "have not done it",
+                "haven't done it",
+                "not going to send",
+            ],
+        },
+        WordsKind {
+            words: WordsAbove::Example,
+            labels: &[
+                "example",
+                "examples",
+                "an example",
+                "as an example",
+                "sample",
+                "for example",
+                "for instance",
+                "e.g",
+                "usage example",
+                "the following is an example",
+                "expected output",
+                "usage",
+                "log",
+                "input",
+                "test data",
+                "fixture",
+                "syntax",
+                "documentation",
+                "request body",
+                "such as",
+                "something like",
+                "like this",
+                "illustration",
+                "hypothetical",
+                "hypothetically",
+                "format",
+                "template",
+                "reminder of the format",
+                "beispiel",
+                "zum beispiel",
+                "par exemple",
+                "exemple",
+                "por ejemplo",
+                "ejemplo",
+                "por exemplo",
+                "exemplo",
+                "per esempio",
+                "esempio",
+                "bijvoorbeeld",
+                "voorbeeld",
+                "na przykład",
+                "przykład",
+                "например",
+                "пример",
+                "例如",
+                "比如",
+                "示例",
+                "例",
+                "例えば",
+                "예",
+                "예시",
+                "예를 들어",
+            ],
+            beginnings: &[
+                "for example",
+                "for instance",
+                "e.g.",
+                "hypothetically",
+                "for reference",
+                "for illustration",
+                "imagine ",
+                "suppose ",
+            ],
+            parts: &["is an example of "],
+            ends: &[
+                "would look like this",
+                "commands like this",
+                "looks as follows",
+                "a body like",
+                "would write",
+                "could send",
+                "the format is",
+                "the format would be",
+                "syntax is",
+            ],
+        },
+        WordsKind {
+            words: WordsAbove::Offer,
+            labels: &["either", "you can either", "or", "rollback plan"],
+            beginnings: &[
+                "optional",
+                "alternatively",
+                "another option",
+                "if you want",
+                "if you'd like",
+                "if you like",
+                "if you prefer",
+                "if you agree",
+                "if you approve",
+                "if you confirm",
+                "if you would like",
+                "if that's ok",
+                "once you ",
+                "after your ",
+                "after you approve",
+                "after you confirm",
+                "only if ",
+                "only run ",
+                "only do ",
+                "only use ",
+                "later",
+                "next round",
+                "in the next round",
+                "to undo,",
+                "to undo this",
+                "to undo it",
+                "to roll back,",
+                "to revert this",
+                "to revert it",
+            ],
+            parts: &[
+                "once you approve",
+                "can also ",
+                "not done yet",
+                "possible follow-up",
+            ],
+            ends: &[],
+        },
+        WordsKind {
+            words: WordsAbove::Quotation,
+            labels: &[
+                "before",
+                "old version",
+                "you said",
+                "you wrote",
+                "you sent",
+                "you showed me this",
+            ],
+            beginnings: &[
+                "quoting ",
+                "reviewing ",
+                "earlier i ",
+                "earlier, i ",
+                "from the protocol",
+                "from the documentation",
+                "already done",
+                "already executed",
+                "already applied",
+                "already sent",
+            ],
+            parts: &["was introduced by"],
+            ends: &[
+                " says",
+                " shows",
+                " show this",
+                " contains",
+                " i sent",
+                "last reply was",
+                "previous reply was",
+                "reply contained",
+                "i did last time",
+                " say",
+                " i see",
+                " change was",
+                " commit did",
+                " answered",
+                "i already did",
+            ],
+        },
+    ];
+}
+
+/// Returns true if a sentence that ends on no line above goes on below: `You asked whether`, a code
+/// block, `is allowed.`
+fn is_within_sentence(above: &str, below: &[&str]) -> bool {
+    const NEXT: &str = "and then after followed to so which where with";
+    let first = below
+        .iter()
+        .map(|line| trim(line))
+        .find(|line| !line.is_empty());
+    let first = first
+        .and_then(|line| line.split_whitespace().next())
+        .unwrap_or_default();
+    let goes_on = first.starts_with(char::is_lowercase) && first.chars().all(char::is_alphabetic);
+    let is_open = trim(above).ends_with(char::is_alphabetic) && trim(above).contains(' ');
+    is_open && goes_on && !has_word(NEXT, first) && !trim(above).starts_with('#')
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Everything here gives the text of a name; whether it is a path in the workspace is decided by
 //! `RelPath`, and a name that is refused there is news for the model rather than prose.
 
-use crate::line::has_word;
+use crate::line::{COLONS, ends_with_colon, has_word};
 use crate::link;
 use crate::trim::trim;
 
@@ -11,7 +11,10 @@ use crate::trim::trim;
 const WELL_KNOWN: &str = "\
     Makefile makefile GNUmakefile Dockerfile Containerfile Justfile justfile Rakefile Gemfile \
     Procfile Vagrantfile Jenkinsfile Brewfile Caddyfile Tiltfile BUILD WORKSPACE LICENSE README \
-    CHANGELOG CODEOWNERS Kconfig";
+    CHANGELOG CODEOWNERS Kconfig go.mod go.sum .env .gitignore .gitattributes .gitmodules .ignore \
+    .dockerignore .npmignore .eslintignore .prettierignore .editorconfig .npmrc .nvmrc .eslintrc \
+    .prettierrc .babelrc .bashrc .zshrc .vimrc .pylintrc .flake8 .htaccess .clang-format \
+    .python-version .node-version .tool-versions";
 
 /// Extensions that make a word in prose a file: `console.log` is code, `console.ts` is a file.
 const EXTENSIONS: &str = "\
@@ -32,16 +35,29 @@ const PRODUCTS: &str = "\
 const DIRECTORIES: &str = "\
     app bin cmd config docs etc hooks include internal lib pkg scripts src test tests tools";
 
-/// Words before a name, a colon or a code span after them.
-const LABELS: [&str; 7] = [
-    "file",
-    "filename",
-    "file name",
-    "file path",
-    "filepath",
-    "path",
-    "new file",
+/// Words for a file in a label before its name: `Datei: a.py`.
+const FILE_NOUNS: &str = "\
+    file filename filepath path datei dateiname dateipfad pfad fichier chemin archivo ruta arquivo \
+    ficheiro caminho percorso bestand plik soubor dosya файл путь";
+
+/// Such words in scripts that put no space around them.
+const UNSPACED_FILE_NOUNS: [&str; 9] = [
+    "文件",
+    "檔案",
+    "档案",
+    "路径",
+    "路徑",
+    "ファイル",
+    "パス",
+    "파일",
+    "경로",
 ];
+
+/// Words beside them that say that the whole of the file follows.
+const FILE_ADJECTIVES: &str = "\
+    a aktualisierte changed complete completo corrected created das die entire final fixed full \
+    geänderte le la modified modifié name neue new nouveau novo nuevo revised rewritten the \
+    updated vollständige whole your";
 
 /// The longest line that can be a name; the limit of Linux for a path, and room for decoration.
 const MAX_BYTES: usize = 4200;
@@ -78,8 +94,7 @@ pub(super) fn word(line: &str) -> Option<&str> {
 /// The sentence must be a heading, be bold or end with a colon, so that it belongs to what follows.
 pub(super) fn in_sentence(line: &str) -> Option<&str> {
     let text = trim(line);
-    let leads = text.ends_with(':')
-        || text.ends_with(":**")
+    let leads = ends_with_colon(text)
         || text.starts_with('#')
         || (text.starts_with("**") && text.ends_with("**"));
     if !leads || text.len() > MAX_BYTES {
@@ -100,7 +115,7 @@ pub(super) fn in_words(line: &str) -> Vec<&str> {
     if line.len() > MAX_BYTES {
         return Vec::new();
     }
-    let is_edge = |c: char| c.is_whitespace() || "*\"'`()[]{}<>,;:!|=".contains(c);
+    let is_edge = |c: char| c.is_whitespace() || "*\"'`()[]{}<>,;:!|=：（），、。".contains(c);
     let has_capital = |word: &str| {
         let mut letters = word.chars();
         letters.next().is_some_and(char::is_uppercase) && letters.any(char::is_lowercase)
@@ -154,12 +169,15 @@ pub(super) fn in_info(info: &str) -> Option<&str> {
         return None;
     }
     let info = cited(info).unwrap_or(info);
-    if let Some((language, name)) = info.split_once(':')
+    // `python:src/a.py`, with a title between the two if it comes from Gemini's canvas.
+    if let Some((language, rest)) = info.split_once(':')
+        && let Some(name) = rest.rsplit(':').next().map(str::trim)
         && !language.contains(char::is_whitespace)
-        && is_unmistakable(name.trim())
+        && is_unmistakable(name)
     {
-        return Some(name.trim());
+        return Some(name);
     }
+    let first = info.split(char::is_whitespace).next();
     let mut quote = None;
     let mut words = info.split(move |c: char| {
         if quote.is_none() && matches!(c, '"' | '\'') {
@@ -176,6 +194,8 @@ pub(super) fn in_info(info: &str) -> Option<&str> {
         let is_name = match key {
             // `{.python}` is a class of the block.
             "" if word.starts_with('.') && info.starts_with('{') => false,
+            // `makefile` and `Dockerfile` are languages.
+            "" if first == Some(value) && has_word(WELL_KNOWN, value) => value.contains('.'),
             "path" | "file" | "filename" | "filepath" => is_possible(value),
             "" | "title" | "name" => is_unmistakable(value),
             _ => false,
@@ -184,9 +204,15 @@ pub(super) fn in_info(info: &str) -> Option<&str> {
     })
 }
 
+/// The file whose language a fence names: `Makefile` for `makefile`.
+pub(super) fn of_language(language: &str) -> Option<&'static str> {
+    let mut known = WELL_KNOWN.split_whitespace();
+    known.find(|name| name.eq_ignore_ascii_case(language))
+}
+
 /// Takes one layer of decoration off; also tells whether it was the quotes of a name.
 fn undecorate(text: &str) -> (&str, bool) {
-    if let Some(rest) = text.strip_suffix(':') {
+    if let Some(rest) = text.strip_suffix(COLONS) {
         return (rest.trim_end(), false);
     }
     if let Some(words) = link::to_itself(text) {
@@ -241,21 +267,36 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     (single && !inner.is_empty()).then_some(inner.trim())
 }
 
+/// The name behind a label: `File: a.py`, ``File `a.py` ``, `**Updated file:** a.py`.
 fn without_label(text: &str) -> Option<&str> {
-    LABELS.iter().find_map(|label| {
-        let rest = text
-            .get(..label.len())
-            .filter(|start| start.eq_ignore_ascii_case(label))
-            .map(|start| &text[start.len()..])?;
-        let rest = rest.strip_prefix(['*', '`']).unwrap_or(rest);
-        let rest = match rest.strip_prefix(':') {
-            Some(rest) => rest.trim_start_matches('*'),
-            None => rest
-                .strip_prefix(' ')
-                .filter(|rest| rest.starts_with('`'))?,
-        };
-        (!rest.trim().is_empty()).then(|| rest.trim())
-    })
+    let is_mark = |c: char| matches!(c, '*' | '`' | ' ');
+    let (label, rest) = match text.find(COLONS) {
+        Some(colon) => {
+            let (label, rest) = text.split_at(colon);
+            let rest = rest.trim_start_matches(COLONS);
+            (label, rest.trim_start_matches('*'))
+        }
+        None => text.split_at(text.find(" `")?),
+    };
+    let rest = rest.trim();
+    (!rest.is_empty() && is_label(label.trim_matches(is_mark))).then_some(rest)
+}
+
+/// Returns true if some words say nothing but that a file follows.
+fn is_label(words: &str) -> bool {
+    const LONGEST_UNSPACED: usize = 8;
+    const MOST_WORDS: usize = 4;
+    if UNSPACED_FILE_NOUNS.iter().any(|noun| words.contains(noun)) {
+        return words.chars().count() <= LONGEST_UNSPACED;
+    }
+    let words = words.to_lowercase();
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let is_noun = |word: &&str| has_word(FILE_NOUNS, word);
+    words.iter().any(is_noun)
+        && words.len() <= MOST_WORDS
+        && words
+            .iter()
+            .all(|word| is_noun(word) || has_word(FILE_ADJECTIVES, word))
 }
 
 fn without_number(text: &str) -> Option<&str> {
@@ -278,6 +319,7 @@ fn is_possible(text: &str) -> bool {
     !text.is_empty()
         && !bytes.iter().enumerate().any(is_strange)
         && !text.starts_with("$ ")
+        && !text.contains(COLONS[1])
         && !text.ends_with(['/', '\\', '.', ':', '!'])
         && !names_a_line(text)
         && text.contains(char::is_alphanumeric)
@@ -315,7 +357,7 @@ pub(super) fn names_file(line: &str, name: &str) -> bool {
     let directory = name.split(['/', '\\']).next().unwrap_or_default();
     let is_said = || {
         let before = line.split(name).next().unwrap_or_default();
-        before.contains(['`', ':'])
+        before.contains(['`', COLONS[0], COLONS[1]])
             || matches!(directory, "" | "." | "..")
             || is_hidden_file(directory)
             || has_word(DIRECTORIES, directory)
@@ -392,6 +434,16 @@ mod tests {
             "1. `src/a.rs`",
             "### 2. `src/a.rs` (new file)",
             "src/a.rs (modified)",
+            "src/a.rs：",
+            "**src/a.rs**：",
+            "文件：src/a.rs",
+            "文件路径：`src/a.rs`",
+            "ファイル：src/a.rs",
+            "파일: src/a.rs",
+            "Datei: src/a.rs",
+            "Fichier : `src/a.rs`",
+            "Updated file: src/a.rs",
+            "**New file:** `src/a.rs`",
         ] {
             assert_eq!(alone(line), Some("src/a.rs"), "{line}");
         }
@@ -424,6 +476,9 @@ mod tests {
             "src/main.rs (L12)",
             "src/main.rs (excerpt)",
             ".python",
+            "Error: src/a.rs",
+            "Example file: src/a.rs",
+            "See the file: src/a.rs",
         ] {
             assert_eq!(alone(line), None, "{line}");
         }
@@ -491,7 +546,12 @@ mod tests {
             assert_eq!(in_info(info), Some("src/a.py"), "{info}");
         }
         assert_eq!(in_info("4:7:src/a.py"), Some("src/a.py"));
-        assert_eq!(in_info("python"), None);
+        assert_eq!(in_info("python:A greeting:src/new.py"), Some("src/new.py"));
+        for language in ["python", "makefile", "Makefile", "Dockerfile", "Justfile"] {
+            assert_eq!(in_info(language), None, "{language}");
+        }
+        assert_eq!(in_info("make Makefile"), Some("Makefile"));
+        assert_eq!(in_info(".gitignore"), Some(".gitignore"));
         assert_eq!(in_info("c++ linenos=1.5"), None);
         assert_eq!(in_info("{.python}"), None);
         assert_eq!(in_info("python file=x"), Some("x"));

@@ -41,6 +41,7 @@ mod repair;
 mod scan;
 mod script;
 mod search_replace;
+mod shown_edit;
 mod tags;
 mod thinking;
 mod tokens;

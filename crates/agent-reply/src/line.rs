@@ -9,6 +9,15 @@ pub(super) fn is_blank_or_fence(line: &str) -> bool {
     is_blank(line) || Fence::read(line).is_some()
 }
 
+/// Colons, with the wide one of Chinese and Japanese.
+pub(super) const COLONS: [char; 2] = [':', '：'];
+
+/// Returns true if a line ends with a colon, emphasis aside, and so leads to what follows.
+pub(super) fn ends_with_colon(line: &str) -> bool {
+    line.trim_end_matches(|c| is_space(c) || matches!(c, '*' | '_'))
+        .ends_with(COLONS)
+}
+
 /// Marks around a tag on its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decoration {

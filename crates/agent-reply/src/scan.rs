@@ -11,11 +11,13 @@ use std::ops::Range;
 
 use agent_protocol::{EndMark, RelPath};
 
-use crate::candidate::{BlockCandidate, BodyEnd, EndedBody, OfferSource, ReplyOffer, Standing};
+use crate::candidate::{
+    BlockCandidate, BodyEnd, CandidateItem, EndedBody, OfferSource, ReplyOffer, Standing,
+};
 use crate::code_fence::{self, Enclosure, Fence};
 use crate::line::is_blank_or_fence;
 use crate::recognise::{angled, crowded, invention, other, quotation, shown, tagged};
-use crate::tags::{Name, Tags, copy_button};
+use crate::tags::{Name, Tags, body, copy_button};
 use crate::trim::{lead, trim};
 use crate::xml::XmlEnds;
 use crate::{diff, json, own_message, patch, work};
@@ -302,6 +304,12 @@ impl Scan<'_> {
             offer = offer.cut_off(found.subject());
         } else {
             offer.items = found.items;
+            let unfenced = offer.items.iter_mut().filter_map(|item| match item {
+                CandidateItem::Command(command) => body::unfence(command).then_some(()),
+                CandidateItem::Problem(_) => None,
+            });
+            let unfenced = unfenced.count();
+            offer = offer.repaired(body::FENCE_REMOVED, unfenced, true);
         }
         self.adopt(offer)
     }

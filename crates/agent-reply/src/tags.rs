@@ -27,7 +27,7 @@ use agent_protocol::{EndMark, SessionId};
 
 mod angled;
 mod attributes;
-mod body;
+pub(super) mod body;
 mod closer;
 mod command;
 pub(super) mod copy_button;

@@ -20,9 +20,9 @@ use crate::candidate::BlockTrouble;
 use crate::carried_out::ShownWork;
 use crate::code_fence::{self, Fence};
 use crate::keyed_text::KeyedTexts;
-use crate::line::{has_word, is_blank_or_fence};
+use crate::line::{ends_with_colon, has_word, is_blank_or_fence};
 use crate::recognise::shown;
-use crate::tags::LooseTag;
+use crate::tags::{LooseTag, Name};
 use crate::trim::{is_blank, trim};
 use crate::xml::XmlEnds;
 use crate::{file_name, script, tools, whole_file, work};
@@ -155,7 +155,10 @@ impl LastLook<'_> {
     }
 
     fn tag(&self, at: usize) -> Option<UndoneWork> {
-        let tag = LooseTag::find(self.lines[at])?;
+        let Some(tag) = LooseTag::find(self.lines[at]) else {
+            let name = bare_tag(self.lines[at])?;
+            return Some(self.told(at, name, (at..at + 1, ShownWork::default())));
+        };
         let name = tag.name;
         let trouble = BlockTrouble::new(
             format!(
@@ -234,7 +237,7 @@ impl LastLook<'_> {
         let mut text = self.lines[at][start..].to_owned();
         let mut end = at + 1;
         for line in &self.lines[at + 1..] {
-            let is_led = trim(self.lines[end - 1]).ends_with(':');
+            let is_led = ends_with_colon(self.lines[end - 1]);
             let is_end = is_blank_or_fence(line) && !is_led;
             if is_end || self.is_taken[end] || end > at + MOST_LINES {
                 break;
@@ -317,9 +320,16 @@ impl LastLook<'_> {
         let inside = || {
             let name = whole_file::named_at_top(lines);
             let names = name.map_or_else(|| file_name::in_words(fence.info), |name| vec![name]);
+            let asked = || file_name::of_language(language).filter(|_| self.is_asked_for(at));
+            let names = if names.is_empty() {
+                asked().into_iter().collect()
+            } else {
+                names
+            };
             (!names.is_empty()).then_some((at, names))
         };
         let led = self.led_from(at).or_else(inside);
+        let led = led.or_else(|| self.under_heading(at));
         let Some((line, names)) = led.or_else(|| self.told_below(at, content.end)) else {
             self.labelled_edit(at, content);
             return;
@@ -360,6 +370,35 @@ impl LastLook<'_> {
         let first = names.first()?;
         let leads = is_label || leads_to_work(self.lines[line], first);
         leads.then_some((line, names))
+    }
+
+    /// Returns true if the line above a code block asks for it: `Add this target:`.
+    fn is_asked_for(&self, at: usize) -> bool {
+        let above = self.line_above(at).map(|line| self.lines[line]);
+        above.is_some_and(|line| {
+            ends_with_colon(line) && asks_first(&file_name::words_beside(line, "`"))
+        })
+    }
+
+    /// The heading of the words above the code block at `at`, and the files that it names, if these
+    /// words do not tell of something that is there or was done.
+    fn under_heading(&self, at: usize) -> Option<(usize, Vec<&str>)> {
+        const MOST_LINES: usize = 16;
+        let is_other =
+            |line: &usize| self.is_taken[*line] || Fence::read(self.lines[*line]).is_some();
+        let above = (0..at).rev().take(MOST_LINES);
+        let mut above = above.take_while(|line| !is_other(line));
+        let heading = above.find(|line| is_heading(self.lines[*line]))?;
+        let text = self.lines[heading];
+        let names = match file_name::alone(text) {
+            Some(name) if file_name::names_file(text, name) => vec![name],
+            _ => file_name::in_words(text),
+        };
+        let words = self.lines[heading + 1..at].iter();
+        let tells = words
+            .clone()
+            .any(|line| tells(&file_name::words_beside(line, "`"), PRESENT));
+        (leads_to_work(text, names.first()?) && !tells).then_some((heading, names))
     }
 
     /// The next line above that has words, if nothing took it.
@@ -433,6 +472,18 @@ fn is_diff_place(line: &str) -> bool {
     };
     line.split_once(['a', 'c', 'd'])
         .is_some_and(|(old, new)| is_lines(old) && is_lines(new))
+}
+
+/// The name of a tag without its brackets that a line consists of: `CREATE_FILE path="a.py"`.
+fn bare_tag(line: &str) -> Option<&'static str> {
+    let mut names = Name::all().filter(|name| name.is_compound() && name.has_effects());
+    let is_attribute = |rest: &str| rest.starts_with(' ') && rest.contains("=\"");
+    let is_it = |name: &Name| {
+        trim(line)
+            .strip_prefix(name.as_str())
+            .is_some_and(is_attribute)
+    };
+    names.find(is_it).map(Name::as_str)
 }
 
 /// The tool with whose name a line begins that calls it: `write_file(`, `<bash command="x">`,
@@ -516,25 +567,55 @@ const WORK: &str = "\
 /// Returns true if a line that names a file leads to what is to be written there: `Create x.py:`,
 /// `In x.py, replace`, `x.py (lines 3-7)`, `Save this as x.py.`
 fn leads_to_work(line: &str, name: &str) -> bool {
-    const TALK: &str = "\
-        already contains current currently e.g error example examples existing had has i've looks \
-        not output prints says shown shows usage uses was were";
-    const MADE: &str = "created rewritten updated written";
+    const MADE: &str = "created now rewritten updated written";
     let text = trim(line).trim_end_matches(['*', '_', ' ']);
     let words = file_name::words_beside(line, name);
+    let claims = ends_with_colon(text) && words.iter().any(|word| has_word(MADE, word));
+    if !claims && tells(&words, TALK) {
+        return false;
+    }
+    let asks = words.iter().any(|word| has_word(WORK, word));
+    ends_with_colon(text)
+        || text.starts_with('#')
+        || asks_first(&words)
+        || (!text.ends_with('.') && (asks || words.len() <= 4))
+}
+
+/// Words on the line above a code block that tell of something that is there or was done.
+const TALK: &str = "\
+    already contains current currently e.g error example examples existing had has i've looks not \
+    output prints says shown shows usage uses was were";
+
+/// Such words between a heading and a code block. A new file too `has` and `prints` something.
+const PRESENT: &str = "\
+    already current currently e.g error example examples existing had i've output usage was were";
+
+/// Returns true if words tell of what was done, or have one of these.
+fn tells(words: &[String], talk: &str) -> bool {
     let tells_past = words.windows(2).any(|pair| {
         let [who, verb] = pair else { return false };
         matches!(&**who, "i" | "we") && (verb.ends_with("ed") || verb == "have")
     });
-    let claims = text.ends_with(':') && words.iter().any(|word| has_word(MADE, word));
-    if !claims && (tells_past || words.iter().any(|word| has_word(TALK, word))) {
-        return false;
-    }
-    let asks = words.iter().any(|word| has_word(WORK, word));
-    text.ends_with(':')
-        || text.starts_with('#')
-        || asks_first(&words)
-        || (!text.ends_with('.') && (asks || words.len() <= 4))
+    tells_past || words.iter().any(|word| has_word(talk, word))
+}
+
+/// Returns true if a line may be the heading of what follows: marked as one or bold, or it begins with
+/// the name of a file or asks for one (``1. `a.py`, the parser``, ``Create a new file `a.py`.``).
+fn is_heading(line: &str) -> bool {
+    let text = trim(line);
+    let name = text.trim_start_matches('#');
+    let is_marked = name.len() < text.len() && name.starts_with(' ');
+    let is_bold =
+        text.len() > 4 && text.starts_with("**") && text.trim_end_matches(':').ends_with("**");
+    let is_name = || {
+        let names = file_name::in_words(text);
+        let name = names.first().copied().or_else(|| file_name::alone(text))?;
+        let is_sign = |c: char| c.is_ascii_digit() || "*`-. )+".contains(c);
+        let begins = text.trim_start_matches(is_sign).starts_with(name)
+            || file_name::alone(text) == Some(name);
+        Some(begins || asks_first(&file_name::words_beside(text, name)))
+    };
+    is_marked || is_bold || is_name().unwrap_or_default()
 }
 
 /// Returns true if the first of some words asks for a change: `save`, `creating`.

@@ -22,10 +22,10 @@ use agent_protocol::{Command, ContentSource, RelPath};
 
 use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use crate::code_fence::Fence;
-use crate::line::has_word;
+use crate::line::{ends_with_colon, has_word};
 use crate::repair;
 use crate::tags::{FileContent, copy_button};
-use crate::trim::{filled_above, is_blank, trim, trim_end, trim_start};
+use crate::trim::{filled_above, is_blank, trim, trim_start};
 use crate::{file_name, work, workspace_root};
 
 /// Marks with which a comment begins.
@@ -322,7 +322,7 @@ fn leads_to_example(line: &str) -> bool {
         "format like",
     ];
     let text = trim(line).to_lowercase();
-    text.ends_with(':') && WORDS.iter().any(|word| text.contains(word))
+    ends_with_colon(&text) && WORDS.iter().any(|word| text.contains(word))
 }
 
 /// The file that the line above a fence names.
@@ -422,16 +422,19 @@ fn bare_word(line: &str) -> Option<&str> {
     .then_some(line)
 }
 
-/// The file of a sentence that says that the whole of it follows.
+/// The file of a sentence that says that the whole of it follows: ``Here is the new `a.py`:``,
+/// ``Create `a.py`:``, ``The complete `a.py` file:``.
 fn announced(line: &str) -> Option<&str> {
     const BEFORE: &str = "\
-        a an and code complete content contents corrected entire file final fixed for full here \
-        here's is modified new now of our revised rewritten the then this updated version whole \
-        your";
+        a an and code complete content contents corrected create entire file final first fixed for \
+        full here here's is modified new next now of our overwrite please replace revised \
+        rewrite rewritten the then this updated version whole with write your";
+    const VERBS: &str = "create overwrite rewrite write";
+    const WHOLE: &str = "complete corrected entire final full new revised rewritten updated whole";
     const PARTIAL: &str = "\
         change changes excerpt lines output part run section snippet usage use";
     let text = trim(line);
-    let name = file_name::in_sentence(text).filter(|_| text.ends_with(':'))?;
+    let name = file_name::in_sentence(text).filter(|_| ends_with_colon(text))?;
     let (before, after) = text.split_once(name)?;
     // "No problem! Here is ...": only the last sentence announces it.
     let before = ["! ", ". ", "? "]
@@ -446,9 +449,16 @@ fn announced(line: &str) -> Option<&str> {
         .collect()
     };
     let before = words(before);
-    let announces = before.iter().any(|word| word.starts_with("here"))
+    let after = words(after);
+    let is_replaced = || {
+        let is_with = |word: &String| word == "with";
+        before.iter().any(|word| word == "replace") && after.iter().any(is_with)
+    };
+    let is_said =
+        |word: &String| word.starts_with("here") || has_word(VERBS, word) || has_word(WHOLE, word);
+    let announces = (before.iter().any(is_said) || is_replaced())
         && before.iter().all(|word| has_word(BEFORE, word));
-    let is_part = words(after).iter().any(|word| has_word(PARTIAL, word));
+    let is_part = after.iter().any(|word| has_word(PARTIAL, word));
     (announces && !is_part).then_some(name)
 }
 
@@ -531,7 +541,7 @@ fn next_fence<'a>(lines: &[&'a str], from: usize, fence: &Fence<'_>) -> Option<(
 
 /// Returns true if the line above, blank ones aside, leads to what follows: `Run it:`.
 fn is_led(lines: &[&str], at: usize) -> bool {
-    filled_above(lines, at).is_some_and(|line| trim_end(line).ends_with(':'))
+    filled_above(lines, at).is_some_and(ends_with_colon)
 }
 
 /// Returns true if the file is a text, which may show code itself.
@@ -614,6 +624,16 @@ mod tests {
             "```text path=sample.txt\n",
             "Here is a new version of `sample.txt` for you to consider:\n\n```\n",
             "And here's `sample.txt`:\n\n```\n",
+            "Create `sample.txt`:\n\n```\n",
+            "Overwrite `sample.txt` with:\n\n```\n",
+            "Replace the contents of `sample.txt` with:\n\n```\n",
+            "The complete `sample.txt` file:\n\n```\n",
+            "Updated `sample.txt`:\n\n```\n",
+            "Updated file: `sample.txt`\n\n```\n",
+            "Datei: sample.txt\n\n```\n",
+            "文件：sample.txt\n\n```\n",
+            "sample.txt：\n\n```\n",
+            "```text:A sample:sample.txt\n",
         ] {
             let close = if above.contains("````") {
                 "````"
@@ -635,6 +655,24 @@ mod tests {
         );
         case("Do this:\n\nfile1\n```\nnew\n```\n", &[("file1", "new\n")]);
         case("Makefile\n```make\nall:\n```\n", &[("Makefile", "all:\n")]);
+        for name in [
+            "go.mod",
+            ".env",
+            ".gitignore",
+            "Makefile",
+            "backend/Dockerfile",
+        ] {
+            for language in ["", "makefile", "Dockerfile"] {
+                case(
+                    &format!("Here is the updated `{name}`:\n\n```{language}\nx\n```\n"),
+                    &[(name, "x\n")],
+                );
+                case(
+                    &format!("`{name}`:\n\n```{language}\nx\n```\n"),
+                    &[(name, "x\n")],
+                );
+            }
+        }
     }
 
     #[test]
@@ -646,6 +684,10 @@ mod tests {
             "Here is the snippet of `x.py`:\n```\nx\n```\n",
             "Here is `x.py` usage:\n```\nx\n```\n",
             "output\n```\nx\n```\n",
+            "Add this target at the end:\n\n```makefile\nlint:\n```\n",
+            "Update `x.py`:\n```\nx\n```\n",
+            "Replace the loop in `x.py` with:\n```\nx\n```\n",
+            "Create `x.py` with the changes below:\n```\nx\n```\n",
             "python\n```\nx\n```\n",
             "x.py\n\nSome words.\n```\nx\n```\n",
             "x.py\n```bash\npython x.py\n```\n",

@@ -374,3 +374,18 @@ fn changes_below_a_full_hunk_belong_to_it() {
     };
     assert_eq!(hunks[0].lines.len(), 3);
 }
+
+#[test]
+fn a_last_line_without_a_mark_may_be_the_rest_of_an_added_one() {
+    let diff = "```diff\n--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n a\n+b c\n";
+    for (rest, is_sound) in [
+        ("```\n", true),
+        ("d e\n```\n", false),
+        ("\nd e\n```\n", true),
+        ("-- \n2.39\n```\n", true),
+    ] {
+        let text = format!("{diff}{rest}");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(find(&lines, 1).unwrap().is_sound(), is_sound, "{text}");
+    }
+}

@@ -156,14 +156,21 @@ pub(crate) fn bare_script(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
     let name = script::written_file(scan.lines[at])?;
     let mark = script::here_document_mark(scan.lines[at])?;
     let mut below = scan.lines[at + 1..].iter().take(MOST_LINES);
-    let is_ended = below.any(|line| {
+    let length = below.position(|line| {
         work::count(1);
         trim(line) == mark
     });
-    if !is_ended {
+    let Some(length) = length else {
         scan.known.add_vain_look();
+        return None;
+    };
+    let end = at + length + 2;
+    let mut offer = only_shown(at, name, scan.lines[at]);
+    // A diff in it is content; a tag counts wherever it stands.
+    if scan.next_boundary(at) >= end {
+        offer.span = at..end;
     }
-    is_ended.then(|| only_shown(at, name, scan.lines[at]))
+    Some(offer)
 }
 
 /// Tells of a script that writes a file and was not run.
@@ -299,7 +306,8 @@ impl BlockContent {
         let Some(at) = first.map(|at| at + labels) else {
             return Self::File;
         };
-        if search_replace::is_head(lines[at]) {
+        // The path is a label over our own tags.
+        if search_replace::is_head(lines[at]) || code_fence::is_tag(lines[at]) {
             return Self::Edits;
         }
         if search_replace::is_conflict(lines[at]) {

@@ -13,9 +13,11 @@
 //!   show that the numbers are not their keys, and in a range if they are those of the range.
 //!
 //! The kind of the file, as its name tells, decides which of this applies. Everything that is removed
-//! is reported.
+//! is reported. In other dialects, which have no tag, only the fence goes (`unfence`).
 
 use std::borrow::Cow;
+
+use agent_protocol::{Command, Edit};
 
 use crate::code_fence::Fence;
 use crate::repair::{self, Divider};
@@ -53,6 +55,8 @@ pub(crate) struct Around<'a> {
     /// The number in the file of the first line of the body, where the tag tells it.
     pub(crate) first_number: Option<u32>,
 }
+
+pub(crate) const FENCE_REMOVED: &str = "removed the code fence around a body";
 
 /// How many quote marks in a row are taken off.
 const DEEPEST_QUOTE: usize = 3;
@@ -188,7 +192,7 @@ impl<'a> Body<'a> {
             _ => return false,
         };
         let lines = self.lines[inner].to_vec();
-        self.replace(lines, "removed the code fence around a body", count);
+        self.replace(lines, FENCE_REMOVED, count);
         true
     }
 
@@ -227,6 +231,44 @@ impl<'a> Body<'a> {
             self.replace(plain, crate::repair::copied::LINE_NUMBERS, count);
         }
     }
+}
+
+/// Takes the code fence around its text off a command of another dialect; returns true if there was
+/// one.
+pub(crate) fn unfence(command: &mut Command) -> bool {
+    let (text, place) = match command {
+        Command::CreateFile { path, content, .. } => {
+            let place = BodyPlace::File(FileContent::of(path.file_name()));
+            (content, place)
+        }
+        Command::InsertText { path, text, .. }
+        | Command::EditFile {
+            path,
+            edit: Edit::Lines { text, .. },
+        } => (text, BodyPlace::Part(FileContent::of(path.file_name()))),
+        Command::RunCommand { script, .. } => (script, BodyPlace::Script),
+        _ => return false,
+    };
+    if !text.contains("```") && !text.contains("~~~") {
+        return false;
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    // Nothing asks for a fence in these dialects, so that of a text is most likely its own.
+    let language = lines.first().and_then(|line| Fence::read(line));
+    let is_markdown = language.is_some_and(|it| matches!(it.info, "md" | "markdown"));
+    if place.is_prose() && !is_markdown {
+        return false;
+    }
+    let mut body = Body {
+        lines: Cow::Borrowed(&lines),
+        ..Body::default()
+    };
+    let is_fenced = body.remove_fence(Around::default(), place);
+    if is_fenced {
+        let plain = body.text();
+        *text = plain;
+    }
+    is_fenced
 }
 
 impl BodyPlace {
@@ -398,7 +440,10 @@ impl FileContent {
         }
         let Some((_, extension)) = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty())
         else {
-            return Self::Prose;
+            // `README` and `LICENSE` are words; `.gitignore` and `gradlew` are none.
+            let is_loud = name.bytes().any(|byte| byte.is_ascii_uppercase())
+                && !name.bytes().any(|byte| byte.is_ascii_lowercase());
+            return if is_loud { Self::Prose } else { Self::Data };
         };
         let is_in = |known: &[&str]| {
             known
@@ -439,7 +484,7 @@ impl FileContent {
         let name = name.to_ascii_lowercase();
         NAMES.contains(&name.as_str())
             || [".yaml", ".yml", ".mk"].iter().any(|it| name.ends_with(it))
-            || ["dockerfile.", ".env."]
+            || ["dockerfile.", ".env.", "requirements"]
                 .iter()
                 .any(|it| name.starts_with(it))
     }
@@ -460,7 +505,12 @@ mod content_tests {
             (".env", FileContent::Data),
             ("config.yml", FileContent::Data),
             ("README", FileContent::Prose),
-            (".gitignore", FileContent::Prose),
+            ("LICENSE", FileContent::Prose),
+            (".gitignore", FileContent::Data),
+            (".nvmrc", FileContent::Data),
+            ("gradlew", FileContent::Data),
+            ("requirements.txt", FileContent::Data),
+            ("requirements-dev.txt", FileContent::Data),
             ("users.dat", FileContent::Data),
             ("case1.expected", FileContent::Data),
         ] {

@@ -346,6 +346,78 @@ fn elements_of_pages_that_build_programs_are_read() {
 }
 
 #[test]
+fn a_path_above_our_own_tags_is_a_label() {
+    let edit = "[EDIT_FILE path=\"src/a.py\"]\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n[/EDIT_FILE]\n";
+    let patch =
+        "[APPLY_PATCH]\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-a\n+b\n[/APPLY_PATCH]\n";
+    for (command, name) in [(edit, "EDIT_FILE"), (patch, "APPLY_PATCH")] {
+        for label in [
+            "### src/a.py\n",
+            "**src/a.py**\n",
+            "src/a.py:\n",
+            "`src/a.py`\n",
+        ] {
+            for fence in ["```", "```python", "```makefile"] {
+                let text = format!("{label}\n{fence}\n{command}[END ab12cd34#2]\n```\n");
+                let reply = parse(&text);
+                assert_eq!(names(&reply), [name], "{text}");
+                assert_eq!(reply.issues, [], "{text}");
+            }
+        }
+    }
+}
+
+/// The text that the only command of a reply writes or runs.
+#[track_caller]
+fn only_text(text: &str) -> String {
+    let reply = parse(text);
+    let mut commands = reply.steps.into_iter().map(|step| step.command);
+    match (commands.next(), commands.next()) {
+        (
+            Some(
+                Command::CreateFile { content: text, .. }
+                | Command::RunCommand { script: text, .. },
+            ),
+            None,
+        ) => text,
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_fence_around_a_text_is_removed_in_every_dialect() {
+    const FILE: &str = "```python\nprint(1)\n```\n";
+    let json = serde_json::json!({"tool": "write_file", "path": "a.py", "content": FILE});
+    let cline = format!("<path>a.py</path>\n<content>\n{FILE}</content>\n");
+    let path = "<parameter name=\"file_path\">a.py</parameter>\n";
+    let invoke = format!("{path}<parameter name=\"content\">{FILE}</parameter>\n");
+    for text in [
+        format!("<file path=\"a.py\">\n{FILE}</file>\n"),
+        format!("<write_to_file>\n{cline}</write_to_file>\n"),
+        format!("<invoke name=\"Write\">\n{invoke}</invoke>\n"),
+        format!("{json}\n"),
+    ] {
+        assert_eq!(only_text(&text), "print(1)\n", "{text}");
+        let repairs = parse(&text).repairs;
+        let is_told = |repair: &crate::Repair| repair.what.contains("fence") && repair.in_body;
+        assert!(repairs.iter().any(is_told), "{text}");
+    }
+    let script = "<command>\n```bash\nmake\n```\n</command>\n";
+    let text = format!("<execute_command>\n{script}</execute_command>\n");
+    assert_eq!(only_text(&text).trim(), "make");
+    // A document may begin and end with a block of its own.
+    let readme = format!("<file path=\"README.md\">\n{FILE}</file>\n");
+    assert_eq!(only_text(&readme), FILE);
+    for name in [".gitignore", ".nvmrc", "requirements.txt", "gradlew"] {
+        for language in ["", "gitignore", "bash", "txt"] {
+            let body = format!("```{language}\nx\n```\n");
+            let text = format!("[CREATE_FILE path=\"{name}\"]\n{body}[/CREATE_FILE]\n");
+            assert_eq!(only_text(&text), "x\n", "{text}");
+        }
+    }
+}
+
+#[test]
 fn an_absolute_path_in_the_workspace_is_that_path() {
     let workspace = crate::ReplyWorkspace {
         root: std::path::Path::new("/home/u/proj"),

@@ -289,6 +289,7 @@ fn a_tag_that_was_meant_and_is_none_is_told() {
         "[CreateFile path=\"a.py\"]\nx\n[/CreateFile]",
         "[ CREATE_FILE path=\"a.py\" ]\nx\n[ /CREATE_FILE ]",
         "{CREATE_FILE path=\"a.py\"}\nx\n{/CREATE_FILE}",
+        "CREATE_FILE path=\"a.py\"\nx\n/CREATE_FILE",
         "<li>[DELETE_FILE path=\"a.py\"]</li>",
         "<div><span class=\"x\">[MOVE_FILE from=\"a\" to=\"b\"]</span></div>",
         "<pre><code>[CREATE_FILE path=\"a.py\"]\nx\n[/CREATE_FILE]</code></pre>",
@@ -440,6 +441,18 @@ fn a_block_under_a_line_that_leads_to_its_file_is_told() {
         "Creating tests/a.py...",
         "__tests/a.py__",
         "{tests/a.py}",
+        "修改 `tests/a.py`：",
+        "`tests/a.py` now looks like this:",
+        "### 1. Create `tests/a.py`\n\nA small helper.",
+        "### tests/a.py\n\nRound the result.",
+        "**tests/a.py**\n\nRound the result:",
+        "### tests/a.py\n\n\n",
+        "### tests/a.py\n\nThis prints a greeting:",
+        "**tests/a.py** (new)\n\nIt has one function.",
+        "**File:** `tests/a.py`\n\nIt has one function.",
+        "1. `tests/a.py` \u{2013} a helper\n\nA small helper.",
+        "Create a new file `tests/a.py`.\n\nA small helper.",
+        "- `tests/a.py`: a helper\n\nA small helper.",
     ] {
         undone(&format!("{line}{block}"));
         // A command for the file, or with the lines, does what is shown.
@@ -455,6 +468,10 @@ fn a_block_under_a_line_that_leads_to_its_file_is_told() {
         "With Node.js:",
         "It is used here:",
         "This is how it was.\n\nBefore:",
+        "### tests/a.py\n\nI added a constant.",
+        "### tests/a.py\n\nIt currently has this line:",
+        "### The tests\n\nA small helper.",
+        "### tests/a.py\n\n```sh\nmake\n```\n\nIt is used here:",
     ] {
         talk(&format!("{line}{block}"));
     }
@@ -463,6 +480,8 @@ fn a_block_under_a_line_that_leads_to_its_file_is_told() {
         "Here it is.{block}\nIt is much like `tests/a.py`.\n"
     ));
     talk("Run `tests/a.py`:\n```sh\npython tests/a.py\n```\n");
+    undone("Add this target at the end:\n\n```makefile\nlint:\n\truff check .\n```\n");
+    talk("A rule has a target:\n\n```makefile\nlint:\n\truff check .\n```\n");
 }
 
 #[test]

@@ -67,6 +67,7 @@ fn strings_here_documents_and_scripts_are_content() {
         &[],
         1,
     );
+    row(&format!("cat > a.patch <<'EOF'\n{DIFF}EOF\n"), &[], 1);
     row(
         &format!("```python\nx = \"\"\"\na.py\n{EDIT}\"\"\"\n```\n"),
         &[],
@@ -110,6 +111,112 @@ fn a_file_beside_commands_is_shown_and_told() {
     row("a.py\n```\nx\n```\n[GIT_STATUS]\n", &["GIT_STATUS"], 1);
     row(
         "a.py\n```\nx\n```\n[DELETE_FILE path=\"a.py\"]\n",
+        &["DELETE_FILE"],
+        0,
+    );
+}
+
+#[test]
+fn an_edit_above_the_code_block_with_the_answer_is_shown() {
+    let answer = "``````\n[DELETE_FILE path=\"b\"]\n[END ab12cd34#1]\n``````\n";
+    let diff = format!("```diff\n{DIFF}```\n");
+    let edit = format!("x\n```\n{EDIT}```\n");
+    for shown in [&diff, &edit] {
+        for words in [
+            "A possible follow-up:",
+            "I considered this:",
+            "It is this change:",
+        ] {
+            let reply = row(
+                &format!("{words}\n\n{shown}\nMy answer:\n\n{answer}"),
+                &["DELETE_FILE"],
+                1,
+            );
+            assert_eq!(reply.issues[0].number, None);
+        }
+        // Nothing else changes a file, so it may be all of the work.
+        let done = "``````\n[DONE]\nok\n[/DONE]\n[END ab12cd34#1]\n``````\n";
+        let reply = row(&format!("{shown}\n{done}"), &["DONE"], 1);
+        assert_eq!(reply.issues[0].number, Some(1));
+        // A command does the same, or changes the same file.
+        let same = format!("[EDIT_FILE path=\"x\"]\n{EDIT}[/EDIT_FILE]\n");
+        let own = answer.replace("[DELETE_FILE path=\"b\"]\n", &same);
+        row(&format!("{shown}\n{own}"), &["EDIT_FILE"], 0);
+        let own = done.replace("[DONE]", "[DELETE_FILE path=\"x\"]\n[DONE]");
+        let reply = row(&format!("{shown}\n{own}"), &["DELETE_FILE", "DONE"], 1);
+        assert_eq!(reply.issues[0].number, None);
+        // Without tags, or in the code block of the end mark, it is the work.
+        let command = if shown == &diff {
+            "APPLY_PATCH"
+        } else {
+            "EDIT_FILE"
+        };
+        row(&format!("{shown}\n[END ab12cd34#1]\n"), &[command], 0);
+        let bare = shown.strip_suffix("```\n").unwrap();
+        let rest = "[DELETE_FILE path=\"b\"]\n[END ab12cd34#1]\n```\n";
+        row(&format!("{bare}{rest}"), &[command, "DELETE_FILE"], 0);
+        // Without a code block around the tags, all of the reply is the answer.
+        let bare = "[DELETE_FILE path=\"b\"]\n[END ab12cd34#1]\n";
+        for text in [
+            format!("{shown}\n{bare}"),
+            format!("``````\n{shown}\n{bare}``````\n"),
+        ] {
+            row(&text, &[command, "DELETE_FILE"], 0);
+        }
+    }
+}
+
+#[test]
+fn what_words_below_take_back_is_told_and_not_done() {
+    let file = "```\n[DELETE_FILE path=\"a\"]\n```\n";
+    let answer = "``````\n[GIT_STATUS]\n[END ab12cd34#1]\n``````\n";
+    for words in [
+        "Sorry, ignore the above: the notes must stay.",
+        "Please ignore the command above.",
+        "Ignore the call above, I meant:",
+        "Wait, that is wrong. Let me correct this:",
+        "Hmm, on second thought that is not needed.",
+        "Correction: please disregard my answer above.",
+        "Oops, I meant this one:",
+        "Actually, no: do not delete it. Scratch that.",
+        "Actually, scratch that.",
+        "Forget that.",
+        "\u{274c} Scrap that, I misread the task.",
+        "Update: the block above is wrong, use this instead:",
+        "Ignore my previous commands; here is the right version:",
+        "That was the wrong file. The right one:",
+        "Let me redo that properly:",
+        "Entschuldigung, bitte das Obige ignorieren.",
+        "抱歉，请忽略上面的内容。",
+    ] {
+        row(&format!("{file}\n{words}\n\n{answer}"), &["GIT_STATUS"], 1);
+    }
+    let marked = "```\n[DELETE_FILE path=\"a\"]\n[END ab12cd34#1]\n```\n";
+    row(
+        &format!("{marked}\nWait, that is wrong. Disregard it.\n"),
+        &[],
+        1,
+    );
+    for words in [
+        "Wait for the server to start:",
+        "Ignore the build directory:",
+        "Forget the cache of the first run:",
+        "Sorry for the delay.",
+        "It prints a warning. Ignore it.",
+        "Actually, the test needs this too:",
+        "The test that is wrong goes too:",
+    ] {
+        row(
+            &format!("{file}\n{words}\n\n{answer}"),
+            &["DELETE_FILE", "GIT_STATUS"],
+            0,
+        );
+    }
+    let framed = "``````\n[DELETE_FILE path=\"a\"]\n\nSorry, ignore the above.\n``````\n";
+    row(framed, &[], 1);
+    // Words above it take back something else, and a comment in code takes back nothing.
+    row(
+        &format!("Sorry, ignore the above.\n{file}\n```py\n# Sorry, wrong.\n```\n"),
         &["DELETE_FILE"],
         0,
     );
@@ -195,6 +302,28 @@ fn what_words_call_an_example_is_told_and_not_done() {
         "Instead of",
         "This is what not to do:",
         "Should I do this?",
+        "Optional (only if you no longer need it):",
+        "If you'd like, I can also do this:",
+        "After your approval, I'd run:",
+        "Alternatively:",
+        "You can either",
+        "or",
+        "Only run this if the tests pass:",
+        "To undo, use:",
+        "Next round I will send:",
+        "I would normally run:",
+        "In the previous round I sent:",
+        "The documentation shows:",
+        "The bug was introduced by commit 1a2b3c:",
+        "Example usage:",
+        "A sample reply:",
+        "Cline writes it as XML, for example",
+        "In the log I see:",
+        "The syntax for an edit is:",
+        "Was ist zu tun? Zum Beispiel:",
+        "Beispiel:",
+        "Par exemple :",
+        "例如：",
     ] {
         for (work, count) in [(edit, 1), (diff, 1), (call, 1), (tags, 2)] {
             row(&format!("{words}\n\n{work}\nShall I?\n"), &[], count);
@@ -210,6 +339,18 @@ fn what_words_call_an_example_is_told_and_not_done() {
         &format!("Option A:\n\n{edit}\nOption B: nothing.\n"),
         &[],
         1,
+    );
+    // A command within a sentence is spoken about.
+    let file = "```\n[DELETE_FILE path=\"a\"]\n```\n";
+    row(
+        &format!("You asked whether\n\n{file}\nis allowed.\n"),
+        &[],
+        1,
+    );
+    row(
+        &format!("First we run\n\n{file}\nand look.\n"),
+        &["DELETE_FILE"],
+        0,
     );
     // Without words between, the next command is under the same ones.
     let tags = "[DELETE_FILE path=\"a\"]\n\n[RUN_COMMAND]\nmake\n[/RUN_COMMAND]\n";
@@ -236,6 +377,16 @@ fn other_words_above_a_command_do_no_harm() {
         "Don't forget the old file:",
         "For example, `a` is not needed.",
         "Option A it is:",
+        "I would suggest this change:",
+        "I could not find a test, so I remove the file:",
+        "You would like the file removed:",
+        "Removing the bad solution:",
+        "Once the tests pass, this can go:",
+        "After the edit, the file can go:",
+        "Only the old file goes:",
+        "To undo the rename, I remove the copy:",
+        "Example file removed:",
+        "As you asked, the file goes:",
         "The file is in the way, for example of the build. Now I remove it:",
     ] {
         row(&format!("{words}\n```\n{file}```\n"), &["DELETE_FILE"], 0);

@@ -356,3 +356,23 @@ fn a_quotation_of_a_file_costs_nothing() {
     }
     assert_eq!(issues("This is defined in `src/lib.rs`:", file, end), 1);
 }
+
+#[test]
+fn an_edit_that_is_in_the_file_already_costs_nothing() {
+    let edit = "a.py\n```\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n```\n";
+    let diff = "```diff\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-x = 1\n+x = 2\n y = 1\n```\n";
+    let answer = "``````\n[DONE]\nok\n[/DONE]\n[END ab12cd34#1]\n``````\n";
+    for (content, issues) in [("x = 2\ny = 1\n", 0), ("x = 1\ny = 1\n", 1)] {
+        let workspace = crate::ReplyWorkspace {
+            root: std::path::Path::new("/home/u/proj"),
+            file: &|path| (path.as_str() == "a.py").then(|| content.to_owned()),
+        };
+        for shown in [edit, diff] {
+            let text = format!("I changed it like this:\n\n{shown}\n{answer}");
+            let (_, reply) = crate::read_in(workspace, text.as_bytes());
+            assert_eq!(reply.issues.len(), issues, "{text}");
+            let numbers: Vec<u32> = reply.steps.iter().map(|step| step.number).collect();
+            assert_eq!(numbers, [2], "the same with and without the file");
+        }
+    }
+}
