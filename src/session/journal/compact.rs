@@ -3,7 +3,8 @@
 //! A `round` record has the whole session, so that a long session has written itself down thousands
 //! of times. Of a round that is over, its results stay (`told`), and with them what undo goes by. Of
 //! the latest rounds the session stays too, for forks, written as what changed since the round before
-//! (`kept`), without the results that stand there already. The last `round` and all after it stay byte by byte: recovery reads nothing else.
+//! (`kept`), without the results that stand there already. The last `round` and all after it stay
+//! byte by byte: recovery reads nothing else.
 //!
 //! The new file is written beside the old one and takes its name when it is on the disk. A line that
 //! cannot be read is a reason to leave all as it is.
