@@ -56,7 +56,7 @@ use clap::{ArgMatches, FromArgMatches};
 use self::common::Common;
 use self::program::PROGRAM;
 use self::verb::Verb;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::ui::{Form, Ui, Volume};
 
 /// The parsed command line; `help` says how it is read.
@@ -74,12 +74,12 @@ pub fn main() -> ExitCode {
 /// Says that we are to blame, and gives the exit code for it.
 pub fn defect() -> ExitCode {
     let error = Error::new(
-        Kind::Defect,
+        ExitKind::Defect,
         "this is a defect of `agent`; nothing of the session is lost",
     )
     .hint("`agent resume` continues; please report the lines above");
     Ui::new(Volume::Normal, Form::Lines, anstream::ColorChoice::Auto).error(&error);
-    Kind::Defect.exit_code().into()
+    ExitKind::Defect.exit_code().into()
 }
 
 /// Runs the program with these arguments and gives its exit code.

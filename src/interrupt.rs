@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::platform::{EndSignal, on_end_signals};
 use crate::protocol::PersonAct;
 
@@ -45,7 +45,7 @@ impl Interrupt {
     /// A second signal, a moment later, ends the process at once: what was under way has had the time
     /// to be put on the disk. All calls return the one of the process.
     pub fn from_signals() -> Result<Self> {
-        Self::listening(|| std::process::exit(i32::from(Kind::Interrupted.exit_code())))
+        Self::listening(|| std::process::exit(i32::from(ExitKind::Interrupted.exit_code())))
     }
 
     /// One that is raised by Ctrl-C, SIGTERM and SIGHUP, however often; the process ends when its work has.
@@ -72,7 +72,9 @@ impl Interrupt {
                 EndSignal::Termination => raised.raise(),
             }
         })
-        .map_err(|cause| Error::new(Kind::Defect, "could not listen for Ctrl-C").because(cause))?;
+        .map_err(|cause| {
+            Error::new(ExitKind::Defect, "could not listen for Ctrl-C").because(cause)
+        })?;
         Ok(interrupt)
     }
 

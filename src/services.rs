@@ -52,7 +52,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::approve::{Answer, Person, Question};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::interrupt::Interrupt;
 use crate::protocol::{Event, SetupNews, is_stop};
 use crate::settings::{Overrides, OwnSettings, Trust};
@@ -112,7 +112,7 @@ impl Caller {
         loop {
             match self.person.ask(question, &self.interrupt) {
                 Answer::Text(line) if is_stop(&line) => {
-                    return Err(Error::new(Kind::Interrupted, "stopped"));
+                    return Err(Error::new(ExitKind::Interrupted, "stopped"));
                 }
                 Answer::Text(line) if !is_answer(&line) => {
                     self.tell(SetupNews::AnswerUnknown {
@@ -122,9 +122,11 @@ impl Caller {
                 Answer::Text(line) => return Ok(Some(line)),
                 // Ctrl-D: a person who answers no question wants nothing begun.
                 Answer::Nobody if self.person.is_interactive() => {
-                    return Err(Error::new(Kind::Interrupted, "interrupted"));
+                    return Err(Error::new(ExitKind::Interrupted, "interrupted"));
                 }
-                Answer::Interrupted => return Err(Error::new(Kind::Interrupted, "interrupted")),
+                Answer::Interrupted => {
+                    return Err(Error::new(ExitKind::Interrupted, "interrupted"));
+                }
                 Answer::Nobody | Answer::Elsewhere => return Ok(None),
             }
         }

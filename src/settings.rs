@@ -56,7 +56,7 @@ pub use self::value::{Shape, Value};
 
 use self::file::SettingsFile;
 use self::layer::Layer;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::fs::resolve_dots;
 use crate::policy::{Approval, Grant, Network, Rule, Strictness};
 use crate::protocol::{Housekeeping, OnFailure, SetupNews};
@@ -527,8 +527,11 @@ impl Loaded {
 fn extract(figment: &Figment) -> Result<Settings> {
     figment.extract().map_err(|problem| {
         let key = problem.path.join(".");
-        Error::new(Kind::Defect, format!("the setting `{key}` does not fit"))
-            .because(problem.kind.to_string())
+        Error::new(
+            ExitKind::Defect,
+            format!("the setting `{key}` does not fit"),
+        )
+        .because(problem.kind.to_string())
     })
 }
 

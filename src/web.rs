@@ -28,7 +28,7 @@ use tokio::sync::Notify;
 
 pub use self::browser::OpenedBrowser;
 use self::desk::PageDesk;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::interrupt::Interrupt;
 use crate::protocol::SessionId;
 use crate::services::Caller;
@@ -81,7 +81,7 @@ impl PageServer {
     /// Answers requests until the interrupt is raised.
     pub fn run(self, interrupt: &Interrupt) -> Result<()> {
         let defect = |cause: std::io::Error| {
-            Error::new(Kind::Mendable, "could not start the server").because(cause)
+            Error::new(ExitKind::Mendable, "could not start the server").because(cause)
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::common::Common;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::services::api::{self, ApiFinding, Provider};
 use crate::services::open::{self, FirstRun};
 use crate::ui::{Ui, escape_line};
@@ -87,7 +87,7 @@ fn test(common: &Common, ui: &Ui) -> Result<ExitCode> {
     Ok(if findings.iter().all(|found| found.works) {
         ExitCode::SUCCESS
     } else {
-        Kind::Mendable.exit_code().into()
+        ExitKind::Mendable.exit_code().into()
     })
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::common::Common;
 use super::step;
-use crate::error::{Kind, Result};
+use crate::error::{ExitKind, Result};
 use crate::protocol::{Event, Level, PersonAct, Status, Step, StepResult};
 use crate::reply::{Issue, Repair, Reply, TruncatedReply};
 use crate::services::apply::{self, AppliedReply, ApplyMode, announce};
@@ -97,11 +97,11 @@ impl Apply {
         let applied = prepared.apply(mode, &mut |step, result| teller.step(step, result))?;
         teller.end(&prepared.reply, &applied);
         Ok(if caller.interrupt.is_raised() {
-            Kind::Interrupted.exit_code().into()
+            ExitKind::Interrupted.exit_code().into()
         } else if applied.is_complete {
             ExitCode::SUCCESS
         } else {
-            Kind::NotApplied.exit_code().into()
+            ExitKind::NotApplied.exit_code().into()
         })
     }
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use clap::Args;
 
 use super::common::{Common, read_piped, read_standard_input};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::interrupt::Interrupt;
 use crate::services::ask::{self, CompletionEnd};
 use crate::ui::{Ui, count, escape_line, escape_text};
@@ -72,7 +72,7 @@ impl Ask {
                 ));
                 ExitCode::FAILURE
             }
-            CompletionEnd::Stopped => Kind::Interrupted.exit_code().into(),
+            CompletionEnd::Stopped => ExitKind::Interrupted.exit_code().into(),
             CompletionEnd::Refused(words) => return Err(refused(words)),
             CompletionEnd::Whole => ExitCode::SUCCESS,
         })
@@ -109,7 +109,7 @@ fn carried_by_person(message: &str, interrupt: &Interrupt, ui: &Ui) -> Result<Ex
 
 /// Reads the answer from standard input, on a thread of its own: Ctrl-C ends no read.
 fn piped_answer(interrupt: &Interrupt) -> Result<Vec<u8>> {
-    let interrupted = || Err(Error::new(Kind::Interrupted, "interrupted"));
+    let interrupted = || Err(Error::new(ExitKind::Interrupted, "interrupted"));
     let (brought, answer) = mpsc::channel();
     let stopped = brought.clone();
     interrupt.on_raise(move || stopped.send(interrupted()).unwrap_or_default());

@@ -8,7 +8,7 @@ use std::thread;
 use clap::Args;
 
 use super::common::Common;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::interrupt::Interrupt;
 use crate::services::Caller;
 use crate::services::api::dollars;
@@ -197,11 +197,11 @@ fn code_of(summary: &BatchSummary) -> ExitCode {
     let kind = if is_done {
         return ExitCode::SUCCESS;
     } else if summary.is_interrupted {
-        Kind::Interrupted
+        ExitKind::Interrupted
     } else if summary.has(TaskStatus::Error) || summary.has(TaskStatus::Interrupted) {
-        Kind::Mendable
+        ExitKind::Mendable
     } else {
-        Kind::RoundLimit
+        ExitKind::RoundLimit
     };
     kind.exit_code().into()
 }

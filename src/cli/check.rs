@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::common::Common;
-use crate::error::{Kind, Result};
+use crate::error::{ExitKind, Result};
 use crate::protocol::{Capped, Status};
 use crate::services::check;
 use crate::ui::Ui;
@@ -31,7 +31,7 @@ impl Check {
         ui.tell(&run.event());
         Ok(match run.outcome.status {
             Status::Ok => ExitCode::SUCCESS,
-            _ => Kind::NotApplied.exit_code().into(),
+            _ => ExitKind::NotApplied.exit_code().into(),
         })
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::common::Common;
 use crate::approve::{Answer, Question};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::services::Caller;
 use crate::services::commit::{self, CommitHooks, HookFile, OwnChanges, PlannedCommit};
 use crate::ui::editor::{self, Draft};
@@ -118,7 +118,9 @@ impl Commit {
                     "e" | "edit" => message = edited(ui, &message)?,
                     _ => ui.say("Please answer y, e or n."),
                 },
-                Answer::Interrupted => return Err(Error::new(Kind::Interrupted, "interrupted")),
+                Answer::Interrupted => {
+                    return Err(Error::new(ExitKind::Interrupted, "interrupted"));
+                }
                 Answer::Nobody | Answer::Elsewhere => {
                     return Err(Error::mendable(
                         "there is no terminal to ask on, so nothing was committed",

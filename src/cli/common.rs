@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 
 use crate::approve::Input;
 use crate::courier::TerminalLine;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::interrupt::Interrupt;
 use crate::services::copy::Copying;
 use crate::services::run::Ending;
@@ -155,9 +155,9 @@ impl TerminalLine for Ui {
 pub(super) fn exit_code(ending: Ending) -> ExitCode {
     match ending {
         Ending::Done | Ending::Stepped => ExitCode::SUCCESS,
-        Ending::RoundLimit => Kind::RoundLimit.exit_code().into(),
-        Ending::Interrupted => Kind::Interrupted.exit_code().into(),
-        Ending::Rejected => Kind::NotApplied.exit_code().into(),
+        Ending::RoundLimit => ExitKind::RoundLimit.exit_code().into(),
+        Ending::Interrupted => ExitKind::Interrupted.exit_code().into(),
+        Ending::Rejected => ExitKind::NotApplied.exit_code().into(),
     }
 }
 

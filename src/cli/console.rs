@@ -15,7 +15,7 @@ use super::common::Common;
 use super::say;
 use super::slash::{self, CommandLine, EnteredVerb, Recognised, SlashCommand};
 use crate::courier;
-use crate::error::{Kind, Result};
+use crate::error::{ExitKind, Result};
 use crate::interrupt::Interrupt;
 use crate::protocol::is_answer_key;
 use crate::services::copy::Copying;
@@ -265,7 +265,7 @@ impl Hand {
         for task in tasks {
             if let Err(trouble) = self.act(task) {
                 // Who leaves stops what still waits for an answer: that is no failure.
-                let is_left = trouble.kind() == Kind::Interrupted && self.interrupt.is_raised();
+                let is_left = trouble.kind() == ExitKind::Interrupted && self.interrupt.is_raised();
                 if !is_left {
                     self.ui.error(&trouble);
                 }

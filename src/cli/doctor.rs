@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::common::Common;
-use crate::error::{Kind, Result};
+use crate::error::{ExitKind, Result};
 use crate::services::doctor::{self, Finding, Health};
 use crate::ui::{Ui, escape_line};
 
@@ -42,7 +42,7 @@ pub(super) fn run(doctor: &Doctor, common: &Common, ui: &Ui) -> Result<ExitCode>
     }
     let has_problem = findings.iter().any(|one| one.health == Health::Problem);
     Ok(if has_problem {
-        Kind::Mendable.exit_code().into()
+        ExitKind::Mendable.exit_code().into()
     } else {
         ExitCode::SUCCESS
     })

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::common::Common;
-use crate::error::{Kind, Result};
+use crate::error::{ExitKind, Result};
 use crate::services::run;
 use crate::ui::Ui;
 
@@ -36,7 +36,7 @@ impl End {
             format!("Session {id} has ended already.")
         });
         Ok(if ended.awaits_results {
-            Kind::Mendable.exit_code().into()
+            ExitKind::Mendable.exit_code().into()
         } else {
             ExitCode::SUCCESS
         })

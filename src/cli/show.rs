@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use super::common::Common;
 use super::list;
 use crate::approve::Input;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::protocol::Envelope;
 use crate::services::export::{self, Letter, Round, Transcript};
 use crate::services::find::Session;
@@ -100,7 +100,7 @@ fn follow(
     let is_heard = || ui.is_heard();
     match follow::follow(caller, files, session, from, &is_heard, &mut show) {
         FollowEnd::Ended | FollowEnd::Unheard => Ok(ExitCode::SUCCESS),
-        FollowEnd::Interrupted => Ok(Kind::Interrupted.exit_code().into()),
+        FollowEnd::Interrupted => Ok(ExitKind::Interrupted.exit_code().into()),
         FollowEnd::Removed => {
             let id = &session.session_id;
             Err(Error::mendable(format!("session {id} was removed")))

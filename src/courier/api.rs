@@ -33,7 +33,7 @@ use crate::api::{
     UsageRecord,
 };
 use crate::approve::{Asker, Person, Question, Verdict};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::fs::{Durability, own_directory, write_atomic, write_new};
 use crate::interrupt::Interrupt;
 use crate::mailbox::{self, Mailbox};
@@ -342,7 +342,7 @@ impl Drop for PanicAlarm {
     fn drop(&mut self) {
         if thread::panicking() {
             let error = Error::new(
-                Kind::Defect,
+                ExitKind::Defect,
                 "the part of `agent` that asks the API crashed",
             )
             .hint("`agent resume` asks again; please report what was printed above");
@@ -1148,7 +1148,7 @@ mod tests {
         );
         is_raised.recv_timeout(Duration::from_mins(1)).unwrap();
         let failure = courier.finish().unwrap().error;
-        assert_eq!(failure.kind(), Kind::Defect);
+        assert_eq!(failure.kind(), ExitKind::Defect);
         assert!(failure.to_string().contains("crashed"), "{failure}");
     }
 

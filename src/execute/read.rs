@@ -18,7 +18,7 @@ use crate::protocol::{
     Capped, Command, LineWindow, Outcome, ReadRequest, RelPath, Selection, ShownLines, Step,
 };
 use crate::workspace::text::TextFile;
-use crate::workspace::{FileProblem, Kind, Workspace};
+use crate::workspace::{FileKind, FileProblem, Workspace};
 
 /// The most characters of one line that are shown.
 const MAX_LINE_CHARS: usize = 2000;
@@ -254,7 +254,7 @@ impl Wanted {
         let mut directory = None;
         for place in &scope.places {
             match (place.named, &place.beneath) {
-                (Some(Kind::Directory), Some(path)) => directory = Some(path),
+                (Some(FileKind::Directory), Some(path)) => directory = Some(path),
                 (Some(_), Some(path)) => files.push(path.clone()),
                 _ => {
                     let walked = scope.walk_place(walks, place, &skipped)?;

@@ -12,7 +12,7 @@ use super::walks::Walks;
 use crate::protocol::selection::split;
 use crate::protocol::{Outcome, RelPath, Selection};
 use crate::workspace::walk::{Walked, WalkedFile};
-use crate::workspace::{FileProblem, Kind, Workspace};
+use crate::workspace::{FileKind, FileProblem, Workspace};
 
 /// The files that a step looks at.
 pub(super) struct Scope {
@@ -41,7 +41,7 @@ pub(super) struct ScopePlace {
     /// Which of the files; all if there are none.
     globs: Option<Globs>,
     /// Its kind, if it was named and not found by a glob.
-    pub(super) named: Option<Kind>,
+    pub(super) named: Option<FileKind>,
 }
 
 impl Scope {
@@ -66,7 +66,7 @@ impl Scope {
             scope.places.push(ScopePlace {
                 beneath: None,
                 globs: None,
-                named: Some(Kind::Directory),
+                named: Some(FileKind::Directory),
             });
             return Ok(scope);
         };
@@ -127,7 +127,7 @@ impl Scope {
             _ => None,
         };
         let is_there = match &beneath {
-            Some(path) => matches!(workspace.kind(path), Ok(Some(Kind::Directory))),
+            Some(path) => matches!(workspace.kind(path), Ok(Some(FileKind::Directory))),
             None => true,
         };
         self.places.push(ScopePlace {

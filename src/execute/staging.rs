@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::seen::hash;
 use crate::protocol::{RelPath, StagedChange};
-use crate::workspace::{ExecutableBit, FileProblem, Kind, Ownership, StagingTarget, Workspace};
+use crate::workspace::{ExecutableBit, FileKind, FileProblem, Ownership, StagingTarget, Workspace};
 use carry_out::Stats;
 use found::FoundFile;
 use names::Names;
@@ -123,11 +123,11 @@ impl<'a> Staging<'a> {
     }
 
     /// The kind of file that the name will stand for; `None` if nothing has it.
-    pub(super) fn kind(&self, path: &RelPath) -> Result<Option<Kind>, FileProblem> {
+    pub(super) fn kind(&self, path: &RelPath) -> Result<Option<FileKind>, FileProblem> {
         match self.files.get(path) {
             Some(Picture::Gone) => Ok(None),
             Some(Picture::File { lies, .. }) => self.workspace.kind(lies),
-            None if self.directories.contains(path) => Ok(Some(Kind::Directory)),
+            None if self.directories.contains(path) => Ok(Some(FileKind::Directory)),
             None => self.workspace.kind(path),
         }
     }

@@ -19,7 +19,7 @@ use crate::compose::{self, estimated_tokens};
 use crate::courier::api::{
     Allowance, ApiDesk, ApiPlan, Dialogue, HeldAnswer, NotedAnswer, model_names,
 };
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::interrupt::Interrupt;
 use crate::known_keys::{self, KnownKeys};
 use crate::mailbox::{self, Mailbox, Reading};
@@ -90,7 +90,7 @@ impl ApiChoice {
             let what = spent.what;
             let what = format!("{what} comes to {about}{sum}, of {limit} that `{setting}` permits");
             let command = spent.command;
-            Err(Error::new(Kind::RoundLimit, what)
+            Err(Error::new(ExitKind::RoundLimit, what)
                 .hint(format!("`{command} {flag} N` sets another limit")))
         };
         let (limit, total) = (self.max_tokens, spent.usage.total());
@@ -209,7 +209,7 @@ fn model(
             }),
         },
         Err(error) if error.kind == ApiErrorKind::Stopped => {
-            Err(Error::new(Kind::Interrupted, "interrupted"))
+            Err(Error::new(ExitKind::Interrupted, "interrupted"))
         }
         Err(error) => {
             let told =
@@ -270,13 +270,13 @@ fn key(provider: &Provider, command: &str, interrupt: &Interrupt) -> Result<Opti
         Ok(Some(status)) if status.success() => {}
         // At a terminal Ctrl-C reaches it too.
         Ok(Some(_)) if interrupt.is_raised() => {
-            return Err(Error::new(Kind::Interrupted, "interrupted"));
+            return Err(Error::new(ExitKind::Interrupted, "interrupted"));
         }
         Ok(Some(status)) => return Err(failed(format!("it ended with {status}"))),
         Ok(None) | Err(_) => {
             kill_with_descendants(&mut child);
             if interrupt.is_raised() {
-                return Err(Error::new(Kind::Interrupted, "interrupted"));
+                return Err(Error::new(ExitKind::Interrupted, "interrupted"));
             }
             let seconds = KEY_PATIENCE.as_secs();
             return Err(failed(format!("it did not end within {seconds} seconds")));
@@ -392,7 +392,7 @@ impl ApiDesk for SessionDesk {
     fn ensure_affordable(&self, unbooked: &TokenUsage) -> Result<()> {
         if self.choice.allowance.is_used_up() {
             let what = "the batch has used up what `--max-cost` or `--max-tokens` permits";
-            return Err(Error::new(Kind::RoundLimit, what));
+            return Err(Error::new(ExitKind::RoundLimit, what));
         }
         // Also without a limit: an answer that cannot be booked should not be asked for.
         self.store.ensure_bookable(&self.session)?;

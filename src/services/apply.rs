@@ -7,7 +7,7 @@ pub use crate::agent::announce;
 use crate::agent::apply::{Applying, Difference, Rehearsal, is_complete};
 use crate::agent::read_beside_files;
 use crate::compose::Content;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::protocol::{Command, Step, StepResult};
 use crate::reply::{self, Reply};
 
@@ -100,14 +100,14 @@ impl PreparedReply {
 fn checked((text, reply): (String, Reply)) -> Result<(String, Reply)> {
     if reply::is_outbox(&text) {
         return Err(Error::new(
-            Kind::NotApplied,
+            ExitKind::NotApplied,
             "this is a message of ours, not the chat's reply to it",
         )
         .hint("paste it into the chat, and give the reply to `agent apply`"));
     }
     if reply.steps.is_empty() && reply.issues.is_empty() && reply.cut.is_none() {
         return Err(Error::new(
-            Kind::NotApplied,
+            ExitKind::NotApplied,
             "the reply asks for nothing that could be applied",
         )
         .hint("`agent parse FILE` shows what was understood"));

@@ -34,7 +34,7 @@ use self::worktree::TaskWorktree;
 use super::run::{LONG_TASK_HINT, too_long_task};
 use super::{Caller, open, repository};
 pub use crate::courier::api::Allowance;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::number::grouped;
 use crate::platform::programs;
 use crate::runner::RunnerChoice;
@@ -159,8 +159,9 @@ pub struct BatchSummary {
 
 impl BatchSummary {
     fn write_to(&self, output: &SummaryFile) -> Result<()> {
-        let json = crate::json::to_lines(self)
-            .map_err(|cause| Error::new(Kind::Defect, "the summary is no JSON").because(cause))?;
+        let json = crate::json::to_lines(self).map_err(|cause| {
+            Error::new(ExitKind::Defect, "the summary is no JSON").because(cause)
+        })?;
         output.write(format!("{json}\n").as_bytes())
     }
 
@@ -929,7 +930,7 @@ fn described(error: &Error) -> String {
 /// Reads the order of a job from the first line of its standard input.
 pub fn read_order(line: &str) -> Result<JobOrder> {
     serde_json::from_str(line).map_err(|cause| {
-        Error::new(Kind::Usage, "`--job` is for `agent batch` itself").because(cause)
+        Error::new(ExitKind::Usage, "`--job` is for `agent batch` itself").because(cause)
     })
 }
 

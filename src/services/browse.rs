@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::protocol::RelPath;
 use crate::settings::{Chat, Loaded};
 use crate::workspace::text::TextFile;
-use crate::workspace::{Kind, Workspace};
+use crate::workspace::{FileKind, Workspace};
 
 /// The largest file that is shown, in bytes.
 const LARGEST: u64 = 512 * 1024;
@@ -68,10 +68,10 @@ pub fn browse(workspace: &Path, own: &[RelPath], path: &str) -> Result<BrowsedPa
     let found = (workspace.stat_exact(Path::new(path))).map_err(|cause| gone().because(cause))?;
     match found.map(|stat| stat.kind) {
         None => Err(gone()),
-        Some(Kind::Directory) => folder(&workspace, own, path),
-        Some(Kind::File { .. }) => file(&workspace, path),
-        Some(Kind::Link) => Ok(BrowsedPath::Unshown("It is a link.")),
-        Some(Kind::Special) => Ok(BrowsedPath::Unshown("It is no regular file.")),
+        Some(FileKind::Directory) => folder(&workspace, own, path),
+        Some(FileKind::File { .. }) => file(&workspace, path),
+        Some(FileKind::Link) => Ok(BrowsedPath::Unshown("It is a link.")),
+        Some(FileKind::Special) => Ok(BrowsedPath::Unshown("It is no regular file.")),
     }
 }
 
@@ -90,8 +90,8 @@ fn folder(workspace: &Workspace, own: &[RelPath], path: &str) -> Result<BrowsedP
         let stat = stat.filter(|_| !is_own)?;
         Some(BrowsedEntry {
             name: name.to_string_lossy().into_owned(),
-            is_folder: stat.kind == Kind::Directory,
-            is_special: matches!(stat.kind, Kind::Link | Kind::Special),
+            is_folder: stat.kind == FileKind::Directory,
+            is_special: matches!(stat.kind, FileKind::Link | FileKind::Special),
             size: stat.size,
         })
     };

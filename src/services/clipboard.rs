@@ -6,7 +6,7 @@ use super::Caller;
 use super::settings::{self, SettingsScope};
 use crate::approve::Question;
 use crate::courier::{Clipboard, Surroundings};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::protocol::is_no;
 use crate::settings::{ClipboardUse, Origin};
 
@@ -35,7 +35,7 @@ pub fn offer(caller: &Caller) -> Result<Option<AnsweredOffer>> {
     }
     // Enter is a yes.
     let Some(answer) = caller.ask(&Question::about_using_clipboard())? else {
-        return Err(Error::new(Kind::Interrupted, "interrupted"));
+        return Err(Error::new(ExitKind::Interrupted, "interrupted"));
     };
     let is_accepted = !is_no(&answer);
     let word = if is_accepted {

@@ -21,7 +21,7 @@ use crate::approve::{Answer, Question};
 use crate::compose::Carriage;
 use crate::courier::api::{Allowance, ApiCourier, CourierFailure};
 use crate::courier::{Couriers, Message, TerminalLine};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::interrupt::Interrupt;
 use crate::known_keys::{self, KnownKeys};
 use crate::mailbox::{Arrival, Candidate, Inbox, Posted};
@@ -192,7 +192,7 @@ fn words_meant(caller: &Caller, task: &str, example: &str) -> Result<String> {
     let question = Question::about_task(task);
     match caller.person.ask(&question, &caller.interrupt) {
         Answer::Text(text) => Ok(text),
-        Answer::Interrupted => Err(Error::new(Kind::Interrupted, "interrupted")),
+        Answer::Interrupted => Err(Error::new(ExitKind::Interrupted, "interrupted")),
         Answer::Nobody | Answer::Elsewhere => {
             Err(Error::usage(format!("`{task}` stands for what you want")).hint(example))
         }
@@ -594,7 +594,7 @@ fn conclude(agent: &Agent, id: SessionId, ending: Result<Ending>) -> Result<Endi
             if agent.interrupt.is_raised() && agent.manner.authorizer.runner.awaits_results() {
                 let hint = format!("`agent end {id}` takes them");
                 let words = "interrupted before the results of a command had come back";
-                return Err(Error::new(Kind::Interrupted, words).hint(hint));
+                return Err(Error::new(ExitKind::Interrupted, words).hint(hint));
             }
         }
         _ => {}

@@ -10,7 +10,7 @@ use crate::agent::{Agent, ShownPaths};
 use crate::approve::{Person as _, Question, Verdict};
 use crate::checkpoint::CheckpointStore;
 pub use crate::checkpoint::{Conflict, Force, Restored};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::mailbox::has_calls;
 use crate::protocol::SessionId;
 
@@ -69,7 +69,7 @@ impl PlannedReversal {
         let asker = self.agent.asker(&self.session);
         match asker.pose(question, &self.agent.interrupt)? {
             Some(verdict) => Ok(Some(verdict == Verdict::Yes)),
-            None => Err(Error::new(Kind::Interrupted, "interrupted")),
+            None => Err(Error::new(ExitKind::Interrupted, "interrupted")),
         }
     }
 

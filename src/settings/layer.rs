@@ -12,7 +12,7 @@ use figment::{Metadata, Profile, Provider};
 use super::keys::{KEYS, Key};
 use super::origin::Origin;
 use super::value::{Shape, Value};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 
 /// The values of one source.
 #[derive(Debug, Clone)]
@@ -133,10 +133,12 @@ impl Overrides {
     }
 
     fn layer(&self, flag: &str, text: &str) -> Result<Layer> {
-        let key = KEYS
-            .iter()
-            .find(|key| key.flag == flag)
-            .ok_or_else(|| Error::new(Kind::Defect, format!("no setting has the flag `{flag}`")))?;
+        let key = KEYS.iter().find(|key| key.flag == flag).ok_or_else(|| {
+            Error::new(
+                ExitKind::Defect,
+                format!("no setting has the flag `{flag}`"),
+            )
+        })?;
         let mut value = key.shape.read_text(text).map_err(|problem| {
             Error::usage(format!("the value of `{flag}` {problem}")).hint(key.explained())
         })?;
@@ -168,7 +170,7 @@ mod tests {
     fn a_flag_that_does_not_fit_is_wrong_usage() {
         let flags = Overrides::default().with("--max-rounds", Some("many"));
         let error = flags.layers().unwrap_err();
-        assert_eq!(error.kind(), Kind::Usage);
+        assert_eq!(error.kind(), ExitKind::Usage);
         assert_eq!(
             error.to_string(),
             "the value of `--max-rounds` must be a whole number from 1 to 10000, not `many`"

@@ -433,7 +433,7 @@ fn a_key_that_slips_through_is_named_without_the_profile_of_figment() {
         values: vec![(&STRAY, STRAY.default.clone())],
     };
     let error = extract(&Figment::from(Layer::defaults()).merge(layer)).unwrap_err();
-    assert_eq!(error.kind(), Kind::Defect);
+    assert_eq!(error.kind(), ExitKind::Defect);
     assert!(!error.to_string().contains("default."), "{error}");
 }
 

@@ -10,7 +10,7 @@ use super::palette::{BOLD, CYAN, DIM, GREEN, MAGENTA, RED, has_unicode};
 use super::step::{FAILURE_LINES, StepLayout, elapsed, step, tail};
 use super::wrap::fold;
 use super::{approval, escape_line, escape_text, live, markdown, news, outbox};
-use crate::error::{Error, Kind};
+use crate::error::{Error, ExitKind};
 use crate::number::{count, grouped};
 use crate::protocol::{CopiedFrom, Event, Issue, LineTotals, Outcome, Repair, Status};
 
@@ -268,7 +268,7 @@ fn rejected(name: &str, why: &str, moved_to: &Path) -> String {
 
 /// A failure: heading, causes, hints.
 pub(super) fn error(error: &Error) -> String {
-    let heading = if error.kind() == Kind::Defect {
+    let heading = if error.kind() == ExitKind::Defect {
         "defect"
     } else {
         "error"
@@ -282,7 +282,7 @@ pub(super) fn error(error: &Error) -> String {
         return String::new();
     };
     // Who stops knows it, and it is no error. The `^C` of a terminal stands in the same row.
-    if error.kind() == Kind::Interrupted && causes.is_empty() && hints.is_empty() {
+    if error.kind() == ExitKind::Interrupted && causes.is_empty() && hints.is_empty() {
         return format!("\n{}.\n", news::capital(&escape_text(&message)));
     }
     trouble(heading, &message, &causes, &hints)

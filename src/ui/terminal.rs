@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::ask::LineReader;
 use super::live::LiveRows;
 use super::prompt::OpenPrompt;
-use crate::error::Kind;
+use crate::error::ExitKind;
 use crate::interrupt::Interrupt;
 
 /// A terminal, and what goes on at it.
@@ -75,7 +75,7 @@ impl Terminal {
         thread::spawn(move || self.rows.beside(|| written.send(()).unwrap_or_default()));
         if is_written.recv_timeout(STUCK) == Err(RecvTimeoutError::Timeout) {
             let _ = crossterm::terminal::disable_raw_mode();
-            std::process::exit(i32::from(Kind::Interrupted.exit_code()));
+            std::process::exit(i32::from(ExitKind::Interrupted.exit_code()));
         }
         thread::sleep(NEXT_LOOK);
     }

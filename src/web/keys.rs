@@ -6,7 +6,7 @@
 use std::fmt::{self, Write as _};
 use std::sync::{Mutex, PoisonError};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 
 /// How many unused codes are valid at a time.
 const MAX_CODES: usize = 8;
@@ -19,7 +19,7 @@ impl AccessKey {
     fn random() -> Result<Self> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|cause| {
-            Error::new(Kind::Mendable, "the system gave no random numbers")
+            Error::new(ExitKind::Mendable, "the system gave no random numbers")
                 .because(cause.to_string())
         })?;
         Ok(Self(bytes))

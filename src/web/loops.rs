@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use super::desk::{PageDesk, PagePerson};
 use super::node::PageNode;
 use super::view;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::interrupt::Interrupt;
 use crate::protocol::{Event, SessionId};
 use crate::services::run::HeldSession;
@@ -76,7 +76,8 @@ impl PageLoop {
             let held = match open(&caller) {
                 Ok(Some(held)) => held,
                 Ok(None) => {
-                    let stopped = Error::new(Kind::Interrupted, "it was stopped before it began");
+                    let stopped =
+                        Error::new(ExitKind::Interrupted, "it was stopped before it began");
                     let _ = sender.send(Err(stopped));
                     return;
                 }
@@ -102,7 +103,7 @@ impl PageLoop {
             thread.map_err(|cause| Error::mendable("could not start the loop").because(cause))?;
         let opened = opened.recv().unwrap_or_else(|_| {
             Err(Error::new(
-                Kind::Defect,
+                ExitKind::Defect,
                 "this is a defect of `agent`; nothing of the session is lost",
             ))
         });

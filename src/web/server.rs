@@ -25,7 +25,7 @@ use super::desk::{PageDesk, session_id};
 use super::guard::RefusedRequest;
 use super::stream::EventBody;
 use super::{api, begin, guard, page, settings};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::mailbox::MAX_REPLY;
 use crate::protocol::Event;
 
@@ -152,8 +152,8 @@ fn answer(status: StatusCode, value: &Value) -> Response {
 /// A failure of a service, as the page shows it.
 fn failure(error: &Error) -> Response {
     let status = match error.kind() {
-        Kind::Usage => StatusCode::BAD_REQUEST,
-        Kind::Defect => StatusCode::INTERNAL_SERVER_ERROR,
+        ExitKind::Usage => StatusCode::BAD_REQUEST,
+        ExitKind::Defect => StatusCode::INTERNAL_SERVER_ERROR,
         _ => StatusCode::CONFLICT,
     };
     let Event::Trouble {
@@ -179,7 +179,7 @@ where
         Ok(Ok(value)) => answer(StatusCode::OK, &value),
         Ok(Err(error)) => failure(&error),
         Err(_) => failure(&Error::new(
-            Kind::Defect,
+            ExitKind::Defect,
             "this is a defect of `agent`; nothing of the session is lost",
         )),
     }
@@ -342,6 +342,6 @@ async fn events(
             (headers, Body::new(body)).into_response()
         }
         Ok(Err(error)) => failure(&error),
-        Err(_) => failure(&Error::new(Kind::Defect, "this is a defect of `agent`")),
+        Err(_) => failure(&Error::new(ExitKind::Defect, "this is a defect of `agent`")),
     }
 }

@@ -13,7 +13,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Determines the exit code of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ExitKind {
     /// A problem that the person can fix: exit code 1.
     Mendable,
     /// The command line was wrong: exit code 2.
@@ -28,7 +28,7 @@ pub enum Kind {
     Interrupted,
 }
 
-impl Kind {
+impl ExitKind {
     /// The exit code of the program.
     pub fn exit_code(self) -> u8 {
         match self {
@@ -48,7 +48,7 @@ impl Kind {
 /// action.
 #[derive(Debug)]
 pub struct Error {
-    kind: Kind,
+    kind: ExitKind,
     message: String,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     hints: Vec<String>,
@@ -56,7 +56,7 @@ pub struct Error {
 
 impl Error {
     /// An error of this kind, without cause or hints.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub fn new(kind: ExitKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),
@@ -67,12 +67,12 @@ impl Error {
 
     /// A problem that the person can fix.
     pub fn mendable(message: impl Into<String>) -> Self {
-        Self::new(Kind::Mendable, message)
+        Self::new(ExitKind::Mendable, message)
     }
 
     /// A usage error on the command line.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self::new(Kind::Usage, message)
+        Self::new(ExitKind::Usage, message)
     }
 
     /// A failed file operation: ``could not write `outbox/x.txt` ``, with a hint for common causes.
@@ -118,7 +118,7 @@ impl Error {
     }
 
     /// The kind, which decides the exit code.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ExitKind {
         self.kind
     }
 

@@ -69,7 +69,7 @@ pub struct Workspace {
 
 /// The type of a file, without following links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// A regular file.
     File {
         /// Size in bytes.
@@ -147,7 +147,7 @@ impl Workspace {
     }
 
     /// The type of the file; `None` if it does not exist.
-    pub fn kind(&self, path: &RelPath) -> Result<Option<Kind>, FileProblem> {
+    pub fn kind(&self, path: &RelPath) -> Result<Option<FileKind>, FileProblem> {
         match self.root.symlink_metadata(path.as_str()) {
             Ok(metadata) => Ok(Some(kind_of(&metadata))),
             Err(cause) => match FileProblem::from_io("look at", path, cause) {
@@ -360,17 +360,17 @@ fn in_the_way(path: &RelPath, parent: &str, metadata: &Metadata) -> FileProblem 
     }
 }
 
-fn kind_of(metadata: &Metadata) -> Kind {
+fn kind_of(metadata: &Metadata) -> FileKind {
     if metadata.is_file() {
-        Kind::File {
+        FileKind::File {
             size: metadata.len(),
         }
     } else if metadata.is_dir() {
-        Kind::Directory
+        FileKind::Directory
     } else if metadata.is_symlink() {
-        Kind::Link
+        FileKind::Link
     } else {
-        Kind::Special
+        FileKind::Special
     }
 }
 
@@ -380,10 +380,10 @@ fn regular(directory: &Dir, path: &RelPath) -> Result<Metadata, FileProblem> {
         .symlink_metadata(path.file_name())
         .map_err(|cause| FileProblem::from_io("look at", path, cause))?;
     match kind_of(&metadata) {
-        Kind::File { .. } => Ok(metadata),
-        Kind::Directory => Err(FileProblem::IsDirectory(path.clone())),
-        Kind::Link => Err(FileProblem::Link { link: path.clone() }),
-        Kind::Special => Err(FileProblem::NotRegular(path.clone())),
+        FileKind::File { .. } => Ok(metadata),
+        FileKind::Directory => Err(FileProblem::IsDirectory(path.clone())),
+        FileKind::Link => Err(FileProblem::Link { link: path.clone() }),
+        FileKind::Special => Err(FileProblem::NotRegular(path.clone())),
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::protocol::{RelPath, Step};
 use crate::workspace::text::TextFile;
-use crate::workspace::{Kind, Workspace};
+use crate::workspace::{FileKind, Workspace};
 
 /// The copy.
 #[derive(Debug)]
@@ -97,14 +97,14 @@ fn mirror(
         let failed =
             |cause: std::io::Error| Error::file("rehearse with", Path::new(part.as_str()), cause);
         match from.kind(&part) {
-            Ok(Some(Kind::Directory)) => crate::fs::create_directory(&place)?,
-            Ok(Some(Kind::Link)) => {
+            Ok(Some(FileKind::Directory)) => crate::fs::create_directory(&place)?,
+            Ok(Some(FileKind::Link)) => {
                 if place.symlink_metadata().is_err() {
                     crate::fs::make_dead_link(&place).map_err(failed)?;
                 }
                 return Ok(());
             }
-            Ok(Some(Kind::File { .. })) => {
+            Ok(Some(FileKind::File { .. })) => {
                 if let (Ok(content), Ok(permission)) =
                     (from.read(&part, max_bytes), from.permission(&part))
                 {
@@ -113,7 +113,7 @@ fn mirror(
                     })?;
                 }
             }
-            Ok(Some(Kind::Special) | None) | Err(_) => return Ok(()),
+            Ok(Some(FileKind::Special) | None) | Err(_) => return Ok(()),
         }
     }
     Ok(())

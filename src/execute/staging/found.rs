@@ -57,7 +57,7 @@ fn shows_changes(stat: &FileStat, now: SystemTime) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace::Kind;
+    use crate::workspace::FileKind;
 
     #[test]
     fn a_file_that_was_changed_just_now_is_read_again() {
@@ -66,7 +66,7 @@ mod tests {
         let shows = |modified: i64, changed: i64| {
             let stat = FileStat {
                 born: None,
-                kind: Kind::File { size: 1 },
+                kind: FileKind::File { size: 1 },
                 mode: 0o644,
                 size: 1,
                 modified,

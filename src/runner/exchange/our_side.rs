@@ -10,7 +10,7 @@ use super::{MARK, TRIAL};
 use crate::protocol::RelPath;
 use crate::protocol::generated::generated_directory;
 use crate::sandbox;
-use crate::workspace::{IgnoreLookup, Kind, Workspace};
+use crate::workspace::{FileKind, IgnoreLookup, Workspace};
 
 /// The workspace, whose files are sent and which takes results.
 #[derive(Debug)]
@@ -34,22 +34,22 @@ impl ExchangedWorkspace {
         let path = Path::new(name);
         let found = self.workspace.stat_exact(path).ok()??;
         let (mode, content) = match found.kind {
-            Kind::Directory => (found.mode & 0o777 | 0o700, TarContent::Directory),
-            Kind::Link => {
+            FileKind::Directory => (found.mode & 0o777 | 0o700, TarContent::Directory),
+            FileKind::Link => {
                 let target = self.workspace.read_link_exact(path).ok()?;
                 match target.into_string() {
                     Ok(target) => (0o777, TarContent::Link(target)),
                     Err(_) => return Some(Err(LeftReason::Special)),
                 }
             }
-            Kind::File { size } if size > MAX_FILE => {
+            FileKind::File { size } if size > MAX_FILE => {
                 return Some(Err(LeftReason::TooLarge(size)));
             }
-            Kind::File { .. } => match self.workspace.read_exact(path, MAX_FILE) {
+            FileKind::File { .. } => match self.workspace.read_exact(path, MAX_FILE) {
                 Ok(Some(bytes)) => (found.mode & 0o777, TarContent::File(bytes)),
                 _ => return Some(Err(LeftReason::Unreadable)),
             },
-            Kind::Special => return None,
+            FileKind::Special => return None,
         };
         let name = name.to_owned();
         Some(Ok(TarEntry {
@@ -76,7 +76,7 @@ impl ExchangedWorkspace {
     /// private as it is there.
     fn mode_for(&self, path: &Path, there: u32) -> u32 {
         let found = self.workspace.stat_exact(path).ok().flatten();
-        let found = found.filter(|found| matches!(found.kind, Kind::File { .. }));
+        let found = found.filter(|found| matches!(found.kind, FileKind::File { .. }));
         let mode = found.map_or(0o600 | (there & 0o044), |found| found.mode);
         if there & 0o100 == 0 {
             mode & !0o111

@@ -21,7 +21,7 @@ use super::record::{is_at_work, session_in, unstarted};
 use super::worktree::TaskWorktree;
 use crate::approve::{Answer, Attending, Input, Pending, Person, Question};
 use crate::courier::api::Allowance;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::fs::{create_directory, own_directory};
 use crate::interrupt::Interrupt;
 use crate::protocol::{ApiNews, Event, EventSink, SessionId};
@@ -122,9 +122,9 @@ pub fn carry(
         Ok(Ending::RoundLimit) => JobEnd::RoundLimit,
         Ok(Ending::Interrupted | Ending::Stepped | Ending::Rejected) => JobEnd::Interrupted,
         Err(error) => match error.kind() {
-            Kind::Interrupted => JobEnd::Interrupted,
-            Kind::RoundLimit if allowance.is_used_up() => JobEnd::BatchLimit,
-            Kind::RoundLimit => JobEnd::OwnLimit(error.to_string()),
+            ExitKind::Interrupted => JobEnd::Interrupted,
+            ExitKind::RoundLimit if allowance.is_used_up() => JobEnd::BatchLimit,
+            ExitKind::RoundLimit => JobEnd::OwnLimit(error.to_string()),
             _ => failed(&error),
         },
     }
@@ -215,7 +215,7 @@ fn wait_for_predecessor(order: &JobOrder, interrupt: &Interrupt) -> Result<()> {
     let since = Instant::now();
     while is_at_work(&order.base) && since.elapsed() < LEAVING {
         if interrupt.is_raised() {
-            return Err(Error::new(Kind::Interrupted, "interrupted"));
+            return Err(Error::new(ExitKind::Interrupted, "interrupted"));
         }
         // Nothing tells that a lock is given back but the lock itself.
         std::thread::sleep(Duration::from_millis(50));
@@ -252,7 +252,7 @@ impl JobOrder {
         let mut given = Vec::new();
         for (flag, value) in &self.settings {
             let key = Key::with_flag(flag)
-                .ok_or_else(|| Error::new(Kind::Defect, format!("`{flag}` is no setting")))?;
+                .ok_or_else(|| Error::new(ExitKind::Defect, format!("`{flag}` is no setting")))?;
             given.push((key.flag, value.clone()));
         }
         for (flag, directory) in folders {

@@ -11,7 +11,7 @@ use crossterm::event;
 use super::keys::{self, KeyPress};
 use super::line::Move;
 use super::{TICK, turn};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ExitKind, Result};
 use crate::escape::escape_text;
 use crate::interrupt::Interrupt;
 use crate::platform::{discard_typed_input, is_hung_up, stop_this_process};
@@ -125,7 +125,7 @@ impl Terminal {
                 typed.show();
             }
             if interrupt.is_raised() {
-                return stopped(Error::new(Kind::Interrupted, "interrupted"));
+                return stopped(Error::new(ExitKind::Interrupted, "interrupted"));
             }
             if typed.text.len() > longest {
                 return stopped(

@@ -14,7 +14,7 @@ use super::changes::SnapshotDifference;
 use super::take::mode_of;
 use super::tree::{Node, Reason};
 use crate::platform::files::bytes_of_name;
-use crate::workspace::{Kind, Workspace};
+use crate::workspace::{FileKind, Workspace};
 
 /// The steps of a restore, and the conflicts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -259,11 +259,11 @@ pub(super) fn current_node(
         mark: 0,
     };
     Ok(Some(match stat.kind {
-        Kind::Directory => Node::Directory {
+        FileKind::Directory => Node::Directory {
             tree: Hash::from_bytes([0; 32]),
             mode: mode_of(stat.mode),
         },
-        Kind::Link => {
+        FileKind::Link => {
             let target = workspace.read_link_exact(path)?;
             match bytes_of_name(&target) {
                 Some(target) => Node::Link {
@@ -272,7 +272,7 @@ pub(super) fn current_node(
                 None => unknown,
             }
         }
-        Kind::File { size } => {
+        FileKind::File { size } => {
             let has_size = |node: &Option<Node>| matches!(node, Some(Node::File { size: known, .. }) if *known == size);
             let content = if expected.iter().any(has_size) {
                 workspace.read_exact(path, size)?
@@ -288,7 +288,7 @@ pub(super) fn current_node(
                 None => unknown,
             }
         }
-        Kind::Special => unknown,
+        FileKind::Special => unknown,
     }))
 }
 

@@ -29,7 +29,7 @@ use crate::workspace::survey::{
     DirectoryState, KeptDirectory, ListedDirectory, Surveyed, SurveyedDirectory, Visited,
 };
 use crate::workspace::walk::Walked;
-use crate::workspace::{Kind, KnownDirectory, KnownNames, Workspace};
+use crate::workspace::{FileKind, KnownDirectory, KnownNames, Workspace};
 
 /// A file that changed this recently is read again: the granularity of the coarsest file system
 /// clock.
@@ -239,7 +239,7 @@ impl<'a> SnapshotBuilder<'a> {
         let names = directory.names()?.to_vec();
         let mut unclear = std::mem::take(&mut directory.unknown);
         let linked = surveyed.iter().filter(|entry| entry.stat.links > 1);
-        let linked = linked.filter(|entry| entry.stat.kind != Kind::Directory);
+        let linked = linked.filter(|entry| entry.stat.kind != FileKind::Directory);
         unclear.extend(linked.map(|entry| entry.name.clone()));
         Some(KnownDirectory::new(&stat, names, unclear))
     }
@@ -256,7 +256,7 @@ impl<'a> SnapshotBuilder<'a> {
             print = Print::NONE;
         }
         let node = match (stat.kind, known) {
-            (Kind::Directory, _) if surveyed.is_entered => {
+            (FileKind::Directory, _) if surveyed.is_entered => {
                 print = Print::NONE;
                 // Filled in when the tree of the directory has been built.
                 Node::Directory {
@@ -264,18 +264,18 @@ impl<'a> SnapshotBuilder<'a> {
                     mode: mode_of(stat.mode),
                 }
             }
-            (Kind::Directory, _) => {
+            (FileKind::Directory, _) => {
                 print = Print::NONE;
                 passed_over(Reason::Ignored)
             }
-            (Kind::File { .. } | Kind::Link, Some((before, node)))
+            (FileKind::File { .. } | FileKind::Link, Some((before, node)))
                 if print != Print::NONE && before == print && node.object().is_some() =>
             {
                 node
             }
-            (Kind::File { .. }, _) => self.file(directory, &surveyed),
-            (Kind::Link, _) => self.link(directory, &surveyed),
-            (Kind::Special, _) => passed_over(Reason::Special),
+            (FileKind::File { .. }, _) => self.file(directory, &surveyed),
+            (FileKind::Link, _) => self.link(directory, &surveyed),
+            (FileKind::Special, _) => passed_over(Reason::Special),
         };
         SeenEntry {
             name: surveyed.name,

@@ -12,7 +12,7 @@ use cap_fs_ext::DirExt;
 use cap_std::fs::Dir;
 
 use super::survey::{FileStat, is_passed_by, read_regular};
-use super::{Kind, Workspace, create_private};
+use super::{FileKind, Workspace, create_private};
 use crate::fs::TEMPORARY;
 use crate::platform::files;
 
@@ -277,7 +277,7 @@ fn make_link(_directory: &Dir, _target: &OsStr, _name: &str) -> io::Result<()> {
 impl FileStat {
     /// True for a directory.
     pub fn is_directory(&self) -> bool {
-        self.kind == Kind::Directory
+        self.kind == FileKind::Directory
     }
 }
 

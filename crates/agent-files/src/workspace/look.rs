@@ -16,7 +16,7 @@ use cap_std::fs::Dir;
 use super::ignored::{Absolute, IgnoreFiles, Is, Rules, is_ignored, join, read_beneath};
 use super::neighbours::is_beneath;
 use super::survey::is_passed_by;
-use super::{FileProblem, Kind, OUR_DIRECTORY, Workspace};
+use super::{FileKind, FileProblem, OUR_DIRECTORY, Workspace};
 use crate::platform::files::{self, EntryKind};
 use crate::records::{RecordMarks, SESSIONS, SETTINGS};
 use agent_protocol::RelPath;
@@ -37,7 +37,7 @@ pub(super) enum WalkStart {
     /// A directory.
     Directory(PendingDirectory),
     /// A file or a link.
-    File(Kind),
+    File(FileKind),
 }
 
 /// The content of a directory.
@@ -120,7 +120,7 @@ impl Workspace {
         }
         match self.kind(path)? {
             None => Err(FileProblem::NotFound(path.clone())),
-            Some(Kind::Directory) => Ok(WalkStart::Directory(PendingDirectory {
+            Some(FileKind::Directory) => Ok(WalkStart::Directory(PendingDirectory {
                 path: path.as_str().to_owned(),
                 rules: self.rules_above(path),
             })),

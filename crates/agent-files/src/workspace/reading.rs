@@ -11,7 +11,7 @@ use cap_std::fs::{File, OpenOptions};
 
 use super::exact::is_absence;
 use super::survey::FileStat;
-use super::{FileProblem, Kind, OUR_DIRECTORY, Workspace, kind_of};
+use super::{FileKind, FileProblem, OUR_DIRECTORY, Workspace, kind_of};
 use crate::platform::files;
 use agent_protocol::RelPath;
 
@@ -74,7 +74,7 @@ impl Workspace {
             // A socket cannot be opened, and systems report that in different ways.
             Err(cause) => {
                 return Err(match self.kind(path) {
-                    Ok(Some(Kind::Special)) => FileProblem::NotRegular(path.clone()),
+                    Ok(Some(FileKind::Special)) => FileProblem::NotRegular(path.clone()),
                     _ => FileProblem::from_io("read", path, cause),
                 });
             }
@@ -117,9 +117,9 @@ fn with_stat(path: &RelPath, file: File) -> Result<(File, FileStat), FileProblem
         .metadata()
         .map_err(|cause| FileProblem::from_io("read", path, cause))?;
     match kind_of(&metadata) {
-        Kind::File { .. } => Ok((file, FileStat::of(&metadata))),
-        Kind::Directory => Err(FileProblem::IsDirectory(path.clone())),
-        Kind::Link | Kind::Special => Err(FileProblem::NotRegular(path.clone())),
+        FileKind::File { .. } => Ok((file, FileStat::of(&metadata))),
+        FileKind::Directory => Err(FileProblem::IsDirectory(path.clone())),
+        FileKind::Link | FileKind::Special => Err(FileProblem::NotRegular(path.clone())),
     }
 }
 

@@ -29,7 +29,7 @@ use super::joint_walk::{DirectoryNames, DirectorySearch, walk_together};
 use super::look::is_hidden;
 use super::neighbours::is_beneath;
 use super::walk::{MAX_CREDENTIALS, Walked, WalkedFile};
-use super::{Kind, Workspace, kind_of};
+use super::{FileKind, Workspace, kind_of};
 use crate::error::{Error, Result};
 use crate::fs::TEMPORARY;
 use crate::platform::files::EntryKind;
@@ -40,7 +40,7 @@ use agent_protocol::generated::{has_credentials, is_ignored_output};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStat {
     /// The type.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// The permission bits to restore; 0 on systems without them.
     pub mode: u32,
     /// Size in bytes.
@@ -363,7 +363,7 @@ impl<'a> SurveyedDirectory<'a> {
                 continue;
             };
             let stat = FileStat::of(&metadata);
-            let is_entered = stat.kind == Kind::Directory && {
+            let is_entered = stat.kind == FileKind::Directory && {
                 let path = self.path().join(&name);
                 if scope.leave_out.contains(&path) {
                     continue;
@@ -464,16 +464,16 @@ impl<'a> SurveyedDirectory<'a> {
             };
             let is_file = match entry.stat.kind {
                 _ if self.workspace.left_out.contains(&path) => continue,
-                Kind::Directory if entry.is_entered || is_ignored_output(path.file_name()) => {
+                FileKind::Directory if entry.is_entered || is_ignored_output(path.file_name()) => {
                     continue;
                 }
-                Kind::Directory => {
+                FileKind::Directory => {
                     listed.ignored.push(path);
                     continue;
                 }
-                Kind::Special => continue,
-                Kind::File { .. } => true,
-                Kind::Link => false,
+                FileKind::Special => continue,
+                FileKind::File { .. } => true,
+                FileKind::Link => false,
             };
             let found = WalkedFile {
                 size: if is_file { entry.stat.size } else { 0 },

@@ -12,7 +12,7 @@ use cap_std::fs::Dir;
 
 use super::crew::work_off;
 use super::look::{DirectoryLister, PendingDirectory, WalkStart, path_order};
-use super::{FileProblem, Kind, Workspace};
+use super::{FileKind, FileProblem, Workspace};
 use crate::platform::files::{self, EntryKind};
 use agent_protocol::RelPath;
 
@@ -70,7 +70,7 @@ impl Workspace {
             (WalkStart::Directory(place), _) => {
                 work_off(vec![TourTask::Directory(place)], |task| tour.work(task));
             }
-            (WalkStart::File(Kind::File { .. }), Some(path)) => {
+            (WalkStart::File(FileKind::File { .. }), Some(path)) => {
                 let directory = path.parent().map(String::from).unwrap_or_default();
                 tour.files(&directory, std::slice::from_ref(path));
             }

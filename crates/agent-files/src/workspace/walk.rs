@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::crew::work_off;
 use super::look::{DirectoryLister, ListedEntry, PendingDirectory, WalkStart, path_order};
-use super::{FileProblem, Kind, Workspace};
+use super::{FileKind, FileProblem, Workspace};
 use crate::platform::files::{EntryKind, size_and_time};
 use agent_protocol::RelPath;
 
@@ -82,11 +82,11 @@ impl Workspace {
     }
 }
 
-fn only(path: &RelPath, kind: Kind) -> Walked {
+fn only(path: &RelPath, kind: FileKind) -> Walked {
     let (size, is_link) = match kind {
-        Kind::File { size } => (size, false),
-        Kind::Link => (0, true),
-        Kind::Directory | Kind::Special => return Walked::default(),
+        FileKind::File { size } => (size, false),
+        FileKind::Link => (0, true),
+        FileKind::Directory | FileKind::Special => return Walked::default(),
     };
     Walked {
         files: vec![WalkedFile {
