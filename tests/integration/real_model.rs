@@ -101,7 +101,8 @@ fn a_real_server_says_what_is_wrong() {
         .said("Invalid API Key")
         .said("(401)");
     let tried = Test::new(&[&["api", "test"][..], &common].concat());
-    let tried = tried.environment("LLAMA_API_KEY", KEY).run().code(0);
+    let tried = tried.environment("LLAMA_API_KEY", KEY).start();
+    let tried = tried.wait_up_to(LONGEST).code(0);
     assert!(
         tried.stdout.contains("answers") && tried.stdout.contains("streams"),
         "{}",
