@@ -466,6 +466,64 @@ fn what_the_configuration_of_git_names_is_closed_as_hooks_are() {
 }
 
 #[test]
+fn what_the_configuration_of_git_names_is_closed_in_each_work_tree() {
+    let place = Place::new();
+    let own = "git init -q . && git -c user.name=a -c user.email=b commit -q --allow-empty -m one && git config core.hooksPath .githooks && git config core.fsmonitor tools/watch && git worktree add -q tree && git init -q nested && git -C nested config core.hooksPath .githooks && mkdir tree/tools";
+    assert_eq!(place.plain(own).end, RunEnd::Exited(0));
+    let change = "[CREATE_FILE path=\"PATH\"]\nx\n[/CREATE_FILE]\n";
+    for path in [
+        "tree/.githooks/pre-push",
+        "tree/tools/watch",
+        "nested/.githooks/pre-push",
+    ] {
+        place.apply(&change.replace("PATH", path)).all(1, "refused");
+    }
+    place
+        .apply(&change.replace("PATH", "nested/tools/watch"))
+        .all(1, "ok");
+    place.withstands(&[
+        (
+            Always,
+            "mkdir -p tree/.githooks && echo x > tree/.githooks/pre-commit",
+        ),
+        (Always, "echo x > tree/tools/watch"),
+        (
+            Always,
+            "mkdir -p nested/.githooks && echo x > nested/.githooks/pre-commit",
+        ),
+    ]);
+}
+
+/// In the repository's own work tree the monitor is the person's; in another one it would be the
+/// command's.
+#[test]
+fn no_new_work_tree_makes_the_persons_settings_mean_other_files() {
+    let own = "git init -q . && mkdir tools && printf '#!/bin/sh\\n' > tools/watch && chmod +x tools/watch && git config core.fsmonitor tools/watch && echo one > file && git add file && git -c user.name=a -c user.email=b commit -q -m one";
+    let planted = "mkdir -p sub/tools && printf '#!/bin/sh\\ntouch %s/ran\\n' $PWD > sub/tools/watch && chmod +x sub/tools/watch";
+    let ways = [
+        "echo 'gitdir: ../.git' > sub/.git",
+        "ln -s ../.git sub/.git",
+        "mkdir sub/.git && cp .git/HEAD sub/.git/ && echo ../../.git > sub/.git/commondir",
+        "mkdir admin && cp .git/HEAD admin/ && echo ../.git > admin/commondir && echo 'gitdir: ../admin' > sub/.git",
+    ];
+    for way in ways {
+        let plain = Place::new();
+        plain.plain(&format!(
+            "{own} && {planted} && {way} && cd sub && git status"
+        ));
+        assert!(has_run(&plain), "{way}");
+        let place = Place::new();
+        assert_eq!(place.plain(own).end, RunEnd::Exited(0));
+        place
+            .apply(&command(&format!("{planted} && {way}")))
+            .all(1, "ok");
+        place.plain("cd sub && git status");
+        assert!(!has_run(&place), "{way}");
+    }
+    cases(ways.len());
+}
+
+#[test]
 fn file_steps_ask_about_the_configuration_of_the_person() {
     let place = Place::new().file("gitconfig", "[user]\n");
     let step = "[EDIT_FILE path=\"gitconfig\" start_line=\"1\"]\n[alias]\n[/EDIT_FILE]\n";

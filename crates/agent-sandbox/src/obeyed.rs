@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::Confinement;
 use super::reserve::is_marked;
-use crate::repositories::{ConfiguredPaths, settings_of};
+use crate::repositories::{ConfiguredPaths, settings_of, work_trees};
 use agent_files::fs::resolve_dots;
 
 /// Limit on the submodules whose `.git` is reserved: a command can write any number into
@@ -31,18 +31,21 @@ pub(super) fn protect(confinement: &mut Confinement, git_directories: &[PathBuf]
     };
     add(ConfiguredPaths::in_workspace(&workspace, home));
     if let Some(outside) = &confinement.repository {
+        let mut trees = work_trees(&outside.shared);
+        trees.insert(workspace.clone());
         add(ConfiguredPaths::in_repository(
             &outside.shared,
-            &workspace,
+            &[],
+            &trees,
             home,
         ));
     }
-    for git in git_directories.iter().filter(|git| git.is_dir()) {
-        add(ConfiguredPaths::in_repository(
-            git,
-            git.parent().unwrap_or(git),
-            home,
-        ));
+    for git in git_directories {
+        add(if git.is_dir() {
+            ConfiguredPaths::in_repository(git, &[], &work_trees(git), home)
+        } else {
+            ConfiguredPaths::of_work_tree(git.parent().unwrap_or(git), home)
+        });
     }
     let tops = git_directories.iter().filter_map(|git| git.parent());
     let tops = [workspace.as_path()].into_iter().chain(tops);
@@ -140,6 +143,47 @@ mod tests {
             &[],
             &[],
         );
+    }
+
+    #[test]
+    fn a_relative_path_is_closed_in_each_work_tree() {
+        let git = |path: &str| {
+            [
+                format!("{path}/HEAD"),
+                format!("{path}/objects/x"),
+                format!("{path}/refs/x"),
+            ]
+        };
+        let names: Vec<String> =
+            [git(".git"), git("work/deps/lib/.git"), git("modules/m")].concat();
+        let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+        files.extend([
+            (
+                ".git/config",
+                "[core]\nhooksPath=work/.husky\nfsmonitor=work/tools/watch",
+            ),
+            ("work/tools/x", ""),
+            ("work/deps/lib/.git/config", "[core]hooksPath=hooks"),
+            (
+                "work/deps/lib/.git/worktrees/w/gitdir",
+                "../../../../w/.git",
+            ),
+            ("work/deps/w/x", ""),
+            ("work/module/.git", "gitdir: ../../modules/m"),
+            ("modules/m/config", "[core]hooksPath=hooks"),
+        ]);
+        let closed = [
+            ".husky",
+            "deps/lib/hooks",
+            "deps/w/hooks",
+            "module/hooks",
+            "tools/watch",
+        ];
+        let read_only = [&["deps/lib/.git", "module/.git"], &closed[..]].concat();
+        let of_pointers = ["deps", "deps/lib", "module"];
+        let of_names = ["deps/lib", "deps", "deps/w", "deps", "module", "tools"];
+        let pinned = [&of_pointers[..], &of_names].concat();
+        case(&files, &read_only, &closed, &pinned);
     }
 
     #[test]

@@ -68,28 +68,6 @@ const ALTERNATES: &str = "objects/info/alternates";
 /// File times may lag behind the clock by this much.
 const CLOCK_LAG: Duration = Duration::from_secs(1);
 
-/// Last parts of settings whose values are commands, which git runs in the work tree.
-const PROGRAMS: [&str; 18] = [
-    "askpass",
-    "clean",
-    "cmd",
-    "command",
-    "defaultkeycommand",
-    "driver",
-    "editor",
-    "external",
-    "fsmonitor",
-    "gitproxy",
-    "helper",
-    "pager",
-    "process",
-    "program",
-    "smudge",
-    "sshcommand",
-    "textconv",
-    "tool",
-];
-
 /// The hooks that git runs. Among other files, only these count.
 const HOOKS: [&str; 27] = [
     "applypatch-msg",
@@ -126,8 +104,8 @@ const HOOKS: [&str; 27] = [
 pub struct Inventory {
     #[serde(with = "kept::map")]
     directories: BTreeMap<PathBuf, Repository>,
-    /// Links and pointers to a git directory outside the workspace, with their targets, which are
-    /// not searched.
+    /// Links and pointers to a git directory that is outside the workspace or does not name them as
+    /// its own, with their targets.
     #[serde(with = "kept::map")]
     leading_out: BTreeMap<PathBuf, StoredPath>,
     /// Links in git directories, with their targets.
@@ -291,8 +269,8 @@ pub struct ConfiguredPaths {
 impl ConfiguredPaths {
     /// Reads the targets of configuration files, of a repository or of the person.
     ///
-    /// `files` is the work tree of the repository, to which relative paths are relative.
-    pub fn by(configs: &[PathBuf], files: &Path, home: &Path) -> Self {
+    /// A relative path means another file in each work tree of the repository.
+    pub fn by(configs: &[PathBuf], trees: &BTreeSet<PathBuf>, home: &Path) -> Self {
         let mut led = Self::default();
         let mut next: Vec<PathBuf> = configs.to_vec();
         let mut read = BTreeSet::new();
@@ -311,8 +289,9 @@ impl ConfiguredPaths {
                     Some(rest) => by_both_names(&home.join(rest)),
                     None => by_both_names(&base.join(text)),
                 };
+                let in_trees = || trees.iter().flat_map(|tree| at(tree));
                 if setting.is("core", "hookspath") {
-                    for hooks in at(files) {
+                    for hooks in in_trees() {
                         // husky keeps the scripts that run the hooks beside this directory.
                         if hooks.ends_with(".husky/_") {
                             led.hooks.extend(hooks.parent().map(Path::to_owned));
@@ -320,16 +299,16 @@ impl ConfiguredPaths {
                         led.hooks.insert(hooks);
                     }
                 } else if setting.is("core", "attributesfile") {
-                    led.attributes.extend(at(files));
-                } else if PROGRAMS.contains(&setting.name.as_str()) {
-                    let words = text
-                        .split(|letter: char| letter.is_whitespace() || "'\"!;&|".contains(letter));
-                    // A word without either is an option or a system program.
-                    let paths = words.filter(|word| word.contains(['/', '.']));
-                    let paths = paths.map(|word| really(&files.join(word)));
-                    led.run.extend(paths.filter(|path| path.is_file()));
+                    led.attributes.extend(in_trees());
+                } else if setting.is("init", "templatedir") {
+                    led.hooks
+                        .extend(in_trees().map(|template| template.join("hooks")));
+                } else if setting.names_program() {
+                    for tree in trees {
+                        led.run.extend(files_in_command(text, tree, home));
+                    }
                 } else if setting.name == "path" && setting.section.starts_with("include") {
-                    let included = at(config.parent().unwrap_or(files));
+                    let included = at(config.parent().unwrap_or(Path::new("/")));
                     led.configs.extend(included.iter().cloned());
                     next.extend(included);
                 }
@@ -363,24 +342,44 @@ impl ConfiguredPaths {
         self
     }
 
-    /// The targets of the configuration of the person and of the repository at the top of the
-    /// workspace.
+    /// The targets of the configuration of the person and of the repository that the workspace is in,
+    /// which may begin above it.
     pub fn in_workspace(workspace: &Path, home: &Path) -> Self {
-        let git = workspace.join(".git");
-        let linked = pointer(&git, "gitdir: ").map(|path| workspace.join(path));
-        let git = linked.unwrap_or(git);
-        let shared = pointer(&git.join("commondir"), "").map(|path| git.join(path));
-        Self::in_repository(shared.as_deref().unwrap_or(&git), workspace, home)
+        let above = workspace.ancestors().skip(1);
+        let above = above.take_while(|directory| *directory != home);
+        let mut tops = [workspace].into_iter().chain(above);
+        let has_git = |top: &&Path| top.join(".git").symlink_metadata().is_ok();
+        Self::of_work_tree(tops.find(has_git).unwrap_or(workspace), home)
     }
 
-    /// The targets of the configuration of the person and of this git directory.
-    pub fn in_repository(git: &Path, files: &Path, home: &Path) -> Self {
+    /// The targets of the configuration of the person and of the repository that this directory has,
+    /// or points to.
+    pub fn of_work_tree(top: &Path, home: &Path) -> Self {
+        let git = top.join(".git");
+        let git = find::pointed_to(&git, "gitdir: ", top).unwrap_or(git);
+        let shared = find::pointed_to(&git.join("commondir"), "", &git);
+        let shared = shared.unwrap_or_else(|| git.clone());
+        let mut trees = work_trees(&shared);
+        trees.insert(top.to_owned());
+        let own = [git.join("config.worktree")];
+        Self::in_repository(&shared, &own, &trees, home)
+    }
+
+    /// The targets of the configuration of the person and of this git directory, with further
+    /// configurations of its own.
+    pub fn in_repository(
+        git: &Path,
+        more: &[PathBuf],
+        trees: &BTreeSet<PathBuf>,
+        home: &Path,
+    ) -> Self {
         let mut configs = personal_configs(home);
         let attributes = home.join(".config/git/attributes");
         let personal = configs.iter().chain([&attributes]);
         let personal = personal.flat_map(|path| by_both_names(path)).collect();
         configs.extend([git.join("config"), git.join("config.worktree")]);
-        let mut led = Self::by(&configs, files, home).and_links(git);
+        configs.extend_from_slice(more);
+        let mut led = Self::by(&configs, trees, home).and_links(git);
         led.personal = personal;
         led
     }
@@ -394,15 +393,73 @@ impl ConfiguredPaths {
     }
 }
 
-/// The files that git reads as the person's own configuration, whether or not they exist.
+/// The directories in which git obeys a git directory: relative paths in its configuration are meant
+/// from there.
+///
+/// Beside the one that has it, those that its configuration names and its linked work trees.
+pub fn work_trees(git: &Path) -> BTreeSet<PathBuf> {
+    let above = |path: PathBuf| Some(path.parent()?.to_owned());
+    let configs = ["config", "config.worktree"].map(|name| git.join(name));
+    let settings = configs.iter().filter_map(|config| settings_of(config));
+    let settings: Vec<GitSetting> = settings.flatten().collect();
+    let named = settings.iter().filter(|one| one.is("core", "worktree"));
+    let named = named.filter_map(|one| Some(really(&git.join(one.text()?))));
+    let linked = fs::read_dir(git.join("worktrees")).into_iter().flatten();
+    let linked = linked.flatten().map(|entry| entry.path());
+    let linked = linked
+        .chain([git.to_owned()])
+        .filter_map(|linked| find::pointed_to(&linked.join("gitdir"), "", &linked).and_then(above));
+    let own = git.parent().unwrap_or(git).to_owned();
+    [own].into_iter().chain(named).chain(linked).collect()
+}
+
+/// The files that the words of a command name, which git runs at the top of a work tree. A missing one
+/// counts if its directory exists.
+///
+/// A guess, which takes rather too much: shells have more ways to write a path.
+fn files_in_command(command: &str, tree: &Path, home: &Path) -> BTreeSet<PathBuf> {
+    let words = command
+        .split(|letter: char| letter.is_whitespace() || "'\"`!;&|(){}<>$=:,".contains(letter));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    // `cd tools && ./x`, `PATH=tools:$PATH x.sh`
+    let inner = words.iter().map(|word| tree.join(word));
+    let inner = inner.filter(|path| path.is_dir());
+    let bases: Vec<PathBuf> = [tree.to_owned()].into_iter().chain(inner).collect();
+    let mut files = BTreeSet::new();
+    // A word without either is an option or a system program.
+    for word in words.iter().filter(|word| word.contains(['/', '.'])) {
+        // What is left of `~/x`, `$HOME/x`, `${PWD}/x` and `$(git rev-parse --show-toplevel)/x`.
+        let starts = ["~/", "HOME/", "PWD/", "/"];
+        let rest = starts.iter().find_map(|start| word.strip_prefix(start));
+        let plain = bases.iter().map(|base| base.join(word));
+        let expanded = rest
+            .into_iter()
+            .flat_map(|rest| [tree.join(rest), home.join(rest)]);
+        let named = plain.chain(expanded).map(|path| really(&path));
+        files.extend(named.filter(|file| match file.symlink_metadata() {
+            Ok(found) => !found.is_dir(),
+            // One without a slash is looked for in `PATH`.
+            Err(_) => word.contains('/') && file.parent().is_some_and(Path::is_dir),
+        }));
+    }
+    files
+}
+
+/// The files that git reads as the configuration of the machine and the person, whether or not they
+/// exist.
 fn personal_configs(home: &Path) -> Vec<PathBuf> {
-    let mut configs = vec![home.join(".gitconfig"), home.join(".config/git/config")];
+    let mut configs = vec![
+        PathBuf::from("/etc/gitconfig"),
+        home.join(".gitconfig"),
+        home.join(".config/git/config"),
+    ];
     let variable = |name: &str| {
         let path = std::env::var_os(name).map(PathBuf::from);
         path.filter(|path| path.is_absolute())
     };
     configs.extend(variable("XDG_CONFIG_HOME").map(|directory| directory.join("git/config")));
     configs.extend(variable("GIT_CONFIG_GLOBAL"));
+    configs.extend(variable("GIT_CONFIG_SYSTEM"));
     configs
 }
 
@@ -427,7 +484,8 @@ pub fn pointer(file: &Path, word: &str) -> Option<PathBuf> {
     find::pointer(file, word)
 }
 
-/// The first of the paths that a step changes which lies in a git directory and which git obeys.
+/// The first of the paths that a step changes which lies in a git directory and which git obeys, or
+/// which the configuration of a repository below the top names.
 ///
 /// The step may complete the directory: one without `HEAD` is no repository yet, so that nothing in it
 /// was disabled. In a directory named `.git` only what git runs or obeys counts, because the rules know
@@ -450,7 +508,20 @@ pub fn obeyed_in_repository<'p>(root: &Path, changed: &[&'p Path]) -> Option<&'p
                 && (!is_called_git || is_obeyed_in(directory, path))
         })
     };
-    changed.iter().find(is_obeyed).copied()
+    let home = std::env::home_dir().unwrap_or_default();
+    let is_named = |path: &&&Path| {
+        let mut above = path.ancestors().skip(1).map(|top| root.join(top));
+        above.any(|top| {
+            top != root
+                && top.join(".git").symlink_metadata().is_ok()
+                && (ConfiguredPaths::of_work_tree(&top, &home).beneath(root))
+                    .any(|named| root.join(path).starts_with(named))
+        })
+    };
+    let mut changed = changed.iter();
+    changed
+        .find(|path| is_obeyed(path) || is_named(path))
+        .copied()
 }
 
 /// True if git runs or obeys a file of this git directory.
@@ -546,15 +617,15 @@ impl Inventory {
             let paths = paths.into_iter();
             paths.map(|(from, to)| (from, StoredPath(to))).collect()
         };
+        let trees = all_work_trees(&directories, workspace);
+        let home = std::env::home_dir().unwrap_or_default();
         Self {
             directories,
             leading_out: stored(found.leading_out),
             links: stored(found.links),
             closed: found.closed,
             opened: found.opened,
-            person: std::env::home_dir()
-                .map(|home| Repository::of_person(workspace, &home))
-                .unwrap_or_default(),
+            person: Repository::of_person(workspace, &trees, &home),
             outward: found.outward,
             is_cut: found.is_cut,
             taken,
@@ -663,7 +734,10 @@ impl Inventory {
             disarm.configs(repository, known);
             disarm.hooks(repository, known);
             disarm.alternates(repository, known);
+            let again = || Repository::read(directory, workspace);
+            disarm.newly_led(repository, known, before.taken, again);
         }
+        let trees = all_work_trees(&self.directories, workspace);
         let mut disarm = Disarming {
             root: &root,
             workspace,
@@ -674,6 +748,9 @@ impl Inventory {
         };
         disarm.configs(&mut self.person, &before.person);
         disarm.hooks(&mut self.person, &before.person);
+        let home = std::env::home_dir().unwrap_or_default();
+        let again = || Repository::of_person(workspace, &trees, &home);
+        disarm.newly_led(&mut self.person, &before.person, before.taken, again);
         disarmed
     }
 }
@@ -682,9 +759,9 @@ impl Repository {
     fn read(directory: &Path, workspace: &Path) -> Self {
         let mut repository = Self::default();
         let own = ["config", "config.worktree"].map(|name| directory.join(name));
-        let files = directory.parent().unwrap_or(directory);
+        let trees = work_trees(directory);
         // The target of `~` is not in the workspace.
-        let led = ConfiguredPaths::by(&own, files, Path::new("/")).and_links(directory);
+        let led = ConfiguredPaths::by(&own, &trees, Path::new("/")).and_links(directory);
         repository.read_configs(&own);
         repository.read_led(&led, workspace);
         repository.hooks = hooks_in(&directory.join("hooks"), |name| !is_idle(name));
@@ -705,14 +782,14 @@ impl Repository {
     }
 
     /// The person's configuration that is in the workspace, because their home is there or links to
-    /// it, and what it leads to there.
-    fn of_person(workspace: &Path, home: &Path) -> Self {
+    /// it, and what it leads to in these work trees.
+    fn of_person(workspace: &Path, trees: &BTreeSet<PathBuf>, home: &Path) -> Self {
         let mut person = Self::default();
         let configs = personal_configs(home);
         let real = configs.iter().map(|config| really(config));
         let here: Vec<PathBuf> = real.filter(|path| path.starts_with(workspace)).collect();
         person.read_configs(&here);
-        person.read_led(&ConfiguredPaths::by(&configs, workspace, home), workspace);
+        person.read_led(&ConfiguredPaths::by(&configs, trees, home), workspace);
         person
     }
 
@@ -758,6 +835,15 @@ impl Repository {
         (older.alternates).take_if(|_| !is_old(&directory.join(ALTERNATES)));
         older
     }
+}
+
+/// The work trees of all git directories, and the workspace.
+fn all_work_trees(
+    directories: &BTreeMap<PathBuf, Repository>,
+    workspace: &Path,
+) -> BTreeSet<PathBuf> {
+    let trees = directories.keys().flat_map(|git| work_trees(git));
+    trees.chain([workspace.to_owned()]).collect()
 }
 
 /// True if a list of object stores names one that belongs to none of the known git directories.
@@ -904,14 +990,14 @@ struct Disarming<'a> {
 
 impl Disarming<'_> {
     fn configs(&mut self, repository: &mut Repository, known: &Repository) {
-        let led_out = |files: &StoredPath| !files.0.starts_with(self.workspace);
+        let led_off = |files: &StoredPath| !self.leads_back(&files.0);
         // The same setting can lead elsewhere through a link.
-        let is_led_out =
-            repository.files != known.files && repository.files.as_ref().is_some_and(led_out);
+        let is_led_off =
+            repository.files != known.files && repository.files.as_ref().is_some_and(led_off);
         let mut old = known.configs.values().filter_map(ObeyedContent::settings);
         self.fetches_unasked = old.any(|old| old.iter().any(GitSetting::fetches_unasked));
         for (path, content) in &mut repository.configs {
-            self.config(path, content, known.configs.get(path), is_led_out);
+            self.config(path, content, known.configs.get(path), is_led_off);
         }
         for (path, content) in &mut repository.led_configs {
             if let (Some(content), Some(before)) = (content, known.led_configs.get(path)) {
@@ -926,14 +1012,14 @@ impl Disarming<'_> {
         path: &Path,
         content: &mut ObeyedContent,
         before: Option<&ObeyedContent>,
-        is_led_out: bool,
+        is_led_off: bool,
     ) {
-        if before == Some(content) && !is_led_out {
+        if before == Some(content) && !is_led_off {
             return;
         }
         let old = before.and_then(ObeyedContent::settings).unwrap_or_default();
         let is_old = |setting: &GitSetting| {
-            old.contains(setting) && !(is_led_out && setting.is("core", "worktree"))
+            old.contains(setting) && !(is_led_off && setting.is("core", "worktree"))
         };
         let (kept, dropped): (Vec<GitSetting>, Vec<GitSetting>) = match content.settings() {
             Some(settings) => settings
@@ -973,6 +1059,27 @@ impl Disarming<'_> {
         for (place, LedHooks(hooks)) in &mut repository.led_hooks {
             if let Some(LedHooks(known)) = known.led_hooks.get(place) {
                 hooks.retain(|path, content| known.get(path) == Some(content) || !self.hook(path));
+            }
+        }
+    }
+
+    /// Disables what the settings that stayed lead to in a work tree that came since: a relative
+    /// `core.hooksPath` means another directory in each. What the person had there before stays.
+    fn newly_led(
+        &mut self,
+        repository: &mut Repository,
+        known: &Repository,
+        time: SystemTime,
+        again: impl FnOnce() -> Repository,
+    ) {
+        let is_new = |place: &PathBuf| !known.led_hooks.contains_key(place);
+        if !repository.led_hooks.keys().any(is_new) {
+            return;
+        }
+        let led = again().led_hooks;
+        for (place, LedHooks(hooks)) in &mut repository.led_hooks {
+            if is_new(place) && led.contains_key(place) {
+                hooks.retain(|path, _| !is_changed_since(path, time) || !self.hook(path));
             }
         }
     }
@@ -1032,19 +1139,22 @@ impl Disarming<'_> {
     /// True if a new setting is allowed.
     fn may_stay(&self, setting: &GitSetting) -> bool {
         if setting.is("core", "worktree") {
-            // A submodule's own, which leads back; elsewhere git would change files of others, such as
-            // the hooks of another repository.
+            // A submodule's own, which leads back.
             let files = setting.text().map(|text| self.directory.join(text));
             let files = files.and_then(|files| agent_files::fs::canonical(files).ok());
-            return files.is_some_and(|files| {
-                let back = find::pointed_to(&files.join(".git"), "gitdir: ", &files);
-                files.starts_with(self.workspace) && back == Some(really(self.directory))
-            });
+            return files.is_some_and(|files| self.leads_back(&files));
         }
         if self.fetches_unasked && setting.section == "remote" {
             return false;
         }
         setting.is_harmless()
+    }
+
+    /// True for a work tree in the workspace that has a pointer to this git directory. Elsewhere git
+    /// would change files of others, such as the hooks of another repository.
+    fn leads_back(&self, files: &Path) -> bool {
+        let back = find::pointed_to(&files.join(".git"), "gitdir: ", files);
+        files.starts_with(self.workspace) && back == Some(really(self.directory))
     }
 
     /// Writes a configuration, or leaves none.

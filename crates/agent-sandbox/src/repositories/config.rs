@@ -26,6 +26,35 @@ pub struct GitSetting {
     pub value: Option<Vec<u8>>,
 }
 
+/// Last parts of settings whose values are commands, which git runs in the work tree.
+const PROGRAMS: [&str; 25] = [
+    "alternaterefscommand",
+    "askpass",
+    "cccmd",
+    "clean",
+    "cmd",
+    "command",
+    "defaultkeycommand",
+    "difffilter",
+    "driver",
+    "editor",
+    "external",
+    "fsmonitor",
+    "gitproxy",
+    "headercmd",
+    "helper",
+    "pager",
+    "process",
+    "program",
+    "receivepack",
+    "smudge",
+    "sshcommand",
+    "textconv",
+    "tocmd",
+    "tool",
+    "uploadpack",
+];
+
 /// Settings of `core` that name neither a program nor a file.
 const CORE: [&str; 15] = [
     "repositoryformatversion",
@@ -80,6 +109,16 @@ impl GitSetting {
     /// True if the setting is in this section, without a subsection, and has this name.
     pub fn is(&self, section: &str, name: &str) -> bool {
         self.section == section && self.subsection.is_none() && self.name == name
+    }
+
+    /// True if the value is a command, or names one.
+    pub fn names_program(&self) -> bool {
+        let is_shell = || self.text().is_some_and(|text| text.starts_with('!'));
+        match (self.section.as_str(), self.name.as_str()) {
+            ("alias", _) | ("submodule", "update") => is_shell(),
+            ("pager", _) | ("difftool" | "mergetool", "path") => true,
+            (_, name) => PROGRAMS.contains(&name),
+        }
     }
 
     /// True if git runs no program, reads no other file and contacts nobody unasked because of this
@@ -303,7 +342,8 @@ impl GitConfigReader<'_> {
                 }
                 b'\\' => {
                     match self.next() {
-                        b'\n' => continue,
+                        // Git keeps the blanks before it.
+                        b'\n' => {}
                         b't' => value.push(b'\t'),
                         b'b' => value.push(8),
                         b'n' => value.push(b'\n'),
@@ -374,6 +414,10 @@ mod tests {
         case("[a]b=c\\\n d\\n\\t\n", &[("a.b", Some("c d\n\t"))]);
         case("[a.B]\r\n c = d  \r\n", &[("a.b.c", Some("d"))]);
         case("[a]b=\" \"", &[("a.b", Some(" "))]);
+        case(
+            "[a]b=c \\\n\nd= e \\\n \n",
+            &[("a.b", Some("c ")), ("a.d", Some("e "))],
+        );
         case("; nothing\n#\n", &[]);
     }
 

@@ -54,7 +54,8 @@ const COMPARED: [&str; 3] = ["config", "config.worktree", "hooks"];
 pub(super) struct FoundRepositories {
     /// Git directories: complete ones, and those named `.git`.
     pub(super) directories: BTreeSet<PathBuf>,
-    /// Files and links that point to a git directory elsewhere, with their targets.
+    /// Files and links that point to a git directory which is elsewhere, or does not name them as its
+    /// own, with their targets.
     pub(super) leading_out: BTreeMap<PathBuf, PathBuf>,
     /// Where other links lead out of the searched directory.
     pub(super) outward: BTreeSet<PathBuf>,
@@ -212,7 +213,11 @@ impl<'a> RepositorySearch<'a> {
     pub(super) fn finish(self) -> FoundRepositories {
         let mut led: Vec<PathBuf> = self.found().directories.iter().cloned().collect();
         while let Some(directory) = led.pop() {
-            if let Some(shared) = self.led_by(directory.join("commondir"), "", &directory)
+            let file = directory.join("commondir");
+            // The shared git directory finds its work trees only here.
+            let is_own =
+                |shared: &Path| directory.parent() == Some(shared.join("worktrees").as_path());
+            if let Some(shared) = self.led_by(file, "", &directory, is_own)
                 && self.found().directories.insert(shared.clone())
             {
                 led.push(shared);
@@ -346,12 +351,21 @@ impl<'a> RepositorySearch<'a> {
     }
 
     /// The directory of the workspace that a file points to. Records the file if git may be led elsewhere
-    /// by it: out of the workspace, to a git directory that is still to be completed, or wherever git
-    /// itself writes into it.
-    fn led_by(&self, file: PathBuf, word: &str, base: &Path) -> Option<PathBuf> {
+    /// by it: out of the workspace, to a git directory that is still to be completed or has another work
+    /// tree, whose own files its relative paths would no longer mean, or wherever git itself writes into
+    /// it.
+    fn led_by(
+        &self,
+        file: PathBuf,
+        word: &str,
+        base: &Path,
+        is_own: impl Fn(&Path) -> bool,
+    ) -> Option<PathBuf> {
         let target = pointed_to(&file, word, base);
+        let is_plain =
+            |target: &Path| self.is_whole(target) && is_own(target) && !has_several_names(&file);
         let leads = match &target {
-            Some(target) if has_several_names(&file) || !self.is_whole(target) => Some(target),
+            Some(target) if !is_plain(target) => Some(target),
             None if is_unreadable(&file) => Some(&file),
             _ => None,
         };
@@ -449,18 +463,17 @@ impl<'a> RepositorySearch<'a> {
         let target = agent_files::fs::canonical(path);
         if is_link && target.as_ref().map_or(true, |target| target.is_dir()) {
             let target = target.unwrap_or_else(|_| really(path));
-            if !self.is_whole(&target) {
-                self.found()
-                    .leading_out
-                    .insert(path.to_owned(), target.clone());
-            }
+            self.found()
+                .leading_out
+                .insert(path.to_owned(), target.clone());
             if target.starts_with(self.root) && target.is_dir() {
                 self.found().directories.insert(target);
             }
             return;
         }
         let parent = path.parent().unwrap_or(path);
-        if let Some(target) = self.led_by(path.to_owned(), "gitdir: ", parent) {
+        let is_own = |git: &Path| super::work_trees(git).contains(parent);
+        if let Some(target) = self.led_by(path.to_owned(), "gitdir: ", parent, is_own) {
             self.found().directories.insert(target);
         }
     }

@@ -220,7 +220,11 @@ fn where_a_configuration_leads_is_known() {
             "[includeIf \"x\"]path=again\n[core]hooksPath=/elsewhere",
         );
     let root = place.root();
-    let led = ConfiguredPaths::by(&[root.join(".git/config")], &root, Path::new("/home/me"));
+    let led = ConfiguredPaths::by(
+        &[root.join(".git/config")],
+        &[root.clone()].into(),
+        Path::new("/home/me"),
+    );
     assert_eq!(
         led.hooks,
         [PathBuf::from("/elsewhere"), root.join(".husky")].into()
@@ -322,6 +326,7 @@ fn pointers_behind_links_and_line_breaks_are_followed() {
         &[
             "`a/.git/commondir`",
             "`b/.git/commondir`",
+            "`c/files/.git`",
             "`core.fsmonitor` in `a/shared/config`",
             "`core.fsmonitor` in `b/shared/config`",
             "`core.fsmonitor` in `c/.git/objects/hidden/config`",
@@ -485,17 +490,9 @@ fn what_the_hooks_of_the_person_are_links_to_counts_as_hooks() {
         led.beneath(&root)
             .any(|path| *path == root.join("scripts/check"))
     );
-    let led = ConfiguredPaths::in_repository(
-        &root.join("sub/.git"),
-        &root.join("sub"),
-        Path::new("/nobody"),
-    );
+    let led = ConfiguredPaths::of_work_tree(&root.join("sub"), Path::new("/nobody"));
     assert!(led.hooks.contains(&root.join("tools/hooks")));
-    let led = ConfiguredPaths::in_repository(
-        &root.join("third/.git"),
-        &root.join("third"),
-        Path::new("/nobody"),
-    );
+    let led = ConfiguredPaths::of_work_tree(&root.join("third"), Path::new("/nobody"));
     assert!(led.hooks.contains(&root.join("tools/hooks")), "{led:?}");
     let before = place.look();
     place
@@ -510,7 +507,7 @@ fn the_scripts_that_settings_name_are_known() {
     place
         .git(
             ".git",
-            "[filter \"x\"]\nclean = python3 'tools/clean.py' %f\nsmudge = cat\n[core]fsmonitor=./watch\n[alias]a=!./own.sh\n[filter \"lfs\"]clean=git-lfs clean -- %f\n",
+            "[filter \"x\"]\nclean = python3 'tools/clean.py' %f\nsmudge = cat\n[core]fsmonitor=./watch\n[alias]a=!./own.sh\n[filter \"lfs\"]clean=git-lfs clean -- %f\n[pager]log=$(git rev-parse --show-toplevel)/tools/missing\n[credential]helper=store.sh\n",
         )
         .file("tools/clean.py", "own")
         .file("watch", "own")
@@ -520,11 +517,21 @@ fn the_scripts_that_settings_name_are_known() {
     let led = ConfiguredPaths::in_workspace(&root, Path::new("/nobody"));
     assert_eq!(
         led.run,
-        [root.join("tools/clean.py"), root.join("watch")].into()
+        [
+            root.join("own.sh"),
+            root.join("tools/clean.py"),
+            root.join("tools/missing"),
+            root.join("watch"),
+        ]
+        .into()
     );
     let before = place.look();
-    place.file("tools/clean.py", "new").file("own.sh", "new");
-    place.disarms(&before, &["`tools/clean.py`"]);
+    place
+        .file("tools/clean.py", "new")
+        .file("tools/missing", "new")
+        .file("own.sh", "new");
+    let disabled = ["`own.sh`", "`tools/clean.py`", "`tools/missing`"];
+    place.disarms(&before, &disabled);
 }
 
 #[test]
@@ -769,6 +776,24 @@ fn no_file_step_completes_a_repository() {
 }
 
 #[test]
+fn no_file_step_changes_what_a_repository_below_the_top_names() {
+    let place = Place::new();
+    place
+        .git(
+            "nested/.git",
+            "[core]\nhooksPath=.githooks\nfsmonitor=../watch\n",
+        )
+        .file("other/.git", "gitdir: ../nested/.git\n");
+    let is_obeyed = |path: &str| obeyed_in_repository(&place.root(), &[Path::new(path)]).is_some();
+    for path in ["nested/.githooks/pre-commit", "other/.githooks/pre-commit"] {
+        assert!(is_obeyed(path), "{path}");
+    }
+    for path in ["nested/src/x", ".githooks/pre-commit", "other/x", "x"] {
+        assert!(!is_obeyed(path), "{path}");
+    }
+}
+
+#[test]
 fn the_persons_own_configuration_in_the_workspace_is_disarmed() {
     let place = Place::new();
     place
@@ -779,7 +804,7 @@ fn the_persons_own_configuration_in_the_workspace_is_disarmed() {
     let link = home.join(".gitconfig");
     symlink("../work/gitconfig", &link).unwrap();
     let look = || Inventory {
-        person: Repository::of_person(&work, &home),
+        person: Repository::of_person(&work, &[work.clone()].into(), &home),
         ..Inventory::take(&work, &[])
     };
     let before = look();
@@ -799,7 +824,7 @@ fn the_persons_own_configuration_in_the_workspace_is_disarmed() {
     // A new one, where the workspace is the home.
     let home = work.clone();
     let look = || Inventory {
-        person: Repository::of_person(&work, &home),
+        person: Repository::of_person(&work, &[work.clone()].into(), &home),
         ..Inventory::take(&work, &[])
     };
     let before = look();
@@ -998,10 +1023,12 @@ fn no_new_pointer_leads_to_a_repository_that_is_still_to_be_completed() {
         .git("main/.git", PLAIN)
         .file("main/.git/worktrees/w/HEAD", "ref: refs/heads/w\n")
         .file("main/.git/worktrees/w/commondir", "../..\n")
+        .file("main/.git/worktrees/w/gitdir", "../../../../w/.git\n")
         .file("w/.git", "gitdir: ../main/.git/worktrees/w\n");
     fs::create_dir(place.root().join("link")).unwrap();
     symlink("/nowhere/git", place.root().join("link/.git")).unwrap();
-    place.disarms(&before, &["`half/.git`", "`link/.git`", "`x/commondir`"]);
+    let disabled = ["`half/.git`", "`link/.git`", "`sub/.git`", "`x/commondir`"];
+    place.disarms(&before, &disabled);
     assert_eq!(place.text("own/.git"), "gitdir: ../removed\n");
 }
 
@@ -1038,6 +1065,92 @@ fn a_file_that_git_writes_in_place_is_no_other_name_of_one_that_it_obeys() {
         parse(PLAIN.as_bytes())
     );
     assert_eq!(place.text("shared/copy"), PLAIN);
+}
+
+/// In another directory the same settings would mean files there.
+#[test]
+fn no_new_pointer_leads_to_a_repository_of_the_person() {
+    let place = Place::new();
+    place
+        .git(".git", "[core]hooksPath=.githooks\n")
+        .file("known/.git", "gitdir: ../.git\n");
+    let before = place.look();
+    place
+        .file("a/.git", "gitdir: ../.git\n")
+        .file("b/x", "")
+        .file("c/.git/HEAD", "ref: refs/heads/main\n")
+        .file("c/.git/commondir", "../../.git\n")
+        .file("admin/HEAD", "ref: refs/heads/main\n")
+        .file("admin/commondir", "../.git\n")
+        .file("d/.git", "gitdir: ../admin\n");
+    symlink("../.git", place.root().join("b/.git")).unwrap();
+    place.disarms(
+        &before,
+        &[
+            "`a/.git`",
+            "`admin/commondir`",
+            "`b/.git`",
+            "`c/.git/commondir`",
+            "`d/.git`",
+        ],
+    );
+}
+
+#[test]
+fn what_settings_of_the_person_mean_in_a_new_work_tree_is_disabled() {
+    let place = Place::new();
+    let config = "[core]\nhooksPath=.githooks\nfsmonitor=tools/watch\n";
+    let linked = |name: &str| {
+        place
+            .file(
+                &format!(".git/worktrees/{name}/HEAD"),
+                "ref: refs/heads/x\n",
+            )
+            .file(&format!(".git/worktrees/{name}/commondir"), "../..\n")
+            .file(
+                &format!(".git/worktrees/{name}/gitdir"),
+                &format!("{}/{name}/.git\n", place.root().display()),
+            )
+            .file(
+                &format!("{name}/.git"),
+                &format!("gitdir: ../.git/worktrees/{name}\n"),
+            )
+            .file(&format!("{name}/.githooks/pre-commit"), "x")
+            .file(&format!("{name}/tools/watch"), "x");
+    };
+    place.git(".git", config);
+    linked("old");
+    let before = place.look();
+    place.disarms(&before, &[]);
+    linked("new");
+    place.file("old/.githooks/pre-push", "x");
+    place.disarms(
+        &before,
+        &[
+            "`new/.githooks/pre-commit`",
+            "`new/tools/watch`",
+            "`old/.githooks/pre-push`",
+        ],
+    );
+}
+
+#[test]
+fn a_work_tree_that_a_link_turns_elsewhere_goes() {
+    let place = Place::new();
+    place
+        .git(".git", PLAIN)
+        .git("git", "[core]worktree=../link\n")
+        .file("files/.git", "gitdir: ../git\n");
+    let link = place.root().join("link");
+    symlink("files", &link).unwrap();
+    let before = place.look();
+    place.disarms(&before, &[]);
+    fs::remove_file(&link).unwrap();
+    symlink(".git/hooks", &link).unwrap();
+    place.disarms(
+        &before,
+        &["`core.worktree` in `git/config`", "`files/.git`"],
+    );
 }
 
 #[test]
@@ -1082,14 +1195,13 @@ fn a_directory_that_can_be_listed_and_not_searched_is_opened() {
     let disarmed = now.disarm(&before, &place.root());
     let mut words: Vec<String> = disarmed.iter().map(ToString::to_string).collect();
     words.sort();
-    let mut expected = vec![
+    let expected = [
         "`b/.git/hooks/pre-commit`",
         "`core.fsmonitor` in `a/.git/config`",
         "`core.fsmonitor` in `c/d/.git/config`",
+        "`e/.git/commondir`",
+        "`g/.git`",
     ];
-    if !rustix::process::geteuid().is_root() {
-        expected.extend(["`e/.git/commondir`", "`g/.git`"]);
-    }
     assert_eq!(words, expected);
 }
 
