@@ -9,7 +9,9 @@ use super::reading::{Invocation, ScriptReader, UNKNOWN};
 use super::shell::Opacity;
 use super::table::{BUILT_IN, BuiltIn, RuleCheck, StepKind};
 use super::targets::PathEnd;
-use super::{Decision, Dialect, Grant, PERSON, Policy, Rule, Ruling, checks, propose, shell};
+use super::{
+    Decision, Dialect, Grant, PERSON, PersonRules, Policy, Rule, Ruling, checks, propose, shell,
+};
 use agent_protocol::{Command, RelPath, Selection};
 
 /// The maximum length of a command that is quoted in a ruling, in characters.
@@ -39,12 +41,14 @@ impl Policy {
         reader
     }
 
-    /// Every rule that matches a script, the strictest first; never empty.
-    pub(super) fn judge_script(&self, script: &str) -> Vec<Ruling> {
+    /// The rules that match a script, the strictest first: the first one decides. Never empty.
+    pub fn explain(&self, script: &str) -> Vec<Ruling> {
         let covering = self.covering(script);
         let opacity = covering.as_ref().err().copied().flatten();
         let covered = covering.unwrap_or_default();
         let mut rulings = self.rulings_on_script(script, &covered);
+        let PersonRules { allow, always, .. } = &self.person;
+        let has_allowed = !allow.is_empty() || !always.is_empty();
         let asks_one_by_one = matches!(self.confinement, Missing | RecordsExposed);
         for row in self.rows_in_force() {
             let RuleCheck::Every(kinds) = row.check else {
@@ -55,7 +59,7 @@ impl Policy {
                 continue;
             }
             let mut ruling = row.ruling("");
-            if let Some(opacity) = opacity.filter(|_| yields && self.person.has_allowed()) {
+            if let Some(opacity) = opacity.filter(|_| yields && has_allowed) {
                 let _ = write!(ruling.why, "; allow rules do not apply: {opacity}");
             }
             rulings.push(ruling);
@@ -114,9 +118,8 @@ impl Policy {
         for row in self.rows_in_force() {
             let about = match row.check {
                 RuleCheck::Text(is_bad) => is_bad(script).then(String::new),
-                _ => self
-                    .matched(row, &reader)
-                    .filter(|_| !self.is_lifted(row, covered)),
+                _ if self.is_lifted(row, covered) => None,
+                _ => self.matched(row, &reader),
             };
             rulings.extend(about.map(|about| row.ruling(&about)));
         }
@@ -171,7 +174,7 @@ impl Policy {
         row.decision == Decision::Ask
             && row.lifted_by.is_none()
             && asked.peek().is_some()
-            && asked.all(|(_, rules)| rules.iter().any(|rule| is_about(rule.words())))
+            && asked.all(|(_, rules)| rules.iter().any(|rule| is_about(&rule.words)))
     }
 
     /// The directories to which a plain `cd` may lead; `None` if it may lead out of the workspace.
@@ -193,7 +196,7 @@ impl Policy {
         }
         let commands = shell::read(script).map_err(Some)?;
         // Wherever the script may be by now: `cd` can fail.
-        let mut directories = vec![self.places.workspace().to_owned()];
+        let mut directories = vec![self.places.workspace.clone()];
         let (mut is_elsewhere, mut paths) = (false, 0);
         let mut covered = Vec::new();
         for command in commands {
