@@ -48,7 +48,7 @@ pub(super) fn encoded_at(text: &str, start: usize) -> (Option<SecretFinding>, us
         return (None, start);
     }
     let finding = base64_from(text, start);
-    let end = finding.parts.last().map_or(start, |part| part.end);
+    let end = finding.end();
     (Some(finding), end)
 }
 
@@ -61,9 +61,7 @@ pub(super) fn bare_at(text: &str, word: usize) -> (Option<SecretFinding>, usize)
     const SHORTEST: usize = 60;
     let is_exact = BARE.iter().any(|mark| text[word..].starts_with(mark));
     let before = text.as_bytes()[..word].iter().rev().take(HEADER);
-    let length = before
-        .take_while(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(byte))
-        .count();
+    let length = before.take_while(|byte| is_digit(**byte)).count();
     let start = word - length;
     let is_start = length < HEADER && (length == 0 || text[start..].starts_with("MI"));
     if !is_exact || !is_start {
@@ -71,16 +69,20 @@ pub(super) fn bare_at(text: &str, word: usize) -> (Option<SecretFinding>, usize)
     }
     let finding = base64_from(text, start);
     let size: usize = finding.parts.iter().map(Range::len).sum();
-    let end = finding.parts.last().map_or(word, |part| part.end);
+    let end = finding.end();
     ((size >= SHORTEST).then_some(finding), end)
+}
+
+/// Returns true if a byte is a digit of base64.
+fn is_digit(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+/".contains(&byte)
 }
 
 /// The base64 from this position on, with the lines that follow it.
 fn base64_from(text: &str, start: usize) -> SecretFinding {
     let run = text.as_bytes()[start..].iter().take(LONGEST);
-    let length = run
-        .take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte))
-        .count();
+    let is_run = |byte: &&u8| is_digit(**byte) || **byte == b'=';
+    let length = run.take_while(is_run).count();
     let first = start..start + length;
     let rest = base64_behind(text, first.end, MAX_LINES);
     let rest = rest.take_while(|part| part.len() >= SHORTEST_LINE);
@@ -91,9 +93,8 @@ fn base64_from(text: &str, start: usize) -> SecretFinding {
 fn begins_private_key(bytes: &[u8]) -> bool {
     /// Enough for `-----BEGIN ENCRYPTED PRIVATE KEY`, in whole groups of four.
     const HEADER: usize = 44;
-    let Some(header) = bytes.get(..HEADER).and_then(decode_base64) else {
-        return false;
-    };
+    let header = bytes.get(..HEADER).and_then(decode_base64);
+    let header = header.unwrap_or_default();
     let label = b"PRIVATE KEY";
     header.starts_with(b"-----BEGIN ") && header.windows(label.len()).any(|window| window == label)
 }
@@ -108,21 +109,16 @@ pub(super) fn putty_at(text: &str, mark_end: usize) -> Option<SecretFinding> {
     }
     let count = number.parse::<usize>().ok()?.min(MAX_LINES);
     let parts: Vec<Range<usize>> = base64_behind(text, line.end, count).collect();
-    let is_key = parts
-        .first()
-        .is_some_and(|part| part.len() >= SHORTEST_LINE);
-    is_key.then(|| SecretFinding::new(KIND, parts))
+    let first = parts.first().map_or(0, Range::len);
+    (first >= SHORTEST_LINE).then(|| SecretFinding::new(KIND, parts))
 }
 
 /// The base64 of the next `count` lines, up to one with anything else.
 fn base64_behind(text: &str, end: usize, count: usize) -> impl Iterator<Item = Range<usize>> {
     // In code, each line may be a string: `"..." +`.
     let closing = pattern!(r#"\A(?:["'][ \t]{0,8}[+.,&_]?[ \t]{0,8}\\?)?\r?"#);
-    let end = end
-        + closing
-            .find(&text[end..])
-            .map_or(0, |closing| closing.len());
-    let lines = lines_behind(text, end).take(count);
+    let closing = closing.find(&text[end..]).map_or(0, |found| found.len());
+    let lines = lines_behind(text, end + closing).take(count);
     lines.map_while(|line| alone(text, line))
 }
 

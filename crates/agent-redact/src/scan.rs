@@ -11,8 +11,8 @@ use std::sync::{LazyLock, OnceLock};
 use regex::bytes::Regex;
 
 use super::boundary::is_within_word;
-use super::rules::{Anchor, RULES, SecretRule, compile};
-use super::{SecretFinding, TextSource, keys, lines, pem, place};
+use super::rules::{Anchor, REACH, RULES, SecretRule, compile};
+use super::{SecretFinding, TextSource, keys, lines, pem, place, shifted};
 
 /// The kinds of secrets that have a rule, each once.
 pub fn kinds() -> Vec<&'static str> {
@@ -263,20 +263,20 @@ impl Keywords {
         let window = &bytes[start..(word + rule.reach).min(bytes.len())];
         let (pattern, each) = self.pattern(index);
         // Most keywords are no secrets, and groups are costly.
-        let captures = pattern.is_match(window).then(|| pattern.captures(window));
-        let captures = captures.flatten();
+        let window_of_secret = Some(window).filter(|window| pattern.is_match(window));
+        let captures = window_of_secret.and_then(|window| pattern.captures(window));
         let part = captures.and_then(|captures| {
             let group = captures.iter().skip(1).flatten().next();
             group.or_else(|| captures.get(0))
         });
         let Some(part) = part else {
-            return if rule.is_long() {
+            return if rule.reach > REACH {
                 word + run_length(&window[word - start..])
             } else {
                 word
             };
         };
-        let range = start + part.start()..start + part.end();
+        let range = shifted(part.range(), start);
         let end = range.end.max(word);
         let is_cut = bytes.get(range.end).is_some_and(u8::is_ascii_alphanumeric)
             && bytes[range.end - 1].is_ascii_alphanumeric();
@@ -288,13 +288,8 @@ impl Keywords {
             Some(each) => {
                 let parts = each.captures_iter(&bytes[range.clone()]);
                 let parts = parts.filter_map(|captures| captures.get(1));
-                found.extend(parts.filter_map(|part| {
-                    finding(
-                        rule,
-                        text,
-                        range.start + part.start()..range.start + part.end(),
-                    )
-                }));
+                let parts = parts.map(|part| shifted(part.range(), range.start));
+                found.extend(parts.filter_map(|part| finding(rule, text, part)));
             }
             None => found.extend(finding(rule, text, range)),
         }

@@ -46,7 +46,7 @@ fn shown(sample: &Sample) -> [(&'static str, String); 3] {
     let printed = |is_known: bool| {
         let mut vault = Vault::default();
         if is_known {
-            vault.learn_some(&scanner, &sample.text, file, MAX_KNOWN);
+            vault.learn(&scanner, &sample.text, file, MAX_KNOWN);
         }
         vault.redact(&scanner, &sample.text, TextSource::Text).text
     };
@@ -639,7 +639,7 @@ fn a_text_teaches_no_more_than_its_share() {
     let text: String = lines.collect();
     let mut vault = Vault::default();
     for share in [10, 5] {
-        vault.learn_some(&Scanner::default(), &text, TextSource::File(".env"), share);
+        vault.learn(&Scanner::default(), &text, TextSource::File(".env"), share);
     }
     assert_eq!(vault.len(), 15);
 }
