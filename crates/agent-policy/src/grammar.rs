@@ -88,7 +88,8 @@ fn parse(text: &str, reports: &mut usize) -> Option<Tree> {
 /// Reads a script and starts its commands.
 pub(super) fn read(text: &str, reader: &mut ScriptReader<'_>) {
     let Some(tree) = parse(text, &mut reader.reports) else {
-        return reader.require(false);
+        reader.require(false);
+        return;
     };
     reader.require(!tree.root_node().has_error());
     let mut script = BashScript {

@@ -109,17 +109,17 @@ impl<'a> ScriptReader<'a> {
         }
     }
 
-    /// Notes that a part of the script is not understood, unless this holds.
-    pub(super) fn require(&mut self, is_understood: bool) {
+    /// Notes that a part of the script is not understood, unless this holds; returns if it does.
+    pub(super) fn require(&mut self, is_understood: bool) -> bool {
         self.is_complete &= is_understood;
+        is_understood
     }
 
     /// Returns true if one level more is not too deep.
     pub(super) fn descend(&mut self) -> bool {
-        let is_too_deep = self.depth >= MAX_DEPTH;
-        self.require(!is_too_deep);
-        self.depth += usize::from(!is_too_deep);
-        !is_too_deep
+        let is_shallow = self.require(self.depth < MAX_DEPTH);
+        self.depth += usize::from(is_shallow);
+        is_shallow
     }
 
     pub(super) fn ascend(&mut self) {
@@ -128,8 +128,7 @@ impl<'a> ScriptReader<'a> {
 
     /// Reads a script, or text that is fed to a shell.
     pub(super) fn script(&mut self, text: &str, dialect: Dialect) {
-        self.require(text.len() <= self.work);
-        if text.len() > self.work || !self.descend() {
+        if !self.require(text.len() <= self.work) || !self.descend() {
             return;
         }
         self.work -= text.len();
@@ -156,16 +155,14 @@ impl<'a> ScriptReader<'a> {
     }
 
     pub(super) fn record(&mut self, name: &str, arguments: &[String]) {
-        self.require(self.invocations.len() < MAX_INVOCATIONS);
-        if self.invocations.len() >= MAX_INVOCATIONS {
-            return;
+        if self.require(self.invocations.len() < MAX_INVOCATIONS) {
+            self.invocations.push(Invocation {
+                name: name.to_owned(),
+                arguments: arguments.to_vec(),
+                directory: self.context.directory.clone(),
+                starts_another: false,
+            });
         }
-        self.invocations.push(Invocation {
-            name: name.to_owned(),
-            arguments: arguments.to_vec(),
-            directory: self.context.directory.clone(),
-            starts_another: false,
-        });
     }
 
     /// Records a command and everything that it would start.

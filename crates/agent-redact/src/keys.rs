@@ -40,21 +40,19 @@ const MAX_LINES: usize = 500;
 /// A line shorter than this was not wrapped.
 const SHORTEST_LINE: usize = 40;
 
-/// The private key whose base64 begins here, if there is one, and the position before which no
-/// other begins.
-pub(super) fn encoded_at(text: &str, start: usize) -> (Option<SecretFinding>, usize) {
-    let bytes = &text.as_bytes()[start..];
-    if !begins_private_key(bytes) {
-        return (None, start);
+/// The private key at one of these marks, whatever the case of its letters.
+pub(super) fn at(text: &str, mark: Range<usize>) -> Option<SecretFinding> {
+    if text[mark.clone()].eq_ignore_ascii_case(PUTTY) {
+        putty_at(text, mark.end)
+    } else if begins_private_key(&text.as_bytes()[mark.start..]) {
+        Some(base64_from(text, mark.start))
+    } else {
+        bare_at(text, mark.start)
     }
-    let finding = base64_from(text, start);
-    let end = finding.end();
-    (Some(finding), end)
 }
 
-/// The private key without begin and end lines around this position, and the position before which
-/// no other begins.
-pub(super) fn bare_at(text: &str, word: usize) -> (Option<SecretFinding>, usize) {
+/// The private key without begin and end lines around this position.
+fn bare_at(text: &str, word: usize) -> Option<SecretFinding> {
     /// The header of a DER sequence before its first field.
     const HEADER: usize = 8;
     /// The shortest key, Ed25519, has 64 digits.
@@ -65,12 +63,11 @@ pub(super) fn bare_at(text: &str, word: usize) -> (Option<SecretFinding>, usize)
     let start = word - length;
     let is_start = length < HEADER && (length == 0 || text[start..].starts_with("MI"));
     if !is_exact || !is_start {
-        return (None, word);
+        return None;
     }
     let finding = base64_from(text, start);
     let size: usize = finding.parts.iter().map(Range::len).sum();
-    let end = finding.end();
-    ((size >= SHORTEST).then_some(finding), end)
+    (size >= SHORTEST).then_some(finding)
 }
 
 /// Returns true if a byte is a digit of base64.
@@ -100,7 +97,7 @@ fn begins_private_key(bytes: &[u8]) -> bool {
 }
 
 /// The `PuTTY` key whose number of lines follows this position.
-pub(super) fn putty_at(text: &str, mark_end: usize) -> Option<SecretFinding> {
+fn putty_at(text: &str, mark_end: usize) -> Option<SecretFinding> {
     const LONGEST_NUMBER: usize = 4;
     let line = line_at(text, mark_end);
     let number = text[line.clone()].trim();

@@ -28,9 +28,7 @@ enum Lead {
     Rule(usize),
     Name,
     KeyMarker { is_begin: bool },
-    EncodedKey,
-    BareKey,
-    PuttyKey,
+    Key,
     Manifest,
     EnvFile,
 }
@@ -87,11 +85,11 @@ static KEYWORDS: LazyLock<Keywords> = LazyLock::new(|| {
     words.extend([
         ("-----begin ", Lead::KeyMarker { is_begin: true }),
         ("-----end ", Lead::KeyMarker { is_begin: false }),
-        (keys::ENCODED, Lead::EncodedKey),
-        (keys::PUTTY, Lead::PuttyKey),
+        (keys::ENCODED, Lead::Key),
+        (keys::PUTTY, Lead::Key),
         (".env", Lead::EnvFile),
     ]);
-    words.extend(keys::BARE.map(|word| (word, Lead::BareKey)));
+    words.extend(keys::BARE.map(|word| (word, Lead::Key)));
     words.extend(lines::MANIFESTS.map(|word| (word, Lead::Manifest)));
     let mut keywords = Keywords {
         masks: Box::new([[0; 4]; 256]),
@@ -213,16 +211,12 @@ impl Hits<'_> {
                 start: word.start,
                 is_begin,
             }),
-            Lead::EncodedKey | Lead::BareKey | Lead::PuttyKey if word.start < self.done_keys => {}
-            Lead::EncodedKey | Lead::BareKey => {
-                let (finding, end) = match lead {
-                    Lead::EncodedKey => keys::encoded_at(text, word.start),
-                    _ => keys::bare_at(text, word.start),
-                };
-                self.done_keys = end;
+            Lead::Key if word.start < self.done_keys => {}
+            Lead::Key => {
+                let finding = keys::at(text, word);
+                self.done_keys = finding.as_ref().map_or(0, SecretFinding::end);
                 self.found.extend(finding);
             }
-            Lead::PuttyKey => self.found.extend(keys::putty_at(text, word.end)),
             Lead::Manifest if word.start < self.done_manifest => {}
             Lead::Manifest => self.done_manifest = lines::manifest(text, word, &mut self.found),
             Lead::EnvFile => self.mentions_env_file = true,

@@ -45,9 +45,8 @@ pub struct Vault {
     plain: Plain,
     /// The values that occur in `plain`.
     plain_values: BTreeSet<String>,
+    /// Derived from the known values, and reset when they change.
     everywhere: Everywhere,
-    /// A counter of changes to the known values.
-    changes: usize,
 }
 
 /// Only the secrets are compared; everything else is derived from them or from where they are
@@ -163,26 +162,14 @@ impl SecretPlace {
 pub struct Misplaced {
     /// The placeholder.
     pub placeholder: String,
-    /// True if it stands for a secret of this vault.
-    pub is_known: bool,
-    /// The files in which its secret was seen.
-    pub files: Vec<String>,
+    /// The files in which its secret was seen; `None` if it stands for no secret of this vault.
+    pub files: Option<BTreeSet<String>>,
 }
 
 impl Vault {
     /// Returns true if there are no secrets in it.
     pub fn is_empty(&self) -> bool {
         self.secrets.is_empty()
-    }
-
-    /// The number of known secrets.
-    pub fn len(&self) -> usize {
-        self.secrets.len()
-    }
-
-    /// A counter that grows whenever the known values change.
-    pub fn changes(&self) -> usize {
-        self.changes
     }
 
     /// The secrets, in the order in which they were found.
@@ -238,7 +225,7 @@ impl Vault {
         let at = number.checked_sub(1);
         if let Some(secret) = at.and_then(|at| self.secrets.get_mut(at)) {
             secret.is_sent = Some(is_sent);
-            self.change();
+            self.everywhere = Everywhere::default();
         }
     }
 
@@ -302,7 +289,7 @@ impl Vault {
         self.plain = plain;
         self.note_plain(0);
         if self.plain_values != before {
-            self.change();
+            self.everywhere = Everywhere::default();
         }
     }
 
@@ -365,11 +352,9 @@ impl Vault {
             let placeholder = &text[range];
             let secret = self.stands_for(placeholder).map(|(_, secret, _)| secret);
             if !may(placeholder, secret) {
-                let files = secret.map(|secret| secret.files.iter().cloned().collect());
                 return Err(Misplaced {
                     placeholder: placeholder.to_owned(),
-                    is_known: secret.is_some(),
-                    files: files.unwrap_or_default(),
+                    files: secret.map(|secret| secret.files.clone()),
                 });
             }
         }
@@ -403,22 +388,15 @@ impl Vault {
         let room = MAX_FILES.saturating_sub(known.files.len());
         let files = secret.files.difference(&known.files);
         let files: Vec<String> = files.take(room).cloned().collect();
-        self.changes += usize::from(!files.is_empty());
         known.files.extend(files);
         if known.is_doubtful && !secret.is_doubtful {
             known.is_doubtful = false;
-            self.change();
+            self.everywhere = Everywhere::default();
         }
     }
 
-    /// Resets everything that is derived from the known values.
-    fn change(&mut self) {
-        self.everywhere = Everywhere::default();
-        self.changes += 1;
-    }
-
     fn add(&mut self, secret: Secret) {
-        self.change();
+        self.everywhere = Everywhere::default();
         let number = self.secrets.len();
         for (line, value) in secret.lines.iter().enumerate() {
             self.index.entry(value.clone()).or_insert((number, line));

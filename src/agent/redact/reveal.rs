@@ -66,17 +66,13 @@ fn refused_name(workspace: &Workspace, command: &Command) -> Option<Outcome> {
 }
 
 fn refusal(misplaced: &Misplaced) -> Outcome {
-    let Misplaced {
-        placeholder,
-        is_known,
-        files,
-    } = misplaced;
-    if !is_known {
+    let Misplaced { placeholder, files } = misplaced;
+    let Some(files) = files else {
         return Outcome::refused(format!(
             "`{placeholder}` stands for no secret that is known here, and would overwrite one"
         ))
         .with_hint("leave the lines that have it as they are, or ask the user to write them");
-    }
+    };
     let place = match files.first() {
         Some(file) => format!("edits of the file in which it stands (`{file}`)"),
         None => "edits of the file in which it stands".to_owned(),

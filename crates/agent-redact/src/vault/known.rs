@@ -214,7 +214,7 @@ mod tests {
         let (scanner, mut vault) = (Scanner::default(), Vault::default());
         let file = TextSource::File(".env");
         vault.redact(&scanner, &format!("DB_PASSWORD={value}\n"), file);
-        assert_eq!(vault.len(), 1, "{value}");
+        assert_eq!(vault.secrets().len(), 1, "{value}");
         let redacted = vault.redact(&scanner, text, TextSource::Text).text;
         assert_eq!(!redacted.contains(value), is_known, "{redacted}");
     }
