@@ -283,11 +283,10 @@ impl<'t> BashScript<'_, '_, 't> {
     /// Writing to a file counts as a program named `>`, reading one as `<`.
     fn file_redirect(&mut self, node: Node<'_>) {
         if let Some(target) = node.child_by_field_name("destination") {
-            let writes = self
-                .between(node.start_byte(), target.start_byte())
-                .contains('>');
+            let sign = self.between(node.start_byte(), target.start_byte());
+            let name = if sign.contains('>') { ">" } else { "<" };
             let word = self.word(target);
-            self.reader.record(if writes { ">" } else { "<" }, &[word]);
+            self.reader.record(name, &[word]);
         }
     }
 
@@ -443,12 +442,11 @@ impl<'t> BashScript<'_, '_, 't> {
         let delimiter = start.trim_matches(['\'', '"', '\\']);
         let is_plain = |c: char| c.is_alphanumeric() || "_-.$:+@%,!".contains(c);
         let is_quoted = ["'D'", "\"D\"", "\\D"].map(|form| form.replace('D', delimiter));
-        let tabs = if self.source(node).contains("<<-") {
-            '\t'
-        } else {
-            '\n'
+        let is_indented = self.source(node).contains("<<-");
+        let is_end = |line: &str| {
+            let line = line.trim_end_matches('\r');
+            line.trim_start_matches(|c| is_indented && c == '\t') == delimiter
         };
-        let is_end = |line: &str| line.trim_end_matches('\r').trim_start_matches(tabs) == delimiter;
         let lines = self.between(body.start_byte(), end);
         let last = self.between(0, end).rfind('\n').map_or(0, |at| at + 1);
         let last = self.between(last, self.text.len()).lines().next();

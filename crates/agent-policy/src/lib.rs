@@ -114,11 +114,11 @@ impl Ruling {
 
     /// The reason and the grant that would lift the rule, in words.
     pub fn reason(&self) -> String {
-        let Some(grant) = self.lifted_by.map(Grant::word) else {
-            return self.why.clone();
-        };
         let Self { why, .. } = self;
-        format!("{why}; the person can allow it with `--grant {grant}`")
+        match self.lifted_by.map(Grant::word) {
+            Some(grant) => format!("{why}; the person can allow it with `--grant {grant}`"),
+            None => why.clone(),
+        }
     }
 }
 

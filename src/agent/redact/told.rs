@@ -168,10 +168,10 @@ fn each_piece(result: &mut StepResult, visit: &mut TextVisitor<'_>) {
         None => TextSource::Text,
     };
     let outcome = &mut result.outcome;
-    for text in std::iter::once(&mut outcome.message).chain(&mut outcome.remarks) {
+    let words = std::iter::once(&mut outcome.message).chain(&mut outcome.remarks);
+    for text in words.chain([&mut outcome.hint]) {
         visit(TextPiece::new(text, source, &place));
     }
-    visit(TextPiece::new(&mut outcome.hint, source, &place));
     if outcome.excerpts.is_empty() {
         visit(TextPiece::new(&mut outcome.detail.text, source, &place));
     } else {
