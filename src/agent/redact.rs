@@ -15,7 +15,7 @@ mod told;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::credentials::credentials;
-use self::credentials::{Credentials, names};
+use self::credentials::{Credentials, MAX_FILE, names};
 pub(super) use self::reveal::refused_placeholder;
 pub(super) use self::told::MessageTexts;
 use super::Agent;
@@ -24,7 +24,7 @@ use crate::error::Result;
 use crate::execute::{Hidden, Hide, Shown};
 use crate::known_keys::KnownKeys;
 use crate::protocol::{Event, KeptSecret, RelPath, SessionId};
-use crate::secrets::{FoundPlaces, Scanner, TextSource, Vault, nameless};
+use crate::secrets::{FoundPlaces, MAX_KNOWN, Scanner, TextSource, Vault, nameless};
 use crate::session::Store;
 use crate::workspace::Workspace;
 use crate::workspace::text::TextFile;
@@ -66,7 +66,7 @@ impl KnownSecrets {
     /// Learns the secrets of a text; returns their places in it.
     fn learn(&mut self, scanner: &Scanner, text: &str, source: TextSource<'_>) -> FoundPlaces {
         self.foresee(text);
-        self.vault.learn(scanner, text, source)
+        self.vault.learn(scanner, text, source, MAX_KNOWN)
     }
 
     /// Learns those secrets of a text that files with credentials keep.
@@ -206,7 +206,7 @@ impl<'a> Redactor<'a> {
     pub(super) fn learn_named(&mut self, script: &str) {
         if let Some(scanner) = &self.agent.manner.secrets {
             let paths = named::named(script);
-            (self.known.credentials).learn_paths(&self.agent.workspace, scanner, &paths);
+            (self.known.credentials).learn_paths(&self.agent.workspace, scanner, &paths, MAX_FILE);
         }
     }
 

@@ -55,9 +55,7 @@ impl Invocation {
                 let mut flags = argument.split('/').skip(1);
                 argument.starts_with('/') && flags.any(|f| f.as_bytes().eq_ignore_ascii_case(rest))
             }
-            _ => [argument, value]
-                .iter()
-                .any(|given| word.eq_ignore_ascii_case(given)),
+            _ => word.eq_ignore_ascii_case(argument) || word.eq_ignore_ascii_case(value),
         }
     }
 
@@ -90,14 +88,8 @@ fn targets(command: &Invocation) -> Vec<&str> {
     match command.name.as_str() {
         // Only `cmd` knows what `%USERPROFILE%` is.
         "del" | "erase" | "rd" | "rmdir" if removes_trees(command) => {
-            let is_variable = |word: &str| word.matches('%').nth(1).is_some();
-            let known = |word| {
-                if is_variable(word) {
-                    UNKNOWN_WORD
-                } else {
-                    word
-                }
-            };
+            let is_known = |word: &&str| word.matches('%').nth(1).is_none();
+            let known = |word| Some(word).filter(is_known).unwrap_or(UNKNOWN_WORD);
             operands.into_iter().map(known).collect()
         }
         _ if removes_trees(command) => operands,
@@ -173,14 +165,11 @@ pub(super) fn finds_and_removes_everything(
     command: &Invocation,
     places: &KnownDirectories,
 ) -> bool {
-    let is_filtered = command.any(|word| is_in(FIND_FILTERS, word));
+    let is_filtered = command.any(|word| is_a("find-filters", word));
     is_in("find rsync", &command.name)
         && (reaches(command, places, &[RemovalReach::Everything])
             || !is_filtered && reaches(command, places, &[RemovalReach::Workspace]))
 }
-
-const FIND_FILTERS: &str = "-name -iname -path -ipath -wholename -regex -iregex -empty -size \
-    -mtime -mmin -atime -amin -ctime -cmin -newer -user -perm -lname -links -inum";
 
 /// `chmod -R`, `chown -R` and `chgrp -R` of the root, a home directory or a directory that contains
 /// the workspace.
@@ -202,18 +191,11 @@ pub(super) fn writes_to_a_device(command: &Invocation, _: &KnownDirectories) -> 
     }
 }
 
-const HARMLESS_DEVICES: &str =
-    "null zero full random urandom stdin stdout stderr tty fd shm pts ptmx tcp udp";
-
 fn is_device(directory: Option<&str>, path: &str) -> bool {
     let path = resolve(directory, path).unwrap_or_default();
-    if path == "/proc/sysrq-trigger" {
-        return true;
-    }
-    let name = path
-        .strip_prefix("/dev/")
-        .and_then(|name| name.split('/').next());
-    name.is_some_and(|name| !is_in(HARMLESS_DEVICES, name))
+    let device = path.strip_prefix("/dev/").unwrap_or_default();
+    let name = device.split('/').next().unwrap_or_default();
+    path == "/proc/sysrq-trigger" || !name.is_empty() && !is_a("harmless-devices", name)
 }
 
 /// Commands that read the environment.
@@ -253,11 +235,11 @@ fn is_environment_file(directory: Option<&str>, word: &str) -> bool {
 /// start nothing: `X='5 reboot'; timeout $X`.
 pub(super) fn is_unknown_program(command: &Invocation, _: &KnownDirectories) -> bool {
     let starts_none = !command.starts_another && !command.has("-v|-V");
-    let is_class =
-        command.name.len() > 2 && command.name.contains('[') && command.name.contains(']');
-    command.name.contains([UNKNOWN, '*', '?', '{'])
+    let name = &command.name;
+    let is_class = name.len() > 2 && name.contains('[') && name.contains(']');
+    name.contains([UNKNOWN, '*', '?', '{'])
         || is_class
-        || starts_none && is_wrapper(&command.name) && command.any(|word| word.contains(UNKNOWN))
+        || starts_none && is_wrapper(name) && command.any(|word| word.contains(UNKNOWN))
 }
 
 fn git(command: &Invocation) -> Option<Git<'_>> {

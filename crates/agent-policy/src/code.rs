@@ -74,7 +74,8 @@ impl CodeReading {
                 operand.get_or_insert(at);
             } else if takes_next_word(name, word) && letters.chars().all(is_flag) {
                 at += 1;
-                code.extend(Some(at).filter(|_| letters.ends_with('e')));
+                let is_code = letters.ends_with('e') && at < command.len();
+                code.extend(is_code.then_some(at));
             } else if word != "--"
                 && (letters.is_empty() || letters.ends_with('e') || !letters.chars().all(is_flag))
             {
@@ -98,13 +99,8 @@ impl CodeReading {
 
     /// Returns true if the words after the first `named` ones do more than print.
     pub(super) fn does_more(&self, command: &[String], named: usize) -> bool {
-        let does_more = |at: &usize| {
-            command
-                .get(*at)
-                .is_some_and(|code| !(self.only_prints)(code))
-        };
-        self.others.iter().any(|at| *at >= named)
-            || self.code.iter().filter(|at| **at >= named).any(does_more)
+        let does_more = |at: &usize| *at >= named && !(self.only_prints)(&command[*at]);
+        self.others.iter().any(|at| *at >= named) || self.code.iter().any(does_more)
     }
 }
 

@@ -11,7 +11,8 @@ use std::rc::Rc;
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
 
 use super::Dialect;
-use super::reading::{ScriptReader, UNKNOWN};
+use super::names::is_in;
+use super::reading::{ScriptReader, UNKNOWN, UNKNOWN_WORD, joined_after};
 use super::wrappers::program_name;
 
 /// The parser gets a text in pieces of this size, so that what it reads ahead can be counted.
@@ -87,7 +88,8 @@ fn parse(text: &str, reports: &mut usize) -> Option<Tree> {
 /// Reads a script and starts its commands.
 pub(super) fn read(text: &str, reader: &mut ScriptReader<'_>) {
     let Some(tree) = parse(text, &mut reader.reports) else {
-        return reader.require(false);
+        reader.require(false);
+        return;
     };
     reader.require(!tree.root_node().has_error());
     let mut script = BashScript {
@@ -132,7 +134,7 @@ impl<'t> BashScript<'_, '_, 't> {
             "command_substitution" => self.backticks(node),
             // What is written to `>(...)` is unknown.
             "process_substitution" if self.source(node).starts_with('>') => {
-                self.reader.context.input = Some(UNKNOWN.to_string().into());
+                self.reader.context.input = Some(UNKNOWN_WORD.into());
             }
             "file_redirect" => self.file_redirect(node),
             "heredoc_redirect" => self.here_document(node),
@@ -142,7 +144,6 @@ impl<'t> BashScript<'_, '_, 't> {
         }
         if node.child_count() == 0 {
             self.token(node, kind);
-            return self.reader.ascend();
         }
         let is_pipeline = kind == "pipeline";
         let mut previous = None;
@@ -155,17 +156,19 @@ impl<'t> BashScript<'_, '_, 't> {
             }
             self.visit(child);
         }
-        match kind {
-            "function_definition" => self.fork_bomb(node, begins),
-            // A redirected `cd` still changes the directory.
-            "redirected_statement" | "command" => {
-                self.reader.context.input = around.input;
-                return self.reader.ascend();
-            }
-            "subshell" | "command_substitution" | "process_substitution" | "pipeline" => {}
-            _ => return self.reader.ascend(),
+        if kind == "function_definition" {
+            self.fork_bomb(node, begins);
         }
-        self.reader.context = around;
+        match kind {
+            // A redirected `cd` still changes the directory.
+            "redirected_statement" | "command" => self.reader.context.input = around.input,
+            "subshell"
+            | "command_substitution"
+            | "process_substitution"
+            | "pipeline"
+            | "function_definition" => self.reader.context = around,
+            _ => {}
+        }
         self.reader.ascend();
     }
 
@@ -241,7 +244,7 @@ impl<'t> BashScript<'_, '_, 't> {
                 }
                 "herestring_redirect" => self.here_string(redirect),
                 "file_redirect" => {
-                    late_words.extend(self.fields(redirect, "destination").skip(1));
+                    late_words.extend(self.fields(redirect, "destination").into_iter().skip(1));
                     let source = redirect.child_by_field_name("destination");
                     if let Some(source) = source.filter(|one| self.source(*one).starts_with("<(")) {
                         self.reader.context.input = Some(self.output(source));
@@ -271,21 +274,19 @@ impl<'t> BashScript<'_, '_, 't> {
         }
     }
 
-    fn fields(&self, node: Node<'_>, name: &str) -> impl Iterator<Item = String> + use<> {
+    fn fields(&self, node: Node<'_>, name: &str) -> Vec<String> {
         let mut cursor = node.walk();
         let found = node.children_by_field_name(name, &mut cursor);
-        let words: Vec<String> = found.map(|word| self.word(word)).collect();
-        words.into_iter()
+        found.map(|word| self.word(word)).collect()
     }
 
     /// Writing to a file counts as a program named `>`, reading one as `<`.
     fn file_redirect(&mut self, node: Node<'_>) {
         if let Some(target) = node.child_by_field_name("destination") {
-            let writes = self
-                .between(node.start_byte(), target.start_byte())
-                .contains('>');
+            let sign = self.between(node.start_byte(), target.start_byte());
+            let name = if sign.contains('>') { ">" } else { "<" };
             let word = self.word(target);
-            self.reader.record(if writes { ">" } else { "<" }, &[word]);
+            self.reader.record(name, &[word]);
         }
     }
 
@@ -328,12 +329,8 @@ impl<'t> BashScript<'_, '_, 't> {
         let source = self.source(node);
         match node.kind() {
             "raw_string" => source.trim_matches('\'').to_owned(),
-            "ansi_c_string" => {
-                let text = source
-                    .strip_prefix("$'")
-                    .and_then(|text| text.strip_suffix('\''));
-                unescaped(text.unwrap_or(source))
-            }
+            // Without `$'` and `'`.
+            "ansi_c_string" => unescaped(source.get(2..source.len() - 1).unwrap_or(source)),
             "string" | "translated_string" => self.quoted(node),
             "command_name" | "concatenation" => {
                 let mut cursor = node.walk();
@@ -345,37 +342,35 @@ impl<'t> BashScript<'_, '_, 't> {
                 let is_list = pieces.contains(',') || pieces.contains("..");
                 let expands = |piece: Node<'_>| is_list && self.source(piece).starts_with('{');
                 if node.children(&mut cursor).any(expands) {
-                    return UNKNOWN.to_string();
+                    return UNKNOWN_WORD.to_owned();
                 }
                 pieces
             }
             "simple_expansion" | "expansion" => self.variable(source),
             "command_substitution" => match source.trim_matches(['$', '(', ')', '`', ' ']) {
                 "pwd" => self.directory(),
-                _ => UNKNOWN.to_string(),
+                _ => UNKNOWN_WORD.to_owned(),
             },
             "process_substitution" => "/dev/fd/63".to_owned(),
-            "arithmetic_expansion" | "brace_expression" | "ERROR" => UNKNOWN.to_string(),
+            "arithmetic_expansion" | "brace_expression" | "ERROR" => UNKNOWN_WORD.to_owned(),
             _ => self.bare(source),
         }
     }
 
     fn directory(&self) -> String {
         let directory = self.reader.context.directory.as_deref();
-        directory.map_or(UNKNOWN.to_string(), str::to_owned)
+        directory.unwrap_or(UNKNOWN_WORD).to_owned()
     }
 
     fn variable(&self, source: &str) -> String {
-        let name = source.trim_start_matches('$');
-        let name = name
-            .strip_prefix('{')
-            .map_or(name, |name| name.trim_end_matches('}'));
+        let name = source.trim_start_matches(['$', '{']);
+        let name = name.trim_end_matches('}');
         match name.split(":?").next().unwrap_or(name) {
-            "HOME" => self.reader.places.home().to_owned(),
+            "HOME" => self.reader.places.home.clone(),
             "PWD" => self.directory(),
             // `$env:PATH` of PowerShell; the rules look for it.
             name if name.eq_ignore_ascii_case("env") => format!("{UNKNOWN}$env"),
-            _ => UNKNOWN.to_string(),
+            _ => UNKNOWN_WORD.to_owned(),
         }
     }
 
@@ -404,7 +399,7 @@ impl<'t> BashScript<'_, '_, 't> {
         let text = without_backslashes(source, |_| true);
         match source.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                format!("{}{rest}", self.reader.places.home())
+                format!("{}{rest}", self.reader.places.home)
             }
             // The home of somebody else.
             Some(_) => format!("/{text}"),
@@ -421,19 +416,21 @@ impl<'t> BashScript<'_, '_, 't> {
                 .filter(|_| node.named_child_count() == 1);
             match body.or(only) {
                 Some(inner) => node = inner,
-                None => return UNKNOWN.to_string().into(),
+                None => return UNKNOWN_WORD.into(),
             }
         }
         let words = self.words(node);
-        let is_option = |word: &&String| matches!(word.as_str(), "-n" | "-e" | "-E");
-        let printed = words.iter().skip(1).skip_while(is_option);
-        let printed: Vec<&str> = printed.map(String::as_str).collect();
-        let printed = printed.join(" ");
+        let Some((name, words)) = words.split_first() else {
+            return UNKNOWN_WORD.into();
+        };
+        let printed = joined_after(words, |word| is_in("-n -e -E", word));
         // Some shells interpret escapes.
-        if words.first().is_none_or(|name| name != "echo") || printed.contains([UNKNOWN, '\\']) {
-            return UNKNOWN.to_string().into();
+        let is_literal = name == "echo" && !printed.contains([UNKNOWN, '\\']);
+        if is_literal {
+            printed.into()
+        } else {
+            UNKNOWN_WORD.into()
         }
-        printed.into()
     }
 
     /// Checks that bash ends a here-document where the grammar does, and reads substitutions in
@@ -445,32 +442,29 @@ impl<'t> BashScript<'_, '_, 't> {
         let delimiter = start.trim_matches(['\'', '"', '\\']);
         let is_plain = |c: char| c.is_alphanumeric() || "_-.$:+@%,!".contains(c);
         let is_quoted = ["'D'", "\"D\"", "\\D"].map(|form| form.replace('D', delimiter));
-        let tabs = if self.source(node).contains("<<-") {
-            '\t'
-        } else {
-            '\n'
+        let is_indented = self.source(node).contains("<<-");
+        let is_end = |line: &str| {
+            let line = line.trim_end_matches('\r');
+            line.trim_start_matches(|c| is_indented && c == '\t') == delimiter
         };
-        let is_end = |line: &str| line.trim_end_matches('\r').trim_start_matches(tabs) == delimiter;
         let lines = self.between(body.start_byte(), end);
         let last = self.between(0, end).rfind('\n').map_or(0, |at| at + 1);
         let last = self.between(last, self.text.len()).lines().next();
         let is_bare = start == delimiter;
-        self.reader
-            .require(is_bare || is_quoted.iter().any(|form| form == start));
-        self.reader.require(delimiter.chars().all(is_plain));
-        self.reader
-            .require(last.is_some_and(is_end) && !lines.lines().any(is_end));
+        let is_marked = is_bare || is_quoted.iter().any(|form| form == start);
+        let is_ended = last.is_some_and(is_end) && !lines.lines().any(is_end);
+        let is_known = is_marked && is_ended && delimiter.chars().all(is_plain);
+        self.reader.require(is_known);
         if is_bare {
             // Bash joins lines that end with a backslash before it looks for the end.
             let joined = lines.replace("\\\n", "");
-            self.reader
-                .require(!lines.ends_with("\\\n") && !joined.lines().any(is_end));
+            let ends_here = !lines.ends_with("\\\n") && !joined.lines().any(is_end);
             let scripts = without_escapes(lines);
             for script in scripts.split('`').skip(1).step_by(2) {
                 self.reader.script(script, Dialect::Posix);
             }
-            self.reader
-                .require(body.child_count() > 0 || !scripts.contains("$("));
+            let is_read = body.child_count() > 0 || !scripts.contains("$(");
+            self.reader.require(ends_here && is_read);
         }
     }
 }

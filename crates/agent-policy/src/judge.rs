@@ -1,15 +1,16 @@
 //! Applies the table to one step and returns every rule that matches, the strictest first.
 
 use std::fmt::Write as _;
-use std::slice;
+use std::{iter, slice};
 
+use super::CommandConfinement::{Missing, RecordsExposed, Sandboxed};
+use super::names::is_in;
 use super::reading::{Invocation, ScriptReader, UNKNOWN};
 use super::shell::Opacity;
 use super::table::{BUILT_IN, BuiltIn, RuleCheck, StepKind};
 use super::targets::PathEnd;
 use super::{
-    CommandConfinement, Decision, Dialect, Grant, PERSON, Policy, Rule, Ruling, checks, propose,
-    shell,
+    Decision, Dialect, Grant, PERSON, PersonRules, Policy, Rule, Ruling, checks, propose, shell,
 };
 use agent_protocol::{Command, RelPath, Selection};
 
@@ -24,32 +25,41 @@ const MAX_PATHS: usize = 1024;
 type Covered<'a> = (Vec<String>, Vec<&'a Rule>);
 
 impl Policy {
-    /// Every rule that matches a script, the strictest first; never empty.
     /// The words of the commands in a script, with their quotes removed, as far as they can be read.
     pub fn words_of(&self, script: &str) -> Vec<String> {
-        let mut reader = ScriptReader::new(&self.places);
-        reader.script(script, self.dialect);
-        let commands = reader.invocations.into_iter();
-        let words = commands.flat_map(|one| std::iter::once(one.name).chain(one.arguments));
+        let commands = self.read(script).invocations.into_iter();
+        let words = commands.flat_map(|one| iter::once(one.name).chain(one.arguments));
         words.collect()
     }
 
-    pub(super) fn judge_script(&self, script: &str) -> Vec<Ruling> {
+    /// Reads a script, unless it is too long.
+    fn read(&self, script: &str) -> ScriptReader<'_> {
+        let mut reader = ScriptReader::new(&self.places);
+        if script.len() <= shell::MAX_BYTES {
+            reader.script(script, self.dialect);
+        }
+        reader
+    }
+
+    /// The rules that match a script, the strictest first: the first one decides. Never empty.
+    pub fn explain(&self, script: &str) -> Vec<Ruling> {
         let covering = self.covering(script);
         let opacity = covering.as_ref().err().copied().flatten();
         let covered = covering.unwrap_or_default();
         let mut rulings = self.rulings_on_script(script, &covered);
-        let asks_one_by_one = self.asks_one_by_one();
-        for row in self
-            .rows_in_force()
-            .filter(|row| row.is_on_every(StepKind::Command))
-        {
+        let PersonRules { allow, always, .. } = &self.person;
+        let has_allowed = !allow.is_empty() || !always.is_empty();
+        let asks_one_by_one = matches!(self.confinement, Missing | RecordsExposed);
+        for row in self.rows_in_force() {
+            let RuleCheck::Every(kinds) = row.check else {
+                continue;
+            };
             let yields = row.decision == Decision::Ask && !asks_one_by_one;
-            if yields && !covered.is_empty() {
+            if !kinds.contains(&StepKind::Command) || yields && !covered.is_empty() {
                 continue;
             }
             let mut ruling = row.ruling("");
-            if let Some(opacity) = opacity.filter(|_| yields && self.person.has_allowed()) {
+            if let Some(opacity) = opacity.filter(|_| yields && has_allowed) {
                 let _ = write!(ruling.why, "; allow rules do not apply: {opacity}");
             }
             rulings.push(ruling);
@@ -103,19 +113,16 @@ impl Policy {
 
     /// Matches the built-in rules, and the ask and deny rules of the person and the project.
     fn rulings_on_script(&self, script: &str, covered: &[Covered<'_>]) -> Vec<Ruling> {
-        let is_bad =
-            |row: &&BuiltIn| matches!(row.check, RuleCheck::Text(is_bad) if is_bad(script));
-        let bad = self.rows_in_force().filter(is_bad);
-        let mut rulings: Vec<Ruling> = bad.map(|row| row.ruling("")).collect();
-        if script.len() > shell::MAX_BYTES {
-            return rulings;
+        let reader = self.read(script);
+        let mut rulings = Vec::new();
+        for row in self.rows_in_force() {
+            let about = match row.check {
+                RuleCheck::Text(is_bad) => is_bad(script).then(String::new),
+                _ if self.is_lifted(row, covered) => None,
+                _ => self.matched(row, &reader),
+            };
+            rulings.extend(about.map(|about| row.ruling(&about)));
         }
-        let mut reader = ScriptReader::new(&self.places);
-        reader.script(script, self.dialect);
-        let matching = self
-            .rows_in_force()
-            .filter(|row| !self.is_lifted(row, covered));
-        rulings.extend(matching.filter_map(|row| Some(row.ruling(&self.matched(row, &reader)?))));
         let is_opaque = shell::read(script).is_err();
         for (rules, decision, source) in self.written() {
             let is_loose = is_opaque && decision == Decision::Deny;
@@ -139,7 +146,7 @@ impl Policy {
         let mut made = Vec::new();
         let found = script.invocations.iter().find(|command| {
             // A repository that the script itself creates is not protected while the script runs.
-            if row.needs == Some(Grant::GitWrite) {
+            if row.lifted_by == Some(Grant::GitWrite) {
                 made.extend(checks::made_repository(command));
                 if checks::works_within(command, &made) {
                     return false;
@@ -162,35 +169,22 @@ impl Policy {
             reader.start(words.to_vec());
             self.matched(row, &reader).is_some()
         };
-        let mut asked = covered
-            .iter()
-            .filter(|(command, _)| is_about(command))
-            .peekable();
+        let asked = covered.iter().filter(|(command, _)| is_about(command));
+        let mut asked = asked.peekable();
         row.decision == Decision::Ask
-            && row.needs.is_none()
+            && row.lifted_by.is_none()
             && asked.peek().is_some()
-            && asked.all(|(_, rules)| rules.iter().any(|rule| is_about(rule.words())))
-    }
-
-    /// Returns true if each command is asked about, whatever is allowed.
-    fn asks_one_by_one(&self) -> bool {
-        use CommandConfinement::{Missing, RecordsExposed};
-        matches!(self.confinement, Missing | RecordsExposed)
+            && asked.all(|(_, rules)| rules.iter().any(|rule| is_about(&rule.words)))
     }
 
     /// The directories to which a plain `cd` may lead; `None` if it may lead out of the workspace.
     fn entered(&self, command: &[String], directories: &[String]) -> Option<Vec<String>> {
-        let [program, word] = command else {
-            return None;
+        let word = command.get(1).filter(|_| propose::is_neutral(command))?;
+        let enter = |directory: &String| {
+            let end = self.places.end_of(directory, word, self.has_sandbox());
+            (end != PathEnd::Outside).then(|| format!("{directory}/{word}"))
         };
-        let stays = |directory: &String| {
-            self.places.end_of(directory, word, self.has_sandbox()) != PathEnd::Outside
-        };
-        let is_plain = program == "cd" && propose::is_neutral(command);
-        (is_plain && directories.iter().all(stays)).then(|| {
-            let enter = |directory: &String| format!("{directory}/{word}");
-            directories.iter().map(enter).collect()
-        })
+        directories.iter().map(enter).collect()
     }
 
     /// The commands of a script with the allow rules for each, if all of them are covered.
@@ -202,7 +196,7 @@ impl Policy {
         }
         let commands = shell::read(script).map_err(Some)?;
         // Wherever the script may be by now: `cd` can fail.
-        let mut directories = vec![self.places.workspace().to_owned()];
+        let mut directories = vec![self.places.workspace.clone()];
         let (mut is_elsewhere, mut paths) = (false, 0);
         let mut covered = Vec::new();
         for command in commands {
@@ -210,8 +204,8 @@ impl Policy {
             if is_elsewhere || paths > MAX_PATHS {
                 return Err(None);
             }
-            let is_held = self.confinement == CommandConfinement::Sandboxed
-                || propose::runs_nothing_of_the_project(&command);
+            let is_held =
+                self.confinement == Sandboxed || propose::runs_nothing_of_the_project(&command);
             let always = self.person.always.iter().filter(|_| is_held);
             let rules = self.person.allow.iter().chain(always);
             let rules: Vec<&Rule> = rules
@@ -220,7 +214,7 @@ impl Policy {
             if rules.is_empty() && !propose::is_neutral(&command) {
                 return Err(None);
             }
-            if matches!(command[0].as_str(), "cd" | "pushd" | "popd") {
+            if is_in("cd pushd popd", &command[0]) {
                 let entered = self.entered(&command, &directories);
                 is_elsewhere = entered.is_none();
                 directories.extend(entered.unwrap_or_default());
@@ -229,11 +223,7 @@ impl Policy {
                 covered.push((command, rules));
             }
         }
-        if covered.is_empty() {
-            Err(None)
-        } else {
-            Ok(covered)
-        }
+        Some(covered).filter(|all| !all.is_empty()).ok_or(None)
     }
 }
 

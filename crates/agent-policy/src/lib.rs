@@ -114,11 +114,11 @@ impl Ruling {
 
     /// The reason and the grant that would lift the rule, in words.
     pub fn reason(&self) -> String {
-        let Some(grant) = self.lifted_by.map(Grant::word) else {
-            return self.why.clone();
-        };
         let Self { why, .. } = self;
-        format!("{why}; the person can allow it with `--grant {grant}`")
+        match self.lifted_by.map(Grant::word) {
+            Some(grant) => format!("{why}; the person can allow it with `--grant {grant}`"),
+            None => why.clone(),
+        }
     }
 }
 
@@ -200,12 +200,6 @@ pub struct PersonRules {
     pub deny: Vec<Rule>,
 }
 
-impl PersonRules {
-    fn has_allowed(&self) -> bool {
-        !self.allow.is_empty() || !self.always.is_empty()
-    }
-}
-
 /// The rules of the project, which can only make the policy stricter.
 #[derive(Debug, Clone, Default)]
 pub struct ProjectRules {
@@ -253,7 +247,8 @@ const PERSON: &str = "your rule";
 const PROJECT: &str = "the project's rule";
 
 impl Policy {
-    /// The default rules for a workspace: `auto`, normal, with no sandbox and no grants.
+    /// The default rules for a workspace: `auto`, normal, with no sandbox and no grants. No program is
+    /// found, so that no allow rule for one matches, and no records.
     pub fn new(workspace: &Path, home: Option<&Path>) -> Self {
         Self {
             approval: Approval::default(),
@@ -264,11 +259,11 @@ impl Policy {
             person: PersonRules::default(),
             project: ProjectRules::default(),
             own_paths: Vec::new(),
-            records: RecordsLookup::nothing(),
+            records: RecordsLookup::new(|_| Vec::new()),
             obeyed_by_git: Vec::new(),
             linked_from_home: Vec::new(),
             places: KnownDirectories::new(workspace, home),
-            lookup: ProgramLookup::nothing(),
+            lookup: ProgramLookup::new(|_| None),
             dialect: if cfg!(windows) {
                 Dialect::PowerShell
             } else {
@@ -286,7 +281,7 @@ impl Policy {
     /// Decides about a step.
     pub fn rule_on(&self, command: &Command) -> Ruling {
         let mut rulings = match command {
-            Command::RunCommand { script, .. } => self.judge_script(script),
+            Command::RunCommand { script, .. } => self.explain(script),
             other => self.judge_file_step(other),
         };
         // A yes must grant everything that the step needs, whichever question comes first.
@@ -294,11 +289,6 @@ impl Policy {
         let mut ruling = rulings.swap_remove(0);
         ruling.needs = needs;
         ruling
-    }
-
-    /// The rules that match a script, the strictest first: the first one decides.
-    pub fn explain(&self, script: &str) -> Vec<Ruling> {
-        self.judge_script(script)
     }
 
     /// Every rule in force: refused, asked, allowed.

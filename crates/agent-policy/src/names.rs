@@ -46,17 +46,14 @@ pub(super) fn facts(section: &str, name: &str) -> impl Iterator<Item = &'static 
 
 /// All facts in a section of the table.
 pub(super) fn rows(section: &str) -> impl Iterator<Item = &'static str> + use<> {
-    SECTIONS
-        .get(section)
-        .into_iter()
-        .flat_map(HashMap::values)
-        .flatten()
-        .copied()
+    let section = SECTIONS.get(section).into_iter();
+    section.flat_map(HashMap::values).flatten().copied()
 }
 
-/// Returns true if a program is in a section of the table.
-pub(super) fn is_a(section: &str, name: &str) -> bool {
-    facts(section, name).next().is_some()
+/// Returns true if a program is in one of these sections of the table, with blanks between.
+pub(super) fn is_a(sections: &str, name: &str) -> bool {
+    let mut sections = sections.split(' ');
+    sections.any(|section| facts(section, name).next().is_some())
 }
 
 /// Returns true if a list of words with blanks between has this one.
@@ -67,21 +64,18 @@ pub(super) fn is_in(list: &str, word: &str) -> bool {
 
 /// Returns true if a program runs code from its arguments or its input, in any language.
 pub(super) fn runs_code(name: &str) -> bool {
-    let sections = ["shells", "windows-shells", "interpreters"];
-    sections.iter().any(|section| is_a(section, name))
+    is_a("shells windows-shells interpreters", name)
 }
 
 /// Returns true if a program starts none of its arguments.
 pub(super) fn starts_no_argument(name: &str) -> bool {
-    let sections = ["looks", "self-contained", "start-no-argument"];
     // `fd -x rm`
-    sections.iter().any(|section| is_a(section, name)) && !name.starts_with("fd")
+    is_a("looks self-contained start-no-argument", name) && !name.starts_with("fd")
 }
 
 /// Returns true if a rule for `git` without a subcommand covers this one.
 pub(super) fn is_covered_by_git(subcommand: &str) -> bool {
-    let sections = ["git-looks", "git-work", "git-unnamed"];
-    sections.iter().any(|section| is_a(section, subcommand))
+    is_a("git-looks git-work git-unnamed", subcommand)
 }
 
 #[cfg(test)]

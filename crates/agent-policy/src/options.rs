@@ -175,16 +175,15 @@ fn redirects_git(command: &[String], named: usize) -> bool {
         || match git.subcommand {
             "push" | "fetch" | "pull" | "ls-remote" => {
                 // The remote is the first word, or anywhere among options and their values.
-                let remotes = if added.iter().any(|word| is_option(&word)) {
-                    added.len()
-                } else {
-                    1
-                };
                 let is_whole = added.len() == git.arguments.len();
-                added
-                    .iter()
-                    .any(|word| word.contains("://") || word.contains('@'))
-                    || is_whole && added.iter().take(remotes).any(|word| word.contains(':'))
+                let has_options = added.iter().any(|word| is_option(&word));
+                let mut words = added.iter().enumerate();
+                words.any(|(at, word)| {
+                    let may_be_remote = is_whole && (at == 0 || has_options);
+                    word.contains("://")
+                        || word.contains('@')
+                        || may_be_remote && word.contains(':')
+                })
             }
             // `git config user.name`, `git config --get x.y`, `git config --list`
             "config" => {

@@ -41,13 +41,6 @@ impl<Q: ?Sized, A> MachineLookup<Q, A> {
     }
 }
 
-impl<Q: ?Sized, A: Default> MachineLookup<Q, A> {
-    /// Finds nothing: no program, so that no allow rule for one matches, and no records.
-    pub fn nothing() -> Self {
-        Self::new(|_| A::default())
-    }
-}
-
 impl<Q: ?Sized, A> Clone for MachineLookup<Q, A> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))

@@ -6,7 +6,7 @@ use super::programs::is_relative;
 use super::rules::{Rule, RuleExtent};
 use super::shell;
 use super::wrappers::{commands_within, without_wrappers};
-use super::{Decision, PersonRules, Policy};
+use super::{Decision, Policy};
 
 /// The maximum length of a proposed rule, in bytes; nobody would check a longer one.
 const MAX_PROPOSAL: usize = 200;
@@ -17,18 +17,20 @@ impl Policy {
     /// Empty if no rule can: the script is opaque, refused, or asked about by a rule that no allow
     /// rule overrides.
     pub fn propose(&self, script: &str) -> Vec<Rule> {
-        let Ok(commands) = shell::read(script) else {
-            return Vec::new();
-        };
+        self.proposal(script).unwrap_or_default()
+    }
+
+    fn proposal(&self, script: &str) -> Option<Vec<Rule>> {
+        let commands = shell::read(script).ok()?;
         // If similar commands must not be allowed, this exact one must not be allowed either.
-        let Some(like) = self.missing_rules(&commands, beginning) else {
-            return Vec::new();
-        };
-        let exactly = self.missing_rules(&commands, exactly);
-        let mut proposals = [Some(like), exactly].into_iter().flatten();
-        proposals
-            .find(|rules| self.would_allow(script, rules))
-            .unwrap_or_default()
+        let like = self.missing_rules(&commands, beginning)?;
+        let exactly = self.missing_rules(&commands, |command| rule(command, RuleExtent::Whole));
+        let mut proposals = std::iter::once(like).chain(exactly);
+        proposals.find(|rules| {
+            let mut policy = self.clone();
+            policy.person.always.extend_from_slice(rules);
+            policy.explain(script)[0].decision == Decision::Allow
+        })
     }
 
     fn missing_rules(
@@ -39,21 +41,12 @@ impl Policy {
         let mut missing = Vec::new();
         for command in commands.iter().filter(|command| !is_neutral(command)) {
             let rule = rule_for(command)?;
-            let PersonRules { allow, always, .. } = &self.person;
-            if ![allow, always, &missing]
-                .iter()
-                .any(|rules| rules.contains(&rule))
-            {
+            let known = [&self.person.allow, &self.person.always, &missing];
+            if !known.iter().any(|rules| rules.contains(&rule)) {
                 missing.push(rule);
             }
         }
         Some(missing)
-    }
-
-    fn would_allow(&self, script: &str, rules: &[Rule]) -> bool {
-        let mut policy = self.clone();
-        policy.person.always.extend_from_slice(rules);
-        policy.judge_script(script)[0].decision == Decision::Allow
     }
 }
 
@@ -76,7 +69,7 @@ fn beginning(command: &[String]) -> Option<Rule> {
             let named = command.len() - inner.len() + 1 + taken;
             rule(&command[..named], RuleExtent::Beginning)
         }
-        None => exactly(command),
+        None => rule(command, RuleExtent::Whole),
     }
 }
 
@@ -92,11 +85,11 @@ fn words_of_its_like(command: &[String]) -> Option<usize> {
             takes(!first.starts_with('-') && first.contains(['.', '/']), 1)
         }
         "npm" | "pnpm" | "yarn" | "bun" if first == "run" => takes(!second.is_empty(), 2),
-        "git" => takes(is_a("git-looks", first) || is_a("git-work", first), 1),
+        "git" => takes(is_a("git-looks git-work", first), 1),
         _ if is_a("builders", name) => takes(!first.is_empty() && !first.starts_with('-'), 1),
         // A program of the workspace does what the workspace says, whatever follows.
         _ if is_relative(word(0)) => Some(0),
-        _ => takes(is_a("looks", name) || is_a("checkers", name), 0),
+        _ => takes(is_a("looks checkers", name), 0),
     }
 }
 
@@ -117,17 +110,12 @@ pub(super) fn runs_nothing_of_the_project(command: &[String]) -> bool {
     };
     let is_known = match name {
         "git" => is_a("git-looks", first),
-        _ => is_a("looks", name) || is_a("self-contained", name),
+        _ => is_a("looks self-contained", name),
     };
     is_known
         && commands_within(command).all(is_plain)
         && !is_relative(&inner[0])
         && !options::does_something_else(command, named)
-}
-
-/// The rule for exactly this plain command.
-fn exactly(command: &[String]) -> Option<Rule> {
-    rule(command, RuleExtent::Whole)
 }
 
 fn rule(words: &[String], extent: RuleExtent) -> Option<Rule> {

@@ -7,11 +7,10 @@
 use std::borrow::Cow;
 
 use agent_protocol::RelPath;
-use agent_protocol::obeyed::{
-    OTHER_CONFIGURATION, OTHER_CONFIGURATION_ENDS, TOOL_CONFIGURATION, WORKFLOWS,
-};
+use agent_protocol::obeyed::{OTHER_CONFIGURATION, OTHER_CONFIGURATION_ENDS};
 
 use super::names::is_in;
+use super::shell::is_invisible;
 
 /// The entries of a git directory that the grant `git-write` opens.
 const GIT_OPEN: &str =
@@ -26,11 +25,8 @@ pub(super) fn is_in_git(path: &RelPath) -> bool {
 /// similar.
 pub(super) fn is_in_closed_git(path: &RelPath) -> bool {
     let names = plain_names(path);
-    let mut rest = names
-        .iter()
-        .skip_while(|name| !is_named(name, ".git"))
-        .skip(1);
-    let is_open = rest.next().is_some_and(|entry| is_in(GIT_OPEN, entry));
+    let mut rest = names.iter().skip_while(|name| !is_named(name, ".git"));
+    let is_open = rest.nth(1).is_some_and(|entry| is_in(GIT_OPEN, entry));
     is_in_git(path) && (!is_open || rest.any(|name| is_named(name, ".git")))
 }
 
@@ -47,24 +43,12 @@ pub(super) fn is_in_any(path: &RelPath, directories: &[RelPath]) -> bool {
     directories.any(|directory| names.starts_with(&plain_names(directory)))
 }
 
-/// Returns true if an editor or a tool acts on the file when the person opens the project.
-pub(super) fn is_tool_configuration(path: &RelPath) -> bool {
-    has_any(path, &TOOL_CONFIGURATION)
-}
-
 /// Returns true if another tool of the person acts on the file.
 pub(super) fn is_other_configuration(path: &RelPath) -> bool {
-    let ends = |name: &Cow<'_, str>| {
-        OTHER_CONFIGURATION_ENDS
-            .iter()
-            .any(|end| name.ends_with(end))
-    };
-    has_any(path, &OTHER_CONFIGURATION) || plain_names(path).iter().any(ends)
-}
-
-/// Returns true if the file tells a build service what to run.
-pub(super) fn is_build_service_file(path: &RelPath) -> bool {
-    has_any(path, &WORKFLOWS)
+    let mut ends = OTHER_CONFIGURATION_ENDS.iter();
+    let names = plain_names(path);
+    has_any(path, &OTHER_CONFIGURATION)
+        || ends.any(|end| names.iter().any(|name| name.ends_with(end)))
 }
 
 /// Returns true if a file of this name makes its directory look like a git directory.
@@ -73,7 +57,7 @@ pub(super) fn heads_a_repository(path: &RelPath) -> bool {
 }
 
 /// Returns true if one of these names, or parts of a path, is in a path.
-fn has_any(path: &RelPath, entries: &[&str]) -> bool {
+pub(super) fn has_any(path: &RelPath, entries: &[&str]) -> bool {
     let names = plain_names(path);
     entries.iter().any(|entry| {
         let count = entry.split('/').count();
@@ -99,9 +83,7 @@ fn plain_name(component: &str) -> Cow<'_, str> {
     if component.bytes().all(is_plain) && !component.ends_with('.') {
         return Cow::Borrowed(component);
     }
-    let visible = component
-        .chars()
-        .filter(|character| !super::shell::is_invisible(*character));
+    let visible = component.chars().filter(|c| !is_invisible(*c));
     let visible: String = visible.flat_map(char::to_lowercase).collect();
     let name = visible.split(':').next().unwrap_or_default();
     Cow::Owned(name.trim_end_matches(['.', ' ']).to_owned())
@@ -126,6 +108,8 @@ fn is_named(plain: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use agent_protocol::obeyed::{TOOL_CONFIGURATION, WORKFLOWS};
+
     use super::*;
 
     #[track_caller]
@@ -225,7 +209,7 @@ mod tests {
             "MCP~1.JSO",
             "VSCODE~1/tasks.json",
         ] {
-            assert!(is_tool_configuration(&path(text)), "{text}");
+            assert!(has_any(&path(text), &TOOL_CONFIGURATION), "{text}");
         }
         for text in [
             ".github/workflows/ci.yml",
@@ -237,7 +221,7 @@ mod tests {
             "azure-pipelines.yml",
             "GITHUB~1/workflows/x",
         ] {
-            assert!(is_build_service_file(&path(text)), "{text}");
+            assert!(has_any(&path(text), &WORKFLOWS), "{text}");
         }
         for text in [
             ".claude/settings.json",
@@ -259,9 +243,9 @@ mod tests {
             "src/vscode.ts",
             "mcp.json",
         ] {
-            assert!(!is_tool_configuration(&path(text)), "{text}");
+            assert!(!has_any(&path(text), &TOOL_CONFIGURATION), "{text}");
             assert!(!is_other_configuration(&path(text)), "{text}");
-            assert!(!is_build_service_file(&path(text)), "{text}");
+            assert!(!has_any(&path(text), &WORKFLOWS), "{text}");
         }
     }
 }

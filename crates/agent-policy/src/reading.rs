@@ -98,7 +98,7 @@ impl<'a> ScriptReader<'a> {
         Self {
             places,
             context: ShellState {
-                directory: Some(places.workspace().into()),
+                directory: Some(places.workspace.as_str().into()),
                 input: None,
             },
             invocations: Vec::new(),
@@ -109,17 +109,17 @@ impl<'a> ScriptReader<'a> {
         }
     }
 
-    /// Notes that a part of the script is not understood, unless this holds.
-    pub(super) fn require(&mut self, is_understood: bool) {
+    /// Notes that a part of the script is not understood, unless this holds; returns if it does.
+    pub(super) fn require(&mut self, is_understood: bool) -> bool {
         self.is_complete &= is_understood;
+        is_understood
     }
 
     /// Returns true if one level more is not too deep.
     pub(super) fn descend(&mut self) -> bool {
-        let is_too_deep = self.depth >= MAX_DEPTH;
-        self.require(!is_too_deep);
-        self.depth += usize::from(!is_too_deep);
-        !is_too_deep
+        let is_shallow = self.require(self.depth < MAX_DEPTH);
+        self.depth += usize::from(is_shallow);
+        is_shallow
     }
 
     pub(super) fn ascend(&mut self) {
@@ -128,8 +128,7 @@ impl<'a> ScriptReader<'a> {
 
     /// Reads a script, or text that is fed to a shell.
     pub(super) fn script(&mut self, text: &str, dialect: Dialect) {
-        self.require(text.len() <= self.work);
-        if text.len() > self.work || !self.descend() {
+        if !self.require(text.len() <= self.work) || !self.descend() {
             return;
         }
         self.work -= text.len();
@@ -156,68 +155,60 @@ impl<'a> ScriptReader<'a> {
     }
 
     pub(super) fn record(&mut self, name: &str, arguments: &[String]) {
-        self.require(self.invocations.len() < MAX_INVOCATIONS);
-        if self.invocations.len() >= MAX_INVOCATIONS {
-            return;
+        if self.require(self.invocations.len() < MAX_INVOCATIONS) {
+            self.invocations.push(Invocation {
+                name: name.to_owned(),
+                arguments: arguments.to_vec(),
+                directory: self.context.directory.clone(),
+                starts_another: false,
+            });
         }
-        self.invocations.push(Invocation {
-            name: name.to_owned(),
-            arguments: arguments.to_vec(),
-            directory: self.context.directory.clone(),
-            starts_another: false,
-        });
     }
 
     /// Records a command and everything that it would start.
     pub(super) fn start(&mut self, mut words: Vec<String>) {
-        let mut begins = 0;
         split_switches(&mut words);
-        for _ in 0..MAX_WRAPPERS {
-            let Some(first) = words.get(begins) else {
-                return;
-            };
+        for wrappers in 0..MAX_WRAPPERS {
+            let Some(first) = words.first() else { return };
             // `watch 'a b'` runs a script.
-            if begins > 0 && first.contains([' ', '\n']) {
-                return self.bash(&words[begins..].join(" "));
+            if wrappers > 0 && first.contains([' ', '\n']) {
+                return self.bash(&words.join(" "));
             }
             let name = program_name(first);
-            let inner = inner_command(&words[begins..]);
-            let ends = inner.map_or(words.len(), |inner| begins + inner);
+            let inner = inner_command(&words);
+            let mut started = words.split_off(inner.unwrap_or(words.len()));
+            let own = &words[1..];
             // `env -S'rm -rf /'`, `env --split-string=rm -rf /`
-            let own = &words[begins + 1..ends];
             if let Some((script, rest)) = option_value(&name, "wrapper-script", own) {
-                let script = [&[script.to_owned()], rest, &words[ends..]].concat();
+                let script = [&[script.to_owned()], rest, &started].concat();
                 self.run_code(&name, &script.join(" "));
             }
-            let Some(inner) = inner else {
-                let arguments = &words[begins + 1..];
-                self.record(&name, arguments);
-                return self.follow(&name, arguments);
-            };
-            if matches!(name.as_str(), "xargs" | "parallel") {
+            if inner.is_some() && is_in("xargs parallel", &name) {
                 let input = self.words_of_input();
-                for word in &mut words[begins + inner..] {
+                for word in &mut started {
                     *word = word.replace("{}", &input.join(" "));
                 }
-                words.extend(input);
+                started.extend(input);
             }
-            if words.iter().map(String::len).sum::<usize>() > MAX_WORK {
+            if started.iter().map(String::len).sum::<usize>() > MAX_WORK {
                 break;
             }
-            let options = &words[begins + 1..begins + inner];
-            self.record(&name, options);
+            self.record(&name, own);
+            if inner.is_none() {
+                return self.follow(&name, own);
+            }
             if let Some(wrapper) = self.invocations.last_mut() {
                 wrapper.starts_another = true;
             }
-            self.follow_mentioned(options);
-            if let Some((directory, _)) = option_value(&name, "wrapper-directory", options) {
+            self.follow_mentioned(own);
+            if let Some((directory, _)) = option_value(&name, "wrapper-directory", own) {
                 let around = self.context.directory.clone();
                 self.change_directory(&[directory.to_owned()]);
-                self.start(words.split_off(begins + inner));
+                self.start(started);
                 self.context.directory = around;
                 return;
             }
-            begins += inner;
+            words = started;
         }
         self.require(false);
     }
@@ -227,7 +218,7 @@ impl<'a> ScriptReader<'a> {
         let input = self.context.input.as_deref();
         match input.filter(|text| text.len() <= MAX_INPUT) {
             Some(text) => text.split_whitespace().map(str::to_owned).collect(),
-            None => vec![UNKNOWN.to_string()],
+            None => vec![UNKNOWN_WORD.to_owned()],
         }
     }
 
@@ -236,17 +227,12 @@ impl<'a> ScriptReader<'a> {
             "cd" | "pushd" | "chdir" | "set-location" | "sl" => self.change_directory(arguments),
             "popd" | "pop-location" => self.context.directory = None,
             "eval" => {
-                let options = usize::from(arguments.first().is_some_and(|word| word == "--"));
-                self.run_code(name, &arguments[options..].join(" "));
+                let script = joined_after(arguments, |word| word == "--");
+                self.run_code(name, &script);
             }
             "start-process" | "saps" | "start" | "iex" | "invoke-expression" => {
-                let is_option = |word: &&String| word.starts_with(['-', '/']);
-                let words: Vec<&str> = arguments
-                    .iter()
-                    .skip_while(is_option)
-                    .map(String::as_str)
-                    .collect();
-                self.script(&words.join(" "), Dialect::PowerShell);
+                let script = joined_after(arguments, |word| word.starts_with(['-', '/']));
+                self.script(&script, Dialect::PowerShell);
             }
             "ssh" | "at" | "batch" => self.follow_input(name),
             "find" => self.follow_find(arguments),
@@ -256,11 +242,13 @@ impl<'a> ScriptReader<'a> {
             _ if is_a("interpreters", name) => {
                 // Code in its language is not read, and nobody could read this.
                 let is_hidden = |pair: &[String]| {
-                    is_in("-c -e -E -r --eval", &pair[0]) && pair[1] == UNKNOWN.to_string()
+                    is_in("-c -e -E -r --eval", &pair[0]) && pair[1] == UNKNOWN_WORD
                 };
                 if arguments.windows(2).any(is_hidden) {
                     self.record("|", &[name.to_owned()]);
-                } else if reads_its_input(arguments) && self.has_unknown_input() {
+                } else if reads_its_input(arguments)
+                    && self.context.input.as_deref() == Some(UNKNOWN_WORD)
+                {
                     self.follow_input(name);
                 }
             }
@@ -296,7 +284,7 @@ impl<'a> ScriptReader<'a> {
         let mut operands = arguments.iter();
         let target = operands.find(|word| !word.starts_with('-') || *word == "-");
         self.context.directory = match target {
-            None => Some(self.places.home().into()),
+            None => Some(self.places.home.as_str().into()),
             Some(word) if word == "-" => None,
             Some(word) => resolve(self.context.directory.as_deref(), word)
                 .filter(|path| path.len() <= MAX_PATH && !path.contains(UNKNOWN))
@@ -324,16 +312,11 @@ impl<'a> ScriptReader<'a> {
         }
     }
 
-    fn has_unknown_input(&self) -> bool {
-        self.context.input.as_deref() == Some(&UNKNOWN.to_string())
-    }
-
     /// Reads the input of a shell.
     fn follow_input(&mut self, name: &str) {
-        let Some(text) = self.context.input.take() else {
-            return;
-        };
-        self.run_code(name, &text);
+        if let Some(text) = self.context.input.take() {
+            self.run_code(name, &text);
+        }
     }
 
     /// `cmd /c` and `powershell -Command` take all words that follow for the script. An encoded one
@@ -342,32 +325,30 @@ impl<'a> ScriptReader<'a> {
     fn follow_windows(&mut self, name: &str, arguments: &[String]) {
         let is_cmd = name == "cmd";
         let flag = |word: &String| {
-            let word = word.to_ascii_lowercase();
             let letters = word.strip_prefix(['-', '/']).unwrap_or_default();
-            letters.to_owned()
+            letters.to_ascii_lowercase()
         };
         let is_encoded =
             |word: &String| flag(word).starts_with('e') && !flag(word).starts_with("ex");
         if !is_cmd && arguments.iter().any(is_encoded) {
-            return self.start(vec!["iex".to_owned(), UNKNOWN.to_string()]);
+            return self.start(["iex", UNKNOWN_WORD].map(str::to_owned).to_vec());
         }
         let runs = |word: &String| {
             let flag = flag(word);
             let is_joined = word.starts_with('/') && flag.starts_with(['c', 'k']);
             is_cmd && is_joined || !is_cmd && !flag.is_empty() && "command".starts_with(&flag)
         };
-        let is_option = |word: &&String| word.starts_with(['-', '/']);
         let script = match arguments.iter().position(runs) {
             Some(at) if is_cmd => arguments[at..].join(" ").split_off(2),
             Some(at) => arguments[at + 1..].join(" "),
-            None => arguments[arguments.iter().take_while(is_option).count()..].join(" "),
+            None => joined_after(arguments, |word| word.starts_with(['-', '/'])),
         };
         self.script(&script, Dialect::PowerShell);
     }
 
     /// Follows `-exec`; the start of the search is checked with `find` itself.
     fn follow_find(&mut self, arguments: &[String]) {
-        let runs = |word: &String| matches!(word.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+        let runs = |word: &String| is_in("-exec -execdir -ok -okdir", word);
         for command in arguments.split(runs).skip(1) {
             let ends = |word: &String| word == ";" || word == "+";
             self.start(command.split(ends).next().unwrap_or_default().to_vec());
@@ -386,10 +367,10 @@ impl<'a> ScriptReader<'a> {
         }
         // `git bisect run`, `git submodule foreach`
         if is_in("bisect submodule", git.subcommand) {
-            let words = git.arguments.iter().map(String::as_str);
-            let words = words.skip_while(|word| !is_in("run foreach", word)).skip(1);
-            let words: Vec<&str> = words.skip_while(|word| word.starts_with('-')).collect();
-            self.bash(&words.join(" "));
+            let runs = |word: &String| is_in("run foreach", word);
+            for command in git.arguments.splitn(2, runs).skip(1) {
+                self.bash(&joined_after(command, |word| word.starts_with('-')));
+            }
         }
     }
 
@@ -402,6 +383,12 @@ impl<'a> ScriptReader<'a> {
             }
         }
     }
+}
+
+/// The words after the first ones that are of this kind, as one text.
+pub(super) fn joined_after(words: &[String], is_skipped: impl Fn(&str) -> bool) -> String {
+    let skipped = words.iter().take_while(|word| is_skipped(word)).count();
+    words[skipped..].join(" ")
 }
 
 /// `cmd` takes `rd/s/q x` for `rd /s/q x`.
@@ -418,19 +405,13 @@ fn split_switches(words: &mut Vec<String>) {
 /// Returns true if a shell or an interpreter gets no file, so that it runs its input.
 fn reads_its_input(arguments: &[String]) -> bool {
     let is_input = |word: &str| {
-        let directories = ["/dev/fd/", "/proc/self/fd/"];
-        matches!(word, "-" | "-s" | "/dev/stdin")
-            || directories
-                .iter()
-                .any(|beginning| word.starts_with(beginning))
+        is_in("- -s /dev/stdin", word)
+            || word.starts_with("/dev/fd/")
+            || word.starts_with("/proc/self/fd/")
     };
-    let file = arguments
-        .iter()
-        .find(|word| is_input(word) || !word.starts_with('-'));
-    match file {
-        Some(word) => is_input(word),
-        None => !arguments
-            .iter()
-            .any(|word| is_in("--version --help -V -v -h", word)),
+    let mut words = arguments.iter();
+    match words.find(|word| is_input(word) || !word.starts_with('-')) {
+        Some(file) => is_input(file),
+        None => !(arguments.iter()).any(|word| is_in("--version --help -V -v -h", word)),
     }
 }

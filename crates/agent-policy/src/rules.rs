@@ -19,7 +19,7 @@ use super::{Decision, Policy, Ruling};
 #[serde(try_from = "String", into = "String")]
 pub struct Rule {
     /// At least one.
-    words: Vec<String>,
+    pub(super) words: Vec<String>,
     extent: RuleExtent,
 }
 
@@ -79,11 +79,6 @@ impl Rule {
             RuleExtent::Beginning => self.command(),
             RuleExtent::Whole => format!("{WHOLE} {}", self.command()),
         }
-    }
-
-    /// The words that it names.
-    pub(super) fn words(&self) -> &[String] {
-        &self.words
     }
 
     /// The words as a script that could be run.

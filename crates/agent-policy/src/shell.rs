@@ -75,14 +75,8 @@ pub fn read(script: &str) -> Result<Vec<Vec<String>>, Opacity> {
             }
         }
     }
-    if !words.is_empty() {
-        commands.push(words);
-    }
-    if expects_command {
-        Err(SYNTAX)
-    } else {
-        Ok(commands)
-    }
+    commands.extend(Some(words).filter(|words| !words.is_empty()));
+    (!expects_command).then_some(commands).ok_or(SYNTAX)
 }
 
 fn word(rest: &mut Peekable<Chars<'_>>, is_first: bool) -> Result<String, Opacity> {

@@ -11,6 +11,7 @@ use super::{
 };
 use Decision::{Allow, Ask, Deny};
 use agent_protocol::RelPath;
+use agent_protocol::obeyed::{TOOL_CONFIGURATION, WORKFLOWS};
 
 /// One rule.
 pub(super) struct BuiltIn {
@@ -21,9 +22,8 @@ pub(super) struct BuiltIn {
     pub why: &'static str,
     /// Advice for the model: what it can do instead.
     pub hint: &'static str,
-    /// The grant that the step needs, which the person gives with a yes.
-    pub needs: Option<Grant>,
-    /// The grant under which it is not in force.
+    /// The grant under which it is not in force. A step that it is about needs the grant, which the
+    /// person gives with a yes.
     pub lifted_by: Option<Grant>,
     pub check: RuleCheck,
     /// Says with which settings it is in force.
@@ -74,14 +74,9 @@ impl BuiltIn {
     /// The ruling of this rule about a command or a path.
     pub(super) fn ruling(&self, about: &str) -> Ruling {
         Ruling {
-            needs: self.needs,
+            needs: self.lifted_by,
             ..self.row().on(about)
         }
-    }
-
-    /// Returns true if the rule is about every step of this kind.
-    pub(super) fn is_on_every(&self, kind: StepKind) -> bool {
-        matches!(self.check, RuleCheck::Every(kinds) if kinds.contains(&kind))
     }
 }
 
@@ -93,11 +88,16 @@ const fn row(decision: Decision, rule: Text, why: Text, check: RuleCheck) -> Bui
         rule,
         why,
         hint: "",
-        needs: None,
         lifted_by: None,
         check,
         is_meant: |_| true,
     }
+}
+
+/// A refusal of the strict policy.
+const fn strict(rule: Text, check: RuleCheck) -> BuiltIn {
+    row(Deny, rule, "the strict policy is on", check)
+        .when(|policy| policy.strictness == Strictness::Strict)
 }
 
 impl BuiltIn {
@@ -111,18 +111,9 @@ impl BuiltIn {
         self
     }
 
-    const fn strict(self) -> Self {
-        self.when(|policy| policy.strictness == Strictness::Strict)
-    }
-
-    const fn lifted_by(mut self, grant: Grant) -> Self {
+    const fn without(mut self, grant: Grant) -> Self {
         self.lifted_by = Some(grant);
         self
-    }
-
-    const fn without(mut self, grant: Grant) -> Self {
-        self.needs = Some(grant);
-        self.lifted_by(grant)
     }
 }
 
@@ -174,34 +165,27 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         "commands must not run as another user",
         RuleCheck::Programs("other-users"))
         .hint("ask the person to run this"),
-    row(Deny, "every `rm -rf`",
-        "the strict policy is on",
+    strict("every `rm -rf`",
         RuleCheck::Programs("forced-removals"))
-        .hint("remove files with DELETE_FILE or `rm` without `-f`").strict(),
-    row(Deny, "`del /s`, `rd /s`, `Remove-Item -Recurse`",
-        "the strict policy is on",
+        .hint("remove files with DELETE_FILE or `rm` without `-f`"),
+    strict("`del /s`, `rd /s`, `Remove-Item -Recurse`",
         RuleCheck::Programs("removes-trees-on-windows"))
-        .hint("remove files one by one").strict(),
-    row(Deny, "`format`, `diskpart`",
-        "the strict policy is on",
-        RuleCheck::Programs("wipes-disks-on-windows")).strict(),
-    row(Deny, "`curl`, `wget`, `Invoke-WebRequest`",
-        "the strict policy is on",
+        .hint("remove files one by one"),
+    strict("`format`, `diskpart`",
+        RuleCheck::Programs("wipes-disks-on-windows")),
+    strict("`curl`, `wget`, `Invoke-WebRequest`",
         RuleCheck::Programs("fetches"))
-        .hint("ask the person to download what you need").strict(),
-    row(Deny, "`Invoke-Expression`, `Set-ExecutionPolicy`, `reg` and encoded commands of \
+        .hint("ask the person to download what you need"),
+    strict("`Invoke-Expression`, `Set-ExecutionPolicy`, `reg` and encoded commands of \
             PowerShell",
-        "the strict policy is on",
         RuleCheck::Programs("runs-text"))
-        .hint("write the command out").strict(),
-    row(Deny, "reading the environment: `env`, `printenv`, `set`, `export -p`, \
+        .hint("write the command out"),
+    strict("reading the environment: `env`, `printenv`, `set`, `export -p`, \
             `/proc/*/environ`, `Env:`",
-        "the strict policy is on",
         RuleCheck::Command(checks::reads_the_environment))
-        .hint("ask the person for the value you need").strict(),
-    row(Deny, "user administration: `useradd`, `passwd`, `net user` and similar",
-        "the strict policy is on",
-        RuleCheck::Programs("administers-users")).strict(),
+        .hint("ask the person for the value you need"),
+    strict("user administration: `useradd`, `passwd`, `net user` and similar",
+        RuleCheck::Programs("administers-users")),
     row(Deny, "reading or changing anything under `.agent`",
         "`agent` keeps its own records there; they are hidden",
         RuleCheck::Touch(|text, _| protected::names_our_state(text))),
@@ -215,7 +199,7 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         RuleCheck::Write(|path, _| protected::is_in_git(path))).without(Grant::GitWrite),
     row(Ask, "changing `.vscode`, `.idea`, `.envrc` or `.mcp.json`",
         "editors and tools run commands from these files when the person opens the project",
-        RuleCheck::Write(|path, _| protected::is_tool_configuration(path))),
+        RuleCheck::Write(|path, _| protected::has_any(path, &TOOL_CONFIGURATION))),
     row(Ask, "changing `.claude`, `.cursor`, `.codex`, `.gemini`, `.devcontainer`, `.zed`, \
             `*.code-workspace`, `.nvim.lua`, `.gitmodules`, `.pre-commit-config.yaml`, shell start \
             files and similar",
@@ -224,7 +208,7 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     row(Ask, "changing workflow files of build services, such as `.github/workflows` and \
             `.gitlab-ci.yml`",
         "the build service runs these files with the project's secrets",
-        RuleCheck::Write(|path, _| protected::is_build_service_file(path))),
+        RuleCheck::Write(|path, _| protected::has_any(path, &WORKFLOWS))),
     row(Ask, "git commands that write to `.git`, such as `git add` and `git commit`, without the grant \
             `git-write`",
         "`.git` is read-only",
@@ -321,6 +305,5 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     row(Deny, "network access in commands, without the grant `network`",
         "the sandbox has no network",
         RuleCheck::Every(&[]))
-        .when(Policy::has_sandbox)
-        .lifted_by(Grant::Network),
+        .when(Policy::has_sandbox).without(Grant::Network),
 ];

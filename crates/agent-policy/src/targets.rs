@@ -14,8 +14,8 @@ use super::reading::UNKNOWN;
 /// The directories that the rules mention: the workspace, the home directory, writable ones.
 #[derive(Debug, Clone)]
 pub struct KnownDirectories {
-    workspace: String,
-    home: String,
+    pub(super) workspace: String,
+    pub(super) home: String,
     /// Directories besides the workspace where commands may write.
     writable: Vec<PathBuf>,
     links: Option<FollowedLinks>,
@@ -87,14 +87,6 @@ impl KnownDirectories {
         self
     }
 
-    pub(super) fn workspace(&self) -> &str {
-        &self.workspace
-    }
-
-    pub(super) fn home(&self) -> &str {
-        &self.home
-    }
-
     /// Returns true if a command could have put a program at this path.
     pub(super) fn is_writable(&self, path: &Path) -> bool {
         let text = tidy(path);
@@ -118,15 +110,11 @@ impl KnownDirectories {
             return PathEnd::Outside;
         };
         let is_private = has_sandbox && is_temporary(&path) && !is_temporary(&self.workspace);
-        if !self.is_ours(&path) {
-            let is_harmless = is_private || path == "/dev/null";
-            return if is_harmless {
-                PathEnd::Inside(None)
-            } else {
-                PathEnd::Outside
-            };
+        let is_ours = self.is_ours(&path);
+        if !is_ours && !is_private && path != "/dev/null" {
+            return PathEnd::Outside;
         }
-        let Some(links) = &self.links else {
+        let Some(links) = self.links.as_ref().filter(|_| is_ours) else {
             return PathEnd::Inside(None);
         };
         // With its `..`: behind a link they lead elsewhere than the text says.
@@ -151,28 +139,19 @@ impl KnownDirectories {
     }
 
     pub(super) fn reach(&self, directory: Option<&str>, word: &str) -> RemovalReach {
-        let Some(path) = resolve(directory, word) else {
-            // Beneath an unknown directory a name means only itself.
-            let is_name = word.starts_with(|first: char| first.is_ascii_alphanumeric());
-            return if is_name {
-                RemovalReach::Inside
-            } else {
-                RemovalReach::Unknown
-            };
-        };
-        let path = without_pattern(&path);
-        if path.contains(UNKNOWN) {
-            RemovalReach::Unknown
-        } else if path == self.workspace {
-            RemovalReach::Workspace
-        } else if is_within(&self.workspace, path) || is_within(&self.home, path) {
-            RemovalReach::Everything
-        } else if is_within(path, &self.workspace) || is_temporary(path) {
-            RemovalReach::Inside
-        } else if path[1..].contains('/') {
-            RemovalReach::Outside
-        } else {
-            RemovalReach::Everything
+        use RemovalReach::{Everything, Inside, Outside, Unknown, Workspace};
+        // Beneath an unknown directory a name means only itself.
+        let is_name = word.starts_with(|first: char| first.is_ascii_alphanumeric());
+        match resolve(directory, word).as_deref().map(without_pattern) {
+            None if is_name => Inside,
+            None => Unknown,
+            Some(path) if path.contains(UNKNOWN) => Unknown,
+            Some(path) if path == self.workspace => Workspace,
+            Some(path) if is_within(&self.workspace, path) => Everything,
+            Some(path) if is_within(&self.home, path) => Everything,
+            Some(path) if is_within(path, &self.workspace) || is_temporary(path) => Inside,
+            Some(path) if path[1..].contains('/') => Outside,
+            Some(_) => Everything,
         }
     }
 }
@@ -184,16 +163,13 @@ fn tidy(path: &Path) -> String {
 
 /// Returns true if a path is a directory or in it.
 pub(super) fn is_within(path: &str, directory: &str) -> bool {
-    directory == "/"
-        || path
-            .strip_prefix(directory)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    let rest = path.strip_prefix(directory);
+    directory == "/" || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn is_temporary(path: &str) -> bool {
-    ["/tmp", "/var/tmp", "/dev/shm"]
-        .iter()
-        .any(|directory| is_within(path, directory) && path != *directory)
+    let mut directories = ["/tmp/", "/var/tmp/", "/dev/shm/"].iter();
+    directories.any(|directory| path.starts_with(directory))
 }
 
 /// The absolute path that a word names, without `.` and `..`; `None` if it is unknown.
@@ -313,7 +289,7 @@ mod tests {
     #[test]
     fn knows_drives() {
         let places = KnownDirectories::new(Path::new("C:\\Users\\me\\work"), None);
-        let reach = |word| places.reach(Some(places.workspace()), word);
+        let reach = |word| places.reach(Some(&places.workspace), word);
         assert_eq!(reach("c:\\"), RemovalReach::Everything);
         assert_eq!(reach("C:/Users"), RemovalReach::Everything);
         assert_eq!(reach("C:\\*"), RemovalReach::Everything);

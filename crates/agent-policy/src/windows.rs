@@ -41,21 +41,16 @@ fn start(mut words: Vec<String>, reader: &mut ScriptReader<'_>) {
     if let Some(at) = words.iter().position(|word| word == "=") {
         words.drain(..=at);
     }
-    let home = ["$home", "$env:userprofile", "$pwd"];
+    let here = reader.context.directory.as_deref().unwrap_or("/");
     for word in &mut words {
-        let name = word.trim_start_matches(UNKNOWN).to_ascii_lowercase();
-        if let Some(known) = home.iter().position(|home| name.starts_with(home)) {
-            let directory = match known {
-                2 => reader.context.directory.as_deref().unwrap_or("/"),
-                _ => reader.places.home(),
-            };
-            let rest = &name[home[known].len()..];
-            *word = format!("{directory}{}", rest.replace('\\', "/"));
-        } else if let Some(rest) = word.strip_prefix("~\\") {
-            *word = format!("{}/{rest}", reader.places.home());
-        } else if word == "~" {
-            reader.places.home().clone_into(word);
-        }
+        let path = word.trim_start_matches(UNKNOWN).replace('\\', "/");
+        let first = path.split('/').next().unwrap_or_default();
+        let directory = match first.to_ascii_lowercase().as_str() {
+            "$home" | "$env:userprofile" | "~" => &reader.places.home,
+            "$pwd" => here,
+            _ => continue,
+        };
+        *word = format!("{directory}{}", &path[first.len()..]);
     }
     // `if not exist x rd x`, `if a==b rd x`, `for ... do rd x`
     let lower = |words: &[String], at: usize| words.get(at).map(|word| word.to_ascii_lowercase());

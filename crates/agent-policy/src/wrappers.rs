@@ -8,6 +8,12 @@ fn valued(name: &str) -> impl Iterator<Item = &'static str> {
     facts("values", name).flat_map(str::split_whitespace)
 }
 
+/// The letters among them.
+fn valued_letters(name: &str) -> String {
+    let short = valued(name).filter(|option| !option.starts_with("--"));
+    short.map(|option| &option[1..]).collect()
+}
+
 /// The options in a word such as `-xvf`. What follows one with a value is the value: `-XPOST` is
 /// `-X POST`.
 pub(super) fn option_letters<'w>(name: &str, word: &'w str) -> &'w str {
@@ -15,18 +21,15 @@ pub(super) fn option_letters<'w>(name: &str, word: &'w str) -> &'w str {
     if letters.starts_with('-') {
         return "";
     }
-    let short = valued(name).filter(|option| !option.starts_with("--"));
-    let valued: String = short.map(|option| &option[1..]).collect();
+    let valued = valued_letters(name);
     let mut options = letters.split_inclusive(|letter| valued.contains(letter));
     options.next().unwrap_or_default()
 }
 
 /// Returns true if the value of an option is the next word.
 pub(super) fn takes_next_word(name: &str, word: &str) -> bool {
-    let is_valued = |letter| {
-        valued(name).any(|option| !option.starts_with("--") && option[1..].contains(letter))
-    };
     let letters = option_letters(name, word);
+    let is_valued = |letter| valued_letters(name).contains(letter);
     valued(name).any(|option| option == word)
         || letters.len() + 1 == word.len() && letters.ends_with(is_valued)
 }
@@ -83,17 +86,16 @@ pub(super) fn option_value<'a>(
 ) -> Option<(&'a str, &'a [String])> {
     let options = facts(section, name).next()?;
     let is_meant = |option: &str| {
-        options
-            .split(' ')
-            .any(|one| one == option || option.len() > 2 && one.starts_with(option))
+        let mut options = options.split(' ');
+        options.any(|one| one == option || option.len() > 2 && one.starts_with(option))
     };
     words.iter().enumerate().rev().find_map(|(at, word)| {
         let letters = option_letters(name, word);
         let (option, value) = match word.split_once('=') {
-            _ if !letters.is_empty() => (
-                format!("-{}", letters.chars().next_back()?),
-                &word[letters.len() + 1..],
-            ),
+            _ if !letters.is_empty() => {
+                let last = letters.chars().next_back()?;
+                (format!("-{last}"), &word[letters.len() + 1..])
+            }
             Some((option, value)) => (option.to_owned(), value),
             None => (word.clone(), ""),
         };
@@ -125,9 +127,8 @@ pub(super) fn without_wrappers(command: &[String]) -> &[String] {
 ///
 /// An unknown directory is all that may be unknown before it, as in `$venv/bin/python`.
 pub(super) fn program_name(word: &str) -> String {
-    let known = word
-        .strip_prefix(UNKNOWN)
-        .filter(|rest| rest.starts_with('/'));
+    let rest = word.strip_prefix(UNKNOWN);
+    let known = rest.filter(|rest| rest.starts_with('/'));
     if known.unwrap_or(word).contains(UNKNOWN) {
         return UNKNOWN.to_string();
     }

@@ -40,47 +40,46 @@ const MAX_LINES: usize = 500;
 /// A line shorter than this was not wrapped.
 const SHORTEST_LINE: usize = 40;
 
-/// The private key whose base64 begins here, if there is one, and the position before which no
-/// other begins.
-pub(super) fn encoded_at(text: &str, start: usize) -> (Option<SecretFinding>, usize) {
-    let bytes = &text.as_bytes()[start..];
-    if !begins_private_key(bytes) {
-        return (None, start);
+/// The private key at one of these marks, whatever the case of its letters.
+pub(super) fn at(text: &str, mark: Range<usize>) -> Option<SecretFinding> {
+    if text[mark.clone()].eq_ignore_ascii_case(PUTTY) {
+        putty_at(text, mark.end)
+    } else if begins_private_key(&text.as_bytes()[mark.start..]) {
+        Some(base64_from(text, mark.start))
+    } else {
+        bare_at(text, mark.start)
     }
-    let finding = base64_from(text, start);
-    let end = finding.parts.last().map_or(start, |part| part.end);
-    (Some(finding), end)
 }
 
-/// The private key without begin and end lines around this position, and the position before which
-/// no other begins.
-pub(super) fn bare_at(text: &str, word: usize) -> (Option<SecretFinding>, usize) {
+/// The private key without begin and end lines around this position.
+fn bare_at(text: &str, word: usize) -> Option<SecretFinding> {
     /// The header of a DER sequence before its first field.
     const HEADER: usize = 8;
     /// The shortest key, Ed25519, has 64 digits.
     const SHORTEST: usize = 60;
     let is_exact = BARE.iter().any(|mark| text[word..].starts_with(mark));
     let before = text.as_bytes()[..word].iter().rev().take(HEADER);
-    let length = before
-        .take_while(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(byte))
-        .count();
+    let length = before.take_while(|byte| is_digit(**byte)).count();
     let start = word - length;
     let is_start = length < HEADER && (length == 0 || text[start..].starts_with("MI"));
     if !is_exact || !is_start {
-        return (None, word);
+        return None;
     }
     let finding = base64_from(text, start);
     let size: usize = finding.parts.iter().map(Range::len).sum();
-    let end = finding.parts.last().map_or(word, |part| part.end);
-    ((size >= SHORTEST).then_some(finding), end)
+    (size >= SHORTEST).then_some(finding)
+}
+
+/// Returns true if a byte is a digit of base64.
+fn is_digit(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+/".contains(&byte)
 }
 
 /// The base64 from this position on, with the lines that follow it.
 fn base64_from(text: &str, start: usize) -> SecretFinding {
     let run = text.as_bytes()[start..].iter().take(LONGEST);
-    let length = run
-        .take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte))
-        .count();
+    let is_run = |byte: &&u8| is_digit(**byte) || **byte == b'=';
+    let length = run.take_while(is_run).count();
     let first = start..start + length;
     let rest = base64_behind(text, first.end, MAX_LINES);
     let rest = rest.take_while(|part| part.len() >= SHORTEST_LINE);
@@ -91,15 +90,14 @@ fn base64_from(text: &str, start: usize) -> SecretFinding {
 fn begins_private_key(bytes: &[u8]) -> bool {
     /// Enough for `-----BEGIN ENCRYPTED PRIVATE KEY`, in whole groups of four.
     const HEADER: usize = 44;
-    let Some(header) = bytes.get(..HEADER).and_then(decode_base64) else {
-        return false;
-    };
+    let header = bytes.get(..HEADER).and_then(decode_base64);
+    let header = header.unwrap_or_default();
     let label = b"PRIVATE KEY";
     header.starts_with(b"-----BEGIN ") && header.windows(label.len()).any(|window| window == label)
 }
 
 /// The `PuTTY` key whose number of lines follows this position.
-pub(super) fn putty_at(text: &str, mark_end: usize) -> Option<SecretFinding> {
+fn putty_at(text: &str, mark_end: usize) -> Option<SecretFinding> {
     const LONGEST_NUMBER: usize = 4;
     let line = line_at(text, mark_end);
     let number = text[line.clone()].trim();
@@ -108,21 +106,16 @@ pub(super) fn putty_at(text: &str, mark_end: usize) -> Option<SecretFinding> {
     }
     let count = number.parse::<usize>().ok()?.min(MAX_LINES);
     let parts: Vec<Range<usize>> = base64_behind(text, line.end, count).collect();
-    let is_key = parts
-        .first()
-        .is_some_and(|part| part.len() >= SHORTEST_LINE);
-    is_key.then(|| SecretFinding::new(KIND, parts))
+    let first = parts.first().map_or(0, Range::len);
+    (first >= SHORTEST_LINE).then(|| SecretFinding::new(KIND, parts))
 }
 
 /// The base64 of the next `count` lines, up to one with anything else.
 fn base64_behind(text: &str, end: usize, count: usize) -> impl Iterator<Item = Range<usize>> {
     // In code, each line may be a string: `"..." +`.
     let closing = pattern!(r#"\A(?:["'][ \t]{0,8}[+.,&_]?[ \t]{0,8}\\?)?\r?"#);
-    let end = end
-        + closing
-            .find(&text[end..])
-            .map_or(0, |closing| closing.len());
-    let lines = lines_behind(text, end).take(count);
+    let closing = closing.find(&text[end..]).map_or(0, |found| found.len());
+    let lines = lines_behind(text, end + closing).take(count);
     lines.map_while(|line| alone(text, line))
 }
 

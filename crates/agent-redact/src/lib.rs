@@ -57,6 +57,16 @@ impl SecretFinding {
             is_doubtful: false,
         }
     }
+
+    /// The end of its last part.
+    fn end(&self) -> usize {
+        self.parts.last().map_or(0, |part| part.end)
+    }
+}
+
+/// A range in a part of a text, as one in the text; the part begins at this position.
+fn shifted(range: Range<usize>, begins: usize) -> Range<usize> {
+    begins + range.start..begins + range.end
 }
 
 /// The origin of a text, which decides how its lines are read.
@@ -97,11 +107,8 @@ impl Scanner {
             let values = finding.parts.iter().map(|part| &text[part.clone()]);
             !finding.parts.is_empty() && !self.allow.permits(finding.kind, values)
         });
-        without_overlaps(found, |finding| {
-            let start = finding.parts.first().map_or(0, |part| part.start);
-            let end = finding.parts.last().map_or(0, |part| part.end);
-            (start, end)
-        })
+        let start = |finding: &SecretFinding| finding.parts.first().map_or(0, |part| part.start);
+        without_overlaps(found, |finding| (start(finding), finding.end()))
     }
 }
 

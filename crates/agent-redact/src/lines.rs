@@ -13,8 +13,8 @@ use super::pem::{line_at, lines_behind};
 use super::place::before;
 use super::rules::pattern;
 use super::rules::table::{self, ENVIRONMENT, EXAMPLES};
-use super::shape::{Stop, entropy, is_address, is_digest, is_password, is_public, is_word};
-use super::{SecretFinding, TextSource};
+use super::shape::{entropy, is_address, is_digest, is_password, is_public, is_sample, is_word};
+use super::{SecretFinding, TextSource, shifted};
 
 /// The maximum number of lines of a quoted value.
 const MAX_LINES: usize = 100;
@@ -42,10 +42,8 @@ pub(super) fn scan(text: &str, source: TextSource<'_>, mentions_any: bool) -> Ve
         let here = start..start + line.len();
         start = here.end;
         // A quoted value may have reached beyond its line.
-        let done = found
-            .last()
-            .and_then(|last: &SecretFinding| last.parts.last());
-        if done.is_some_and(|part| part.end > here.start) {
+        let last = found.last().map_or(0, SecretFinding::end);
+        if last > here.start {
             continue;
         }
         if is_file || is_of_env_file(line, &mut is_in_diff) || is_hit(line) {
@@ -179,7 +177,7 @@ fn judged(name: &str, value: &str, origin: LineOrigin) -> Option<bool> {
         || pattern!(table::HARMLESS).is_match(value)
         || (is_number && !(is_named && value.len() >= SHORTEST_NUMBER))
         || (value.starts_with('/') && !is_password(&value[1..]))
-        || Stop::Sample.is_match(value)
+        || is_sample(value)
         // A password can be anything; other secrets are generated.
         || (kind != "password" && is_address(value));
     let is_long = || value.len() >= LONG && !value.contains(' ') && entropy(value) >= 4.0;
@@ -239,12 +237,9 @@ pub(super) fn manifest(text: &str, kind: Range<usize>, found: &mut Vec<SecretFin
         for block in blocks.filter_map(|block| block.get(1)) {
             let values = values.captures_iter(block.as_str());
             let values = values.filter_map(|value| value.get(1).or_else(|| value.get(2)));
-            let values = values.filter(|value| !Stop::Sample.is_match(value.as_str()));
-            found.extend(values.map(|value| {
-                let start = from + block.start() + value.start();
-                let place = start..start + value.len();
-                SecretFinding::new("secret", vec![place])
-            }));
+            let values = values.filter(|value| !is_sample(value.as_str()));
+            let places = values.map(|value| shifted(value.range(), from + block.start()));
+            found.extend(places.map(|place| SecretFinding::new("secret", vec![place])));
         }
     }
     to

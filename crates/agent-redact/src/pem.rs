@@ -10,9 +10,9 @@ use std::ops::Range;
 
 use regex::Match;
 
-use super::SecretFinding;
 use super::rules::pattern;
 use super::shape::distinct;
+use super::{SecretFinding, shifted};
 
 /// The kind of these secrets.
 pub(super) const KIND: &str = "private-key";
@@ -175,7 +175,7 @@ fn words<'t>(
                 if is_parted && !is_escaped && part.len() < SHORTEST_PIECE {
                     break;
                 }
-                words.push(offset + part.start()..offset + part.end());
+                words.push(shifted(part.range(), offset));
                 (is_parted, is_escaped) = (false, false);
             }
             _ => break,
@@ -230,5 +230,5 @@ pub(super) fn run(text: &str, line: Range<usize>, is_last: bool) -> Option<Range
     let runs = pattern!("[A-Za-z0-9+/=]+").find_iter(&text[start..line.end]);
     let longest = runs.max_by_key(regex::Match::len)?;
     let shortest = if is_last { 2 } else { SHORTEST_RUN };
-    (longest.len() >= shortest).then(|| start + longest.start()..start + longest.end())
+    (longest.len() >= shortest).then(|| shifted(longest.range(), start))
 }

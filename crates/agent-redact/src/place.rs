@@ -17,9 +17,10 @@ use super::names::{normal_name, telling};
 use super::rules::table::SETTINGS;
 use super::rules::{SecretRule, compile, pattern};
 use super::shape::{
-    Stop, has_digit, has_sign, is_chosen, is_password, is_random, is_strong, is_uuid,
+    has_digit, has_sign, is_chosen, is_password, is_random, is_sample, is_stand_in, is_strong,
+    is_template, is_uuid,
 };
-use super::{SecretFinding, TextSource};
+use super::{SecretFinding, TextSource, shifted};
 
 /// The longest name that is examined, on each side of the telling word.
 const LONGEST_NAME: usize = 40;
@@ -143,7 +144,7 @@ impl JudgedValue<'_> {
             ValueForm::Bare => self.is_setting || is_capitals(self.name),
             ValueForm::Argument => false,
         };
-        let is_issued = || is_uuid(content) && !Stop::Sample.is_match(content);
+        let is_issued = || is_uuid(content) && !is_sample(content);
         match self.is_sure {
             true if is_issued() => true,
             true if is_in_place => {
@@ -167,13 +168,13 @@ impl JudgedValue<'_> {
     /// Returns true if the value may be an ordinary word that is a password: in settings, after a
     /// name that has nothing else.
     fn is_plain_word(&self) -> bool {
-        let stops = [Stop::Sample, Stop::Template, Stop::StandIn];
+        let content = self.content;
         self.is_setting
             && self.is_sure
             && self.rule.kind == "password"
             && matches!(self.form, ValueForm::Bare | ValueForm::Quoted)
-            && !stops.iter().any(|stop| stop.is_match(self.content))
-            && !self.content.contains([':', '/', ','])
+            && !(is_sample(content) || is_template(content) || is_stand_in(content))
+            && !content.contains([':', '/', ','])
     }
 }
 
@@ -188,11 +189,7 @@ fn name_start(bytes: &[u8], word: usize) -> usize {
     let start = word - before.take_while(|byte| is_name(**byte)).count();
     // In `\npassword` the name is `password`.
     let is_escape = bytes[..start].ends_with(b"\\") && b"nrt".contains(&bytes[start]);
-    if is_escape && start < word {
-        start + 1
-    } else {
-        start
-    }
+    start + usize::from(is_escape && start < word)
 }
 
 fn is_name(byte: u8) -> bool {
@@ -324,7 +321,7 @@ fn value(text: &str, name: Range<usize>) -> Option<(Range<usize>, ValueForm)> {
     let mut found = forms.iter().filter_map(|(pattern, form)| {
         let captures = pattern.captures(window)?;
         let value = captures.iter().flatten().nth(1)?;
-        let range = name.end + value.start()..name.end + value.end();
+        let range = shifted(value.range(), name.end);
         is_whole(text, &range, *form).then_some((range, *form))
     });
     found.next()

@@ -10,10 +10,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::shape::{self, Stop};
+use super::shape::{self, is_public, is_sample, is_stand_in, is_template, is_variable};
 
 /// The number of bytes from its keyword that a pattern sees, unless the rule says otherwise.
-const REACH: usize = 2048;
+pub(super) const REACH: usize = 2048;
 
 /// How the pattern of a rule relates to its keywords and to the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,26 +37,26 @@ pub(super) struct ValueCheck {
     /// Returns true if a value has the characters that it must have.
     looks: fn(&str) -> bool,
     /// The reasons to take the value for a sample, a template or something public.
-    pub(super) stops: &'static [Stop],
+    stops: &'static [fn(&str) -> bool],
 }
 
 impl ValueCheck {
     /// The checks that the table names.
     fn named(name: &str) -> Self {
-        use Stop::{Public, Sample, StandIn, Template, Variable};
-        const WRITTEN: &[Stop] = &[Sample, Variable, StandIn];
-        const READABLE: &[Stop] = &[Sample, Template, StandIn, Public];
-        let (entropy, looks, stops): (_, fn(&str) -> bool, &[Stop]) = match name {
+        type Look = fn(&str) -> bool;
+        const WRITTEN: &[Look] = &[is_sample, is_variable, is_stand_in];
+        const READABLE: &[Look] = &[is_sample, is_template, is_stand_in, is_public];
+        let (entropy, looks, stops): (_, Look, &[Look]) = match name {
             // The random part of a token. Sixteen random hex digits have 3 bits each on average.
-            "token" => (2.0, |_| true, &[Sample]),
+            "token" => (2.0, |_| true, &[is_sample]),
             // A token of a common form; ordinary words have no digits.
-            "digit" => (2.0, shape::has_digit, &[Sample]),
+            "digit" => (2.0, shape::has_digit, &[is_sample]),
             // A value at a place that says that it is a secret: generated, or chosen by a careful
             // person.
             "password" => (
                 0.0,
                 |value| shape::is_password(value) || shape::is_uuid(value),
-                &[Sample, Template],
+                &[is_sample, is_template],
             ),
             // Any value, at a place where only passwords occur.
             "chosen" => (0.0, |_| true, WRITTEN),
@@ -79,7 +79,7 @@ impl ValueCheck {
                 WRITTEN,
             ),
             // The base64 of `user:password`.
-            "login" => (0.0, shape::is_login, &[Sample]),
+            "login" => (0.0, shape::is_login, &[is_sample]),
             // A value at a place that says little: certainly generated.
             _ => (2.75, shape::is_generated, READABLE),
         };
@@ -94,7 +94,7 @@ impl ValueCheck {
     pub(super) fn accepts(&self, value: &str) -> bool {
         (self.looks)(value)
             && shape::entropy(value) >= self.entropy
-            && !self.stops.iter().any(|stop| stop.is_match(value))
+            && !self.stops.iter().any(|stop| stop(value))
     }
 }
 
@@ -171,11 +171,6 @@ impl SecretRule {
             }
         }
         rule
-    }
-
-    /// Returns true if the secrets are longer than the default reach.
-    pub(super) const fn is_long(&self) -> bool {
-        self.reach > REACH
     }
 }
 

@@ -11,8 +11,8 @@ use std::sync::{LazyLock, OnceLock};
 use regex::bytes::Regex;
 
 use super::boundary::is_within_word;
-use super::rules::{Anchor, RULES, SecretRule, compile};
-use super::{SecretFinding, TextSource, keys, lines, pem, place};
+use super::rules::{Anchor, REACH, RULES, SecretRule, compile};
+use super::{SecretFinding, TextSource, keys, lines, pem, place, shifted};
 
 /// The kinds of secrets that have a rule, each once.
 pub fn kinds() -> Vec<&'static str> {
@@ -28,9 +28,7 @@ enum Lead {
     Rule(usize),
     Name,
     KeyMarker { is_begin: bool },
-    EncodedKey,
-    BareKey,
-    PuttyKey,
+    Key,
     Manifest,
     EnvFile,
 }
@@ -87,11 +85,11 @@ static KEYWORDS: LazyLock<Keywords> = LazyLock::new(|| {
     words.extend([
         ("-----begin ", Lead::KeyMarker { is_begin: true }),
         ("-----end ", Lead::KeyMarker { is_begin: false }),
-        (keys::ENCODED, Lead::EncodedKey),
-        (keys::PUTTY, Lead::PuttyKey),
+        (keys::ENCODED, Lead::Key),
+        (keys::PUTTY, Lead::Key),
         (".env", Lead::EnvFile),
     ]);
-    words.extend(keys::BARE.map(|word| (word, Lead::BareKey)));
+    words.extend(keys::BARE.map(|word| (word, Lead::Key)));
     words.extend(lines::MANIFESTS.map(|word| (word, Lead::Manifest)));
     let mut keywords = Keywords {
         masks: Box::new([[0; 4]; 256]),
@@ -213,16 +211,12 @@ impl Hits<'_> {
                 start: word.start,
                 is_begin,
             }),
-            Lead::EncodedKey | Lead::BareKey | Lead::PuttyKey if word.start < self.done_keys => {}
-            Lead::EncodedKey | Lead::BareKey => {
-                let (finding, end) = match lead {
-                    Lead::EncodedKey => keys::encoded_at(text, word.start),
-                    _ => keys::bare_at(text, word.start),
-                };
-                self.done_keys = end;
+            Lead::Key if word.start < self.done_keys => {}
+            Lead::Key => {
+                let finding = keys::at(text, word);
+                self.done_keys = finding.as_ref().map_or(0, SecretFinding::end);
                 self.found.extend(finding);
             }
-            Lead::PuttyKey => self.found.extend(keys::putty_at(text, word.end)),
             Lead::Manifest if word.start < self.done_manifest => {}
             Lead::Manifest => self.done_manifest = lines::manifest(text, word, &mut self.found),
             Lead::EnvFile => self.mentions_env_file = true,
@@ -263,20 +257,20 @@ impl Keywords {
         let window = &bytes[start..(word + rule.reach).min(bytes.len())];
         let (pattern, each) = self.pattern(index);
         // Most keywords are no secrets, and groups are costly.
-        let captures = pattern.is_match(window).then(|| pattern.captures(window));
-        let captures = captures.flatten();
+        let window_of_secret = Some(window).filter(|window| pattern.is_match(window));
+        let captures = window_of_secret.and_then(|window| pattern.captures(window));
         let part = captures.and_then(|captures| {
             let group = captures.iter().skip(1).flatten().next();
             group.or_else(|| captures.get(0))
         });
         let Some(part) = part else {
-            return if rule.is_long() {
+            return if rule.reach > REACH {
                 word + run_length(&window[word - start..])
             } else {
                 word
             };
         };
-        let range = start + part.start()..start + part.end();
+        let range = shifted(part.range(), start);
         let end = range.end.max(word);
         let is_cut = bytes.get(range.end).is_some_and(u8::is_ascii_alphanumeric)
             && bytes[range.end - 1].is_ascii_alphanumeric();
@@ -288,13 +282,8 @@ impl Keywords {
             Some(each) => {
                 let parts = each.captures_iter(&bytes[range.clone()]);
                 let parts = parts.filter_map(|captures| captures.get(1));
-                found.extend(parts.filter_map(|part| {
-                    finding(
-                        rule,
-                        text,
-                        range.start + part.start()..range.start + part.end(),
-                    )
-                }));
+                let parts = parts.map(|part| shifted(part.range(), range.start));
+                found.extend(parts.filter_map(|part| finding(rule, text, part)));
             }
             None => found.extend(finding(rule, text, range)),
         }

@@ -2,37 +2,28 @@
 
 use super::rules::{pattern, table};
 
-/// A list of patterns that make a value harmless.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// A placeholder that somebody wrote instead of a secret.
-    Sample,
-    /// A program fills it in: a variable, a template, a format string.
-    Template,
-    /// A variable or a conversion, as far as no bracket alone shows one.
-    Variable,
-    /// A word that stands for a password: `secret`, `admin`, `string`.
-    StandIn,
-    /// A path, an address, a digest or a list of words.
-    Public,
+/// Returns true if a value is a placeholder that somebody wrote instead of a secret.
+pub(super) fn is_sample(value: &str) -> bool {
+    pattern!(table::SAMPLES).is_match(value)
 }
 
-impl Stop {
-    pub(super) fn is_match(self, value: &str) -> bool {
-        match self {
-            Self::Sample => pattern!(table::SAMPLES).is_match(value),
-            Self::Template => {
-                let is_random = is_dense(value) || is_scrambled(value);
-                pattern!(table::TEMPLATES).is_match(value) && !is_random
-            }
-            Self::Variable => pattern!(table::VARIABLES).is_match(value),
-            Self::StandIn => pattern!(table::STAND_INS).is_match(value),
-            Self::Public => is_public(value),
-        }
-    }
+/// Returns true if a program fills the value in: a variable, a template, a format string.
+pub(super) fn is_template(value: &str) -> bool {
+    pattern!(table::TEMPLATES).is_match(value) && !is_dense(value) && !is_scrambled(value)
 }
 
-/// Returns true if a value has the form of something public.
+/// Returns true if a value is a variable or a conversion, as far as no bracket alone shows one.
+pub(super) fn is_variable(value: &str) -> bool {
+    pattern!(table::VARIABLES).is_match(value)
+}
+
+/// Returns true if a value is a word that stands for a password: `secret`, `admin`, `string`.
+pub(super) fn is_stand_in(value: &str) -> bool {
+    pattern!(table::STAND_INS).is_match(value)
+}
+
+/// Returns true if a value has the form of something public: a path, an address, a digest or a list
+/// of words.
 pub(super) fn is_public(value: &str) -> bool {
     is_address(value) || is_digest(value) || pattern!(table::LISTS).is_match(value)
 }
@@ -103,9 +94,9 @@ pub(super) fn is_password(value: &str) -> bool {
         && is_mixed
         && is_restless
         && entropy(value) >= 2.75
-        && !Stop::Sample.is_match(value)
+        && !is_sample(value)
         && !is_location(value)
-        && !Stop::Template.is_match(value)
+        && !is_template(value)
 }
 
 /// Returns true if a person may have chosen the value as a password: it is no word, identifier or
@@ -118,8 +109,8 @@ pub(super) fn is_chosen(value: &str) -> bool {
         && is_rich
         && distinct(value) >= 6
         && !names_a_secret(value)
-        && !Stop::Sample.is_match(value)
-        && !Stop::Template.is_match(value)
+        && !is_sample(value)
+        && !is_template(value)
         && !is_location(value)
         && !is_word(value)
         && !is_public(value)
@@ -235,9 +226,7 @@ fn turns(value: &str, is_kind: fn(&u8) -> bool) -> usize {
 
 /// Returns true if a text is the base64 of a user name and a password: `bob:...`.
 pub(super) fn is_login(text: &str) -> bool {
-    let Some(login) = decode_base64(text.as_bytes()) else {
-        return false;
-    };
+    let login = decode_base64(text.as_bytes()).unwrap_or_default();
     let is_text = login.iter().all(u8::is_ascii_graphic);
     let colon = login.iter().position(|byte| *byte == b':');
     is_text && colon.is_some_and(|at| at > 0 && at + 1 < login.len())

@@ -46,7 +46,7 @@ fn shown(sample: &Sample) -> [(&'static str, String); 3] {
     let printed = |is_known: bool| {
         let mut vault = Vault::default();
         if is_known {
-            vault.learn_some(&scanner, &sample.text, file, MAX_KNOWN);
+            vault.learn(&scanner, &sample.text, file, MAX_KNOWN);
         }
         vault.redact(&scanner, &sample.text, TextSource::Text).text
     };
@@ -491,7 +491,7 @@ fn a_placeholder_leads_back_only_where_it_may() {
         .reveal(&redacted.text, &mut |_, _| false, &str::to_owned)
         .unwrap_err();
     assert_eq!(refused.placeholder, "[SECRET-1 password]");
-    assert_eq!(refused.files, ["a.toml"]);
+    assert!(refused.files.unwrap().iter().eq(["a.toml"]));
     for text in ["[SECRET-", "[SECRET-KEY]", "[SECRET-1 [x]", "[SECRET-1\n]"] {
         let revealed = vault.reveal(text, &mut |_, _| false, &str::to_owned);
         assert_eq!(revealed, Ok(None), "{text}");
@@ -524,7 +524,7 @@ fn a_placeholder_that_stands_for_nothing_is_told_from_text() {
         let refused = vault.reveal(text, &mut |_, secret| secret.is_some(), &str::to_owned);
         let misplaced = refused.unwrap_err();
         assert_eq!(
-            (misplaced.placeholder.as_str(), misplaced.is_known),
+            (misplaced.placeholder.as_str(), misplaced.files.is_some()),
             (text, false)
         );
         let kept = vault.reveal(text, &mut |_, _| true, &str::to_owned);
@@ -610,7 +610,7 @@ fn too_many_secrets_are_taken_out_all_the_same() {
     assert!(!redacted.text.contains("[SECRET-501"));
     let json = serde_json::to_string(&vault).unwrap();
     let kept: Vault = serde_json::from_str(&json).unwrap();
-    assert_eq!(kept.len(), 500);
+    assert_eq!(kept.secrets().len(), 500);
 }
 
 #[test]
@@ -639,9 +639,9 @@ fn a_text_teaches_no_more_than_its_share() {
     let text: String = lines.collect();
     let mut vault = Vault::default();
     for share in [10, 5] {
-        vault.learn_some(&Scanner::default(), &text, TextSource::File(".env"), share);
+        vault.learn(&Scanner::default(), &text, TextSource::File(".env"), share);
     }
-    assert_eq!(vault.len(), 15);
+    assert_eq!(vault.secrets().len(), 15);
 }
 
 #[test]

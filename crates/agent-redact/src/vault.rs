@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 use self::known::Everywhere;
 pub use self::plain::Plain;
 use super::rules::{pattern, table};
-use super::{Scanner, TextSource, without_overlaps};
+use super::{Scanner, SecretFinding, TextSource, pem, without_overlaps};
 
-/// The ranges of secrets in a text, with their kinds.
-pub type FoundPlaces = Vec<(Range<usize>, String)>;
+/// The places of secrets in a text.
+pub type FoundPlaces = Vec<SecretPlace>;
 
 /// The maximum number of secrets that have a placeholder of their own and are kept.
 const MAX_SECRETS: usize = 500;
@@ -45,9 +45,8 @@ pub struct Vault {
     plain: Plain,
     /// The values that occur in `plain`.
     plain_values: BTreeSet<String>,
+    /// Derived from the known values, and reset when they change.
     everywhere: Everywhere,
-    /// A counter of changes to the known values.
-    changes: usize,
 }
 
 /// Only the secrets are compared; everything else is derived from them or from where they are
@@ -146,31 +145,31 @@ pub struct SecretPlace {
     pub is_alone: bool,
 }
 
+impl SecretPlace {
+    /// The places of what was found.
+    fn of(found: SecretFinding) -> impl Iterator<Item = Self> {
+        let is_alone = found.parts.len() == 1 && found.kind != pem::KIND;
+        found.parts.into_iter().map(move |range| Self {
+            range,
+            kind: found.kind.to_owned(),
+            is_alone,
+        })
+    }
+}
+
 /// A placeholder where it must not be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misplaced {
     /// The placeholder.
     pub placeholder: String,
-    /// True if it stands for a secret of this vault.
-    pub is_known: bool,
-    /// The files in which its secret was seen.
-    pub files: Vec<String>,
+    /// The files in which its secret was seen; `None` if it stands for no secret of this vault.
+    pub files: Option<BTreeSet<String>>,
 }
 
 impl Vault {
     /// Returns true if there are no secrets in it.
     pub fn is_empty(&self) -> bool {
         self.secrets.is_empty()
-    }
-
-    /// The number of known secrets.
-    pub fn len(&self) -> usize {
-        self.secrets.len()
-    }
-
-    /// A counter that grows whenever the known values change.
-    pub fn changes(&self) -> usize {
-        self.changes
     }
 
     /// The secrets, in the order in which they were found.
@@ -185,29 +184,18 @@ impl Vault {
 
     /// Learns the secrets of a text and replaces them by placeholders.
     pub fn redact(&mut self, scanner: &Scanner, text: &str, source: TextSource<'_>) -> Redacted {
-        let places = self.learn(scanner, text, source);
+        let places = self.learn(scanner, text, source, MAX_KNOWN);
         self.replace(text, source, places)
     }
 
     /// Replaces the secrets in these places of a text, and all that are known, by placeholders.
-    pub fn replace(
-        &mut self,
-        text: &str,
-        source: TextSource<'_>,
-        mut places: FoundPlaces,
-    ) -> Redacted {
-        places.extend(self.known_in(text, source));
-        places.retain(|(range, _)| !self.is_sent(&text[range.clone()]));
-        places.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+    pub fn replace(&mut self, text: &str, source: TextSource<'_>, places: FoundPlaces) -> Redacted {
         let mut redacted = Redacted {
             text: String::with_capacity(text.len()),
             numbers: BTreeSet::new(),
         };
         let mut written = 0;
-        for (range, kind) in places {
-            if range.start < written {
-                continue;
-            }
+        for SecretPlace { range, kind, .. } in self.with_known(text, source, places) {
             redacted.text.push_str(&text[written..range.start]);
             let value = &text[range.clone()];
             // A part of a known secret has a placeholder that stands for that part.
@@ -237,7 +225,7 @@ impl Vault {
         let at = number.checked_sub(1);
         if let Some(secret) = at.and_then(|at| self.secrets.get_mut(at)) {
             secret.is_sent = Some(is_sent);
-            self.change();
+            self.everywhere = Everywhere::default();
         }
     }
 
@@ -258,10 +246,7 @@ impl Vault {
         let (mut substituted, mut written) = (String::new(), 0);
         for range in placeholders(text) {
             let found = self.stands_for(&text[range.clone()]);
-            let secret = found.map(|(number, line)| (&self.secrets[number], line));
-            if let Some(value) =
-                secret.and_then(|(secret, line)| value(secret, &secret.lines[line]))
-            {
+            if let Some(value) = found.and_then(|(_, secret, line)| value(secret, line)) {
                 substituted.push_str(&text[written..range.start]);
                 substituted.push_str(&value);
                 written = range.end;
@@ -276,13 +261,8 @@ impl Vault {
         number.is_some_and(|(number, _)| self.secrets[*number].is_sent == Some(true))
     }
 
-    /// Learns the secrets of a text; returns their places.
-    pub fn learn(&mut self, scanner: &Scanner, text: &str, source: TextSource<'_>) -> FoundPlaces {
-        self.learn_some(scanner, text, source, MAX_KNOWN)
-    }
-
-    /// Learns at most `most` new secrets of a text; returns their ranges and kinds.
-    pub fn learn_some(
+    /// Learns at most `most` new secrets of a text; returns their places.
+    pub fn learn(
         &mut self,
         scanner: &Scanner,
         text: &str,
@@ -296,8 +276,7 @@ impl Vault {
             let mut secret = Secret::found(finding.kind, lines, source);
             secret.is_doubtful = finding.is_doubtful;
             self.take_over(&secret, before.saturating_add(most));
-            let kind = finding.kind.to_owned();
-            places.extend(finding.parts.into_iter().map(|part| (part, kind.clone())));
+            places.extend(SecretPlace::of(finding));
         }
         self.note_plain(before);
         places
@@ -310,7 +289,7 @@ impl Vault {
         self.plain = plain;
         self.note_plain(0);
         if self.plain_values != before {
-            self.change();
+            self.everywhere = Everywhere::default();
         }
     }
 
@@ -331,27 +310,19 @@ impl Vault {
     }
 
     /// The places of the secrets in a text, in order, without learning new ones.
-    pub fn places(
+    pub fn places(&self, scanner: &Scanner, text: &str, source: TextSource<'_>) -> FoundPlaces {
+        let found = scanner.scan(text, source).into_iter();
+        self.with_known(text, source, found.flat_map(SecretPlace::of).collect())
+    }
+
+    /// These places and those of all known secrets, in order, except where the secret is sent.
+    fn with_known(
         &self,
-        scanner: &Scanner,
         text: &str,
         source: TextSource<'_>,
-    ) -> Vec<SecretPlace> {
-        let mut places = Vec::new();
-        for finding in scanner.scan(text, source) {
-            let is_alone = finding.parts.len() == 1 && finding.kind != super::pem::KIND;
-            places.extend(finding.parts.into_iter().map(|range| SecretPlace {
-                range,
-                kind: finding.kind.to_owned(),
-                is_alone,
-            }));
-        }
-        let known = self.known_in(text, source).into_iter();
-        places.extend(known.map(|(range, kind)| SecretPlace {
-            range,
-            kind,
-            is_alone: false,
-        }));
+        mut places: FoundPlaces,
+    ) -> FoundPlaces {
+        places.extend(self.known_in(text, source));
         places.retain(|place| !self.is_sent(&text[place.range.clone()]));
         without_overlaps(places, |place| (place.range.start, place.range.end))
     }
@@ -359,7 +330,7 @@ impl Vault {
     /// The numbers of the secrets whose placeholders are in a text; 0 is one that is not kept.
     pub fn numbers_in(&self, text: &str) -> BTreeSet<usize> {
         let number = |placeholder: &str| match self.stands_for(placeholder) {
-            Some((number, _)) => Some(number + 1),
+            Some((number, ..)) => Some(number),
             None => placeholder[MARK.len()..].starts_with('X').then_some(0),
         };
         placeholders(text)
@@ -379,15 +350,11 @@ impl Vault {
     ) -> Result<Option<String>, Misplaced> {
         for range in placeholders(text) {
             let placeholder = &text[range];
-            let secret = self
-                .stands_for(placeholder)
-                .map(|(number, _)| &self.secrets[number]);
+            let secret = self.stands_for(placeholder).map(|(_, secret, _)| secret);
             if !may(placeholder, secret) {
-                let files = secret.map(|secret| secret.files.iter().cloned().collect());
                 return Err(Misplaced {
                     placeholder: placeholder.to_owned(),
-                    is_known: secret.is_some(),
-                    files: files.unwrap_or_default(),
+                    files: secret.map(|secret| secret.files.clone()),
                 });
             }
         }
@@ -405,11 +372,8 @@ impl Vault {
 
     /// Adds the unknown parts of a secret, if fewer than `most` are known; remembers its files.
     fn take_over(&mut self, secret: &Secret, most: usize) {
-        let lines = secret.lines.iter();
-        let new: Vec<String> = lines
-            .filter(|line| !self.index.contains_key(*line))
-            .cloned()
-            .collect();
+        let is_new = |line: &&String| !self.index.contains_key(*line);
+        let new: Vec<String> = secret.lines.iter().filter(is_new).cloned().collect();
         if !new.is_empty() && self.secrets.len() < most.min(MAX_KNOWN) {
             self.add(Secret {
                 lines: new,
@@ -422,27 +386,17 @@ impl Vault {
             return;
         };
         let room = MAX_FILES.saturating_sub(known.files.len());
-        let files = secret
-            .files
-            .iter()
-            .filter(|file| !known.files.contains(*file));
+        let files = secret.files.difference(&known.files);
         let files: Vec<String> = files.take(room).cloned().collect();
-        self.changes += usize::from(!files.is_empty());
         known.files.extend(files);
         if known.is_doubtful && !secret.is_doubtful {
             known.is_doubtful = false;
-            self.change();
+            self.everywhere = Everywhere::default();
         }
     }
 
-    /// Resets everything that is derived from the known values.
-    fn change(&mut self) {
-        self.everywhere = Everywhere::default();
-        self.changes += 1;
-    }
-
     fn add(&mut self, secret: Secret) {
-        self.change();
+        self.everywhere = Everywhere::default();
         let number = self.secrets.len();
         for (line, value) in secret.lines.iter().enumerate() {
             self.index.entry(value.clone()).or_insert((number, line));
@@ -465,21 +419,23 @@ impl Vault {
         number + 1
     }
 
-    /// The index of the secret that a placeholder stands for, and of the line in it.
+    /// The secret that a placeholder stands for, its number and the line of it.
     ///
     /// Only the number counts: models shorten placeholders, and a wrong kind is no reason to
     /// overwrite a secret with its placeholder.
-    fn stands_for(&self, placeholder: &str) -> Option<(usize, usize)> {
+    fn stands_for(&self, placeholder: &str) -> Option<(usize, &Secret, &str)> {
         let inner = placeholder.strip_prefix(MARK)?.strip_suffix(']')?;
         let number = inner.split(' ').next().unwrap_or_default();
         let (number, line) = match number.split_once('.') {
             Some((number, line)) => (number, line.parse::<usize>().ok()?),
             None => (number, 1),
         };
-        let number = number.parse::<usize>().ok()?.checked_sub(1)?;
-        let line = line.checked_sub(1)?;
-        let secret = self.secrets.get(number).filter(|_| number < MAX_SECRETS)?;
-        (line < secret.lines.len()).then_some((number, line))
+        let number = number
+            .parse()
+            .ok()
+            .filter(|number| *number <= MAX_SECRETS)?;
+        let secret = self.secret(number)?;
+        Some((number, secret, secret.lines.get(line.checked_sub(1)?)?))
     }
 }
 

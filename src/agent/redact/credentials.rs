@@ -18,7 +18,7 @@ use crate::workspace::walk::WalkedFile;
 /// How many files are read.
 const MAX_FILES: usize = 200;
 /// How many bytes a file may have.
-const MAX_FILE: u64 = 256 * 1024;
+pub(super) const MAX_FILE: u64 = 256 * 1024;
 /// How many bytes all of them may have.
 const MAX_ALL: u64 = 2 * 1024 * 1024;
 /// How many secrets all of them teach; there is room for what is learned later.
@@ -62,9 +62,10 @@ impl Credentials {
         workspace: &Workspace,
         scanner: &Scanner,
         paths: &BTreeSet<RelPath>,
+        max_bytes: u64,
     ) {
         for path in paths {
-            if let Some(text) = text_of(workspace, path, MAX_FILE) {
+            if let Some(text) = text_of(workspace, path, max_bytes) {
                 self.learn_text(scanner, path, &text, MAX_SECRETS);
             }
         }
@@ -73,12 +74,7 @@ impl Credentials {
     /// Learns so many secrets at most of the text of a file.
     fn learn_text(&mut self, scanner: &Scanner, path: &RelPath, text: &str, most: usize) {
         let source = TextSource::File(path.as_str());
-        self.vault.learn_some(scanner, text, source, most);
-    }
-
-    /// Learns what the text of a file has in it.
-    pub(super) fn learn_file(&mut self, scanner: &Scanner, path: &RelPath, text: &str) {
-        self.learn_text(scanner, path, text, MAX_SECRETS);
+        self.vault.learn(scanner, text, source, most);
     }
 
     /// Lets these names and words stand, whatever the files have in them.

@@ -49,20 +49,11 @@ pub(in crate::agent) fn refused_placeholder(
 /// Why a command is refused that has a placeholder where a file is to be named; one that lies there
 /// under such a name may be.
 fn refused_name(workspace: &Workspace, command: &Command) -> Option<Outcome> {
-    let mut paths: Vec<&RelPath> = command.path().into_iter().collect();
-    match command {
-        Command::MoveFile { to, .. } => paths.push(to),
-        Command::ApplyPatch { changes } => {
-            paths.extend(changes.iter().map(FileChange::path));
-            paths.extend(changes.iter().filter_map(|change| match change {
-                FileChange::Update { move_to, .. } => move_to.as_ref(),
-                FileChange::Add { .. } | FileChange::Delete { .. } => None,
-            }));
-        }
-        _ => paths.extend((command.selection().into_iter()).flat_map(Selection::entries)),
-    }
+    let selected = command.selection().into_iter();
+    let selected = selected.flat_map(Selection::entries);
+    let paths = command.path().into_iter().chain(command.changed_paths());
     let is_there = |path: &RelPath| matches!(workspace.kind(path), Ok(Some(_)));
-    let placeholder = paths.into_iter().find_map(|path| {
+    let placeholder = paths.chain(selected).find_map(|path| {
         let placeholder = placeholder_in(path.as_str())?;
         (!is_there(path)).then_some(placeholder)
     })?;
@@ -75,17 +66,13 @@ fn refused_name(workspace: &Workspace, command: &Command) -> Option<Outcome> {
 }
 
 fn refusal(misplaced: &Misplaced) -> Outcome {
-    let Misplaced {
-        placeholder,
-        is_known,
-        files,
-    } = misplaced;
-    if !is_known {
+    let Misplaced { placeholder, files } = misplaced;
+    let Some(files) = files else {
         return Outcome::refused(format!(
             "`{placeholder}` stands for no secret that is known here, and would overwrite one"
         ))
         .with_hint("leave the lines that have it as they are, or ask the user to write them");
-    }
+    };
     let place = match files.first() {
         Some(file) => format!("edits of the file in which it stands (`{file}`)"),
         None => "edits of the file in which it stands".to_owned(),
@@ -127,16 +114,12 @@ impl Revealing<'_> {
                 Edit::Lines { text, .. } => self.in_file(path, [text]),
                 Edit::Replace { edits } => {
                     for edit in edits {
-                        let quote = match edit.pattern {
-                            Pattern::Regex => Quote::Regex,
-                            Pattern::Lines | Pattern::Text => Quote::Verbatim,
+                        let [sought, put]: [Quote; 2] = match edit.pattern {
+                            Pattern::Regex => [regex::escape, quoted_replacement],
+                            Pattern::Lines | Pattern::Text => [str::to_owned; 2],
                         };
-                        self.put_back(path, &mut edit.search, quote)?;
-                        let quote = match quote {
-                            Quote::Regex => Quote::Replacement,
-                            other => other,
-                        };
-                        self.put_back(path, &mut edit.replace, quote)?;
+                        self.put_back(path, &mut edit.search, sought)?;
+                        self.put_back(path, &mut edit.replace, put)?;
                         if let Some(unnumbered) = &mut edit.unnumbered {
                             let texts = [&mut unnumbered.search, &mut unnumbered.replace];
                             self.in_file(path, texts)?;
@@ -178,9 +161,8 @@ impl Revealing<'_> {
         path: &RelPath,
         texts: impl IntoIterator<Item = &'t mut String>,
     ) -> Result<(), Misplaced> {
-        texts
-            .into_iter()
-            .try_for_each(|text| self.put_back(path, text, Quote::Verbatim))
+        let mut texts = texts.into_iter();
+        texts.try_for_each(|text| self.put_back(path, text, str::to_owned))
     }
 
     fn put_back(&self, path: &RelPath, text: &mut String, quote: Quote) -> Result<(), Misplaced> {
@@ -196,12 +178,7 @@ impl Revealing<'_> {
                 }
             }
         };
-        let quoted = |value: &str| match quote {
-            Quote::Verbatim => value.to_owned(),
-            Quote::Regex => regex::escape(value),
-            Quote::Replacement => quoted_replacement(value),
-        };
-        if let Some(revealed) = self.vault.reveal(text, &mut may, &quoted)? {
+        if let Some(revealed) = self.vault.reveal(text, &mut may, &quote)? {
             *text = revealed;
         }
         Ok(())
@@ -213,10 +190,5 @@ impl Revealing<'_> {
     }
 }
 
-/// How a secret is written where it is put back.
-#[derive(Debug, Clone, Copy)]
-enum Quote {
-    Verbatim,
-    Regex,
-    Replacement,
-}
+/// Writes a secret as the place requires where it is put back.
+type Quote = fn(&str) -> String;

@@ -7,8 +7,9 @@
 use std::collections::BTreeSet;
 
 use super::super::Agent;
+use super::credentials::MAX_FILE;
 use super::named::named;
-use super::{KnownSecrets, Redactor, text_of};
+use super::{KnownSecrets, Redactor};
 use crate::compose::Content;
 use crate::protocol::{CommandKind, Outcome, RelPath, StepResult};
 use crate::secrets::{Scanner, TextSource};
@@ -33,6 +34,11 @@ impl<'a> TextPiece<'a> {
             place,
             is_searched: false,
         }
+    }
+
+    /// A text of which nobody knows the origin.
+    fn plain(text: &'a mut String, place: &'a str) -> Self {
+        Self::new(text, TextSource::Text, place)
     }
 }
 
@@ -101,14 +107,10 @@ impl MessageTexts<'_> {
         let check = session.check.iter();
         printed.extend(check.flat_map(|report| named(&report.outcome.detail.text)));
         printed.extend(self.texts.iter().flat_map(|text| named(text)));
-        for path in &shown {
-            let text = text_of(&agent.workspace, path, agent.limits.max_file_bytes);
-            if let Some(text) = text {
-                (known.credentials).learn_file(scanner, path, &text);
-            }
-        }
         printed.retain(|path| !shown.contains(path));
-        (known.credentials).learn_paths(&agent.workspace, scanner, &printed);
+        for (paths, most) in [(shown, agent.limits.max_file_bytes), (printed, MAX_FILE)] {
+            (known.credentials).learn_paths(&agent.workspace, scanner, &paths, most);
+        }
     }
 
     /// Visits each text once, always in the same order.
@@ -122,22 +124,18 @@ impl MessageTexts<'_> {
             const CHECK: &str = "the output of the check";
             let outcome = report.outcome.texts_mut();
             for text in outcome.chain([&mut report.command]) {
-                visit(TextPiece::new(text, TextSource::Text, CHECK));
+                visit(TextPiece::plain(text, CHECK));
             }
         }
         let contents = self.contents.iter_mut();
         for content in contents.flat_map(|contents| contents.iter_mut()) {
-            visit(TextPiece::new(
-                &mut content.title,
-                TextSource::Text,
-                MESSAGE,
-            ));
+            visit(TextPiece::plain(&mut content.title, MESSAGE));
             visit(TextPiece {
                 is_searched: true,
-                ..TextPiece::new(&mut content.text.text, TextSource::Text, MESSAGE)
+                ..TextPiece::plain(&mut content.text.text, MESSAGE)
             });
         }
-        let mut words = |text: &mut String| visit(TextPiece::new(text, TextSource::Text, MESSAGE));
+        let mut words = |text: &mut String| visit(TextPiece::plain(text, MESSAGE));
         session.each_word(&mut words);
         for round in &mut *self.past {
             each_word(round, &mut words);
@@ -170,20 +168,16 @@ fn each_piece(result: &mut StepResult, visit: &mut TextVisitor<'_>) {
         None => TextSource::Text,
     };
     let outcome = &mut result.outcome;
-    for text in std::iter::once(&mut outcome.message).chain(&mut outcome.remarks) {
+    let words = std::iter::once(&mut outcome.message).chain(&mut outcome.remarks);
+    for text in words.chain([&mut outcome.hint]) {
         visit(TextPiece::new(text, source, &place));
     }
-    visit(TextPiece::new(&mut outcome.hint, source, &place));
     if outcome.excerpts.is_empty() {
         visit(TextPiece::new(&mut outcome.detail.text, source, &place));
     } else {
         each_excerpt(outcome, &place, visit);
     }
-    visit(TextPiece::new(
-        &mut result.subject,
-        TextSource::Text,
-        &place,
-    ));
+    visit(TextPiece::plain(&mut result.subject, &place));
 }
 
 /// Visits a detail with lines of several files, each file as a part of its own.
@@ -209,7 +203,7 @@ fn each_excerpt(outcome: &mut Outcome, place: &str, visit: &mut TextVisitor<'_>)
     let rest: Vec<&str> = lines.collect();
     if !rest.is_empty() {
         let mut rest = rest.join("\n");
-        visit(TextPiece::new(&mut rest, TextSource::Text, place));
+        visit(TextPiece::plain(&mut rest, place));
         visited.push(rest);
     }
     outcome.detail.text = visited.join("\n");
@@ -217,15 +211,9 @@ fn each_excerpt(outcome: &mut Outcome, place: &str, visit: &mut TextVisitor<'_>)
 
 /// The file whose lines the result of a step shows.
 fn about(result: &StepResult) -> Option<RelPath> {
-    let is_about_a_file = matches!(
-        result.kind(),
-        Some(
-            CommandKind::CreateFile
-                | CommandKind::EditFile
-                | CommandKind::InsertText
-                | CommandKind::ApplyPatch
-        )
-    );
+    use CommandKind::{ApplyPatch, CreateFile, EditFile, InsertText};
+    let kinds = [CreateFile, EditFile, InsertText, ApplyPatch];
+    let is_about_a_file = kinds.iter().any(|kind| result.is(*kind));
     let path = RelPath::parse(&result.subject).ok();
     path.filter(|_| is_about_a_file)
 }

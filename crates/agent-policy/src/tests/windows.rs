@@ -67,6 +67,7 @@ const REFUSED_STRICTLY: &[&str] = &[
 const REFUSED: &[&str] = &[
     "Remove-Item -Recurse -Force C:\\",
     "Remove-Item -Recurse ~",
+    "Remove-Item -Recurse ~/",
     "rd /s /q 'C:\\'",
     "powershell -Command 'Remove-Item -Recurse -Force ~'",
     "cmd /c 'rd /s /q C:\\'",

@@ -15,7 +15,7 @@ use super::super::TextSource;
 use super::super::boundary::is_within_word;
 use super::super::names::telling;
 use super::super::shape::{distinct, is_word};
-use super::{Secret, Vault};
+use super::{FoundPlaces, Secret, SecretPlace, Vault};
 
 /// From this length on, a secret is no ordinary word, whatever it consists of.
 const LONG: usize = 8;
@@ -120,12 +120,11 @@ impl Values {
                 continue;
             }
             let known = self.known[hit.pattern().as_usize()].iter();
-            let longest = known
-                .map(|one| {
-                    let value = &secrets[one.secret].lines[one.line];
-                    (common_length(&text[hit.start()..], value), one)
-                })
-                .max_by_key(|(length, _)| *length);
+            let known = known.map(|one| {
+                let value = &secrets[one.secret].lines[one.line];
+                (common_length(&text[hit.start()..], value), one)
+            });
+            let longest = known.max_by_key(|(length, _)| *length);
             if let Some((length, one)) = longest {
                 let range = hit.start()..hit.start() + length;
                 if one.reach.includes(text, &range) {
@@ -150,15 +149,15 @@ fn common_length(text: &str, value: &str) -> usize {
 pub(super) struct Everywhere(OnceLock<Option<Arc<Values>>>);
 
 impl Vault {
-    /// The ranges and kinds of secrets in a text that were found before.
-    pub(super) fn known_in(
-        &self,
-        text: &str,
-        source: TextSource<'_>,
-    ) -> Vec<(Range<usize>, String)> {
-        let kind = |number: usize| self.secrets[number].kind.clone();
+    /// The places of secrets in a text that were found before.
+    pub(super) fn known_in(&self, text: &str, source: TextSource<'_>) -> FoundPlaces {
         let found = self.values_in(text, source).into_iter();
-        found.map(|(range, number)| (range, kind(number))).collect()
+        let place = |(range, number): (Range<usize>, usize)| SecretPlace {
+            range,
+            kind: self.secrets[number].kind.clone(),
+            is_alone: false,
+        };
+        found.map(place).collect()
     }
 
     /// Adds the secrets of another vault that occur in a text.
@@ -170,12 +169,12 @@ impl Vault {
     fn values_in(&self, text: &str, source: TextSource<'_>) -> Vec<(Range<usize>, usize)> {
         let path = source.path();
         let is_here = |secret: &Secret| path.is_some_and(|path| secret.files.contains(path));
-        if self.secrets.iter().any(is_here) {
-            let values = Values::of(self, is_here);
-            return values.map_or_else(Vec::new, |values| values.find(&self.secrets, text));
-        }
-        let build = || Values::of(self, |_| false).map(Arc::new);
-        let values = self.everywhere.0.get_or_init(build).as_ref();
+        let build = || Values::of(self, is_here).map(Arc::new);
+        let values = if self.secrets.iter().any(is_here) {
+            build()
+        } else {
+            self.everywhere.0.get_or_init(build).clone()
+        };
         values.map_or_else(Vec::new, |values| values.find(&self.secrets, text))
     }
 }
@@ -215,7 +214,7 @@ mod tests {
         let (scanner, mut vault) = (Scanner::default(), Vault::default());
         let file = TextSource::File(".env");
         vault.redact(&scanner, &format!("DB_PASSWORD={value}\n"), file);
-        assert_eq!(vault.len(), 1, "{value}");
+        assert_eq!(vault.secrets().len(), 1, "{value}");
         let redacted = vault.redact(&scanner, text, TextSource::Text).text;
         assert_eq!(!redacted.contains(value), is_known, "{redacted}");
     }
