@@ -1,8 +1,8 @@
 //! Keeps a model from dropping code without a word.
 //!
 //! A chat likes to write "rest of the code unchanged" where code should stand. Written into a file
-//! that would delete what it stands for. Words of English tell it; in a whole file, so does a remark
-//! of any language in the place of definitions.
+//! that would delete what it stands for. Words of English tell it, and so does a remark of any
+//! language in the place of definitions or of the end of a body.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -34,23 +34,17 @@ pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
         return Some(placeholder);
     }
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    // In an edit, `# ... (unver\u{e4}ndert)` may as well go on from the line above.
-    let may_stand = |line: &str| {
-        let (core, is_comment) = uncommented(line.trim());
-        let has_dots = is_comment && is_dots_at(core, core.trim_start_matches(DOTS));
-        has_dots || may_stand_for_lines(line)
-    };
-    let sign = omission_in_place(&old, &new, &may_stand);
-    let sign = sign.or_else(|| remark_for_definitions(&old, &new));
+    let sign = omission_in_place(&old, &new).or_else(|| remark_for_lines(&old, &new));
     sign.map(|line| line.trim().to_owned())
 }
 
-/// The first remark of a new content that stands where definitions of the file were, in whatever
-/// words or language: `# 其余代码保持不变`.
+/// The first remark of a new text that stands where definitions of the old one were, or several lines
+/// at the end of a body, in whatever words or language: `# 其余代码保持不变`.
 ///
-/// It has the indentation of the outermost definition that is nowhere any more, no line of code
-/// directly below it, and nothing new is defined there. Markdown has headings that look like remarks.
-fn remark_for_definitions<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
+/// It has no line of code directly below it, and the indentation of the outermost definition that is
+/// nowhere any more, where nothing new is defined, or that of a body which loses more lines than are
+/// new. Markdown has headings that look like remarks.
+fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
     let known = lines_without_space(old.iter().copied());
     let is_remark = |line: &str| is_comment_line(line) && !known.contains(line.trim());
     let is_markdown = || old.iter().any(|line| line.starts_with("```"));
@@ -74,18 +68,26 @@ fn remark_for_definitions<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> 
         is_attached[at] = is_next && (!is_comment_line(new[at + 1]) || is_attached[at + 1]);
     }
     align(&old, &new).into_iter().find_map(|block| {
-        let lost = (block.old.clone())
-            .filter(|at| defined_name(&old, *at).is_some_and(|name| !new_names.contains(name)));
-        let outermost = lost.map(|at| indent(old[at])).min()?;
+        let is_lost = |at: &usize| {
+            let name = defined_name(&old, *at);
+            name.is_some_and(|name| !new_names.contains(name))
+        };
+        let lost = block.old.clone().filter(is_lost);
+        let outermost = lost.map(|at| indent(old[at])).min();
         let is_new =
             |at: usize| defined_name(&new, at).is_some_and(|name| !old_names.contains(name));
         let is_whole = block.new.start == 0 && block.new.end == new.len();
-        if is_whole || block.new.clone().any(is_new) {
-            return None;
-        }
+        let outermost = outermost.filter(|_| !is_whole && !block.new.clone().any(is_new));
+        let ends_body = |at: usize, depth: usize| {
+            let has_depth = |line: &&&str| indent(line) == depth;
+            let lost = old[block.old.clone()].iter().filter(has_depth).count();
+            let written = new[block.new.clone()].iter().filter(has_depth).count();
+            depth > 0 && at + 1 == new.len() && lost > written
+        };
         let is_sign = |at: &usize| {
+            let depth = indent(new[*at]);
             let is_free = *at > 0 && !is_attached[*at] && !tells_of_removal(new[*at]);
-            is_free && is_remark(new[*at]) && indent(new[*at]) == outermost
+            is_free && is_remark(new[*at]) && (outermost == Some(depth) || ends_body(*at, depth))
         };
         block.new.clone().find(is_sign).map(|at| new[at])
     })
@@ -158,13 +160,8 @@ fn tells_of_removal(line: &str) -> bool {
 }
 
 /// The first line of a new text that stands for lines of the old one which are not in it.
-/// `may_stand` tells those that count only if more lines are lost than written.
-fn omission_in_place<'t>(
-    old: &[&str],
-    new: &[&'t str],
-    may_stand: &dyn Fn(&str) -> bool,
-) -> Option<&'t str> {
-    if !(new.iter()).any(|line| stands_for_lines(line) || may_stand(line)) {
+fn omission_in_place<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
+    if !(new.iter()).any(|line| stands_for_lines(line) || may_stand_for_lines(line)) {
         return None;
     }
     let is_filled = |line: &&&str| !line.trim().is_empty();
@@ -173,7 +170,8 @@ fn omission_in_place<'t>(
         let (lost, written) = (filled(&old[block.old]), filled(&new[block.new.clone()]));
         let is_sign = |at: &usize| {
             let least = written + usize::from(is_body(new, *at));
-            (stands_for_lines(new[*at]) && lost >= least) || (may_stand(new[*at]) && lost > written)
+            (stands_for_lines(new[*at]) && lost >= least)
+                || (may_stand_for_lines(new[*at]) && lost > written)
         };
         block.new.into_iter().find(is_sign).map(|sign| new[sign])
     })
@@ -194,7 +192,8 @@ pub(super) fn omission_in_edit<'t>(
     let is_bare = |at: usize| is_ellipsis(new[at]) && !is_body(new, at);
     let dots = (0..new.len()).filter(|at| is_placeholder(new[*at]) || is_bare(*at));
     let dots = dots.map(|at| new[at]).find(is_new);
-    let sign = dots.or_else(|| omission_in_place(old, new, &may_stand_for_lines).filter(is_new))?;
+    let sign = dots.or_else(|| omission_in_place(old, new).filter(is_new));
+    let sign = sign.or_else(|| remark_for_lines(old, new).filter(is_new))?;
     Some(sign.trim())
 }
 
@@ -247,11 +246,12 @@ fn stands_for_lines(line: &str) -> bool {
         || (is_comment && words.ends_with(" unchanged"))
 }
 
-/// Returns true if a line may stand for omitted ones. Many comments begin with `# Other`, so it counts
-/// only where more lines are lost than written.
+/// Returns true if a line may stand for omitted ones. Many comments begin with `# Other`, and one with
+/// `# ...` may go on from the line above, so it counts only where more lines are lost than written.
 fn may_stand_for_lines(line: &str) -> bool {
     let (core, is_comment) = uncommented(line.trim());
-    is_comment && is_remark(&core.to_lowercase(), "keep other others")
+    let has_dots = || is_dots_at(core, core.trim_start_matches(DOTS));
+    is_comment && (has_dots() || is_remark(&core.to_lowercase(), "keep other others"))
 }
 
 /// True if words have one of these signs and otherwise only words of a placeholder.
