@@ -8,6 +8,8 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use super::align::{DiffBlock, align};
+use super::anchor::{DEFINITIONS, MODIFIERS};
+use super::fold::is_among;
 
 /// Files up to this many lines may be overwritten by anything.
 const SMALL: usize = 40;
@@ -98,11 +100,8 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
 fn defined_name<'l>(lines: &[&'l str], at: usize) -> Option<&'l str> {
     const CONTROL: &str = "if else elif for foreach while do loop match switch case when default try \
         catch except finally with return yield await throw raise unless until begin then end";
-    const MODIFIERS: &str = "pub crate async export default static public private protected \
-        internal abstract final override virtual unsafe extern inline def class fn func function \
-        fun struct enum trait impl interface type module mod namespace record object sub proc defp \
-        defmodule macro protocol extension const let var local sealed data partial readonly";
-    let is_in = |words: &str, word: &str| words.split_whitespace().any(|it| it == word);
+    const OTHERS: &str = "record object proc defp defmodule macro protocol extension let var local \
+        data partial readonly";
     let line = lines[at];
     let below = lines[at + 1..].iter().take(2);
     let mut below = below.skip_while(|line| line.trim() == "{");
@@ -117,13 +116,18 @@ fn defined_name<'l>(lines: &[&'l str], at: usize) -> Option<&'l str> {
         let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
         words.filter(|word| !word.is_empty())
     };
-    if words(line).next().is_none_or(|first| is_in(CONTROL, first)) {
+    if words(line)
+        .next()
+        .is_none_or(|first| is_among(CONTROL, first))
+    {
         return None;
     }
     let called = line
         .split_once('(')
         .and_then(|(head, _)| words(head).next_back());
-    called.or_else(|| words(line).find(|word| !is_in(MODIFIERS, word)))
+    let known = [MODIFIERS, DEFINITIONS, OTHERS];
+    let is_name = |word: &&str| !known.iter().any(|words| is_among(words, word));
+    called.or_else(|| words(line).find(is_name))
 }
 
 /// How many characters of white space a line begins with.
@@ -144,19 +148,10 @@ fn is_comment_line(line: &str) -> bool {
 
 /// Returns true if a remark says that something is gone on purpose: `# moved to store.py`.
 fn tells_of_removal(line: &str) -> bool {
-    const WORDS: [&str; 8] = [
-        "deleted",
-        "dropped",
-        "extracted",
-        "migrated",
-        "moved",
-        "removed",
-        "renamed",
-        "replaced",
-    ];
+    const WORDS: &str = "deleted dropped extracted migrated moved removed renamed replaced";
     let line = line.to_lowercase();
     let mut words = line.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| WORDS.contains(&word))
+    words.any(|word| is_among(WORDS, word))
 }
 
 /// The first line of a new text that stands for lines of the old one which are not in it.
@@ -256,7 +251,6 @@ fn may_stand_for_lines(line: &str) -> bool {
 
 /// True if words have one of these signs and otherwise only words of a placeholder.
 fn is_remark(words: &str, signs: &str) -> bool {
-    let is_among = |words: &str, word: &str| words.split(' ').any(|known| known == word);
     let each = words.split(|character: char| !character.is_alphanumeric());
     let mut each = each.filter(|word| !word.is_empty());
     let has_phrase = ["no changes", "as above"]
@@ -279,47 +273,15 @@ pub fn drops_most(old: &str, new: &str) -> bool {
 }
 
 /// Words that follow or precede the dots of a placeholder.
-const OMITTED: [&str; 16] = [
-    "existing",
-    "rest of",
-    "the rest",
-    "remaining",
-    "remainder",
-    "unchanged",
-    "as before",
-    "previous code",
-    "other ",
-    "your code",
-    "omitted",
-    "no changes",
-    "stays the same",
-    "remains the same",
-    "unmodified",
-    "same as",
-];
+const OMITTED: &str = "existing,rest of,the rest,remaining,remainder,unchanged,as before,\
+    previous code,other ,your code,omitted,no changes,stays the same,remains the same,\
+    unmodified,same as";
 
 /// How a placeholder without dots begins, and a word that it then has.
-const BEGINNINGS: [&str; 8] = [
-    "rest of",
-    "the rest",
-    "remaining ",
-    "remainder of",
-    "existing ",
-    "other ",
-    "all other",
-    "same as before",
-];
-const ENDINGS: [&str; 9] = [
-    "unchanged",
-    "the same",
-    "as before",
-    " here",
-    "omitted",
-    "as is",
-    "not changed",
-    "unmodified",
-    "goes here",
-];
+const BEGINNINGS: &str = "rest of,the rest,remaining ,remainder of,existing ,other ,all other,\
+    same as before";
+const ENDINGS: &str = "unchanged,the same,as before, here,omitted,as is,not changed,unmodified,\
+    goes here";
 
 /// Words with which a placeholder without dots ends, if it has words of its own before that.
 const LAST_WORDS: [&str; 2] = ["unchanged", "goes here"];
@@ -359,7 +321,7 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     if words.is_empty() {
         return is_comment && begins;
     }
-    let is_omitted = OMITTED.iter().any(|phrase| words.contains(phrase));
+    let is_omitted = OMITTED.split(',').any(|phrase| words.contains(phrase));
     if begins {
         return is_omitted || (is_comment && ends);
     }
@@ -368,9 +330,9 @@ pub(super) fn is_placeholder(line: &str) -> bool {
         return is_omitted && is_about_nothing(&words);
     }
     BEGINNINGS
-        .iter()
+        .split(',')
         .any(|beginning| words.starts_with(beginning))
-        && ENDINGS.iter().any(|ending| words.contains(ending))
+        && ENDINGS.split(',').any(|ending| words.contains(ending))
         && is_about_nothing(&words)
 }
 
@@ -399,7 +361,7 @@ fn is_spread(line: &str) -> bool {
 fn is_about_nothing(words: &str) -> bool {
     let mut each = words.split(|character: char| !character.is_alphanumeric());
     LAST_WORDS.iter().any(|last| words.ends_with(last))
-        || each.all(|word| word.is_empty() || WORDS.split(' ').any(|known| known == word))
+        || each.all(|word| word.is_empty() || is_among(WORDS, word))
 }
 
 /// True if what was trimmed off is an ellipsis.

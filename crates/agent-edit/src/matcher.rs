@@ -210,12 +210,10 @@ impl CodeLayout {
 
 /// True if a line that ends with a colon is a statement that has one nowhere but in Python.
 fn opens_block(line: &str) -> bool {
-    const WORDS: [&str; 14] = [
-        "async", "class", "def", "elif", "else:", "except", "except:", "finally:", "for", "if",
-        "match", "try:", "while", "with",
-    ];
+    const WORDS: &str = "async class def elif else: except except: finally: for if match try: \
+        while with";
     let word = line.split(char::is_whitespace).next();
-    word.is_some_and(|word| WORDS.contains(&word))
+    word.is_some_and(|word| fold::is_among(WORDS, word))
 }
 
 /// Which of the lines begin outside of all brackets; nothing if brackets are not closed among them,
