@@ -9,6 +9,7 @@ use std::ops::Range;
 use agent_protocol::RelPath;
 
 use crate::code_fence::{self, Fence};
+use crate::line::has_word;
 use crate::trim::is_blank;
 use crate::{WorkspaceFileReader, tags, workspace_root};
 
@@ -115,5 +116,5 @@ fn asks_for_change(words: &str) -> bool {
         fix fixes rewrite save paste convert find search with to into before after old new from \
         becomes become should must needs need instead now then out";
     let mut each = words.split(|c: char| !c.is_alphanumeric());
-    each.any(|word| !word.is_empty() && WORDS.split_whitespace().any(|it| it == word))
+    each.any(|word| has_word(WORDS, word))
 }

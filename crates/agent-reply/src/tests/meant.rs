@@ -487,7 +487,7 @@ fn a_block_under_a_line_that_leads_to_its_file_is_told() {
 #[test]
 fn code_below_the_name_of_its_file_is_told_without_a_code_block() {
     let code = "import json\n\n\ndef dump(value):\n    return json.dumps(value)\n";
-    let quoted: String = code.lines().map(|line| format!("> {line}\n")).collect();
+    let quoted = format!("> {}\n", code.trim_end().replace('\n', "\n> "));
     for text in [
         format!("> tests/a.py\n>\n{quoted}"),
         format!("--- BEGIN FILE tests/a.py ---\n{code}--- END FILE ---\n"),
