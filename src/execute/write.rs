@@ -45,18 +45,7 @@ impl Execution<'_> {
             }
             Err(problem) => return failed(&problem),
         };
-        if source == ContentSource::CodeBlock
-            && let Some(old) = &old
-            && let Ok(old) = TextFile::decode(old.clone())
-            && edit::is_excerpt(&old.text, content)
-        {
-            return Outcome::failed(format!(
-                "{} was not changed: the code block under its path may be only a part of it",
-                path.quoted()
-            ))
-            .with_hint("send the whole file as [CREATE_FILE], or the change as [EDIT_FILE]");
-        }
-        let overwrite = match overwritten(path, old.as_deref(), content) {
+        let overwrite = match overwritten(path, old.as_deref(), content, source) {
             Ok(overwrite) => overwrite,
             Err(Refusal { message, hint, .. }) => {
                 return Outcome::failed(format!("`{path}` was not changed: {message}"))
@@ -120,6 +109,7 @@ pub(super) fn overwritten(
     path: &RelPath,
     old: Option<&[u8]>,
     content: &str,
+    source: ContentSource,
 ) -> Result<Overwrite, Refusal> {
     let Some(old) = old else {
         return Ok(Overwrite {
@@ -131,6 +121,13 @@ pub(super) fn overwritten(
     };
     let (new, lines, remark) = match TextFile::decode(old.to_vec()) {
         Ok(file) => {
+            if source == ContentSource::CodeBlock && edit::is_excerpt(&file.text, content) {
+                return Err(
+                    Refusal::new("the new content may be only a part of it").with_hint(
+                        "send the whole file as [CREATE_FILE], or the change as [EDIT_FILE]",
+                    ),
+                );
+            }
             refuse_losses(&file.text, content)?;
             let restored = edit::restore_copy(&file.text, &file.text, content);
             restored.refuse_unrepairable()?;

@@ -201,48 +201,12 @@ const GOING_ON: [&str; 15] = [
 ];
 
 /// Words that begin a definition, after any of the words before it.
-const DEFINITIONS: [&str; 16] = [
-    "def",
-    "class",
-    "fn",
-    "func",
-    "fun",
-    "function",
-    "impl",
-    "struct",
-    "enum",
-    "trait",
-    "mod",
-    "module",
-    "interface",
-    "namespace",
-    "sub",
-    "type",
-];
+pub(super) const DEFINITIONS: &str = "def class fn func fun function impl struct enum trait mod module \
+    interface namespace sub type";
 
 /// Words that may stand before it.
-const MODIFIERS: [&str; 20] = [
-    "pub",
-    "crate",
-    "super",
-    "async",
-    "export",
-    "default",
-    "static",
-    "public",
-    "private",
-    "protected",
-    "internal",
-    "abstract",
-    "final",
-    "sealed",
-    "override",
-    "virtual",
-    "inline",
-    "unsafe",
-    "extern",
-    "const",
-];
+pub(super) const MODIFIERS: &str = "pub crate super async export default static public private protected \
+    internal abstract final sealed override virtual inline unsafe extern const";
 
 /// The line after the block that a line opens.
 fn block_end(document: &Document<'_>, opening: LineNumber, reach: BlockReach) -> LineNumber {
@@ -286,8 +250,8 @@ fn goes_on(first: &str, line: &str) -> bool {
 fn is_definition(line: &str) -> bool {
     let mut words = (line.split(|c: char| !is_of_word(c))).filter(|word| !word.is_empty());
     let starts_with_word = line.starts_with(is_of_word);
-    let word = words.find(|word| !MODIFIERS.contains(word));
-    starts_with_word && word.is_some_and(|word| DEFINITIONS.contains(&word))
+    let word = words.find(|word| !fold::is_among(MODIFIERS, word));
+    starts_with_word && word.is_some_and(|word| fold::is_among(DEFINITIONS, word))
 }
 
 fn first_word(line: &str) -> &str {

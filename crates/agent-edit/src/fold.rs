@@ -96,6 +96,11 @@ pub(super) fn without(line: &str, fancy: &[char]) -> String {
     rewritten(line, |character| fancy.contains(&character))
 }
 
+/// Returns true if a word is one of these, which white space divides.
+pub(super) fn is_among(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|known| known == word)
+}
+
 /// The white space that a line begins with.
 pub(super) fn indentation(line: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]

@@ -1,13 +1,15 @@
 //! Keeps a model from dropping code without a word.
 //!
 //! A chat likes to write "rest of the code unchanged" where code should stand. Written into a file
-//! that would delete what it stands for. Words of English tell it; in a whole file, so does a remark
-//! of any language in the place of definitions.
+//! that would delete what it stands for. Words of English tell it, and so does a remark of any
+//! language in the place of definitions or of the end of a body.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use super::align::{DiffBlock, align};
+use super::anchor::{DEFINITIONS, MODIFIERS};
+use super::fold::is_among;
 
 /// Files up to this many lines may be overwritten by anything.
 const SMALL: usize = 40;
@@ -34,23 +36,17 @@ pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
         return Some(placeholder);
     }
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    // In an edit, `# ... (unver\u{e4}ndert)` may as well go on from the line above.
-    let may_stand = |line: &str| {
-        let (core, is_comment) = uncommented(line.trim());
-        let has_dots = is_comment && is_dots_at(core, core.trim_start_matches(DOTS));
-        has_dots || may_stand_for_lines(line)
-    };
-    let sign = omission_in_place(&old, &new, &may_stand);
-    let sign = sign.or_else(|| remark_for_definitions(&old, &new));
+    let sign = omission_in_place(&old, &new).or_else(|| remark_for_lines(&old, &new));
     sign.map(|line| line.trim().to_owned())
 }
 
-/// The first remark of a new content that stands where definitions of the file were, in whatever
-/// words or language: `# 其余代码保持不变`.
+/// The first remark of a new text that stands where definitions of the old one were, or several lines
+/// at the end of a body, in whatever words or language: `# 其余代码保持不变`.
 ///
-/// It has the indentation of the outermost definition that is nowhere any more, no line of code
-/// directly below it, and nothing new is defined there. Markdown has headings that look like remarks.
-fn remark_for_definitions<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
+/// It has no line of code directly below it, and the indentation of the outermost definition that is
+/// nowhere any more, where nothing new is defined, or that of a body which loses more lines than are
+/// new. Markdown has headings that look like remarks.
+fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
     let known = lines_without_space(old.iter().copied());
     let is_remark = |line: &str| is_comment_line(line) && !known.contains(line.trim());
     let is_markdown = || old.iter().any(|line| line.starts_with("```"));
@@ -74,18 +70,26 @@ fn remark_for_definitions<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> 
         is_attached[at] = is_next && (!is_comment_line(new[at + 1]) || is_attached[at + 1]);
     }
     align(&old, &new).into_iter().find_map(|block| {
-        let lost = (block.old.clone())
-            .filter(|at| defined_name(&old, *at).is_some_and(|name| !new_names.contains(name)));
-        let outermost = lost.map(|at| indent(old[at])).min()?;
+        let is_lost = |at: &usize| {
+            let name = defined_name(&old, *at);
+            name.is_some_and(|name| !new_names.contains(name))
+        };
+        let lost = block.old.clone().filter(is_lost);
+        let outermost = lost.map(|at| indent(old[at])).min();
         let is_new =
             |at: usize| defined_name(&new, at).is_some_and(|name| !old_names.contains(name));
         let is_whole = block.new.start == 0 && block.new.end == new.len();
-        if is_whole || block.new.clone().any(is_new) {
-            return None;
-        }
+        let outermost = outermost.filter(|_| !is_whole && !block.new.clone().any(is_new));
+        let ends_body = |at: usize, depth: usize| {
+            let has_depth = |line: &&&str| indent(line) == depth;
+            let lost = old[block.old.clone()].iter().filter(has_depth).count();
+            let written = new[block.new.clone()].iter().filter(has_depth).count();
+            depth > 0 && at + 1 == new.len() && lost > written
+        };
         let is_sign = |at: &usize| {
+            let depth = indent(new[*at]);
             let is_free = *at > 0 && !is_attached[*at] && !tells_of_removal(new[*at]);
-            is_free && is_remark(new[*at]) && indent(new[*at]) == outermost
+            is_free && is_remark(new[*at]) && (outermost == Some(depth) || ends_body(*at, depth))
         };
         block.new.clone().find(is_sign).map(|at| new[at])
     })
@@ -96,11 +100,8 @@ fn remark_for_definitions<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> 
 fn defined_name<'l>(lines: &[&'l str], at: usize) -> Option<&'l str> {
     const CONTROL: &str = "if else elif for foreach while do loop match switch case when default try \
         catch except finally with return yield await throw raise unless until begin then end";
-    const MODIFIERS: &str = "pub crate async export default static public private protected \
-        internal abstract final override virtual unsafe extern inline def class fn func function \
-        fun struct enum trait impl interface type module mod namespace record object sub proc defp \
-        defmodule macro protocol extension const let var local sealed data partial readonly";
-    let is_in = |words: &str, word: &str| words.split_whitespace().any(|it| it == word);
+    const OTHERS: &str = "record object proc defp defmodule macro protocol extension let var local \
+        data partial readonly";
     let line = lines[at];
     let below = lines[at + 1..].iter().take(2);
     let mut below = below.skip_while(|line| line.trim() == "{");
@@ -115,13 +116,18 @@ fn defined_name<'l>(lines: &[&'l str], at: usize) -> Option<&'l str> {
         let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
         words.filter(|word| !word.is_empty())
     };
-    if words(line).next().is_none_or(|first| is_in(CONTROL, first)) {
+    if words(line)
+        .next()
+        .is_none_or(|first| is_among(CONTROL, first))
+    {
         return None;
     }
     let called = line
         .split_once('(')
         .and_then(|(head, _)| words(head).next_back());
-    called.or_else(|| words(line).find(|word| !is_in(MODIFIERS, word)))
+    let known = [MODIFIERS, DEFINITIONS, OTHERS];
+    let is_name = |word: &&str| !known.iter().any(|words| is_among(words, word));
+    called.or_else(|| words(line).find(is_name))
 }
 
 /// How many characters of white space a line begins with.
@@ -142,29 +148,15 @@ fn is_comment_line(line: &str) -> bool {
 
 /// Returns true if a remark says that something is gone on purpose: `# moved to store.py`.
 fn tells_of_removal(line: &str) -> bool {
-    const WORDS: [&str; 8] = [
-        "deleted",
-        "dropped",
-        "extracted",
-        "migrated",
-        "moved",
-        "removed",
-        "renamed",
-        "replaced",
-    ];
+    const WORDS: &str = "deleted dropped extracted migrated moved removed renamed replaced";
     let line = line.to_lowercase();
     let mut words = line.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| WORDS.contains(&word))
+    words.any(|word| is_among(WORDS, word))
 }
 
 /// The first line of a new text that stands for lines of the old one which are not in it.
-/// `may_stand` tells those that count only if more lines are lost than written.
-fn omission_in_place<'t>(
-    old: &[&str],
-    new: &[&'t str],
-    may_stand: &dyn Fn(&str) -> bool,
-) -> Option<&'t str> {
-    if !(new.iter()).any(|line| stands_for_lines(line) || may_stand(line)) {
+fn omission_in_place<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
+    if !(new.iter()).any(|line| stands_for_lines(line) || may_stand_for_lines(line)) {
         return None;
     }
     let is_filled = |line: &&&str| !line.trim().is_empty();
@@ -173,7 +165,8 @@ fn omission_in_place<'t>(
         let (lost, written) = (filled(&old[block.old]), filled(&new[block.new.clone()]));
         let is_sign = |at: &usize| {
             let least = written + usize::from(is_body(new, *at));
-            (stands_for_lines(new[*at]) && lost >= least) || (may_stand(new[*at]) && lost > written)
+            (stands_for_lines(new[*at]) && lost >= least)
+                || (may_stand_for_lines(new[*at]) && lost > written)
         };
         block.new.into_iter().find(is_sign).map(|sign| new[sign])
     })
@@ -194,7 +187,8 @@ pub(super) fn omission_in_edit<'t>(
     let is_bare = |at: usize| is_ellipsis(new[at]) && !is_body(new, at);
     let dots = (0..new.len()).filter(|at| is_placeholder(new[*at]) || is_bare(*at));
     let dots = dots.map(|at| new[at]).find(is_new);
-    let sign = dots.or_else(|| omission_in_place(old, new, &may_stand_for_lines).filter(is_new))?;
+    let sign = dots.or_else(|| omission_in_place(old, new).filter(is_new));
+    let sign = sign.or_else(|| remark_for_lines(old, new).filter(is_new))?;
     Some(sign.trim())
 }
 
@@ -247,16 +241,16 @@ fn stands_for_lines(line: &str) -> bool {
         || (is_comment && words.ends_with(" unchanged"))
 }
 
-/// Returns true if a line may stand for omitted ones. Many comments begin with `# Other`, so it counts
-/// only where more lines are lost than written.
+/// Returns true if a line may stand for omitted ones. Many comments begin with `# Other`, and one with
+/// `# ...` may go on from the line above, so it counts only where more lines are lost than written.
 fn may_stand_for_lines(line: &str) -> bool {
     let (core, is_comment) = uncommented(line.trim());
-    is_comment && is_remark(&core.to_lowercase(), "keep other others")
+    let has_dots = || is_dots_at(core, core.trim_start_matches(DOTS));
+    is_comment && (has_dots() || is_remark(&core.to_lowercase(), "keep other others"))
 }
 
 /// True if words have one of these signs and otherwise only words of a placeholder.
 fn is_remark(words: &str, signs: &str) -> bool {
-    let is_among = |words: &str, word: &str| words.split(' ').any(|known| known == word);
     let each = words.split(|character: char| !character.is_alphanumeric());
     let mut each = each.filter(|word| !word.is_empty());
     let has_phrase = ["no changes", "as above"]
@@ -279,47 +273,15 @@ pub fn drops_most(old: &str, new: &str) -> bool {
 }
 
 /// Words that follow or precede the dots of a placeholder.
-const OMITTED: [&str; 16] = [
-    "existing",
-    "rest of",
-    "the rest",
-    "remaining",
-    "remainder",
-    "unchanged",
-    "as before",
-    "previous code",
-    "other ",
-    "your code",
-    "omitted",
-    "no changes",
-    "stays the same",
-    "remains the same",
-    "unmodified",
-    "same as",
-];
+const OMITTED: &str = "existing,rest of,the rest,remaining,remainder,unchanged,as before,\
+    previous code,other ,your code,omitted,no changes,stays the same,remains the same,\
+    unmodified,same as";
 
 /// How a placeholder without dots begins, and a word that it then has.
-const BEGINNINGS: [&str; 8] = [
-    "rest of",
-    "the rest",
-    "remaining ",
-    "remainder of",
-    "existing ",
-    "other ",
-    "all other",
-    "same as before",
-];
-const ENDINGS: [&str; 9] = [
-    "unchanged",
-    "the same",
-    "as before",
-    " here",
-    "omitted",
-    "as is",
-    "not changed",
-    "unmodified",
-    "goes here",
-];
+const BEGINNINGS: &str = "rest of,the rest,remaining ,remainder of,existing ,other ,all other,\
+    same as before";
+const ENDINGS: &str = "unchanged,the same,as before, here,omitted,as is,not changed,unmodified,\
+    goes here";
 
 /// Words with which a placeholder without dots ends, if it has words of its own before that.
 const LAST_WORDS: [&str; 2] = ["unchanged", "goes here"];
@@ -359,7 +321,7 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     if words.is_empty() {
         return is_comment && begins;
     }
-    let is_omitted = OMITTED.iter().any(|phrase| words.contains(phrase));
+    let is_omitted = OMITTED.split(',').any(|phrase| words.contains(phrase));
     if begins {
         return is_omitted || (is_comment && ends);
     }
@@ -368,9 +330,9 @@ pub(super) fn is_placeholder(line: &str) -> bool {
         return is_omitted && is_about_nothing(&words);
     }
     BEGINNINGS
-        .iter()
+        .split(',')
         .any(|beginning| words.starts_with(beginning))
-        && ENDINGS.iter().any(|ending| words.contains(ending))
+        && ENDINGS.split(',').any(|ending| words.contains(ending))
         && is_about_nothing(&words)
 }
 
@@ -399,7 +361,7 @@ fn is_spread(line: &str) -> bool {
 fn is_about_nothing(words: &str) -> bool {
     let mut each = words.split(|character: char| !character.is_alphanumeric());
     LAST_WORDS.iter().any(|last| words.ends_with(last))
-        || each.all(|word| word.is_empty() || WORDS.split(' ').any(|known| known == word))
+        || each.all(|word| word.is_empty() || is_among(WORDS, word))
 }
 
 /// True if what was trimmed off is an ellipsis.

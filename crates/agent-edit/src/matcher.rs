@@ -109,9 +109,9 @@ fn shift_between<'t>(lines: impl Iterator<Item = (&'t str, &'t str)>) -> Option<
     Shift::between(&pairs)
 }
 
-/// Returns true if a page collapsed the indentation of quoted and new lines to one blank, and nobody can
-/// tell how deep a new line belongs: the quote does not show one change of it, or a line follows one
-/// that opens a block and is no deeper.
+/// Returns true if a page collapsed the indentation of new lines to one blank, and nobody can tell how
+/// deep a new line belongs: the quote kept its own or does not show one change of it, or a line follows
+/// one that opens a block and is no deeper.
 pub(super) fn is_flattened(
     document: &Document<'_>,
     start: LineNumber,
@@ -126,11 +126,15 @@ pub(super) fn is_flattened(
             && !below.is_empty()
             && !below.starts_with(['-', '}', ')', ']'])
     };
-    quoted.iter().any(|line| fold::indentation(line) == " ")
-        && is_flat(quoted)
-        && is_flat(new)
+    // ` * ` goes on with a comment.
+    let is_damaged = |line: &&str| fold::indentation(line) == " " && !line.starts_with(" *");
+    let is_quote_flat = || is_flat(quoted) && quoted.iter().any(is_damaged);
+    let is_shown = || is_quote_flat() && shift(document, start, quoted).is_some();
+    is_flat(new)
+        && (new.iter().any(is_damaged) || is_quote_flat())
         && !is_flat(&file)
-        && (shift(document, start, quoted).is_none() || new.windows(2).any(is_open))
+        && !file.iter().any(is_damaged)
+        && (!is_shown() || new.windows(2).any(is_open))
 }
 
 /// The change of indentation, if it is one for the lines that begin outside of brackets: within
@@ -206,12 +210,10 @@ impl CodeLayout {
 
 /// True if a line that ends with a colon is a statement that has one nowhere but in Python.
 fn opens_block(line: &str) -> bool {
-    const WORDS: [&str; 14] = [
-        "async", "class", "def", "elif", "else:", "except", "except:", "finally:", "for", "if",
-        "match", "try:", "while", "with",
-    ];
+    const WORDS: &str = "async class def elif else: except except: finally: for if match try: \
+        while with";
     let word = line.split(char::is_whitespace).next();
-    word.is_some_and(|word| WORDS.contains(&word))
+    word.is_some_and(|word| fold::is_among(WORDS, word))
 }
 
 /// Which of the lines begin outside of all brackets; nothing if brackets are not closed among them,

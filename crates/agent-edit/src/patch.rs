@@ -7,9 +7,12 @@
 //! anchors open. As a last resort up to two lines of context at its ends are left out of account,
 //! but never all of it.
 
+use std::collections::HashSet;
+
 use super::align::align;
-use super::document::{Document, LineSplice};
+use super::document::{Document, LineKey, LineNumber, LineSplice};
 use super::ending::has_lone_return;
+use super::fold;
 use super::lines::omitted;
 use super::place::{PlacedHunk, Placer, Stated};
 use super::refuse::{self, QuotedPiece};
@@ -93,20 +96,16 @@ fn apply_to(text: &str, hunks: &[Hunk], stated: &[Stated]) -> Result<Edited, Ref
     })
 }
 
-/// The hunks with the blank that marks a line of context, if it was lost before lines of some that are
-/// not in the text without it.
+/// The hunks with the blank that marks a line of context, where some lost it: at a place of the text,
+/// every line is there as it is or with one blank more.
 fn with_lost_blanks(
     document: &Document<'_>,
     hunks: &[Hunk],
     stated: &[Stated],
 ) -> Option<Vec<Hunk>> {
+    const MOST_PLACES: usize = 100;
     let mut restored = None;
     for (position, hunk) in hunks.iter().enumerate() {
-        let is_indented =
-            |line: &HunkLine| matches!(line, HunkLine::Keep(text) if text.starts_with(' '));
-        if !hunk.lines.iter().any(is_indented) {
-            continue;
-        }
         let old: Vec<&str> = hunk.lines.iter().filter_map(HunkLine::before).collect();
         let is_at_line = match stated[position] {
             Stated::Line(line) => document.has_lines_at(line as usize, &old),
@@ -115,17 +114,46 @@ fn with_lost_blanks(
         if is_at_line || matcher::find(document, &old, Level::TrailingSpace).is_some() {
             continue;
         }
-        let whole = hunk.lines.iter().map(|line| match line {
-            HunkLine::Keep(text) if is_indented(line) => HunkLine::Keep(format!(" {text}")),
-            line => line.clone(),
-        });
-        let whole: Vec<HunkLine> = whole.collect();
-        let old: Vec<&str> = whole.iter().filter_map(HunkLine::before).collect();
-        if matcher::find(document, &old, Level::TrailingSpace).is_some() {
-            restored.get_or_insert_with(|| hunks.to_vec())[position].lines = whole;
+        let places = document.find_lines(LineKey::Loose, &old);
+        let mut places = places.into_iter().take(MOST_PLACES);
+        if let Some(lines) = places.find_map(|start| restored_at(document, start, hunk)) {
+            restored.get_or_insert_with(|| hunks.to_vec())[position].lines = lines;
         }
     }
     restored
+}
+
+/// The lines of a hunk as they are at a place, if some lines of context have one blank less than there.
+/// Where all have, new lines that are indented like them, and not like the file, were shifted with them.
+fn restored_at(document: &Document<'_>, start: LineNumber, hunk: &Hunk) -> Option<Vec<HunkLine>> {
+    let mut file = document.lines_from(start);
+    let (mut lost, mut depths) = (HashSet::new(), HashSet::new());
+    let (mut lines, mut is_shift) = (Vec::new(), true);
+    for line in &hunk.lines {
+        let there = line.before().and_then(|_| file.next()).unwrap_or_default();
+        depths.insert(fold::indentation(there));
+        lines.push(match line {
+            HunkLine::Add(_) => line.clone(),
+            HunkLine::Keep(text) | HunkLine::Remove(text)
+                if text.trim_end() == there.trim_end() =>
+            {
+                is_shift &= there.trim().is_empty();
+                line.clone()
+            }
+            HunkLine::Keep(text) if there.strip_prefix(' ')?.trim_end() == text.trim_end() => {
+                lost.insert(fold::indentation(text));
+                HunkLine::Keep(there.to_owned())
+            }
+            _ => return None,
+        });
+    }
+    let added = hunk
+        .lines
+        .iter()
+        .filter(|line| matches!(line, HunkLine::Add(_)));
+    let mut added = added.filter_map(HunkLine::after).map(fold::indentation);
+    is_shift &= added.any(|depth| lost.contains(depth) && !depths.contains(depth));
+    (!is_shift).then_some(lines)
 }
 
 /// Which lines differ, where they are not those of the document.

@@ -147,10 +147,8 @@ impl<'a> QuotedPassage<'a> {
         };
         let mut level = matches.level;
         let starts = self.choose(document, matches)?;
-        if level >= Level::Indentation {
-            for &start in &starts {
-                level = level.max(self.uneven(document, start, level)?);
-            }
+        for &start in &starts {
+            level = level.max(self.uneven(document, start, level)?);
         }
         if has_turned_quotes(&self.search, &self.new) && !self.is_about_space() {
             level = level.max(Level::Whitespace);
@@ -183,7 +181,7 @@ impl<'a> QuotedPassage<'a> {
         level: Level,
     ) -> Result<Level, Refusal> {
         let is_flat = matcher::is_flattened(document, start, &self.search, &self.new);
-        if !self.adds() || (!is_flat && self.shift(document, start).is_some()) {
+        if (!is_flat && self.shift(document, start).is_some()) || !self.adds() {
             return Ok(level);
         }
         if !is_flat && !self.is_indentation_meaningful(document) {

@@ -15,8 +15,9 @@
 //! | 7 | a sound block of another dialect | itself, across lines that look like tags |
 //! | 8 | a block that is not sound and reaches over a tag | itself up to that tag |
 //! | 9 | of several dialects on one line: envelope, diff, JSON, XML, tokens, SEARCH/REPLACE | the first |
-//! | 10 | JSON that is no call | data, with all that stands in it |
+//! | 10 | JSON that is no call, or that the line above gives to a file of JSON which it does not name | data, with all that stands in it |
 //! | 11 | whole files beside commands; diffs and SEARCH/REPLACE blocks above the code block with tags and the end mark | shown; told unless a command changes the file or has the lines of the edit |
+//! | | such an edit beside tags without a code block of their own | itself: nothing divides the answer from the rest, an edit that was only shown and fits the file cannot be told from one that was meant, and to leave out the latter loses work |
 //! | 12 | two answers to one round | neither, unless they are the same or only look |
 //! | 13 | commands in words below the end mark | told, not done |
 //! | 14 | a document: front matter, or headings and code blocks that ask for nothing | told, not done |

@@ -92,15 +92,9 @@ impl WordsAbove {
 /// Returns true if a line is the label of an option: `Option A:`, `Approach 2 (safer)`. `Option A it
 /// is` is a decision.
 fn is_option(text: &str) -> bool {
-    const NOUNS: [&str; 6] = [
-        "option ",
-        "approach ",
-        "alternative ",
-        "variant ",
-        "solution ",
-        "method ",
-    ];
-    let Some(rest) = NOUNS.iter().find_map(|noun| text.strip_prefix(noun)) else {
+    const NOUNS: &str = "option approach alternative variant solution method";
+    let named = text.split_once(' ');
+    let Some((_, rest)) = named.filter(|(noun, _)| has_word(NOUNS, noun)) else {
         return false;
     };
     let mut rest = rest.chars();
@@ -177,29 +171,28 @@ fn forbids(sentence: &str) -> bool {
     const OBJECTS: &str = "this these that it";
     const NOUNS: &str = "command commands code block blocks script edit edits change patch one way \
         like yet again now please following";
-    let is_in = |words: &str, word: &&str| words.split_whitespace().any(|it| it == *word);
     let words: Vec<&str> = sentence.split_whitespace().collect();
     let is_meant = |rest: &[&str], is_order: bool| {
         let rest = match rest {
             ["the", "following", rest @ ..] => rest,
-            [object, rest @ ..] if is_in(OBJECTS, object) => rest,
+            [object, rest @ ..] if has_word(OBJECTS, object) => rest,
             _ => return false,
         };
         let mut rest = rest.iter();
-        let is_plain = rest.all(|word| is_in(NOUNS, word) || is_in(OBJECTS, word));
+        let is_plain = rest.all(|word| has_word(NOUNS, word) || has_word(OBJECTS, word));
         is_plain || is_order
     };
     words.iter().enumerate().any(|(at, word)| {
         let (below, is_order) = match *word {
             "avoid" => (&words[at + 1..], at == 0),
-            _ if is_in(NEGATIONS, word) => match &words[at + 1..] {
-                [verb, rest @ ..] if is_in(VERBS, verb) => (rest, at < 2),
+            _ if has_word(NEGATIONS, word) => match &words[at + 1..] {
+                [verb, rest @ ..] if has_word(VERBS, verb) => (rest, at < 2),
                 _ => return false,
             },
             _ => return false,
         };
         let below = match below {
-            [verb, rest @ ..] if *word == "avoid" && is_in(VERBS, verb) => rest,
+            [verb, rest @ ..] if *word == "avoid" && has_word(VERBS, verb) => rest,
             below => below,
         };
         let is_order = is_order && matches!(words[0], "do" | "don't" | "never" | "avoid");
@@ -245,28 +238,9 @@ pub(super) fn taken_back() -> BlockTrouble {
 /// Returns true if a sentence of a line takes back what stands above it: `Sorry, ignore the above.`
 fn takes_back(line: &str) -> bool {
     const LONGEST: usize = 400;
-    const OPENINGS: [&str; 8] = [
-        "correction:",
-        "hmm,",
-        "hold on",
-        "never mind",
-        "oh wait",
-        "on second thought",
-        "oops",
-        "let me redo that",
-    ];
-    const OTHER_LANGUAGES: [&str; 10] = [
-        "entschuldigung",
-        "korrektur:",
-        "désolé",
-        "lo siento",
-        "perdón",
-        "desculpe",
-        "抱歉",
-        "对不起",
-        "更正",
-        "すみません",
-    ];
+    const OPENINGS: &str = "correction:|hmm,|hold on|never mind|oh wait|on second thought|oops|\
+        let me redo that|entschuldigung|korrektur:|désolé|lo siento|perdón|desculpe|抱歉|对不起|\
+        更正|すみません";
     // `Wait for it` is an order, `Wait, no` is none.
     const INTERJECTIONS: [&str; 3] = ["wait", "sorry", "actually"];
     if line.len() > LONGEST {
@@ -282,8 +256,7 @@ fn takes_back(line: &str) -> bool {
         })
     };
     let interjection = INTERJECTIONS.iter().find(|it| is_interjection(it));
-    let opens = |it: &&str| text.starts_with(*it);
-    OPENINGS.iter().chain(&OTHER_LANGUAGES).any(opens)
+    OPENINGS.split('|').any(|it| text.starts_with(it))
         || interjection.is_some_and(|word| *word != "actually")
         || text.split(['.', '!', '?', ':', ';']).any(calls_it_off)
 }

@@ -41,17 +41,7 @@ const FILE_NOUNS: &str = "\
     ficheiro caminho percorso bestand plik soubor dosya файл путь";
 
 /// Such words in scripts that put no space around them.
-const UNSPACED_FILE_NOUNS: [&str; 9] = [
-    "文件",
-    "檔案",
-    "档案",
-    "路径",
-    "路徑",
-    "ファイル",
-    "パス",
-    "파일",
-    "경로",
-];
+const UNSPACED_FILE_NOUNS: &str = "文件 檔案 档案 路径 路徑 ファイル パス 파일 경로";
 
 /// Words beside them that say that the whole of the file follows.
 const FILE_ADJECTIVES: &str = "\
@@ -286,7 +276,8 @@ fn without_label(text: &str) -> Option<&str> {
 fn is_label(words: &str) -> bool {
     const LONGEST_UNSPACED: usize = 8;
     const MOST_WORDS: usize = 4;
-    if UNSPACED_FILE_NOUNS.iter().any(|noun| words.contains(noun)) {
+    let mut nouns = UNSPACED_FILE_NOUNS.split(' ');
+    if nouns.any(|noun| words.contains(noun)) {
         return words.chars().count() <= LONGEST_UNSPACED;
     }
     let words = words.to_lowercase();

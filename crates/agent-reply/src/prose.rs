@@ -11,25 +11,14 @@ use crate::trim::{trim, trim_end};
 const MAX_BYTES: usize = 20_000;
 
 /// Who speaks, in the labels that pages put above each turn (`You said:`).
-const SPEAKERS: [&str; 11] = [
-    "You",
-    "ChatGPT",
-    "Claude",
-    "Copilot",
-    "DeepSeek",
-    "Gemini",
-    "Grok",
-    "Kimi",
-    "Le Chat",
-    "Perplexity",
-    "Qwen",
-];
+const SPEAKERS: &str = "You,ChatGPT,Claude,Copilot,DeepSeek,Gemini,Grok,Kimi,Le Chat,Perplexity,\
+    Qwen";
 
 /// Returns true for the label of a page, which is nobody's words.
 fn is_page_label(line: &str) -> bool {
     let line = trim(line);
     let speaker = line.strip_suffix(" said:").or(line.strip_suffix(" said"));
-    speaker.is_some_and(|speaker| SPEAKERS.contains(&speaker))
+    speaker.is_some_and(|speaker| SPEAKERS.split(',').any(|known| known == speaker))
 }
 
 /// Joins the lines that are in no block.

@@ -9,6 +9,7 @@ use std::ops::Range;
 use agent_protocol::RelPath;
 
 use crate::code_fence::{self, Fence};
+use crate::line::has_word;
 use crate::trim::is_blank;
 use crate::{WorkspaceFileReader, tags, workspace_root};
 
@@ -102,18 +103,9 @@ fn words_beside(
 
 /// Returns true if words say that a block shows what is there.
 fn says_quotation(words: &str) -> bool {
-    const PHRASES: [&str; 9] = [
-        "is defined in",
-        "are defined in",
-        "stays the same",
-        "stay the same",
-        "stays as it is",
-        "unchanged",
-        "for reference",
-        "already has",
-        "already contains",
-    ];
-    PHRASES.iter().any(|phrase| words.contains(phrase))
+    const PHRASES: &str = "is defined in,are defined in,stays the same,stay the same,\
+        stays as it is,unchanged,for reference,already has,already contains";
+    PHRASES.split(',').any(|phrase| words.contains(phrase))
 }
 
 /// Returns true if words may ask for a change of what a block shows.
@@ -124,5 +116,5 @@ fn asks_for_change(words: &str) -> bool {
         fix fixes rewrite save paste convert find search with to into before after old new from \
         becomes become should must needs need instead now then out";
     let mut each = words.split(|c: char| !c.is_alphanumeric());
-    each.any(|word| !word.is_empty() && WORDS.split_whitespace().any(|it| it == word))
+    each.any(|word| has_word(WORDS, word))
 }

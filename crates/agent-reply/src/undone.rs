@@ -12,6 +12,7 @@
 //! | `4c4`, `<<<<` with `>>>>` below, `Find:` over `Replace:`, changed lines in a cell of a table | an edit |
 //! | `rm` or `mv` of a file in backticks | a command |
 //! | a code block that names a file, or beside a line that names one and leads to it | a file |
+//! | code without a code block below a line that is only the name of a file, in whatever frame | a file |
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -22,7 +23,7 @@ use crate::code_fence::{self, Fence};
 use crate::keyed_text::KeyedTexts;
 use crate::line::{ends_with_colon, has_word, is_blank_or_fence};
 use crate::recognise::shown;
-use crate::tags::{LooseTag, Name};
+use crate::tags::{FileContent, LooseTag, Name};
 use crate::trim::{is_blank, trim};
 use crate::xml::XmlEnds;
 use crate::{file_name, script, tools, whole_file, work};
@@ -95,7 +96,11 @@ impl LastLook<'_> {
                 let is_open = self.is_taken.get(at).is_some_and(|is_taken| *is_taken);
                 around = is_open.then_some(fence);
             } else {
+                let told = self.found.len();
                 self.line(at, LookPlace::Open);
+                if self.found.len() == told && !self.is_taken[at] {
+                    self.titled(at);
+                }
                 at += 1;
             }
         }
@@ -340,23 +345,80 @@ impl LastLook<'_> {
         {
             return;
         }
-        let mut work = ShownWork::lines(lines);
-        work.files = names.iter().map(|name| (*name).to_owned()).collect();
-        let name = names[0];
+        let names = names.into_iter().map(str::to_owned).collect();
+        self.shown_file(line..content.end, names, content, Some(at));
+    }
+
+    /// Tells of the text of a file that was only shown.
+    fn shown_file(
+        &mut self,
+        lines: Range<usize>,
+        names: Vec<String>,
+        content: Range<usize>,
+        fence: Option<usize>,
+    ) {
+        let name = &names[0];
+        let what = fence.map_or("text", |_| "code block");
         let trouble = BlockTrouble::new(
             format!(
-                "the code block for `{name}` was only shown: nothing says that it is the whole file"
+                "the {what} for `{name}` was only shown: nothing says that it is the whole file"
             ),
             format!(
                 "Send it as `[CREATE_FILE path=\"{name}\"]` if it is the whole file, or as `[EDIT_FILE path=\"{name}\"]` if it is a change."
             ),
         );
+        let mut work = ShownWork::lines(&self.lines[content]);
+        work.files = names;
         self.found.push(UndoneWork {
-            lines: line..content.end,
+            lines,
             work,
             trouble: trouble.of("CREATE_FILE"),
-            fence: Some(at),
+            fence,
         });
+    }
+
+    /// Code that stands below the name of a file without a code block: `=== a.py ===`, `> a.py` in a
+    /// quotation, `a.py` over `<pre>`.
+    fn titled(&mut self, at: usize) {
+        const LONGEST: usize = 160;
+        const MOST_LINES: usize = 60;
+        const LABELS: &str = "begin code content contents create file filename filepath full new of \
+            path source src start the updated";
+        let title = self.lines[at];
+        let is_told = |it: &UndoneWork| at < it.lines.end;
+        if title.len() > LONGEST || !title.contains('.') || self.values >= MOST_VALUES {
+            return;
+        }
+        let names = file_name::in_words(title);
+        let [name] = names[..] else { return };
+        let words = file_name::words_beside(title, name);
+        let first = code_fence::skip_blank(self.lines, at + 1);
+        let is_led = || {
+            let below = self.lines.get(first).map_or("", |line| trim(line));
+            below.starts_with("<pre") && leads_to_work(title, name)
+        };
+        let is_title = words.iter().all(|word| has_word(LABELS, word)) || is_led();
+        if !is_title || self.found.last().is_some_and(is_told) {
+            return;
+        }
+        self.values += 1;
+        let below = (first..self.lines.len()).take(MOST_LINES);
+        let below = below.take_while(|line| !self.is_taken[*line]);
+        let is_filled = |line: &usize| self.lines[*line].contains(char::is_alphanumeric);
+        let shown: Vec<usize> = below.filter(is_filled).collect();
+        let (mut code, mut end) = (0, at + 1);
+        for (above, line) in shown.iter().enumerate() {
+            if is_code(self.lines[*line], name) {
+                (code, end) = (code + 1, line + 1);
+            } else if code * 2 < above {
+                break;
+            }
+        }
+        let is_framed = words.iter().any(|word| word == "begin") && !shown.is_empty();
+        if code > 1 || (code == 1 && shown.len() == 1) || is_framed {
+            let end = end.max(first + 1);
+            self.shown_file(at..end, vec![name.to_owned()], first..end, None);
+        }
     }
 
     /// The line that leads to the code block at `at`, and the files that it names.
@@ -436,6 +498,28 @@ impl LastLook<'_> {
             _ => {}
         }
     }
+}
+
+/// Returns true if a line is more likely of a program, or of the settings in the file of this name, than
+/// words.
+fn is_code(line: &str, name: &str) -> bool {
+    const BEGINNINGS: &str = "async class const def enum export fn from func function impl import \
+        interface let mod module namespace package private pub public return static struct type use \
+        var";
+    const SIGNS: [&str; 9] = [" = ", "==", "=>", "->", "::", "();", "(\"", "('", "\": "];
+    let text = trim(line).trim_start_matches(['>', ' ']);
+    let mut words = text.split(' ');
+    let first = words.next().unwrap_or_default();
+    let has_words = words.nth(1).is_some();
+    if has_words && text.ends_with(['.', '!', '?']) || text.starts_with(['-', '*', '|', '<']) {
+        return false;
+    }
+    let is_setting = || FileContent::of(name) == FileContent::Data && first.ends_with([':', '=']);
+    has_word(BEGINNINGS, first)
+        || text.ends_with(['{', '}', ';', '(', '['])
+        || text.ends_with("):")
+        || SIGNS.iter().any(|sign| text.contains(sign))
+        || is_setting()
 }
 
 /// The part of an edit that a line calls the code block below it.
@@ -566,7 +650,7 @@ const WORK: &str = "\
 
 /// Returns true if a line that names a file leads to what is to be written there: `Create x.py:`,
 /// `In x.py, replace`, `x.py (lines 3-7)`, `Save this as x.py.`
-fn leads_to_work(line: &str, name: &str) -> bool {
+pub(super) fn leads_to_work(line: &str, name: &str) -> bool {
     const MADE: &str = "created now rewritten updated written";
     let text = trim(line).trim_end_matches(['*', '_', ' ']);
     let words = file_name::words_beside(line, name);

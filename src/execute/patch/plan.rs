@@ -14,7 +14,7 @@ use super::patched::Patched;
 use super::stated::{Counted, is_unsure, lines_of_now};
 use super::worked_out::WorkedOut;
 use crate::edit::{self, Refusal};
-use crate::protocol::{FileChange, Hunk, HunkLine, Level, RelPath};
+use crate::protocol::{ContentSource, FileChange, Hunk, HunkLine, Level, RelPath};
 use crate::workspace::text::TextFile;
 use crate::workspace::{ExecutableBit, FileProblem};
 use moves::{InTheWay, Moves};
@@ -242,8 +242,10 @@ impl<'a, 'b> PatchPlan<'a, 'b> {
     ) -> Result<(), PatchTrouble> {
         let draft = self.draft(path)?;
         let old = draft.content.as_deref().map(Vec::as_slice);
-        let new =
-            overwritten(path, old, text).map_err(|refusal| PatchTrouble::refused(path, refusal))?;
+        // The model takes a file that it adds for new: one that is there is replaced only as by a code
+        // block under its path.
+        let new = overwritten(path, old, text, ContentSource::CodeBlock)
+            .map_err(|refusal| PatchTrouble::refused(path, refusal))?;
         draft.known = Known::written(&new.content, new.lines);
         draft.counted = Counted::Reply;
         let verb = match new.before {

@@ -55,6 +55,26 @@ fn holds(stage: &Stage, files: &[(&str, &str)]) {
 }
 
 #[test]
+fn a_file_that_is_there_is_added_only_as_a_whole() {
+    let text: String = (1..=12).map(|line| format!("line {line}\n")).collect();
+    let put = |content: &str| {
+        let mut change = add("a", content);
+        if let FileChange::Add { overwrite, .. } = &mut change {
+            *overwrite = true;
+        }
+        patch(vec![change])
+    };
+    let mut stage = stage(&[("a", &text)]);
+    for part in ["line 3\nline 4\n", "something else\n"] {
+        stage.fails(put(part), "may be only a part of it");
+        assert_eq!(stage.text("a"), text);
+    }
+    let new = text.replace("line 3", "third");
+    stage.succeeds(vec![put(&new)]);
+    assert_eq!(stage.text("a"), new);
+}
+
+#[test]
 fn changes_many_files_at_once() {
     let mut stage = stage(&[("a", "1\n2\n"), ("b", "x\n"), ("c", "y\n")]);
     let outcome = stage.one(patch(vec![

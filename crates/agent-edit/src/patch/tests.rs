@@ -696,6 +696,17 @@ fn context_that_lost_its_blanks_leaves_new_lines_where_they_are() {
     let inserted = hunk(Some(2), "    one();\n+    four();\n    two();\n");
     let after = file.replace("    two", "    four();\n    two");
     case(file, &[inserted], Level::Exact, &after);
+    // In a file whose lines begin with one blank, at some lines only, and beside a deeper line.
+    let text = "/* a\n * b\n */\n";
+    let inserted = hunk(Some(1), " /* a\n+ * new\n * b\n */\n");
+    let after = "/* a\n * new\n * b\n */\n";
+    case(text, &[inserted], Level::Exact, after);
+    let some = hunk(None, "     one();\n+    four();\n    two();\n");
+    let after = file.replace("    two", "    four();\n    two");
+    case(file, &[some], Level::Exact, &after);
+    // New lines that are shifted as their context is were written so.
+    let shifted = hunk(None, "    one();\n+   four();\n    two();\n");
+    case(file, &[shifted], Level::Indentation, &after);
     // All of its indentation.
     let mut flat = hunk(None, "-    two();\n+    four();\n");
     flat.lines.insert(0, HunkLine::Keep("one();".to_owned()));

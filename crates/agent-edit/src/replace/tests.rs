@@ -827,4 +827,41 @@ fn indentation_that_a_page_collapsed_is_not_written() {
         Level::Indentation,
         &file.replace("one", "three"),
     );
+    // Only that of the new text.
+    refused(
+        file,
+        lines("    one();\n    if x {\n", " zero();\n if x {\n"),
+        "indented",
+    );
+    let comment = lines("fn a() {\n    one();\n", "/**\n * One.\n */\nfn a() {\n");
+    assert!(replace(file, &[comment]).refusals.is_empty());
+}
+
+#[test]
+fn a_remark_of_any_language_does_not_stand_for_lines_of_an_edit() {
+    let file = "def f():\n    a()\n    b()\n    c()\n\n\ndef g():\n    return 1\n\n\nf()\n";
+    for (search, new) in [
+        (
+            "def f():\n    a()\n    b()\n    c()\n",
+            "def f(x):\n    a(x)\n    # der Rest bleibt gleich\n",
+        ),
+        (
+            "    a()\n    b()\n    c()\n",
+            "    a(1)\n    # ... \u{5176}\u{4f59}\u{4e0d}\u{53d8}\n",
+        ),
+        (
+            "    c()\n\n\ndef g():\n    return 1\n\n\nf()\n",
+            "    d()\n\n\n# \u{5176}\u{4f59}\u{4e0d}\u{53d8}\n\n\nf()\n",
+        ),
+    ] {
+        refused(file, lines(search, new), "placeholder");
+    }
+    for new in [
+        "def f():\n    # fertig\n    c()\n",
+        "# f is in another file\n",
+        "def f():\n    # b and c were removed\n",
+    ] {
+        let edit = lines("def f():\n    a()\n    b()\n    c()\n", new);
+        assert!(replace(file, &[edit]).refusals.is_empty(), "{new}");
+    }
 }

@@ -42,7 +42,8 @@ pub(crate) fn find(
             return None;
         }
         let xml_ends = || scan.known.xml_ends.get_or_init(|| XmlEnds::of(&scan.lines));
-        json::find(lines, line)
+        let call = json::find(lines, line);
+        call.filter(|found| !shown::is_given_to_file(scan, &found.clone().below(from)))
             .or_else(|| xml::find(lines, line, from, xml_ends()))
             .or_else(|| tokens::find(lines, line))
     });
@@ -67,7 +68,8 @@ pub(crate) fn curly_json(scan: &Scan<'_>, at: usize, reach: usize) -> Option<Blo
     if shown::is_in_program(scan, at) {
         return None;
     }
-    json::find_curly(&scan.lines[..reach], at)
+    let call = json::find_curly(&scan.lines[..reach], at);
+    call.filter(|found| !shown::is_given_to_file(scan, found))
 }
 
 /// Calls that may be data, in a reply that asks for nothing else.

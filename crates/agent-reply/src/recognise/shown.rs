@@ -11,12 +11,12 @@ use agent_protocol::{Command, RelPath};
 use crate::candidate::{BlockCandidate, BlockTrouble, CandidateItem, DoubtedMeaning, ReplyOffer};
 use crate::carried_out::ShownWork;
 use crate::code_fence::{self, Fence};
-use crate::line::has_word;
+use crate::line::{ends_with_colon, has_word, is_blank_or_fence};
 use crate::scan::{OpenBlock, Scan, UnclearBlock, UnclearReason};
 use crate::tags::copy_button;
 use crate::trim::{is_blank, trim, trim_end};
 use crate::whole_file::{self, FileBlock, FileBlockEnd};
-use crate::{diff, file_name, json, patch, script, search_replace, work, workspace_root};
+use crate::{diff, file_name, json, patch, script, search_replace, undone, work, workspace_root};
 
 /// Languages in which a block of code is no place for a call.
 const PROGRAMS: &str = "bash c cpp cs csharp go html java javascript js kotlin lua php py python rb \
@@ -24,6 +24,10 @@ const PROGRAMS: &str = "bash c cpp cs csharp go html java javascript js kotlin l
 
 /// Languages of blocks that are scripts for a shell, or say nothing.
 const SHELLS: &str = "bash sh shell zsh console terminal text powershell pwsh ps1";
+
+/// Extensions of files that hold diffs, and of those that hold JSON.
+const DIFF_FILES: &str = "diff patch";
+const JSON_FILES: &str = "json json5 jsonc jsonl ndjson ipynb";
 
 /// The text that an edit is part of in its code block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -270,6 +274,28 @@ pub(crate) fn is_in_program(scan: &Scan<'_>, at: usize) -> bool {
     open.is_program && open.line >= scan.free_from && open.first_line(&scan.lines) < at
 }
 
+/// Returns true if the line above calls in JSON gives them to a file that holds JSON and that they are
+/// not about: `Add this to tasks.json:`.
+pub(crate) fn is_given_to_file(scan: &Scan<'_>, found: &BlockCandidate) -> bool {
+    const LOOKS: &str = "check execute inspect list open read reading run running search test tests \
+        validate verify";
+    let above = &scan.lines[scan.free_from.min(found.span.start)..found.span.start];
+    let mut above = above.iter().rev().take(3);
+    let Some(line) = above.find(|line| !is_blank_or_fence(line)) else {
+        return false;
+    };
+    let mut names = file_name::in_words(line);
+    names.retain(|name| is_of_kind(name, JSON_FILES));
+    let Some(name) = names.first() else {
+        return false;
+    };
+    let looks = |word: &String| has_word(LOOKS, word);
+    let mut shown = scan.lines[found.span.clone()].iter();
+    (ends_with_colon(line) || undone::leads_to_work(line, name))
+        && !file_name::words_beside(line, name).iter().any(looks)
+        && !shown.any(|line| line.contains(name))
+}
+
 /// Returns true if a code block with this fence holds a program.
 pub(crate) fn is_program(fence: &Fence<'_>) -> bool {
     has_word(PROGRAMS, &fence.language().to_ascii_lowercase())
@@ -314,13 +340,12 @@ impl BlockContent {
             return Self::Conflict;
         }
         let is_patch = patch::begins(lines[at]) || diff::begins(lines, at);
-        let (found, own_kinds): (_, &[&str]) = if is_patch {
+        let (found, own_kinds) = if is_patch {
             let patch = patch::find(lines, at, &mut patch::Ends::default());
-            (patch.or_else(|| diff::find(lines, at)), &DIFFS)
+            (patch.or_else(|| diff::find(lines, at)), DIFF_FILES)
         } else {
             let call = json::find(lines, at).filter(|found| is_whole(found, lines));
-            let kinds = &["json", "json5", "jsonc", "jsonl", "ndjson", "ipynb"];
-            (call, kinds)
+            (call, JSON_FILES)
         };
         let Some(found) = found else {
             return Self::File;
@@ -345,7 +370,7 @@ impl BlockContent {
 
     /// Looks at all lines of a block of this name that begins as a file.
     fn of_file(name: &str, lines: &[&str]) -> Self {
-        let is_mixed = !is_of_kind(name, &DIFFS) && (holds_edit(lines) || is_marked(lines));
+        let is_mixed = !is_of_kind(name, DIFF_FILES) && (holds_edit(lines) || is_marked(lines));
         if is_mixed { Self::Mixed } else { Self::File }
     }
 
@@ -371,11 +396,9 @@ impl BlockContent {
     }
 }
 
-const DIFFS: [&str; 2] = ["diff", "patch"];
-
-fn is_of_kind(name: &str, extensions: &[&str]) -> bool {
+fn is_of_kind(name: &str, extensions: &str) -> bool {
     let extension = file_name::extension(name).unwrap_or_default();
-    extensions.contains(&extension.to_ascii_lowercase().as_str())
+    has_word(extensions, &extension.to_ascii_lowercase())
 }
 
 /// Returns true if an edit in one of the dialects begins on any of the lines.

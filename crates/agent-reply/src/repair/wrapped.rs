@@ -15,8 +15,8 @@ use crate::search_replace;
 use crate::tags::{self, Kind, Name};
 use crate::trim::{each_line, trim, trim_end};
 
-/// Widths at which text is wrapped, the narrowest first.
-const WIDTHS: [usize; 6] = [60, 72, 80, 100, 120, 132];
+/// Widths that people set, the narrowest first.
+const WIDTHS: [usize; 5] = [60, 72, 80, 100, 120];
 
 /// The narrowest line that may have been cut off at its end.
 const NARROWEST: usize = 40;
@@ -83,16 +83,12 @@ fn whole_tag(line: &str, next: &str) -> Option<String> {
 
 /// The column at which the bodies of a reply were wrapped, if they were.
 pub(crate) fn width(text: &str) -> Option<usize> {
-    let mut longest = 0;
+    let mut width = WIDTHS[0];
     for line in each_line(text) {
         // A word that is longer than the line is not broken.
-        if line.len() > longest && trim(line).contains(' ') {
-            longest = line.len();
+        if line.len() > width && trim(line).contains(' ') {
+            width = line.len();
         }
-    }
-    let width = *WIDTHS.iter().find(|width| **width >= longest)?;
-    if longest < NARROWEST {
-        return None;
     }
     let (mut certain, mut likely) = (0, 0);
     let mut part = BodyPart::Outside;
@@ -109,17 +105,25 @@ pub(crate) fn width(text: &str) -> Option<usize> {
         if is_new && goes_on_at_margin(line) && !searched.contains(above) {
             let is_open = is_open(above);
             let next = line.split_whitespace().next().map_or(0, str::len);
-            let is_indented = above.starts_with([' ', '\t']);
+            let is_indented = above.starts_with("  ") || above.starts_with('\t');
             let is_near = above.len() + 1 + next > width;
-            let is_ragged = is_open && above.len() + RAGGED > longest;
-            let is_certain = above.len() == width || (is_near && opens_value(above));
-            let is_comment = is_near && is_comment(above) && is_words(line);
-            certain += usize::from((is_certain && is_open) || is_comment);
-            likely += usize::from(is_indented && (is_near || is_ragged));
+            let is_ragged = is_open && above.len() + RAGGED > width;
+            let is_full = above.len() == width;
+            let is_certain = (is_full || (is_near && opens_value(above))) && is_open;
+            let is_comment = is_near && is_comment(above) && is_words(trim(line));
+            let is_rest = is_full && is_indented && line.starts_with([';', ',']);
+            let is_certain = is_certain || is_comment || is_rest;
+            let is_likely = is_indented && (is_near || is_ragged);
+            certain += usize::from(is_certain);
+            likely += usize::from(is_likely);
         }
         above = line;
     }
-    (certain > 0 || likely > 1 || is_json_wrapped(text, width)).then_some(width)
+    // The last word of the longest line may have left a gap.
+    let mut usual = WIDTHS.into_iter().filter(|usual| *usual >= width);
+    let named = usual.find(|usual| *usual < width + 8).unwrap_or(width);
+    let is_wrapped = certain > 0 || likely > 1 || is_json_wrapped(text, width);
+    is_wrapped.then_some(named)
 }
 
 /// Returns true if a line is a comment of a program. `#` and `*` are also Markdown.
@@ -130,7 +134,7 @@ fn is_comment(line: &str) -> bool {
 
 /// Returns true if a line is made of words alone, as no program is.
 fn is_words(line: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || " ,.'\u{2019}-".contains(c);
+    let is_part = |c: char| c.is_alphanumeric() || " ,.:;`'\u{2019}-".contains(c);
     line.starts_with(char::is_lowercase) && line.chars().all(is_part)
 }
 
@@ -171,7 +175,8 @@ fn is_json_wrapped(text: &str, width: usize) -> bool {
             at_edge += usize::from(line.len() + 1 + next.map_or(0, str::len) > width);
         } else if trim_end(line).ends_with(['}', ']']) {
             is_in_call = false;
-            if breaks > 0 && breaks == at_edge && has_escape {
+            let is_enough = breaks > 1 || (breaks == 1 && WIDTHS.contains(&width));
+            if is_enough && breaks == at_edge && has_escape {
                 return true;
             }
         }
@@ -284,6 +289,10 @@ mod tests {
         assert_eq!(width(margin), Some(72));
         let narrow = "a.py\n<<<<<<< SEARCH\nx = 1\n=======\n    raise ValueError(\"the value of the setting must be a\nnumber\")\n    logging.getLogger(__name__).warning(\"the value is %s\nnow\", 1)\n>>>>>>> REPLACE\n";
         assert_eq!(width(narrow), Some(60));
+        let ninety = "a.py\n<<<<<<< SEARCH\nx = 1\n=======\n    # this comment is long enough that a terminal of ninety columns has to break it there\nin the middle\n    x = 2\n>>>>>>> REPLACE\n";
+        assert_eq!(width(ninety), Some(89));
+        let rest = "[CREATE_FILE path=\"a.rs\"]\nfn f() {\n    let scrubbed = |text: &str| ApiKey::new(text).unwrap().scrub(format!(\"{text} {x}!!\"))\n;\n}\n[/CREATE_FILE]\n";
+        assert_eq!(width(rest), Some(89));
         let address = format!("{WRAPPED}https://example.org/{}\n", "word/".repeat(40));
         assert_eq!(width(&address), Some(80));
         let long = format!("{WRAPPED}{}\n", "word ".repeat(40));

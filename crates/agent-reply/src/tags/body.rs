@@ -20,6 +20,7 @@ use std::borrow::Cow;
 use agent_protocol::{Command, Edit};
 
 use crate::code_fence::Fence;
+use crate::line::has_word;
 use crate::repair::{self, Divider};
 use crate::tags::copy_button;
 use crate::trim::is_blank;
@@ -423,18 +424,12 @@ pub(crate) enum FileContent {
 impl FileContent {
     /// The kind of a file with this name.
     pub(crate) fn of(name: &str) -> Self {
-        const PROSE: &[&str] = &[
-            "md", "markdown", "mdx", "mdc", "mkd", "qmd", "rmd", "txt", "text", "rst", "adoc",
-            "org", "csv", "tsv", "log", "prompt",
-        ];
-        const CODE: &[&str] = &[
-            "astro", "bash", "c", "cc", "cjs", "clj", "cmake", "cpp", "cs", "css", "cxx", "dart",
-            "erl", "ex", "exs", "fish", "fs", "go", "gradle", "graphql", "groovy", "h", "hcl",
-            "hh", "hpp", "hs", "htm", "html", "ini", "java", "jl", "js", "json", "jsonc", "jsx",
-            "kt", "kts", "less", "lua", "m", "mjs", "ml", "mm", "mts", "nim", "php", "pl", "pm",
-            "proto", "ps1", "py", "pyi", "r", "rb", "rs", "sass", "scala", "scss", "sh", "sql",
-            "svelte", "swift", "tf", "toml", "ts", "tsx", "vue", "xml", "zig", "zsh",
-        ];
+        const PROSE: &str = "md markdown mdx mdc mkd qmd rmd txt text rst adoc org csv tsv log \
+            prompt";
+        const CODE: &str = "astro bash c cc cjs clj cmake cpp cs css cxx dart erl ex exs fish \
+            fs go gradle graphql groovy h hcl hh hpp hs htm html ini java jl js json jsonc jsx \
+            kt kts less lua m mjs ml mm mts nim php pl pm proto ps1 py pyi r rb rs sass scala \
+            scss sh sql svelte swift tf toml ts tsx vue xml zig zsh";
         if Self::is_settings(name) {
             return Self::Data;
         }
@@ -445,14 +440,10 @@ impl FileContent {
                 && !name.bytes().any(|byte| byte.is_ascii_lowercase());
             return if is_loud { Self::Prose } else { Self::Data };
         };
-        let is_in = |known: &[&str]| {
-            known
-                .iter()
-                .any(|known| known.eq_ignore_ascii_case(extension))
-        };
-        if is_in(PROSE) {
+        let extension = extension.to_ascii_lowercase();
+        if has_word(PROSE, &extension) {
             Self::Prose
-        } else if is_in(CODE) {
+        } else if has_word(CODE, &extension) {
             Self::Code
         } else {
             Self::Data
@@ -462,27 +453,11 @@ impl FileContent {
     /// Returns true if a file of this name has settings or rules to build something: no fence can be
     /// its first line.
     pub(crate) fn is_settings(name: &str) -> bool {
-        const NAMES: [&str; 17] = [
-            "makefile",
-            "gnumakefile",
-            "dockerfile",
-            "containerfile",
-            "justfile",
-            "procfile",
-            "jenkinsfile",
-            "vagrantfile",
-            "gemfile",
-            "rakefile",
-            "cmakelists.txt",
-            ".env",
-            ".editorconfig",
-            ".npmrc",
-            ".bashrc",
-            ".prettierrc",
-            ".eslintrc",
-        ];
+        const NAMES: &str = "makefile gnumakefile dockerfile containerfile justfile procfile \
+            jenkinsfile vagrantfile gemfile rakefile cmakelists.txt .env .editorconfig .npmrc \
+            .bashrc .prettierrc .eslintrc";
         let name = name.to_ascii_lowercase();
-        NAMES.contains(&name.as_str())
+        has_word(NAMES, &name)
             || [".yaml", ".yml", ".mk"].iter().any(|it| name.ends_with(it))
             || ["dockerfile.", ".env.", "requirements"]
                 .iter()

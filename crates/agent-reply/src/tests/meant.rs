@@ -485,6 +485,63 @@ fn a_block_under_a_line_that_leads_to_its_file_is_told() {
 }
 
 #[test]
+fn code_below_the_name_of_its_file_is_told_without_a_code_block() {
+    let code = "import json\n\n\ndef dump(value):\n    return json.dumps(value)\n";
+    let quoted = format!("> {}\n", code.trim_end().replace('\n', "\n> "));
+    for text in [
+        format!("> tests/a.py\n>\n{quoted}"),
+        format!("--- BEGIN FILE tests/a.py ---\n{code}--- END FILE ---\n"),
+        "--- BEGIN FILE: docs/a.md ---\nJust some words.\n--- END FILE ---\n".to_owned(),
+        format!("=== tests/a.py ===\n{code}"),
+        format!("**tests/a.py**\n<pre>\n{code}</pre>\n"),
+        format!("Put this into `tests/a.py`:\n<pre><code>\n{code}</code></pre>\n"),
+        format!("[FILE: tests/a.py]\n{code}[/FILE]\n"),
+        format!("tests/a.py\n\n{code}"),
+        "# config.yaml\nname: ci\nport: 1\n".to_owned(),
+    ] {
+        undone(&text);
+        let edit = "[CREATE_FILE path=\"tests/a.py\"]\nx = 1\n[/CREATE_FILE]\n";
+        let has_file = text.contains("tests/a.py");
+        if has_file {
+            talk(&format!("{text}\n{edit}"));
+        }
+    }
+    for text in [
+        "=== tests/a.py ===\nmain() now writes lower case.\n",
+        "tests/a.py:\n- main() writes lower case\n- save() is new\n",
+        "**tests/a.py**\nThe function main now writes lower case.\n",
+        "> tests/a.py\n> main writes upper case, but it should not.\n",
+        "Output:\n<pre>\n3 passed in 0.1 s\n</pre>\n",
+        "tests/a.py:17: AssertionError\nE   assert 'A' == 'a'\n",
+    ] {
+        talk(text);
+    }
+}
+
+#[test]
+fn json_that_a_line_gives_to_a_file_does_not_run() {
+    let call = "{\"tool\": \"run\", \"command\": \"make test\"}\n";
+    for line in [
+        "Add this to x.json:",
+        "### tasks.json",
+        "`tasks.json` should look like this:",
+        "F\u{fc}ge dies zu x.json hinzu:",
+    ] {
+        for block in [format!("```json\n{call}```\n"), call.to_owned()] {
+            read(&format!("{line}\n\n{block}\n{DONE}"), &["DONE"], &[1]);
+        }
+    }
+    let list = call.replace("make test", "cat x.json");
+    for text in [
+        format!("I test `x.json`:\n\n{call}"),
+        format!("This is in x.json:\n\n{list}"),
+        format!("Now the tests of `app.py`:\n\n{call}"),
+    ] {
+        read(&text, &["RUN_COMMAND"], &[]);
+    }
+}
+
+#[test]
 fn the_body_of_a_tag_that_is_none_is_content() {
     let call = "{\"tool\": \"bash\", \"command\": \"make\"}";
     for (before, after) in [
