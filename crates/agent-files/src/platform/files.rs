@@ -1,5 +1,13 @@
 //! File operations that not every operating system supports.
 
+#![cfg_attr(
+    windows,
+    allow(
+        clippy::missing_const_for_thread_local,
+        reason = "it is const; the lint does not see it for this target"
+    )
+)]
+
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
