@@ -247,7 +247,7 @@ impl Authorizer {
             return self.described_runner();
         }
         let confinement = self.confinement.as_ref().filter(|_| commands);
-        let properties = self.strength.iter().filter(|_| confinement.is_some());
+        let properties = self.strength.iter().filter(|_| commands);
         let properties = properties.flat_map(|strength| &strength.properties);
         Event::Confinement {
             commands,

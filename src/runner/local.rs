@@ -8,17 +8,17 @@ use std::time::Instant;
 use super::attend::{Attended, Supervisor};
 use super::output::Output;
 use super::{Job, Program, Ran, RunEnd, Runner, environment, pipeline};
-use crate::platform::{self, ChildSession, ChildTree};
+use crate::platform::{self, ChildRestrictions, ChildSession, ChildTree};
 use crate::protocol::ShellLanguage;
-use crate::sandbox::{CommandShell, Confinement, Launch, PreparedScript, ResourceLimits};
+use crate::sandbox::{CommandShell, Confinement, Launch, PreparedScript};
 
 /// Runs commands on this machine, confined as the job says.
 #[derive(Debug, Clone, Default)]
 pub struct LocalRunner {
     /// Runs scripts.
     pub shell: CommandShell,
-    /// Limits of commands that have no sandbox, as far as the system has limits for them.
-    pub limits: Option<ResourceLimits>,
+    /// Restrictions on commands that have no sandbox.
+    pub restrictions: ChildRestrictions,
 }
 
 impl Runner for LocalRunner {
@@ -124,8 +124,7 @@ fn start(job: &Job<'_>, runner: &LocalRunner) -> Result<Started, String> {
         None => ChildSession::MadeBefore,
         Some(_) => ChildSession::MadeByChild,
     };
-    let limits = runner.limits.as_ref();
-    let tree = ChildTree::start_limited(command, input, session, limits);
+    let tree = ChildTree::start_restricted(command, input, session, &runner.restrictions);
     let mut tree = tree.map_err(|error| {
         let name = Path::new(&program[0]).display();
         format!("could not start `{name}`: {error}")

@@ -11,7 +11,7 @@ use crate::approve::{KeptAnswers, KeptRules, KnownSessions};
 use crate::checkpoint::CheckpointLimits;
 use crate::error::{Error, Result};
 use crate::fs::{Durability, create_directory, own_directory, real_path, write_atomic};
-use crate::platform::programs;
+use crate::platform::{self, ChildRestrictions, programs};
 use crate::policy::{
     self, FoundProgram, Grant, Network, PersonRules, Policy, ProgramLookup, ProjectRules,
     RecordsLookup,
@@ -24,7 +24,8 @@ use crate::runner::{
     runners_with_results,
 };
 use crate::sandbox::{
-    self, Backend, CommandShell, Confinement, FileIdentity, ResourceLimits, SandboxMode, Strength,
+    self, Backend, CommandShell, Confinement, FileIdentity, PropertyName, ResourceLimits,
+    SandboxMode, Strength,
 };
 use crate::settings::{Loaded, Origin, Settings, Trust};
 use crate::workspace::Workspace;
@@ -50,10 +51,16 @@ pub(super) fn authorizer(
     let settings = &loaded.settings;
     distrust_programs(loaded, workspace);
     let mode = settings.sandbox;
-    let strength = (mode != SandboxMode::Off && testing != Testing::Unneeded).then(|| {
+    let mut strength = (mode != SandboxMode::Off && testing != Testing::Unneeded).then(|| {
         let wanted = settings.sandbox_backend.only();
         strength(trust, testing, workspace, wanted)
     });
+    if let Some(strength) = &mut strength
+        && strength.backend.is_none()
+        && settings.runner == RunnerChoice::Local
+    {
+        *strength = platform::held_without_sandbox(&shell(settings)?, workspace);
+    }
     let confinement = match &strength {
         Some(strength) if let Some(backend) = strength.backend => Some(Confinement {
             backend,
@@ -77,7 +84,12 @@ pub(super) fn authorizer(
         (SandboxMode::Auto, None) => policy::CommandConfinement::Missing,
         (SandboxMode::Required, None) => policy::CommandConfinement::Required,
     };
-    let runner = runner(loaded, workspace, trust, testing)?;
+    let runner = if settings.runner == RunnerChoice::Local {
+        let writable = writable_without_sandbox(settings, workspace, strength.as_ref());
+        Arc::new(local_runner(settings, writable)?)
+    } else {
+        runner(loaded, workspace, trust, testing)?
+    };
     if settings.runner != RunnerChoice::Local {
         policy.confinement = confinement_by(&*runner, mode);
         policy.runs_by = Some(settings.runner.to_string());
@@ -122,10 +134,7 @@ pub(super) fn runner(
     testing: Testing,
 ) -> Result<Arc<dyn Runner>> {
     Ok(match loaded.settings.runner.clone() {
-        RunnerChoice::Local => Arc::new(LocalRunner {
-            shell: shell(&loaded.settings)?,
-            limits: Some(limits(&loaded.settings)),
-        }),
+        RunnerChoice::Local => Arc::new(local_runner(&loaded.settings, None)?),
         RunnerChoice::Exec(words) => Arc::new(ExecRunner::new(words)),
         RunnerChoice::Container { engine, image } => {
             let mut confinement = confinement(loaded, workspace, trust, testing)?;
@@ -174,6 +183,32 @@ pub(super) fn runner(
             };
             exchange(connection, None, (loaded, workspace, trust))?
         }
+    })
+}
+
+/// The only directories that commands can change although they have no sandbox, if the live test says
+/// that this holds.
+fn writable_without_sandbox(
+    settings: &Settings,
+    workspace: &Path,
+    strength: Option<&Strength>,
+) -> Option<Vec<PathBuf>> {
+    strength
+        .filter(|strength| strength.backend.is_none() && strength.holds(PropertyName::Files))?;
+    let mut writable = vec![workspace.to_owned()];
+    writable.extend_from_slice(&settings.extra_write_paths);
+    Some(writable)
+}
+
+/// Runs commands on this machine. Those that have no sandbox can change only the given directories, if
+/// there are any.
+fn local_runner(settings: &Settings, writable: Option<Vec<PathBuf>>) -> Result<LocalRunner> {
+    Ok(LocalRunner {
+        shell: shell(settings)?,
+        restrictions: ChildRestrictions {
+            limits: Some(limits(settings)),
+            writable,
+        },
     })
 }
 

@@ -360,15 +360,18 @@ fn confinement(
     if !commands {
         return "The model runs no commands: `Commands` is `off`.".to_owned();
     }
-    let Some(backend) = backend else {
-        return "Commands are not confined: each one needs your yes, unless a rule of yours allows it."
-            .to_owned();
+    let mut text = match backend {
+        None if properties.is_empty() => {
+            "Commands are not confined: each one needs your yes, unless a rule of yours allows it."
+                .to_owned()
+        }
+        None => "There is no sandbox, so each command needs your yes.".to_owned(),
+        Some(backend) => format!(
+            "Commands run in a sandbox ({}), {} the network.",
+            escape_line(backend),
+            if network { "with" } else { "without" }
+        ),
     };
-    let with = if network { "with" } else { "without" };
-    let mut text = format!(
-        "Commands run in a sandbox ({}), {with} the network.",
-        escape_line(backend)
-    );
     for property in properties {
         let words = match property.name.parse::<PropertyName>() {
             Ok(name) => name.sentence(property.holds).to_owned(),
@@ -377,7 +380,7 @@ fn confinement(
         };
         if !property.holds {
             let _ = write!(text, "\n  does not hold: {words}");
-        } else if view.is_verbose {
+        } else if view.is_verbose || backend.is_none() {
             let _ = write!(text, "\n{DIM}  holds: {words}{DIM:#}");
         }
     }
@@ -832,6 +835,28 @@ mod tests {
             text,
             "Commands run in a sandbox (x), without the network.\n  does not hold: commands can use the network\n  does not hold: later\n"
         );
+    }
+
+    #[test]
+    fn without_a_sandbox_the_person_hears_what_holds_all_the_same() {
+        let without = |properties| {
+            told(&Event::Confinement {
+                commands: true,
+                backend: None,
+                network: false,
+                properties,
+                runner: None,
+            })
+        };
+        let property = |name: &str, holds| SandboxProperty {
+            name: name.to_owned(),
+            holds,
+        };
+        assert_eq!(
+            without(vec![property("files", true), property("network", false)]),
+            "There is no sandbox, so each command needs your yes.\n  holds: files outside of the workspace cannot be changed\n  does not hold: commands can use the network\n"
+        );
+        assert!(without(Vec::new()).starts_with("Commands are not confined"));
     }
 
     #[test]

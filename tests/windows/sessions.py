@@ -23,10 +23,6 @@ DEADLINE = 90
 SEED = int(os.environ.get("AGENT_SEED") or random.randrange(1_000_000))
 
 
-class Skipped(Exception):
-    pass
-
-
 def wait_for(what, condition, seconds=DEADLINE):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -159,6 +155,36 @@ def test_doctor_speaks_of_windows(base):
     assert "no process outlives its command" in text, text
 
 
+def test_what_holds_for_commands_is_said_as_it_is(base):
+    """Wine has no integrity levels, so here the sentence is that nothing keeps commands inside."""
+    kept = "files outside of the workspace cannot be changed"
+    open_ = "commands can change files outside of the workspace"
+    doctor = base.agent("doctor").stdout
+    assert (kept in doctor) != (open_ in doctor), doctor
+    assert "commands can use the network" in doctor and "commands can read your home directory" in doctor, doctor
+    switched_off = base.agent("doctor", "--sandbox", "off").stdout
+    assert kept not in switched_off and open_ not in switched_off, switched_off
+    base.begin()
+    loop = base.loop()
+    outside = base.said / "outside.txt"
+    said = base.round(f'[RUN_COMMAND]\necho made> made.txt\necho x> "%TEMP%\\scratch.txt" && echo has a place\n'
+                      f'echo x> "{windows_path(outside)}"\nexit /b 0\n[/RUN_COMMAND]')
+    assert "has a place" in said, said
+    assert outside.exists() == (open_ in doctor), said
+    assert "each command needs your yes" in loop.said(), loop.said()
+    assert (kept if kept in doctor else open_) in loop.said(), loop.said()
+    # What a command made is the person's as before.
+    made = base.folder / "made.txt"
+    assert made.read_text().strip() == "made"
+    base.round('[CREATE_FILE path="made.txt"]\nedited\n[/CREATE_FILE]')
+    assert made.read_text() == "edited\n"
+    for expected in ["made", None]:
+        done = base.agent("undo", "--yes")
+        assert done.returncode == 0, done.stdout
+        assert (made.read_text().strip() if made.exists() else None) == expected, done.stdout
+    return "held" if kept in doctor else "not held here"
+
+
 def test_the_demo_plays_to_its_end(base):
     done = base.agent("demo")
     assert done.returncode == 0 and "Done" in done.stdout, done.stdout
@@ -224,8 +250,6 @@ def test_the_rules_refuse_the_same_as_on_linux(base):
 
 def test_every_reply_is_read_as_on_linux(base):
     linux = ROOT / "target/debug/agent"
-    if not linux.exists():
-        raise Skipped("there is no `target/debug/agent` to compare with")
     replies = sorted((ROOT / "tests/replies").glob("*.md"))
 
     def steps(text):
@@ -420,8 +444,6 @@ def main():
                 told = function(base)
                 note = f", {told}" if told else ""
                 print(f"ok: {name[5:]} ({time.monotonic() - begun:.1f} s{note})", flush=True)
-            except Skipped as why:
-                print(f"skipped: {name[5:]}: {why}", flush=True)
             except Exception:
                 failed.append(name)
                 print(f"FAILED: {name[5:]}\n{traceback.format_exc()}", flush=True)

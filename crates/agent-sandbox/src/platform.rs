@@ -4,6 +4,10 @@
 //! kill it. [`shells`] lists the programs that can run
 //! scripts.
 
+use std::path::PathBuf;
+
+use crate::ResourceLimits;
+
 #[cfg(target_os = "linux")]
 pub mod linux;
 #[cfg(unix)]
@@ -12,9 +16,13 @@ mod unix;
 mod windows;
 
 #[cfg(unix)]
-pub use unix::{UnixChildTree as ChildTree, console_text, held_without_sandbox, shells};
+pub use unix::{
+    UnixChildTree as ChildTree, console_text, held_by_job, held_without_sandbox, shells,
+};
 #[cfg(windows)]
-pub use windows::{WindowsChildTree as ChildTree, console_text, held_without_sandbox, shells};
+pub use windows::{
+    WindowsChildTree as ChildTree, console_text, held_by_job, held_without_sandbox, shells,
+};
 
 /// An event while waiting for a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +46,16 @@ pub enum ChildSession {
     /// Created by the child, which is a program of ours, as its first action. Such a child can be
     /// started without copying this process, which takes longer the more memory is in use.
     MadeByChild,
+}
+
+/// Restrictions on a child that has no sandbox, as far as the system enforces them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChildRestrictions {
+    /// Limits on the resources of all of its processes.
+    pub limits: Option<ResourceLimits>,
+    /// The only directories that it can change, besides a temporary one of its own; `None` for all that
+    /// the person can change.
+    pub writable: Option<Vec<PathBuf>>,
 }
 
 /// The exit status of a child.

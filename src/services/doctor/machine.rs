@@ -51,7 +51,7 @@ pub(super) fn findings(wanted: &WantedSandbox, terminal: &dyn TerminalLine) -> V
     let strength = sandbox::probe(launcher, &wanted.workspace, wanted.backend);
     let mut findings = confinement(wanted, &strength);
     if strength.backend.is_none() {
-        findings.extend(without_sandbox());
+        findings.extend(without_sandbox(wanted));
     }
     findings.push(shell(wanted.shell));
     findings.push(program(
@@ -131,19 +131,36 @@ fn confinement(wanted: &WantedSandbox, strength: &Strength) -> Vec<Finding> {
 }
 
 /// Findings about the properties of commands that have no sandbox.
-fn without_sandbox() -> Vec<Finding> {
-    let held = platform::held_without_sandbox().into_iter();
-    let told = held.map(|property| {
+fn without_sandbox(wanted: &WantedSandbox) -> Vec<Finding> {
+    let Some(shell) = CommandShell::find(wanted.shell.only()) else {
+        return Vec::new();
+    };
+    let warning = |text: &str| {
+        Finding::warning(
+            format!("  {text}"),
+            "use `agent` in WSL2, where it has a sandbox",
+        )
+    };
+    let mut held = vec![platform::held_by_job()];
+    // With the sandbox switched off, commands run with all rights of the person.
+    if wanted.sandbox != SandboxMode::Off {
+        held.insert(0, platform::held_without_sandbox(&shell, &wanted.workspace));
+    }
+    let properties = held.iter().flat_map(|held| &held.properties);
+    let told = properties.map(|property| {
         if !property.holds {
-            let what = format!("  {}", property.name.sentence(false));
-            return Finding::warning(what, "use `agent` in WSL2, where it has a sandbox");
+            return warning(property.name.sentence(false));
         }
         Finding::ok(match property.name {
-            PropertyName::Limits => "  the processes of a command and their memory are limited",
-            _ => "  no process outlives its command",
+            PropertyName::Limits => {
+                "  the processes of a command and their memory are limited".to_owned()
+            }
+            name => format!("  {}", name.sentence(true)),
         })
     });
-    told.collect()
+    let reasons = held.iter().flat_map(|held| &held.reasons);
+    let reasons = reasons.map(|reason| warning(reason));
+    told.chain(reasons).collect()
 }
 
 /// The shell that runs commands.

@@ -1,5 +1,13 @@
 //! File operations that not every operating system supports.
 
+#![cfg_attr(
+    windows,
+    allow(
+        clippy::missing_const_for_thread_local,
+        reason = "it is const; the lint does not see it for this target"
+    )
+)]
+
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
@@ -529,9 +537,7 @@ pub fn inode_and_change(root: &Dir, path: &Path) -> io::Result<(u64, i64)> {
     let is_root = path.as_os_str().is_empty();
     let place = if is_root { Path::new(".") } else { path };
     let stat = rustix::fs::statat(root, place, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
-    let seconds = stat.st_ctime.saturating_mul(1_000_000_000);
-    let rest = i64::try_from(stat.st_ctime_nsec).unwrap_or_default();
-    Ok((stat.st_ino, seconds.saturating_add(rest)))
+    Ok((stat.st_ino, nanoseconds(stat.st_ctime, stat.st_ctime_nsec)))
 }
 
 /// This system tells neither.
@@ -545,10 +551,15 @@ pub fn inode_and_change(_root: &Dir, _path: &Path) -> io::Result<(u64, i64)> {
 #[cfg(unix)]
 pub fn size_and_time(directory: &Dir, name: &str) -> io::Result<(u64, i64)> {
     let stat = rustix::fs::statat(directory, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
-    let seconds = stat.st_mtime.saturating_mul(1_000_000_000);
-    let rest = i64::try_from(stat.st_mtime_nsec).unwrap_or_default();
     let size = u64::try_from(stat.st_size).unwrap_or_default();
-    Ok((size, seconds.saturating_add(rest)))
+    Ok((size, nanoseconds(stat.st_mtime, stat.st_mtime_nsec)))
+}
+
+/// A time in nanoseconds. The type of the part below a second differs between systems.
+#[cfg(unix)]
+fn nanoseconds(seconds: i64, rest: impl TryInto<i64>) -> i64 {
+    let rest = rest.try_into().unwrap_or_default();
+    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
 }
 
 /// Size in bytes and modification time in nanoseconds since 1970 of a file in a directory, without

@@ -6,6 +6,7 @@
 use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 #[cfg(target_os = "linux")]
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,8 +21,8 @@ use rustix::process::{
 };
 use wait_timeout::ChildExt;
 
-use super::{ChildEvent, ChildExit, ChildSession};
-use crate::{CommandShell, Property, ResourceLimits};
+use super::{ChildEvent, ChildExit, ChildRestrictions, ChildSession};
+use crate::{CommandShell, Strength};
 
 /// Polling interval for the end of the child, on kernels without a descriptor for it.
 const LOOK: Duration = Duration::from_millis(20);
@@ -148,12 +149,12 @@ impl UnixChildTree {
         }
     }
 
-    /// Starts a command; its limits are left to the sandbox.
-    pub fn start_limited(
+    /// Starts a command; restrictions are left to the sandbox.
+    pub fn start_restricted(
         command: Command,
         input: Stdio,
         session: ChildSession,
-        _limits: Option<&ResourceLimits>,
+        _restrictions: &ChildRestrictions,
     ) -> io::Result<Self> {
         Self::start(command, input, session)
     }
@@ -289,8 +290,17 @@ pub fn console_text(_bytes: &[u8]) -> Option<String> {
 }
 
 /// The properties of commands that have no sandbox: none.
-pub fn held_without_sandbox() -> Vec<Property> {
-    Vec::new()
+pub fn held_without_sandbox(_shell: &CommandShell, _workspace: &Path) -> Strength {
+    held_by_job()
+}
+
+/// There are no job objects here, so they hold nothing.
+pub fn held_by_job() -> Strength {
+    Strength {
+        backend: None,
+        properties: Vec::new(),
+        reasons: Vec::new(),
+    }
 }
 
 /// Where shells are, the preferred one first.

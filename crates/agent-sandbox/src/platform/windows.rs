@@ -1,6 +1,8 @@
-//! Children on Windows: one pipe that a thread reads, and a job object for all of the processes.
+//! Children on Windows: one pipe that a thread reads, a job object for all of the processes, and low
+//! integrity for those that may change only some directories.
 
 mod code_page;
+mod integrity;
 mod job;
 mod live_test;
 
@@ -11,16 +13,18 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
 use wait_timeout::ChildExt;
 use windows_sys::Win32::System::Threading::{CREATE_NO_WINDOW, CREATE_SUSPENDED};
 
+use agent_files::platform::temporary_directory;
 use agent_protocol::ShellLanguage;
 
-use super::{ChildEvent, ChildExit, ChildSession};
-use crate::{CommandShell, ResourceLimits};
+use super::{ChildEvent, ChildExit, ChildRestrictions, ChildSession};
+use crate::CommandShell;
 pub use code_page::console_text;
 use job::JobObject;
-pub use live_test::held_without_sandbox;
+pub use live_test::{held_by_job, held_without_sandbox};
 
 /// Polling interval for the end of the child.
 const LOOK: Duration = Duration::from_millis(20);
@@ -38,20 +42,22 @@ pub struct WindowsChildTree {
     /// Received output that did not fit into the caller's buffer.
     rest: Vec<u8>,
     is_closed: bool,
+    /// The directory for temporary files of a child that cannot write to the person's.
+    _scratch: Option<TempDir>,
 }
 
 impl WindowsChildTree {
     /// Starts a command with stdout and stderr in one pipe.
     pub fn start(command: Command, input: Stdio, session: ChildSession) -> io::Result<Self> {
-        Self::start_limited(command, input, session, None)
+        Self::start_restricted(command, input, session, &ChildRestrictions::default())
     }
 
-    /// Starts a command that may use no more than this, all of its processes together.
-    pub fn start_limited(
+    /// Starts a command whose processes cannot do more than this.
+    pub fn start_restricted(
         mut command: Command,
         input: Stdio,
         _session: ChildSession,
-        limits: Option<&ResourceLimits>,
+        restrictions: &ChildRestrictions,
     ) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         command
@@ -62,10 +68,16 @@ impl WindowsChildTree {
             // in ours does not reach it.
             .creation_flags(CREATE_NO_WINDOW | CREATE_SUSPENDED);
         let job = JobObject::new()?;
-        limits.map_or(Ok(()), |limits| job.limit(limits))?;
+        if let Some(limits) = &restrictions.limits {
+            job.limit(limits)?;
+        }
+        let writable = restrictions.writable.as_deref();
+        let scratch = writable.map(|writable| open_directories(writable, &mut command));
+        let scratch = scratch.transpose()?;
         let mut child = command.spawn()?;
         drop(command);
-        if let Err(error) = job.start(&child) {
+        let lowered = writable.map_or(Ok(()), |_| integrity::lower(&child));
+        if let Err(error) = lowered.and_then(|()| job.start(&child)) {
             let _ = child.kill();
             return Err(error);
         }
@@ -78,6 +90,7 @@ impl WindowsChildTree {
             output,
             rest: Vec::new(),
             is_closed: false,
+            _scratch: scratch,
         })
     }
 
@@ -147,6 +160,28 @@ impl WindowsChildTree {
         let status = self.child.wait_timeout(wait)?;
         Ok(status.map(|status| ChildExit::Code(status.code().unwrap_or(-1))))
     }
+}
+
+/// Opens directories to a command of low integrity, and gives it one for temporary files and caches,
+/// where programs expect to be able to write.
+fn open_directories(writable: &[PathBuf], command: &mut Command) -> io::Result<TempDir> {
+    let scratch = temporary_directory("agent-command-")?;
+    for directory in writable
+        .iter()
+        .map(PathBuf::as_path)
+        .chain([scratch.path()])
+    {
+        integrity::label(directory).map_err(|error| {
+            let directory = directory.display();
+            io::Error::other(format!(
+                "could not label `{directory}` for commands of low integrity: {error}; `--sandbox off` runs them at your level"
+            ))
+        })?;
+    }
+    for variable in ["TEMP", "TMP", "LOCALAPPDATA"] {
+        command.env(variable, scratch.path());
+    }
+    Ok(scratch)
 }
 
 fn forward(mut reader: PipeReader, sender: &SyncSender<Vec<u8>>) {

@@ -164,7 +164,7 @@ fn resume(process: u32) -> io::Result<()> {
     }
 }
 
-fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
+pub(super) fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
     if handle.is_null() || handle == INVALID_HANDLE_VALUE {
         return Err(io::Error::last_os_error());
     }
@@ -172,7 +172,7 @@ fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }
 
-fn checked(done: i32) -> io::Result<()> {
+pub(super) fn checked(done: i32) -> io::Result<()> {
     if done == 0 {
         return Err(io::Error::last_os_error());
     }
