@@ -54,6 +54,10 @@ pub use seen::hash;
 pub use settle::{Keep, Settled, settle};
 pub use versions::{ToolVersion, versions};
 
+/// The entries by which git knows a git directory. Nothing else that is prepared matters for the
+/// question whether a directory becomes one.
+const GIT_ENTRIES: [&str; 4] = ["HEAD", "commondir", "objects", "refs"];
+
 /// The bounds of what a step reads, shows and takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -316,14 +320,24 @@ impl<'a> Execution<'a> {
 
     /// Why a step is refused that would change what git obeys in a repository without a `.git`, which
     /// no rule knows by its name.
+    ///
+    /// It is judged with what the steps before it have prepared, because a directory may become a
+    /// repository by several steps of which none makes it one alone.
     fn refused_in_repository(&self, command: &Command) -> Option<Outcome> {
+        if !command.changes_files() {
+            return None;
+        }
         let root = self.workspace.path();
-        let changed = if command.changes_files() {
-            command.changed_paths()
-        } else {
-            Vec::new()
-        };
-        let changed: Vec<&Path> = changed.iter().map(|path| path.as_str().as_ref()).collect();
+        let prepared = self.ledger.staging.paths().filter(|path| {
+            let mut names = path.components();
+            names.any(|name| {
+                GIT_ENTRIES
+                    .iter()
+                    .any(|entry| name.eq_ignore_ascii_case(entry))
+            })
+        });
+        let changed = command.changed_paths().into_iter().chain(prepared);
+        let changed: Vec<&Path> = changed.map(|path| path.as_str().as_ref()).collect();
         let path = repositories::obeyed_in_repository(root, &changed)?;
         Some(
             Outcome::refused(format!(
