@@ -49,6 +49,7 @@ pub use self::live_output::announce;
 pub use self::project::PROJECT_NAMES;
 pub use self::publish::message_of;
 pub use self::recorder::Recorder;
+pub use self::recover::disarm_left;
 pub use self::redact::{TextCover, credentials, kept_secrets};
 pub use self::shown_paths::ShownPaths;
 use crate::approve::{Asker, Pending};

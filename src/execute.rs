@@ -316,14 +316,23 @@ impl<'a> Execution<'a> {
 
     /// Why a step is refused that would change what git obeys in a repository without a `.git`, which
     /// no rule knows by its name.
+    ///
+    /// It is judged with what the steps before it have prepared, because a directory may become a
+    /// repository by several steps of which none makes it one alone.
     fn refused_in_repository(&self, command: &Command) -> Option<Outcome> {
+        if !command.changes_files() {
+            return None;
+        }
         let root = self.workspace.path();
-        let changed = if command.changes_files() {
-            command.changed_paths()
-        } else {
-            Vec::new()
+        // Nothing else that is prepared makes a directory a git directory.
+        let is_git_entry = |name: &str| {
+            let mut entries = repositories::GIT_ENTRIES.iter();
+            entries.any(|entry| name.eq_ignore_ascii_case(entry))
         };
-        let changed: Vec<&Path> = changed.iter().map(|path| path.as_str().as_ref()).collect();
+        let prepared = self.ledger.staging.paths();
+        let prepared = prepared.filter(|path| path.components().any(is_git_entry));
+        let changed = command.changed_paths().into_iter().chain(prepared);
+        let changed: Vec<&Path> = changed.map(|path| path.as_str().as_ref()).collect();
         let path = repositories::obeyed_in_repository(root, &changed)?;
         Some(
             Outcome::refused(format!(

@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
-use super::Agent;
 use super::round::continues;
+use super::{Agent, file_name};
 use crate::approve::{self, Question};
 use crate::error::Result;
 use crate::mailbox::{self, Candidate, Reading};
@@ -228,7 +228,7 @@ impl ReplyJudge<'_> {
         // The courier of an API knows which round was answered, even if the model repeats itself.
         let asked = (session.session_id.clone(), session.sequence_number);
         let anyway = candidate.name.starts_with(ANYWAY)
-            || mailbox::answered_by_api(&candidate.name) == Some(asked);
+            || mailbox::answered_by_api(&candidate.name).as_ref() == Some(&asked);
         if let Some(end) = &reply.end
             && end.session != session.session_id
         {
@@ -240,14 +240,35 @@ impl ReplyJudge<'_> {
         if session.replies.iter().any(|known| known == identity) && !anyway {
             return Ok(Some("this very reply was processed in an earlier round; save the chat's answer to the latest message, or use it once more with `agent paste --anyway`".to_owned()));
         }
+        let unknown = (self.agent.mailbox).claimed_since(&asked.0, asked.1)?;
+        if !anyway
+            && unknown
+                .iter()
+                .any(|(_, file)| self.has_identity(file, identity))
+        {
+            return Ok(Some("this very reply was taken in a round of which nothing tells any more, and may have been carried out; save the chat's answer to the latest message, or use it once more with `agent paste --anyway`".to_owned()));
+        }
         let Some(end) = &reply.end else {
             return Ok(None);
         };
-        // A number of a round that there was not yet was only counted wrong.
-        if end.sequence >= session.sequence_number || anyway || continues(session, reply) {
+        // A number of a round that there was not yet was only counted wrong, unless there was one of
+        // which nothing tells any more.
+        let is_ahead = end.sequence > session.sequence_number;
+        let is_lost = is_ahead && unknown.iter().any(|(round, _)| *round == end.sequence);
+        let is_in_time = end.sequence >= session.sequence_number && !is_lost;
+        if is_in_time || anyway || continues(session, reply) {
             return Ok(None);
         }
         self.ask_about_number(end.sequence, candidate)
+    }
+
+    /// Returns true if the file has the reply with this identity.
+    fn has_identity(&self, file: &Path, wanted: &str) -> bool {
+        let Ok(Reading::Text(bytes)) = mailbox::read_reply(file) else {
+            return false;
+        };
+        let (text, _) = read_reply_in(&self.agent.workspace, &file_name(file), &bytes);
+        identity(&text) == wanted
     }
 
     fn ask_about_number(&self, says: u32, candidate: &Candidate) -> Result<Option<String>> {

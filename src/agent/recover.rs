@@ -22,6 +22,7 @@ use super::environment::environment;
 use super::round::{finished_records, staging_mark};
 use super::steps::Begun;
 use super::{Agent, file_name, identity};
+use crate::approve::Person;
 use crate::error::{Error, Result};
 use crate::execute::{self, Execution};
 use crate::fs::{Durability, free_name, own_directory, write_atomic};
@@ -37,21 +38,20 @@ use crate::session::{
     Recovered, RoundLock, Session, Sync,
 };
 
-impl Agent {
-    /// Takes out of force what a command made git run, if `agent` was killed before it could do so
-    /// itself: in whichever session that was.
-    pub fn disarm_left(&self) {
-        let file = self.manner.authorizer.kept_inventory.as_ref();
-        let Some(file) = file.filter(|file| file.exists()) else {
-            return;
-        };
-        // While somebody carries out a reply it is theirs.
-        let Ok(_alone) = RoundLock::take(self.store.directory()) else {
-            return;
-        };
-        if let Some(report) = KeptInventory::disarm(file) {
-            self.tell(Event::Recovery(disarmed(&report)));
-        }
+/// Takes out of force what a command made git run, if `agent` was killed before it could do so
+/// itself: in whichever session that was.
+///
+/// `kept` is where the repositories before the command are written down.
+pub fn disarm_left(kept: Option<&Path>, sessions: &Path, person: &dyn Person) {
+    let Some(kept) = kept.filter(|kept| kept.exists()) else {
+        return;
+    };
+    // While somebody carries out a reply it is theirs.
+    let Ok(_alone) = RoundLock::take(sessions) else {
+        return;
+    };
+    if let Some(report) = KeptInventory::disarm(kept) {
+        person.emit(Event::Recovery(disarmed(&report)));
     }
 }
 

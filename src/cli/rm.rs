@@ -41,7 +41,7 @@ struct RemovedRow<'a> {
 impl Rm {
     pub(super) fn run(self, common: &Common, ui: &Ui) -> Result<ExitCode> {
         let caller = common.caller(ui)?;
-        let files = open::files(&caller)?;
+        let files = open::files_to_change(&caller)?;
         for id in remove::chosen(&files, &self.ids)? {
             if !self.yes && !remove::is_agreed(&caller, &files, &id)? {
                 ui.say("Nothing was removed.");

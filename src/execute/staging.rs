@@ -122,6 +122,12 @@ impl<'a> Staging<'a> {
         &self.stats
     }
 
+    /// The files that the prepared steps make, change or take away. The directory of one that is made
+    /// and taken away again stays.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &RelPath> {
+        self.files.keys()
+    }
+
     /// The kind of file that the name will stand for; `None` if nothing has it.
     pub(super) fn kind(&self, path: &RelPath) -> Result<Option<FileKind>, FileProblem> {
         match self.files.get(path) {

@@ -59,6 +59,24 @@ impl Mailbox {
         Ok(names)
     }
 
+    /// The replies that were claimed for this round or later ones, also those that are among the
+    /// rejected ones since, with their rounds: they may have been carried out, though the session
+    /// does not know them.
+    pub fn claimed_since(&self, id: &SessionId, sequence: u32) -> Result<Vec<(u32, PathBuf)>> {
+        let of_rounds = |directory: &Path| -> Result<Vec<(u32, PathBuf)>> {
+            let replies = of_session(directory, id)?.into_iter();
+            Ok(replies
+                .filter_map(|path| Some((round_of(&path, id)?, path)))
+                .collect())
+        };
+        let mut replies = of_rounds(&self.processed())?;
+        replies.retain(|(round, _)| *round >= sequence);
+        // Nothing but `reject_later` names a file there after its round. All count: when the session
+        // is past a round again, it still does not know the reply.
+        replies.extend(of_rounds(&self.rejected())?);
+        Ok(replies)
+    }
+
     /// Removes the message of a round, all parts of it, and tells how many there were.
     pub fn withdraw(&self, id: &SessionId, sequence: u32) -> Result<usize> {
         let mut messages = self.messages_of(id)?;

@@ -118,7 +118,7 @@ struct FileStory {
 
 /// Tells what would be committed; changes nothing but for objects that nobody refers to yet.
 pub fn plan(caller: &Caller, id: Option<&str>, own: OwnChanges) -> Result<PlannedCommit> {
-    let mut files = open::files(caller)?;
+    let mut files = open::files_to_change(caller)?;
     let session = find::find_any(&files.store, &*caller.person, id)?;
     choices::recall_files(&mut files, caller, &session)?;
     plan_of(&files, &session, own)

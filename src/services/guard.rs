@@ -312,7 +312,7 @@ fn confinement_by(runner: &dyn Runner, mode: SandboxMode) -> policy::CommandConf
 }
 
 /// Where stands, while a command runs, which repositories it found.
-fn kept_inventory(trust: &Trust, sessions: &Path) -> Option<PathBuf> {
+pub(super) fn kept_inventory(trust: &Trust, sessions: &Path) -> Option<PathBuf> {
     let real = crate::fs::canonical(sessions);
     let sessions = real.as_deref().unwrap_or(sessions).as_os_str();
     let name = blake3::hash(sessions.as_encoded_bytes()).to_hex();

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(super) use self::opened::held_session;
 pub use self::opened::{OpenedBase, agent, new_session, session};
 use super::{Caller, choices, guard, repository, workspace};
-use crate::agent::{Agent, Authorizer, CheckCommand, Manner, Recorder};
+use crate::agent::{Agent, Authorizer, CheckCommand, Manner, Recorder, disarm_left};
 use crate::approve::{KnownSessions, Person, Question};
 use crate::compose::{Carriage, FileLimit, Limit, TooLong};
 use crate::courier::{ClipboardReplyUse, Wishes};
@@ -104,6 +104,16 @@ pub fn files(caller: &Caller) -> Result<SessionFiles> {
     })
 }
 
+/// Opens sessions and messages for what changes more than them: what a killed command left in the
+/// workspace for git to run is disabled first.
+pub fn files_to_change(caller: &Caller) -> Result<SessionFiles> {
+    let files = files(caller)?;
+    let sessions = files.store.directory();
+    let kept = guard::kept_inventory(&caller.trust, sessions);
+    disarm_left(kept.as_deref(), sessions, &*caller.person);
+    Ok(files)
+}
+
 /// The API that these settings name, and its model, for people.
 pub(super) fn api_named(settings: &Settings) -> Option<String> {
     let provider = settings.api.0?;
@@ -146,6 +156,8 @@ pub fn place(caller: &Caller, testing: guard::Testing) -> Result<BoundedWorkspac
     };
     let workspace = Workspace::open(&directory)?.leaving_out(guard::own_paths(&loaded, &directory));
     let authorizer = guard::authorizer(&loaded, workspace.path(), &caller.trust, testing)?;
+    let kept = authorizer.kept_inventory.as_deref();
+    disarm_left(kept, &loaded.paths.sessions, &*caller.person);
     Ok(BoundedWorkspace {
         base,
         workspace,
@@ -199,7 +211,8 @@ pub fn assemble(
         person: Arc::new(Recorder::new(person)),
         interrupt,
     };
-    agent.disarm_left();
+    let kept = agent.manner.authorizer.kept_inventory.as_deref();
+    disarm_left(kept, agent.store.directory(), &*agent.person);
     Ok(agent)
 }
 

@@ -269,6 +269,20 @@ fn no_command_has_the_files_of_the_person_disabled() {
 
 #[test]
 fn what_a_command_made_is_disabled_although_the_program_was_killed() {
+    let verbs: [&[&str]; 4] = [
+        &["resume", "--no-wait"],
+        &["commit", "--yes"],
+        &["rm", "ID", "--yes"],
+        &["apply", "REPLY"],
+    ];
+    for verb in verbs {
+        disabled_by(verb);
+    }
+    cases(verbs.len());
+}
+
+/// Kills the program while its command runs, and calls it with these arguments.
+fn disabled_by(verb: &[&str]) {
     let place = Place::new();
     let made = format!(
         "{MAKE}make new && git -C new config core.fsmonitor \"$EVIL\" && touch ready && sleep 60"
@@ -299,16 +313,27 @@ fn what_a_command_made_is_disabled_although_the_program_was_killed() {
     // The counterpart: until somebody looks, it is in force.
     place.plain("git -C new status");
     assert!(has_run(&place));
-    let resumed = agent(&["resume", "--no-wait"]).output().unwrap();
-    let told = String::from_utf8_lossy(&[resumed.stdout, resumed.stderr].concat()).into_owned();
+    let plain = place.root().join("plain.md");
+    fs::write(&plain, "[CREATE_FILE path=\"a\"]\na\n[/CREATE_FILE]\n").unwrap();
+    let outbox = fs::read_dir(place.root().join("outbox")).unwrap();
+    let message = outbox.flatten().map(|message| message.file_name());
+    let id = message.max().unwrap().to_string_lossy()[..8].to_owned();
+    let verb: Vec<&str> = (verb.iter())
+        .map(|word| match *word {
+            "ID" => id.as_str(),
+            "REPLY" => plain.to_str().unwrap(),
+            word => word,
+        })
+        .collect();
+    let called = agent(&verb).output().unwrap();
+    let told = String::from_utf8_lossy(&[called.stdout, called.stderr].concat()).into_owned();
     assert!(
         told.contains("`core.fsmonitor` in `new/.git/config`"),
-        "{told}"
+        "{verb:?}: {told}"
     );
     has_run(&place);
     place.plain("git -C new status");
-    assert!(!has_run(&place));
-    cases(1);
+    assert!(!has_run(&place), "{verb:?}");
 }
 
 #[test]
@@ -634,11 +659,19 @@ fn file_steps_complete_no_repository_that_a_command_began() {
         place.plain("cd r && git status");
         assert!(!has_run(&place), "{step}");
     }
+    // A group of steps, of which none completes it alone.
+    let place = Place::new();
+    let begun = half.replace("mkdir -p r/objects", "mkdir r");
+    let group = [create("r/objects/x"), create("r/refs/x")].concat();
+    let applied = place.apply(&format!("{}{group}", command(&begun)));
+    assert_eq!(applied.rows[2]["status"], "refused", "{}", applied.text);
+    place.plain("cd r && git status");
+    assert!(!has_run(&place));
     let plain = Place::new();
     plain.plain(half);
     plain.plain("mkdir r/refs; cd r && git status");
     assert!(has_run(&plain));
-    cases(steps.len());
+    cases(steps.len() + 1);
 }
 
 /// A common directory needs no `HEAD`, so it looks like none.

@@ -1,6 +1,6 @@
 use std::fs;
 
-use crate::harness::{Test, agent};
+use crate::harness::{Finished, Test, agent};
 
 const DONE: &str = "[DONE]\nfine\n[/DONE]\n{end}\n";
 
@@ -136,13 +136,14 @@ fn a_lost_or_damaged_session_file_is_rebuilt_from_the_journal() {
     }
 }
 
-#[test]
-fn a_reply_is_not_taken_again_when_nothing_tells_of_its_round_any_more() {
+/// A session of which the first of two rounds is the last that its records tell of, and its id.
+fn with_lost_records() -> (Finished, String) {
     let running = Test::new(&["new", "task", "--approval", "auto"])
         .reply("[RUN_COMMAND]\necho one >> one.txt\n[/RUN_COMMAND]\n{end}\n")
         .reply("[RUN_COMMAND]\necho two >> two.txt\n[/RUN_COMMAND]\n{end}\n")
+        .reply("[RUN_COMMAND]\necho three >> three.txt\n[/RUN_COMMAND]\n{end}\n")
         .start();
-    let id = id_of(&running.outbox(3));
+    let id = id_of(&running.outbox(4));
     let finished = running.kill();
     let base = finished.base();
     fs::remove_file(base.join(format!("sessions/{id}.json"))).unwrap();
@@ -150,12 +151,40 @@ fn a_reply_is_not_taken_again_when_nothing_tells_of_its_round_any_more() {
     let text = fs::read_to_string(&journal).unwrap();
     let first = text.find('\n').unwrap() + 1;
     fs::write(&journal, &text[..first]).unwrap();
+    (finished, id)
+}
+
+#[test]
+fn a_reply_is_not_taken_again_when_nothing_tells_of_its_round_any_more() {
+    let (finished, id) = with_lost_records();
     let resumed = Test::after(finished, &["resume", &id]).reply(DONE).run();
     resumed
         .code(0)
         .said("inbox/rejected")
         .workspace("one.txt", "one\n")
         .workspace("two.txt", "two\n");
+}
+
+#[test]
+fn a_copy_of_a_reply_of_which_nothing_tells_any_more_is_not_taken_either() {
+    let (finished, id) = with_lost_records();
+    let claimed = finished.files("inbox/processed").into_iter();
+    let mut third = claimed.filter(|(name, _)| name.contains("_seq0003_"));
+    let inbox = finished.base().join("inbox");
+    fs::write(inbox.join("again.txt"), third.next().unwrap().1).unwrap();
+    // Another answer to the lost third message, in what is the second round now.
+    let other = format!("[RUN_COMMAND]\necho 3 >> three.txt\n[/RUN_COMMAND]\n[END {id}#3]\n");
+    fs::write(inbox.join("other.txt"), other).unwrap();
+    let resumed = Test::after(finished, &["resume", &id]).reply(DONE).run();
+    let resumed = resumed
+        .code(0)
+        .said("this very reply was taken in a round of which nothing tells any more")
+        .said("it answers round 3, this is round 2")
+        .workspace("three.txt", "three\n");
+    let rejected = resumed.files("inbox/rejected");
+    for name in ["again.txt", "other.txt"] {
+        assert!(rejected.contains_key(name), "{rejected:?}");
+    }
 }
 
 #[test]

@@ -451,18 +451,20 @@ impl CheckpointStore {
                 originals.extend(plan::originals(excluded));
             }
         }
+        let mut passages = BTreeMap::new();
         let differences = turns
             .iter()
             .map(|(turn, only)| {
-                let differences = changes::differences(&self.objects, turn.from.0, turn.to.0)?;
-                let mut differences = changes::expand(&self.objects, differences)?;
+                let found = changes::comparison(&self.objects, turn.from.0, turn.to.0)?;
+                passages.extend(found.passages);
+                let mut differences = changes::expand(&self.objects, found.differences)?;
                 if let Some(only) = only {
                     differences.retain(|one| only.contains(&*one.path.to_string_lossy()));
                 }
                 Ok(differences)
             })
             .collect::<Result<Vec<_>>>()?;
-        Ok(plan::plan(workspace, differences, &originals))
+        Ok(plan::plan(workspace, differences, passages, &originals))
     }
 
     /// Carries out a plan. Problems with single files are part of the result.
@@ -483,7 +485,7 @@ impl CheckpointStore {
         let _shared = self.lock_shared()?;
         self.objects.refresh()?;
         let all = changes::from_nothing(&self.objects, snapshot.0)?;
-        let plan = plan::plan(workspace, vec![all], &BTreeMap::new());
+        let plan = plan::plan(workspace, vec![all], BTreeMap::new(), &BTreeMap::new());
         restore::restore(workspace, &self.objects, &plan, Force::Skip, None)
     }
 

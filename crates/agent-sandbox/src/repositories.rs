@@ -30,6 +30,7 @@ use agent_files::fs::resolve_dots;
 use agent_files::workspace::KnownNames;
 use agent_files::workspace::joint_walk::{DirectorySearch, look_through};
 pub use config::{GitSetting, parse, render};
+pub use find::GIT_ENTRIES;
 use find::{FoundRepositories, RepositorySearch};
 pub use kept::KeptInventory;
 use serde::{Deserialize, Serialize};

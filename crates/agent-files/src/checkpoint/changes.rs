@@ -66,26 +66,36 @@ struct Pair {
     after: Option<Hash>,
 }
 
+/// What a comparison of two snapshots finds.
+#[derive(Debug, Default)]
+pub(super) struct Comparison {
+    /// All differing paths, sorted; directories before their contents.
+    pub(super) differences: Vec<SnapshotDifference>,
+    /// Directories of which only the contents differ, as they are in the second snapshot.
+    pub(super) passages: Vec<(PathBuf, Node)>,
+}
+
 /// All differing paths, sorted; directories before their contents.
 pub(super) fn differences(
     objects: &Objects,
     before: Hash,
     after: Hash,
 ) -> Result<Vec<SnapshotDifference>> {
+    Ok(comparison(objects, before, after)?.differences)
+}
+
+/// All differing paths, and the directories that lead to them.
+pub(super) fn comparison(objects: &Objects, before: Hash, after: Hash) -> Result<Comparison> {
     between(objects, Some(before), Some(after))
 }
 
 /// All paths of a snapshot, as if everything were new.
 pub(super) fn from_nothing(objects: &Objects, after: Hash) -> Result<Vec<SnapshotDifference>> {
-    between(objects, None, Some(after))
+    Ok(between(objects, None, Some(after))?.differences)
 }
 
-fn between(
-    objects: &Objects,
-    before: Option<Hash>,
-    after: Option<Hash>,
-) -> Result<Vec<SnapshotDifference>> {
-    let mut differences = Vec::new();
+fn between(objects: &Objects, before: Option<Hash>, after: Option<Hash>) -> Result<Comparison> {
+    let mut found = Comparison::default();
     let mut pairs = vec![Pair {
         path: PathBuf::new(),
         before,
@@ -97,10 +107,10 @@ fn between(
         }
         let old = entries(objects, pair.before)?;
         let new = entries(objects, pair.after)?;
-        compare(&pair.path, &old, &new, &mut differences, &mut pairs)?;
+        compare(&pair.path, &old, &new, &mut found, &mut pairs)?;
     }
-    differences.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    Ok(differences)
+    (found.differences).sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
 }
 
 /// Adds the contents of directories of which only the second state is known.
@@ -164,7 +174,7 @@ fn compare(
     path: &Path,
     old: &Entries,
     new: &Entries,
-    differences: &mut Vec<SnapshotDifference>,
+    found: &mut Comparison,
     pairs: &mut Vec<Pair>,
 ) -> Result<()> {
     let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
@@ -195,12 +205,15 @@ fn compare(
                 after: new_tree,
             });
         }
-        if !is_same_directory(before, after) {
-            differences.push(SnapshotDifference {
+        match after {
+            Some(directory) if is_same_directory(before, after) => {
+                found.passages.push((path, directory));
+            }
+            _ => found.differences.push(SnapshotDifference {
                 path,
                 before,
                 after,
-            });
+            }),
         }
     }
 }

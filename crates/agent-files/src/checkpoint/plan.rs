@@ -14,6 +14,7 @@ use super::changes::SnapshotDifference;
 use super::take::mode_of;
 use super::tree::{Node, Reason};
 use crate::platform::files::bytes_of_name;
+use crate::workspace::survey::FileStat;
 use crate::workspace::{FileKind, Workspace};
 
 /// The steps of a restore, and the conflicts.
@@ -26,6 +27,9 @@ pub struct RestorePlan {
     /// Paths that are already in the wanted state, sorted: restored by hand, or by an attempt that
     /// was killed.
     pub already: Vec<RestoreStep>,
+    /// Directories that keep a mode in which nothing in them can be restored, sorted: they are opened
+    /// meanwhile.
+    pub(super) closed: Vec<RestoreStep>,
 }
 
 impl RestorePlan {
@@ -111,10 +115,11 @@ pub(super) fn originals(
 }
 
 /// Plans a restore from the differences of consecutive rounds, each from its current to its wanted
-/// state.
+/// state. `passages` are the directories of which only the contents differ.
 pub(super) fn plan(
     workspace: &Workspace,
     rounds: Vec<Vec<SnapshotDifference>>,
+    mut passages: BTreeMap<PathBuf, Node>,
     originals: &Originals,
 ) -> RestorePlan {
     let mut courses: BTreeMap<PathBuf, Course> = BTreeMap::new();
@@ -155,6 +160,12 @@ pub(super) fn plan(
                 decision = StepDecision::Already;
             }
         }
+        passages.remove(&path);
+        if let (StepDecision::Nothing | StepDecision::Already, Some(then)) =
+            (&decision, course.then)
+        {
+            passages.insert(path.clone(), then);
+        }
         match decision {
             StepDecision::Nothing => {}
             StepDecision::Already => plan.already.push(RestoreStep {
@@ -175,7 +186,40 @@ pub(super) fn plan(
         }
     }
     keep_filled_directories(workspace, &mut plan);
+    open_closed_directories(workspace, &mut plan, passages);
     plan
+}
+
+/// Adds the directories that are not to be changed themselves and in which their mode allows no
+/// change.
+fn open_closed_directories(
+    workspace: &Workspace,
+    plan: &mut RestorePlan,
+    passages: BTreeMap<PathBuf, Node>,
+) {
+    let paths = plan.steps.iter().chain(&plan.already);
+    let parents = paths.filter_map(|step| step.path.parent().map(Path::to_owned));
+    let parents: HashSet<PathBuf> = parents.collect();
+    for (path, node) in passages {
+        let Node::Directory { mode, .. } = node else {
+            continue;
+        };
+        if mode & 0o700 == 0o700 || !parents.contains(&path) {
+            continue;
+        }
+        let actual = current_node(workspace, &path, &[]).ok().flatten();
+        let step = RestoreStep {
+            path,
+            now: actual,
+            then: Some(node),
+        };
+        if is_alike(actual, step.then) {
+            plan.closed.push(step);
+        } else if was_opened(actual, step.then) {
+            plan.steps.push(step);
+        }
+    }
+    plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
 }
 
 enum StepDecision {
@@ -192,6 +236,9 @@ fn decide(workspace: &Workspace, path: &Path, course: &Course) -> StepDecision {
         |node: Option<Node>| node.is_none_or(|node| node.passed_over() == Some(Reason::Ignored));
     if is_alike(now, then) || (is_ignored(now) && is_ignored(then)) {
         return StepDecision::Nothing;
+    }
+    if is_only_closed(workspace, path, course) {
+        return StepDecision::Do(now);
     }
     let actual = match current_node(workspace, path, &[now, then]) {
         Ok(actual) => actual,
@@ -224,6 +271,21 @@ fn decide(workspace: &Workspace, path: &Path, course: &Course) -> StepDecision {
         _ if is_alike(actual, now) => StepDecision::Do(actual),
         _ => StepDecision::Not(ConflictReason::ChangedSince),
     }
+}
+
+/// True for a file that nobody can read now and of which perhaps only the mode was changed: the
+/// restore reads it when it has opened it.
+fn is_only_closed(workspace: &Workspace, path: &Path, course: &Course) -> bool {
+    let Some(Node::File { size: known, .. }) = course.then else {
+        return false;
+    };
+    let is_unreadable = |node: Node| node.passed_over() == Some(Reason::Unreadable);
+    let is_closed = |stat: FileStat| {
+        stat.kind == FileKind::File { size: known } && mode_of(stat.mode) & 0o400 == 0
+    };
+    course.now.is_some_and(is_unreadable)
+        && !course.is_broken
+        && matches!(workspace.stat_exact(path), Ok(Some(stat)) if is_closed(stat))
 }
 
 /// True for a directory that a restore has opened, to change files in it, and was killed before it gave

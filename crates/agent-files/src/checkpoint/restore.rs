@@ -117,7 +117,7 @@ pub(super) fn restore(
         }
     }
     steps.sort_by(|a, b| a.path.cmp(&b.path));
-    restoring.run(&steps);
+    restoring.run(&steps, &plan.closed);
     let mut restored = restoring.restored;
     restored.done.sort_by(|a, b| a.path.cmp(&b.path));
     restored.skipped.sort_by(|a, b| a.path.cmp(&b.path));
@@ -215,9 +215,11 @@ impl Restoring<'_> {
         }
     }
 
-    fn run(&mut self, steps: &[RestoreStep]) {
+    fn run(&mut self, steps: &[RestoreStep], closed: &[RestoreStep]) {
+        let mut directories: Vec<&RestoreStep> = steps.iter().chain(closed).collect();
+        directories.sort_by(|a, b| a.path.cmp(&b.path));
         // Files in a read-only directory could not be removed.
-        for step in steps.iter().filter(|step| has_directory(step.now)) {
+        for step in directories.iter().filter(|step| has_directory(step.now)) {
             if let Some(Node::Directory { mode, .. }) = step.now
                 && mode & 0o700 != 0o700
             {
@@ -240,7 +242,7 @@ impl Restoring<'_> {
         for step in steps.iter().filter(comes) {
             self.attempt(step, Self::put);
         }
-        for step in steps.iter().rev() {
+        for step in directories.iter().rev() {
             self.settle_mode(step);
         }
     }
@@ -345,6 +347,11 @@ impl Restoring<'_> {
             // The mode is set at the very end.
             return Ok(());
         }
+        if let (Some(Node::PassedOver { reason, .. }), Some(Node::File { mode, .. })) =
+            (step.now, step.then)
+        {
+            return self.open_file(step, mode, reason);
+        }
         self.ensure_same(step)?;
         let (workspace, path) = (self.workspace, step.path.as_path());
         self.keep(step, KeptBy::Copied)?;
@@ -392,6 +399,29 @@ impl Restoring<'_> {
             (Some(Node::PassedOver { reason, .. }), _) => Err(ConflictReason::NotCovered(reason)),
             (None, _) => Ok(()),
         }
+    }
+
+    /// Gives a file that could not be read its mode back, if it has the wanted content.
+    fn open_file(
+        &self,
+        step: &RestoreStep,
+        mode: u16,
+        reason: Reason,
+    ) -> Result<(), ConflictReason> {
+        let (workspace, path) = (self.workspace, step.path.as_path());
+        let stat = workspace.stat_exact(path).map_err(failed)?;
+        let closed = stat.filter(|stat| stat.links == 1 && mode_of(stat.mode) & 0o400 == 0);
+        let Some(closed) = closed else {
+            return Err(ConflictReason::ChangedSince);
+        };
+        let set_mode = |mode: u16| workspace.set_mode_exact(path, u32::from(mode));
+        set_mode(mode).map_err(failed)?;
+        let actual = current_node(workspace, path, &[step.then]);
+        if actual.is_ok_and(|actual| is_alike(actual, step.then)) {
+            return Ok(());
+        }
+        set_mode(mode_of(closed.mode)).map_err(failed)?;
+        Err(ConflictReason::NotCovered(reason))
     }
 
     fn read(&self, hash: &Hash) -> Result<Vec<u8>, ConflictReason> {

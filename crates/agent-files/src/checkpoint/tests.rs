@@ -11,7 +11,7 @@ mod store;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::time::Duration;
 
 use super::*;
@@ -235,6 +235,75 @@ fn an_undo_that_was_killed_in_the_middle_is_completed() {
         assert_eq!(rest.skipped, [], "after {length} steps");
         assert_eq!(bench.held(), held, "after {length} steps");
     }
+}
+
+/// For root every directory is open; an ordinary user needs it opened.
+#[test]
+fn files_in_a_directory_that_stays_read_only_are_restored() {
+    let mut bench = bench();
+    bench.shell(
+        "mkdir -p lib/x; echo 1 > lib/x/a; echo 1 > lib/b; chmod 0500 lib/x; chmod 0555 lib",
+    );
+    let (before, held) = (bench.take(), bench.held());
+    bench.shell("chmod 0700 lib lib/x; rm lib/x/a; echo 2 > lib/x/c; echo 2 >> lib/b; chmod 0500 lib/x; chmod 0555 lib");
+    let (after, changed) = (bench.take(), bench.held());
+    for (from, to, expected) in [(after, before, &held), (before, after, &changed)] {
+        assert_eq!(bench.go(from, to).skipped, []);
+        assert_eq!(bench.held(), *expected);
+    }
+    // A restore was killed when it had opened them.
+    bench.shell("chmod u+w lib lib/x; rm lib/x/c");
+    assert_eq!(bench.go(after, before).skipped, []);
+    assert_eq!(bench.held(), held);
+    // Of what the person made of it nothing is opened.
+    bench.go(before, after);
+    bench.shell("chmod 0511 lib");
+    bench.go(after, before);
+    assert_eq!(bench.held()[Path::new("lib")], Held::Directory(0o511));
+    bench.shell("chmod -R u+rwx .");
+}
+
+/// Over two rounds, of which the first closes the directory and the second opens it meanwhile.
+#[test]
+fn a_directory_that_two_rounds_left_read_only_is_opened_too() {
+    let mut bench = bench();
+    bench.shell("mkdir lib; echo 1 > lib/a; chmod 0500 lib");
+    let (first, held) = (bench.take(), bench.held());
+    bench.shell("chmod 0700 lib; echo 2 > lib/a");
+    let second = bench.take();
+    bench.shell("chmod 0500 lib");
+    let third = bench.take();
+    let turn = |from, to| Turn {
+        from,
+        to,
+        original: None,
+    };
+    let turns = [turn(third, second), turn(second, first)];
+    let plan = bench.store.plan(&bench.workspace, &turns).unwrap();
+    assert_eq!(bench.restore(&plan, Force::Skip).skipped, []);
+    assert_eq!(bench.held(), held);
+    bench.shell("chmod 0700 lib");
+}
+
+/// Root can read any file; for an ordinary user no checkpoint has its content.
+#[test]
+fn a_file_that_was_made_unreadable_gets_its_mode_back() {
+    let mut bench = bench();
+    bench.shell("echo 1 > a; echo 1 > b; chmod 0640 a");
+    let (before, held) = (bench.take(), bench.held());
+    bench.shell("chmod 0 a; echo 2 > b; chmod 0 b");
+    let after = bench.take();
+    let undone = bench.go(after, before);
+    let is_root = !undone.skipped.iter().any(|one| one.path == Path::new("b"));
+    if is_root {
+        assert_eq!(bench.held(), held);
+        return;
+    }
+    // The content of the other one may be the only copy.
+    assert_eq!(undone.skipped.len(), 1);
+    let mode = |name: &str| fs::metadata(bench.root.join(name)).unwrap().mode() & 0o777;
+    assert_eq!((mode("a"), mode("b")), (0o640, 0));
+    bench.shell("chmod 0600 b; grep -q 2 b");
 }
 
 #[test]

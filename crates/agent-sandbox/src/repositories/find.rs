@@ -26,6 +26,9 @@ const MAX_TIME: Duration = Duration::from_secs(5);
 /// Bytes to read of a file that points to a git directory.
 const MAX_POINTER: u64 = 1 << 20;
 
+/// The entries by which git knows a git directory.
+pub const GIT_ENTRIES: [&str; 4] = ["HEAD", "commondir", "objects", "refs"];
+
 /// Directories in a git directory whose files git reads or writes. In one that is not named `.git`,
 /// others may be the person's.
 const USED: [&str; 15] = [
@@ -243,12 +246,11 @@ impl<'a> RepositorySearch<'a> {
     }
 
     fn look_into(&self, directory: &Path, names: &[(OsString, EntryKind)]) -> Vec<PathBuf> {
-        const NAMES: [&str; 4] = ["HEAD", "commondir", "objects", "refs"];
-        let mut has = [false; NAMES.len()];
+        let mut has = [false; GIT_ENTRIES.len()];
         let mut next = Vec::new();
         self.count(names.len());
         for (name, kind) in names {
-            if let Some(known) = NAMES
+            if let Some(known) = GIT_ENTRIES
                 .iter()
                 .position(|known| name.eq_ignore_ascii_case(known))
             {
@@ -276,7 +278,7 @@ impl<'a> RepositorySearch<'a> {
             }
         }
         let is_complete = is_git_directory(|name| {
-            let mut pairs = NAMES.iter().zip(has);
+            let mut pairs = GIT_ENTRIES.iter().zip(has);
             pairs.any(|(known, has)| has && *known == name)
         });
         if is_complete || directory.file_name().is_some_and(is_git) {
