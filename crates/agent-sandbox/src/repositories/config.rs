@@ -27,7 +27,7 @@ pub struct GitSetting {
 }
 
 /// Last parts of settings whose values are commands, which git runs in the work tree.
-const PROGRAMS: [&str; 25] = [
+const PROGRAMS: [&str; 27] = [
     "alternaterefscommand",
     "askpass",
     "cccmd",
@@ -43,10 +43,12 @@ const PROGRAMS: [&str; 25] = [
     "gitproxy",
     "headercmd",
     "helper",
+    "packobjectshook",
     "pager",
     "process",
     "program",
     "receivepack",
+    "sendmailcmd",
     "smudge",
     "sshcommand",
     "textconv",
@@ -116,7 +118,7 @@ impl GitSetting {
         let is_shell = || self.text().is_some_and(|text| text.starts_with('!'));
         match (self.section.as_str(), self.name.as_str()) {
             ("alias", _) | ("submodule", "update") => is_shell(),
-            ("pager", _) | ("difftool" | "mergetool", "path") => true,
+            ("pager", _) | ("browser" | "difftool" | "mergetool", "path") => true,
             (_, name) => PROGRAMS.contains(&name),
         }
     }
