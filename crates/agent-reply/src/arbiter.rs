@@ -453,8 +453,10 @@ impl ReplyLedger {
     /// Takes files that stand under their names, in a reply that has nothing else.
     fn write_files(&mut self, lines: &[&str], shown: ShownFiles) {
         let mut files = whole_file::find_all(lines);
-        if files.is_empty() {
-            files = whole_file::find_all(&without_outer_fence(lines));
+        if files.is_empty()
+            && let Some(inner) = without_outer_fence(lines)
+        {
+            files = whole_file::find_all(&inner);
         }
         let unclear = shown.unclear.into_iter();
         let mut unclear = unclear
@@ -784,21 +786,18 @@ impl DocumentSigns {
 
 /// The lines with the first and the last fence blanked, where the last one stands directly below
 /// another: they may be as long as those inside.
-fn without_outer_fence<'a>(lines: &[&'a str]) -> Vec<&'a str> {
-    let mut inner = lines.to_vec();
+fn without_outer_fence<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
     let is_fence = |line: &&str| Fence::read(line).is_some();
-    let first = lines.iter().position(is_fence);
-    let last = lines.iter().rposition(is_fence);
-    if let (Some(first), Some(last)) = (first, last)
-        && code_fence::is_bare(lines[first])
+    let first = lines.iter().position(is_fence)?;
+    let last = lines.iter().rposition(is_fence)?;
+    let mut above = lines[..last].iter();
+    let is_outer = code_fence::is_bare(lines[first])
         && last > first + 1
-        && lines[..last]
-            .iter()
-            .rfind(|line| !is_blank(line))
-            .is_some_and(is_fence)
-    {
+        && above.rfind(|line| !is_blank(line)).is_some_and(is_fence);
+    is_outer.then(|| {
+        let mut inner = lines.to_vec();
         inner[first] = "";
         inner[last] = "";
-    }
-    inner
+        inner
+    })
 }

@@ -3,9 +3,10 @@
 //! A model often explains a change above the command that makes it. Shown work counts as carried
 //! out if a command changes its file, or if all its lines stand in commands.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use agent_protocol::{Command, Edit, FileChange, HunkLine, Step};
+use agent_protocol::{Command, Edit, FileChange, HunkLine, RelPath, Step};
 
 use crate::candidate::DoubtedMeaning;
 use crate::trim::trim;
@@ -13,35 +14,35 @@ use crate::trim::trim;
 /// The files and the lines of the commands of a reply.
 pub(super) struct CarriedOut<'s> {
     steps: &'s [Step],
-    /// Files that the commands change, with and without their directories.
-    names: HashSet<&'s str>,
-    /// Lines that the commands write or run.
-    lines: HashSet<&'s str>,
+    /// Files that the commands change, with and without their directories, once somebody asked.
+    names: OnceCell<HashSet<&'s str>>,
+    /// Lines that the commands write or run, once somebody asked: few replies show work.
+    lines: OnceCell<HashSet<&'s str>>,
     /// True if the reply says that the work is done.
     pub(super) ends_session: bool,
 }
 
 impl<'s> CarriedOut<'s> {
     pub(super) fn by(steps: &'s [Step]) -> Self {
-        let commands = || steps.iter().map(|step| &step.command);
-        let paths = commands().flat_map(Command::changed_paths);
+        let is_done = |step: &Step| matches!(step.command, Command::Done { .. });
         Self {
             steps,
-            names: paths
-                .flat_map(|path| [path.as_str(), path.file_name()])
-                .collect(),
-            lines: commands()
-                .flat_map(texts)
-                .flat_map(str::lines)
-                .map(trim)
-                .collect(),
-            ends_session: commands().any(|command| matches!(command, Command::Done { .. })),
+            names: OnceCell::new(),
+            lines: OnceCell::new(),
+            ends_session: steps.iter().any(is_done),
         }
+    }
+
+    fn commands(&self) -> impl Iterator<Item = &'s Command> {
+        self.steps.iter().map(|step| &step.command)
     }
 
     /// Returns true if a command changes the file of this name.
     pub(super) fn changes(&self, name: &str) -> bool {
-        self.names.contains(name.trim_start_matches("./"))
+        let paths = || self.commands().flat_map(Command::changed_paths);
+        let both = |path: &'s RelPath| [path.as_str(), path.file_name()];
+        let names = self.names.get_or_init(|| paths().flat_map(both).collect());
+        names.contains(name.trim_start_matches("./"))
     }
 
     /// Returns true if a command that was only talked about is a failure, which keeps the session
@@ -49,10 +50,7 @@ impl<'s> CarriedOut<'s> {
     ///
     /// A command that the reply has elsewhere was only announced.
     pub(super) fn lacks(&self, meant: &DoubtedMeaning) -> bool {
-        let any = |is_it: &dyn Fn(&Command) -> bool| {
-            let mut commands = self.steps.iter().map(|step| &step.command);
-            commands.any(is_it)
-        };
+        let any = |is_it: &dyn Fn(&Command) -> bool| self.commands().any(is_it);
         let ends = self.ends_session;
         match meant {
             DoubtedMeaning::Nothing => false,
@@ -76,7 +74,12 @@ impl<'s> CarriedOut<'s> {
         let has_words = |line: &&str| line.contains(char::is_alphanumeric);
         let lines = shown.lines.iter().map(|line| trim(line));
         let mut lines = lines.filter(has_words).peekable();
-        lines.peek().is_some() && lines.all(|line| self.lines.contains(line))
+        lines.peek().is_some() && lines.all(|line| self.lines().contains(line))
+    }
+
+    fn lines(&self) -> &HashSet<&'s str> {
+        let texts = || self.commands().flat_map(texts).flat_map(str::lines);
+        self.lines.get_or_init(|| texts().map(trim).collect())
     }
 }
 

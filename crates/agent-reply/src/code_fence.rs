@@ -4,7 +4,7 @@
 //! mark before it and does not end the block.
 
 use crate::tags;
-use crate::trim::{is_blank, trim, trim_start};
+use crate::trim::{is_blank, trim_end, trim_start};
 use std::ops::Range;
 
 /// The line that begins a code block.
@@ -97,8 +97,8 @@ pub(super) fn is_bare(line: &str) -> bool {
 /// Returns true if the line is a tag of our own protocol: no other dialect goes on beyond one
 /// unnoticed. `[TODO]` and `[EOF]` are words of files.
 pub(super) fn is_tag(line: &str) -> bool {
-    let text = trim(line);
-    let Some(rest) = text.strip_prefix('[').filter(|_| text.ends_with(']')) else {
+    let rest = trim_start(line).strip_prefix('[').map(trim_end);
+    let Some(rest) = rest.filter(|rest| rest.ends_with(']')) else {
         return false;
     };
     let name = rest.strip_prefix('/').unwrap_or(rest);

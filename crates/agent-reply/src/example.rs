@@ -238,12 +238,29 @@ pub(super) fn taken_back() -> BlockTrouble {
 /// Returns true if a sentence of a line takes back what stands above it: `Sorry, ignore the above.`
 fn takes_back(line: &str) -> bool {
     const LONGEST: usize = 400;
-    const OPENINGS: &str = "correction:|hmm,|hold on|never mind|oh wait|on second thought|oops|\
-        let me redo that|entschuldigung|korrektur:|désolé|lo siento|perdón|desculpe|抱歉|对不起|\
-        更正|すみません";
+    const OPENINGS: [&str; 18] = [
+        "correction:",
+        "hmm,",
+        "hold on",
+        "never mind",
+        "oh wait",
+        "on second thought",
+        "oops",
+        "let me redo that",
+        "entschuldigung",
+        "korrektur:",
+        "désolé",
+        "lo siento",
+        "perdón",
+        "desculpe",
+        "抱歉",
+        "对不起",
+        "更正",
+        "すみません",
+    ];
     // `Wait for it` is an order, `Wait, no` is none.
     const INTERJECTIONS: [&str; 3] = ["wait", "sorry", "actually"];
-    if line.len() > LONGEST {
+    if line.len() > LONGEST || is_blank(line) {
         return false;
     }
     let lower = trim(line).to_lowercase().replace('\u{2019}', "'");
@@ -256,7 +273,7 @@ fn takes_back(line: &str) -> bool {
         })
     };
     let interjection = INTERJECTIONS.iter().find(|it| is_interjection(it));
-    OPENINGS.split('|').any(|it| text.starts_with(it))
+    OPENINGS.iter().any(|it| text.starts_with(it))
         || interjection.is_some_and(|word| *word != "actually")
         || text.split(['.', '!', '?', ':', ';']).any(calls_it_off)
 }

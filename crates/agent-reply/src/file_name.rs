@@ -102,10 +102,11 @@ pub(super) fn in_sentence(line: &str) -> Option<&str> {
 /// The files that a line of words names: in backticks, with a directory, or with an extension that
 /// is not part of a product's name, as in `Node.js`.
 pub(super) fn in_words(line: &str) -> Vec<&str> {
+    const EDGES: &str = "*\"'`()[]{}<>,;:!|=：（），、。";
     if line.len() > MAX_BYTES {
         return Vec::new();
     }
-    let is_edge = |c: char| c.is_whitespace() || "*\"'`()[]{}<>,;:!|=：（），、。".contains(c);
+    let is_edge = |c: char| !c.is_ascii_alphanumeric() && (c.is_whitespace() || EDGES.contains(c));
     let has_capital = |word: &str| {
         let mut letters = word.chars();
         letters.next().is_some_and(char::is_uppercase) && letters.any(char::is_lowercase)
@@ -115,6 +116,10 @@ pub(super) fn in_words(line: &str) -> Vec<&str> {
         let is_code = part % 2 == 1;
         for word in text.split(is_edge) {
             let word = word.trim_end_matches('.');
+            // Outside of code a name needs an extension, and most words have no dot.
+            if !is_code && memchr::memchr(b'.', word.as_bytes()).is_none() {
+                continue;
+            }
             let word = between(word, "__", "__").unwrap_or(word);
             let is_path = is_code
                 || word.contains('/')
@@ -155,7 +160,8 @@ fn cited(info: &str) -> Option<&str> {
 
 /// The file that the words after a fence name: `python src/a.py`, `src/a.py`, `js title="a.js"`.
 pub(super) fn in_info(info: &str) -> Option<&str> {
-    if info.len() > MAX_BYTES {
+    let is_language = info.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if is_language || info.len() > MAX_BYTES {
         return None;
     }
     let info = cited(info).unwrap_or(info);
@@ -196,7 +202,10 @@ pub(super) fn in_info(info: &str) -> Option<&str> {
 
 /// The file whose language a fence names: `Makefile` for `makefile`.
 pub(super) fn of_language(language: &str) -> Option<&'static str> {
-    let mut known = WELL_KNOWN.split_whitespace();
+    if language.is_empty() {
+        return None;
+    }
+    let mut known = WELL_KNOWN.split(' ');
     known.find(|name| name.eq_ignore_ascii_case(language))
 }
 
@@ -260,13 +269,18 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
 /// The name behind a label: `File: a.py`, ``File `a.py` ``, `**Updated file:** a.py`.
 fn without_label(text: &str) -> Option<&str> {
     let is_mark = |c: char| matches!(c, '*' | '`' | ' ');
-    let (label, rest) = match text.find(COLONS) {
+    let colon = if text.is_ascii() {
+        memchr::memchr(b':', text.as_bytes())
+    } else {
+        text.find(COLONS)
+    };
+    let (label, rest) = match colon {
         Some(colon) => {
             let (label, rest) = text.split_at(colon);
             let rest = rest.trim_start_matches(COLONS);
             (label, rest.trim_start_matches('*'))
         }
-        None => text.split_at(text.find(" `")?),
+        None => text.split_at(memchr::memmem::find(text.as_bytes(), b" `")?),
     };
     let rest = rest.trim();
     (!rest.is_empty() && is_label(label.trim_matches(is_mark))).then_some(rest)
@@ -277,17 +291,16 @@ fn is_label(words: &str) -> bool {
     const LONGEST_UNSPACED: usize = 8;
     const MOST_WORDS: usize = 4;
     let mut nouns = UNSPACED_FILE_NOUNS.split(' ');
-    if nouns.any(|noun| words.contains(noun)) {
+    if !words.is_ascii() && nouns.any(|noun| words.contains(noun)) {
         return words.chars().count() <= LONGEST_UNSPACED;
     }
+    if words.split_whitespace().nth(MOST_WORDS).is_some() {
+        return false;
+    }
     let words = words.to_lowercase();
-    let words: Vec<&str> = words.split_whitespace().collect();
-    let is_noun = |word: &&str| has_word(FILE_NOUNS, word);
-    words.iter().any(is_noun)
-        && words.len() <= MOST_WORDS
-        && words
-            .iter()
-            .all(|word| is_noun(word) || has_word(FILE_ADJECTIVES, word))
+    let words = || words.split_whitespace();
+    let is_noun = |word: &str| has_word(FILE_NOUNS, word);
+    words().any(is_noun) && words().all(|word| is_noun(word) || has_word(FILE_ADJECTIVES, word))
 }
 
 fn without_number(text: &str) -> Option<&str> {
@@ -366,26 +379,28 @@ pub(super) fn names_file(line: &str, name: &str) -> bool {
 fn is_product(text: &str) -> bool {
     let directory = &text[..text.len() - last_component(text).len()];
     let mut directories = directory.split_terminator('/');
-    has_word(PRODUCTS, last_component(text))
+    text.contains(char::is_uppercase)
+        && has_word(PRODUCTS, last_component(text))
         && directories.all(|it| it.starts_with(char::is_uppercase))
 }
 
 /// Returns true if the text is a file even inside a sentence, where `os.path` and `and/or` may
 /// stand too.
 pub(super) fn is_file(text: &str) -> bool {
-    is_possible(text)
+    let has_known_extension = extension(text).is_some_and(|extension| {
+        let lower = extension.to_ascii_lowercase();
+        has_word(EXTENSIONS, &lower)
+    });
+    (has_known_extension || has_word(WELL_KNOWN, last_component(text)))
+        && is_possible(text)
         && !text.starts_with('/')
         && !text.contains(char::is_whitespace)
         && !is_product(text)
-        && (has_word(WELL_KNOWN, last_component(text))
-            || extension(text).is_some_and(|extension| {
-                let lower = extension.to_ascii_lowercase();
-                has_word(EXTENSIONS, &lower)
-            }))
 }
 
 /// The extension of the last component, without its dot.
 pub(super) fn extension(text: &str) -> Option<&str> {
+    memchr::memchr(b'.', text.as_bytes())?;
     let (stem, extension) = last_component(text).rsplit_once('.')?;
     let sound = !stem.is_empty()
         && (1..=12).contains(&extension.len())

@@ -124,15 +124,20 @@ fn parse_beside(file: WorkspaceFileReader<'_>, text: &str) -> Reply {
         };
     }
     let (text, done) = repair::repair(text);
-    if let Some(width) = repair::wrapped_width(&text) {
+    let lines = trim::lines(&text);
+    if let Some(width) = repair::wrapped_width(&lines) {
         return wrapped(&text, width);
     }
-    read_repaired(file, &text, &done)
+    read_repaired(file, &text, lines, &done)
 }
 
-/// Reads a text after its repair; `done` is what the repair did.
-fn read_repaired(file: WorkspaceFileReader<'_>, text: &str, done: &[repair::Done]) -> Reply {
-    let mut lines = trim::lines(text);
+/// Reads a text and its lines after its repair; `done` is what the repair did.
+fn read_repaired<'t>(
+    file: WorkspaceFileReader<'_>,
+    text: &'t str,
+    mut lines: Vec<&'t str>,
+    done: &[repair::Done],
+) -> Reply {
     let messages = own_message::remove(text, &mut lines);
     let thoughts = thinking::remove(text, &mut lines);
     let tags = tags::Tags::of(&lines);

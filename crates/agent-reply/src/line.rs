@@ -159,13 +159,8 @@ fn bullet(rest: &str) -> Option<&str> {
 pub(super) fn has_word(words: &str, word: &str) -> bool {
     let bytes = words.as_bytes();
     let is_end = |at: usize| bytes.get(at).is_none_or(|byte| *byte == b' ');
-    let is_here = |at: usize| {
-        at.checked_sub(1).is_none_or(&is_end)
-            && is_end(at + word.len())
-            && bytes[at..].starts_with(word.as_bytes())
-    };
-    let first = word.as_bytes().first();
-    first.is_some_and(|first| memchr::memchr_iter(*first, bytes).any(is_here))
+    let is_whole = |at: usize| at.checked_sub(1).is_none_or(&is_end) && is_end(at + word.len());
+    !word.is_empty() && memchr::memmem::find_iter(bytes, word).any(is_whole)
 }
 
 /// White space, also of the kinds that chat pages put in its place, and what nobody sees.

@@ -462,9 +462,11 @@ impl Scan<'_> {
 /// Returns true if a line is blank, or begins with no mark that counts and with no letter that
 /// begins a diff (`diff`, `Index:`) or the name of a button (`Copy`, `Edit`).
 fn begins_nothing(line: &str) -> bool {
-    const MARKS: &[u8] = b"*-+@{[<>=#`~|dICES";
-    lead(line)
-        .is_none_or(|lead| lead.is_ascii() && !lead.is_ascii_digit() && !MARKS.contains(&lead))
+    const MARKS: &[u8] = b"*-+@{[<>=#`~|ICES";
+    lead(line).is_none_or(|lead| match lead {
+        b'a'..=b'z' => lead != b'd',
+        _ => lead.is_ascii() && !lead.is_ascii_digit() && !MARKS.contains(&lead),
+    })
 }
 
 /// Returns true if a line may begin a here-document.

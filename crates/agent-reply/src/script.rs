@@ -1,6 +1,7 @@
 //! Scripts made of parts: words, and the directory in which to run.
 
 use crate::file_name;
+use crate::trim::trim;
 
 /// The script, run in a directory; nothing and `.` are the workspace.
 pub(super) fn in_directory(directory: &str, script: String) -> String {
@@ -22,17 +23,24 @@ pub(super) fn quote(word: &str) -> String {
 
 /// The file that a line of a script writes, from a here-document or with words of its own.
 pub(super) fn file_written_by(line: &str) -> Option<&str> {
-    let line = line.trim();
+    let line = trim(line);
     let line = line.strip_prefix("$ ").unwrap_or(line);
-    written_file(line)
-        .or_else(|| echoed_file(line))
-        .or_else(|| {
-            line.split("&&")
-                .flat_map(|part| part.split(';'))
-                .find_map(|part| echoed_file(part.trim()))
-        })
-        .or_else(|| powershell_file(line))
-        .or_else(|| file_edited_in_place(line))
+    // Most lines have neither a redirection nor an option.
+    let bytes = line.as_bytes();
+    let redirected = || {
+        memchr::memchr2(b'<', b'>', bytes)?;
+        let mut parts = line.split("&&").flat_map(|part| part.split(';'));
+        written_file(line)
+            .or_else(|| echoed_file(line))
+            .or_else(|| parts.find_map(|part| echoed_file(part.trim())))
+    };
+    let with_option = || {
+        let is_option = |at: usize| bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic);
+        memchr::memchr_iter(b'-', bytes).find(|at| is_option(*at))?;
+        powershell_file(line).or_else(|| file_edited_in_place(line))
+    };
+    redirected()
+        .or_else(with_option)
         .or_else(|| file_removed_by(line))
 }
 
@@ -48,9 +56,9 @@ pub(super) fn file_removed_by(line: &str) -> Option<&str> {
 /// The file in the workspace that a line of a script edits: `sed -i 's/a/b/' a.py`.
 fn file_edited_in_place(line: &str) -> Option<&str> {
     const EDITORS: [&str; 3] = ["sed -i", "perl -pi", "perl -i"];
+    EDITORS.iter().find(|it| line.starts_with(**it))?;
     let file = line.split_whitespace().next_back()?;
-    let is_edited = EDITORS.iter().any(|it| line.starts_with(it)) && is_in_workspace(file);
-    is_edited.then_some(file)
+    is_in_workspace(file).then_some(file)
 }
 
 /// The file that a line of a script writes from a here-document: `cat > a.md <<'EOF'`,
@@ -115,9 +123,11 @@ fn echoed_file(line: &str) -> Option<&str> {
 fn powershell_file(line: &str) -> Option<&str> {
     const WRITERS: [&str; 3] = ["set-content", "add-content", "out-file"];
     const NAMES: [&str; 3] = ["-path", "-filepath", "-literalpath"];
+    let is_one_of =
+        |names: &[&str], word: &str| names.iter().any(|it| it.eq_ignore_ascii_case(word));
     let mut words = line.split_whitespace();
-    words.find(|word| WRITERS.contains(&word.to_ascii_lowercase().as_str()))?;
-    let mut words = words.skip_while(|word| NAMES.contains(&word.to_ascii_lowercase().as_str()));
+    words.find(|word| is_one_of(&WRITERS, word))?;
+    let mut words = words.skip_while(|word| is_one_of(&NAMES, word));
     let target = words.next()?.trim_matches(['\'', '"']);
     is_in_workspace(target).then_some(target)
 }

@@ -22,7 +22,7 @@ use crate::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateIt
 use crate::code_fence::{self, Fence};
 use crate::repair::{self, Divider, numbered, without_line_numbers};
 use crate::tags::copy_button;
-use crate::trim::{is_blank, trim, trim_start};
+use crate::trim::{is_blank, lead, trim, trim_start};
 use crate::{file_name, workspace_root};
 
 /// How many lines above a block are looked at for the name of its file.
@@ -353,7 +353,9 @@ impl EditBlock {
     fn read(lines: &[&str], at: usize, head: &Head<'_>) -> Self {
         let mut dividers = Vec::new();
         let start = at + 1;
-        for (index, line) in lines.iter().enumerate().skip(start) {
+        let is_marker = |line: &str| matches!(lead(line), Some(b'<' | b'-' | b'=' | b'>' | b'+'));
+        let below = lines.iter().enumerate().skip(start);
+        for (index, line) in below.filter(|(_, line)| is_marker(line)) {
             if let Some(length) = divider(line, head.length) {
                 dividers.push((index, length));
             } else if is_tail(line) {
@@ -501,7 +503,13 @@ fn replacement<'a>(lines: &[&'a str], search: Range<usize>, replace: Range<usize
 
 /// The text of these lines, each with its newline, so that a blank one at the end is a line too.
 fn ended(lines: &[&str]) -> String {
-    lines.iter().flat_map(|line| [*line, "\n"]).collect()
+    let size = lines.iter().map(|line| line.len() + 1).sum();
+    let mut text = String::with_capacity(size);
+    for line in lines {
+        text.push_str(line);
+        text.push('\n');
+    }
+    text
 }
 
 fn unescaped<'a>(lines: &[&'a str]) -> Vec<&'a str> {

@@ -560,12 +560,13 @@ fn is_diff_place(line: &str) -> bool {
 
 /// The name of a tag without its brackets that a line consists of: `CREATE_FILE path="a.py"`.
 fn bare_tag(line: &str) -> Option<&'static str> {
+    let text = trim(line);
+    text.starts_with(char::is_uppercase).then_some(())?;
     let mut names = Name::all().filter(|name| name.is_compound() && name.has_effects());
     let is_attribute = |rest: &str| rest.starts_with(' ') && rest.contains("=\"");
     let is_it = |name: &Name| {
-        trim(line)
-            .strip_prefix(name.as_str())
-            .is_some_and(is_attribute)
+        let rest = text.strip_prefix(name.as_str());
+        rest.is_some_and(is_attribute)
     };
     names.find(is_it).map(Name::as_str)
 }
@@ -615,6 +616,7 @@ fn element(text: &str) -> Option<&str> {
 
 /// The places of a character outside of backticks.
 fn outside_code(line: &str, wanted: char) -> impl Iterator<Item = usize> {
+    let line = if line.contains(wanted) { line } else { "" };
     let mut is_code = false;
     line.char_indices().filter_map(move |(at, c)| {
         is_code ^= c == '`';
@@ -624,7 +626,8 @@ fn outside_code(line: &str, wanted: char) -> impl Iterator<Item = usize> {
 
 /// Returns true if a line has the tokens of a call as pages show them.
 fn has_token(line: &str) -> bool {
-    line.contains("to=functions.") || (line.contains("DSML\u{ff5c}") && line.contains("invoke "))
+    (line.contains('=') && line.contains("to=functions."))
+        || (!line.is_ascii() && line.contains("DSML\u{ff5c}") && line.contains("invoke "))
 }
 
 /// Returns true if a row of a table has a cell with removed and added lines.

@@ -13,7 +13,7 @@ use super::{Done, Mended, RepairedLines};
 use crate::line::has_word;
 use crate::search_replace;
 use crate::tags::{self, Kind, Name};
-use crate::trim::{each_line, trim, trim_end};
+use crate::trim::{trim, trim_end};
 
 /// Widths that people set, the narrowest first.
 const WIDTHS: [usize; 5] = [60, 72, 80, 100, 120];
@@ -82,9 +82,9 @@ fn whole_tag(line: &str, next: &str) -> Option<String> {
 }
 
 /// The column at which the bodies of a reply were wrapped, if they were.
-pub(crate) fn width(text: &str) -> Option<usize> {
+pub(crate) fn width(lines: &[&str]) -> Option<usize> {
     let mut width = WIDTHS[0];
-    for line in each_line(text) {
+    for line in lines {
         // A word that is longer than the line is not broken.
         if line.len() > width && trim(line).contains(' ') {
             width = line.len();
@@ -94,7 +94,7 @@ pub(crate) fn width(text: &str) -> Option<usize> {
     let mut part = BodyPart::Outside;
     let mut searched = HashSet::new();
     let mut above = "";
-    for line in each_line(text) {
+    for &line in lines {
         if let Some(b'[' | b'<' | b'>' | b'+' | b'-' | b'=') = line.as_bytes().first() {
             part = part.after(line);
         }
@@ -122,7 +122,7 @@ pub(crate) fn width(text: &str) -> Option<usize> {
     // The last word of the longest line may have left a gap.
     let mut usual = WIDTHS.into_iter().filter(|usual| *usual >= width);
     let named = usual.find(|usual| *usual < width + 8).unwrap_or(width);
-    let is_wrapped = certain > 0 || likely > 1 || is_json_wrapped(text, width);
+    let is_wrapped = certain > 0 || likely > 1 || is_json_wrapped(lines, width);
     is_wrapped.then_some(named)
 }
 
@@ -146,10 +146,10 @@ fn opens_value(line: &str) -> bool {
 
 /// Returns true if a JSON call was wrapped: line ends stand in its strings, each where the next word
 /// did not fit, although it writes the line ends of the content as `\n`.
-fn is_json_wrapped(text: &str, width: usize) -> bool {
+fn is_json_wrapped(lines: &[&str], width: usize) -> bool {
     let (mut is_in_string, mut is_in_call) = (false, false);
     let (mut breaks, mut at_edge, mut has_escape) = (0, 0, false);
-    let mut lines = each_line(text).peekable();
+    let mut lines = lines.iter().peekable();
     while let Some(line) = lines.next() {
         if !is_in_call {
             let begins = ["{\"", "[{\"", "{ \""]
@@ -240,6 +240,10 @@ fn is_open(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn width(text: &str) -> Option<usize> {
+        super::width(&crate::trim::lines(text))
+    }
 
     #[test]
     fn a_wrapped_tag_is_put_together() {

@@ -34,6 +34,9 @@ impl<'a> LooseTag<'a> {
     fn all(line: &'a str) -> impl Iterator<Item = (Self, bool)> {
         /// Each is looked for up to the end of the line.
         const MOST: usize = 8;
+        let bytes = line.as_bytes();
+        let may_open = !bytes.is_ascii() || memchr::memchr2(b'[', b'{', bytes).is_some();
+        let line = if may_open { line } else { "" };
         let (mut is_code, mut last) = (false, ' ');
         let tags = line.char_indices().filter_map(move |(at, c)| {
             is_code ^= c == '`';
@@ -51,6 +54,7 @@ impl<'a> LooseTag<'a> {
             Some(inner) => (true, inner.trim_start()),
             None => (false, inner),
         };
+        inner.starts_with(char::is_uppercase).then_some(())?;
         let (name, rest) = Name::all()
             .filter(|name| name.is_compound() && name.has_effects())
             .find_map(|name| Some((name, after_name(inner, name)?)))?;
