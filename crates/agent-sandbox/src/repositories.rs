@@ -305,8 +305,11 @@ impl ConfiguredPaths {
                     led.hooks
                         .extend(in_trees().map(|template| template.join("hooks")));
                 } else if setting.names_program() {
+                    // An alias may well name files that it does not run.
+                    let is_alias = setting.section == "alias";
+                    let marks = if is_alias { &['/'][..] } else { &['/', '.'] };
                     for tree in trees {
-                        led.run.extend(files_in_command(text, tree, home));
+                        led.run.extend(files_in_command(text, marks, tree, home));
                     }
                 } else if setting.name == "path" && setting.section.starts_with("include") {
                     let included = at(config.parent().unwrap_or(Path::new("/")));
@@ -415,10 +418,10 @@ pub fn work_trees(git: &Path) -> BTreeSet<PathBuf> {
 }
 
 /// The files that the words of a command name, which git runs at the top of a work tree. A missing one
-/// counts if its directory exists.
+/// counts if its directory exists. A word with none of the marks is an option or a system program.
 ///
 /// A guess, which takes rather too much: shells have more ways to write a path.
-fn files_in_command(command: &str, tree: &Path, home: &Path) -> BTreeSet<PathBuf> {
+fn files_in_command(command: &str, marks: &[char], tree: &Path, home: &Path) -> BTreeSet<PathBuf> {
     let words = command
         .split(|letter: char| letter.is_whitespace() || "'\"`!;&|(){}<>$=:,".contains(letter));
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -427,8 +430,7 @@ fn files_in_command(command: &str, tree: &Path, home: &Path) -> BTreeSet<PathBuf
     let inner = inner.filter(|path| path.is_dir());
     let bases: Vec<PathBuf> = [tree.to_owned()].into_iter().chain(inner).collect();
     let mut files = BTreeSet::new();
-    // A word without either is an option or a system program.
-    for word in words.iter().filter(|word| word.contains(['/', '.'])) {
+    for word in words.iter().filter(|word| word.contains(marks)) {
         // What is left of `~/x`, `$HOME/x`, `${PWD}/x` and `$(git rev-parse --show-toplevel)/x`.
         let starts = ["~/", "HOME/", "PWD/", "/"];
         let rest = starts.iter().find_map(|start| word.strip_prefix(start));

@@ -507,11 +507,12 @@ fn the_scripts_that_settings_name_are_known() {
     place
         .git(
             ".git",
-            "[filter \"x\"]\nclean = python3 'tools/clean.py' %f\nsmudge = cat\n[core]fsmonitor=./watch\n[alias]a=!./own.sh\n[filter \"lfs\"]clean=git-lfs clean -- %f\n[pager]log=$(git rev-parse --show-toplevel)/tools/missing\n[credential]helper=store.sh\n",
+            "[filter \"x\"]\nclean = python3 'tools/clean.py' %f\nsmudge = cat\n[core]fsmonitor=./watch\n[alias]a=!./own.sh clean.md\n[filter \"lfs\"]clean=git-lfs clean -- %f\n[pager]log=$(git rev-parse --show-toplevel)/tools/missing\n[credential]helper=store.sh\n",
         )
         .file("tools/clean.py", "own")
         .file("watch", "own")
         .file("own.sh", "own")
+        .file("clean.md", "own")
         .file("clean", "own");
     let root = place.root();
     let led = ConfiguredPaths::in_workspace(&root, Path::new("/nobody"));
