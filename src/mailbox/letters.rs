@@ -64,6 +64,10 @@ impl Mailbox {
     /// does not know them.
     pub fn claimed_since(&self, id: &SessionId, sequence: u32) -> Result<Vec<(u32, PathBuf)>> {
         let of_rounds = |directory: &Path| -> Result<Vec<(u32, PathBuf)>> {
+            // The person may have removed it.
+            if !directory.is_dir() {
+                return Ok(Vec::new());
+            }
             let replies = of_session(directory, id)?.into_iter();
             Ok(replies
                 .filter_map(|path| Some((round_of(&path, id)?, path)))
