@@ -641,7 +641,10 @@ fn an_answer_that_comes_later_is_told_by_the_message_that_waits() {
         .output()
         .unwrap();
     assert!(output.status.success());
-    while !running.outbox(2).contains("The user says: blue") {
+    let message = running.base().join("outbox/latest.txt");
+    let has_answer =
+        || fs::read_to_string(&message).is_ok_and(|text| text.contains("The user says: blue"));
+    while !has_answer() {
         std::thread::yield_now();
     }
     running.signal("INT");
