@@ -45,10 +45,11 @@ const SAMPLE: [&str; 24] = [
 
 /// Attacks that Landlock does not withstand: the rows of docs/security.md in which it has a `no`, or
 /// says that something is disabled afterwards.
-const NOT_BY_LANDLOCK: [&str; 26] = [
+const NOT_BY_LANDLOCK: [&str; 27] = [
     "git::a_second_name_of_a_configuration_is_closed_with_it",
     "git::a_submodule_that_is_not_there_gets_no_repository",
     "git::what_the_configuration_of_git_names_is_closed_as_hooks_are",
+    "git::what_the_configuration_of_git_names_is_closed_in_each_work_tree",
     "links::a_command_cannot_change_a_file_with_a_hard_link_outside",
     "links::a_link_that_one_command_found_is_closed_to_the_next_wherever_it_moves",
     "links::very_many_links_are_all_protected",
