@@ -379,7 +379,8 @@ impl Finished {
         format!("[END {id}#{}]", session["sequenceNumber"])
     }
 
-    /// The files beneath a directory of the base, with their contents.
+    /// The files beneath a directory of the base, with their contents. After a kill the supervisor may
+    /// still be taking some away.
     pub fn files(&self, directory: &str) -> BTreeMap<String, String> {
         let root = self.base().join(directory);
         let mut found = BTreeMap::new();
@@ -389,17 +390,14 @@ impl Finished {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
                     open.push(path);
-                } else {
+                } else if let Ok(content) = fs::read(&path) {
                     let name = path
                         .strip_prefix(&root)
                         .unwrap()
                         .to_str()
                         .unwrap()
                         .to_owned();
-                    found.insert(
-                        name,
-                        String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned(),
-                    );
+                    found.insert(name, String::from_utf8_lossy(&content).into_owned());
                 }
             }
         }
