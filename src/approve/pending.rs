@@ -62,21 +62,25 @@ impl Pending {
     /// Puts a question, keeping the decision if this very question was put before. One that another
     /// version put in other words is put anew.
     pub fn put(&self, question: &Question) -> Result<()> {
-        if self.is_put(question) {
-            return Ok(());
+        let decision = self.decision(&question.key());
+        if !self.is_put(question) {
+            // Empty directories of these names are in the way of the files; anything else stays.
+            let place = self.question(&question.key());
+            let _ = (fs::remove_dir(&place), fs::remove_dir(&decision));
+            remove(&decision)?;
+            let path = self.directory()?.join(format!("{}.json", question.key()));
+            let mut json = crate::json::to_lines(question)
+                .map_err(|cause| Error::file("write", &path, cause))?;
+            json.push('\n');
+            write_atomic(&path, json.as_bytes(), Durability::Synced)?;
         }
-        let (place, decision) = (
-            self.question(&question.key()),
-            self.decision(&question.key()),
-        );
-        // Empty directories of these names are in the way of the files; anything else stays.
-        let _ = (fs::remove_dir(&place), fs::remove_dir(&decision));
-        remove(&decision)?;
-        let path = self.directory()?.join(format!("{}.json", question.key()));
-        let mut json =
-            crate::json::to_lines(question).map_err(|cause| Error::file("write", &path, cause))?;
-        json.push('\n');
-        write_atomic(&path, json.as_bytes(), Durability::Synced)
+        // Somebody may have decided the one before it in between. Who comes later sees that it is gone.
+        let kept = read::<KeptDecision>(&decision, MAX_DECISION);
+        let about = kept.and_then(|kept| kept.about);
+        match about {
+            Some(about) if about != question.identity() => remove(&decision),
+            _ => Ok(()),
+        }
     }
 
     /// The question about a call as it was put when the call came before; else under a number that no
@@ -486,6 +490,23 @@ mod tests {
             pending.put(&question(number, "ls")).unwrap();
             assert!(pending.decide_put(number, &Verdict::Yes).unwrap());
         }
+    }
+
+    /// Written between the removal of the decision and the new question, by who saw the old one.
+    #[test]
+    fn a_decision_on_the_question_before_does_not_lie_in_the_way() {
+        let (_directory, pending) = pending();
+        let asked = question(1, "ls");
+        pending.put(&asked).unwrap();
+        let path = pending.decision("1");
+        let late = decision_json(&path, &question(1, "rm x"), &Verdict::Yes).unwrap();
+        write_atomic(&path, late.as_bytes(), Durability::Synced).unwrap();
+        assert!(pending.is_unfit(&asked));
+        pending.put(&asked).unwrap();
+        assert!(!path.exists());
+        assert!(pending.decide(&asked, &Verdict::Yes).unwrap());
+        pending.put(&asked).unwrap();
+        assert_eq!(pending.decision_on(&asked), Some(Verdict::Yes));
     }
 
     #[test]
