@@ -792,7 +792,8 @@ impl Repository {
     }
 
     /// The person's configuration that is in the workspace, because their home is there or links to
-    /// it, and what it leads to in these work trees.
+    /// it, and what it leads to in these work trees; also what the repository leads to that the
+    /// workspace is in, which may be outside.
     fn of_person(workspace: &Path, trees: &BTreeSet<PathBuf>, home: &Path) -> Self {
         let mut person = Self::default();
         let configs = personal_configs(home);
@@ -800,6 +801,7 @@ impl Repository {
         let here: Vec<PathBuf> = real.filter(|path| path.starts_with(workspace)).collect();
         person.read_configs(&here);
         person.read_led(&ConfiguredPaths::by(&configs, trees, home), workspace);
+        person.read_led(&ConfiguredPaths::in_workspace(workspace, home), workspace);
         person
     }
 

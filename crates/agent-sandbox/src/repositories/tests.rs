@@ -1136,6 +1136,24 @@ fn what_settings_of_the_person_mean_in_a_new_work_tree_is_disabled() {
 }
 
 #[test]
+fn what_a_repository_above_the_workspace_names_is_disabled() {
+    let place = Place::new();
+    place
+        .git(".git", "[core]hooksPath=work/.husky\n")
+        .file("work/.husky/pre-commit", "own");
+    let work = place.root().join("work");
+    let look = || Inventory::take(&work, &[]);
+    let before = look();
+    assert_eq!(look().disarm(&before, &work), []);
+    place
+        .file("work/.husky/pre-commit", "new")
+        .file("work/.husky/pre-push", "new");
+    let disarmed = look().disarm(&before, &work);
+    let words: Vec<String> = disarmed.iter().map(ToString::to_string).collect();
+    assert_eq!(words, ["`.husky/pre-commit`", "`.husky/pre-push`"]);
+}
+
+#[test]
 fn a_work_tree_that_a_link_turns_elsewhere_goes() {
     let place = Place::new();
     place
