@@ -56,7 +56,8 @@ fn holds(stage: &Stage, files: &[(&str, &str)]) {
 
 #[test]
 fn a_file_that_is_there_is_added_only_as_a_whole() {
-    let text: String = (1..=12).map(|line| format!("line {line}\n")).collect();
+    let lines: Vec<String> = (1..=12).map(|line| format!("line {line}\n")).collect();
+    let text = lines.concat();
     let put = |content: &str| {
         let mut change = add("a", content);
         if let FileChange::Add { overwrite, .. } = &mut change {
