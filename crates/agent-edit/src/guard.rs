@@ -96,7 +96,7 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
 }
 
 /// The name of what a line defines, if lines below are its body: `Store` of `class Store(Base):`.
-/// What a line decides or repeats is no definition.
+/// Conditions and loops define nothing.
 fn defined_name<'l>(lines: &[&'l str], at: usize) -> Option<&'l str> {
     const CONTROL: &str = "if else elif for foreach while do loop match switch case when default try \
         catch except finally with return yield await throw raise unless until begin then end";

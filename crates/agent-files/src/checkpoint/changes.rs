@@ -66,7 +66,7 @@ struct Pair {
     after: Option<Hash>,
 }
 
-/// What a comparison of two snapshots finds.
+/// The differences between two snapshots.
 #[derive(Debug, Default)]
 pub(super) struct Comparison {
     /// All differing paths, sorted; directories before their contents.

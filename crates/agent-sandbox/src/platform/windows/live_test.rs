@@ -14,8 +14,8 @@ use crate::{CommandShell, Property, PropertyName, ResourceLimits, Strength};
 /// How long one trial may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What commands that have no sandbox can reach, tested now with their shell. One process is started,
-/// because every session begins with this.
+/// Tests what confines commands without a sandbox. Starts one process of their shell, because this
+/// runs at the beginning of every session.
 pub fn held_without_sandbox(shell: &CommandShell, workspace: &Path) -> Strength {
     strength([
         (PropertyName::Files, confines_writes(shell, workspace)),
@@ -25,7 +25,7 @@ pub fn held_without_sandbox(shell: &CommandShell, workspace: &Path) -> Strength 
     ])
 }
 
-/// What the job object of a command holds, tested now.
+/// Tests which limits the job object of a command enforces.
 pub fn held_by_job() -> Strength {
     strength([
         (PropertyName::Survival, ends_descendants()),
