@@ -26,6 +26,7 @@ const SAMPLES: &[Sample] = &[
     ("JSON plan", replies::json),
     ("tags, quoted and with HTML entities", replies::damaged),
     ("prose and code, no command", replies::prose),
+    ("long paragraphs, one command", replies::paragraphs),
 ];
 
 pub(crate) fn measure(table: &mut Table) -> Outcome {

@@ -117,6 +117,16 @@ pub(crate) fn prose(size: usize) -> String {
     })
 }
 
+/// A command, and then explanations without end.
+pub(crate) fn paragraphs(size: usize) -> String {
+    let words = repeated(size, |number, text| {
+        let sentence =
+            format!("Item {number} is counted once it is open, and closed ones are not. ");
+        let _ = write!(text, "{}\n\n", sentence.repeat(5));
+    });
+    format!("[CREATE_FILE path=\"a.txt\"]\nhello\n[/CREATE_FILE]\n\n{words}")
+}
+
 /// The reply of [`tags`], quoted with HTML entities as a mail program does it.
 pub(crate) fn damaged(size: usize) -> String {
     let text = tags(size / 4 * 3)

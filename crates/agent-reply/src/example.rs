@@ -210,16 +210,16 @@ pub(super) fn taken_back_above(lines: &[&str], blocks: &[Range<usize>]) -> Optio
     }
     // A code block in which commands stand is a frame around them, and words in it are words.
     let mut open: Option<Fence<'_>> = None;
-    let (mut is_frame, mut last) = (false, None);
+    let (mut is_frame, mut is_below, mut last) = (false, false, None);
     for (at, line) in lines.iter().enumerate() {
         if is_taken[at] {
-            is_frame = true;
+            (is_frame, is_below) = (true, true);
             continue;
         }
         match (Fence::read(line), open) {
             (Some(fence), Some(around)) if fence.closes(&around) => open = None,
             (Some(fence), None) => (open, is_frame) = (Some(fence), false),
-            (None, None) if takes_back(line) => last = Some(at),
+            (None, None) if is_below && takes_back(line) => last = Some(at),
             (None, Some(_)) if is_frame && takes_back(line) => last = Some(at),
             _ => {}
         }

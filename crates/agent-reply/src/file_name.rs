@@ -75,8 +75,8 @@ pub(super) fn word(line: &str) -> Option<&str> {
         }
         text = next;
     }
-    let spaced = text.contains(char::is_whitespace);
-    (is_possible(text) && (!spaced || (quoted && is_unmistakable(text)))).then_some(text)
+    let is_word = !text.contains(char::is_whitespace) || (quoted && is_unmistakable(text));
+    (is_word && is_possible(text)).then_some(text)
 }
 
 /// The only file that a sentence leading to code names in backticks: ``Now change `a.py`:``.
@@ -103,7 +103,7 @@ pub(super) fn in_sentence(line: &str) -> Option<&str> {
 /// is not part of a product's name, as in `Node.js`.
 pub(super) fn in_words(line: &str) -> Vec<&str> {
     const EDGES: &str = "*\"'`()[]{}<>,;:!|=：（），、。";
-    if line.len() > MAX_BYTES {
+    if line.len() > MAX_BYTES || !may_name_file(line) {
         return Vec::new();
     }
     let is_edge = |c: char| !c.is_ascii_alphanumeric() && (c.is_whitespace() || EDGES.contains(c));
@@ -131,6 +131,14 @@ pub(super) fn in_words(line: &str) -> Vec<&str> {
         }
     }
     names
+}
+
+/// Returns false for most lines of words, which have no code and no dot within a word.
+fn may_name_file(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    let is_within =
+        |dot: usize| (bytes.get(dot + 1)).is_some_and(|next| !next.is_ascii_whitespace());
+    memchr::memchr(b'`', bytes).is_some() || memchr::memchr_iter(b'.', bytes).any(is_within)
 }
 
 /// The words of a line in small letters, without the name of a file.

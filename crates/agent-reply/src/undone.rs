@@ -139,9 +139,8 @@ impl LastLook<'_> {
     }
 
     fn line(&mut self, at: usize, place: LookPlace) {
-        const MARKS: [char; 10] = [
-            '[', '\u{3010}', '\u{ff3b}', '{', '<', '|', '\u{ff5c}', '=', '(', ':',
-        ];
+        const WIDE_MARKS: [char; 3] = ['\u{3010}', '\u{ff3b}', '\u{ff5c}'];
+        let is_mark = |byte| matches!(byte, b'[' | b'{' | b'<' | b'|' | b'=' | b'(' | b':');
         let line = self.lines[at];
         if place == LookPlace::Open && !self.is_taken[at] && line.contains('`') {
             let mut quoted = line.split('`').skip(1).step_by(2);
@@ -151,7 +150,8 @@ impl LastLook<'_> {
             self.found.extend(told);
         }
         let is_numbered = line.starts_with(|c: char| c.is_ascii_digit());
-        if self.is_taken[at] || !(is_numbered || line.contains(MARKS)) {
+        let has_mark = line.bytes().any(is_mark) || (!line.is_ascii() && line.contains(WIDE_MARKS));
+        if self.is_taken[at] || !(is_numbered || has_mark) {
             return;
         }
         let tag = || self.tag(at).filter(|_| place != LookPlace::Program);
