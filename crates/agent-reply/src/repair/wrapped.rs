@@ -166,12 +166,14 @@ impl WrapEdge {
 
     /// Judges if a line goes on on the one below it.
     fn judge(&self, above: &str, line: &str, below: &str) -> WrapSign {
+        // A backslash continues the line on purpose.
+        if !is_margin(line) || above.ends_with('\\') {
+            return WrapSign::Nothing;
+        }
         let next = line.split_whitespace().next().map_or(0, str::len);
         let needed = above.len() + 1 + next;
         let is_ragged = above.len() + RAGGED > self.width;
-        // A backslash continues the line on purpose.
-        let is_continued = above.ends_with('\\');
-        if (needed <= self.width && !is_ragged) || !is_margin(line) || is_continued {
+        if needed <= self.width && !is_ragged {
             return WrapSign::Nothing;
         }
         let (is_near, is_usual) = (needed > self.width, needed > self.usual);
