@@ -13,6 +13,7 @@
 //! | `rm` or `mv` of a file in backticks | a command |
 //! | a code block that names a file, or beside a line that names one and leads to it | a file |
 //! | code without a code block below a line that is only the name of a file, in whatever frame | a file |
+//! | a block of org-mode or reStructuredText that names a file, or below a line that leads to it | a file |
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -99,6 +100,7 @@ impl LastLook<'_> {
                 let told = self.found.len();
                 self.line(at, LookPlace::Open);
                 if self.found.len() == told && !self.is_taken[at] {
+                    self.other_block(at);
                     self.titled(at);
                 }
                 at += 1;
@@ -166,10 +168,7 @@ impl LastLook<'_> {
         };
         let name = tag.name;
         let trouble = BlockTrouble::new(
-            format!(
-                "`{}` counts only as a whole tag alone on its line, so this was not done",
-                name.as_str()
-            ),
+            "it counts only as a whole tag alone on its line, so this was not done",
             format!("Write it as `{}`.", name.example()),
         );
         let mut work = ShownWork::lines(tag.body.as_slice());
@@ -386,10 +385,12 @@ impl LastLook<'_> {
             path source src start the updated";
         let title = self.lines[at];
         let is_told = |it: &UndoneWork| at < it.lines.end;
-        if title.len() > LONGEST || !title.contains('.') || self.values >= MOST_VALUES {
+        let framed = framed_name(title);
+        let is_long = title.len() > LONGEST || self.values >= MOST_VALUES;
+        if is_long || (framed.is_none() && !title.contains('.')) {
             return;
         }
-        let names = file_name::in_words(title);
+        let names = framed.map_or_else(|| file_name::in_words(title), |name| vec![name]);
         let [name] = names[..] else { return };
         let words = file_name::words_beside(title, name);
         let first = code_fence::skip_blank(self.lines, at + 1);
@@ -414,16 +415,61 @@ impl LastLook<'_> {
                 break;
             }
         }
-        let is_framed = words.iter().any(|word| word == "begin") && !shown.is_empty();
+        let is_sentence = |line: &usize| trim(self.lines[*line]).ends_with(['.', '!', '?']);
+        let is_fence = |line: &&str| Fence::read(line).is_some();
+        let is_filled =
+            !shown.first().is_none_or(is_sentence) && !self.lines.get(first).is_some_and(is_fence);
+        let is_framed = (framed.is_some() && is_filled)
+            || (words.iter().any(|word| word == "begin") && !shown.is_empty());
         if code > 1 || (code == 1 && shown.len() == 1) || is_framed {
             let end = end.max(first + 1);
             self.shown_file(at..end, vec![name.to_owned()], first..end, None);
         }
     }
 
+    /// A block of org-mode or reStructuredText whose head names a file, or that a line leads to.
+    fn other_block(&mut self, at: usize) {
+        const HEADS: [&str; 3] = [".. code-block::", ".. code::", ".. sourcecode::"];
+        let head = trim(self.lines[at]);
+        let is_org = is_org(head, "#+begin_src");
+        let is_rst = HEADS.iter().any(|mark| head.starts_with(mark));
+        if !(is_org || is_rst) || self.values >= MOST_VALUES {
+            return;
+        }
+        self.values += 1;
+        let is_end = |line: &&str| {
+            let is_left = || !is_blank(line) && !line.starts_with([' ', '\t']);
+            if is_org { is_org_end(line) } else { is_left() }
+        };
+        let below = &self.lines[at + 1..];
+        let end = at + 1 + below.iter().position(is_end).unwrap_or(below.len());
+        let is_option = |line: &&&str| trim(line).starts_with(':');
+        let options = below.iter().take_while(is_option).copied();
+        let texts = std::iter::once(head).chain(options);
+        let names: Vec<&str> = texts.flat_map(file_name::in_words).collect();
+        let own = (!names.is_empty()).then_some((at, names));
+        let Some((line, names)) = own.or_else(|| self.led_from(at)) else {
+            return;
+        };
+        let content = at + 1..end;
+        let is_done = self.is_taken[at..end].contains(&true);
+        if is_done
+            || self.lines[content.clone()]
+                .iter()
+                .all(|line| is_blank(line))
+        {
+            return;
+        }
+        let names = names.into_iter().map(str::to_owned).collect();
+        self.shown_file(line..end, names, content, None);
+    }
+
     /// The line that leads to the code block at `at`, and the files that it names.
     fn led_from(&self, at: usize) -> Option<(usize, Vec<&str>)> {
         let mut line = self.line_above(at)?;
+        if let Some(name) = framed_name(self.lines[line]) {
+            return Some((line, vec![name]));
+        }
         let is_label = label(self.lines[line]).is_some();
         if is_label {
             line = self.line_above(line)?;
@@ -498,6 +544,27 @@ impl LastLook<'_> {
             _ => {}
         }
     }
+}
+
+/// The file that a line names in a frame of its own: `=== Makefile ===`.
+fn framed_name(line: &str) -> Option<&str> {
+    let line = trim(line);
+    let mark = ["===", "---"]
+        .into_iter()
+        .find(|mark| line.starts_with(mark))?;
+    let name = line
+        .ends_with(mark)
+        .then(|| trim(line.trim_matches(['=', '-'])))?;
+    (!name.contains(' ') && file_name::is_unmistakable(name)).then_some(name)
+}
+
+fn is_org(line: &str, mark: &str) -> bool {
+    let start = line.get(..mark.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(mark))
+}
+
+fn is_org_end(line: &str) -> bool {
+    is_org(trim(line), "#+end_src")
 }
 
 /// Returns true if a line is more likely of a program, or of the settings in the file of this name, than

@@ -75,7 +75,7 @@ pub(crate) fn loose(scan: &Scan<'_>, at: usize) -> Option<ReplyOffer> {
     };
     let name = tag.name.as_str();
     let trouble = BlockTrouble::new(
-        format!("`{name}` counts only as a whole tag alone on its line, so this was not done"),
+        "it counts only as a whole tag alone on its line, so this was not done",
         format!("Write it as `{}`.", tag.name.example()),
     );
     let mut work = ShownWork::lines(&scan.lines[at + 1..close]);

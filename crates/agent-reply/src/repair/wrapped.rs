@@ -4,12 +4,14 @@
 //! a line went on, so a reply with a wrapped body is refused as a whole. What shows it are lines that
 //! end where the next word did not fit any more, and go on at the margin: code goes on deeper than it
 //! began. One is enough that reaches the edge itself and leaves a bracket or a quote open, or that ends
-//! near it within a string of code. In JSON, line ends within strings that also have `\n` show it, if
+//! near it within a string of code, or near a width that people set and within a statement. Words of
+//! the reply that were wrapped too make a weaker sign enough. In JSON, line ends within strings that also have `\n` show it, if
 //! all of them are at the edge.
 
 use std::collections::HashSet;
 
 use super::{Done, Mended, RepairedLines};
+use crate::code_fence::Fence;
 use crate::line::has_word;
 use crate::search_replace;
 use crate::tags::{self, Kind, Name};
@@ -26,9 +28,9 @@ const RAGGED: usize = 20;
 
 /// Words with which something of its own begins at the margin.
 const BEGINNINGS: &str = "\
-    abstract async class const def enum export extern final fn for from func function if impl \
-    import interface let macro_rules! mod module namespace package private protected pub public \
-    return static struct trait try type typedef union unsafe use var while with";
+    abstract async class const def done else end enum esac export extern fi final fn for from func \
+    function if impl import interface let macro_rules! mod module namespace package private protected \
+    pub public return static struct trait try type typedef union unsafe use var where while with";
 
 /// Puts tags together whose last part stands on the next line.
 pub(super) fn join_tags(text: &str) -> Mended {
@@ -90,52 +92,228 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
             width = line.len();
         }
     }
-    let (mut certain, mut likely) = (0, 0);
+    let edge = WrapEdge::new(width);
+    let (mut certain, mut likely, mut possible, mut prose) = (0, 0, 0, 0);
     let mut part = BodyPart::Outside;
     let mut searched = HashSet::new();
     let mut above = "";
-    for &line in lines {
-        if let Some(b'[' | b'<' | b'>' | b'+' | b'-' | b'=') = line.as_bytes().first() {
+    for (at, &line) in lines.iter().enumerate() {
+        if let Some(b'[' | b'<' | b'>' | b'+' | b'-' | b'=' | b'`') = line.as_bytes().first() {
             part = part.after(line);
         }
-        if part == BodyPart::Searched && line.len() >= NARROWEST {
-            searched.insert(line);
-        }
-        let is_new = part == BodyPart::New && above.len() >= NARROWEST;
-        if is_new && goes_on_at_margin(line) && !searched.contains(above) {
-            let is_open = is_open(above);
-            let next = line.split_whitespace().next().map_or(0, str::len);
-            let is_indented = above.starts_with("  ") || above.starts_with('\t');
-            let is_near = above.len() + 1 + next > width;
-            let is_ragged = is_open && above.len() + RAGGED > width;
-            let is_full = above.len() == width;
-            let is_certain = (is_full || (is_near && opens_value(above))) && is_open;
-            let is_comment = is_near && is_comment(above) && is_words(trim(line));
-            let is_rest = is_full && is_indented && line.starts_with([';', ',']);
-            let is_certain = is_certain || is_comment || is_rest;
-            let is_likely = is_indented && (is_near || is_ragged);
-            certain += usize::from(is_certain);
-            likely += usize::from(is_likely);
+        let is_long = above.len() >= NARROWEST || above.ends_with(" =");
+        match part {
+            BodyPart::Searched if line.len() >= NARROWEST => {
+                searched.insert(line);
+            }
+            BodyPart::New | BodyPart::Block if is_long && !searched.contains(above) => {
+                let below = lines.get(at + 1).copied().unwrap_or_default();
+                match edge.judge(above, line, below) {
+                    WrapSign::Certain => certain += 1,
+                    WrapSign::Likely => likely += 1,
+                    WrapSign::Possible => possible += 1,
+                    WrapSign::Nothing => {}
+                }
+            }
+            BodyPart::Outside if is_long => prose += usize::from(edge.breaks_prose(above, line)),
+            _ => {}
         }
         above = line;
     }
-    // The last word of the longest line may have left a gap.
-    let mut usual = WIDTHS.into_iter().filter(|usual| *usual >= width);
-    let named = usual.find(|usual| *usual < width + 8).unwrap_or(width);
-    let is_wrapped = certain > 0 || likely > 1 || is_json_wrapped(lines, width);
-    is_wrapped.then_some(named)
+    // Whoever wraps the words of a reply wraps its bodies with them.
+    let is_wrapped = certain > 0
+        || likely > 1
+        || (likely + possible > 0 && prose > 1)
+        || is_json_wrapped(lines, width);
+    is_wrapped.then_some(edge.named)
 }
 
-/// Returns true if a line is a comment of a program. `#` and `*` are also Markdown.
-fn is_comment(line: &str) -> bool {
+/// What two lines say about wrapping.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WrapSign {
+    Nothing,
+    /// Enough if the words of the reply were wrapped.
+    Possible,
+    /// Two such places are enough.
+    Likely,
+    Certain,
+}
+
+/// The column at which the lines of a reply may have been wrapped.
+struct WrapEdge {
+    /// The length of the longest line.
+    width: usize,
+    /// The next width that people set, or that length if there is none near it.
+    named: usize,
+    /// The next width that people set, however far.
+    usual: usize,
+}
+
+impl WrapEdge {
+    fn new(width: usize) -> Self {
+        let usual = WIDTHS.into_iter().find(|usual| *usual >= width);
+        // The last word of the longest line may have left a gap.
+        let named = usual.filter(|usual| *usual < width + 8).unwrap_or(width);
+        // The lines of many a reply are short anyway, so the narrowest proves nothing.
+        let usual = usual.map(|usual| usual.max(WIDTHS[1]));
+        let usual = usual.unwrap_or(usize::MAX);
+        Self {
+            width,
+            named,
+            usual,
+        }
+    }
+
+    /// Judges if a line goes on on the one below it.
+    fn judge(&self, above: &str, line: &str, below: &str) -> WrapSign {
+        // A backslash continues the line on purpose.
+        if !is_margin(line) || above.ends_with('\\') {
+            return WrapSign::Nothing;
+        }
+        let next = line.split_whitespace().next().map_or(0, str::len);
+        let needed = above.len() + 1 + next;
+        let is_ragged = above.len() + RAGGED > self.width;
+        if needed <= self.width && !is_ragged {
+            return WrapSign::Nothing;
+        }
+        let (is_near, is_usual) = (needed > self.width, needed > self.usual);
+        let is_full = above.len() == self.width;
+        let is_indented = above.starts_with("  ") || above.starts_with('\t');
+        let is_edge = is_full && self.width == self.usual;
+        if (is_edge && is_cut(above, line, is_indented)) || (is_usual && closes_open(above, line)) {
+            return WrapSign::Certain;
+        }
+        if !goes_on_at_margin(line) {
+            return WrapSign::Nothing;
+        }
+        let is_open = is_open(above);
+        let is_value = (is_full || (is_near && opens_value(above))) && is_open;
+        let is_words = is_near && is_comment(above, below) && is_words(above, trim(line));
+        let is_rest = is_full && is_indented && line.starts_with([';', ',']);
+        let is_proved = || {
+            let is_between = is_indented && is_indented_below(above, below) && !is_opener(line);
+            is_between || is_unfinished(above, is_indented) || is_statement(above, line)
+        };
+        if is_value || is_words || is_rest || (is_usual && is_proved()) {
+            WrapSign::Certain
+        } else if is_indented && (is_near || (is_ragged && is_open)) {
+            WrapSign::Likely
+        } else if is_usual && has_code(above) && has_code(line) && ends_with_word(above) {
+            WrapSign::Possible
+        } else {
+            WrapSign::Nothing
+        }
+    }
+
+    /// Returns true if words outside of a body go on where the next one did not fit.
+    fn breaks_prose(&self, above: &str, line: &str) -> bool {
+        let next = line.split_whitespace().next().map_or(0, str::len);
+        let is_text = |text: &str| text.starts_with(char::is_alphanumeric);
+        above.len() + 1 + next > self.width && is_text(above) && is_text(trim(line))
+    }
+}
+
+/// Returns true if a line begins at the margin, or behind the blank at which it was broken.
+fn is_margin(line: &str) -> bool {
+    let text = line.strip_prefix(' ').unwrap_or(line);
+    !text.starts_with(char::is_whitespace) && !text.is_empty()
+}
+
+fn has_code(line: &str) -> bool {
+    line.contains(['=', '(', ')', '{', '}', '_', ';', '['])
+}
+
+fn ends_with_word(line: &str) -> bool {
+    line.ends_with(|c: char| c.is_alphanumeric() || c == '_')
+}
+
+/// Returns true if a line that reaches a usual edge was cut there.
+fn is_cut(above: &str, line: &str, is_indented: bool) -> bool {
+    let is_behind_blank = |line: &str| {
+        let text = line.strip_prefix(' ').unwrap_or_default();
+        !text.is_empty() && !text.starts_with([' ', '\t', '*', '-'])
+    };
+    let is_at_blank = (is_behind_blank(line) && !is_behind_blank(above))
+        || (above.ends_with(' ') && !above.ends_with("  "));
+    let is_ended = above.ends_with(|c: char| " ,;:{([}".contains(c));
+    let begins = |marks: &[char]| line.starts_with(marks);
+    is_at_blank
+        || (!is_ended && begins(&[';', ',', '.']))
+        || (!is_ended && begins(&[')', ']']) && is_open(above))
+        || (!is_ended && is_indented && begins(&['=', '&', '?', '+', '%', '!', '/', '|', '>']))
+        || (is_indented && (goes_on_at_margin(line) || (is_open(above) && !is_ended)))
+}
+
+/// Returns true if a line ends a statement of a language with `;` and braces that the one above it
+/// does not end.
+fn is_statement(above: &str, line: &str) -> bool {
+    let is_open = ends_with_word(above) || above.ends_with([':', '^', '*', '>']);
+    let line = trim_end(line);
+    let is_ended = line.ends_with(';') && !line.ends_with("\\;");
+    is_open && (is_ended || (line.ends_with('{') && !line.contains('=')))
+}
+
+/// Returns true if the line below a wrapped one is at least as deep as its beginning.
+fn is_indented_below(above: &str, below: &str) -> bool {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    !trim(below).is_empty() && depth(below) >= depth(above)
+}
+
+/// Returns true if lines below this one are deeper for a reason.
+fn is_opener(line: &str) -> bool {
+    let is_heading = line
+        .split_whitespace()
+        .next()
+        .is_some_and(|word| word.ends_with(':') || !word.contains(|c: char| !c.is_uppercase()));
+    is_heading || trim_end(line).ends_with(['{', '(', '[', ':', ',', '\\', '|', '>'])
+}
+
+/// Returns true if nothing ends at the end of this line.
+fn is_unfinished(line: &str, is_indented: bool) -> bool {
+    let line = trim_end(line);
+    let is_operator = || {
+        [" =", "&&", " ||", " +"]
+            .iter()
+            .any(|it| line.ends_with(it))
+    };
+    line.ends_with(['(', '[']) || is_operator() || (is_indented && line.ends_with(','))
+}
+
+/// Returns true if a line of code closes a bracket or a quote that the one above it opens. Words do
+/// that too, so it must end as code does, or the quote begin a value.
+fn closes_open(above: &str, line: &str) -> bool {
+    if line.starts_with([')', ']', '}', '#', '/']) || line.starts_with("* ") {
+        return false;
+    }
+    let is_odd = |text: &str| text.matches('"').count() % 2 == 1;
+    let begins_value = || {
+        let before = above.rsplit_once('"').map_or("", |(before, _)| before);
+        trim_end(before).ends_with(['=', '(', '[', '{', ':'])
+    };
+    let is_code = || trim_end(line).ends_with([';', '{', ',', ')', ':', '>']);
+    (is_odd(above) && is_odd(line) && begins_value())
+        || (is_code() && depth(above).0 > 0 && depth(line).0 < 0)
+}
+
+/// Returns true if a line is a comment of a program. `#` and `*` are also Markdown, unless the line
+/// below begins so too.
+fn is_comment(line: &str, below: &str) -> bool {
     let text = line.trim_start();
-    text.starts_with("//") || (text.starts_with("# ") && text.len() < line.len())
+    let is_both = |mark| text.starts_with(mark) && below.trim_start().starts_with(mark);
+    let is_indented = text.len() < line.len();
+    text.starts_with("//")
+        || (text.starts_with("# ") && is_indented)
+        || is_both("*")
+        || is_both("#")
 }
 
 /// Returns true if a line is made of words alone, as no program is.
-fn is_words(line: &str) -> bool {
+fn is_words(above: &str, line: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || " ,.:;`'\u{2019}-".contains(c);
-    line.starts_with(char::is_lowercase) && line.chars().all(is_part)
+    let is_text = || above.trim_start().starts_with("//") && line.contains([' ', '.']);
+    let is_begun =
+        line.starts_with(char::is_lowercase) || (line.starts_with(char::is_uppercase) && is_text());
+    is_begun && line.chars().all(is_part)
 }
 
 /// Returns true if the last quote of a line begins a value of code: `x="some words`.
@@ -191,11 +369,20 @@ enum BodyPart {
     /// A text to look for: the file tells if it was wrapped, and its lines in the new text with it.
     Searched,
     New,
+    /// A code block outside of any command, which may be a file.
+    Block,
 }
 
 impl BodyPart {
     /// The part that goes on below a line.
     fn after(self, line: &str) -> Self {
+        if line.starts_with('`') {
+            return match (self, Fence::read(line)) {
+                (Self::Outside, Some(fence)) if is_source(&fence) => Self::Block,
+                (Self::Block, Some(_)) => Self::Outside,
+                _ => self,
+            };
+        }
         match tags::read(0, line).map(|tag| tag.kind) {
             Some(Kind::Open {
                 name, inline: None, ..
@@ -218,8 +405,21 @@ fn goes_on_at_margin(line: &str) -> bool {
     !text.starts_with(begins) && !text.split_whitespace().next().is_none_or(is_own)
 }
 
+/// Returns true if a code block may hold a file.
+fn is_source(fence: &Fence<'_>) -> bool {
+    const OTHERS: &str = "diff patch console output log text txt plaintext markdown md";
+    let language = fence.language();
+    !language.is_empty() && !has_word(OTHERS, language)
+}
+
 /// Returns true if a line opens a bracket or a quote that it does not close.
 fn is_open(line: &str) -> bool {
+    let (depth, is_quoted) = depth(line);
+    depth > 0 || is_quoted
+}
+
+/// How many more brackets a line opens than it closes, and whether it leaves a quote open.
+fn depth(line: &str) -> (i32, bool) {
     let mut depth = 0_i32;
     let mut quote = None;
     let mut escaped = false;
@@ -234,7 +434,7 @@ fn is_open(line: &str) -> bool {
             _ => {}
         }
     }
-    depth > 0 || quote.is_some()
+    (depth, quote.is_some())
 }
 
 #[cfg(test)]
@@ -278,6 +478,100 @@ mod tests {
     }
 
     const WRAPPED: &str = "[CREATE_FILE path=\"a.py\"]\ndef f():\n    raise ValueError(\"the value of the setting must be a number between one\nand nine\")\n    logging.getLogger(__name__).warning(\"the value of the setting is %s and\nshould be less\", 1)\n[/CREATE_FILE]\n";
+
+    /// A file with these two lines in it.
+    fn file(indentation: &str, first: &str, second: &str) -> String {
+        format!("[CREATE_FILE path=\"a\"]\n{indentation}{first}\n{second}\n[/CREATE_FILE]\n")
+    }
+
+    #[test]
+    fn one_line_at_a_usual_edge_is_enough() {
+        for (first, second) in [
+            // At the column itself.
+            (
+                "use some::module::with::a::name::that::is::long::and::goes::on::and::on::and::on",
+                "ly::Thing;",
+            ),
+            (
+                "    let value = some_function_of(argument) * another_function_of(argument_twwo) ",
+                "+ third;",
+            ),
+            (
+                "    let value = some_function_of(argument) * another_function_of(argument_twwwo)",
+                " + third;",
+            ),
+            (
+                "const value = some_function_of(argument, another_argument, third_argument[first1",
+                "]);",
+            ),
+            (
+                "    total = first_value_of_the_sum + second_value_of_the_sum + third_value_of_th",
+                "e_sum",
+            ),
+            // At the last blank before it.
+            (
+                "pub const SOME_RATHER_LONG_NAME_OF_A_CONSTANT: AutoSvcs_Error_Constants =",
+                "2147803150u32;",
+            ),
+            (
+                "pub fn all_attachments(&self, other: &Session, third: &Third) -> Option<&'static",
+                "str> {",
+            ),
+            (
+                "const Language *lookahead_iterator_language(const LookaheadIterator",
+                "*self, int count) {",
+            ),
+            (
+                "description = \"a sentence that says what this package is for and why",
+                "anybody would use it at all\"",
+            ),
+            (
+                "    const key =",
+                "`${comparison.benchmark};${comparison.profile};${comparison.scenario};${it}`;",
+            ),
+            (
+                "// A comment that goes on until the end of the line and then on the next, as",
+                "Windows does.",
+            ),
+        ] {
+            assert!(
+                width(&file("", first, second)).is_some(),
+                "{first}\n{second}"
+            );
+        }
+        for (first, second) in [
+            (
+                "    return some_function_of(argument) * another_function_of(argument_two, thr)",
+                "where",
+            ),
+            (
+                "static const struct some_type some_name_of_a_table_of_values = { 1, 2, 3, 4 };",
+                "int x;",
+            ),
+            (
+                "name: a value that has some words in it, up to about eighty columns or so",
+                "next: 1",
+            ),
+            (
+                "A paragraph of a document that is wrapped by its author, near eighty columns",
+                "goes on.",
+            ),
+        ] {
+            assert_eq!(width(&file("", first, second)), None, "{first}\n{second}");
+        }
+    }
+
+    #[test]
+    fn wrapped_words_make_a_weaker_sign_enough() {
+        let body = file(
+            "",
+            "    total = first_value_of_the_sum + second_value_of_the_sum + third",
+            "value_of",
+        );
+        assert_eq!(width(&body), None);
+        let words = "I looked at the file and found the place where this is done. It\nkeeps the behaviour for all callers as it is now and adds what you\nasked for.\n\n";
+        assert_eq!(width(&format!("{words}{body}")), Some(72));
+    }
 
     #[test]
     fn a_wrapped_body_is_seen() {

@@ -488,6 +488,7 @@ fn a_block_under_a_line_that_leads_to_its_file_is_told() {
 fn code_below_the_name_of_its_file_is_told_without_a_code_block() {
     let code = "import json\n\n\ndef dump(value):\n    return json.dumps(value)\n";
     let quoted = format!("> {}\n", code.trim_end().replace('\n', "\n> "));
+    let indented = code.trim_end().replace('\n', "\n   ") + "\n";
     for text in [
         format!("> tests/a.py\n>\n{quoted}"),
         format!("--- BEGIN FILE tests/a.py ---\n{code}--- END FILE ---\n"),
@@ -498,6 +499,13 @@ fn code_below_the_name_of_its_file_is_told_without_a_code_block() {
         format!("[FILE: tests/a.py]\n{code}[/FILE]\n"),
         format!("tests/a.py\n\n{code}"),
         "# config.yaml\nname: ci\nport: 1\n".to_owned(),
+        "=== Makefile ===\nall:\n\tcargo build\n".to_owned(),
+        "--- Dockerfile ---\nFROM debian\nRUN make\n".to_owned(),
+        "=== Makefile ===\n```make\nall:\n\tcargo build\n```\n".to_owned(),
+        format!("#+begin_src python :tangle tests/a.py\n{code}#+end_src\n"),
+        format!("Put this into `tests/a.py`:\n\n#+BEGIN_SRC python\n{code}#+END_SRC\n"),
+        format!(".. code-block:: python\n   :caption: tests/a.py\n\n   {indented}"),
+        format!("Save this as ``tests/a.py``:\n\n.. code-block:: python\n\n   {indented}"),
     ] {
         undone(&text);
         let edit = "[CREATE_FILE path=\"tests/a.py\"]\nx = 1\n[/CREATE_FILE]\n";
@@ -508,6 +516,7 @@ fn code_below_the_name_of_its_file_is_told_without_a_code_block() {
     }
     for text in [
         "=== tests/a.py ===\nmain() now writes lower case.\n",
+        "It is used so:\n\n.. code-block:: python\n\n   import a\n   a.dump(1)\n",
         "tests/a.py:\n- main() writes lower case\n- save() is new\n",
         "**tests/a.py**\nThe function main now writes lower case.\n",
         "> tests/a.py\n> main writes upper case, but it should not.\n",
