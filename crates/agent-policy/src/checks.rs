@@ -7,9 +7,11 @@ use super::reading::{Invocation, UNKNOWN, UNKNOWN_WORD};
 use super::targets::{KnownDirectories, RemovalReach, is_within, resolve};
 use super::wrappers::{is_wrapper, option_letters};
 
-/// Returns true if a command is one that a section of the table is about.
-pub(super) fn is_any(section: &str, command: &Invocation) -> bool {
-    facts(section, &command.name).any(|words| has_words(words, command))
+/// Returns true if a command is one that these sections of the table are about.
+pub(super) fn is_any(sections: &str, command: &Invocation) -> bool {
+    let rows = |section| facts(section, &command.name);
+    let mut rows = sections.split(' ').flat_map(rows);
+    rows.any(|words| has_words(words, command))
 }
 
 fn has_words(words: &str, command: &Invocation) -> bool {
@@ -79,7 +81,7 @@ impl Invocation {
 
 /// Returns true if the command removes whole trees.
 fn removes_trees(command: &Invocation) -> bool {
-    is_any("removes-trees", command) || is_any("removes-trees-on-windows", command)
+    is_any("removes-trees removes-trees-on-windows", command)
 }
 
 /// The paths whose trees a command removes or changes.
@@ -107,10 +109,10 @@ fn targets(command: &Invocation) -> Vec<&str> {
 }
 
 /// Returns true if a command removes or changes the trees of paths with such a reach.
-fn reaches(command: &Invocation, places: &KnownDirectories, reach: &[RemovalReach]) -> bool {
+fn reaches(command: &Invocation, places: &KnownDirectories, reach: RemovalReach) -> bool {
     let directory = command.directory.as_deref();
     let mut targets = targets(command).into_iter();
-    targets.any(|target| reach.contains(&places.reach(directory, target)))
+    targets.any(|target| places.reach(directory, target) == reach)
 }
 
 fn find_starts(command: &Invocation) -> Vec<&str> {
@@ -130,52 +132,40 @@ fn removes_found(word: &str) -> bool {
     word == "-delete" || is_in("rm unlink shred", word.rsplit('/').next().unwrap_or(word))
 }
 
-const TOO_FAR: &[RemovalReach] = &[RemovalReach::Workspace, RemovalReach::Everything];
-
-/// `rm -r` of the root, a home directory, the workspace or a directory that contains it.
-pub(super) fn removes_everything(command: &Invocation, places: &KnownDirectories) -> bool {
+/// Commands that remove or change the tree of the root, a home directory or a directory that
+/// contains the workspace. The workspace itself may be searched with a filter and get other modes.
+pub(super) fn reaches_everything(command: &Invocation, places: &KnownDirectories) -> bool {
+    let spares_workspace = match command.name.as_str() {
+        "chmod" | "chown" | "chgrp" => true,
+        "find" | "rsync" => command.any(|word| is_a("find-filters", word)),
+        _ => false,
+    };
     command.name == "rm" && command.has("--no-preserve-root")
-        || removes_trees(command) && reaches(command, places, TOO_FAR)
+        || reaches(command, places, RemovalReach::Everything)
+        || !spares_workspace && reaches(command, places, RemovalReach::Workspace)
 }
 
 /// `rm -r` outside the workspace.
 pub(super) fn removes_outside(command: &Invocation, places: &KnownDirectories) -> bool {
-    removes_trees(command) && reaches(command, places, &[RemovalReach::Outside])
+    removes_trees(command) && reaches(command, places, RemovalReach::Outside)
 }
 
 /// `rm -r` and similar of a path that only the running shell knows, and `rm` of far too much if a
 /// word that only the shell knows may be `-r`.
 pub(super) fn reaches_the_unknown(command: &Invocation, places: &KnownDirectories) -> bool {
+    use RemovalReach::{Everything, Unknown, Workspace};
     let is_unknown =
         |word: &str| word.starts_with(UNKNOWN) || word.starts_with("of=") && word.contains(UNKNOWN);
     let goes_too_far = |target: &&str| {
         let reach = places.reach(command.directory.as_deref(), target);
-        TOO_FAR.contains(&reach)
+        matches!(reach, Everything | Workspace)
     };
-    reaches(command, places, &[RemovalReach::Unknown])
+    reaches(command, places, Unknown)
         || match command.name.as_str() {
             "rm" => command.any(is_unknown) && command.operands().iter().any(goes_too_far),
             "dd" => command.any(is_unknown),
             _ => false,
         }
-}
-
-/// `find` and `rsync` that delete, in such a directory or, without a filter, in the workspace.
-pub(super) fn finds_and_removes_everything(
-    command: &Invocation,
-    places: &KnownDirectories,
-) -> bool {
-    let is_filtered = command.any(|word| is_a("find-filters", word));
-    is_in("find rsync", &command.name)
-        && (reaches(command, places, &[RemovalReach::Everything])
-            || !is_filtered && reaches(command, places, &[RemovalReach::Workspace]))
-}
-
-/// `chmod -R`, `chown -R` and `chgrp -R` of the root, a home directory or a directory that contains
-/// the workspace.
-pub(super) fn changes_modes_of_everything(command: &Invocation, places: &KnownDirectories) -> bool {
-    is_in("chmod chown chgrp", &command.name)
-        && reaches(command, places, &[RemovalReach::Everything])
 }
 
 /// Commands that write to a device.
@@ -225,10 +215,7 @@ pub(super) fn reads_the_environment(command: &Invocation, _: &KnownDirectories) 
 fn is_environment_file(directory: Option<&str>, word: &str) -> bool {
     let path = resolve(directory, word).filter(|path| path.starts_with("/proc/"));
     let last = path.as_deref().and_then(|path| path.rsplit('/').next());
-    last.is_some_and(|last| {
-        let literal = last.split(['*', '?', '[']).next().unwrap_or(last);
-        last == "environ" || literal.len() < last.len() && "environ".starts_with(literal)
-    })
+    last.is_some_and(|last| last == "environ" || last.contains(['*', '?', '[']))
 }
 
 /// A program whose name only the running shell knows, also in a word for a wrapper that seems to
@@ -272,16 +259,11 @@ pub(super) fn works_within(command: &Invocation, directories: &[String]) -> bool
     directory.is_some_and(|directory| directories.iter().any(|made| is_within(&directory, made)))
 }
 
-/// Returns true if the script has a control character other than line breaks and tabs.
-pub(super) fn has_control_characters(script: &str) -> bool {
+/// Returns true if the script has a control character other than line breaks and tabs, or one that
+/// changes the direction of text.
+pub(super) fn has_deceptive_characters(script: &str) -> bool {
+    let turns = |c| matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-    script.replace("\r\n", "\n").contains(is_control)
-}
-
-/// Returns true if the script has a character that changes the direction of text.
-pub(super) fn has_bidirectional_characters(script: &str) -> bool {
-    script.contains(|character| {
-        matches!(character,
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    })
+    let script = script.replace("\r\n", "\n");
+    script.contains(|c| is_control(c) || turns(c) || c == '\u{61c}')
 }

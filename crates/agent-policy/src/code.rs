@@ -19,32 +19,31 @@ static AWK_DOES_MORE: LazyLock<Regex> =
 /// address = number | "$" | "/" regex "/" [ "I" ]
 /// letter  = one of  p P d D n N g G h H x l =
 /// substitution = "s" mark regex mark replacement mark { "g" | "p" | "i" | "I" | "m" | "M" | digit }
+/// mark    = "/" | "|"
 /// ```
 ///
 /// `w`, `W` and the flag `w` write files, `r` and `R` read any, `e` and the flag `e` run programs;
-/// `a`, `i` and `c` take text to the end of the line. A mark between brackets ends the expression for
-/// GNU and not for others, so it is none of these.
+/// `a`, `i` and `c` take text to the end of the line. Brackets in a regex have no mark and no other
+/// brackets in them, except for a class: GNU ends an expression at such a mark and others do not.
 static SED: LazyLock<Regex> = LazyLock::new(|| {
-    let regex = |mark: char| {
-        let escape = r"\\[^\n]";
-        let class = format!(r"\[[:.=][^\[\]\n{mark}]*\]");
-        let inner = format!(r"(?:{escape}|{class}|[^\[\]\\\n{mark}])");
-        let first = format!(r"(?:{escape}|{class}|[^\[\]\\\n{mark}^])");
-        let brackets = format!(r"\[(?:\^(?:\]|{inner})|\]|{first}){inner}*\]");
-        format!(r"(?:{escape}|{brackets}|[^\[\\\n{mark}])*")
-    };
-    let substitutions = "/|,#:@%!".chars().map(|mark| {
+    let regex =
+        |mark| format!(r"(?:\\[^\n]|\[\^?[^]\[\\\n^{mark}]+\]|\[\[:[a-z]+:\]\]|[^\[\\\n{mark}])*");
+    let substitution = |mark| {
+        let replacement = format!(r"(?:\\[^\n]|[^\\\n{mark}])*");
         format!(
-            r"\x{:02x}{}\x{0:02x}(?:\\[^\n]|[^\\\n{mark}])*\x{0:02x}",
-            u32::from(mark),
+            "s[{mark}]{}[{mark}]{replacement}[{mark}][gpiImM0-9]*",
             regex(mark)
         )
-    });
-    let substitutions: Vec<String> = substitutions.collect();
-    let substitution = format!("s(?:{})[gpiImM0-9]*", substitutions.join("|"));
+    };
     let address = format!(r"(?:[0-9]+|\$|/{}/I?)", regex('/'));
-    let does = format!(r"(?:[pPdDnNgGhHxl=]|q[0-9]*|{substitution}) *(?:[;\n}}]|\z)");
-    let command = format!(r"(?:{address} *(?:, *{address} *)?)?(?:! *)?(?:\{{|{does})");
+    let does = [
+        "[pPdDnNgGhHxl=]|q[0-9]*",
+        &substitution('/'),
+        &substitution('|'),
+    ]
+    .join("|");
+    let command =
+        format!(r"(?:{address} *(?:, *{address} *)?)?(?:! *)?(?:\{{|(?:{does}) *(?:[;\n}}]|\z))");
     compile(&format!(r"\A(?:[ \t\n;}}]*{command})*[ \t\n;}}]*\z"))
 });
 
@@ -52,56 +51,50 @@ fn compile(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the patterns are sound; a test uses each")
 }
 
-/// The code of a command that starts one of these programs.
-pub(super) struct CodeReading {
-    /// The indices of the words that are code.
-    pub code: Vec<usize>,
-    /// Options that change files, take code from one, or are unknown.
-    others: Vec<usize>,
-    only_prints: fn(&str) -> bool,
+fn only_prints(name: &str, code: &str) -> bool {
+    if name.ends_with("sed") {
+        SED.is_match(code)
+    } else {
+        !AWK_DOES_MORE.is_match(code)
+    }
 }
 
-impl CodeReading {
-    /// Splits a command; `None` if its program takes no code.
-    pub(super) fn of(name: &str, command: &[String]) -> Option<Self> {
-        let flags = facts("code", name).next()?;
-        let (mut code, mut others, mut operand) = (Vec::new(), Vec::new(), None);
-        let mut at = 1;
-        while let Some(word) = command.get(at) {
-            let letters = option_letters(name, word);
-            let is_flag = |letter: char| flags.contains(letter);
-            if word == "-" || !word.starts_with('-') {
-                operand.get_or_insert(at);
-            } else if takes_next_word(name, word) && letters.chars().all(is_flag) {
-                at += 1;
-                let is_code = letters.ends_with('e') && at < command.len();
-                code.extend(is_code.then_some(at));
-            } else if word != "--"
-                && (letters.is_empty() || letters.ends_with('e') || !letters.chars().all(is_flag))
-            {
-                others.push(at);
-            }
-            at += 1;
-        }
-        if code.is_empty() {
-            code.extend(operand);
-        }
-        Some(Self {
-            code,
-            others,
-            only_prints: if name.ends_with("sed") {
-                |code| SED.is_match(code)
-            } else {
-                |code| !AWK_DOES_MORE.is_match(code)
-            },
-        })
-    }
+/// The indices of the words of a command that are code for one of these programs; none if the program
+/// takes no code.
+pub(super) fn code_in(name: &str, command: &[String]) -> Vec<usize> {
+    words_of_code(name, command).map_or_else(Vec::new, |(code, _)| code)
+}
 
-    /// Returns true if the words after the first `named` ones do more than print.
-    pub(super) fn does_more(&self, command: &[String], named: usize) -> bool {
-        let does_more = |at: &usize| *at >= named && !(self.only_prints)(&command[*at]);
-        self.others.iter().any(|at| *at >= named) || self.code.iter().any(does_more)
+/// Returns true if the words after the first `named` ones are code that does more than print, or
+/// options that change files, take code from one, or are unknown.
+pub(super) fn does_more(name: &str, command: &[String], named: usize) -> bool {
+    words_of_code(name, command).is_some_and(|(code, others)| {
+        let is_more = |at: &usize| *at >= named && !only_prints(name, &command[*at]);
+        others.iter().any(|at| *at >= named) || code.iter().any(is_more)
+    })
+}
+
+/// The words that are code and the options that are not known to be harmless.
+fn words_of_code(name: &str, command: &[String]) -> Option<(Vec<usize>, Vec<usize>)> {
+    let flags = facts("code", name).next()?;
+    let (mut code, mut others, mut operand) = (Vec::new(), Vec::new(), None);
+    let mut words = command.iter().enumerate().skip(1);
+    while let Some((at, word)) = words.next() {
+        let letters = option_letters(name, word);
+        let is_known = letters.chars().all(|letter| flags.contains(letter));
+        if word == "-" || !word.starts_with('-') {
+            operand.get_or_insert(at);
+        } else if is_known && takes_next_word(name, word) {
+            let value = words.next().filter(|_| letters.ends_with('e'));
+            code.extend(value.map(|(at, _)| at));
+        } else if word != "--" && (letters.is_empty() || letters.ends_with('e') || !is_known) {
+            others.push(at);
+        }
     }
+    if code.is_empty() {
+        code.extend(operand);
+    }
+    Some((code, others))
 }
 
 #[cfg(test)]
@@ -128,7 +121,6 @@ mod tests {
             "n;d",
             "s/a\\/w x/b/",
             "s/[[:space:]]*$//",
-            "s/[]^]/x/",
         ] {
             assert!(SED.is_match(script), "{script}");
         }
@@ -176,6 +168,8 @@ mod tests {
             "s/[/]/p;s/w x/w y/",
             "s/[[:x:]/]/p;s/w x/w y/",
             "s[a]b[e[",
+            "s/[^]/]/;s/w x/w y/",
+            "s/[a^/]/p;s/w x/w y/",
         ] {
             assert!(!SED.is_match(script), "{script}");
         }

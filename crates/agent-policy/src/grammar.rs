@@ -7,7 +7,9 @@
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
+use std::sync::LazyLock;
 
+use regex::{Captures, Regex};
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
 
 use super::Dialect;
@@ -234,24 +236,14 @@ impl<'t> BashScript<'_, '_, 't> {
     fn redirected(&mut self, node: Node<'_>) {
         let (mut late_words, mut has_document) = (Vec::new(), false);
         for redirect in node.children(&mut node.walk()) {
-            match redirect.kind() {
-                "heredoc_redirect" => {
-                    late_words.extend(self.fields(redirect, "argument"));
-                    let body = child(redirect, "heredoc_body");
-                    let body = body.map_or_else(String::new, |body| self.quoted(body));
-                    self.reader.context.input = Some(body.into());
-                    has_document = true;
-                }
-                "herestring_redirect" => self.here_string(redirect),
-                "file_redirect" => {
-                    late_words.extend(self.fields(redirect, "destination").into_iter().skip(1));
-                    let source = redirect.child_by_field_name("destination");
-                    if let Some(source) = source.filter(|one| self.source(*one).starts_with("<(")) {
-                        self.reader.context.input = Some(self.output(source));
-                    }
-                }
-                _ => {}
-            }
+            self.take_input(redirect);
+            let (field, own) = match redirect.kind() {
+                "heredoc_redirect" => ("argument", 0),
+                "file_redirect" => ("destination", 1),
+                _ => continue,
+            };
+            has_document |= own == 0;
+            late_words.extend(self.fields(redirect, field).into_iter().skip(own));
         }
         let mut last = node.child_by_field_name("body");
         let is_compound = last.is_some_and(|body| body.kind() != "command");
@@ -268,10 +260,27 @@ impl<'t> BashScript<'_, '_, 't> {
         self.reader.context = around;
     }
 
-    fn here_string(&mut self, node: Node<'_>) {
-        if let Some(word) = node.named_children(&mut node.walk()).last() {
-            self.reader.context.input = Some(self.word(word).into());
-        }
+    /// Sets the input if a node gives it to the command before it.
+    fn take_input(&mut self, node: Node<'_>) {
+        let last = node.named_children(&mut node.walk()).last();
+        let is_output = |node: &Node<'_>| self.source(*node).starts_with("<(");
+        let input = match node.kind() {
+            "heredoc_redirect" => {
+                let body = child(node, "heredoc_body");
+                Some(
+                    body.map_or_else(String::new, |body| self.quoted(body))
+                        .into(),
+                )
+            }
+            "herestring_redirect" => last.map(|word| self.word(word).into()),
+            "process_substitution" => Some(node).filter(is_output).map(|node| self.output(node)),
+            "file_redirect" => {
+                let file = node.child_by_field_name("destination");
+                file.filter(is_output).map(|node| self.output(node))
+            }
+            _ => None,
+        };
+        self.reader.context.input = input.or(self.reader.context.input.take());
     }
 
     fn fields(&self, node: Node<'_>, name: &str) -> Vec<String> {
@@ -297,13 +306,7 @@ impl<'t> BashScript<'_, '_, 't> {
             let skipped = self.between(read_to, argument.start_byte());
             self.reader.require(!breaks(skipped));
             read_to = argument.end_byte();
-            match argument.kind() {
-                "herestring_redirect" => self.here_string(argument),
-                "process_substitution" if self.source(argument).starts_with('<') => {
-                    self.reader.context.input = Some(self.output(argument));
-                }
-                _ => {}
-            }
+            self.take_input(argument);
         }
         let words = self.words(node);
         self.reader.start(words);
@@ -506,34 +509,23 @@ fn without_backslashes(text: &str, escapes: impl Fn(char) -> bool) -> String {
     plain
 }
 
-/// Interprets the escapes of `$'...'`.
+/// An escape in `$'...'`: a character by its number, or one that follows the backslash.
+static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"(?s)\\(?:x([[:xdigit:]]{1,2})|u([[:xdigit:]]{1,4})|U([[:xdigit:]]{1,8})|([0-7]{1,3})|(.))";
+    Regex::new(pattern).expect("the pattern is sound; a test uses it")
+});
+
 fn unescaped(text: &str) -> String {
-    let mut plain = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('\\') {
-        plain.push_str(before);
-        let (radix, most) = match after.chars().next() {
-            Some('x') => (16, 2),
-            Some('u') => (16, 4),
-            Some('U') => (16, 8),
-            _ => (8, 3),
+    let meant = |escape: &Captures<'_>| {
+        let hexadecimal = (1..4).find_map(|group| escape.get(group));
+        let number = match (hexadecimal, escape.get(4)) {
+            (Some(digits), _) => u32::from_str_radix(digits.as_str(), 16),
+            (None, Some(digits)) => u32::from_str_radix(digits.as_str(), 8),
+            (None, None) if &escape[5] == "n" => return "\n".to_owned(),
+            (None, None) => return escape[5].replace(['r', 't'], " "),
         };
-        let number = &after[usize::from(radix == 16)..];
-        let is_digit = |c: &char| c.is_digit(radix);
-        let length = number.chars().take(most).take_while(is_digit).count();
-        if let Ok(code) = u32::from_str_radix(&number[..length], radix) {
-            let character = char::from_u32(code).filter(|c| !c.is_control());
-            plain.push(character.unwrap_or(UNKNOWN));
-            rest = &number[length..];
-        } else {
-            let mut characters = after.chars();
-            plain.extend(characters.next().map(|letter| match letter {
-                'n' => '\n',
-                'r' | 't' => ' ',
-                other => other,
-            }));
-            rest = characters.as_str();
-        }
-    }
-    plain + rest
+        let character = number.ok().and_then(char::from_u32);
+        String::from(character.filter(|c| !c.is_control()).unwrap_or(UNKNOWN))
+    };
+    ESCAPE.replace_all(text, meant).into_owned()
 }

@@ -8,7 +8,6 @@ use super::names::is_in;
 use super::reading::{Invocation, ScriptReader, UNKNOWN};
 use super::shell::Opacity;
 use super::table::{BUILT_IN, BuiltIn, RuleCheck, StepKind};
-use super::targets::PathEnd;
 use super::{
     Decision, Dialect, Grant, PERSON, PersonRules, Policy, Rule, Ruling, checks, propose, shell,
 };
@@ -131,8 +130,10 @@ impl Policy {
                 let invocation = reader.invocations.iter().find(|invocation| {
                     rule.matches(invocation) || is_loose && rule.is_mentioned(invocation)
                 });
-                let row = || rule.row(decision, source);
-                rulings.extend(invocation.map(|command| row().on(&in_short(command))));
+                rulings.extend(invocation.map(|command| Ruling {
+                    about: in_short(command),
+                    ..rule.row(decision, source)
+                }));
             }
         }
         rulings
@@ -181,8 +182,8 @@ impl Policy {
     fn entered(&self, command: &[String], directories: &[String]) -> Option<Vec<String>> {
         let word = command.get(1).filter(|_| propose::is_neutral(command))?;
         let enter = |directory: &String| {
-            let end = self.places.end_of(directory, word, self.has_sandbox());
-            (end != PathEnd::Outside).then(|| format!("{directory}/{word}"))
+            let paths = (self.places).paths_of(directory, word, self.has_sandbox());
+            paths.map(|_| format!("{directory}/{word}"))
         };
         directories.iter().map(enter).collect()
     }

@@ -104,14 +104,6 @@ impl Ruling {
         }
     }
 
-    /// The ruling, about a command or a path.
-    fn on(self, about: &str) -> Self {
-        Self {
-            about: about.to_owned(),
-            ..self
-        }
-    }
-
     /// The reason and the grant that would lift the rule, in words.
     pub fn reason(&self) -> String {
         let Self { why, .. } = self;

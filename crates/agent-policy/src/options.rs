@@ -17,10 +17,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::code::CodeReading;
+use super::code::{code_in, does_more};
 use super::git::Git;
 use super::names::{self, facts, is_a, is_in, rows};
-use super::targets::PathEnd;
 use super::wrappers::{commands_within, is_wrapper, option_letters, without_wrappers};
 use super::{Policy, protected};
 use agent_protocol::RelPath;
@@ -71,11 +70,8 @@ pub(super) fn changes_the_shell(command: &[String]) -> bool {
     let inner = without_wrappers(command);
     let name = inner.first().map_or("", String::as_str);
     // Of `test` too: array indices are evaluated, with all substitutions in them.
-    let sets = || {
-        has_option("risky", inner, &inner[1..])
-            || inner[1..].iter().any(|word| is_risky_text(name, word))
-    };
-    is_a("change-the-shell", name) || is_in("printf test [ wait", name) && sets()
+    let may_set = is_in("printf test [ wait", name);
+    is_a("change-the-shell", name) || may_set && does_something_else(inner, 1)
 }
 
 /// The words after the first `named` ones. The first word for `tar` and the like is options, also
@@ -109,7 +105,7 @@ pub(super) fn goes_beyond(
     if !policy.has_sandbox() && has_option("reach-unnamed", inner, &added) {
         return true;
     }
-    let code = CodeReading::of(name, inner).map_or_else(Vec::new, |reading| reading.code);
+    let code = code_in(name, inner);
     let mut added = (0..inner.len()).skip(named - begins);
     added.any(|at| !code.contains(&at) && leads_out(name, &inner[at], policy, directories))
 }
@@ -123,7 +119,7 @@ pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
     let added = &added_words(name, inner, named);
     has_option("risky", inner, added)
         || added.iter().any(|word| is_risky_text(name, word))
-        || CodeReading::of(name, inner).is_some_and(|reading| reading.does_more(inner, named))
+        || does_more(name, inner, named)
         || match name {
             "git" => redirects_git(inner, named),
             // A wrapper without a command, as in `env -S...`.
@@ -208,11 +204,8 @@ fn leads_out(program: &str, word: &str, policy: &Policy, directories: &[String])
             || !only_reads && policy.protects(path)
     };
     let leads = |piece: &str, directory: &String| {
-        let named = policy.places.relative(directory, piece);
-        match policy.places.end_of(directory, piece, policy.has_sandbox()) {
-            PathEnd::Outside => true,
-            PathEnd::Inside(real) => named.iter().chain(&real).any(is_closed),
-        }
+        let paths = (policy.places).paths_of(directory, piece, policy.has_sandbox());
+        paths.is_none_or(|paths| paths.iter().any(is_closed))
     };
     // The value of an option may begin behind any letter of a word such as `-xfvalue`.
     let cluster = word.strip_prefix('-').unwrap_or_default();

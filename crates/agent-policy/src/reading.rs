@@ -43,9 +43,6 @@ const MAX_PATH: usize = 1024;
 /// The maximum length of literal input for `xargs`, in bytes.
 const MAX_INPUT: usize = 256;
 
-/// The maximum number of wrappers before a command.
-const MAX_WRAPPERS: usize = 16;
-
 /// A program that a script seems to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Invocation {
@@ -168,58 +165,55 @@ impl<'a> ScriptReader<'a> {
     /// Records a command and everything that it would start.
     pub(super) fn start(&mut self, mut words: Vec<String>) {
         split_switches(&mut words);
-        for wrappers in 0..MAX_WRAPPERS {
-            let Some(first) = words.first() else { return };
-            // `watch 'a b'` runs a script.
-            if wrappers > 0 && first.contains([' ', '\n']) {
-                return self.bash(&words.join(" "));
-            }
-            let name = program_name(first);
-            let inner = inner_command(&words);
-            let mut started = words.split_off(inner.unwrap_or(words.len()));
-            let own = &words[1..];
-            // `env -S'rm -rf /'`, `env --split-string=rm -rf /`
-            if let Some((script, rest)) = option_value(&name, "wrapper-script", own) {
-                let script = [&[script.to_owned()], rest, &started].concat();
-                self.run_code(&name, &script.join(" "));
-            }
-            if inner.is_some() && is_in("xargs parallel", &name) {
-                let input = self.words_of_input();
-                for word in &mut started {
-                    *word = word.replace("{}", &input.join(" "));
-                }
-                started.extend(input);
-            }
-            if started.iter().map(String::len).sum::<usize>() > MAX_WORK {
-                break;
-            }
-            self.record(&name, own);
-            if inner.is_none() {
-                return self.follow(&name, own);
-            }
-            if let Some(wrapper) = self.invocations.last_mut() {
-                wrapper.starts_another = true;
-            }
-            self.follow_mentioned(own);
-            if let Some((directory, _)) = option_value(&name, "wrapper-directory", own) {
-                let around = self.context.directory.clone();
-                self.change_directory(&[directory.to_owned()]);
-                self.start(started);
-                self.context.directory = around;
+        let Some(first) = words.first() else { return };
+        let name = program_name(first);
+        let inner = inner_command(&words);
+        let mut started = words.split_off(inner.unwrap_or(words.len()));
+        let own = &words[1..];
+        // `env -S'rm -rf /'`, `env --split-string=rm -rf /`
+        if let Some((script, rest)) = option_value(&name, "wrapper-script", own) {
+            let script = [&[script.to_owned()], rest, &started].concat();
+            self.run_code(&name, &script.join(" "));
+        }
+        self.record(&name, own);
+        if inner.is_none() {
+            return self.follow(&name, own);
+        }
+        if let Some(wrapper) = self.invocations.last_mut() {
+            wrapper.starts_another = true;
+        }
+        self.follow_mentioned(own);
+        if is_in("xargs parallel", &name) {
+            let input = self.context.input.as_deref();
+            let input = input.filter(|text| text.len() <= MAX_INPUT);
+            let input = input.unwrap_or(UNKNOWN_WORD);
+            let inserted = started.iter().map(|word| word.replace("{}", input));
+            let added = input.split_whitespace().map(str::to_owned);
+            started = inserted.chain(added).collect();
+            let length = started.iter().map(String::len).sum::<usize>();
+            if !self.require(length <= self.work) {
                 return;
             }
-            words = started;
+            self.work -= length;
         }
-        self.require(false);
-    }
-
-    /// The words that `xargs` reads.
-    fn words_of_input(&self) -> Vec<String> {
-        let input = self.context.input.as_deref();
-        match input.filter(|text| text.len() <= MAX_INPUT) {
-            Some(text) => text.split_whitespace().map(str::to_owned).collect(),
-            None => vec![UNKNOWN_WORD.to_owned()],
+        if !self.descend() {
+            return;
         }
+        let around = self.context.directory.clone();
+        let entered = option_value(&name, "wrapper-directory", own);
+        if let Some((directory, _)) = entered {
+            self.change_directory(&[directory.to_owned()]);
+        }
+        // `watch 'a b'` runs a script.
+        if started[0].contains([' ', '\n']) {
+            self.bash(&started.join(" "));
+        } else {
+            self.start(started);
+        }
+        if entered.is_some() {
+            self.context.directory = around;
+        }
+        self.ascend();
     }
 
     fn follow(&mut self, name: &str, arguments: &[String]) {

@@ -75,7 +75,8 @@ impl BuiltIn {
     pub(super) fn ruling(&self, about: &str) -> Ruling {
         Ruling {
             needs: self.lifted_by,
-            ..self.row().on(about)
+            about: about.to_owned(),
+            ..self.row()
         }
     }
 }
@@ -127,31 +128,18 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         "the script is too long to check",
         RuleCheck::Text(|script| script.len() > shell::MAX_BYTES))
         .hint("write it to a file with CREATE_FILE and run that"),
-    row(Deny, "scripts with NUL or other control characters",
-        "a control character can hide what a script does",
-        RuleCheck::Text(checks::has_control_characters))
-        .hint("write it as an escape such as `\\x1b`"),
-    row(Deny, "scripts with characters that change the direction of text",
-        "such a character makes a script look different from what it does",
-        RuleCheck::Text(checks::has_bidirectional_characters))
-        .hint("leave it out"),
+    row(Deny, "scripts with control characters or characters that change the direction of text",
+        "such a character can hide what a script does",
+        RuleCheck::Text(checks::has_deceptive_characters))
+        .hint("write it as an escape such as `\\x1b`, or leave it out"),
     row(Deny, "fork bombs",
         "it starts copies of itself until the machine hangs",
         RuleCheck::Programs("fork-bombs")),
     row(Deny, "`rm -r` of `/`, a system directory, a home directory, the workspace itself or a \
-            directory above it",
-        "it would remove everything",
-        RuleCheck::Command(checks::removes_everything))
-        .hint("name the files or directories to remove"),
-    row(Deny, "`find` with `-delete` or `rm`, and `rsync --delete`, over `/`, a home directory, all of the workspace or a \
-            directory above it",
-        "it would remove everything",
-        RuleCheck::Command(checks::finds_and_removes_everything))
-        .hint("start at a directory in the workspace and name the files to remove"),
-    row(Deny, "`chmod -R`, `chown -R` and `chgrp -R` of `/`, a system directory, a home directory or \
-            a directory above the workspace",
-        "it would change far more than the workspace",
-        RuleCheck::Command(checks::changes_modes_of_everything)),
+            directory above it, with `find -delete`, `rsync --delete`, `chmod -R` and similar too",
+        "it would remove or change far too much",
+        RuleCheck::Command(checks::reaches_everything))
+        .hint("name the files or directories that you mean"),
     row(Deny, "`mkfs`, `mkswap`, `wipefs`, `fdisk` and similar",
         "it would wipe a disk",
         RuleCheck::Programs("wipes-disks")),
@@ -165,21 +153,15 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         "commands must not run as another user",
         RuleCheck::Programs("other-users"))
         .hint("ask the person to run this"),
-    strict("every `rm -rf`",
-        RuleCheck::Programs("forced-removals"))
+    strict("every `rm -rf`, `del /s`, `rd /s`, `Remove-Item -Recurse`",
+        RuleCheck::Programs("forced-removals removes-trees-on-windows"))
         .hint("remove files with DELETE_FILE or `rm` without `-f`"),
-    strict("`del /s`, `rd /s`, `Remove-Item -Recurse`",
-        RuleCheck::Programs("removes-trees-on-windows"))
-        .hint("remove files one by one"),
-    strict("`format`, `diskpart`",
-        RuleCheck::Programs("wipes-disks-on-windows")),
     strict("`curl`, `wget`, `Invoke-WebRequest`",
         RuleCheck::Programs("fetches"))
         .hint("ask the person to download what you need"),
-    strict("`Invoke-Expression`, `Set-ExecutionPolicy`, `reg` and encoded commands of \
-            PowerShell",
-        RuleCheck::Programs("runs-text"))
-        .hint("write the command out"),
+    strict("`format`, `diskpart`, `Invoke-Expression`, `Set-ExecutionPolicy`, `reg` and encoded \
+            commands of PowerShell",
+        RuleCheck::Programs("administers-windows")),
     strict("reading the environment: `env`, `printenv`, `set`, `export -p`, \
             `/proc/*/environ`, `Env:`",
         RuleCheck::Command(checks::reads_the_environment))
@@ -269,9 +251,8 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         RuleCheck::Every(&[StepKind::Change, StepKind::Command]))
         .hint("send a PLAN and wait for the person to approve it")
         .when(|policy| policy.approval == Approval::Plan),
-    row(Ask, "with `--approval ask`, every file change", "because `Approval` is `ask`", EVERY_CHANGE)
-        .when(|policy| policy.approval == Approval::Ask),
-    row(Ask, "with `--approval ask`, every command", "because `Approval` is `ask`", EVERY_COMMAND)
+    row(Ask, "with `--approval ask`, every change and every command", "because `Approval` is `ask`",
+        RuleCheck::Every(&[StepKind::Change, StepKind::Command]))
         .when(|policy| policy.approval == Approval::Ask),
     row(Ask, "with `--approval edits`, every command", "because `Approval` is `edits`", EVERY_COMMAND)
         .when(|policy| policy.approval == Approval::Edits),

@@ -18,24 +18,9 @@ pub struct KnownDirectories {
     pub(super) home: String,
     /// Directories besides the workspace where commands may write.
     writable: Vec<PathBuf>,
-    links: Option<FollowedLinks>,
-}
-
-/// Follows the links in paths.
-#[derive(Debug, Clone)]
-struct FollowedLinks {
-    follow: MachineLookup<Path, Option<PathBuf>>,
+    links: Option<MachineLookup<Path, Option<PathBuf>>>,
     /// The workspace without links.
-    workspace: String,
-}
-
-/// Where a path leads, with all links followed.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum PathEnd {
-    /// To this path in the workspace, or to another place where commands may write.
-    Inside(Option<RelPath>),
-    /// Out of the workspace, or nobody knows where.
-    Outside,
+    real_workspace: String,
 }
 
 /// The extent of what removing a path would remove.
@@ -58,6 +43,7 @@ impl KnownDirectories {
     pub fn new(workspace: &Path, home: Option<&Path>) -> Self {
         Self {
             workspace: tidy(workspace),
+            real_workspace: tidy(workspace),
             // Without a home directory no path equals this one, and `~` still leads out of the
             // workspace.
             home: home.map_or_else(|| "/~".to_owned(), tidy),
@@ -81,9 +67,8 @@ impl KnownDirectories {
         follow: impl Fn(&Path) -> Option<PathBuf> + Send + Sync + 'static,
     ) -> Self {
         let workspace = follow(Path::new(&self.workspace));
-        let workspace = workspace.map_or_else(|| self.workspace.clone(), |path| tidy(&path));
-        let follow = MachineLookup::new(follow);
-        self.links = Some(FollowedLinks { follow, workspace });
+        self.real_workspace = workspace.map_or_else(|| self.workspace.clone(), |path| tidy(&path));
+        self.links = Some(MachineLookup::new(follow));
         self
     }
 
@@ -101,41 +86,34 @@ impl KnownDirectories {
             || writable.any(|directory| Path::new(path).starts_with(directory))
     }
 
-    /// Where a word leads as a path of a command that runs in this directory.
+    /// The paths in the workspace that a word names and leads to, with links followed, as a path of
+    /// a command that runs in this directory. None if it may lead out of the places where commands
+    /// may write.
     ///
     /// Temporary directories count as inside only where a sandbox makes them private, and not the
     /// one in which the workspace is: what is beside the workspace is there too.
-    pub(super) fn end_of(&self, directory: &str, word: &str, has_sandbox: bool) -> PathEnd {
-        let Some(path) = resolve(Some(directory), word) else {
-            return PathEnd::Outside;
-        };
+    pub(super) fn paths_of(
+        &self,
+        directory: &str,
+        word: &str,
+        has_sandbox: bool,
+    ) -> Option<Vec<RelPath>> {
+        let path = resolve(Some(directory), word)?;
         let is_private = has_sandbox && is_temporary(&path) && !is_temporary(&self.workspace);
         let is_ours = self.is_ours(&path);
         if !is_ours && !is_private && path != "/dev/null" {
-            return PathEnd::Outside;
+            return None;
         }
-        let Some(links) = self.links.as_ref().filter(|_| is_ours) else {
-            return PathEnd::Inside(None);
-        };
-        // With its `..`: behind a link they lead elsewhere than the text says.
-        let Some(real) = links.follow.find(&Path::new(directory).join(word)) else {
-            return PathEnd::Outside;
-        };
-        let real = tidy(&real);
-        match real.strip_prefix(&links.workspace) {
-            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                PathEnd::Inside(RelPath::parse(rest.trim_start_matches('/')).ok())
+        let mut paths: Vec<RelPath> = below(&path, &self.workspace).into_iter().collect();
+        if let Some(links) = self.links.as_ref().filter(|_| is_ours) {
+            // With its `..`: behind a link they lead elsewhere than the text says.
+            let real = tidy(&links.find(&Path::new(directory).join(word))?);
+            if !is_within(&real, &self.real_workspace) && !self.is_ours(&real) {
+                return None;
             }
-            _ if self.is_ours(&real) => PathEnd::Inside(None),
-            _ => PathEnd::Outside,
+            paths.extend(below(&real, &self.real_workspace));
         }
-    }
-
-    /// The path in the workspace that a word names, links aside.
-    pub(super) fn relative(&self, directory: &str, word: &str) -> Option<RelPath> {
-        let path = resolve(Some(directory), word)?;
-        let path = path.strip_prefix(&self.workspace)?;
-        RelPath::parse(path.trim_start_matches('/')).ok()
+        Some(paths)
     }
 
     pub(super) fn reach(&self, directory: Option<&str>, word: &str) -> RemovalReach {
@@ -165,6 +143,12 @@ fn tidy(path: &Path) -> String {
 pub(super) fn is_within(path: &str, directory: &str) -> bool {
     let rest = path.strip_prefix(directory);
     directory == "/" || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The path relative to a directory that contains it.
+fn below(path: &str, directory: &str) -> Option<RelPath> {
+    let rest = path.strip_prefix(directory)?;
+    RelPath::parse(rest.trim_start_matches('/')).ok()
 }
 
 fn is_temporary(path: &str) -> bool {

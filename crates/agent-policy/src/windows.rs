@@ -7,6 +7,9 @@
 use super::names::is_in;
 use super::reading::{ScriptReader, UNKNOWN};
 
+/// The maximum number of words from `if` to its command.
+const MAX_CONDITION: usize = 7;
+
 /// Reads a script and starts its commands.
 pub(super) fn read(text: &str, reader: &mut ScriptReader<'_>) {
     let mut words: Vec<String> = Vec::new();
@@ -41,30 +44,22 @@ fn start(mut words: Vec<String>, reader: &mut ScriptReader<'_>) {
     if let Some(at) = words.iter().position(|word| word == "=") {
         words.drain(..=at);
     }
-    let here = reader.context.directory.as_deref().unwrap_or("/");
     for word in &mut words {
         let path = word.trim_start_matches(UNKNOWN).replace('\\', "/");
-        let first = path.split('/').next().unwrap_or_default();
-        let directory = match first.to_ascii_lowercase().as_str() {
-            "$home" | "$env:userprofile" | "~" => &reader.places.home,
-            "$pwd" => here,
-            _ => continue,
-        };
-        *word = format!("{directory}{}", &path[first.len()..]);
+        let (first, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
+        if first == "~" || first.eq_ignore_ascii_case("$home") {
+            *word = format!("{}{rest}", reader.places.home);
+        }
     }
-    // `if not exist x rd x`, `if a==b rd x`, `for ... do rd x`
-    let lower = |words: &[String], at: usize| words.get(at).map(|word| word.to_ascii_lowercase());
-    while let Some(word) = lower(&words, 0) {
-        let next = lower(&words, 1).unwrap_or_default();
-        let skipped = match word.as_str() {
-            "if" | "not" => 1 + usize::from(!is_in("not exist defined errorlevel", &next)),
-            "exist" | "defined" | "errorlevel" => 2,
-            "." | "@" | "do" | "else" => 1,
-            _ => break,
-        };
-        words.drain(..skipped.min(words.len()));
+    // `do rd x`, `if not exist x rd x`, `if a==b rd x`: the command begins somewhere behind.
+    let is_lead = |word: &String| is_in(". @ do else", &word.to_ascii_lowercase());
+    let leads = words.iter().take_while(|word| is_lead(word)).count();
+    let words = words.split_off(leads);
+    let is_condition = words
+        .first()
+        .is_some_and(|word| word.eq_ignore_ascii_case("if"));
+    for at in 1..words.len().min(MAX_CONDITION) * usize::from(is_condition) {
+        reader.start(words[at..].to_vec());
     }
-    if !words.is_empty() {
-        reader.start(words);
-    }
+    reader.start(words);
 }
