@@ -192,6 +192,12 @@ pub(super) fn shown(planned: &PlannedReversal, force: Force) -> String {
         }
         text.push_str(&more(conflicts.len()));
     }
+    let is_forcible = |one: &Conflict| !one.is_beyond_force();
+    if force == Force::Skip && plan.conflicts.iter().any(is_forcible) {
+        text.push_str(
+            "\nWith `--force` what can be is restored all the same, and a copy of each is kept.",
+        );
+    }
     if !reversal.uncovered.is_empty() {
         let stay = named(&reversal.uncovered);
         let _ = write!(

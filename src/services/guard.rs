@@ -450,7 +450,7 @@ pub(super) fn own_paths(loaded: &Loaded, workspace: &Path) -> Vec<RelPath> {
 fn obeyed_by_git(workspace: &Path) -> Vec<RelPath> {
     let home = std::env::home_dir().unwrap_or_default();
     let led = ConfiguredPaths::in_workspace(workspace, &home);
-    let inside = led.beneath(workspace);
+    let inside = led.beneath(workspace).chain(led.missing_beneath(workspace));
     inside
         .filter_map(|path| relative_to(workspace, path))
         .collect()

@@ -362,7 +362,8 @@ fn confinement(
     }
     let mut text = match backend {
         None if properties.is_empty() => {
-            "Commands are not confined: each one needs your yes, unless a rule of yours allows it."
+            // This machine has no sandbox, or it is switched off: only then rules count.
+            "Commands are not confined: each one needs your yes. Rules that allow one count only if `Sandbox` is `off`."
                 .to_owned()
         }
         None => "There is no sandbox, so each command needs your yes.".to_owned(),
@@ -856,7 +857,10 @@ mod tests {
             without(vec![property("files", true), property("network", false)]),
             "There is no sandbox, so each command needs your yes.\n  holds: files outside of the workspace cannot be changed\n  does not hold: commands can use the network\n"
         );
-        assert!(without(Vec::new()).starts_with("Commands are not confined"));
+        assert_eq!(
+            without(Vec::new()),
+            "Commands are not confined: each one needs your yes. Rules that allow one count only if `Sandbox` is `off`.\n"
+        );
     }
 
     #[test]

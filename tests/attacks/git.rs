@@ -548,6 +548,102 @@ fn no_new_work_tree_makes_the_persons_settings_mean_other_files() {
     cases(ways.len());
 }
 
+/// Preparations, each with two commands, of which the first ends long before the second begins, and what
+/// the person runs later. Nothing that the second one moves is new by its times.
+const MOVED: [(&str, &str, &str, &str); 6] = [
+    (
+        "make . && git config core.fsmonitor tools/watch",
+        "evil other/watch",
+        "mv other tools",
+        "git status",
+    ),
+    (
+        "make . && git config core.fsmonitor tools/watch",
+        "evil other/watch",
+        "ln -s other tools",
+        "git status",
+    ),
+    (
+        "make . && git config filter.x.clean 'sh tool' && echo 'file filter=x' > .gitattributes",
+        "evil other",
+        "mv other tool",
+        "touch file && git add file",
+    ),
+    (
+        "make . && git config filter.x.clean 'sh \"my tools/clean\"' && echo 'file filter=x' > .gitattributes",
+        "evil other/clean",
+        "mv other 'my tools'",
+        "touch file && git add file",
+    ),
+    // In a work tree that comes later.
+    (
+        "git config --global core.hooksPath .githooks",
+        "evil new/.githooks/pre-commit",
+        "git init -q new",
+        "cd new && git -c user.name=a -c user.email=b commit -q --allow-empty -m two",
+    ),
+    (
+        "git config --global core.fsmonitor tools/watch",
+        "evil new/tools/watch",
+        "git init -q new",
+        "cd new && git status",
+    ),
+];
+
+#[test]
+fn what_a_command_moves_to_where_a_setting_looks_for_it_does_not_run() {
+    const EVIL: &str = "evil() { mkdir -p \"$(dirname \"$1\")\" && printf '#!/bin/sh\\n%s\\n' \"$EVIL\" > \"$1\" && chmod +x \"$1\"; }; ";
+    for (prepared, first, second, used) in MOVED {
+        let script = |script: &str| format!("{MAKE}{EVIL}{script}");
+        let place = Place::new();
+        let ran = place.plain(&script(prepared));
+        assert_eq!(ran.end, RunEnd::Exited(0), "{}", ran.output.text);
+        let first = format!("{}; sleep 1.2", script(first));
+        let applied = place.apply(&(command(&first) + &command(&script(second))));
+        let is_withstood = ["\"refused\"", "disabled"].map(|word| applied.text.contains(word));
+        assert!(is_withstood.contains(&true), "{second}: {}", applied.text);
+        has_run(&place);
+        let used_by_person = place.plain(used);
+        assert!(!has_run(&place), "{second}: {}", used_by_person.output.text);
+        let plain = Place::new();
+        for step in [&script(prepared), &first, &script(second)] {
+            assert_eq!(plain.plain(step).end, RunEnd::Exited(0), "{step}");
+        }
+        plain.plain(used);
+        assert!(has_run(&plain), "plain: {second}");
+        cases(1);
+    }
+}
+
+/// The person has the setting from another branch, or another machine.
+#[test]
+fn file_steps_write_no_program_that_a_setting_looks_for() {
+    let own = "git init -q . && git init -q n && for r in . n; do git -C $r config filter.x.clean 'sh tools/clean.sh'; git -C $r config filter.y.clean 'sh tool'; git -C $r config filter.z.clean 'sh my\\ tools/clean'; done";
+    let create = |path: &str| format!("[CREATE_FILE path=\"{path}\"]\nx\n[/CREATE_FILE]\n");
+    let names = ["tools/clean.sh", "tool", "my tools/clean"];
+    for name in names {
+        for path in [name.to_owned(), format!("n/{name}")] {
+            let place = Place::new();
+            // The counterpart: no setting names it.
+            place.apply(&create(&path)).all(1, "ok");
+            let place = Place::new();
+            assert_eq!(place.plain(own).end, RunEnd::Exited(0));
+            place.apply(&create(&path)).all(1, "refused");
+            let mkdir = format!("mkdir -p \"$(dirname '{path}')\"");
+            let applied = place.apply(&(command(&mkdir) + &create(&path)));
+            assert_eq!(applied.rows[1]["status"], "refused", "{}", applied.text);
+            cases(2);
+        }
+    }
+    // A link leads the setting to a file of another name.
+    let place = Place::new();
+    assert_eq!(place.plain(own).end, RunEnd::Exited(0));
+    let led = command("mkdir other && ln -s other tools") + &create("other/clean.sh");
+    place.apply(&led);
+    assert!(!place.workspace().join("tools/clean.sh").exists());
+    cases(1);
+}
+
 #[test]
 fn file_steps_ask_about_the_configuration_of_the_person() {
     let place = Place::new().file("gitconfig", "[user]\n");

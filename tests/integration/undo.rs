@@ -920,7 +920,9 @@ fn what_was_moved_onto_a_file_gives_way_by_force() {
         .reply(DONE)
         .run()
         .code(0);
-    let finished = undo(finished).workspace("t.txt", "precious\n");
+    let finished = undo(finished)
+        .said("With `--force`")
+        .workspace("t.txt", "precious\n");
     let finished = redo(finished);
     Test::after(finished, &["undo", "--yes", "--force"])
         .run()

@@ -143,6 +143,9 @@ struct Repository {
     /// Directories and files of hooks elsewhere in the workspace, with the existing hooks.
     #[serde(with = "kept::map")]
     led_hooks: BTreeMap<PathBuf, LedHooks>,
+    /// Links on the way to any of these, with their targets.
+    #[serde(default, with = "kept::map")]
+    led_links: BTreeMap<PathBuf, StoredPath>,
     /// The work tree, if the configuration names it.
     files: Option<StoredPath>,
     /// The list of other object stores to read from, if one of them belongs to no repository in the
@@ -262,6 +265,8 @@ pub struct ConfiguredPaths {
     /// Other files that git runs: targets of hooks that are links, and programs or arguments that a
     /// setting names.
     pub run: BTreeSet<PathBuf>,
+    /// Missing files that a setting would run, in directories that may be missing too.
+    pub absent: BTreeSet<PathBuf>,
     /// The person's own configuration and attribute file. They may be links into the workspace, or
     /// the workspace may be the home.
     pub personal: BTreeSet<PathBuf>,
@@ -309,7 +314,7 @@ impl ConfiguredPaths {
                     let is_alias = setting.section == "alias";
                     let marks = if is_alias { &['/'][..] } else { &['/', '.'] };
                     for tree in trees {
-                        led.run.extend(files_in_command(text, marks, tree, home));
+                        led.add_command(text, marks, tree, home);
                     }
                 } else if setting.name == "path" && setting.section.starts_with("include") {
                     let included = at(config.parent().unwrap_or(Path::new("/")));
@@ -319,6 +324,61 @@ impl ConfiguredPaths {
             }
         }
         led
+    }
+
+    /// Adds the files that the words of a command name, which git runs at the top of a work tree. A
+    /// word with none of the marks is an option or a system program, except after an interpreter.
+    ///
+    /// A guess, which takes rather too much: shells have more ways to write a path.
+    fn add_command(&mut self, command: &str, marks: &[char], tree: &Path, home: &Path) {
+        let words = words_in_command(command);
+        // `cd tools && ./x`, `PATH=tools:$PATH x.sh`
+        let inner = words.iter().map(|word| tree.join(word));
+        let inner = inner.filter(|path| path.is_dir());
+        let bases: Vec<PathBuf> = [tree.to_owned()].into_iter().chain(inner).collect();
+        let mut is_run = false;
+        for word in &words {
+            let is_named = word.contains(marks) || (is_run && !word.starts_with('-'));
+            is_run = is_interpreter(word) || (is_run && word.starts_with('-'));
+            if !is_named {
+                continue;
+            }
+            // What is left of `~/x`, `$HOME/x`, `${PWD}/x` and `$(git rev-parse --show-toplevel)/x`.
+            let starts = ["~/", "HOME/", "PWD/", "/"];
+            let rest = starts.iter().find_map(|start| word.strip_prefix(start));
+            let plain = bases.iter().map(|base| base.join(word));
+            let expanded = rest
+                .into_iter()
+                .flat_map(|rest| [tree.join(rest), home.join(rest)]);
+            for file in plain.chain(expanded).flat_map(|path| by_both_names(&path)) {
+                let is_run = match file.symlink_metadata() {
+                    Ok(found) if found.is_dir() => continue,
+                    Ok(_) => true,
+                    // One without a slash is looked for in `PATH`.
+                    Err(_) => word.contains('/') && file.parent().is_some_and(Path::is_dir),
+                };
+                let files = if is_run {
+                    &mut self.run
+                } else {
+                    &mut self.absent
+                };
+                files.insert(file);
+            }
+        }
+    }
+
+    /// The links of a directory on the way to any of them, with their targets.
+    fn links_on_the_way(&self, directory: &Path) -> BTreeMap<PathBuf, StoredPath> {
+        let beneath = self
+            .beneath(directory)
+            .chain(self.missing_beneath(directory));
+        let steps = beneath.flat_map(|path| path.ancestors());
+        let steps = steps.filter(|step| step.starts_with(directory) && *step != directory);
+        let steps: BTreeSet<&Path> = steps.collect();
+        let links = steps.into_iter().filter(|step| step.is_symlink());
+        links
+            .map(|link| (link.to_owned(), StoredPath(really(link))))
+            .collect()
     }
 
     /// Adds the targets of hooks that are links, in the git directory and in the directories that
@@ -346,14 +406,23 @@ impl ConfiguredPaths {
         self
     }
 
-    /// The targets of the configuration of the person and of the repository that the workspace is in,
-    /// which may begin above it.
+    /// The targets of the configuration of the person and of the repositories that the workspace is in.
+    /// They may begin above it, and a repository may be a submodule of another.
     pub fn in_workspace(workspace: &Path, home: &Path) -> Self {
         let above = workspace.ancestors().skip(1);
         let above = above.take_while(|directory| *directory != home);
-        let mut tops = [workspace].into_iter().chain(above);
         let has_git = |top: &&Path| top.join(".git").symlink_metadata().is_ok();
-        Self::of_work_tree(tops.find(has_git).unwrap_or(workspace), home)
+        let mut all = Self::of_work_tree(workspace, home);
+        for top in above.filter(has_git) {
+            let led = Self::of_work_tree(top, home);
+            all.hooks.extend(led.hooks);
+            all.configs.extend(led.configs);
+            all.attributes.extend(led.attributes);
+            all.run.extend(led.run);
+            all.absent.extend(led.absent);
+            all.personal.extend(led.personal);
+        }
+        all
     }
 
     /// The targets of the configuration of the person and of the repository that this directory has,
@@ -395,6 +464,12 @@ impl ConfiguredPaths {
         let all = all.chain(&self.personal);
         all.filter(move |path| path.starts_with(directory) && *path != directory)
     }
+
+    /// The missing files below a directory that git would run.
+    pub fn missing_beneath(&self, directory: &Path) -> impl Iterator<Item = &PathBuf> {
+        let absent = self.absent.iter();
+        absent.filter(move |path| path.starts_with(directory) && *path != directory)
+    }
 }
 
 /// The directories in which git obeys a git directory: relative paths in its configuration are meant
@@ -417,35 +492,41 @@ pub fn work_trees(git: &Path) -> BTreeSet<PathBuf> {
     [own].into_iter().chain(named).chain(linked).collect()
 }
 
-/// The files that the words of a command name, which git runs at the top of a work tree. A missing one
-/// counts if its directory exists. A word with none of the marks is an option or a system program.
-///
-/// A guess, which takes rather too much: shells have more ways to write a path.
-fn files_in_command(command: &str, marks: &[char], tree: &Path, home: &Path) -> BTreeSet<PathBuf> {
-    let words = command
-        .split(|letter: char| letter.is_whitespace() || "'\"`!;&|(){}<>$=:,".contains(letter));
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    // `cd tools && ./x`, `PATH=tools:$PATH x.sh`
-    let inner = words.iter().map(|word| tree.join(word));
-    let inner = inner.filter(|path| path.is_dir());
-    let bases: Vec<PathBuf> = [tree.to_owned()].into_iter().chain(inner).collect();
-    let mut files = BTreeSet::new();
-    for word in words.iter().filter(|word| word.contains(marks)) {
-        // What is left of `~/x`, `$HOME/x`, `${PWD}/x` and `$(git rev-parse --show-toplevel)/x`.
-        let starts = ["~/", "HOME/", "PWD/", "/"];
-        let rest = starts.iter().find_map(|start| word.strip_prefix(start));
-        let plain = bases.iter().map(|base| base.join(word));
-        let expanded = rest
-            .into_iter()
-            .flat_map(|rest| [tree.join(rest), home.join(rest)]);
-        let named = plain.chain(expanded).map(|path| really(&path));
-        files.extend(named.filter(|file| match file.symlink_metadata() {
-            Ok(found) => !found.is_dir(),
-            // One without a slash is looked for in `PATH`.
-            Err(_) => word.contains('/') && file.parent().is_some_and(Path::is_dir),
-        }));
+/// The words of a command: split at every mark of the shell, and once more with what is in quotes, or
+/// follows a backslash, as part of a word.
+fn words_in_command(command: &str) -> Vec<String> {
+    const MARKS: &str = "!;&|(){}<>$=:,`";
+    let is_mark = |letter: char| letter.is_whitespace() || MARKS.contains(letter);
+    let plain = command.split(|letter| is_mark(letter) || "'\"".contains(letter));
+    let mut words: Vec<String> = plain.map(|word| word.replace('\\', "")).collect();
+    let mut word = String::new();
+    let mut quote = None;
+    let mut letters = command.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' if quote != Some('\'') => word.extend(letters.next()),
+            '\'' | '"' if quote == Some(letter) => quote = None,
+            '\'' | '"' if quote.is_none() => quote = Some(letter),
+            _ if is_mark(letter) && (quote.is_none() || letter == '$') => {
+                words.push(std::mem::take(&mut word));
+            }
+            _ => word.push(letter),
+        }
     }
-    files
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// True if a program runs the file that its first argument names, in the current directory too.
+fn is_interpreter(word: &str) -> bool {
+    const INTERPRETERS: [&str; 13] = [
+        "sh", "ash", "bash", "dash", "ksh", "zsh", "bun", "lua", "node", "perl", "php", "python",
+        "ruby",
+    ];
+    let name = word.rsplit('/').next().unwrap_or(word);
+    let name = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    INTERPRETERS.contains(&name)
 }
 
 /// The configuration of the machine. Tests expect nothing of it.
@@ -519,13 +600,16 @@ pub fn obeyed_in_repository<'p>(root: &Path, changed: &[&'p Path]) -> Option<&'p
         })
     };
     let home = std::env::home_dir().unwrap_or_default();
+    let is_led_to = |led: &ConfiguredPaths, path: &Path| {
+        let mut named = led.beneath(root).chain(led.missing_beneath(root));
+        named.any(|named| root.join(path).starts_with(named))
+    };
     let is_named = |path: &&&Path| {
         let mut above = path.ancestors().skip(1).map(|top| root.join(top));
         above.any(|top| {
             top != root
                 && top.join(".git").symlink_metadata().is_ok()
-                && (ConfiguredPaths::of_work_tree(&top, &home).beneath(root))
-                    .any(|named| root.join(path).starts_with(named))
+                && is_led_to(&ConfiguredPaths::of_work_tree(&top, &home), path)
         })
     };
     let mut changed = changed.iter();
@@ -683,6 +767,12 @@ impl Inventory {
         })
     }
 
+    /// True for something old, if not all of the workspace was searched: then nobody knows what it led
+    /// to.
+    fn knew(&self, path: &Path) -> bool {
+        self.is_cut && !is_changed_since(path, self.taken)
+    }
+
     /// Disables everything new since `before`, and returns the list.
     fn disarm(&mut self, before: &Self, workspace: &Path) -> Vec<Disarmed> {
         let mut disarmed = Vec::new();
@@ -691,8 +781,7 @@ impl Inventory {
         };
         let mut ways = std::mem::take(&mut self.leading_out);
         ways.retain(|path, place| {
-            let is_known = before.leading_out.get(path) == Some(place)
-                || (before.is_cut && !is_changed_since(path, before.taken));
+            let is_known = before.leading_out.get(path) == Some(place) || before.knew(path);
             let mut disarm = Disarming {
                 root: &root,
                 workspace,
@@ -706,8 +795,7 @@ impl Inventory {
         self.leading_out = ways;
         let mut links = std::mem::take(&mut self.links);
         links.retain(|path, target| {
-            let is_known = before.links.get(path) == Some(target)
-                || (before.is_cut && !is_changed_since(path, before.taken));
+            let is_known = before.links.get(path) == Some(target) || before.knew(path);
             let mut above = path.ancestors().skip(1);
             let Some(directory) = above.find(|above| self.directories.contains_key(*above)) else {
                 return true;
@@ -741,11 +829,12 @@ impl Inventory {
                 fetches_unasked: false,
                 write: write_config,
             };
+            disarm.led_links(repository, known, before);
             disarm.configs(repository, known);
             disarm.hooks(repository, known);
             disarm.alternates(repository, known);
             let again = || Repository::read(directory, workspace);
-            disarm.newly_led(repository, known, before.taken, again);
+            disarm.newly_led(repository, known, before, again);
         }
         let trees = all_work_trees(&self.directories, workspace);
         let mut disarm = Disarming {
@@ -756,11 +845,12 @@ impl Inventory {
             fetches_unasked: false,
             write: write_config,
         };
+        disarm.led_links(&mut self.person, &before.person, before);
         disarm.configs(&mut self.person, &before.person);
         disarm.hooks(&mut self.person, &before.person);
         let home = std::env::home_dir().unwrap_or_default();
         let again = || Repository::of_person(workspace, &trees, &home);
-        disarm.newly_led(&mut self.person, &before.person, before.taken, again);
+        disarm.newly_led(&mut self.person, &before.person, before, again);
         disarmed
     }
 }
@@ -770,8 +860,8 @@ impl Repository {
         let mut repository = Self::default();
         let own = ["config", "config.worktree"].map(|name| directory.join(name));
         let trees = work_trees(directory);
-        // The target of `~` is not in the workspace.
-        let led = ConfiguredPaths::by(&own, &trees, Path::new("/")).and_links(directory);
+        let home = std::env::home_dir().unwrap_or_default();
+        let led = ConfiguredPaths::by(&own, &trees, &home).and_links(directory);
         repository.read_configs(&own);
         repository.read_led(&led, workspace);
         repository.hooks = hooks_in(&directory.join("hooks"), |name| !is_idle(name));
@@ -815,6 +905,7 @@ impl Repository {
 
     fn read_led(&mut self, led: &ConfiguredPaths, workspace: &Path) {
         let is_here = |path: &&PathBuf| path.starts_with(workspace);
+        self.led_links.extend(led.links_on_the_way(workspace));
         for config in led.configs.iter().filter(is_here) {
             let content = content(config, MAX_CONFIG, ContentForm::Bytes);
             self.led_configs.insert(config.clone(), content);
@@ -841,6 +932,7 @@ impl Repository {
         older.configs.retain(|path, _| is_old(path));
         older.hooks.retain(|path, _| is_old(path));
         older.led_configs.retain(|path, _| is_old(path));
+        older.led_links.retain(|path, _| is_old(path));
         for LedHooks(hooks) in older.led_hooks.values_mut() {
             hooks.retain(|path, _| is_old(path));
         }
@@ -1059,6 +1151,11 @@ impl Disarming<'_> {
                 settings.clear();
                 None
             }
+            // The link on the way to it is disabled.
+            Err(_) if is_gone(path) => {
+                *content = ObeyedContent::Bytes(Vec::new());
+                return;
+            }
             Err(cause) => self.bar_way_out(path, cause).err(),
         };
         settings.dedup();
@@ -1075,13 +1172,23 @@ impl Disarming<'_> {
         }
     }
 
-    /// Disables what the settings that stayed lead to in a work tree that came since: a relative
-    /// `core.hooksPath` means another directory in each. What the person had there before stays.
+    /// Disables links that turned what the settings name to other files.
+    fn led_links(&mut self, repository: &mut Repository, known: &Repository, before: &Inventory) {
+        repository.led_links.retain(|path, target| {
+            known.led_links.get(path) == Some(target) || before.knew(path) || !self.hook(path)
+        });
+    }
+
+    /// Disables what the settings that stayed lead to now and did not before: a relative
+    /// `core.hooksPath` means another directory in each work tree, and a command can move a directory
+    /// to where a setting looks for its program.
+    ///
+    /// However old the files are: a command before this one may have made them.
     fn newly_led(
         &mut self,
         repository: &mut Repository,
         known: &Repository,
-        time: SystemTime,
+        before: &Inventory,
         again: impl FnOnce() -> Repository,
     ) {
         let is_new = |place: &PathBuf| !known.led_hooks.contains_key(place);
@@ -1091,7 +1198,7 @@ impl Disarming<'_> {
         let led = again().led_hooks;
         for (place, LedHooks(hooks)) in &mut repository.led_hooks {
             if is_new(place) && led.contains_key(place) {
-                hooks.retain(|path, _| !is_changed_since(path, time) || !self.hook(path));
+                hooks.retain(|path, _| before.knew(path) || !self.hook(path));
             }
         }
     }

@@ -27,7 +27,7 @@ pub struct GitSetting {
 }
 
 /// Last parts of settings whose values are commands, which git runs in the work tree.
-const PROGRAMS: [&str; 27] = [
+const PROGRAMS: [&str; 29] = [
     "alternaterefscommand",
     "askpass",
     "cccmd",
@@ -48,12 +48,14 @@ const PROGRAMS: [&str; 27] = [
     "process",
     "program",
     "receivepack",
+    "recentobjectshook",
     "sendmailcmd",
     "smudge",
     "sshcommand",
     "textconv",
     "tocmd",
     "tool",
+    "tunnel",
     "uploadpack",
 ];
 
@@ -118,7 +120,7 @@ impl GitSetting {
         let is_shell = || self.text().is_some_and(|text| text.starts_with('!'));
         match (self.section.as_str(), self.name.as_str()) {
             ("alias", _) | ("submodule", "update") => is_shell(),
-            ("pager", _) | ("browser" | "difftool" | "mergetool", "path") => true,
+            ("pager", _) | ("browser" | "difftool" | "lfs" | "man" | "mergetool", "path") => true,
             (_, name) => PROGRAMS.contains(&name),
         }
     }

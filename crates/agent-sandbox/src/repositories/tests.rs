@@ -1154,6 +1154,56 @@ fn what_a_repository_above_the_workspace_names_is_disabled() {
 }
 
 #[test]
+fn a_repository_in_another_one_is_obeyed_by_both() {
+    let place = Place::new();
+    place
+        .git(".git", "[core]hooksPath=work/.husky\n")
+        .git("work/.git", "[core]hooksPath=.own\n")
+        .file("work/.husky/x", "")
+        .file("work/.own/x", "");
+    let work = place.root().join("work");
+    let before = Inventory::take(&work, &[]);
+    place
+        .file("work/.husky/pre-push", "new")
+        .file("work/.own/pre-push", "new");
+    let disarmed = Inventory::take(&work, &[]).disarm(&before, &work);
+    let words: Vec<String> = disarmed.iter().map(ToString::to_string).collect();
+    assert_eq!(words, ["`.own/pre-push`", "`.husky/pre-push`"]);
+}
+
+/// The files are older than the search before: another command made them.
+#[test]
+fn what_comes_to_where_a_setting_looks_for_it_is_disabled() {
+    let place = Place::new();
+    place
+        .git(
+            ".git",
+            "[core]\nfsmonitor=tools/watch\npager=sh 'my tools/x'\neditor=python3 -u page\n",
+        )
+        .file("moved/watch", "x")
+        .file("linked/x", "x")
+        .file("page2", "x");
+    let mut before = place.look();
+    before.taken += CLOCK_LAG * 3;
+    let at = |path: &str| place.root().join(path);
+    let root = Dir::open_ambient_dir(place.root(), ambient_authority()).unwrap();
+    root.rename("moved", &root, "tools").unwrap();
+    root.rename("page2", &root, "page").unwrap();
+    symlink("linked", at("my tools")).unwrap();
+    place.disarms(&before, &["`my tools`", "`page`", "`tools/watch`"]);
+    assert_eq!(place.text("linked/x"), "x");
+    // The counterpart: what led there before stays.
+    let place = Place::new();
+    place
+        .git(".git", "[core]\nfsmonitor=tools/watch\n")
+        .file("linked/watch", "x");
+    symlink("linked", place.root().join("tools")).unwrap();
+    let before = place.look();
+    place.file("other/x", "");
+    place.disarms(&before, &[]);
+}
+
+#[test]
 fn a_work_tree_that_a_link_turns_elsewhere_goes() {
     let place = Place::new();
     place
