@@ -18,6 +18,7 @@ mod environment;
 pub mod fork;
 mod handover;
 mod instruct;
+mod kept_listing;
 mod live_output;
 mod network;
 mod planning;

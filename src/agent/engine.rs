@@ -12,8 +12,9 @@ use super::accept::{InboxVerdict, Judged, ReplyJudge};
 use super::authorize::{Asking, StepPlan};
 use super::baseline::Baseline;
 use super::check::{CheckRunner, Checked};
+use super::kept_listing::{KeptListing, ListingRecord};
 use super::planning::{PlanMode, approval};
-use super::publish::{DraftMessage, Published, Publisher, keep_listing};
+use super::publish::{DraftMessage, Published, Publisher};
 use super::questions::{Answered, OpenQuestions};
 use super::recover::LeftRound;
 use super::redact::Redactor;
@@ -227,16 +228,18 @@ impl<'a> Engine<'a> {
         let (listing, shown_before) = self.publisher().listings();
         let (store, id) = (&self.agent.store, self.session.session_id.clone());
         let round = (&id, self.session.sequence_number);
-        let message = thread::scope(|scope| {
+        let before = shown_before.as_ref();
+        let (record, message) = thread::scope(|scope| {
             // Of a large workspace it is long. It is kept before the outbox is: one that is composed
             // again must begin where this one does.
-            let keeping = scope.spawn(|| keep_listing(store, round, &listing));
-            let message = self.message(&listing, shown_before.as_ref());
+            let keeping = scope.spawn(|| ListingRecord::keep(store, round, &listing, before));
+            let message = self.message(&listing, before.map(|before| &before.listing));
             let kept = (keeping.join()).unwrap_or_else(|panic| resume_unwind(panic));
-            kept.and(message)
+            kept.and_then(|record| Ok((record, message?)))
         })?;
         self.publisher().post(message, patience)?;
-        self.publisher().note_listed(listing);
+        let listed = KeptListing { listing, record };
+        self.publisher().note_listed(listed, before);
         Ok(())
     }
 

@@ -5,8 +5,9 @@
 
 use super::Agent;
 use super::engine::Engine;
+use super::kept_listing::ListingRecord;
 use super::project::Project;
-use super::publish::{Requested, keep_listing};
+use super::publish::Requested;
 use super::recover::take_choices;
 use super::redact::MessageTexts;
 use crate::checkpoint::{CheckpointStore, DiffLimits, Snapshot};
@@ -149,7 +150,7 @@ pub(super) fn write_handover(
     agent.mailbox.withdraw(&id, sequence)?;
     let posted = agent.post(&id, sequence, &outbox)?;
     project.keep(&agent.store, &id, &outbox.project);
-    keep_listing(&agent.store, (&id, sequence), &listing)?;
+    ListingRecord::keep(&agent.store, (&id, sequence), &listing, None)?;
     engine.redactor.tell();
     // A new chat has nothing to remember yet.
     engine.session.chat_tokens = 0;

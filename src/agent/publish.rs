@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::baseline::Baseline;
 use super::context::{ContextFinder, Unasked};
 use super::engine::Patience;
+use super::kept_listing::{self, KeptListing};
 use super::project::Project;
 use super::redact::{self, MessageTexts, Redactor};
 use super::{Agent, Manner, text_of};
@@ -20,23 +21,8 @@ use crate::execute::{self, Limits};
 use crate::mailbox::Posted;
 use crate::protocol::generated::GeneratedDirectories;
 use crate::protocol::{Event, KnownExtent, ReadRequest, RelPath, SeenFiles, SessionId, StepResult};
-use crate::session::{ModelQuestion, Session, Store};
+use crate::session::{ModelQuestion, Session};
 use crate::workspace::walk::Walked;
-
-/// Where the listing of an outbox is kept, beside the session.
-fn listing_file(sequence: u32) -> String {
-    format!("listing-{sequence:04}.json")
-}
-
-/// Keeps which files the message of this round lists, so that the next one tells only the
-/// difference.
-pub(super) fn keep_listing(
-    store: &Store,
-    (id, sequence): (&SessionId, u32),
-    listing: &Listing,
-) -> Result<()> {
-    store.put_aside(id, &listing_file(sequence), listing)
-}
 
 /// Where the listing is kept that was taken before the first check.
 const BEFORE_CHECK: &str = "listing-before-check.json";
@@ -56,7 +42,7 @@ pub(super) struct Published {
     /// The files that the next message shows, read when the round was concluded.
     requested: Option<Requested>,
     /// The files that the last one listed.
-    listing: Option<Listing>,
+    listing: Option<KeptListing>,
 }
 
 impl Published {
@@ -130,7 +116,7 @@ pub(super) struct Publisher<'e, 'a> {
 
 impl Publisher<'_, '_> {
     /// The files for the message of this round, and as the last one listed them.
-    pub(super) fn listings(&mut self) -> (Listing, Option<Listing>) {
+    pub(super) fn listings(&mut self) -> (Listing, Option<KeptListing>) {
         let shown_before = self.shown_before();
         let mut listing = self.listing();
         let (store, id) = (&self.agent.store, &self.session.session_id);
@@ -162,16 +148,16 @@ impl Publisher<'_, '_> {
         if sequence == 2 {
             agent.store.drop_aside(&id, BEFORE_CHECK);
         }
-        if sequence > 2 {
-            // To free the room of a long one takes its time, so that it waits until the person reads.
-            (agent.store).drop_aside(&id, &listing_file(sequence - 2));
-        }
         Ok(())
     }
 
-    /// Remembers the files that the message lists.
-    pub(super) fn note_listed(&mut self, listing: Listing) {
-        self.published.listing = Some(listing);
+    /// Remembers the files that the message lists, after it was written: to free the room of earlier
+    /// listings takes its time.
+    pub(super) fn note_listed(&mut self, listed: KeptListing, before: Option<&KeptListing>) {
+        let round = (&self.session.session_id, self.session.sequence_number);
+        let before = before.map(|before| &before.record);
+        (listed.record).drop_others(&self.agent.store, round, before);
+        self.published.listing = Some(listed);
     }
 
     /// Tells of a message that is there already; only a restart can find one. Returns false if there
@@ -413,14 +399,14 @@ impl Publisher<'_, '_> {
     }
 
     /// The files as the last message listed them; nothing if this one is to list all of them.
-    fn shown_before(&mut self) -> Option<Listing> {
+    fn shown_before(&mut self) -> Option<KeptListing> {
         if !self.agent.manner.keeps_context {
             return None;
         }
         let before = self.session.sequence_number - 1;
         let (store, id) = (&self.agent.store, &self.session.session_id);
         let shown = self.published.listing.take();
-        shown.or_else(|| store.aside(id, &listing_file(before)))
+        shown.or_else(|| KeptListing::read(store, id, before))
     }
 
     /// Remembers the project as it is before the first check: what that builds is no news of it.
@@ -435,8 +421,7 @@ impl Publisher<'_, '_> {
         let (agent, id) = (self.agent, &self.session.session_id);
         self.published.forget_listing();
         if agent.mailbox.withdraw(id, self.session.sequence_number)? > 0 {
-            let shown_before = listing_file(self.session.sequence_number - 1);
-            crate::fs::remove(&agent.store.folder(id).join(shown_before))?;
+            kept_listing::remove(&agent.store, id, self.session.sequence_number - 1)?;
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use self::difference::ListedChange;
+pub use self::difference::ListingChanges;
 use self::tree::Tree;
 use super::budget::{self, CUT_WORDS, Claim, Rank};
 use super::content::fenced;

@@ -276,8 +276,10 @@ fn coarser(paths: BTreeSet<PathBuf>, deepest: usize) -> BTreeSet<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
     use std::fs;
     use std::os::unix::fs::MetadataExt;
+    use std::sync::Arc;
 
     use agent_files::platform::files::listed_by_this_thread;
     use agent_files::workspace::survey::SurveyScope;
@@ -359,8 +361,8 @@ mod tests {
         };
         let visited = workspace.survey(&scope, |seen| {
             let stat = seen.stat().unwrap();
-            let names = seen.names().unwrap().to_vec();
-            let known = KnownDirectory::new(&stat, names, vec!["known".into()]);
+            let names = Arc::clone(seen.names().unwrap());
+            let known = KnownDirectory::new(&stat, names, vec![OsStr::new("known").into()]);
             (seen.path().to_owned(), known)
         });
         for visited in visited.unwrap() {

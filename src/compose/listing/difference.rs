@@ -1,11 +1,68 @@
 //! The files that are new, changed or gone between two listings.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 
 use super::{Listed, Listing, described};
 use crate::protocol::RelPath;
 
+/// A later listing, told by what differs from an earlier one.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ListingChanges {
+    /// The new and changed files; nothing for those that are gone.
+    files: BTreeMap<RelPath, Option<Listed>>,
+    unnamable: u64,
+    generated: BTreeMap<String, u64>,
+    is_repository: bool,
+}
+
+impl ListingChanges {
+    /// The number of files that differ.
+    pub fn count(&self) -> usize {
+        self.files.len()
+    }
+}
+
 impl Listing {
+    /// Returns false if a later listing cannot be told by what differs from this one.
+    pub fn is_complete(&self) -> bool {
+        self.omitted == 0 && self.made_by_check.is_empty()
+    }
+
+    /// Adds to changes that led to the listing `before` those that lead from there to this one. Both
+    /// listings must be complete.
+    pub fn add_changes(&self, before: &Self, mut changes: ListingChanges) -> ListingChanges {
+        for difference in self.differences(before) {
+            let (path, file) = match difference {
+                ListedChange::New(file) | ListedChange::Changed(file) => (&file.path, Some(file)),
+                ListedChange::Deleted(file) => (&file.path, None),
+            };
+            changes.files.insert(path.clone(), file.cloned());
+        }
+        ListingChanges {
+            unnamable: self.unnamable,
+            generated: self.generated.clone(),
+            is_repository: self.is_repository,
+            ..changes
+        }
+    }
+
+    /// The listing to which changes lead from this one.
+    #[must_use]
+    pub fn changed_by(mut self, changes: &ListingChanges) -> Self {
+        (self.files).retain(|file| !changes.files.contains_key(&file.path));
+        self.files.extend(changes.files.values().flatten().cloned());
+        self.files.sort_by(|one, other| one.path.cmp(&other.path));
+        Self {
+            unnamable: changes.unnamable,
+            generated: changes.generated.clone(),
+            is_repository: changes.is_repository,
+            ..self
+        }
+    }
+
     /// The files that are new, changed or gone since another listing.
     pub fn different_from<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a RelPath> {
         self.differences(before).map(ListedChange::path)

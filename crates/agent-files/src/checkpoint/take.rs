@@ -8,10 +8,10 @@ mod part;
 
 pub use part::is_ignore_file;
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -74,7 +74,7 @@ pub(super) struct SeenDirectory {
 }
 
 struct SeenEntry {
-    name: OsString,
+    name: Arc<OsStr>,
     node: Node,
     print: Print,
     inode: u64,
@@ -236,11 +236,11 @@ impl<'a> SnapshotBuilder<'a> {
         if directory.state != DirectoryState::Known || stat.changed >= self.settled_before {
             return None;
         }
-        let names = directory.names()?.to_vec();
+        let names = Arc::clone(directory.names()?);
         let mut unclear = std::mem::take(&mut directory.unknown);
         let linked = surveyed.iter().filter(|entry| entry.stat.links > 1);
         let linked = linked.filter(|entry| entry.stat.kind != FileKind::Directory);
-        unclear.extend(linked.map(|entry| entry.name.clone()));
+        unclear.extend(linked.map(|entry| Arc::clone(&entry.name)));
         Some(KnownDirectory::new(&stat, names, unclear))
     }
 
@@ -442,7 +442,7 @@ fn report(
                 found.passed_over_count += 1;
                 if found.passed_over.len() < MAX_NAMED {
                     found.passed_over.push(PassedOver {
-                        path: value.path.join(&entry.name),
+                        path: value.path.join(&*entry.name),
                         reason,
                     });
                 }

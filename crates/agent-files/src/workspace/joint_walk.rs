@@ -4,11 +4,11 @@
 //! searches for repositories and for files to protect. Directories are taken level by level, and large
 //! levels are split among threads.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata};
@@ -20,6 +20,10 @@ use crate::platform::files::{EntryKind, Flow, list_beneath};
 /// Limit on the names that are read from one directory.
 const MAX_NAMES: usize = 1_000_000;
 
+/// A name in a directory. The survey and the known names share it, because a walk of a large workspace
+/// spends much of its own time in the allocator.
+pub type NamedEntry = (Arc<OsStr>, EntryKind);
+
 /// The names in a directory.
 pub struct DirectoryNames<'a> {
     root: &'a Dir,
@@ -27,10 +31,10 @@ pub struct DirectoryNames<'a> {
     inside: &'a Path,
     /// `None` if the names are known from a survey.
     opened: Option<Dir>,
-    /// Unsorted.
-    pub entries: Cow<'a, [(OsString, EntryKind)]>,
+    /// Sorted by name.
+    pub entries: Arc<[NamedEntry]>,
     /// The files that may have more than one name, if that is known.
-    pub linked: Option<&'a [OsString]>,
+    pub linked: Option<&'a [Arc<OsStr>]>,
     /// True if there are more.
     pub is_cut: bool,
 }
@@ -79,7 +83,7 @@ pub(super) fn walk_together(
     known: Option<&KnownNames>,
 ) {
     let mut opened = open();
-    let everyone: Vec<usize> = (0..searches.len()).collect();
+    let everyone: SearchSet = (1 << searches.len()) - 1;
     let mut level = vec![(root.to_owned(), everyone)];
     while !level.is_empty() {
         let walk = JointWalk {
@@ -89,7 +93,7 @@ pub(super) fn walk_together(
             known,
         };
         let beneath = each_of(&level, |(directory, asking)| {
-            walk.look_into(directory, asking)
+            walk.look_into(directory, *asking)
         });
         level = beneath.into_iter().flatten().collect();
         if opened.is_err() {
@@ -99,6 +103,9 @@ pub(super) fn walk_together(
     }
 }
 
+/// Searches, by the bits of their indices; a walk has a handful.
+type SearchSet = u8;
+
 struct JointWalk<'a> {
     root: &'a Path,
     opened: &'a io::Result<Dir>,
@@ -107,22 +114,22 @@ struct JointWalk<'a> {
 }
 
 impl JointWalk<'_> {
-    /// The directories to look into next, with the indices of the searches that ask for them.
-    fn look_into(&self, directory: &Path, asking: &[usize]) -> BTreeMap<PathBuf, Vec<usize>> {
-        let mut next: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
-        let searches = self.searches;
-        let (asking, over): (Vec<usize>, Vec<usize>) =
-            (asking.iter()).partition(|index| searches[**index].may_go_on());
-        for index in over {
-            searches[index].pass_over(directory);
-        }
-        if asking.is_empty() {
-            return next;
-        }
-        let names = self.names_of(directory);
-        for index in asking {
-            for beneath in searches[index].search(directory, &names) {
-                next.entry(beneath).or_default().push(index);
+    /// The directories to look into next, with the searches that ask for them.
+    fn look_into(&self, directory: &Path, asking: SearchSet) -> BTreeMap<PathBuf, SearchSet> {
+        let mut next: BTreeMap<PathBuf, SearchSet> = BTreeMap::new();
+        let mut names = None;
+        for (index, search) in self.searches.iter().enumerate() {
+            let this: SearchSet = 1 << index;
+            if asking & this == 0 {
+                continue;
+            }
+            if !search.may_go_on() {
+                search.pass_over(directory);
+                continue;
+            }
+            let names = names.get_or_insert_with(|| self.names_of(directory));
+            for beneath in search.search(directory, names) {
+                *next.entry(beneath).or_default() |= this;
             }
         }
         next
@@ -139,7 +146,7 @@ impl JointWalk<'_> {
                 root,
                 inside,
                 opened: None,
-                entries: Cow::Borrowed(&known.names),
+                entries: Arc::clone(&known.names),
                 linked: Some(&known.linked),
                 is_cut: false,
             });
@@ -151,14 +158,15 @@ impl JointWalk<'_> {
                 is_cut = true;
                 return Flow::Break(());
             }
-            entries.push((name.to_owned(), kind));
+            entries.push((Arc::from(name), kind));
             Flow::Continue(())
         })?;
+        entries.sort_unstable_by(|(a, _): &NamedEntry, (b, _)| a.cmp(b));
         Ok(DirectoryNames {
             root,
             inside,
             opened: Some(opened),
-            entries: Cow::Owned(entries),
+            entries: entries.into(),
             linked: None,
             is_cut,
         })

@@ -7,16 +7,17 @@
 //! our own steps change is forgotten besides, in case the file system keeps no such time.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use cap_std::fs::Dir;
 
 use super::Workspace;
+use super::joint_walk::NamedEntry;
 use super::survey::FileStat;
-use crate::platform::files::{EntryKind, inode_and_change};
+use crate::platform::files::inode_and_change;
 
 /// For so long nobody is expected to have given a file another name.
 const FRESH: Duration = Duration::from_secs(1);
@@ -31,14 +32,14 @@ pub struct KnownDirectory {
     inode: u64,
     changed: i64,
     /// Everything in it.
-    pub names: Vec<(OsString, EntryKind)>,
+    pub names: Arc<[NamedEntry]>,
     /// The files that may have more than one name.
-    pub linked: Vec<OsString>,
+    pub linked: Vec<Arc<OsStr>>,
 }
 
 impl KnownDirectory {
     /// A directory with the metadata that it had before it was listed.
-    pub fn new(stat: &FileStat, names: Vec<(OsString, EntryKind)>, linked: Vec<OsString>) -> Self {
+    pub fn new(stat: &FileStat, names: Arc<[NamedEntry]>, linked: Vec<Arc<OsStr>>) -> Self {
         Self {
             inode: stat.inode,
             changed: stat.changed,

@@ -24,15 +24,14 @@ use cap_std::fs::{Dir, Metadata, OpenOptions};
 pub use self::after_command::CommandSurvey;
 pub(crate) use self::after_command::KeptDirectory;
 pub(super) use self::after_command::SurveyMemory;
-use super::ignored::{IgnoreFiles, Is, MAX_IGNORE_BYTES, Rules, is_ignored};
-use super::joint_walk::{DirectoryNames, DirectorySearch, walk_together};
+use super::ignored::{Absolute, IgnoreFiles, Is, MAX_IGNORE_BYTES, Rules, is_ignored};
+use super::joint_walk::{DirectoryNames, DirectorySearch, NamedEntry, walk_together};
 use super::look::is_hidden;
 use super::neighbours::is_beneath;
 use super::walk::{MAX_CREDENTIALS, Walked, WalkedFile};
 use super::{FileKind, Workspace, kind_of};
 use crate::error::{Error, Result};
 use crate::fs::TEMPORARY;
-use crate::platform::files::EntryKind;
 use agent_protocol::RelPath;
 use agent_protocol::generated::{has_credentials, is_ignored_output};
 
@@ -89,7 +88,7 @@ pub struct SurveyedDirectory<'a> {
     /// The entries, sorted by name.
     pub entries: Vec<Surveyed>,
     /// Names of which nothing more is known, because they are not surveyed.
-    pub unknown: Vec<OsString>,
+    pub unknown: Vec<Arc<OsStr>>,
     /// True if it contains a repository.
     pub has_git: bool,
     /// Tells if the entries are complete.
@@ -110,7 +109,7 @@ pub enum DirectoryState {
 /// A directory entry.
 pub struct Surveyed {
     /// The exact name.
-    pub name: OsString,
+    pub name: Arc<OsStr>,
     /// Its metadata.
     pub stat: FileStat,
     /// True for a directory that is entered.
@@ -154,9 +153,12 @@ struct Survey<'a, T, V> {
     visit: V,
     /// Names that were seen so far.
     seen: AtomicUsize,
-    waiting: Mutex<HashMap<PathBuf, SurveyTask>>,
-    /// The visitor's result for each directory, and its subdirectories.
-    visited: Mutex<HashMap<PathBuf, (T, Vec<PathBuf>)>>,
+    /// The directories to visit, each with the index of its result.
+    waiting: Mutex<HashMap<PathBuf, (usize, SurveyTask)>>,
+    /// How many results there will be, as far as is known.
+    count: AtomicUsize,
+    /// The results with their indices, unsorted.
+    visited: Mutex<Vec<(usize, Visited<T>)>>,
 }
 
 impl<'a, T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> Survey<'a, T, V> {
@@ -174,7 +176,8 @@ impl<'a, T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> Survey<'a, T, V> {
             scope,
             visit,
             seen: AtomicUsize::new(0),
-            waiting: Mutex::new(HashMap::from([(workspace.path.clone(), top)])),
+            waiting: Mutex::new(HashMap::from([(workspace.path.clone(), (0, top))])),
+            count: AtomicUsize::new(1),
             visited: Mutex::default(),
         }
     }
@@ -182,20 +185,14 @@ impl<'a, T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> Survey<'a, T, V> {
     /// The results, once all directories were visited: parents before children.
     fn finish(self) -> Vec<Visited<T>> {
         let visited = self.visited.into_inner();
-        let mut found = visited.unwrap_or_else(PoisonError::into_inner);
-        let mut order = vec![self.workspace.path.clone()];
-        let mut visited = Vec::with_capacity(found.len());
-        while let Some(directory) = order.get(visited.len()) {
-            let (value, beneath) = (found.remove(directory))
-                .expect("a walk visits every directory that a search asks for");
-            let start = order.len();
-            order.extend(beneath);
-            visited.push(Visited {
-                value,
-                children: start..order.len(),
-            });
-        }
-        visited
+        let mut visited = visited.unwrap_or_else(PoisonError::into_inner);
+        assert_eq!(
+            visited.len(),
+            self.count.into_inner(),
+            "a walk visits every directory that a search asks for"
+        );
+        visited.sort_unstable_by_key(|(index, _)| *index);
+        visited.into_iter().map(|(_, visited)| visited).collect()
     }
 }
 
@@ -207,7 +204,7 @@ impl<T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> DirectorySearch for Surv
     fn pass_over(&self, _directory: &Path) {}
 
     fn search(&self, directory: &Path, names: &io::Result<DirectoryNames<'_>>) -> Vec<PathBuf> {
-        let Some(place) = lock(&self.waiting).remove(directory) else {
+        let Some((index, place)) = lock(&self.waiting).remove(directory) else {
             return Vec::new();
         };
         let surveyed =
@@ -216,8 +213,11 @@ impl<T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> DirectorySearch for Surv
         let value = (self.visit)(surveyed);
         let beneath = |place: &SurveyTask| self.workspace.path.join(&place.path);
         let beneath: Vec<PathBuf> = places.iter().map(beneath).collect();
-        lock(&self.waiting).extend(beneath.iter().cloned().zip(places));
-        lock(&self.visited).insert(directory.to_owned(), (value, beneath.clone()));
+        let start = (self.count).fetch_add(beneath.len(), Ordering::Relaxed);
+        let children = start..start + beneath.len();
+        let waiting = children.clone().zip(places);
+        lock(&self.waiting).extend(beneath.iter().cloned().zip(waiting));
+        lock(&self.visited).push((index, Visited { value, children }));
         beneath
     }
 }
@@ -323,66 +323,61 @@ impl<'a> SurveyedDirectory<'a> {
             has_git: false,
             state: DirectoryState::Known,
         };
-        match directory.sorted_names(scope.max_entries, seen) {
-            Ok(names) => directory.sort_in(names, scope),
+        match directory.counted_names(scope.max_entries, seen) {
+            Ok(names) => directory.sort_in(&names, scope),
             Err(state) => directory.state = state,
         }
         directory
     }
 
-    fn sorted_names(
+    fn counted_names(
         &self,
         max_entries: usize,
         seen: &AtomicUsize,
-    ) -> Result<Vec<OsString>, DirectoryState> {
+    ) -> Result<Arc<[NamedEntry]>, DirectoryState> {
         let listed = self.names.ok_or(DirectoryState::Unreadable)?;
         let count = listed.entries.len();
         let before = seen.fetch_add(count, Ordering::Relaxed);
         if listed.is_cut || before.saturating_add(count) > max_entries {
             return Err(DirectoryState::TooMany);
         }
-        let mut names: Vec<OsString> = (listed.entries.iter())
-            .map(|(name, _)| name.clone())
-            .collect();
-        names.sort_unstable();
-        Ok(names)
+        Ok(Arc::clone(&listed.entries))
     }
 
-    fn sort_in(&mut self, names: Vec<OsString>, scope: &SurveyScope) {
-        self.rules = self.rules_here(&names);
+    fn sort_in(&mut self, names: &[NamedEntry], scope: &SurveyScope) {
+        self.rules = self.rules_here(names);
         self.entries.reserve(names.len());
-        for name in names {
-            self.has_git |= name == ".git";
-            if is_passed_by(&name) || !scope.looks_at(self.path(), &name) {
-                self.unknown.push(name);
+        for (name, _) in names {
+            self.has_git |= &**name == ".git";
+            if is_passed_by(name) || !scope.looks_at(self.path(), name) {
+                self.unknown.push(Arc::clone(name));
                 continue;
             }
-            let Some(Ok(metadata)) = self.names.map(|names| names.metadata(&name)) else {
+            let Some(Ok(metadata)) = self.names.map(|names| names.metadata(name)) else {
                 // It disappeared in the meantime, or nobody may look at it.
-                self.unknown.push(name);
+                self.unknown.push(Arc::clone(name));
                 continue;
             };
             let stat = FileStat::of(&metadata);
             let is_entered = stat.kind == FileKind::Directory && {
-                let path = self.path().join(&name);
+                let path = self.path().join(&**name);
                 if scope.leave_out.contains(&path) {
                     continue;
                 }
                 scope.only.is_some() || !is_ignored(self.rules.as_deref(), &path, Is::Directory)
             };
             self.entries.push(Surveyed {
-                name,
+                name: Arc::clone(name),
                 stat,
                 is_entered,
             });
         }
     }
 
-    fn rules_here(&self, names: &[OsString]) -> Option<Arc<Rules>> {
+    fn rules_here(&self, names: &[NamedEntry]) -> Option<Arc<Rules>> {
         let has = |wanted: &str| {
-            names
-                .binary_search_by(|name| name.as_os_str().cmp(OsStr::new(wanted)))
-                .is_ok()
+            let found = names.binary_search_by(|(name, _)| (**name).cmp(OsStr::new(wanted)));
+            found.is_ok()
         };
         let read = |wanted: &str| {
             if has(wanted) {
@@ -422,8 +417,8 @@ impl<'a> SurveyedDirectory<'a> {
     }
 
     /// Everything in the directory, if it was listed just now.
-    pub fn names(&self) -> Option<&[(OsString, EntryKind)]> {
-        self.names.map(|names| &*names.entries)
+    pub fn names(&self) -> Option<&Arc<[NamedEntry]>> {
+        self.names.map(|names| &names.entries)
     }
 
     /// True if the file system resolves the name, possibly to an entry with another spelling.
@@ -446,7 +441,7 @@ impl<'a> SurveyedDirectory<'a> {
 
     /// True if the ignore rules match a file in this directory.
     pub fn is_ignored(&self, entry: &Surveyed) -> bool {
-        let path = self.path().join(&entry.name);
+        let path = self.path().join(&*entry.name);
         is_ignored(self.rules.as_deref(), &path, Is::File)
     }
 
@@ -456,6 +451,7 @@ impl<'a> SurveyedDirectory<'a> {
         let Some(directory) = self.nameable_path() else {
             return listed;
         };
+        let mut absolute = Absolute::within(&directory);
         for entry in &self.entries {
             let path = (entry.name.to_str()).and_then(|name| RelPath::of_entry(&directory, name));
             let Some(path) = path else {
@@ -484,7 +480,9 @@ impl<'a> SurveyedDirectory<'a> {
             if is_file && has_credentials(found.path.file_name()) {
                 listed.credentials.push(found.clone());
             }
-            if !self.is_ignored(entry) {
+            let rules = self.rules.as_deref();
+            let place = absolute.of(found.path.file_name());
+            if !rules.is_some_and(|rules| rules.leave_out(place, Is::File)) {
                 listed.files.push(found);
             }
         }
@@ -509,7 +507,7 @@ impl<'a> SurveyedDirectory<'a> {
 
     /// The target of a link in this directory.
     pub fn read_link(&self, entry: &Surveyed) -> io::Result<OsString> {
-        let target = self.opened()?.read_link_contents(&entry.name)?;
+        let target = self.opened()?.read_link_contents(&*entry.name)?;
         Ok(target.into_os_string())
     }
 
@@ -517,7 +515,7 @@ impl<'a> SurveyedDirectory<'a> {
         let entered = self.entries.iter().filter(|entry| entry.is_entered);
         entered
             .map(|entry| SurveyTask {
-                path: self.path().join(&entry.name),
+                path: self.path().join(&*entry.name),
                 stat: Some(entry.stat),
                 rules: self.rules.clone(),
             })

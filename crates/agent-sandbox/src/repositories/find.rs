@@ -6,16 +6,16 @@
 //! opened; otherwise the names that git knows are checked, and the directory is reported.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent_files::platform::files::EntryKind;
-use agent_files::workspace::joint_walk::{DirectoryNames, DirectorySearch};
+use agent_files::workspace::joint_walk::{DirectoryNames, DirectorySearch, NamedEntry};
 
 use super::{give_back, has_several_names, is_absent, really};
 
@@ -126,7 +126,7 @@ pub(super) struct RepositorySearch<'a> {
     taken_by_others: AtomicU64,
     found: Mutex<FoundRepositories>,
     /// The names in git directories, which are looked at once more when all of these are known.
-    names_in_git: Mutex<HashMap<PathBuf, Vec<(OsString, EntryKind)>>>,
+    names_in_git: Mutex<HashMap<PathBuf, Arc<[NamedEntry]>>>,
 }
 
 impl DirectorySearch for RepositorySearch<'_> {
@@ -150,7 +150,7 @@ impl DirectorySearch for RepositorySearch<'_> {
                 if !names.is_cut && self.is_in_git(directory) {
                     let kept = self.names_in_git.lock();
                     let mut kept = kept.unwrap_or_else(PoisonError::into_inner);
-                    kept.insert(directory.to_owned(), names.entries.to_vec());
+                    kept.insert(directory.to_owned(), Arc::clone(&names.entries));
                 }
                 next
             }
@@ -245,11 +245,12 @@ impl<'a> RepositorySearch<'a> {
         let _ = self.left.fetch_update(order, order, less);
     }
 
-    fn look_into(&self, directory: &Path, names: &[(OsString, EntryKind)]) -> Vec<PathBuf> {
+    fn look_into(&self, directory: &Path, names: &[NamedEntry]) -> Vec<PathBuf> {
         let mut has = [false; GIT_ENTRIES.len()];
         let mut next = Vec::new();
         self.count(names.len());
         for (name, kind) in names {
+            let name: &OsStr = name;
             if let Some(known) = GIT_ENTRIES
                 .iter()
                 .position(|known| name.eq_ignore_ascii_case(known))
@@ -330,7 +331,7 @@ impl<'a> RepositorySearch<'a> {
     }
 
     /// The names in a git directory.
-    fn names_in_git(&self, directory: &Path) -> io::Result<Vec<(OsString, EntryKind)>> {
+    fn names_in_git(&self, directory: &Path) -> io::Result<Arc<[NamedEntry]>> {
         let kept = self.names_in_git.lock();
         let kept = kept
             .unwrap_or_else(PoisonError::into_inner)
@@ -412,12 +413,13 @@ impl<'a> RepositorySearch<'a> {
             let above = directory.parent().and_then(Path::file_name);
             let is_worktree = above.is_some_and(|above| above.eq_ignore_ascii_case("worktrees"));
             self.count(names.len());
-            for (name, kind) in names {
+            for (name, kind) in names.iter() {
+                let (name, kind): (&OsStr, EntryKind) = (name, *kind);
                 let is_one_of =
                     |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
-                let path = directory.join(&name);
+                let path = directory.join(name);
                 if kind == EntryKind::Link {
-                    let is_other = is_top && (is_one_of(&COMPARED) || super::is_idle(&name));
+                    let is_other = is_top && (is_one_of(&COMPARED) || super::is_idle(name));
                     let target =
                         agent_files::fs::canonical(&path).or_else(|_| fs::read_link(&path));
                     if let (false, Ok(target)) = (is_other, target) {
@@ -493,7 +495,7 @@ fn is_denied(cause: &io::Error) -> bool {
     cause.kind() == io::ErrorKind::PermissionDenied
 }
 
-fn names_of(entries: fs::ReadDir) -> Vec<(OsString, EntryKind)> {
+fn names_of(entries: fs::ReadDir) -> Arc<[NamedEntry]> {
     let known = entries.flatten().filter_map(|entry| {
         let kind = entry.file_type().ok()?;
         let kind = if kind.is_dir() {
@@ -503,7 +505,7 @@ fn names_of(entries: fs::ReadDir) -> Vec<(OsString, EntryKind)> {
         } else {
             EntryKind::File
         };
-        Some((entry.file_name(), kind))
+        Some((entry.file_name().into(), kind))
     });
     known.collect()
 }

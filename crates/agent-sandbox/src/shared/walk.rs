@@ -346,7 +346,7 @@ fn look_at_file(
         return Ok(());
     }
     let linked = place.names.linked;
-    if linked.is_some_and(|linked| linked.iter().all(|other| other != name)) {
+    if linked.is_some_and(|linked| linked.iter().all(|other| **other != *name)) {
         return Ok(());
     }
     let file = place.names.metadata(name)?;

@@ -139,7 +139,7 @@ impl OpenDirectory<'_> {
         let here = named.get(&self.seen.path).into_iter().flatten();
         let entries = &self.seen.entries;
         let is_seen = |name: &OsString| {
-            let found = entries.binary_search_by(|entry| entry.name.cmp(name));
+            let found = entries.binary_search_by(|entry| (*entry.name).cmp(name));
             found.is_ok()
         };
         here.filter(|name| !is_seen(name))

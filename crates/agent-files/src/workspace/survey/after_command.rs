@@ -4,7 +4,7 @@
 //! changed when it is taken. If anything happens in between, the survey is forgotten, and the snapshot
 //! walks the workspace itself.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -43,7 +43,7 @@ pub(crate) struct KeptDirectory {
     place: SurveyTask,
     rules: Option<Arc<Rules>>,
     entries: Vec<Surveyed>,
-    unknown: Vec<OsString>,
+    unknown: Vec<Arc<OsStr>>,
     has_git: bool,
     state: DirectoryState,
 }
