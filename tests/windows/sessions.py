@@ -349,6 +349,19 @@ def test_undo_spares_the_neighbours_of_odd_names(base):
     return ", ".join(odd)
 
 
+def test_no_setting_runs_commands_unasked(base):
+    """Git Bash is the one shell whose scripts the rules that allow can read."""
+    bash = KIT / "prefix/drive_c/Program Files/Git/bin/bash.exe"
+    bash.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(KIT / "bin/hold.exe", bash)
+    try:
+        for more in [[], ["--sandbox", "off"]]:
+            done = base.agent("policy", "check", "--shell", "bash", *more, "--allow", "hostname", "--json", "hostname")
+            assert json.loads(done.stdout.splitlines()[0])["decision"] == "ask", done.stdout
+    finally:
+        bash.unlink()
+
+
 def test_a_file_that_is_open_elsewhere_is_waited_for(base):
     held = base.folder / "held.txt"
     held.write_text("old\n")

@@ -52,7 +52,7 @@ fn start(mut words: Vec<String>, reader: &mut ScriptReader<'_>) {
         };
         *word = format!("{directory}{}", &path[first.len()..]);
     }
-    // `if not exist x rd x`, `if a==b rd x`, `for ... do rd x`
+    // `if not exist x rd x`, `if a==b rd x`, `for ... do rd x`, `@rd x`
     let lower = |words: &[String], at: usize| words.get(at).map(|word| word.to_ascii_lowercase());
     while let Some(word) = lower(&words, 0) {
         let next = lower(&words, 1).unwrap_or_default();
@@ -60,6 +60,10 @@ fn start(mut words: Vec<String>, reader: &mut ScriptReader<'_>) {
             "if" | "not" => 1 + usize::from(!is_in("not exist defined errorlevel", &next)),
             "exist" | "defined" | "errorlevel" => 2,
             "." | "@" | "do" | "else" => 1,
+            _ if word.starts_with('@') => {
+                words[0].remove(0);
+                continue;
+            }
             _ => break,
         };
         words.drain(..skipped.min(words.len()));
