@@ -349,6 +349,30 @@ def test_undo_spares_the_neighbours_of_odd_names(base):
     return ", ".join(odd)
 
 
+def test_a_script_runs_from_any_temporary_directory(base):
+    temporary = base.said / "R&D(old)"
+    temporary.mkdir()
+    # Wine takes these two variables from its registry.
+    base.launch_with([f'@set "{name}={windows_path(temporary)}"' for name in ["TEMP", "TMP"]])
+    # Not this one is meant by the line that sets the code page.
+    (base.folder / "chcp.cmd").write_text("@echo planted> planted.txt\r\n")
+    base.begin()
+    base.loop()
+    said = base.round('[RUN_COMMAND]\necho größe in "%TEMP%"\nexit /b 5\n[/RUN_COMMAND]')
+    assert "exit code 5" in said and "größe in" in said, said
+    assert not (base.folder / "planted.txt").exists(), said
+    assert "R&D(old)" in said, said
+
+
+def test_a_command_gets_no_handle_but_its_own(base):
+    """What this process writes to is inherited by `agent`, and no further."""
+    base.begin()
+    base.loop()
+    said = base.round(f'[RUN_COMMAND]\n"{windows_path(KIT / "bin/handles.exe")}"\n[/RUN_COMMAND]')
+    # Files that were opened outside of Wine have no name there.
+    assert "handles:" in said and ", ?" not in said, said
+
+
 def test_no_setting_runs_commands_unasked(base):
     """Git Bash is the one shell whose scripts the rules that allow can read."""
     bash = KIT / "prefix/drive_c/Program Files/Git/bin/bash.exe"
