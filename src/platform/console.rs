@@ -3,12 +3,16 @@
 #![expect(unsafe_code, reason = "the call of the system has no safe form")]
 
 use std::io;
+use std::os::windows::io::AsRawHandle as _;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use windows_sys::Win32::System::Console::{CTRL_BREAK_EVENT, CTRL_C_EVENT, SetConsoleCtrlHandler};
+use windows_sys::Win32::System::Console::{
+    CTRL_BREAK_EVENT, CTRL_C_EVENT, FlushConsoleInputBuffer, GetNumberOfConsoleInputEvents,
+    SetConsoleCtrlHandler,
+};
 
 use super::EndSignal;
 
@@ -28,6 +32,26 @@ pub(super) fn on_end_events(heard: impl Fn(EndSignal) + Send + 'static) -> io::R
         return Err(io::Error::last_os_error());
     }
     Ok(())
+}
+
+/// Forgets the keys that wait in the console, and those of a paste that still arrive.
+pub(super) fn discard_keys() {
+    const MOST: usize = 200;
+    const PAUSE: Duration = Duration::from_millis(20);
+    let console = io::stdin().as_raw_handle();
+    for _ in 0..MOST {
+        let mut waiting = 0;
+        // SAFETY: it takes a number; where standard input is no console, it fails.
+        if unsafe { FlushConsoleInputBuffer(console) } == 0 {
+            return;
+        }
+        thread::sleep(PAUSE);
+        // SAFETY: the pointer is to a number.
+        let is_told = unsafe { GetNumberOfConsoleInputEvents(console, &raw mut waiting) } != 0;
+        if !is_told || waiting == 0 {
+            return;
+        }
+    }
 }
 
 /// Passes an event on. Of those that end the process, the system does so when this returns, so it

@@ -28,6 +28,8 @@ pub fn discard_typed_input() {
         // The beginning of a line, which does not count as more.
         let _ = tcflush(rustix::stdio::stdin(), QueueSelector::IFlush);
     }
+    #[cfg(windows)]
+    super::console::discard_keys();
 }
 
 /// Reads what comes on the terminal behind a line that was read: piece by piece, each as long after the

@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::io::Read as _;
-use std::process::{ChildStdout, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
@@ -241,15 +241,9 @@ fn key(provider: &Provider, command: &str, interrupt: &Interrupt) -> Result<Opti
             // Not its words: the key may be one of them.
             .hint("run it yourself to see why")
     };
-    let shell: &[&str] = if cfg!(windows) {
-        &["cmd", "/C"]
-    } else {
-        &["sh", "-c"]
-    };
-    let mut child = programs::command(shell[0])
+    let mut child = in_shell(command)
         .and_then(|mut started| {
             started
-                .args([shell[1], command])
                 // It may ask for a passphrase at the terminal.
                 .stdin(Stdio::inherit())
                 .stderr(Stdio::inherit())
@@ -293,6 +287,25 @@ fn key(provider: &Provider, command: &str, interrupt: &Interrupt) -> Result<Opti
 }
 
 /// Reads the output of a command, piece by piece, until its end.
+/// The shell of the system with a line of the person.
+fn in_shell(line: &str) -> std::io::Result<Command> {
+    #[cfg(windows)]
+    {
+        use std::os::windows::process::CommandExt as _;
+        let mut shell = programs::command("cmd")?;
+        // With `/s` it drops the first quote and the last one, and takes what is between as it is. The
+        // quotes that `arg` adds for other programs would reach the command.
+        shell.raw_arg("/d /s /c").raw_arg(format!("\"{line}\""));
+        Ok(shell)
+    }
+    #[cfg(not(windows))]
+    {
+        let mut shell = programs::command("sh")?;
+        shell.args(["-c", line]);
+        Ok(shell)
+    }
+}
+
 fn read_pieces(output: ChildStdout) -> Receiver<Vec<u8>> {
     let (read, pieces) = mpsc::channel();
     std::thread::spawn(move || {

@@ -76,12 +76,13 @@ pub(super) fn authorizer(
     policy.approval = settings.approval;
     policy.strictness = settings.policy;
     policy.confinement = match (mode, &confinement) {
-        (SandboxMode::Off, _) => policy::CommandConfinement::SwitchedOff,
+        // On Windows nothing was there to switch off: each command is asked about.
+        (SandboxMode::Off, _) if cfg!(not(windows)) => policy::CommandConfinement::SwitchedOff,
         (_, Some(confinement)) if confinement.exposes_records() => {
             policy::CommandConfinement::RecordsExposed
         }
         (_, Some(_)) => policy::CommandConfinement::Sandboxed,
-        (SandboxMode::Auto, None) => policy::CommandConfinement::Missing,
+        (SandboxMode::Auto | SandboxMode::Off, None) => policy::CommandConfinement::Missing,
         (SandboxMode::Required, None) => policy::CommandConfinement::Required,
     };
     let runner = if settings.runner == RunnerChoice::Local {

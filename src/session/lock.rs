@@ -58,7 +58,11 @@ impl LoopLock {
                 Err(Error::mendable(format!(
                     "another `agent` works on this base directory: process {process}"
                 ))
-                .hint("continue there, or end it with Ctrl-C first; `fg` brings back one that was suspended with Ctrl-Z")
+                .hint(if cfg!(unix) {
+                    "continue there, or end it with Ctrl-C first; `fg` brings back one that was suspended with Ctrl-Z"
+                } else {
+                    "continue there, or end it with Ctrl-C first"
+                })
                 .hint("`agent status` shows where it stands")
                 .hint("`--base DIR` uses another base directory"))
             }

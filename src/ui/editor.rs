@@ -56,7 +56,13 @@ pub fn open_file(terminal: &Terminal, editor: &str, path: &Path) -> Result<()> {
 /// Starts the editor with a file.
 fn run(terminal: &Terminal, editor: &str, what: &str, path: &Path) -> Result<()> {
     let failed = || Error::mendable(format!("could not edit {what} with `{editor}`"));
-    let words = match read_script(editor) {
+    // The reader takes a backslash for an escape, and programs of Windows take either slash.
+    let line = if cfg!(windows) {
+        editor.replace('\\', "/")
+    } else {
+        editor.to_owned()
+    };
+    let words = match read_script(&line) {
         Ok(mut commands) if commands.len() == 1 => commands.remove(0),
         _ => return Err(failed().hint("set `VISUAL` to a program and its options")),
     };

@@ -69,6 +69,8 @@ class Base:
         self.folder = Path(tempfile.mkdtemp(prefix="agent windows "))
         self.said = Path(tempfile.mkdtemp(prefix="agent-said-"))
         self.processes = []
+        # A batch file that starts `agent` from now on.
+        self.launcher = None
         done = self.agent("init")
         assert done.returncode == 0, done.stdout
 
@@ -76,12 +78,19 @@ class Base:
         # A file, not a pipe: processes of Wine itself would keep a pipe open.
         said = self.said / f"{len(self.processes)}.txt"
         with said.open("w") as output:
-            process = subprocess.Popen([WINE, str(KIT / "bin/agent.exe"), *words], cwd=self.folder,
-                                       env=environment(), stdin=subprocess.DEVNULL, stdout=output,
-                                       stderr=subprocess.STDOUT)
+            program = ["cmd", "/c", self.launcher] if self.launcher else [str(KIT / "bin/agent.exe")]
+            process = subprocess.Popen([WINE, *program, *words], cwd=self.folder, env=environment(),
+                                       stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
         process.said = lambda: said.read_text(errors="replace")
         self.processes.append(process)
         return process
+
+    def launch_with(self, lines):
+        """Starts `agent` from a batch file with these lines from now on."""
+        launcher = self.said / "launcher.cmd"
+        program = windows_path(KIT / "bin/agent.exe")
+        launcher.write_text("\r\n".join([*lines, f'@"{program}" %*', ""]))
+        self.launcher = windows_path(launcher)
 
     def agent(self, *words):
         process = self.start(*words)
@@ -315,6 +324,66 @@ def test_the_work_of_a_command_is_undone(base):
     done = base.agent("undo", "--yes")
     assert done.returncode == 0, done.stdout
     assert (base.folder / "kept.txt").read_text() == "kept\n" and not (base.folder / "deep").exists()
+
+
+def test_undo_spares_the_neighbours_of_odd_names(base):
+    """Most calls of Windows take `kept.` for `kept`, and `sub.` for `sub`."""
+    (base.folder / "kept").write_text("kept\n")
+    (base.folder / "sub").mkdir()
+    (base.folder / "sub/x.txt").write_text("kept\n")
+    base.begin()
+    base.loop()
+    # `\\?\` in two parts, because no other output may have it.
+    base.round('[RUN_COMMAND]\nset q=?\necho x> "\\\\%q%\\%CD%\\kept."\necho x> "\\\\%q%\\%CD%\\nul.txt"\n'
+               'mkdir "\\\\%q%\\%CD%\\sub."\necho x> made.txt\n[/RUN_COMMAND]')
+    odd = sorted(path.name for path in base.folder.iterdir() if path.name in ["kept.", "nul.txt", "sub."])
+    assert "kept." in odd, odd
+    # As such a program would leave it behind.
+    (base.folder / "sub.").mkdir(exist_ok=True)
+    (base.folder / "sub./x.txt").write_text("odd\n")
+    done = base.agent("undo", "--yes")
+    assert done.returncode == 0, done.stdout
+    assert not (base.folder / "made.txt").exists(), done.stdout
+    assert (base.folder / "kept").read_text() == "kept\n", done.stdout
+    assert (base.folder / "sub/x.txt").read_text() == "kept\n", done.stdout
+    return ", ".join(odd)
+
+
+def test_a_script_runs_from_any_temporary_directory(base):
+    temporary = base.said / "R&D(old)"
+    temporary.mkdir()
+    # Wine takes these two variables from its registry.
+    base.launch_with([f'@set "{name}={windows_path(temporary)}"' for name in ["TEMP", "TMP"]])
+    # Not this one is meant by the line that sets the code page.
+    (base.folder / "chcp.cmd").write_text("@echo planted> planted.txt\r\n")
+    base.begin()
+    base.loop()
+    said = base.round('[RUN_COMMAND]\necho größe in "%TEMP%"\nexit /b 5\n[/RUN_COMMAND]')
+    assert "exit code 5" in said and "größe in" in said, said
+    assert not (base.folder / "planted.txt").exists(), said
+    assert "R&D(old)" in said, said
+
+
+def test_a_command_gets_no_handle_but_its_own(base):
+    """What this process writes to is inherited by `agent`, and no further."""
+    base.begin()
+    base.loop()
+    said = base.round(f'[RUN_COMMAND]\n"{windows_path(KIT / "bin/handles.exe")}"\n[/RUN_COMMAND]')
+    # Files that were opened outside of Wine have no name there.
+    assert "handles:" in said and ", ?" not in said, said
+
+
+def test_no_setting_runs_commands_unasked(base):
+    """Git Bash is the one shell whose scripts the rules that allow can read."""
+    bash = KIT / "prefix/drive_c/Program Files/Git/bin/bash.exe"
+    bash.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(KIT / "bin/hold.exe", bash)
+    try:
+        for more in [[], ["--sandbox", "off"]]:
+            done = base.agent("policy", "check", "--shell", "bash", *more, "--allow", "hostname", "--json", "hostname")
+            assert json.loads(done.stdout.splitlines()[0])["decision"] == "ask", done.stdout
+    finally:
+        bash.unlink()
 
 
 def test_a_file_that_is_open_elsewhere_is_waited_for(base):

@@ -106,6 +106,13 @@ impl Workspace {
             ))
             .hint("name a directory with `--workspace DIR`, or set `WorkspaceDir`"));
         }
+        if cfg!(windows) && !begins_with_drive(&absolute) {
+            return Err(Error::mendable(format!(
+                "the workspace `{}` is on a network drive, where `agent` for Windows cannot work",
+                path.display()
+            ))
+            .hint("copy the project to a drive of this machine"));
+        }
         let root = Dir::open_ambient_dir(&absolute, ambient_authority())
             .map_err(|cause| Error::file("open the workspace", path, cause))?;
         programs::distrust(&absolute);
@@ -338,6 +345,14 @@ impl Workspace {
         }
         Ok(directory)
     }
+}
+
+/// True if a path of Windows begins with a drive. A network drive resolves to `\\?\UNC\...`, which cap-std
+/// takes for a relative path (its issues 318 and 348): files would be renamed and removed elsewhere.
+fn begins_with_drive(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    let text = text.strip_prefix(r"\\?\").unwrap_or(&text);
+    matches!(text.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
 }
 
 fn missing(path: &Path) -> Error {

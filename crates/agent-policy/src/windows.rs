@@ -51,10 +51,13 @@ fn start(mut words: Vec<String>, reader: &mut ScriptReader<'_>) {
             *word = format!("{}{rest}", reader.places.home);
         }
     }
-    // `do rd x`, `if not exist x rd x`, `if a==b rd x`: the command begins somewhere behind.
+    // `do @rd x`, `if not exist x rd x`, `if a==b rd x`: the command begins somewhere behind.
     let is_lead = |word: &String| is_in(". @ do else", &word.to_ascii_lowercase());
     let leads = words.iter().take_while(|word| is_lead(word)).count();
-    let words = words.split_off(leads);
+    let mut words = words.split_off(leads);
+    if let Some(quiet) = words.first().and_then(|word| word.strip_prefix('@')) {
+        words[0] = quiet.to_owned();
+    }
     let is_condition = words
         .first()
         .is_some_and(|word| word.eq_ignore_ascii_case("if"));

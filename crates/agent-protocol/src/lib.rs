@@ -34,7 +34,7 @@ pub use outcome::{
     Capped, Excerpt, Level, Outcome, PersonAct, Status, StepResult, UnfinishedRun, with_hint,
 };
 pub use patch::{FileChange, Hunk, HunkLine};
-pub use path::{PathProblem, RelPath, quoted};
+pub use path::{PathProblem, RelPath, is_renamed_by_windows, quoted};
 pub use question::{
     AcceptedLines, QuestionKind, QuestionLife, is_answer_key, is_no, is_stop, is_yes,
 };

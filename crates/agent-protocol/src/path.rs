@@ -187,12 +187,12 @@ fn refuse_reserved(text: &str) -> Result<(), PathProblem> {
     }
 }
 
-/// Returns true for names that Windows takes for a device, for a part of a file (`a:b`), for the same
-/// name without its end, or for the short name of another file: `GIT~1` may be `.git`.
-fn is_reserved(name: &str) -> bool {
+/// Returns true for names that most calls of Windows take for a device, or for the same name without its
+/// end. Some calls do not, so that files with such names can exist.
+pub fn is_renamed_by_windows(name: &str) -> bool {
     const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
     const NUMBERED: [&str; 2] = ["com", "lpt"];
-    let (stem, extension) = name.split_once('.').unwrap_or((name, ""));
+    let stem = name.split('.').next().unwrap_or_default();
     let device = stem.trim_end().to_ascii_lowercase();
     let is_numbered = NUMBERED.iter().any(|known| {
         let number = device.strip_prefix(known);
@@ -201,16 +201,20 @@ fn is_reserved(name: &str) -> bool {
                 || number.len() == 1 && number.as_bytes()[0].is_ascii_digit()
         })
     });
+    is_numbered || DEVICES.contains(&&*device) || name.ends_with(['.', ' '])
+}
+
+/// Returns true for names that mean something else on Windows, also a part of a file (`a:b`) or the short
+/// name of another file: `GIT~1` may be `.git`; and for those that no file can have. `*` and `?` are left
+/// to the system, because globs are paths too.
+fn is_reserved(name: &str) -> bool {
+    let (stem, extension) = name.split_once('.').unwrap_or((name, ""));
     let is_short = stem.len() <= 8
         && extension.len() <= 3
         && stem.rsplit_once('~').is_some_and(|(_, number)| {
             !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
         });
-    is_numbered
-        || is_short
-        || DEVICES.contains(&&*device)
-        || name.ends_with(['.', ' '])
-        || name.contains(':')
+    is_short || name.contains([':', '<', '>', '"', '|']) || is_renamed_by_windows(name)
 }
 
 /// Returns true for paths that need no closer check, which are nearly all.
@@ -345,8 +349,14 @@ mod tests {
             ".git::$INDEX_ALLOCATION",
             "GIT~1",
             "PROGRA~1.txt",
+            "a<b>",
+            "a\"b",
+            "a|b",
         ] {
             assert!(is_reserved(name), "{name}");
+            // A file can have these names and be found under them.
+            let is_exact = name.contains(['~', ':', '<', '"', '|']);
+            assert_eq!(is_renamed_by_windows(name), !is_exact, "{name}");
             let inside = refuse_reserved(&format!("src/{name}/x"));
             assert_eq!(inside, Err(PathProblem::Reserved(name.to_owned())));
         }

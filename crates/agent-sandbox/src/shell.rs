@@ -62,13 +62,20 @@ impl CommandShell {
             .tempfile()?;
         file.write_all(text.as_bytes())?;
         let file = file.into_temp_path();
-        let mut words = vec![self.program.clone().into_os_string()];
-        words.extend(options(self.language).iter().map(OsString::from));
-        words.push(if self.language == ShellLanguage::Cmd {
-            file.as_os_str().to_owned()
+        let words = if self.language == ShellLanguage::Cmd {
+            // `Command` starts batch files with the `cmd.exe` of the system, without commands from the
+            // registry, and with the quotes that `cmd` needs if the path has a `&` or a `(` in it.
+            vec![file.as_os_str().to_owned()]
         } else {
-            powershell_command(&file.to_string_lossy()).into()
-        });
+            let program = self.program.clone().into_os_string();
+            let options = POWERSHELL_OPTIONS.iter().map(OsString::from);
+            let command = powershell_command(&file.to_string_lossy()).into();
+            [program]
+                .into_iter()
+                .chain(options)
+                .chain([command])
+                .collect()
+        };
         Ok(PreparedScript {
             words,
             _file: Some(file),
@@ -98,10 +105,11 @@ fn file_of(language: ShellLanguage, script: &str) -> Option<(&'static str, Strin
     let lines = script.replace("\r\n", "\n").replace('\n', "\r\n");
     match language {
         ShellLanguage::Bash | ShellLanguage::Sh => None,
-        // The code page holds from the next line on, which is read in it.
+        // The code page holds from the next line on, which is read in it. Without its path, a `chcp` of
+        // the workspace would be run.
         ShellLanguage::Cmd => Some((
             ".cmd",
-            format!("@chcp 65001 >nul\r\n@echo off\r\n{lines}\r\n"),
+            format!("@\"%SystemRoot%\\System32\\chcp.com\" 65001 >nul\r\n@echo off\r\n{lines}\r\n"),
         )),
         // Windows PowerShell 5.1 takes a file without a byte order mark for one in the code page. The
         // last line makes the exit code that of the last statement, as in bash.
@@ -114,26 +122,23 @@ fn file_of(language: ShellLanguage, script: &str) -> Option<(&'static str, Strin
     }
 }
 
-/// The options before the script.
-fn options(language: ShellLanguage) -> &'static [&'static str] {
-    match language {
-        // No commands from the registry.
-        ShellLanguage::Cmd => &["/d", "/c"],
-        ShellLanguage::Pwsh | ShellLanguage::PowerShell => &[
-            "-NoLogo",
-            "-NoProfile",
-            "-NonInteractive",
-            "-ExecutionPolicy",
-            "Bypass",
-            "-Command",
-        ],
-        ShellLanguage::Bash | ShellLanguage::Sh => &["-c", "--"],
-    }
-}
+/// The options of PowerShell before a script.
+const POWERSHELL_OPTIONS: [&str; 6] = [
+    "-NoLogo",
+    "-NoProfile",
+    "-NonInteractive",
+    "-ExecutionPolicy",
+    "Bypass",
+    "-Command",
+];
 
 /// Runs the file, and exits with its code; 1 if it could not be read at all.
 fn powershell_command(file: &str) -> String {
-    let file = file.replace('\'', "''");
+    // PowerShell takes typographic quotes for plain ones; each of them written twice stands for itself.
+    let quotes = ['\'', '\u{2018}', '\u{2019}', '\u{201a}', '\u{201b}'];
+    let file = quotes.iter().fold(file.to_owned(), |file, quote| {
+        file.replace(*quote, &format!("{quote}{quote}"))
+    });
     format!(
         "[Console]::OutputEncoding = $OutputEncoding = New-Object Text.UTF8Encoding $false; \
          $global:LASTEXITCODE = 1; & '{file}'; exit $LASTEXITCODE"
@@ -163,16 +168,18 @@ mod tests {
     #[test]
     fn cmd_reads_a_batch_file_in_utf8_that_is_gone_afterwards() {
         let (prepared, words) = words(ShellLanguage::Cmd, "echo \"ä\"\necho 2");
-        assert_eq!(words[..3], ["shell", "/d", "/c"]);
-        let extension = std::path::Path::new(&words[3]).extension();
+        let [file] = &words[..] else {
+            panic!("`Command` quotes the file, and nothing else: {words:?}");
+        };
+        let extension = std::path::Path::new(file).extension();
         assert_eq!(extension, Some(OsStr::new("cmd")));
-        let text = std::fs::read_to_string(&words[3]).unwrap();
+        let text = std::fs::read_to_string(file).unwrap();
         assert_eq!(
             text,
-            "@chcp 65001 >nul\r\n@echo off\r\necho \"ä\"\r\necho 2\r\n"
+            "@\"%SystemRoot%\\System32\\chcp.com\" 65001 >nul\r\n@echo off\r\necho \"ä\"\r\necho 2\r\n"
         );
         drop(prepared);
-        assert!(!std::path::Path::new(&words[3]).exists());
+        assert!(!std::path::Path::new(file).exists());
     }
 
     #[test]
@@ -185,7 +192,13 @@ mod tests {
             let text = std::fs::read_to_string(file).unwrap();
             assert!(text.starts_with("\u{feff}ls\r\nif ($?)"), "{text}");
         }
-        assert!(powershell_command("O'Neill.ps1").contains("& 'O''Neill.ps1';"));
+        for (file, quoted) in [
+            ("O'Neill.ps1", "'O''Neill.ps1'"),
+            ("O\u{2019}Neill.ps1", "'O\u{2019}\u{2019}Neill.ps1'"),
+        ] {
+            let command = powershell_command(file);
+            assert!(command.contains(&format!("& {quoted};")), "{command}");
+        }
     }
 
     #[test]

@@ -173,7 +173,10 @@ fn shell(wanted: ShellChoice) -> Finding {
         );
     };
     match shell.language {
-        ShellLanguage::Bash => program("bash", "install it; commands run with `sh` until then"),
+        // The `bash` in the `PATH` of Windows starts WSL; the one of Git is used here.
+        ShellLanguage::Bash if cfg!(not(windows)) => {
+            program("bash", "install it; commands run with `sh` until then")
+        }
         ShellLanguage::Sh if wanted == ShellChoice::Auto => Finding::warning(
             "`bash` is not there",
             "install it; commands run with `sh` until then",

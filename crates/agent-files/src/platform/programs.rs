@@ -121,6 +121,12 @@ pub fn with_whole_environment(file: &Path) -> Command {
 
 /// True if the variable can make a program load code that commands can change.
 fn leads_to_code(name: &OsStr, value: &OsStr) -> bool {
+    // Names have no letter case on Windows, where `PATH` is usually `Path`.
+    let name = if cfg!(windows) {
+        &*name.to_ascii_uppercase()
+    } else {
+        name
+    };
     let is_in = |names: &[&str]| names.iter().any(|one| name == *one);
     let is_trusted = |path: &Path| {
         let real = crate::fs::canonical(path);
@@ -153,9 +159,10 @@ fn found_in(search: &OsStr, name: &str) -> Option<TrustedProgram> {
     std::env::split_paths(search)
         .filter(|directory| directory.is_absolute())
         .find_map(|directory| {
-            let plain = trusted(&directory.join(name));
+            // On Windows `npx` is a script for other shells, beside `npx.cmd`.
             let suffix = std::env::consts::EXE_SUFFIX;
-            plain.or_else(|| trusted(&directory.join(format!("{name}{suffix}"))))
+            let program = trusted(&directory.join(format!("{name}{suffix}")));
+            program.or_else(|| trusted(&directory.join(name)))
         })
 }
 

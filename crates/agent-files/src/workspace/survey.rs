@@ -544,13 +544,16 @@ pub(super) fn read_regular(
     Ok((bytes.len() as u64 <= max_bytes).then_some(bytes))
 }
 
-/// True for `.git`, `.agent` and our own temporary files.
+/// True for `.git`, `.agent` and our own temporary files. On Windows also for names under which another
+/// file would be changed: a command can create `a.`, and an undo would remove `a`.
 pub(super) fn is_passed_by(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else {
         return false;
     };
     let is_temporary = || name.strip_prefix(TEMPORARY)?.strip_suffix(".tmp");
-    is_hidden(name) || is_temporary().is_some()
+    is_hidden(name)
+        || is_temporary().is_some()
+        || cfg!(windows) && agent_protocol::is_renamed_by_windows(name)
 }
 
 impl FileStat {

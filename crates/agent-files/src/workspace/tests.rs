@@ -85,6 +85,21 @@ impl Place {
 }
 
 #[test]
+fn a_network_drive_of_windows_is_known() {
+    for path in [r"C:\x", r"\\?\D:\x", "e:"] {
+        assert!(begins_with_drive(Path::new(path)), "{path}");
+    }
+    for path in [
+        r"\\?\UNC\server\share",
+        r"\\server\share",
+        r"\\?\Volume{1}\x",
+        "/x",
+    ] {
+        assert!(!begins_with_drive(Path::new(path)), "{path}");
+    }
+}
+
+#[test]
 fn a_missing_workspace_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let error = Workspace::open(&directory.path().join("gone")).unwrap_err();

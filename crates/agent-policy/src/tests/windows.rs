@@ -95,6 +95,12 @@ fn the_strict_policy_refuses_windows_commands_on_every_system() {
 fn destruction_on_windows_is_refused_on_every_system() {
     cases(&policy(), Decision::Deny, REFUSED);
     cases(&powershell(Strictness::Normal), Decision::Deny, REFUSED);
+    let of_batch_files = ["@rd /s /q C:\\", "if exist x @rd /s /q C:\\"];
+    cases(
+        &powershell(Strictness::Normal),
+        Decision::Deny,
+        &of_batch_files,
+    );
 }
 
 #[test]

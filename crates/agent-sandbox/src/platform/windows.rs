@@ -68,15 +68,15 @@ impl WindowsChildTree {
             // in ours does not reach it.
             .creation_flags(CREATE_NO_WINDOW | CREATE_SUSPENDED);
         let job = JobObject::new()?;
-        if let Some(limits) = &restrictions.limits {
-            job.limit(limits)?;
-        }
         let writable = restrictions.writable.as_deref();
         let scratch = writable.map(|writable| open_directories(writable, &mut command));
         let scratch = scratch.transpose()?;
+        job::keep_standard_handles();
         let mut child = command.spawn()?;
         drop(command);
-        let lowered = writable.map_or(Ok(()), |_| integrity::lower(&child));
+        let limits = restrictions.limits.as_ref();
+        let limited = limits.map_or(Ok(()), |limits| job.limit(limits, &child));
+        let lowered = limited.and_then(|()| writable.map_or(Ok(()), |_| integrity::lower(&child)));
         if let Err(error) = lowered.and_then(|()| job.start(&child)) {
             let _ = child.kill();
             return Err(error);

@@ -11,12 +11,14 @@ use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::process::Child;
 use std::ptr;
 
-use windows_sys::Win32::Foundation::{HANDLE, INVALID_HANDLE_VALUE};
+use windows_sys::Win32::Foundation::{
+    HANDLE, HANDLE_FLAG_INHERIT, INVALID_HANDLE_VALUE, SetHandleInformation,
+};
 use windows_sys::Win32::System::Diagnostics::ToolHelp::{
     CreateToolhelp32Snapshot, TH32CS_SNAPTHREAD, THREADENTRY32, Thread32First, Thread32Next,
 };
 use windows_sys::Win32::System::JobObjects::{
-    AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_ACTIVE_PROCESS,
+    AssignProcessToJobObject, CreateJobObjectW, IsProcessInJob, JOB_OBJECT_LIMIT_ACTIVE_PROCESS,
     JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
     JOB_OBJECT_LIMIT_PROCESS_MEMORY, JOB_OBJECT_LIMIT_PROCESS_TIME, JOB_OBJECT_UILIMIT_DESKTOP,
     JOB_OBJECT_UILIMIT_DISPLAYSETTINGS, JOB_OBJECT_UILIMIT_EXITWINDOWS,
@@ -51,9 +53,10 @@ impl JobObject {
         Ok(job)
     }
 
-    /// Limits processes, memory and CPU time, and keeps commands away from the clipboard, the windows
-    /// of others and the end of the person's session.
-    pub(super) fn limit(&self, limits: &ResourceLimits) -> io::Result<()> {
+    /// Limits processes, memory and CPU time. Keeps a child that is started suspended away from the
+    /// clipboard, the windows of others and the end of the person's session, unless it is in a job
+    /// already because this process is in one: such a child cannot enter a job with these restrictions.
+    pub(super) fn limit(&self, limits: &ResourceLimits, child: &Child) -> io::Result<()> {
         let mut wanted = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
         let basic = &mut wanted.BasicLimitInformation;
         if let Some(processes) = limits.processes {
@@ -70,6 +73,9 @@ impl JobObject {
             wanted.ProcessMemoryLimit = usize::try_from(memory).unwrap_or(usize::MAX);
         }
         self.set_limits(&wanted)?;
+        if is_in_a_job(child)? {
+            return Ok(());
+        }
         let restrictions = JOBOBJECT_BASIC_UI_RESTRICTIONS {
             UIRestrictionsClass: JOB_OBJECT_UILIMIT_DESKTOP
                 | JOB_OBJECT_UILIMIT_DISPLAYSETTINGS
@@ -132,6 +138,27 @@ impl JobObject {
 
     fn raw(&self) -> HANDLE {
         self.0.as_raw_handle()
+    }
+}
+
+fn is_in_a_job(child: &Child) -> io::Result<bool> {
+    let mut is_in_one = 0;
+    // SAFETY: the handle is open, null means any job, and the pointer is to a number.
+    checked(unsafe { IsProcessInJob(child.as_raw_handle(), ptr::null_mut(), &raw mut is_in_one) })?;
+    Ok(is_in_one != 0)
+}
+
+/// Keeps the standard input and output of this process from its children, which would inherit what this
+/// process inherited: a command of `agent mcp` could write to the client. `Command` passes on copies.
+pub(super) fn keep_standard_handles() {
+    let handles = [
+        io::stdin().as_raw_handle(),
+        io::stdout().as_raw_handle(),
+        io::stderr().as_raw_handle(),
+    ];
+    for handle in handles.into_iter().filter(|handle| !handle.is_null()) {
+        // SAFETY: it takes numbers. It fails if the handle is closed, and then nobody inherits it.
+        unsafe { SetHandleInformation(handle, HANDLE_FLAG_INHERIT, 0) };
     }
 }
 
