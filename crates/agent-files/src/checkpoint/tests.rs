@@ -306,6 +306,20 @@ fn a_file_that_was_made_unreadable_gets_its_mode_back() {
     bench.shell("chmod 0600 b; grep -q 2 b");
 }
 
+/// Root can search any directory; an ordinary user sees names in it and nothing else.
+#[test]
+fn files_in_a_directory_that_may_only_be_listed_are_not_taken_for_gone() {
+    let mut bench = bench();
+    bench.shell("mkdir d; echo 1 > d/x");
+    let before = bench.take();
+    bench.shell("chmod 0444 d");
+    let after = bench.take();
+    for (from, to) in [(after, before), (before, after), (after, before)] {
+        bench.go(from, to);
+        bench.shell("chmod 0700 d; grep -q 1 d/x");
+    }
+}
+
 #[test]
 fn what_the_person_changed_since_is_skipped_and_named() {
     let mut bench = bench();

@@ -353,10 +353,19 @@ impl<'a> SurveyedDirectory<'a> {
                 self.unknown.push(Arc::clone(name));
                 continue;
             }
-            let Some(Ok(metadata)) = self.names.map(|names| names.metadata(name)) else {
-                // It disappeared in the meantime, or nobody may look at it.
-                self.unknown.push(Arc::clone(name));
-                continue;
+            let metadata = match self.names.map(|names| names.metadata(name)) {
+                Some(Ok(metadata)) => metadata,
+                // A directory that may be listed, but not searched: its names tell nothing.
+                Some(Err(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    self.entries.clear();
+                    self.state = DirectoryState::Unreadable;
+                    return;
+                }
+                // It disappeared in the meantime.
+                _ => {
+                    self.unknown.push(Arc::clone(name));
+                    continue;
+                }
             };
             let stat = FileStat::of(&metadata);
             let is_entered = stat.kind == FileKind::Directory && {
