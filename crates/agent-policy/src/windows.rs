@@ -55,8 +55,8 @@ fn start(mut words: Vec<String>, reader: &mut ScriptReader<'_>) {
     let is_lead = |word: &String| is_in(". @ do else", &word.to_ascii_lowercase());
     let leads = words.iter().take_while(|word| is_lead(word)).count();
     let mut words = words.split_off(leads);
-    if let Some(quiet) = words.first().and_then(|word| word.strip_prefix('@')) {
-        words[0] = quiet.to_owned();
+    if let Some(quiet) = words.first_mut().filter(|word| word.starts_with('@')) {
+        quiet.remove(0);
     }
     let is_condition = words
         .first()
