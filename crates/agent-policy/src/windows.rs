@@ -54,15 +54,19 @@ fn start(mut words: Vec<String>, reader: &mut ScriptReader<'_>) {
     // `do @rd x`, `if not exist x rd x`, `if a==b rd x`: the command begins somewhere behind.
     let is_lead = |word: &String| is_in(". @ do else", &word.to_ascii_lowercase());
     let leads = words.iter().take_while(|word| is_lead(word)).count();
-    let mut words = words.split_off(leads);
-    if let Some(quiet) = words.first_mut().filter(|word| word.starts_with('@')) {
-        quiet.remove(0);
-    }
+    let quiet = |words: &[String]| {
+        let mut command = words.to_vec();
+        if let Some(name) = command.first_mut().filter(|name| name.starts_with('@')) {
+            name.remove(0);
+        }
+        command
+    };
+    let words = quiet(&words[leads..]);
     let is_condition = words
         .first()
         .is_some_and(|word| word.eq_ignore_ascii_case("if"));
     for at in 1..words.len().min(MAX_CONDITION) * usize::from(is_condition) {
-        reader.start(words[at..].to_vec());
+        reader.start(quiet(&words[at..]));
     }
     reader.start(words);
 }
