@@ -4,12 +4,12 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use agent::runner::RunEnd;
 use agent::sandbox::{Backend, Confinement};
 
-use crate::place::{DEADLINE, Place, cases, command, program, skipped};
+use crate::place::{DEADLINE, Place, TestProcess, cases, command, program, skipped};
 
 /// A place with a tool that is shown, and the weakest of the sandboxes.
 struct Open {
@@ -122,27 +122,16 @@ fn attributes_of_files_outside_are_not_changed() {
 }
 
 /// Another process of the same user, with a group of its own.
-struct Stranger(Child);
-
-impl Stranger {
-    fn new() -> Self {
-        let mut command = Command::new("sleep");
-        command.arg("300").process_group(0).stdout(Stdio::null());
-        Self(command.spawn().unwrap())
-    }
-}
-
-impl Drop for Stranger {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+fn stranger() -> TestProcess {
+    let mut command = Command::new("sleep");
+    command.arg("300").process_group(0).stdout(Stdio::null());
+    TestProcess(command.spawn().unwrap())
 }
 
 #[test]
 fn other_processes_are_neither_limited_nor_scheduled() {
     let Some(open) = Open::new() else { return };
-    let stranger = Stranger::new();
+    let stranger = stranger();
     for script in [
         "PYTHON 'import resource; resource.prlimit(STRANGER, resource.RLIMIT_CPU, (99999, 99999))'",
         "PYTHON 'import resource; resource.prlimit(STRANGER, resource.RLIMIT_NOFILE)'",
@@ -451,7 +440,7 @@ impl Drop for Segment {
 
 #[test]
 fn the_table_says_what_is_so() {
-    let stranger = Stranger::new();
+    let stranger = stranger();
     let segment = Segment::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();

@@ -317,6 +317,16 @@ pub fn contents(directory: &Path) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// A process that ends with its test, also if that fails.
+pub struct TestProcess(pub Child);
+
+impl Drop for TestProcess {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[track_caller]
 pub fn eventually(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + DEADLINE;

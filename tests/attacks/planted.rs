@@ -5,7 +5,7 @@ use std::process::Command;
 
 use agent::runner::RunEnd;
 
-use crate::place::{Place, cases, command, eventually};
+use crate::place::{Place, TestProcess, cases, command, eventually};
 
 /// Programs that `agent` starts by itself, outside of the sandbox.
 const HELPERS: [&str; 8] = [
@@ -144,10 +144,8 @@ fn no_helper_is_taken_from_where_commands_can_write() {
 #[test]
 fn a_notification_is_not_shown_by_what_a_command_planted() {
     let project = Project::new();
-    let mut agent = project
-        .agent(&["new", "task", "--notify", "desktop"])
-        .spawn()
-        .unwrap();
+    let mut agent = project.agent(&["new", "task", "--notify", "desktop"]);
+    let agent = TestProcess(agent.spawn().unwrap());
     let own = project.place.workspace().join(".agent");
     let has_files = |folder: &str| {
         let entries = fs::read_dir(own.join(folder)).into_iter().flatten();
@@ -166,8 +164,7 @@ fn a_notification_is_not_shown_by_what_a_command_planted() {
     eventually("the person is notified", || {
         planted.exists() && notified() > early
     });
-    agent.kill().unwrap();
-    agent.wait().unwrap();
+    drop(agent);
     assert_eq!(project.planted_have_run(), [""; 0]);
     project.counterpart("notify-send");
 }
