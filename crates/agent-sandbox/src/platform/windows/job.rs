@@ -14,6 +14,9 @@ use std::ptr;
 use windows_sys::Win32::Foundation::{
     HANDLE, HANDLE_FLAG_INHERIT, INVALID_HANDLE_VALUE, SetHandleInformation,
 };
+use windows_sys::Win32::System::Console::{
+    GetStdHandle, STD_ERROR_HANDLE, STD_INPUT_HANDLE, STD_OUTPUT_HANDLE,
+};
 use windows_sys::Win32::System::Diagnostics::ToolHelp::{
     CreateToolhelp32Snapshot, TH32CS_SNAPTHREAD, THREADENTRY32, Thread32First, Thread32Next,
 };
@@ -151,14 +154,10 @@ fn is_in_a_job(child: &Child) -> io::Result<bool> {
 /// Keeps the standard input and output of this process from its children, which would inherit what this
 /// process inherited: a command of `agent mcp` could write to the client. `Command` passes on copies.
 pub(super) fn keep_standard_handles() {
-    let handles = [
-        io::stdin().as_raw_handle(),
-        io::stdout().as_raw_handle(),
-        io::stderr().as_raw_handle(),
-    ];
-    for handle in handles.into_iter().filter(|handle| !handle.is_null()) {
-        // SAFETY: it takes numbers. It fails if the handle is closed, and then nobody inherits it.
-        unsafe { SetHandleInformation(handle, HANDLE_FLAG_INHERIT, 0) };
+    for which in [STD_INPUT_HANDLE, STD_OUTPUT_HANDLE, STD_ERROR_HANDLE] {
+        // SAFETY: both take numbers. The second fails if there is no such handle or if it is closed, and
+        // then nobody inherits it.
+        unsafe { SetHandleInformation(GetStdHandle(which), HANDLE_FLAG_INHERIT, 0) };
     }
 }
 
