@@ -46,7 +46,9 @@ fn seen(place: &Place, reply: &str) -> String {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    text
+    // On a slow machine a line of progress is drawn and erased; its words stay and are looked at.
+    let progress = regex::Regex::new("\r\u{1b}\\[[0-9]+C\r\u{1b}\\[J").unwrap();
+    progress.replace_all(&text, "\n").into_owned()
 }
 
 #[track_caller]
@@ -102,6 +104,8 @@ fn output_is_only_text() {
     for script in [
         "printf 'out\\033[2J\\033]0;title\\007\\033]52;c;eA==\\007\\n'",
         "printf 'out bad\\rgood\\n'",
+        // Also in the line of progress.
+        "printf 'out\\033[2J bad\\rgood\\n'; sleep 1.5",
         "printf 'out \\342\\200\\256 \\342\\200\\213 \\302\\233 8m\\n'",
         "printf 'out\\033[2J\\b\\b\\n'; exit 3",
         "printf 'out\\n' >&2; printf '\\033c' >&2; exit 1",
