@@ -215,7 +215,8 @@ fn wrapped(text: &str, width: usize) -> Reply {
             message: format!(
                 "this reply was wrapped at {width} columns; copy it from the chat's own copy button"
             ),
-            hint: "Send it again in one code block.".to_owned(),
+            // What only looks wrapped has a way too.
+            hint: "Send it again in one code block. If its lines do end there, send it as JSON, with `\\n` in its strings.".to_owned(),
         }],
         end: end_mark(text),
         prose: text.to_owned(),

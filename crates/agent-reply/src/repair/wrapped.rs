@@ -485,6 +485,19 @@ mod tests {
     }
 
     #[test]
+    fn what_only_looks_wrapped_can_be_sent_as_json() {
+        let first =
+            "const value = some_function_of(argument, another_argument, third_argument[first1";
+        let reply = crate::parse(&file("", first, "]);"));
+        assert!(reply.steps.is_empty() && reply.issues[0].hint.contains("as JSON"));
+        let json = format!(
+            "{{\"tool\": \"write_file\", \"path\": \"a\", \"content\": \"{first}\\n]);\"}}"
+        );
+        let reply = crate::parse(&json);
+        assert_eq!((reply.steps.len(), reply.issues.len()), (1, 0), "{reply:?}");
+    }
+
+    #[test]
     fn one_line_at_a_usual_edge_is_enough() {
         for (first, second) in [
             // At the column itself.
