@@ -5,6 +5,7 @@
 //! anew.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::super::commit::git::GitRepository;
 use crate::error::{Error, Result};
@@ -12,6 +13,9 @@ use crate::fs::{Durability, write_atomic};
 
 /// The file that names the commit a complete worktree began with.
 const MADE: &str = "worktree.commit";
+
+/// Git has no lock for this: one that is pruned takes along another that is just being made.
+static WORKTREES: Mutex<()> = Mutex::new(());
 
 /// The worktree of a task.
 #[derive(Debug)]
@@ -40,6 +44,7 @@ impl TaskWorktree {
         if self.made.exists() && self.folder.join(".git").exists() {
             return Ok(());
         }
+        let _one_at_a_time = WORKTREES.lock().unwrap_or_else(PoisonError::into_inner);
         let repository = GitRepository::around(&self.repository)?;
         let commit = repository
             .text_of(&["rev-parse", "--verify", "HEAD^{commit}"])
@@ -85,6 +90,7 @@ impl TaskWorktree {
         if head != commit.trim() || !status.is_empty() {
             return Ok(false);
         }
+        let _one_at_a_time = WORKTREES.lock().unwrap_or_else(PoisonError::into_inner);
         self.remove(&GitRepository::around(&self.repository)?, &head)?;
         crate::fs::remove(&self.made)?;
         Ok(true)
@@ -102,5 +108,36 @@ impl TaskWorktree {
         let branch = format!("refs/heads/{}", self.branch);
         let _ = repository.text_of(&["update-ref", "-d", &branch, commit]);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_that_begin_at_once_do_not_prune_each_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let script =
+            "git init -q . && git -c user.name=a -c user.email=b commit -q --allow-empty -m one";
+        let made = std::process::Command::new("sh")
+            .args(["-c", script])
+            .current_dir(directory.path())
+            .status();
+        assert!(made.unwrap().success());
+        let begin = &|number: usize| {
+            let folder = directory.path().join(format!(".git/tasks/{number}"));
+            // A kill left it half made, so it is removed first.
+            std::fs::create_dir_all(folder.join("worktree")).unwrap();
+            TaskWorktree::of_task(directory.path(), &number.to_string(), &folder).ensure()
+        };
+        std::thread::scope(|scope| {
+            let tasks: Vec<_> = (0..100)
+                .map(|number| scope.spawn(move || begin(number)))
+                .collect();
+            for task in tasks {
+                task.join().unwrap().unwrap();
+            }
+        });
     }
 }
