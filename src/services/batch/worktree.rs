@@ -116,6 +116,10 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a shell of the machine, in a test"
+    )]
     fn tasks_that_begin_at_once_do_not_prune_each_other() {
         let directory = tempfile::tempdir().unwrap();
         let script =
