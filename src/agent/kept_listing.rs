@@ -32,7 +32,7 @@ fn changes_file(sequence: u32) -> String {
 pub(super) struct ListingRecord {
     /// The message whose listing is kept whole.
     whole: u32,
-    /// What differs from that one.
+    /// The difference between the two listings.
     changes: ListingChanges,
 }
 

@@ -1,12 +1,12 @@
 //! A reply that a terminal or an editor wrapped at a column.
 //!
-//! A tag that goes on on the next line shows it, and is put together. In a body nobody can tell where
-//! a line went on, so a reply with a wrapped body is refused as a whole. What shows it are lines that
-//! end where the next word did not fit any more, and go on at the margin: code goes on deeper than it
-//! began. One is enough that reaches the edge itself and leaves a bracket or a quote open, or that ends
-//! near it within a string of code, or near a width that people set and within a statement. Words of
-//! the reply that were wrapped too make a weaker sign enough. In JSON, line ends within strings that also have `\n` show it, if
-//! all of them are at the edge.
+//! A tag that continues on the next line shows it, and is put together. In a body nobody can tell where
+//! a line continued, so a reply with a wrapped body is refused as a whole. Lines show it that end where
+//! the next word did not fit, and continue at the margin: code continues deeper than it began. One such
+//! line is enough if it reaches the edge and leaves a bracket or a quote open, if it ends near the edge
+//! within a string of code, or if it ends near a width that people set and within a statement. If the
+//! prose of the reply was wrapped too, less is enough. In JSON, line ends within strings that also have
+//! `\n` show it, if all of them are at the edge.
 
 use std::collections::HashSet;
 
@@ -128,7 +128,7 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
     is_wrapped.then_some(edge.named)
 }
 
-/// What two lines say about wrapping.
+/// How likely it is that two lines were one before the reply was wrapped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WrapSign {
     Nothing,
@@ -154,7 +154,7 @@ impl WrapEdge {
         let usual = WIDTHS.into_iter().find(|usual| *usual >= width);
         // The last word of the longest line may have left a gap.
         let named = usual.filter(|usual| *usual < width + 8).unwrap_or(width);
-        // The lines of many a reply are short anyway, so the narrowest proves nothing.
+        // Many replies have only short lines, so the narrowest width proves nothing.
         let usual = usual.map(|usual| usual.max(WIDTHS[1]));
         let usual = usual.unwrap_or(usize::MAX);
         Self {
