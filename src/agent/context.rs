@@ -596,7 +596,13 @@ impl ContextFinder<'_> {
 fn of_small(listing: &Listing, room: usize) -> Vec<&RelPath> {
     let is_offered =
         |file: &&Listed| file.size > 0 && unread(&file.path).is_none() && !gives_way(file);
-    let mut files: Vec<&Listed> = listing.files.iter().filter(is_offered).collect();
+    // Of more files, most do not fit, whatever their sizes.
+    let most = 2 * (room / HEADER);
+    let files = listing.files.iter().filter(is_offered);
+    let mut files: Vec<&Listed> = files.take(most + 1).collect();
+    if files.len() > most {
+        return Vec::new();
+    }
     files.sort_by_key(|file| file.size);
     let mut left = room as u64;
     let fits = |file: &&&Listed| {

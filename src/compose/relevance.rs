@@ -137,6 +137,11 @@ pub fn named_in<'a>(command: &str, listing: &'a Listing) -> Vec<&'a RelPath> {
     named.map(|(_, path)| path).collect()
 }
 
+/// The last component of a path.
+fn last_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 /// The files that texts name and how, the surest first.
 fn namings<'a, 't>(
     texts: impl Iterator<Item = &'t str>,
@@ -149,6 +154,16 @@ fn namings<'a, 't>(
         .collect();
     let modules: WordSet<'_> = modules.iter().map(String::as_str).collect();
     let words: WordSet<'_> = words.into_iter().collect();
+    // Nearly all files are told from those that are named by their names alone.
+    let last_names: WordSet<'_> = words.iter().map(last_name).collect();
+    let last_of_modules: WordSet<'_> = modules.iter().map(last_name).collect();
+    let may_be_named = |name: &str| {
+        last_names.contains(name)
+            || !modules.is_empty() && {
+                let stem = name.rsplit_once('.').map_or("", |(stem, _)| stem);
+                stem == "__init__" || last_of_modules.contains(stem)
+            }
+    };
     let is_module = |path: &RelPath| {
         let stem = (path.as_str().rsplit_once('.')).map_or("", |(stem, _)| stem);
         let stem = stem.strip_suffix("/__init__").unwrap_or(stem);
@@ -158,6 +173,9 @@ fn namings<'a, 't>(
     };
     let naming = |path: &RelPath| {
         let (directory, name) = path.split();
+        if !may_be_named(name) {
+            return None;
+        }
         if words.contains(path.as_str()) {
             // A word without a dot is a name only where it is all of it, at the top.
             return Some(Naming::Path);
@@ -165,7 +183,7 @@ fn namings<'a, 't>(
         let ends = path.as_str().match_indices('/');
         let mut ends = ends.map(|(at, _)| &path.as_str()[at + 1..]);
         let is_end = |end: &str| end.contains(['.', '/']) && words.contains(end);
-        let is_named = !directory.is_empty() && (is_end(name) || ends.any(is_end));
+        let is_named = !directory.is_empty() && ends.any(is_end);
         let is_named = is_named || is_module(path);
         is_named.then_some(Naming::Name)
     };

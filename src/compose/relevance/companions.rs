@@ -26,7 +26,7 @@ const BEGINNINGS: [&str; 4] = ["test_", "test-", "tests_", "Test"];
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct FileSubject {
     name: String,
-    family: String,
+    family: &'static str,
 }
 
 /// The subject of a source file, and if the file is a test of it.
@@ -37,10 +37,7 @@ fn subject(path: &RelPath) -> Option<(FileSubject, bool)> {
     let is_in_tests = is_in_tests(path);
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     let name: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
-    let subject = FileSubject {
-        name,
-        family: family.to_owned(),
-    };
+    let subject = FileSubject { name, family };
     (!subject.name.is_empty()).then_some((subject, is_named_test || is_in_tests))
 }
 
@@ -99,6 +96,9 @@ pub fn companions<'a>(listing: &'a Listing, of: &BTreeSet<&RelPath>) -> Vec<&'a 
     let wanted: Vec<(FileSubject, &RelPath)> = (of.iter())
         .filter_map(|path| Some((subject(path)?.0, *path)))
         .collect();
+    if wanted.is_empty() {
+        return Vec::new();
+    }
     let subjects: HashSet<&FileSubject> = wanted.iter().map(|(subject, _)| subject).collect();
     for file in &listing.files {
         if let Some((subject, _)) = subject(&file.path)

@@ -29,6 +29,16 @@ impl<'a> WordSet<'a> {
         self.get(text).is_some()
     }
 
+    /// Returns true if there are no words.
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The words, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'a str> {
+        self.all.iter().copied()
+    }
+
     fn lengths_like(&self, text: &str) -> u64 {
         let first = text.as_bytes().first();
         first.map_or(0, |first| self.lengths[usize::from(*first)])
