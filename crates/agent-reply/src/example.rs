@@ -53,7 +53,7 @@ impl WordsAbove {
             .find(|kind| kind.holds(label, text, is_led))
             .map(|kind| kind.words.clone())
             .or_else(|| (is_led && forbids(label)).then_some(Self::Refusal))
-            .or_else(|| (is_led && offers(label)).then_some(Self::Offer))
+            .or_else(|| (is_led && (offers(label) || depends(label))).then_some(Self::Offer))
             .or_else(|| (is_led && calls_example(label)).then_some(Self::Example))
             .or_else(|| label.ends_with(" for example").then_some(Self::Example))
     }
@@ -92,34 +92,84 @@ impl WordsAbove {
 /// Returns true if a line is the label of an option: `Option A:`, `Approach 2 (safer)`. `Option A it
 /// is` is a decision.
 fn is_option(text: &str) -> bool {
-    const NOUNS: &str = "option approach alternative variant solution method";
-    let named = text.split_once(' ');
-    let Some((_, rest)) = named.filter(|(noun, _)| has_word(NOUNS, noun)) else {
-        return false;
+    const NOUNS: &str = "option approach alternative variant solution method variante lösung \
+        möglichkeit opción alternativa solución opção solução";
+    const ORDINALS: &str = "first second third erste zweite première deuxième primera segunda";
+    const UNSPACED: [&str; 2] = ["方案", "选项"];
+    const NUMBERS: &str = "一二三四五12345abcd";
+    const ENDS: [char; 6] = [COLONS[0], COLONS[1], '(', '\u{2014}', '\u{2013}', '-'];
+    let words = text.split_once(' ');
+    let behind_name = |rest: &'_ str, is_name: fn(char) -> bool| {
+        let mut rest = rest.chars();
+        rest.next()
+            .is_some_and(is_name)
+            .then(|| rest.as_str().to_owned())
     };
-    let mut rest = rest.chars();
-    let is_named = rest.next().is_some_and(char::is_alphanumeric);
-    let rest = rest.as_str().trim_start_matches(['*', ' ']);
-    is_named && (rest.is_empty() || rest.starts_with([COLONS[0], COLONS[1], '(', '\u{2014}', '-']))
+    let unspaced = || {
+        let rest = UNSPACED.iter().find_map(|noun| text.strip_prefix(noun))?;
+        behind_name(rest, |c| NUMBERS.contains(c))
+    };
+    let rest = match words {
+        Some((noun, rest)) if has_word(NOUNS, noun) => behind_name(rest, char::is_alphanumeric),
+        Some((ordinal, rest)) if has_word(ORDINALS, ordinal) => NOUNS
+            .split_whitespace()
+            .find_map(|noun| rest.strip_prefix(noun))
+            .map(str::to_owned),
+        _ => unspaced(),
+    };
+    rest.is_some_and(|rest| {
+        let rest = rest.trim_start_matches(['*', ' ']);
+        rest.is_empty() || rest.starts_with(ENDS)
+    })
 }
 
-/// Returns true if a sentence says what somebody would or could do: `I would normally run`.
+/// Returns true if a sentence says what somebody would or could do, or what the person may do: `I would
+/// normally run`, `afterwards you can run`.
 ///
-/// `I would suggest this` leads to what is done, and so does `I could not find it, so I add`.
+/// `I would suggest this` leads to what is done, and so does `I could not find it, so I add` or `so that
+/// you can run it, I add`.
 fn offers(sentence: &str) -> bool {
-    const MODALS: &str = "would could";
-    const ADVERBS: &str = "also alternatively even instead just normally probably rather then";
+    const ADVERBS: &str = "afterwards also alternatively even instead just later normally now \
+        probably rather simply then to want";
     const VERBS: &str = "add apply change create delete do edit execute move remove rename replace \
         run send try use write";
+    let does = |words: &[&str]| {
+        let mut words = words.iter().skip_while(|it| has_word(ADVERBS, it));
+        words.next().is_some_and(|verb| has_word(VERBS, verb))
+    };
     let words: Vec<&str> = sentence.split_whitespace().collect();
-    words.iter().enumerate().any(|(at, word)| {
-        let is_modal = has_word(MODALS, word) && at > 0 && has_word("i we you one", words[at - 1]);
-        let is_short = has_word("i'd we'd you'd", word);
-        let mut rest = words[at + 1..]
-            .iter()
-            .skip_while(|it| has_word(ADVERBS, it));
-        (is_modal || is_short) && rest.next().is_some_and(|verb| has_word(VERBS, verb))
-    })
+    let supposes = words.iter().enumerate().any(|(at, word)| {
+        let is_modal =
+            has_word("would could", word) && at > 0 && has_word("i we you one", words[at - 1]);
+        (is_modal || has_word("i'd we'd you'd", word)) && does(&words[at + 1..])
+    });
+    let clause = sentence.rsplit(", ").next().unwrap_or(sentence);
+    let mut clause = clause.split_whitespace();
+    let clause: Vec<&str> = clause
+        .by_ref()
+        .skip_while(|it| has_word(ADVERBS, it))
+        .collect();
+    let permits = matches!(&clause[..], ["you", "can" | "may" | "might", rest @ ..] if does(rest));
+    supposes || permits
+}
+
+/// Returns true if a sentence tells somebody what to do on a condition: `if the tests fail, run`.
+///
+/// `If the file is missing, the loader fails, so I create it` leads to what is done.
+fn depends(sentence: &str) -> bool {
+    const FILLERS: &str = "please then just simply you can";
+    const ORDERS: &str = "add apply change delete do execute remove replace restore revert run send \
+        try undo use";
+    let condition = ["if ", "in case ", "should ", "when you "];
+    let orders = |clause: &str| {
+        let mut words = clause.split_whitespace();
+        let verb = words.find(|word| !has_word(FILLERS, word));
+        verb.is_some_and(|verb| has_word(ORDERS, verb))
+    };
+    condition.iter().any(|it| sentence.starts_with(it))
+        && sentence
+            .split_once(", ")
+            .is_some_and(|(_, clause)| orders(clause))
 }
 
 /// Returns true if a sentence calls what follows an example: `here is an example`, `this is only an
@@ -167,10 +217,15 @@ fn calls_example(sentence: &str) -> bool {
 fn forbids(sentence: &str) -> bool {
     const NEGATIONS: &str = "not don't never won't wouldn't didn't shouldn't mustn't haven't";
     const VERBS: &str = "do doing done run running execute executing use using apply applying send \
-        sending write try call type copy";
+        sending write try call type copy delete deleting remove removing";
     const OBJECTS: &str = "this these that it";
-    const NOUNS: &str = "command commands code block blocks script edit edits change patch one way \
-        like yet again now please following";
+    const REASONS: [&str; 4] = [" because ", ", since ", ", as ", ", which "];
+    let sentence = REASONS.iter().fold(sentence, |rest, reason| {
+        rest.split_once(reason).map_or(rest, |(before, _)| before)
+    });
+    let sentence = sentence.trim_end_matches(',');
+    const NOUNS: &str = "command commands code block blocks script edit edits change patch file \
+        files one way like yet again now please following";
     let words: Vec<&str> = sentence.split_whitespace().collect();
     let is_meant = |rest: &[&str], is_order: bool| {
         let rest = match rest {
@@ -312,18 +367,26 @@ pub(super) fn find(
 ) -> Vec<(usize, BlockTrouble)> {
     let mut ends: Vec<Range<usize>> = blocks.to_vec();
     ends.sort_unstable_by_key(|block| block.start);
+    let closing = closing_fences(lines, &ends);
     let mut found: Vec<(usize, WordsAbove)> = Vec::new();
     let mut same: Option<(usize, WordsAbove)> = None;
     for (index, step) in steps.iter().enumerate() {
         let line = usize::try_from(step.line - 1).unwrap_or_default();
         let last = ends.partition_point(|block| block.start < line);
         let free_from = ends[..last].last().map_or(0, |block| block.end);
+        // The lines of a code block above are no words that lead to the command.
+        let closed = closing.partition_point(|fence| *fence < line);
+        let words_from = closing[..closed]
+            .last()
+            .map_or(free_from, |fence| free_from.max(fence + 1));
         // What follows with nothing between is under the same words.
         let between = lines.get(free_from..line).unwrap_or_default();
         let is_next = index > 0 && between.iter().all(|line| is_blank(line));
         same = same.filter(|(end, _)| line < *end || is_next);
         if same.is_none() {
-            same = led_by(lines, line, free_from);
+            let block = ends.get(last).filter(|block| block.contains(&line));
+            same = led_by(lines, line, words_from)
+                .or_else(|| set_into_sentence(lines, block?.clone(), words_from));
         }
         if let Some((_, words)) = same.as_ref().filter(|_| has_effects(&step.command)) {
             found.push((index, words.clone()));
@@ -335,8 +398,33 @@ pub(super) fn find(
         .collect()
 }
 
+/// The lines with the end of a code block that no command is part of.
+fn closing_fences(lines: &[&str], blocks: &[Range<usize>]) -> Vec<usize> {
+    let mut blocks = blocks.iter().peekable();
+    let mut taken_to = 0;
+    let mut open: Option<Fence<'_>> = None;
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        while let Some(block) = blocks.next_if(|block| block.start <= at) {
+            taken_to = taken_to.max(block.end);
+        }
+        if at < taken_to {
+            continue;
+        }
+        match (Fence::read(line), open) {
+            (Some(fence), Some(around)) if fence.closes(&around) => {
+                found.push(at);
+                open = None;
+            }
+            (Some(fence), None) => open = Some(fence),
+            _ => {}
+        }
+    }
+    found
+}
+
 /// The words above the command on a line, and the first line below what they lead to; `free_from` is
-/// the line below the command before it.
+/// the line below the command or the code block before it.
 fn led_by(lines: &[&str], line: usize, free_from: usize) -> Option<(usize, WordsAbove)> {
     const MOST_LINES: usize = 8;
     const MOST_BELOW: usize = 2_000;
@@ -381,6 +469,23 @@ fn led_by(lines: &[&str], line: usize, free_from: usize) -> Option<(usize, Words
     None
 }
 
+/// The words around a command without a code block that a sentence goes on below: `I considered`, the
+/// command, `but rejected it.`
+fn set_into_sentence(
+    lines: &[&str],
+    block: Range<usize>,
+    free_from: usize,
+) -> Option<(usize, WordsAbove)> {
+    const NEXT: &str = "but is was were would";
+    let mut above = lines.get(free_from..block.start)?.iter().rev();
+    let above = above.find(|line| !is_blank(line))?;
+    let below = lines.get(block.end..)?;
+    let mut filled = below.iter().filter(|line| !is_blank(line));
+    let first = filled.next()?.split_whitespace().next()?;
+    let is_within = has_word(NEXT, first) && is_within_sentence(above, below);
+    is_within.then_some((block.end, WordsAbove::Quotation))
+}
+
 /// The words by which each kind is known.
 mod phrases {
     use super::WordsAbove;
@@ -405,7 +510,7 @@ mod phrases {
         /// Returns true if a line in small letters is of this kind; `label` is the line without the
         /// signs around it.
         pub(super) fn holds(&self, label: &str, text: &str, is_led: bool) -> bool {
-            let begins = |it: &&str| text.starts_with(*it) || text.contains(&format!(", {it}"));
+            let begins = |it: &&str| label.starts_with(*it) || text.contains(&format!(", {it}"));
             self.labels.contains(&label)
                 || (is_led
                     && (self.beginnings.iter().any(begins)
@@ -424,14 +529,36 @@ mod phrases {
                 "bad",
                 "incorrect",
                 "instead of",
+                "statt",
+                "anstatt",
+                "au lieu de",
+                "en lugar de",
+                "en vez de",
+                "falsch",
+                "错误",
                 "not",
                 "anti-pattern",
                 "bad solution",
                 "a bad solution",
-                "nicht ausführen",
+                "commented out",
+                "draft",
             ],
             beginnings: &[],
             parts: &[
+                "(do not ",
+                "(don't ",
+                "nicht ausführen",
+                "mach das nicht",
+                "ne faites pas",
+                "n'exécutez pas",
+                "no ejecutes",
+                "no hagas",
+                "não execute",
+                "не запускай",
+                "不要运行",
+                "不要执行",
+                "请勿",
+                "実行しないで",
                 "not recommend ",
                 "would be dangerous",
                 "bad idea would be",
@@ -474,6 +601,8 @@ mod phrases {
                 "illustration",
                 "hypothetical",
                 "hypothetically",
+                "pseudo-code",
+                "pseudocode",
                 "format",
                 "template",
                 "reminder of the format",
@@ -515,6 +644,11 @@ mod phrases {
             parts: &["is an example of "],
             ends: &[
                 "would look like this",
+                "format looks like",
+                "format looks like this",
+                "response looks like this",
+                "answers like this",
+                "responds like this",
                 "commands like this",
                 "looks as follows",
                 "a body like",
@@ -527,11 +661,42 @@ mod phrases {
         },
         WordsKind {
             words: WordsAbove::Offer,
-            labels: &["either", "you can either", "or", "rollback plan"],
+            labels: &[
+                "either",
+                "you can either",
+                "or",
+                "oder",
+                "ou bien",
+                "o bien",
+                "或者",
+                "rollback plan",
+                "not now",
+                "not yet",
+            ],
             beginnings: &[
                 "optional",
                 "alternatively",
                 "another option",
+                "feel free to ",
+                "in a future ",
+                "manual step",
+                "on your machine",
+                "alternativ ",
+                "alternativement",
+                "alternativamente",
+                "wenn du möchtest",
+                "wenn du willst",
+                "wenn sie möchten",
+                "si vous voulez",
+                "si vous préférez",
+                "si tu veux",
+                "si quieres",
+                "si lo prefieres",
+                "se quiser",
+                "ou bien",
+                "如果你",
+                "如果您",
+                "或者",
                 "if you want",
                 "if you'd like",
                 "if you like",
@@ -565,7 +730,7 @@ mod phrases {
                 "not done yet",
                 "possible follow-up",
             ],
-            ends: &[],
+            ends: &[" later", " yourself"],
         },
         WordsKind {
             words: WordsAbove::Quotation,
@@ -652,6 +817,42 @@ mod tests {
             ("Don\u{2019}t do it like this:", Some(WordsAbove::Refusal)),
             ("Avoid this:", Some(WordsAbove::Refusal)),
             ("Avoid running this command:", Some(WordsAbove::Refusal)),
+            (
+                "I will not do this, because it is dangerous:",
+                Some(WordsAbove::Refusal),
+            ),
+            ("Statt", Some(WordsAbove::Refusal)),
+            ("Bitte nicht ausführen:", Some(WordsAbove::Refusal)),
+            ("Draft (do not execute):", Some(WordsAbove::Refusal)),
+            ("Afterwards you can run:", Some(WordsAbove::Offer)),
+            ("You might later want to run:", Some(WordsAbove::Offer)),
+            ("When you are happy with it, run:", Some(WordsAbove::Offer)),
+            ("Please run this yourself:", Some(WordsAbove::Offer)),
+            ("(Optional) Clean up:", Some(WordsAbove::Offer)),
+            ("You can see the change here:", None),
+            ("So that you can run it, I add a script:", None),
+            (
+                "If the tests above fail, revert with:",
+                Some(WordsAbove::Offer),
+            ),
+            (
+                "If that does not work, you can try:",
+                Some(WordsAbove::Offer),
+            ),
+            ("**Option 1** \u{2013} simple:", Some(WordsAbove::OneOption)),
+            ("Variante B:", Some(WordsAbove::OneOption)),
+            ("Première solution :", Some(WordsAbove::OneOption)),
+            ("方案一：", Some(WordsAbove::OneOption)),
+            ("Second approach:", Some(WordsAbove::OneOption)),
+            ("The API answers like this:", Some(WordsAbove::Example)),
+            ("方案如下：", None),
+            ("Second, the solution of the bug:", None),
+            (
+                "If the file is missing, the loader fails, so I create it:",
+                None,
+            ),
+            ("If I read it right, this is the fix:", None),
+            ("I do not use this any more, so I remove it:", None),
             ("Here is an example:", Some(WordsAbove::Example)),
             ("Here's a simple example:", Some(WordsAbove::Example)),
             ("This is only an example:", Some(WordsAbove::Example)),

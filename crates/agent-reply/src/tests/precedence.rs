@@ -352,6 +352,17 @@ fn what_words_call_an_example_is_told_and_not_done() {
         &["DELETE_FILE"],
         0,
     );
+    let bare = "[DELETE_FILE path=\"a\"]\n";
+    row(
+        &format!("I considered\n\n{bare}\nbut rejected it.\n"),
+        &[],
+        1,
+    );
+    row(
+        &format!("The old file goes\n\n{bare}\nthis cleans up.\n"),
+        &["DELETE_FILE"],
+        0,
+    );
     // Without words between, the next command is under the same ones.
     let tags = "[DELETE_FILE path=\"a\"]\n\n[RUN_COMMAND]\nmake\n[/RUN_COMMAND]\n";
     row(&format!("Example:\n\n{tags}"), &[], 2);
@@ -391,6 +402,17 @@ fn other_words_above_a_command_do_no_harm() {
     ] {
         row(&format!("{words}\n```\n{file}```\n"), &["DELETE_FILE"], 0);
     }
+    // What a code block ends with is not said of the command below it.
+    row(
+        &format!("It ignores:\n```\n*.log\n```\n{file}"),
+        &["DELETE_FILE"],
+        0,
+    );
+    row(
+        &format!("It has:\n```yaml\ninput:\n```\n```\n{file}```\n"),
+        &["DELETE_FILE"],
+        0,
+    );
     // With the end mark in it, the block is the answer.
     let text = format!("For example:\n``````\n{file}[END ab12cd34#1]\n``````\n");
     row(&text, &["DELETE_FILE"], 0);
