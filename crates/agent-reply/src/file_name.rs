@@ -99,8 +99,8 @@ pub(super) fn in_sentence(line: &str) -> Option<&str> {
     names.all(|other| other == name).then_some(name)
 }
 
-/// The files that a line of words names: in backticks, with a directory, or with an extension that
-/// is not part of a product's name, as in `Node.js`.
+/// The files that a line of words names: in backticks, with a directory, with an extension that is not
+/// part of a product's name, as in `Node.js`, or as `Makefile` and `.gitignore` do.
 pub(super) fn in_words(line: &str) -> Vec<&str> {
     const EDGES: &str = "*\"'`()[]{}<>,;:!|=：（），、。";
     if line.len() > MAX_BYTES || !may_name_file(line) {
@@ -116,15 +116,21 @@ pub(super) fn in_words(line: &str) -> Vec<&str> {
         let is_code = part % 2 == 1;
         for word in text.split(is_edge) {
             let word = word.trim_end_matches('.');
-            // Outside of code a name needs an extension, and most words have no dot.
-            if !is_code && memchr::memchr(b'.', word.as_bytes()).is_none() {
+            // Outside of code a name needs an extension or is a word of its own, as no other word is;
+            // most words have neither a dot nor this ending.
+            let is_own = || {
+                (word.starts_with('.') || (word.ends_with("file") && has_capital(word)))
+                    && has_word(WELL_KNOWN, word)
+            };
+            if !is_code && memchr::memchr(b'.', word.as_bytes()).is_none() && !is_own() {
                 continue;
             }
             let word = between(word, "__", "__").unwrap_or(word);
             let is_path = is_code
                 || word.contains('/')
+                || is_own()
                 || !has_capital(word.split('.').next().unwrap_or(word));
-            let has_extension = extension(word).is_some();
+            let has_extension = extension(word).is_some() || is_own();
             if is_file(word) && is_path && (is_code || has_extension) && !names.contains(&word) {
                 names.push(word);
             }
@@ -133,12 +139,14 @@ pub(super) fn in_words(line: &str) -> Vec<&str> {
     names
 }
 
-/// Returns false for most lines of words, which have no code and no dot within a word.
+/// Returns false for most lines of words, which have no code, no dot within a word and no `Makefile`.
 fn may_name_file(line: &str) -> bool {
     let bytes = line.as_bytes();
     let is_within =
         |dot: usize| (bytes.get(dot + 1)).is_some_and(|next| !next.is_ascii_whitespace());
-    memchr::memchr(b'`', bytes).is_some() || memchr::memchr_iter(b'.', bytes).any(is_within)
+    memchr::memchr(b'`', bytes).is_some()
+        || memchr::memchr_iter(b'.', bytes).any(is_within)
+        || memchr::memmem::find(bytes, b"file").is_some()
 }
 
 /// The words of a line in small letters, without the name of a file.

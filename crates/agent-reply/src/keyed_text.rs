@@ -49,6 +49,9 @@ impl<'t> KeyedTexts<'t> {
             };
             if is_key && (1..MOST_BYTES).contains(&key.len()) {
                 let value = text[at + 1..].trim_start();
+                // `**Tool:** bash`
+                let bold = value.strip_prefix("**").filter(|_| mark == ":");
+                let value = bold.map_or(value, str::trim_start);
                 // `BEGIN_ARG: path` over the value.
                 let argument = value.split_once('\n').filter(|_| key == "BEGIN_ARG");
                 let (key, value) = argument.unwrap_or((key, value));

@@ -25,23 +25,41 @@ pub(super) fn quote(word: &str) -> String {
 pub(super) fn file_written_by(line: &str) -> Option<&str> {
     let line = trim(line);
     let line = line.strip_prefix("$ ").unwrap_or(line);
-    // Most lines have neither a redirection nor an option.
-    let bytes = line.as_bytes();
+    let mut parts = line.split(['&', ';', '|']).map(str::trim);
+    written_file(line)
+        .or_else(|| file_written_by_part(line))
+        .or_else(|| parts.find_map(file_written_by_part))
+}
+
+/// The file that one command of a line writes.
+fn file_written_by_part(part: &str) -> Option<&str> {
+    // Most have neither a redirection nor an option.
+    let bytes = part.as_bytes();
     let redirected = || {
-        memchr::memchr2(b'<', b'>', bytes)?;
-        let mut parts = line.split("&&").flat_map(|part| part.split(';'));
-        written_file(line)
-            .or_else(|| echoed_file(line))
-            .or_else(|| parts.find_map(|part| echoed_file(part.trim())))
+        memchr::memchr(b'>', bytes)?;
+        echoed_file(part)
     };
     let with_option = || {
         let is_option = |at: usize| bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic);
         memchr::memchr_iter(b'-', bytes).find(|at| is_option(*at))?;
-        powershell_file(line).or_else(|| file_edited_in_place(line))
+        powershell_file(part).or_else(|| file_edited_in_place(part))
     };
     redirected()
         .or_else(with_option)
-        .or_else(|| file_removed_by(line))
+        .or_else(|| file_removed_by(part))
+        .or_else(|| teed_file(part))
+}
+
+/// The file in the workspace that a part of a script copies its input to: `tee -a a.txt`.
+fn teed_file(part: &str) -> Option<&str> {
+    let files = part
+        .strip_prefix("sudo ")
+        .unwrap_or(part)
+        .strip_prefix("tee ")?;
+    let mut words = files.split_whitespace();
+    words
+        .find(|word| !word.starts_with('-'))
+        .filter(|file| is_in_workspace(file))
 }
 
 /// The file that a line of a script removes or moves: `rm a.py`, `git mv a.py b.py`.
@@ -49,8 +67,7 @@ pub(super) fn file_removed_by(line: &str) -> Option<&str> {
     let line = line.strip_prefix("git ").unwrap_or(line);
     let files = ["rm ", "mv "].iter().find_map(|it| line.strip_prefix(it))?;
     let is_meant = |file: &&str| is_in_workspace(file) && file_name::is_file(file);
-    let mut words = files.split_whitespace();
-    words.find(|word| !word.starts_with('-')).filter(is_meant)
+    files.split_whitespace().find(is_meant)
 }
 
 /// The file in the workspace that a line of a script edits: `sed -i 's/a/b/' a.py`.
@@ -179,6 +196,10 @@ mod tests {
             ("echo 'print(1)' > x.py", Some("x.py")),
             ("printf '%s' a >> src/a.txt", Some("src/a.txt")),
             ("mkdir -p d && echo a > d/x", Some("d/x")),
+            ("cd src && sed -i 's/a/b/' a.py", Some("a.py")),
+            ("echo a | sudo tee -a d/x", Some("d/x")),
+            ("jq .a p.json > tmp && mv tmp p.json", Some("p.json")),
+            ("make | tee /dev/null", None),
             ("  echo \"a && b\" > x", Some("x")),
             ("$ echo a > x", Some("x")),
             ("'a' | Set-Content n.py", Some("n.py")),

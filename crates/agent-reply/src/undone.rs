@@ -10,7 +10,7 @@
 //! | a tool that the table knows where one is called, with a parameter beside or below it, in whatever notation | a call |
 //! | an XML element of a tool or for a file, the tokens of a page | a call |
 //! | `4c4`, `<<<<` with `>>>>` below, `Find:` over `Replace:`, changed lines in a cell of a table | an edit |
-//! | `rm` or `mv` of a file in backticks | a command |
+//! | `rm`, `mv` or `sed -i` of a file in backticks, or another command that writes one | a command |
 //! | a code block that names a file, or beside a line that names one and leads to it | a file |
 //! | code without a code block below a line that is only the name of a file, in whatever frame | a file |
 //! | a block of org-mode or reStructuredText that names a file, or below a line that leads to it | a file |
@@ -146,8 +146,8 @@ impl LastLook<'_> {
         let line = self.lines[at];
         if place == LookPlace::Open && !self.is_taken[at] && line.contains('`') {
             let mut quoted = line.split('`').skip(1).step_by(2);
-            let removed = quoted.find_map(|code| Some((code, script::file_removed_by(code)?)));
-            let work = removed.map(|(code, name)| ShownWork::lines(&[code]).of_file(name));
+            let written = quoted.find_map(|code| Some((code, script::file_written_by(code)?)));
+            let work = written.map(|(code, name)| ShownWork::lines(&[code]).of_file(name));
             let told = work.map(|work| self.told(at, "a command in words", (at..at + 1, work)));
             self.found.extend(told);
         }
@@ -216,6 +216,9 @@ impl LastLook<'_> {
     fn begun_call(&mut self, at: usize, place: LookPlace) -> Option<(Range<usize>, ShownWork)> {
         let line = self.lines[at];
         let opened = opened_tool(line).filter(|_| place != LookPlace::Inside);
+        if let Some(call) = opened.and_then(|name| self.bracketed(at, name)) {
+            return Some(call);
+        }
         let is_begun = opened.is_some() || (place == LookPlace::Open && begins_with_key(line));
         let found = is_begun.then(|| self.keyed_call(at, 0, opened));
         found.flatten().or_else(|| {
@@ -223,6 +226,20 @@ impl LastLook<'_> {
             let is_data = place == LookPlace::Program && !is_blank(&line[..brace]);
             (!is_data).then(|| self.keyed_call(at, brace, None))?
         })
+    }
+
+    /// The lines between the name of a tool in brackets and its closing tag: `[BASH]` and `[/BASH]`.
+    fn bracketed(&mut self, at: usize, name: &str) -> Option<(Range<usize>, ShownWork)> {
+        const MOST_LINES: usize = 400;
+        if self.values >= MOST_VALUES || trim(self.lines[at]) != format!("[{name}]") {
+            return None;
+        }
+        self.values += 1;
+        let end = format!("[/{name}]");
+        let mut below = self.lines[at + 1..].iter().take(MOST_LINES);
+        let length = below.position(|line| trim(line).eq_ignore_ascii_case(&end))?;
+        let body = &self.lines[at + 1..=at + length];
+        Some((at..at + length + 2, ShownWork::lines(body)))
     }
 
     /// A call with keys, from a byte of a line on. It goes on to a blank line or the end of a code
@@ -267,6 +284,7 @@ impl LastLook<'_> {
                 "antArtifact" => true,
                 "artifact" => begins(),
                 "command" => begins() && is_plain(),
+                "old_text" | "old_string" | "old_str" => begins(),
                 name if tools::has_effects(name) => {
                     name.contains(['_', '-']) || (begins() && is_plain())
                 }
@@ -664,8 +682,10 @@ fn begins_with_key(line: &str) -> bool {
         let Some((key, value)) = text.split_once(':') else {
             return false;
         };
-        let is_word = !is_blank(value) && !value.trim().contains(' ');
-        is_word && tools::is_among(CALL_KEYS, key)
+        let value = value.trim_matches(['*', ' ', '`']);
+        let is_word = !is_blank(value) && !value.contains(' ');
+        let is_list = || is_blank(value) && has_word("actions calls tool_calls", key);
+        (is_word && tools::is_among(CALL_KEYS, key)) || is_list()
     };
     text.starts_with("<tool>") || (text.starts_with('<') && text.contains("=\"")) || is_key()
 }

@@ -140,6 +140,11 @@ fn artifact(element: &Element<'_>, inner: &str) -> Option<CandidateItem> {
         let value = Value::from(element.attribute(attribute)?);
         parameters.insert((*parameter).to_owned(), value);
     }
+    // A value in quotes breaks at the first quote of the content.
+    let mut texts = ["content", "contents", "text", "code"].iter();
+    if texts.any(|key| element.attribute(key).is_some()) {
+        return Some(problem("its content stands in an attribute"));
+    }
     if tool == "create_file" {
         parameters.insert("content".to_owned(), Value::from(value_text(inner)));
     }
@@ -663,5 +668,18 @@ mod tests {
         ] {
             case(text, &[]);
         }
+    }
+
+    #[test]
+    fn content_in_an_attribute_is_not_dropped() {
+        for text in [
+            "<write_file path=\"a.txt\" content=\"hello\" />",
+            "<create_file path=\"a.txt\" content=\"hello\"></create_file>",
+        ] {
+            let items = items_in(text);
+            assert!(matches!(items[..], [CandidateItem::Problem(_)]), "{text}");
+        }
+        let items = items_in("<write_file path=\"a/__init__.py\" />");
+        assert!(matches!(items[..], [CandidateItem::Command(_)]));
     }
 }

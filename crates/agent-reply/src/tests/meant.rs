@@ -583,6 +583,14 @@ fn an_edit_that_nobody_reads_is_told() {
         "<<<<<<< a.py\nx = 1\n=======\nx = 2\n>>>>>>> new",
         "FILE: a.py\nSEARCH:\nx = 1\nREPLACE:\nx = 2",
         "Find:\n```python\nx = 1\n```\nReplace with:\n```python\nx = 2\n```",
+        "<edits>\n<old_text line=4>\nx = 1\n</old_text>\n<new_text>\nx = 2\n</new_text>\n</edits>",
+        "Then `sed -i 's/1/2/' src/a.py` sets it.",
+        "[BASH]\ntouch a.txt\n[/BASH]",
+        "**Tool:** write_file\n**Path:** a.txt\n**Content:** hello",
+        "Also the Dockerfile:\n\n```dockerfile\nFROM debian\n```",
+        "And in the Makefile, add:\n\n```make\nlint:\n\truff .\n```",
+        "Add to .gitignore:\n\n```\n*.log\n```",
+        "```yaml\nactions:\n  - tool: write_file\n    path: a.txt\n    content: hello\n```",
     ] {
         undone(text);
     }
@@ -594,6 +602,10 @@ fn an_edit_that_nobody_reads_is_told() {
     for text in [
         "```\n<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> topic\n```",
         "4c4 is a colour.",
+        "The [bash] tag is not in use.",
+        "The Makefile already has this:\n\n```make\nlint:\n\truff .\n```",
+        "This runs the tests of the Makefile:\n\n```sh\nmake test\n```",
+        "actions:\n- raise the rate",
         "Before:\n```\nx = 1\n```\nThat was slow.\n```\ny\n```",
     ] {
         talk(text);
