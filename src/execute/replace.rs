@@ -62,7 +62,7 @@ pub(super) fn typography_remark(path: &RelPath, before: &str, after: &str) -> Op
 }
 
 /// Returns true if a file holds words, where such characters are at home.
-fn is_prose(path: &RelPath) -> bool {
+pub(super) fn is_prose(path: &RelPath) -> bool {
     const PROSE: [&str; 9] = [
         "adoc", "htm", "html", "markdown", "md", "mdx", "rst", "tex", "txt",
     ];

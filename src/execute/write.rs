@@ -1,7 +1,7 @@
 //! `CREATE_FILE`, `DELETE_FILE`, `MOVE_FILE`.
 
 use super::ledger::Known;
-use super::replace::typography_remark;
+use super::replace::{is_prose, typography_remark};
 use super::{Execution, count};
 use crate::edit::{self, Refusal};
 use crate::protocol::{ContentSource, Outcome, RelPath};
@@ -115,7 +115,7 @@ pub(super) fn overwritten(
         return Ok(Overwrite {
             content: content.into(),
             lines: content.lines().count(),
-            remark: typography_remark(path, "", content),
+            remark: new_file_remark(path, content),
             before: PriorContent::Nothing,
         });
     };
@@ -149,8 +149,23 @@ pub(super) fn overwritten(
     })
 }
 
+/// Says what looks wrong in a file that did not exist.
+fn new_file_remark(path: &RelPath, content: &str) -> Option<String> {
+    let placeholder = || {
+        let line = edit::omission_in_file("", content).filter(|_| !is_prose(path))?;
+        Some(format!("it leaves code out (`{line}`)"))
+    };
+    typography_remark(path, "", content)
+        .or_else(|| edit::lost_tabs_remark(path.file_name(), content))
+        .or_else(placeholder)
+}
+
 /// Keeps a model from dropping what it only did not want to write again.
 fn refuse_losses(old: &str, new: &str) -> Result<(), Refusal> {
+    if new.trim().is_empty() && !old.trim().is_empty() {
+        return Err(Refusal::new("the new content is empty")
+            .with_hint("send the whole file, or DELETE_FILE first if it is to be empty"));
+    }
     if let Some(placeholder) = edit::omission_in_file(old, new) {
         return Err(
             Refusal::new(format!("the new content leaves code out (`{placeholder}`)"))
@@ -354,7 +369,25 @@ mod tests {
             let new = format!("import os\n\n{sign}\n\nmain()\n");
             stage.fails(create("a.py", &new), "leaves code out");
         }
+        stage.fails(create("a.py", ""), "the new content is empty");
         assert_eq!(stage.text("a.py"), short);
+    }
+
+    #[test]
+    fn what_looks_wrong_in_a_new_file_is_told() {
+        let mut stage = stage(&[]);
+        let rest = "# ... existing code ...\n";
+        for (name, text, remark) in [
+            ("a.py", rest, "it leaves code out"),
+            ("Makefile", "all:\n    cc a.c\n", "`make` wants tabs"),
+            ("a.md", rest, ""),
+        ] {
+            let outcomes = stage.reply(vec![create(name, text)]);
+            let told = outcomes[0].remarks.join("; ");
+            assert_eq!(told.is_empty(), remark.is_empty(), "{told}");
+            assert!(told.contains(remark), "{told}");
+            assert_eq!(stage.text(name), text);
+        }
     }
 
     #[test]

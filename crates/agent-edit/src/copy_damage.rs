@@ -40,6 +40,8 @@ pub enum CopyDamage {
     BlankLines,
     /// Something that differs stands before the lines, such as a number.
     LineMarks,
+    /// The signs that Markdown reads are gone: `__name__` became `name`.
+    Markup,
 }
 
 impl fmt::Display for CopyDamage {
@@ -55,6 +57,7 @@ impl fmt::Display for CopyDamage {
             Self::Escapes => "backslashes before Markdown characters",
             Self::BlankLines => "no blank lines",
             Self::LineMarks => "a mark before every line",
+            Self::Markup => "no `#`, `*` or `__` where a page that renders Markdown removes them",
         })
     }
 }
@@ -112,7 +115,7 @@ pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t>
         repaired: Vec::new(),
         doubted: Vec::new(),
     };
-    let ways: [(CopyDamage, DamageFinder); 10] = [
+    let ways: [(CopyDamage, DamageFinder); 11] = [
         (CopyDamage::Wrapped, wrapped),
         (CopyDamage::Entities, entities),
         (CopyDamage::Escapes, escapes),
@@ -123,6 +126,7 @@ pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t>
         (CopyDamage::Shifted, shifted),
         (CopyDamage::Indentation, indentation),
         (CopyDamage::LineMarks, line_marks),
+        (CopyDamage::Markup, markup),
     ];
     let mut ways = ways.iter();
     while old != new && !ways.as_slice().is_empty() {
@@ -588,9 +592,93 @@ fn line_marks(compared: &Compared<'_>) -> DamageFinding {
     }
 }
 
+/// The signs of Markdown are gone from lines of the old text, and no line that has some is left: a page
+/// renders all or none.
+fn markup(compared: &Compared<'_>) -> DamageFinding {
+    const CERTAIN: usize = 3;
+    let bare = |line: &str| {
+        let line = line.trim();
+        let name = line.trim_start_matches('#');
+        let line = if name.starts_with(' ') { name } else { line };
+        line.trim_start().replace("__", "").replace('*', "")
+    };
+    let has_signs = |line: &str| bare(line) != line.trim();
+    let new = compared.new.iter().map(|line| line.trim());
+    let is_all = compared.old.iter().map(|line| bare(line)).eq(new.clone());
+    if is_all
+        || !compared.old.iter().any(|line| has_signs(line))
+        || compared.pairs().any(|(old, _)| has_signs(old))
+    {
+        return DamageFinding::Nothing;
+    }
+    let known: HashSet<&str> = compared.old.iter().map(|line| line.trim()).collect();
+    let new: HashSet<&str> = new
+        .filter(|line| !line.is_empty() && !known.contains(line))
+        .collect();
+    let lost = |line: &&str| {
+        let bare = bare(line);
+        let is_lost = new.contains(&*bare);
+        is_lost.then(|| line.trim().len() - bare.len())
+    };
+    let lost: Vec<usize> = compared.old.iter().filter_map(lost).collect();
+    // One sign may have been removed on purpose, as before a line that was a comment.
+    if lost.len() >= ENOUGH || lost.iter().any(|count| *count >= CERTAIN) {
+        DamageFinding::Doubted
+    } else {
+        DamageFinding::Nothing
+    }
+}
+
+/// Says so if the recipes of a new Makefile are indented with blanks, where `make` wants tabs.
+pub fn lost_tabs_remark(name: &str, text: &str) -> Option<String> {
+    let is_makefile = matches!(name, "Makefile" | "makefile" | "GNUmakefile");
+    if !(is_makefile || name.ends_with(".mk")) || text.lines().any(|line| line.starts_with('\t')) {
+        return None;
+    }
+    let is_rule = |line: &str| {
+        let target = line.split_once(':');
+        !line.starts_with([' ', '#'])
+            && target.is_some_and(|(target, rest)| {
+                !target.contains('=') && !rest.starts_with(['=', ':']) && !rest.contains('=')
+            })
+            && !line.ends_with('\\')
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    let is_recipe =
+        |pair: &[&str]| is_rule(pair[0]) && pair[1].starts_with(' ') && !pair[1].trim().is_empty();
+    let is_told = lines.windows(2).any(is_recipe) && !text.contains(".RECIPEPREFIX");
+    is_told.then(|| "its recipes are indented with blanks, and `make` wants tabs".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn signs_that_markdown_reads_are_missed() {
+        let old = "# The settings\nX = 1\nif __name__ == \"__main__\":\n    f(*a, **b)\n";
+        let eaten = "The settings\nX = 2\nif name == \"main\":\n    f(a, b)\n";
+        case(old, eaten, eaten, &[], &[CopyDamage::Markup]);
+        for new in [
+            "X = 2\nif True:\n    f()\n",
+            "The settings\nX = 1\nif __name__ == \"__main__\":\n    f(a, b)\n",
+        ] {
+            case(old, new, new, &[], &[]);
+        }
+        let commented = "a = 1\n# b = 2\n";
+        let new = "a = 3\nb = 2\n";
+        case(commented, new, new, &[], &[]);
+    }
+
+    #[test]
+    fn a_makefile_without_tabs_is_told() {
+        let is_told = |name, text| lost_tabs_remark(name, text).is_some();
+        assert!(is_told("Makefile", "CC = gcc\nall: a.c\n    $(CC) a.c\n"));
+        assert!(is_told("rules.mk", "all:\n  cc a.c\n"));
+        assert!(!is_told("Makefile", "all: a.c\n\tcc a.c\n"));
+        assert!(!is_told("Makefile", "A := b\\\n  c\nall: \\\n  b c\n"));
+        assert!(!is_told("a.py", "if x:\n    y\n"));
+    }
 
     #[test]
     fn new_typography_is_noticed() {

@@ -32,7 +32,9 @@ use std::ops::Range;
 
 use agent_protocol::Level;
 
-pub use copy_damage::{CopyDamage, RestoredCopy, restore_copy, typography_remark};
+pub use copy_damage::{
+    CopyDamage, RestoredCopy, lost_tabs_remark, restore_copy, typography_remark,
+};
 pub use guard::{drops_most, is_excerpt, omission_in_file};
 pub use lines::{insert_lines, replace_lines};
 pub use patch::{changes_anything, check_patch_context, check_patch_old, patch, patch_moved};

@@ -225,6 +225,7 @@ impl Tag<'_> {
         let path = self.path()?;
         let content = self.lines_of(&path, BodyPlace::File)?;
         damage::refuse_changes(path.file_name(), &content)?;
+        damage::refuse_fences(path.file_name(), &content)?;
         Ok(Command::create_file(path, content))
     }
 
@@ -269,6 +270,7 @@ impl Tag<'_> {
         if text.is_empty() {
             return Err(self.trouble("there is no text to insert"));
         }
+        damage::refuse_marked_lines(path.file_name(), &text)?;
         Ok(Command::InsertText { path, line, text })
     }
 

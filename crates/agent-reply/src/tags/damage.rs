@@ -1,11 +1,13 @@
 //! Damage that a page did to a body and nobody can undo, seen from the body itself.
 //!
-//! A page that renders text takes the indentation of lines and makes quotes curly. A program that
-//! cannot run without its indentation is not written. Quotes are written as they came, and the model
-//! is told. Only what no sound file has counts.
+//! A page that renders text takes the indentation of lines and makes quotes curly; a model may put words
+//! and code fences of its own, or the marks of a diff, into a body. A program that cannot be right with
+//! that is not written. Quotes are written as they came, and the model is told. Only what no sound file
+//! has counts.
 
 use super::body::FileContent;
 use crate::candidate::BlockTrouble;
+use crate::code_fence::Fence;
 use crate::file_name;
 use crate::script::has_only_curly_quotes;
 use crate::search_replace;
@@ -34,23 +36,26 @@ fn is_python(name: &str) -> bool {
     matches!(extension, "py" | "pyi")
 }
 
-/// Returns true if no line is indented, although one begins a block and others follow it.
+/// Returns true if no line is indented by more than one blank, although one begins a block and the
+/// next is no deeper.
 fn has_lost_indentation(text: &str) -> bool {
-    let mut begins_block = false;
+    let mut head: Option<usize> = None;
     let mut is_found = false;
     let mut is_in_string = false;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        if line.starts_with(char::is_whitespace) {
+        let code = line.trim_start();
+        let depth = line.len() - code.len();
+        if depth > 1 || line.starts_with('\t') {
             return false;
         }
         let quotes = line.matches("\"\"\"").count() + line.matches("'''").count();
         let was_in_string = is_in_string;
         is_in_string ^= quotes % 2 == 1;
-        if was_in_string || line.starts_with('#') {
+        if was_in_string || code.starts_with('#') {
             continue;
         }
-        is_found |= begins_block;
-        begins_block = quotes == 0 && is_head(line);
+        is_found |= head.is_some_and(|head| depth <= head);
+        head = (quotes == 0 && is_head(code)).then_some(depth);
     }
     is_found
 }
@@ -100,11 +105,41 @@ pub(super) fn refuse_changes(name: &str, text: &str) -> Result<(), BlockTrouble>
     ))
 }
 
-/// Refuses lines of a diff, with `-` and `+`, in the place of those of a range.
+/// Refuses code fences among the lines of a program: they belong to the reply, as the words beside
+/// them do.
+pub(super) fn refuse_fences(name: &str, text: &str) -> Result<(), BlockTrouble> {
+    let lines: Vec<&str> = text.lines().filter(|line| !is_blank(line)).collect();
+    let has_fence = |line: &&str, is_meant: fn(&Fence<'_>) -> bool| {
+        Fence::read(line).is_some_and(|fence| fence.indent == 0 && is_meant(&fence))
+    };
+    let is_outer = |line: Option<&&str>| line.is_some_and(|line| has_fence(line, |_| true));
+    // One code block ends, and the next begins.
+    let divides = |pair: &[&str]| {
+        has_fence(&pair[0], |fence| fence.info.is_empty())
+            && has_fence(&pair[1], |fence| !fence.info.is_empty())
+    };
+    let has_fences =
+        is_outer(lines.first()) || is_outer(lines.last()) || lines.windows(2).any(divides);
+    if !is_strict(name) || !has_fences {
+        return Ok(());
+    }
+    Err(BlockTrouble::new(
+        "the body has code fences among its lines, so nothing was written",
+        "Send only the content of the file between the tags, without words and fences.",
+    ))
+}
+
+/// Refuses lines of a diff, with `-` and `+` or all with `+`, in the place of those of a file.
 pub(super) fn refuse_marked_lines(name: &str, text: &str) -> Result<(), BlockTrouble> {
-    let has = |mark: char| text.lines().any(|line| line.starts_with(mark));
-    let is_marked = |line: &str| line.starts_with([' ', '-', '+']) || is_blank(line);
-    if !is_strict(name) || !has('-') || !has('+') || !text.lines().all(is_marked) {
+    let lines = || text.lines().filter(|line| !is_blank(line));
+    let has = |mark: char| lines().any(|line| line.starts_with(mark));
+    let is_diff = || has('-') && lines().all(|line| line.starts_with([' ', '-', '+']));
+    // `+ "b"` goes on with an expression.
+    let is_added = || {
+        lines().all(|line| line.starts_with('+'))
+            && (lines().count() > 1 || !text.starts_with("+ "))
+    };
+    if !is_strict(name) || !has('+') || !(is_diff() || is_added()) {
         return Ok(());
     }
     Err(BlockTrouble::new(
@@ -127,6 +162,7 @@ mod tests {
         for (name, text) in [
             ("a.py", "def f():\nif x:\nprint(1)\n"),
             ("a.py", "import os\n\nclass A:\n# nothing\npass\n"),
+            ("a.py", "def f():\n if x:\n print(1)\n"),
         ] {
             assert!(refuse_lost_indentation(name, text).is_err(), "{text}");
         }
@@ -139,6 +175,8 @@ mod tests {
         for (name, text) in [
             ("a.py", "def f():\n    pass\n"),
             ("a.py", "def f(): return 1\nx = 2\n"),
+            ("a.py", "def f():\n x = 1\n return x\n"),
+            ("a.py", "def f():\n if x:\n  print(1)\n"),
             ("a.py", "def f():\n"),
             ("a.py", "\"\"\"\nfor example:\nrun it\n\"\"\"\nx = 1\n"),
             ("a.py", "x = {\n'if': 1,\n}\n"),
@@ -152,5 +190,26 @@ mod tests {
             assert_eq!(seen(name, text, true), None, "{text}");
         }
         assert_eq!(seen("a.js", "say(\u{201c}hi\u{201d})\n", false), None);
+    }
+
+    #[test]
+    fn fences_and_marks_are_no_lines_of_a_program() {
+        for text in [
+            "Here is the file:\n```python\nx = 1\n```\n",
+            "```python\nx = 1\n```\nThis creates x.\n",
+            "x = 1\n```\n\n```python\ny = 1\n",
+        ] {
+            assert!(refuse_fences("a.py", text).is_err(), "{text}");
+            assert!(refuse_fences("a.md", text).is_ok(), "{text}");
+        }
+        let text = "\"\"\"\n```\nx\n```\n\"\"\"\nx = 1\n";
+        assert!(refuse_fences("a.py", text).is_ok());
+        for text in ["+import os\n+import re\n", "+x = 1\n", "-x = 1\n+x = 2\n"] {
+            assert!(refuse_marked_lines("a.py", text).is_err(), "{text}");
+            assert!(refuse_marked_lines("a.md", text).is_ok(), "{text}");
+        }
+        for text in ["+ b\n", "- x\n- y\n", "x = 1\n+ 2\n"] {
+            assert!(refuse_marked_lines("a.py", text).is_ok(), "{text}");
+        }
     }
 }
