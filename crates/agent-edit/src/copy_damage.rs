@@ -631,8 +631,9 @@ fn markup(compared: &Compared<'_>) -> DamageFinding {
 
 /// Says so if the recipes of a new Makefile are indented with blanks, where `make` wants tabs.
 pub fn lost_tabs_remark(name: &str, text: &str) -> Option<String> {
-    let is_makefile = matches!(name, "Makefile" | "makefile" | "GNUmakefile");
-    if !(is_makefile || name.ends_with(".mk")) || text.lines().any(|line| line.starts_with('\t')) {
+    let is_makefile = matches!(name, "Makefile" | "makefile" | "GNUmakefile")
+        || name.rsplit_once('.').is_some_and(|(_, it)| it == "mk");
+    if !is_makefile || text.lines().any(|line| line.starts_with('\t')) {
         return None;
     }
     let is_rule = |line: &str| {

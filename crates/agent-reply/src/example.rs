@@ -220,12 +220,12 @@ fn forbids(sentence: &str) -> bool {
         sending write try call type copy delete deleting remove removing";
     const OBJECTS: &str = "this these that it";
     const REASONS: [&str; 4] = [" because ", ", since ", ", as ", ", which "];
+    const NOUNS: &str = "command commands code block blocks script edit edits change patch file \
+        files one way like yet again now please following";
     let sentence = REASONS.iter().fold(sentence, |rest, reason| {
         rest.split_once(reason).map_or(rest, |(before, _)| before)
     });
     let sentence = sentence.trim_end_matches(',');
-    const NOUNS: &str = "command commands code block blocks script edit edits change patch file \
-        files one way like yet again now please following";
     let words: Vec<&str> = sentence.split_whitespace().collect();
     let is_meant = |rest: &[&str], is_order: bool| {
         let rest = match rest {

@@ -282,9 +282,8 @@ impl LastLook<'_> {
             let is_plain = || line[start + 1 + name.len()..].starts_with('>');
             let is_call = match name {
                 "antArtifact" => true,
-                "artifact" => begins(),
+                "artifact" | "old_text" | "old_string" | "old_str" => begins(),
                 "command" => begins() && is_plain(),
-                "old_text" | "old_string" | "old_str" => begins(),
                 name if tools::has_effects(name) => {
                     name.contains(['_', '-']) || (begins() && is_plain())
                 }

@@ -340,7 +340,23 @@ fn what_words_call_an_example_is_told_and_not_done() {
         &[],
         1,
     );
-    // A command within a sentence is spoken about.
+    // Without words between, the next command is under the same ones.
+    let tags = "[DELETE_FILE path=\"a\"]\n\n[RUN_COMMAND]\nmake\n[/RUN_COMMAND]\n";
+    row(&format!("Example:\n\n{tags}"), &[], 2);
+    row(
+        &format!("Example:\n\n{tags}Now:\n{tags}"),
+        &["DELETE_FILE", "RUN_COMMAND"],
+        2,
+    );
+    // What is done elsewhere is no failure.
+    let file = "[DELETE_FILE path=\"a\"]\n";
+    let text = format!("Do not do this:\n```\n{file}```\n\nBut this:\n{file}[DONE]\n");
+    let reply = row(&text, &["DELETE_FILE", "DONE"], 1);
+    assert_eq!(reply.issues[0].number, None);
+}
+
+#[test]
+fn a_command_within_a_sentence_is_spoken_about() {
     let file = "```\n[DELETE_FILE path=\"a\"]\n```\n";
     row(
         &format!("You asked whether\n\n{file}\nis allowed.\n"),
@@ -363,19 +379,6 @@ fn what_words_call_an_example_is_told_and_not_done() {
         &["DELETE_FILE"],
         0,
     );
-    // Without words between, the next command is under the same ones.
-    let tags = "[DELETE_FILE path=\"a\"]\n\n[RUN_COMMAND]\nmake\n[/RUN_COMMAND]\n";
-    row(&format!("Example:\n\n{tags}"), &[], 2);
-    row(
-        &format!("Example:\n\n{tags}Now:\n{tags}"),
-        &["DELETE_FILE", "RUN_COMMAND"],
-        2,
-    );
-    // What is done elsewhere is no failure.
-    let file = "[DELETE_FILE path=\"a\"]\n";
-    let text = format!("Do not do this:\n```\n{file}```\n\nBut this:\n{file}[DONE]\n");
-    let reply = row(&text, &["DELETE_FILE", "DONE"], 1);
-    assert_eq!(reply.issues[0].number, None);
 }
 
 #[test]
