@@ -116,17 +116,17 @@ pub trait RemoteConnection: std::fmt::Debug + Send + Sync {
 
 /// Runs commands on the other side of a connection, and exchanges files with it.
 #[derive(Debug)]
-pub struct ExchangeRunner<C> {
+pub struct ExchangeRunner {
     ours: ExchangedWorkspace,
-    other: OtherSide<C>,
+    other: OtherSide,
     memory: Option<ExchangeMemory>,
     known: Mutex<RememberedExchange>,
 }
 
-impl<C: RemoteConnection> ExchangeRunner<C> {
+impl ExchangeRunner {
     /// A runner for this workspace. Without a directory it makes one of its own there, named by `name`.
     pub fn new(
-        connection: C,
+        connection: impl RemoteConnection + 'static,
         workspace: Workspace,
         directory: Option<&str>,
         name: &str,
@@ -236,7 +236,7 @@ impl<C: RemoteConnection> ExchangeRunner<C> {
     }
 }
 
-impl<C: RemoteConnection> Runner for ExchangeRunner<C> {
+impl Runner for ExchangeRunner {
     fn promises(&self) -> &'static [PropertyName] {
         self.other.connection.promises()
     }

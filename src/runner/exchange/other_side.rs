@@ -15,8 +15,8 @@ use super::{MARK, MAX_BYTES, RemoteConnection, SILENCE, TRIAL};
 
 /// The directory on the other side, and the way to it.
 #[derive(Debug)]
-pub(super) struct OtherSide<C> {
-    pub(super) connection: Arc<C>,
+pub(super) struct OtherSide {
+    pub(super) connection: Arc<dyn RemoteConnection>,
     /// The directory there, as a word of the shell.
     pub(super) directory: String,
     /// The directory there, for the person.
@@ -37,7 +37,7 @@ pub(super) struct EnteredDirectory {
     pub(super) listing: RemoteListing,
 }
 
-impl<C: RemoteConnection> OtherSide<C> {
+impl OtherSide {
     /// Runs a script there that reads this input; tells its output.
     pub(super) fn call(
         &self,

@@ -11,7 +11,7 @@ use super::super::tar::{TarContent, TarEntry, TarWriter};
 use super::our_side::{content_of, is_directory, is_reserved, link};
 use super::state::ExchangeState;
 use super::take::{TakenChanges, batches};
-use super::{ExchangeRunner, MAX_BYTES, RemoteConnection, SILENCE};
+use super::{ExchangeRunner, MAX_BYTES, SILENCE};
 
 /// Names that are not here any more.
 #[derive(Default)]
@@ -26,7 +26,7 @@ struct GoneNames {
     restored: Vec<[String; 2]>,
 }
 
-impl<C: RemoteConnection> ExchangeRunner<C> {
+impl ExchangeRunner {
     /// Makes both sides equal, as far as files changed here; fetches what an earlier command left.
     pub(super) fn send(
         &self,

@@ -13,7 +13,7 @@ use super::our_side::{
     content_of, is_alike, is_directory, is_left_out, is_odd_left_out, is_protected, link,
 };
 use super::state::ExchangeState;
-use super::{ExchangeRunner, MAX_BYTES, RemoteConnection};
+use super::{ExchangeRunner, MAX_BYTES};
 
 /// The end of the name of a file that changed on both sides.
 const OTHER: &str = ".other-side";
@@ -51,7 +51,7 @@ impl TakenChanges {
     }
 }
 
-impl<C: RemoteConnection> ExchangeRunner<C> {
+impl ExchangeRunner {
     /// Enters the directory there, for the first time in this process or after a lost connection, and
     /// takes what changed there.
     pub(super) fn catch_up(

@@ -47,14 +47,10 @@ struct TwoSides {
     here: TempDir,
     there: TempDir,
     side: Arc<LocalSide>,
-    runner: ExchangeRunner<Arc<LocalSide>>,
+    runner: ExchangeRunner,
 }
 
-fn new_runner(
-    side: &Arc<LocalSide>,
-    here: &Path,
-    directory: Option<&str>,
-) -> ExchangeRunner<Arc<LocalSide>> {
+fn new_runner(side: &Arc<LocalSide>, here: &Path, directory: Option<&str>) -> ExchangeRunner {
     let workspace = Workspace::open(here).unwrap();
     let memory = Some(ExchangeMemory {
         file: side.there.join("memory.json"),
