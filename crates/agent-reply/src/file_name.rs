@@ -3,6 +3,10 @@
 //! Everything here gives the text of a name; whether it is a path in the workspace is decided by
 //! `RelPath`, and a name that is refused there is news for the model rather than prose.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use crate::line::{COLONS, ends_with_colon, has_word};
 use crate::link;
 use crate::trim::trim;
@@ -141,12 +145,13 @@ pub(super) fn in_words(line: &str) -> Vec<&str> {
 
 /// Returns false for most lines of words, which have no code, no dot within a word and no `Makefile`.
 fn may_name_file(line: &str) -> bool {
+    static FILE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("file"));
     let bytes = line.as_bytes();
     let is_within =
         |dot: usize| (bytes.get(dot + 1)).is_some_and(|next| !next.is_ascii_whitespace());
     memchr::memchr(b'`', bytes).is_some()
         || memchr::memchr_iter(b'.', bytes).any(is_within)
-        || memchr::memmem::find(bytes, b"file").is_some()
+        || FILE.find(bytes).is_some()
 }
 
 /// The words of a line in small letters, without the name of a file.

@@ -25,10 +25,16 @@ pub(super) fn quote(word: &str) -> String {
 pub(super) fn file_written_by(line: &str) -> Option<&str> {
     let line = trim(line);
     let line = line.strip_prefix("$ ").unwrap_or(line);
-    let mut parts = line.split(['&', ';', '|']).map(str::trim);
+    let in_parts = || {
+        // Most statements of a program end with one, and have no other.
+        let line = line.trim_end_matches(';');
+        memchr::memchr3(b'&', b';', b'|', line.as_bytes())?;
+        let mut parts = line.split(['&', ';', '|']).map(str::trim);
+        parts.find_map(file_written_by_part)
+    };
     written_file(line)
         .or_else(|| file_written_by_part(line))
-        .or_else(|| parts.find_map(file_written_by_part))
+        .or_else(in_parts)
 }
 
 /// The file that one command of a line writes.

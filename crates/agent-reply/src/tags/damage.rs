@@ -108,6 +108,9 @@ pub(super) fn refuse_changes(name: &str, text: &str) -> Result<(), BlockTrouble>
 /// Refuses code fences among the lines of a program: they belong to the reply, as the words beside
 /// them do.
 pub(super) fn refuse_fences(name: &str, text: &str) -> Result<(), BlockTrouble> {
+    if !is_strict(name) || !(text.contains("```") || text.contains("~~~")) {
+        return Ok(());
+    }
     let lines: Vec<&str> = text.lines().filter(|line| !is_blank(line)).collect();
     let has_fence = |line: &&str, is_meant: fn(&Fence<'_>) -> bool| {
         Fence::read(line).is_some_and(|fence| fence.indent == 0 && is_meant(&fence))
@@ -120,7 +123,7 @@ pub(super) fn refuse_fences(name: &str, text: &str) -> Result<(), BlockTrouble> 
     };
     let has_fences =
         is_outer(lines.first()) || is_outer(lines.last()) || lines.windows(2).any(divides);
-    if !is_strict(name) || !has_fences {
+    if !has_fences {
         return Ok(());
     }
     Err(BlockTrouble::new(
@@ -131,15 +134,20 @@ pub(super) fn refuse_fences(name: &str, text: &str) -> Result<(), BlockTrouble> 
 
 /// Refuses lines of a diff, with `-` and `+` or all with `+`, in the place of those of a file.
 pub(super) fn refuse_marked_lines(name: &str, text: &str) -> Result<(), BlockTrouble> {
+    if !is_strict(name) || !(text.starts_with('+') || text.contains("\n+")) {
+        return Ok(());
+    }
     let lines = || text.lines().filter(|line| !is_blank(line));
-    let has = |mark: char| lines().any(|line| line.starts_with(mark));
-    let is_diff = || has('-') && lines().all(|line| line.starts_with([' ', '-', '+']));
+    let is_diff = || {
+        (text.starts_with('-') || text.contains("\n-"))
+            && lines().all(|line| line.starts_with([' ', '-', '+']))
+    };
     // `+ "b"` goes on with an expression.
     let is_added = || {
         lines().all(|line| line.starts_with('+'))
             && (lines().count() > 1 || !text.starts_with("+ "))
     };
-    if !is_strict(name) || !has('+') || !(is_diff() || is_added()) {
+    if !is_diff() && !is_added() {
         return Ok(());
     }
     Err(BlockTrouble::new(
