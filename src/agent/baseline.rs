@@ -16,6 +16,7 @@ mod untold;
 use std::collections::BTreeSet;
 use std::error::Error as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use self::glimpses::Glimpses;
@@ -72,7 +73,7 @@ pub(super) struct Baseline<'a> {
     /// True if everything was looked at just now.
     is_fresh: bool,
     /// The files as the checkpoint after the round listed them, and when that was.
-    walked: Option<(Instant, Walked)>,
+    walked: Option<(Instant, Arc<Walked>)>,
     /// True if the person took rounds back, or put them again, since the last message.
     is_reversed: bool,
     /// A diff of the person's changes that no message has reported yet; `None` until it is first
@@ -304,7 +305,7 @@ impl<'a> Baseline<'a> {
     }
 
     /// The files as the checkpoint after the round listed them, unless that was too long ago.
-    pub(super) fn take_walked(&mut self) -> Option<Walked> {
+    pub(super) fn take_walked(&mut self) -> Option<Arc<Walked>> {
         let (at, walked) = self.walked.take()?;
         (at.elapsed() < FRESH).then_some(walked)
     }
@@ -397,7 +398,7 @@ impl<'a> Baseline<'a> {
             .collect();
         if !paths.is_empty() && self.walked.is_none() {
             let walked = self.agent.workspace.walk(None).ok();
-            self.walked = walked.map(|walked| (Instant::now(), walked));
+            self.walked = walked.map(|walked| (Instant::now(), Arc::new(walked)));
         }
         if let (false, Some((_, walked))) = (paths.is_empty(), &self.walked) {
             let shown = ShownPaths::among(&self.agent.workspace, walked);
@@ -429,7 +430,7 @@ impl<'a> Baseline<'a> {
 
     fn take_whole(
         &mut self,
-        take: impl FnOnce(&mut CheckpointStore) -> Result<(TakenSnapshot, Option<Walked>)>,
+        take: impl FnOnce(&mut CheckpointStore) -> Result<(TakenSnapshot, Option<Arc<Walked>>)>,
     ) -> Option<Snapshot> {
         let at = now().as_nanosecond();
         self.unsynced.note();

@@ -233,7 +233,7 @@ impl<'a> Engine<'a> {
             // Of a large workspace it is long. It is kept before the outbox is: one that is composed
             // again must begin where this one does.
             let keeping = scope.spawn(|| ListingRecord::keep(store, round, &listing, before));
-            let message = self.message(&listing, before.map(|before| &before.listing));
+            let message = self.message(&listing, before.map(|before| &*before.listing));
             let kept = (keeping.join()).unwrap_or_else(|panic| resume_unwind(panic));
             kept.and_then(|record| Ok((record, message?)))
         })?;

@@ -9,6 +9,8 @@
 //! listing-NNNN-changes.json   the number of an earlier whole one, and what differs from it
 //! ```
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::compose::{Listing, ListingChanges};
@@ -39,7 +41,7 @@ pub(super) struct ListingRecord {
 /// A listing of an earlier message, and how it is kept.
 #[derive(Debug)]
 pub(super) struct KeptListing {
-    pub(super) listing: Listing,
+    pub(super) listing: Arc<Listing>,
     pub(super) record: ListingRecord,
 }
 
@@ -48,11 +50,12 @@ impl KeptListing {
     pub(super) fn read(store: &Store, id: &SessionId, sequence: u32) -> Option<Self> {
         if let Some(listing) = store.aside(id, &whole_file(sequence)) {
             let record = ListingRecord::whole(sequence);
+            let listing = Arc::new(listing);
             return Some(Self { listing, record });
         }
         let record: ListingRecord = store.aside(id, &changes_file(sequence))?;
         let whole: Listing = store.aside(id, &whole_file(record.whole))?;
-        let listing = whole.changed_by(&record.changes);
+        let listing = Arc::new(whole.changed_by(&record.changes));
         Some(Self { listing, record })
     }
 }
@@ -158,7 +161,7 @@ mod tests {
             let record = ListingRecord::keep(&self.store, round, listing, before.as_ref()).unwrap();
             record.drop_others(&self.store, round, before.as_ref().map(|it| &it.record));
             let found = KeptListing::read(&self.store, &self.id, sequence).unwrap();
-            assert_eq!(found.listing, *listing);
+            assert_eq!(*found.listing, *listing);
             assert_eq!(found.record, record);
             assert_eq!(self.names(), expected);
             self.last = Some(found);

@@ -2,6 +2,7 @@
 //! finds it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,8 @@ pub(super) struct Published {
     requested: Option<Requested>,
     /// The files that the last one listed.
     listing: Option<KeptListing>,
+    /// What the last listing was made from.
+    listed: Option<(Arc<Walked>, Arc<Listing>)>,
 }
 
 impl Published {
@@ -116,14 +119,14 @@ pub(super) struct Publisher<'e, 'a> {
 
 impl Publisher<'_, '_> {
     /// The files for the message of this round, and as the last one listed them.
-    pub(super) fn listings(&mut self) -> (Listing, Option<KeptListing>) {
+    pub(super) fn listings(&mut self) -> (Arc<Listing>, Option<KeptListing>) {
         let shown_before = self.shown_before();
         let mut listing = self.listing();
         let (store, id) = (&self.agent.store, &self.session.session_id);
         if self.session.sequence_number == 1
             && let Some(before) = store.aside::<Listing>(id, BEFORE_CHECK)
         {
-            listing.set_apart_made_since(&before);
+            Arc::make_mut(&mut listing).set_apart_made_since(&before);
         }
         (listing, shown_before)
     }
@@ -413,7 +416,7 @@ impl Publisher<'_, '_> {
     pub(super) fn keep_listing_before_check(&mut self) -> Result<()> {
         let listing = self.listing();
         let id = &self.session.session_id;
-        self.agent.store.put_aside(id, BEFORE_CHECK, &listing)
+        self.agent.store.put_aside(id, BEFORE_CHECK, &*listing)
     }
 
     /// Takes the message of this round back, so that it is written anew, with the whole listing.
@@ -488,23 +491,32 @@ impl Publisher<'_, '_> {
     /// list.
     ///
     /// From now on the redactor knows the contents of the workspace's credential files.
-    pub(super) fn listing(&mut self) -> Listing {
+    pub(super) fn listing(&mut self) -> Arc<Listing> {
         let workspace = &self.agent.workspace;
         let walked = match self.baseline.take_walked() {
             Some(walked) => Ok(walked),
-            None => workspace.walk(None),
+            None => workspace.walk(None).map(Arc::new),
         };
-        match walked {
-            Ok(walked) => {
-                self.redactor.learn_credentials(&walked);
-                listing_of(walked, workspace.is_repository())
-            }
+        let walked = match walked {
+            Ok(walked) => walked,
             Err(problem) => {
                 let problem = problem.to_string();
                 self.agent.tell(Event::Unlistable { problem });
-                Listing::default()
+                return Arc::default();
             }
+        };
+        self.redactor.learn_credentials(&walked);
+        let is_repository = workspace.is_repository();
+        if let Some((last, listing)) = &self.published.listed
+            && Arc::ptr_eq(last, &walked)
+            && listing.is_repository == is_repository
+        {
+            return Arc::clone(listing);
         }
+        self.redactor.spare_names(&walked);
+        let listing = Arc::new(listing_of(&walked, is_repository));
+        self.published.listed = Some((walked, Arc::clone(&listing)));
+        listing
     }
 }
 
@@ -570,7 +582,7 @@ pub fn message_of(posted: &Posted) -> String {
 }
 
 /// Turns the result of a walk into a listing. Directories that tools fill are counted, not listed.
-fn listing_of(walked: Walked, is_repository: bool) -> Listing {
+fn listing_of(walked: &Walked, is_repository: bool) -> Listing {
     let mut listing = Listing {
         omitted: u64::from(walked.cut),
         unnamable: walked.unnamable,
@@ -581,7 +593,7 @@ fn listing_of(walked: Walked, is_repository: bool) -> Listing {
     let generated = GeneratedDirectories::among(paths);
     // Most files lie in the directory of the one before.
     let (mut last, mut of_last) = (String::new(), None);
-    let listed = walked.files.into_iter().filter_map(|file| {
+    let listed = walked.files.iter().filter_map(|file| {
         let (directory, _) = file.path.split();
         if directory != last {
             directory.clone_into(&mut last);
@@ -592,13 +604,12 @@ fn listing_of(walked: Walked, is_repository: bool) -> Listing {
             return None;
         }
         Some(Listed {
-            path: file.path,
+            path: file.path.clone(),
             size: file.size,
             modified: file.modified,
             is_link: file.is_link,
         })
     });
-    // In the memory of the walk: of a large workspace it is much.
     let files = listed.collect();
     Listing { files, ..listing }
 }

@@ -189,16 +189,20 @@ impl<'a> Redactor<'a> {
         }
     }
 
-    /// Learns the contents of credential files, and which names there are.
+    /// Learns the contents of credential files.
     pub(super) fn learn_credentials(&mut self, walked: &Walked) {
         if let Some(scanner) = &self.agent.manner.secrets {
-            let KnownSecrets {
-                vault, credentials, ..
-            } = &mut self.known;
+            let credentials = &mut self.known.credentials;
             credentials.learn(&self.agent.workspace, scanner, &walked.credentials);
+        }
+    }
+
+    /// Learns which names there are: they are no secrets.
+    pub(super) fn spare_names(&mut self, walked: &Walked) {
+        if self.agent.manner.secrets.is_some() {
             let plain = names(&walked.files);
-            vault.spare(plain.clone());
-            credentials.spare(plain);
+            self.known.vault.spare(plain.clone());
+            self.known.credentials.spare(plain);
         }
     }
 

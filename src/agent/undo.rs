@@ -237,7 +237,7 @@ impl Agent {
         }
         self.workspace.forget_survey();
         let restored = restore();
-        let mut now = Inventory::take_after(&before, workspace, &left_out, &[]);
+        let mut now = Inventory::take_after(&before, workspace, &left_out, &[], None);
         let told = now.disarm_and_tell(&before, workspace);
         let cache =
             (authorizer.confinement.as_ref()).and_then(|confinement| confinement.cache.as_ref());

@@ -84,7 +84,7 @@ impl Execution<'_> {
     fn look_around(&mut self) -> (Option<Confinement>, Inventory) {
         /// For so long nobody else is expected to have changed one.
         const FRESH: Duration = Duration::from_secs(1);
-        let known = self.workspace.take_names();
+        let known = self.workspace.names_before_command();
         self.workspace.forget_survey();
         if let Some((taken, inventory)) = self.inventory.take()
             && taken.elapsed() < FRESH
@@ -118,7 +118,8 @@ impl Execution<'_> {
             .then(|| self.workspace.survey_after_command())
             .flatten();
         let others: Vec<_> = survey.iter().map(CommandSurvey::search).collect();
-        let mut now = Inventory::take_after(before, workspace, &self.left_out(), &others);
+        let (left_out, known) = (self.left_out(), self.workspace.names_seen());
+        let mut now = Inventory::take_after(before, workspace, &left_out, &others, known.as_ref());
         let told = now.disarm_and_tell(before, workspace);
         let cache =
             (self.place.confinement.as_ref()).and_then(|confinement| confinement.cache.as_ref());

@@ -38,6 +38,7 @@ use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use blake3::Hash;
@@ -55,7 +56,7 @@ use crate::error::{Error, Result};
 use crate::fs::{Durability, own_directory};
 use crate::platform;
 use crate::workspace::Workspace;
-use crate::workspace::survey::{self, SurveyScope};
+use crate::workspace::survey::{self, KeptSurvey, SurveyListing, SurveyScope};
 use crate::workspace::walk::Walked;
 use agent_protocol::RelPath;
 use cache::Cache;
@@ -63,7 +64,7 @@ use objects::Objects;
 use take::{ListsFiles, SnapshotBuilder};
 
 /// Limits of a checkpoint and of the store.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckpointLimits {
     /// Files with more bytes are passed over and listed in the result.
     pub max_file_bytes: u64,
@@ -195,6 +196,50 @@ pub struct CheckpointStore {
     objects: Objects,
     durability: Durability,
     clock: fn() -> SystemTime,
+    /// The last snapshot of everything, if a survey that sees the same would give it again.
+    last: Option<LastSnapshot>,
+}
+
+/// A snapshot of everything, and what it was made from.
+#[derive(Debug)]
+struct LastSnapshot {
+    /// The workspace, and the fingerprint of its survey.
+    fingerprint: (PathBuf, Hash),
+    limits: CheckpointLimits,
+    taken: TakenSnapshot,
+    /// The files, if they were listed.
+    listing: Option<SurveyListing>,
+}
+
+impl LastSnapshot {
+    fn is_of(
+        &self,
+        fingerprint: &(PathBuf, Hash),
+        limits: &CheckpointLimits,
+        lists_files: ListsFiles,
+    ) -> bool {
+        self.fingerprint == *fingerprint
+            && self.limits == *limits
+            && (self.listing.is_some() || lists_files == ListsFiles::No)
+    }
+
+    /// False if a file could be covered now without a change of its metadata.
+    fn is_repeatable(&self) -> bool {
+        let taken = &self.taken;
+        let is_final = |one: &PassedOver| matches!(one.reason, Reason::TooLarge | Reason::Special);
+        taken.passed_over_count == taken.passed_over.len() as u64
+            && taken.passed_over.iter().all(is_final)
+    }
+
+    fn again(
+        &mut self,
+        workspace: &Workspace,
+        lists_files: ListsFiles,
+    ) -> (TakenSnapshot, Arc<Walked>) {
+        let listing = (self.listing.as_mut()).filter(|_| lists_files == ListsFiles::Yes);
+        let walked = listing.map(|listing| workspace.walked(listing));
+        (self.taken.clone(), walked.unwrap_or_default())
+    }
 }
 
 impl CheckpointStore {
@@ -213,6 +258,7 @@ impl CheckpointStore {
             directory,
             durability: Durability::Synced,
             clock: SystemTime::now,
+            last: None,
         })
     }
 
@@ -239,7 +285,7 @@ impl CheckpointStore {
         &mut self,
         workspace: &Workspace,
         limits: &CheckpointLimits,
-    ) -> Result<(TakenSnapshot, Walked)> {
+    ) -> Result<(TakenSnapshot, Arc<Walked>)> {
         self.take_with(workspace, limits, ListsFiles::Yes)
     }
 
@@ -248,23 +294,70 @@ impl CheckpointStore {
         workspace: &Workspace,
         limits: &CheckpointLimits,
         lists_files: ListsFiles,
-    ) -> Result<(TakenSnapshot, Walked)> {
+    ) -> Result<(TakenSnapshot, Arc<Walked>)> {
         let _alone = self.lock_alone()?;
         self.refresh_alone()?;
         let limits = self.without_itself(workspace, limits);
+        let survey = self.survey(workspace, &limits.scope, lists_files)?;
+        let settled_before = take::settled_before(survey.began);
+        let is_settled = survey.last_change() < settled_before;
+        let fingerprint = (workspace.path().to_owned(), survey.fingerprint());
+        workspace.remember_scope(&limits.scope);
+        if let Some(last) = &mut self.last
+            && last.is_of(&fingerprint, &limits, lists_files)
+            && self.objects.contains(&last.taken.snapshot.0)
+        {
+            if !workspace.renew_names(survey.count_settled(settled_before)) {
+                workspace.keep_names(survey.known_names(settled_before));
+            }
+            return Ok(last.again(workspace, lists_files));
+        }
+        workspace.keep_names(survey.known_names(settled_before));
         let cache_path = take::cache_path(&self.directory.join("cache"), workspace);
         let cache = Cache::read(&cache_path);
-        let mut builder = SnapshotBuilder::new(&self.objects, &limits, &cache, (self.clock)());
+        let mut builder = SnapshotBuilder::new(&self.objects, &limits, &cache, settled_before);
         builder.lists_files = lists_files;
-        let mut found = builder.run(workspace)?;
-        workspace.keep_names(std::mem::take(&mut found.known));
-        workspace.remember_scope(&limits.scope);
-        let (cache, walked) = (found.cache.take(), std::mem::take(&mut found.walked));
+        let mut found = builder.run(workspace, survey)?;
+        let (cache, listing) = (found.cache.take(), found.listing.take());
         let taken = self.keep(found)?;
         if let Some(cache) = cache {
             cache.write(&cache_path)?;
         }
+        let files_read = taken.files_read;
+        let mut last = LastSnapshot {
+            fingerprint,
+            limits,
+            taken: TakenSnapshot {
+                files_read: 0,
+                ..taken
+            },
+            listing,
+        };
+        let (taken, walked) = last.again(workspace, lists_files);
+        self.last = (is_settled && last.is_repeatable()).then_some(last);
+        let taken = TakenSnapshot {
+            files_read,
+            ..taken
+        };
         Ok((taken, walked))
+    }
+
+    /// Surveys the workspace. After a command, that was done in the look that followed it, if nothing
+    /// has happened since.
+    fn survey(
+        &self,
+        workspace: &Workspace,
+        scope: &SurveyScope,
+        lists_files: ListsFiles,
+    ) -> Result<KeptSurvey> {
+        let kept = match lists_files {
+            ListsFiles::Yes => workspace.take_survey(scope),
+            ListsFiles::No => None,
+        };
+        match kept {
+            Some(kept) => workspace.ensure_in_place().map(|()| kept),
+            None => workspace.survey_everything(scope, (self.clock)()),
+        }
     }
 
     /// Takes a snapshot that looks only at these paths and copies everything else from an earlier
@@ -286,7 +379,8 @@ impl CheckpointStore {
         let mut limits = self.without_itself(workspace, limits);
         limits.max_ignored_bytes = limits.max_file_bytes;
         let no_cache = Cache::default();
-        let taking = SnapshotBuilder::new(&self.objects, &limits, &no_cache, (self.clock)());
+        let settled_before = take::settled_before((self.clock)());
+        let taking = SnapshotBuilder::new(&self.objects, &limits, &no_cache, settled_before);
         let found = taking.run_part(workspace, earlier.0, paths)?;
         found.map(|found| self.keep(found)).transpose()
     }

@@ -5,19 +5,22 @@
 //! which resolves paths beneath the root.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::fmt;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::unseen::is_stray;
 
 /// The longest path that is accepted, in bytes; the limit of Linux.
 const MAX_BYTES: usize = 4096;
 
-/// A checked path relative to the workspace root.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// A checked path relative to the workspace root. Copies share the text: listings of a large workspace
+/// have very many.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
-pub struct RelPath(String);
+pub struct RelPath(Arc<str>);
 
 /// The reason why a text is not a path in the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,7 +63,7 @@ impl RelPath {
     /// backslash are far rarer. Backslashes that Markdown added are removed.
     pub fn parse(text: &str) -> Result<Self, PathProblem> {
         if is_tidy(text) {
-            return Self::unless_reserved(text.to_owned());
+            return Self::unless_reserved(text);
         }
         let text = text.trim_matches(|c: char| c.is_whitespace() || is_stray(c));
         if text.len() > MAX_BYTES {
@@ -97,18 +100,18 @@ impl RelPath {
         // Tidying can move white space or a `~` to the front, so a path that is already tidy is
         // kept.
         if tidy == text {
-            Self::unless_reserved(tidy)
+            Self::unless_reserved(&tidy)
         } else {
             Self::parse(&tidy)
         }
     }
 
     /// The path, unless a component of it is reserved on this system.
-    fn unless_reserved(tidy: String) -> Result<Self, PathProblem> {
+    fn unless_reserved(tidy: &str) -> Result<Self, PathProblem> {
         if cfg!(windows) {
-            refuse_reserved(&tidy)?;
+            refuse_reserved(tidy)?;
         }
-        Ok(Self(tidy))
+        Ok(Self(tidy.into()))
     }
 
     /// Returns true if the backslashes of a path are Markdown escapes: each is in front of a `_`
@@ -131,19 +134,25 @@ impl RelPath {
     ///
     /// `directory` is a `RelPath` as text, or empty for the workspace itself; `name` has no `/`.
     pub fn of_entry(directory: &str, name: &str) -> Option<Self> {
-        let mut text = String::with_capacity(directory.len() + 1 + name.len());
-        if !directory.is_empty() {
-            text.push_str(directory);
-            text.push('/');
+        thread_local! {
+            // Called for each of very many files, and the text is copied once more.
+            static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
         }
-        text.push_str(name);
         if cfg!(windows) && is_reserved(name) {
             return None;
         }
-        if text.len() <= MAX_BYTES && is_plain_name(name) {
-            return Some(Self(text));
-        }
-        Self::parse(&text).ok().filter(|path| path.as_str() == text)
+        TEXT.with_borrow_mut(|text| {
+            text.clear();
+            if !directory.is_empty() {
+                text.push_str(directory);
+                text.push('/');
+            }
+            text.push_str(name);
+            if text.len() <= MAX_BYTES && is_plain_name(name) {
+                return Some(Self(text.as_str().into()));
+            }
+            Self::parse(text).ok().filter(|path| path.as_str() == text)
+        })
     }
 
     /// The path with `/` between its components.
@@ -179,7 +188,7 @@ impl RelPath {
     pub fn parent(&self) -> Option<RelPath> {
         self.0
             .rsplit_once('/')
-            .map(|(parent, _)| Self(parent.to_owned()))
+            .map(|(parent, _)| Self(parent.into()))
     }
 }
 
@@ -276,7 +285,13 @@ impl TryFrom<String> for RelPath {
 
 impl From<RelPath> for String {
     fn from(path: RelPath) -> Self {
-        path.0
+        path.0.as_ref().into()
+    }
+}
+
+impl Serialize for RelPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

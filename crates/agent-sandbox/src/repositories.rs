@@ -654,18 +654,20 @@ impl Inventory {
     ///
     /// A directory that cannot be listed hides a repository, but git finds it by its name. Those
     /// that were closed since `before` are opened for their owner. Other searches share the walk; they
-    /// are not told what is in a directory that was opened.
+    /// are not told what is in a directory that was opened. A directory that did not change since a
+    /// survey is not listed again.
     pub fn take_after(
         before: &Self,
         workspace: &Path,
         left_out: &[PathBuf],
         others: &[&dyn DirectorySearch],
+        known: Option<&KnownNames>,
     ) -> Self {
         let is_new = |directory: &Path| {
             !before.closed.contains(directory)
                 && (!before.is_cut || is_changed_since(directory, before.taken))
         };
-        Self::search(others, workspace, left_out, &is_new, None)
+        Self::search(others, workspace, left_out, &is_new, known)
     }
 
     /// Searches the workspace, except for `left_out`, in the same walk as another search.

@@ -279,7 +279,6 @@ mod tests {
     use std::ffi::OsStr;
     use std::fs;
     use std::os::unix::fs::MetadataExt;
-    use std::sync::Arc;
 
     use agent_files::platform::files::listed_by_this_thread;
     use agent_files::workspace::survey::SurveyScope;
@@ -353,7 +352,6 @@ mod tests {
 
     /// The names of a survey in which all files but `known` had a single one.
     fn single_names(workspace: &Path) -> KnownNames {
-        let mut names = KnownNames::default();
         let workspace = Workspace::open(workspace).unwrap();
         let scope = SurveyScope {
             max_entries: 100,
@@ -361,15 +359,12 @@ mod tests {
         };
         let visited = workspace.survey(&scope, |seen| {
             let stat = seen.stat().unwrap();
-            let names = Arc::clone(seen.names().unwrap());
+            let names = seen.all_names.clone().unwrap();
             let known = KnownDirectory::new(&stat, names, vec![OsStr::new("known").into()]);
             (seen.path().to_owned(), known)
         });
-        for visited in visited.unwrap() {
-            let (path, known) = visited.value;
-            names.add(path, known);
-        }
-        names
+        let visited = visited.unwrap().into_iter();
+        KnownNames::new(visited.map(|visited| visited.value))
     }
 
     #[test]

@@ -26,10 +26,10 @@ use crate::error::{Error, Result};
 use crate::platform::files::bytes_of_name;
 use crate::workspace::crew::each_of;
 use crate::workspace::survey::{
-    DirectoryState, KeptDirectory, ListedDirectory, Surveyed, SurveyedDirectory, Visited,
+    DirectoryState, KeptDirectory, KeptSurvey, ListedDirectory, SurveyListing, Surveyed,
+    SurveyedDirectory, Visited,
 };
-use crate::workspace::walk::Walked;
-use crate::workspace::{FileKind, KnownDirectory, KnownNames, Workspace};
+use crate::workspace::{FileKind, Workspace};
 
 /// A file that changed this recently is read again: the granularity of the coarsest file system
 /// clock.
@@ -69,8 +69,6 @@ pub(super) struct SeenDirectory {
     cached_tree: Option<Hash>,
     is_news_for_cache: bool,
     listed: ListedDirectory,
-    /// The names in it; `None` if a change of it might not show.
-    known: Option<KnownDirectory>,
 }
 
 struct SeenEntry {
@@ -93,8 +91,7 @@ pub(super) struct FinishedSnapshot {
     /// Sorted.
     pub(super) inodes: Vec<u64>,
     /// The files, if they were to be listed.
-    pub(super) walked: Walked,
-    pub(super) known: KnownNames,
+    pub(super) listing: Option<SurveyListing>,
     pub(super) cache: Option<CacheWriter>,
     pub(super) new: PackWriter,
 }
@@ -104,7 +101,7 @@ impl<'a> SnapshotBuilder<'a> {
         objects: &'a Objects,
         limits: &'a CheckpointLimits,
         cache: &'a Cache,
-        now: SystemTime,
+        settled_before: i64,
     ) -> Self {
         // A cache is useless if its objects are no longer stored.
         let is_usable = cache.root().is_some_and(|root| objects.contains(&root));
@@ -117,7 +114,7 @@ impl<'a> SnapshotBuilder<'a> {
             objects,
             limits,
             cached,
-            settled_before: settled_before(now),
+            settled_before,
             new: Mutex::new(objects.writer()),
             new_bytes: AtomicU64::new(0),
             files_read: AtomicU64::new(0),
@@ -127,8 +124,9 @@ impl<'a> SnapshotBuilder<'a> {
         }
     }
 
-    pub(super) fn run(mut self, workspace: &Workspace) -> Result<FinishedSnapshot> {
-        let mut seen = self.survey(workspace)?;
+    /// Takes the snapshot of what a survey saw.
+    pub(super) fn run(self, workspace: &Workspace, survey: KeptSurvey) -> Result<FinishedSnapshot> {
+        let mut seen = self.see_all(workspace, survey);
         if let Some(failure) = lock(&self.failure).take() {
             return Err(failure);
         }
@@ -146,32 +144,21 @@ impl<'a> SnapshotBuilder<'a> {
         thread::scope(|scope| {
             let joining = thread::Builder::new().spawn_scoped(scope, join);
             let finished = self.assemble(seen);
-            let walked = match joining.map(thread::ScopedJoinHandle::join) {
-                Ok(Ok(walked)) => walked,
+            let listing = match joining.map(thread::ScopedJoinHandle::join) {
+                Ok(Ok(listing)) => listing,
                 Ok(Err(panic)) => std::panic::resume_unwind(panic),
                 // There are no more threads to be had.
                 Err(_) => join(),
             };
             let mut finished = finished?;
-            finished.walked = walked;
+            finished.listing = Some(listing);
             Ok(finished)
         })
     }
 
-    /// Visits all directories. The snapshot after a command is made from the survey in the look that
-    /// followed it, if nothing has happened since.
-    fn survey(&mut self, workspace: &Workspace) -> Result<Vec<Visited<SeenDirectory>>> {
-        let scope = &self.limits.scope;
-        let kept = match self.lists_files {
-            ListsFiles::Yes => workspace.take_survey(scope),
-            ListsFiles::No => None,
-        };
-        let Some(kept) = kept else {
-            return workspace.survey(scope, |directory| self.see(directory));
-        };
-        workspace.ensure_in_place()?;
-        self.settled_before = self.settled_before.min(settled_before(kept.began));
-        let (directories, children): (Vec<_>, Vec<_>) = (kept.directories.into_iter())
+    /// Looks at what the survey saw, and reads what changed.
+    fn see_all(&self, workspace: &Workspace, survey: KeptSurvey) -> Vec<Visited<SeenDirectory>> {
+        let (directories, children): (Vec<_>, Vec<_>) = (survey.directories.into_iter())
             .map(|visited| (Mutex::new(Some(visited.value)), visited.children))
             .unzip();
         let seen = each_of(&directories, |directory| {
@@ -179,9 +166,8 @@ impl<'a> SnapshotBuilder<'a> {
             directory.map(|directory: KeptDirectory| self.see(directory.again(workspace)))
         });
         let seen = seen.into_iter().flatten().zip(children);
-        Ok(seen
-            .map(|(value, children)| Visited { value, children })
-            .collect())
+        seen.map(|(value, children)| Visited { value, children })
+            .collect()
     }
 
     fn see(&self, mut directory: SurveyedDirectory<'_>) -> SeenDirectory {
@@ -190,7 +176,6 @@ impl<'a> SnapshotBuilder<'a> {
             ListsFiles::No => ListedDirectory::default(),
         };
         let surveyed = std::mem::take(&mut directory.entries);
-        let known_names = self.known_names(&mut directory, &surveyed);
         let path = directory.path();
         let cached = bytes_of_name(path.as_os_str()).and_then(|path| self.cached.get(path));
         let mut known = cached.map(|cached| cached.entries().peekable());
@@ -223,25 +208,7 @@ impl<'a> SnapshotBuilder<'a> {
             is_news_for_cache: is_news || !has_same_names,
             entries,
             listed,
-            known: known_names,
         }
-    }
-
-    fn known_names(
-        &self,
-        directory: &mut SurveyedDirectory<'_>,
-        surveyed: &[Surveyed],
-    ) -> Option<KnownDirectory> {
-        let stat = directory.stat()?;
-        if directory.state != DirectoryState::Known || stat.changed >= self.settled_before {
-            return None;
-        }
-        let names = Arc::clone(directory.names()?);
-        let mut unclear = std::mem::take(&mut directory.unknown);
-        let linked = surveyed.iter().filter(|entry| entry.stat.links > 1);
-        let linked = linked.filter(|entry| entry.stat.kind != FileKind::Directory);
-        unclear.extend(linked.map(|entry| Arc::clone(&entry.name)));
-        Some(KnownDirectory::new(&stat, names, unclear))
     }
 
     fn enter(
@@ -378,18 +345,12 @@ impl<'a> SnapshotBuilder<'a> {
             }
         }
         let files_read = self.files_read.into_inner();
-        let mut finished = report(&seen, &trees, new, files_read);
-        for Visited { value, .. } in seen {
-            if let Some(known) = value.known {
-                finished.known.add(value.path, known);
-            }
-        }
-        Ok(finished)
+        Ok(report(&seen, &trees, new, files_read))
     }
 }
 
 /// A file that changed before this time, in nanoseconds since 1970, has a new time if it changes again.
-fn settled_before(now: SystemTime) -> i64 {
+pub(super) fn settled_before(now: SystemTime) -> i64 {
     let now = now
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default();
@@ -422,8 +383,7 @@ fn report(
         repositories: Vec::new(),
         files_read,
         inodes: Vec::with_capacity(seen.iter().map(|one| one.value.entries.len()).sum()),
-        walked: Walked::default(),
-        known: KnownNames::default(),
+        listing: None,
         cache: None,
         new,
     };

@@ -122,6 +122,17 @@ impl Bench {
         self.root.join(path).symlink_metadata().is_ok()
     }
 
+    /// Waits until the clock of the file system has moved on.
+    fn await_tick(&self) {
+        let probe = self.directory.path().join("probe");
+        let time = || {
+            let probe = fs::File::create(&probe).unwrap();
+            probe.metadata().unwrap().modified().unwrap()
+        };
+        let before = time();
+        while time() == before {}
+    }
+
     /// From here on every file counts as changed long ago.
     fn let_time_pass(&mut self) {
         self.store.clock = || SystemTime::now() + Duration::from_hours(1);

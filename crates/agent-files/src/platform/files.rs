@@ -233,18 +233,18 @@ fn copy_extended(_old: &std::os::fd::OwnedFd, _new: &cap_std::fs::File) {}
 /// Resolves the whole path with one system call. On any error the caller falls back to opening
 /// component by component.
 #[cfg(target_os = "linux")]
-pub fn open_beneath(root: &Dir, path: &str) -> io::Result<Dir> {
+pub fn open_beneath(root: &Dir, path: impl AsRef<Path>) -> io::Result<Dir> {
     use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let opened = openat2(root, path, flags, Mode::empty(), resolve)?;
+    let opened = openat2(root, path.as_ref(), flags, Mode::empty(), resolve)?;
     Ok(Dir::from_std_file(opened.into()))
 }
 
 /// Opening beneath the root in one call is not supported on this system.
 #[cfg(not(target_os = "linux"))]
-pub fn open_beneath(_root: &Dir, _path: &str) -> io::Result<Dir> {
+pub fn open_beneath(_root: &Dir, _path: impl AsRef<Path>) -> io::Result<Dir> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use blake3::{Hash, Hasher};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
@@ -62,6 +63,8 @@ pub(super) struct Rules {
     gitignore: Gitignore,
     /// `.git/info/exclude`, which has the lowest priority.
     exclude: Gitignore,
+    /// Rules with the same digest ignore the same.
+    pub(super) digest: Hash,
 }
 
 impl Rules {
@@ -74,15 +77,25 @@ impl Rules {
         which: IgnoreFiles,
         above: Option<Arc<Rules>>,
     ) -> Option<Arc<Rules>> {
-        let rules_of = |wanted: bool, name: &str| match wanted.then(|| read(name)).flatten() {
-            Some(content) => parse_rules(&content, directory),
-            None => Gitignore::empty(),
+        let mut hasher = Hasher::new();
+        if let Some(above) = &above {
+            hasher.update(above.digest.as_bytes());
+        }
+        let mut rules_of = |wanted: bool, name: &str| {
+            let Some(content) = wanted.then(|| read(name)).flatten() else {
+                return Gitignore::empty();
+            };
+            for part in [name.as_bytes(), &content] {
+                hasher.update(&part.len().to_le_bytes()).update(part);
+            }
+            parse_rules(&content, directory)
         };
         let is_root = directory.as_os_str().is_empty();
         let rules = Self {
             ignore: rules_of(which.ignore, ".ignore"),
             gitignore: rules_of(which.gitignore, ".gitignore"),
             exclude: rules_of(which.exclude && is_root, ".git/info/exclude"),
+            digest: hasher.finalize(),
             above: None,
         };
         if rules.ignore.is_empty() && rules.gitignore.is_empty() && rules.exclude.is_empty() {

@@ -4,7 +4,7 @@
 //! searches for repositories and for files to protect. Directories are taken level by level, and large
 //! levels are split among threads.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ use cap_std::fs::{Dir, Metadata};
 
 use super::crew::each_of;
 use super::known_names::KnownNames;
-use crate::platform::files::{EntryKind, Flow, list_beneath};
+use super::survey::FileStat;
+use crate::platform::files::{EntryKind, Flow, list_beneath, open_beneath};
 
 /// Limit on the names that are read from one directory.
 const MAX_NAMES: usize = 1_000_000;
@@ -29,8 +30,8 @@ pub struct DirectoryNames<'a> {
     root: &'a Dir,
     /// Relative to the root.
     inside: &'a Path,
-    /// `None` if the names are known from a survey.
-    opened: Option<Dir>,
+    /// Opened when it is needed, if the names are known from a survey.
+    opened: OnceCell<Dir>,
     /// Sorted by name.
     pub entries: Arc<[NamedEntry]>,
     /// The files that may have more than one name, if that is known.
@@ -42,16 +43,23 @@ pub struct DirectoryNames<'a> {
 impl DirectoryNames<'_> {
     /// The metadata of a file in the directory, without following links.
     pub fn metadata(&self, name: &OsStr) -> io::Result<Metadata> {
-        match &self.opened {
+        match self.opened() {
             // The whole path would have to be looked up for every file.
-            Some(opened) => opened.symlink_metadata(name),
-            None => self.root.symlink_metadata(self.inside.join(name)),
+            Ok(opened) => opened.symlink_metadata(name),
+            Err(_) => self.root.symlink_metadata(self.inside.join(name)),
         }
     }
 
-    /// The directory, if it was opened.
-    pub(super) fn opened(&self) -> Option<&Dir> {
-        self.opened.as_ref()
+    pub(super) fn opened(&self) -> io::Result<&Dir> {
+        if self.inside.as_os_str().is_empty() {
+            return Ok(self.root);
+        }
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let opened = open_beneath(self.root, self.inside);
+        let opened = opened.or_else(|_| self.root.open_dir(self.inside))?;
+        Ok(self.opened.get_or_init(|| opened))
     }
 }
 
@@ -62,6 +70,11 @@ pub trait DirectorySearch: Sync {
 
     /// Takes note of a directory that is not searched because of a limit.
     fn pass_over(&self, directory: &Path);
+
+    /// The metadata of a directory to search, if this search has just seen it.
+    fn stat_of(&self, _directory: &Path) -> Option<FileStat> {
+        None
+    }
 
     /// Searches a directory. Returns the subdirectories to search.
     fn search(&self, directory: &Path, names: &io::Result<DirectoryNames<'_>>) -> Vec<PathBuf>;
@@ -115,8 +128,8 @@ struct JointWalk<'a> {
 
 impl JointWalk<'_> {
     /// The directories to look into next, with the searches that ask for them.
-    fn look_into(&self, directory: &Path, asking: SearchSet) -> BTreeMap<PathBuf, SearchSet> {
-        let mut next: BTreeMap<PathBuf, SearchSet> = BTreeMap::new();
+    fn look_into(&self, directory: &Path, asking: SearchSet) -> Vec<(PathBuf, SearchSet)> {
+        let mut next: Vec<(PathBuf, SearchSet)> = Vec::new();
         let mut names = None;
         for (index, search) in self.searches.iter().enumerate() {
             let this: SearchSet = 1 << index;
@@ -128,11 +141,24 @@ impl JointWalk<'_> {
                 continue;
             }
             let names = names.get_or_insert_with(|| self.names_of(directory));
-            for beneath in search.search(directory, names) {
-                *next.entry(beneath).or_default() |= this;
-            }
+            let beneath = search.search(directory, names);
+            next.extend(beneath.into_iter().map(|beneath| (beneath, this)));
         }
+        // Paths are compared component by component, which is slow.
+        next.sort_unstable_by(|(a, _), (b, _)| a.as_os_str().cmp(b.as_os_str()));
+        next.dedup_by(|(same, asking), (path, set)| {
+            let is_same = same.as_os_str() == path.as_os_str();
+            if is_same {
+                *set |= *asking;
+            }
+            is_same
+        });
         next
+    }
+
+    fn stat_of(&self, directory: &Path) -> Option<FileStat> {
+        let mut searches = self.searches.iter();
+        searches.find_map(|search| search.stat_of(directory))
     }
 
     fn names_of<'d>(&'d self, directory: &'d Path) -> io::Result<DirectoryNames<'d>> {
@@ -141,13 +167,15 @@ impl JointWalk<'_> {
             Err(cause) => return Err(cause.kind().into()),
         };
         let inside = directory.strip_prefix(self.root).unwrap_or(directory);
-        if let Some(known) = self.known.and_then(|known| known.of(root, inside)) {
+        if let Some(known) = self.known
+            && let Some(directory) = known.of(root, inside, self.stat_of(directory))
+        {
             return Ok(DirectoryNames {
                 root,
                 inside,
-                opened: None,
-                entries: Arc::clone(&known.names),
-                linked: Some(&known.linked),
+                opened: OnceCell::new(),
+                entries: Arc::clone(&directory.names),
+                linked: known.linked(directory),
                 is_cut: false,
             });
         }
@@ -165,7 +193,7 @@ impl JointWalk<'_> {
         Ok(DirectoryNames {
             root,
             inside,
-            opened: Some(opened),
+            opened: OnceCell::from(opened),
             entries: entries.into(),
             linked: None,
             is_cut,

@@ -1,13 +1,16 @@
 //! The names in each directory, and which files had a single name, when the whole workspace was last
 //! surveyed.
 //!
+//! The names in a directory hold while nothing was added to it, removed from it or renamed in it. Its
+//! change time says so, which no command can set; what our own steps change is forgotten besides, in
+//! case the file system keeps no such time. So the next survey lists only directories that changed.
+//!
 //! The sandbox must look through the workspace before a command runs, and a survey has just seen the
-//! names and the link count of every file. What is known of a directory holds while nothing was added
-//! to it, removed from it or renamed in it. Its change time says so, which no command can set; what
-//! our own steps change is forgotten besides, in case the file system keeps no such time.
+//! names and the link count of every file. Nothing tells when a file gets another name elsewhere, so
+//! this serves one command, for a moment.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,22 +22,27 @@ use super::joint_walk::NamedEntry;
 use super::survey::FileStat;
 use crate::platform::files::inode_and_change;
 
-/// For so long nobody is expected to have given a file another name.
+/// For so long nobody else is expected to have changed anything.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// The names that a survey saw.
-#[derive(Debug, Default)]
-pub struct KnownNames(HashMap<PathBuf, KnownDirectory>);
+#[derive(Debug, Clone, Default)]
+pub struct KnownNames {
+    /// By path relative to the workspace, and its bytes: a path is hashed component by component.
+    directories: Arc<HashMap<OsString, KnownDirectory>>,
+    /// True if the survey has just been made, so that files have no more names than it saw.
+    is_fresh: bool,
+}
 
 /// A directory that a survey has listed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct KnownDirectory {
     inode: u64,
     changed: i64,
     /// Everything in it.
     pub names: Arc<[NamedEntry]>,
     /// The files that may have more than one name.
-    pub linked: Vec<Arc<OsStr>>,
+    linked: Vec<Arc<OsStr>>,
 }
 
 impl KnownDirectory {
@@ -50,44 +58,85 @@ impl KnownDirectory {
 }
 
 impl KnownNames {
-    /// Adds a directory. The path is relative to the workspace.
-    pub fn add(&mut self, path: PathBuf, directory: KnownDirectory) {
-        self.0.insert(path, directory);
+    /// What a survey that was just made saw.
+    pub fn new(directories: impl Iterator<Item = (PathBuf, KnownDirectory)>) -> Self {
+        let directories = directories.map(|(path, directory)| (path.into(), directory));
+        Self {
+            directories: Arc::new(directories.collect()),
+            is_fresh: true,
+        }
     }
 
-    /// The directory at a path relative to the workspace, if it is known and still the same.
-    pub fn of(&self, root: &Dir, path: &Path) -> Option<&KnownDirectory> {
-        let known = self.0.get(path)?;
-        let now = inode_and_change(root, path).ok()?;
-        (now == (known.inode, known.changed)).then_some(known)
+    /// The directory at a path relative to the workspace, if it is known and still the same; `stat` is
+    /// its metadata, if somebody has just looked.
+    pub fn of(&self, root: &Dir, path: &Path, stat: Option<FileStat>) -> Option<&KnownDirectory> {
+        let known = self.directories.get(path.as_os_str())?;
+        let is_same = self.is_fresh || {
+            let seen = stat.map(|stat| (stat.inode, stat.changed));
+            let now = seen.or_else(|| inode_and_change(root, path).ok())?;
+            now == (known.inode, known.changed)
+        };
+        is_same.then_some(known)
+    }
+
+    /// The files of a directory that may have more than one name, if that is known.
+    pub fn linked<'d>(&self, directory: &'d KnownDirectory) -> Option<&'d [Arc<OsStr>]> {
+        self.is_fresh.then_some(&directory.linked)
     }
 }
 
 impl Workspace {
-    /// Keeps the names that a survey saw for the next command.
+    /// Keeps the names that a survey saw for the next command and the next survey.
     pub(crate) fn keep_names(&self, names: KnownNames) {
         let kept = self.known_names.lock();
         *kept.unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), names));
     }
 
-    /// The names that the last survey saw, once, if it has just been made. A command creates files and
-    /// gives others more names, so they serve only one.
-    pub fn take_names(&self) -> Option<KnownNames> {
-        let kept = self.known_names.lock();
-        let (at, names) = kept.unwrap_or_else(PoisonError::into_inner).take()?;
-        (at.elapsed() < FRESH).then_some(names)
+    /// Keeps the names once more, if a survey that saw the same knows no more directories.
+    pub(crate) fn renew_names(&self, known_directories: usize) -> bool {
+        let mut kept = self.known_names.lock();
+        let kept = kept.as_deref_mut().ok().and_then(Option::as_mut);
+        let Some((at, names)) = kept else {
+            return false;
+        };
+        let is_all = names.directories.len() == known_directories;
+        if is_all {
+            (*at, names.is_fresh) = (Instant::now(), true);
+        }
+        is_all
+    }
+
+    /// The names that the last survey saw, for a command. Once, if it has just been made, they tell how
+    /// many names files have.
+    pub fn names_before_command(&self) -> Option<KnownNames> {
+        let names = self.names_seen();
+        let mut kept = self.known_names.lock().ok()?;
+        let (at, kept) = kept.as_mut()?;
+        let is_fresh = std::mem::take(&mut kept.is_fresh) && at.elapsed() < FRESH;
+        Some(KnownNames { is_fresh, ..names? })
+    }
+
+    /// The names that the last survey saw.
+    pub fn names_seen(&self) -> Option<KnownNames> {
+        let kept = self.known_names.lock().ok()?;
+        let (_, names) = kept.as_ref()?;
+        Some(KnownNames {
+            directories: Arc::clone(&names.directories),
+            is_fresh: false,
+        })
     }
 
     /// Forgets the names in the directories above these paths, which a step is about to change.
     pub fn forget_names_around<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) {
         let mut kept = self.known_names.lock();
         let kept = kept.as_deref_mut().ok().and_then(Option::as_mut);
-        let Some((_, KnownNames(directories))) = kept else {
+        let Some((_, names)) = kept else {
             return;
         };
+        let directories = Arc::make_mut(&mut names.directories);
         for path in paths {
             for directory in path.ancestors().skip(1) {
-                directories.remove(directory);
+                directories.remove(directory.as_os_str());
             }
         }
     }

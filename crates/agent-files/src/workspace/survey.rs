@@ -8,6 +8,7 @@
 //! command is made in the look that the sandbox has to take then (`after_command`).
 
 mod after_command;
+mod kept;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
@@ -17,18 +18,19 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 pub use self::after_command::CommandSurvey;
-pub(crate) use self::after_command::KeptDirectory;
 pub(super) use self::after_command::SurveyMemory;
+pub(crate) use self::kept::{KeptDirectory, KeptSurvey};
 use super::ignored::{Absolute, IgnoreFiles, Is, MAX_IGNORE_BYTES, Rules, is_ignored};
 use super::joint_walk::{DirectoryNames, DirectorySearch, NamedEntry, walk_together};
 use super::look::is_hidden;
 use super::neighbours::is_beneath;
-use super::walk::{MAX_CREDENTIALS, Walked, WalkedFile};
+use super::walk::{MAX_CREDENTIALS, Walked, WalkedFile, settled_credentials};
 use super::{FileKind, Workspace, kind_of};
 use crate::error::{Error, Result};
 use crate::fs::TEMPORARY;
@@ -82,6 +84,8 @@ pub struct SurveyedDirectory<'a> {
     place: SurveyTask,
     /// `None` if it could not be listed, or was listed earlier.
     names: Option<&'a DirectoryNames<'a>>,
+    /// Everything in the directory; nothing if it could not be listed.
+    pub all_names: Option<Arc<[NamedEntry]>>,
     /// Opened again, if it was listed earlier.
     reopened: OnceCell<Dir>,
     rules: Option<Arc<Rules>>,
@@ -129,6 +133,16 @@ pub struct ListedDirectory {
     unnamable: u64,
 }
 
+/// What the directories of a survey list together.
+#[derive(Debug, Default)]
+pub struct SurveyListing {
+    walked: Arc<Walked>,
+    /// The credential files in directories that are not ignored.
+    credentials: Vec<WalkedFile>,
+    /// Ignored directories other than build output and dependencies, where a survey does not look.
+    ignored: Vec<RelPath>,
+}
+
 /// The visitor's result for a directory, and the index range of its subdirectories.
 #[derive(Debug)]
 pub struct Visited<T> {
@@ -154,7 +168,8 @@ struct Survey<'a, T, V> {
     /// Names that were seen so far.
     seen: AtomicUsize,
     /// The directories to visit, each with the index of its result.
-    waiting: Mutex<HashMap<PathBuf, (usize, SurveyTask)>>,
+    /// By their bytes: a path is hashed component by component.
+    waiting: Mutex<HashMap<OsString, (usize, SurveyTask)>>,
     /// How many results there will be, as far as is known.
     count: AtomicUsize,
     /// The results with their indices, unsorted.
@@ -176,7 +191,7 @@ impl<'a, T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> Survey<'a, T, V> {
             scope,
             visit,
             seen: AtomicUsize::new(0),
-            waiting: Mutex::new(HashMap::from([(workspace.path.clone(), (0, top))])),
+            waiting: Mutex::new(HashMap::from([(workspace.path.clone().into(), (0, top))])),
             count: AtomicUsize::new(1),
             visited: Mutex::default(),
         }
@@ -203,8 +218,13 @@ impl<T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> DirectorySearch for Surv
 
     fn pass_over(&self, _directory: &Path) {}
 
+    fn stat_of(&self, directory: &Path) -> Option<FileStat> {
+        let waiting = lock(&self.waiting);
+        waiting.get(directory.as_os_str())?.1.stat
+    }
+
     fn search(&self, directory: &Path, names: &io::Result<DirectoryNames<'_>>) -> Vec<PathBuf> {
-        let Some((index, place)) = lock(&self.waiting).remove(directory) else {
+        let Some((index, place)) = lock(&self.waiting).remove(directory.as_os_str()) else {
             return Vec::new();
         };
         let surveyed =
@@ -216,7 +236,8 @@ impl<T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> DirectorySearch for Surv
         let start = (self.count).fetch_add(beneath.len(), Ordering::Relaxed);
         let children = start..start + beneath.len();
         let waiting = children.clone().zip(places);
-        lock(&self.waiting).extend(beneath.iter().cloned().zip(waiting));
+        let paths = beneath.iter().map(|path| path.clone().into_os_string());
+        lock(&self.waiting).extend(paths.zip(waiting));
         lock(&self.visited).push((index, Visited { value, children }));
         beneath
     }
@@ -236,39 +257,69 @@ impl Workspace {
     ) -> Result<Vec<Visited<T>>> {
         self.ensure_in_place()?;
         let survey = Survey::new(self, scope.clone(), visit);
-        walk_together(&self.path, || self.root.try_clone(), &[&survey], None);
+        let known = self.names_seen();
+        let open = || self.root.try_clone();
+        walk_together(&self.path, open, &[&survey], known.as_ref());
         Ok(survey.finish())
     }
 
-    /// Joins what the directories of a survey list to what `walk` would list; `is_cut` is true if the
-    /// survey did not see all of them.
+    /// Surveys everything, from this time on.
+    pub(crate) fn survey_everything(
+        &self,
+        scope: &SurveyScope,
+        began: SystemTime,
+    ) -> Result<KeptSurvey> {
+        Ok(KeptSurvey {
+            scope: scope.clone(),
+            began,
+            directories: self.survey(scope, KeptDirectory::of)?,
+        })
+    }
+
+    /// Joins what the directories of a survey list; `is_cut` is true if the survey did not see all of
+    /// them.
     pub fn join_listed(
         &self,
         directories: impl IntoIterator<Item = ListedDirectory>,
         is_cut: bool,
-    ) -> Walked {
-        let mut ignored = Vec::new();
-        let mut walked = Walked {
-            cut: is_cut,
-            ..Walked::default()
-        };
+    ) -> SurveyListing {
+        let mut joined = ListedDirectory::default();
         for directory in directories {
-            walked.files.extend(directory.files);
-            walked.credentials.extend(directory.credentials);
-            walked.unnamable += directory.unnamable;
-            ignored.extend(directory.ignored);
+            joined.files.extend(directory.files);
+            joined.credentials.extend(directory.credentials);
+            joined.unnamable += directory.unnamable;
+            joined.ignored.extend(directory.ignored);
         }
-        let records = self.records_among(walked.files.iter().map(|file| &file.path));
+        let records = self.records_among(joined.files.iter().map(|file| &file.path));
         if !records.is_empty() {
             let is_open = |path: &RelPath| !records.iter().any(|records| is_beneath(path, records));
-            walked.files.retain(|file| is_open(&file.path));
-            walked.credentials.retain(|file| is_open(&file.path));
-            ignored.retain(is_open);
+            joined.files.retain(|file| is_open(&file.path));
+            joined.credentials.retain(|file| is_open(&file.path));
+            joined.ignored.retain(is_open);
         }
-        ignored.truncate(MAX_CREDENTIALS);
-        walked.files.sort_by(|a, b| a.path.cmp(&b.path));
-        walked.settle_credentials(self.credentials_beneath(ignored));
-        walked
+        joined.ignored.truncate(MAX_CREDENTIALS);
+        joined.files.sort_by(|a, b| a.path.cmp(&b.path));
+        let walked = Walked {
+            files: joined.files,
+            unnamable: joined.unnamable,
+            cut: is_cut,
+            credentials: Vec::new(),
+        };
+        SurveyListing {
+            walked: Arc::new(walked),
+            credentials: joined.credentials,
+            ignored: joined.ignored,
+        }
+    }
+
+    /// What `walk` would list now, if a survey would see the same as the one that listed this.
+    pub fn walked(&self, listing: &mut SurveyListing) -> Arc<Walked> {
+        let ignored = self.credentials_beneath(listing.ignored.clone());
+        let credentials = settled_credentials(listing.credentials.clone(), ignored);
+        if listing.walked.credentials != credentials {
+            Arc::make_mut(&mut listing.walked).credentials = credentials;
+        }
+        Arc::clone(&listing.walked)
     }
 
     /// Checks that the workspace is still at the path where it was opened.
@@ -316,6 +367,7 @@ impl<'a> SurveyedDirectory<'a> {
             workspace,
             place,
             names: names.as_ref().ok(),
+            all_names: names.as_ref().ok().map(|names| Arc::clone(&names.entries)),
             reopened: OnceCell::new(),
             rules: None,
             entries: Vec::new(),
@@ -415,7 +467,7 @@ impl<'a> SurveyedDirectory<'a> {
     }
 
     fn opened(&self) -> io::Result<&Dir> {
-        if let Some(opened) = self.names.and_then(DirectoryNames::opened) {
+        if let Some(Ok(opened)) = self.names.map(DirectoryNames::opened) {
             return Ok(opened);
         }
         if let Some(reopened) = self.reopened.get() {
@@ -423,11 +475,6 @@ impl<'a> SurveyedDirectory<'a> {
         }
         let reopened = self.workspace.open_exact(self.path())?;
         Ok(self.reopened.get_or_init(|| reopened))
-    }
-
-    /// Everything in the directory, if it was listed just now.
-    pub fn names(&self) -> Option<&Arc<[NamedEntry]>> {
-        self.names.map(|names| &names.entries)
     }
 
     /// True if the file system resolves the name, possibly to an entry with another spelling.
@@ -556,6 +603,9 @@ pub(super) fn read_regular(
 /// True for `.git`, `.agent` and our own temporary files. On Windows also for names under which another
 /// file would be changed: a command can create `a.`, and an undo would remove `a`.
 pub(super) fn is_passed_by(name: &OsStr) -> bool {
+    if !cfg!(windows) && !name.as_encoded_bytes().starts_with(b".") {
+        return false;
+    }
     let Some(name) = name.to_str() else {
         return false;
     };

@@ -187,28 +187,30 @@ impl ParallelWalk<'_> {
         let credentials = self.credentials.into_inner();
         let ignored = self.ignored.into_inner();
         let ignored = ignored.unwrap_or_else(PoisonError::into_inner);
-        let mut walked = Walked {
+        let credentials = credentials.unwrap_or_else(PoisonError::into_inner);
+        let ignored = workspace.credentials_beneath(ignored);
+        Walked {
             files,
-            credentials: credentials.unwrap_or_else(PoisonError::into_inner),
+            credentials: settled_credentials(credentials, ignored),
             unnamable: self.looker.unnamable() as u64,
             cut: self.looker.is_cut(),
-        };
-        walked.settle_credentials(workspace.credentials_beneath(ignored));
-        walked
+        }
     }
 }
 
-impl Walked {
-    /// Adds the credential files of ignored directories, and puts those nearest to the root first.
-    pub(super) fn settle_credentials(&mut self, ignored: Vec<WalkedFile>) {
-        let credentials = &mut self.credentials;
-        credentials.truncate(MAX_CREDENTIALS);
-        credentials.extend(ignored);
-        credentials.sort_unstable_by(|a, b| {
-            let depth = |found: &WalkedFile| found.path.components().count();
-            depth(a).cmp(&depth(b)).then_with(|| a.path.cmp(&b.path))
-        });
-    }
+/// Adds the credential files of ignored directories to those of all others, and puts those nearest to
+/// the root first.
+pub(super) fn settled_credentials(
+    mut credentials: Vec<WalkedFile>,
+    ignored: Vec<WalkedFile>,
+) -> Vec<WalkedFile> {
+    credentials.truncate(MAX_CREDENTIALS);
+    credentials.extend(ignored);
+    credentials.sort_unstable_by(|a, b| {
+        let depth = |found: &WalkedFile| found.path.components().count();
+        depth(a).cmp(&depth(b)).then_with(|| a.path.cmp(&b.path))
+    });
+    credentials
 }
 
 fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use agent_files::platform::files::EntryKind;
 use agent_files::workspace::joint_walk::{DirectoryNames, DirectorySearch, NamedEntry};
+use agent_files::workspace::survey::FileStat;
 
 use super::{give_back, has_several_names, is_absent, really};
 
@@ -175,6 +176,10 @@ impl DirectorySearch for OtherSearch<'_> {
 
     fn pass_over(&self, directory: &Path) {
         self.search.pass_over(directory);
+    }
+
+    fn stat_of(&self, directory: &Path) -> Option<FileStat> {
+        self.search.stat_of(directory)
     }
 
     fn search(&self, directory: &Path, names: &io::Result<DirectoryNames<'_>>) -> Vec<PathBuf> {

@@ -51,7 +51,7 @@ impl KeptInventory {
         let told = match serde_json::from_slice::<Self>(&json) {
             Ok(kept) => {
                 let mut now =
-                    Inventory::take_after(&kept.before, &kept.workspace, &kept.left_out, &[]);
+                    Inventory::take_after(&kept.before, &kept.workspace, &kept.left_out, &[], None);
                 now.disarm_and_tell(&kept.before, &kept.workspace)
             }
             Err(_) => Some(DisarmReport {

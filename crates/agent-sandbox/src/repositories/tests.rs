@@ -279,7 +279,7 @@ fn what_a_command_closes_is_disarmed_all_the_same() {
     close("a", 0o300);
     close("b/c", 0o111);
     close("b/d", 0);
-    let mut now = Inventory::take_after(&before, &place.root(), &[], &[]);
+    let mut now = Inventory::take_after(&before, &place.root(), &[], &[], None);
     let disarmed = now.disarm(&before, &place.root());
     close("a", 0o700);
     assert!(
@@ -1260,7 +1260,7 @@ fn a_directory_that_can_be_listed_and_not_searched_is_opened() {
         let mode = fs::Permissions::from_mode(mode);
         fs::set_permissions(place.root().join(path), mode).unwrap();
     }
-    let mut now = Inventory::take_after(&before, &place.root(), &[], &[]);
+    let mut now = Inventory::take_after(&before, &place.root(), &[], &[], None);
     let disarmed = now.disarm(&before, &place.root());
     let mut words: Vec<String> = disarmed.iter().map(ToString::to_string).collect();
     words.sort();

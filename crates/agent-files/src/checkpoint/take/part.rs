@@ -88,7 +88,6 @@ impl SnapshotBuilder<'_> {
                 cached_tree: None,
                 is_news_for_cache: false,
                 listed: ListedDirectory::default(),
-                known: None,
             },
             directory,
         }

@@ -1,13 +1,17 @@
 //! Snapshots skip large files and read no unchanged file twice.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use super::*;
+use crate::platform::files::listed_by_this_thread;
 use crate::workspace::KnownNames;
 use crate::workspace::joint_walk::look_through;
+use crate::workspace::walk::Walked;
 
 #[test]
 fn what_is_too_large_is_named_and_left_alone() {
@@ -140,7 +144,7 @@ fn a_snapshot_hands_on_the_names_and_which_files_have_a_single_one() {
     );
     let others = |bench: &Bench, counts: &KnownNames, path: &str| {
         let root = Dir::open_ambient_dir(&bench.root, ambient_authority()).unwrap();
-        let known = counts.of(&root, Path::new(path))?;
+        let known = counts.of(&root, Path::new(path), None)?;
         let names = known.names.iter().map(|(name, _)| name.to_str().unwrap());
         let names: BTreeSet<&str> = names.collect();
         let listed = std::fs::read_dir(bench.root.join(path)).unwrap().flatten();
@@ -148,30 +152,29 @@ fn a_snapshot_hands_on_the_names_and_which_files_have_a_single_one() {
             .map(|entry| entry.file_name().into_string().unwrap())
             .collect();
         assert_eq!(names, listed.iter().map(String::as_str).collect());
-        Some(
-            (known.linked)
-                .iter()
-                .map(|name| name.to_str().unwrap().to_owned())
-                .collect::<Vec<_>>(),
-        )
+        let text = |name: &Arc<OsStr>| name.to_str().unwrap().to_owned();
+        let linked = counts.linked(known);
+        Some(linked.map(|linked| linked.iter().map(text).collect::<Vec<_>>()))
     };
     // A directory that has just changed could change again without a new time.
     bench.taken();
-    let counts = bench.workspace.take_names().unwrap();
+    let counts = bench.workspace.names_before_command().unwrap();
     assert_eq!(others(&bench, &counts, "one"), None);
     bench.store.clock = || SystemTime::now() + Duration::from_mins(1);
     bench.taken();
-    let counts = bench.workspace.take_names().unwrap();
+    let counts = bench.workspace.names_before_command().unwrap();
     // Nobody looked at our own temporary files.
-    assert_eq!(others(&bench, &counts, "one").unwrap(), [".agent-x.tmp"]);
-    assert_eq!(others(&bench, &counts, "two").unwrap(), ["b", "c"]);
+    let linked = |bench: &Bench, path: &str| others(bench, &counts, path).unwrap().unwrap();
+    assert_eq!(linked(&bench, "one"), [".agent-x.tmp"]);
+    assert_eq!(linked(&bench, "two"), ["b", "c"]);
     assert_eq!(others(&bench, &counts, "ignored"), None);
-    // They serve one command.
-    assert!(bench.workspace.take_names().is_none());
+    // The counts serve one command, the names also the next survey.
+    let counts = bench.workspace.names_before_command().unwrap();
+    assert_eq!(others(&bench, &counts, "two"), Some(None));
     // What a step changes is forgotten, whatever the clock of the file system says.
     bench.taken();
     (bench.workspace).forget_names_around([Path::new("one/sub/new")]);
-    let counts = bench.workspace.take_names().unwrap();
+    let counts = bench.workspace.names_before_command().unwrap();
     assert!(others(&bench, &counts, "one").is_none() && others(&bench, &counts, "").is_none());
     assert!(others(&bench, &counts, "two").is_some());
 }
@@ -179,7 +182,8 @@ fn a_snapshot_hands_on_the_names_and_which_files_have_a_single_one() {
 /// Surveys the workspace as the look after a command does.
 fn survey_after_command(bench: &Bench) {
     let survey = bench.workspace.survey_after_command().unwrap();
-    look_through(bench.workspace.path(), &[survey.search()], None);
+    let known = bench.workspace.names_seen();
+    look_through(bench.workspace.path(), &[survey.search()], known.as_ref());
     survey.keep();
 }
 
@@ -254,7 +258,7 @@ fn a_snapshot_lists_the_files_that_a_walk_would() {
     let limits = CheckpointLimits::default();
     let (_, listed) = bench.store.take_listed(&bench.workspace, &limits).unwrap();
     let walked = bench.workspace.walk(None).unwrap();
-    assert_eq!(listed, walked);
+    assert_eq!(*listed, walked);
     let names: Vec<&str> = listed.files.iter().map(|file| file.path.as_str()).collect();
     assert!(names.contains(&"src/kept.log") && !names.contains(&"src/deep/x.log"));
     assert_eq!(listed.unnamable, 3);
@@ -275,7 +279,7 @@ fn a_snapshot_lists_no_records_of_another_base() {
     );
     let limits = CheckpointLimits::default();
     let (_, listed) = bench.store.take_listed(&bench.workspace, &limits).unwrap();
-    assert_eq!(listed, bench.workspace.walk(None).unwrap());
+    assert_eq!(*listed, bench.workspace.walk(None).unwrap());
     let names: Vec<&str> = listed.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(
         names,
@@ -287,4 +291,92 @@ fn a_snapshot_lists_no_records_of_another_base() {
         ]
     );
     assert_eq!(listed.credentials, []);
+}
+
+/// What both kinds of snapshot must agree on.
+fn seen(store: &mut CheckpointStore, workspace: &Workspace) -> (TakenSnapshot, Arc<Walked>) {
+    let limits = CheckpointLimits {
+        max_file_bytes: 1000,
+        ..CheckpointLimits::default()
+    };
+    let (taken, walked) = store.take_listed(workspace, &limits).unwrap();
+    let files_read = 0;
+    (
+        TakenSnapshot {
+            files_read,
+            ..taken
+        },
+        walked,
+    )
+}
+
+#[test]
+fn a_snapshot_that_knows_the_last_one_sees_what_a_new_one_sees() {
+    const STEPS: [&str; 24] = [
+        "mkdir -p a/b c ignored; echo 1 > a/x; echo 2 > a/b/y; echo 3 > c/z; echo 4 > ignored/.env",
+        "",
+        "echo more >> a/x",
+        "echo '*.log' > .gitignore; echo 1 > a/b/q.log",
+        "echo ignored > a/.gitignore",
+        "echo ignored >> .gitignore",
+        "echo more >> ignored/.env; echo 1 > ignored/server.pem",
+        "",
+        "mv a/x a/w",
+        "chmod 700 c; chmod +x c/z",
+        "mkdir -p c/.git; touch c/.git/HEAD",
+        "ln c/z c/twin",
+        "rm c/twin; ln -s ../a c/link",
+        "mv a/b a/moved; mkdir a/b; echo other > a/b/y",
+        "head -c 2000 /dev/zero > a/large; mkfifo a/pipe",
+        "",
+        "head -c 3000 /dev/zero > a/large",
+        "touch -d '2001-01-01' a/moved/y",
+        "cp -p a/moved/y a/b/y",
+        "mkdir -p .git/info; echo moved > .git/info/exclude",
+        "echo '# nothing' > .git/info/exclude",
+        "rm -r a; echo 1 > a",
+        "",
+        "chmod 000 c/z",
+    ];
+    let mut bench = bench();
+    bench.let_time_pass();
+    let mut last = None;
+    for (number, step) in STEPS.into_iter().enumerate() {
+        bench.shell(step);
+        bench.await_tick();
+        if number % 3 == 2 {
+            survey_after_command(&bench);
+        }
+        let now = seen(&mut bench.store, &bench.workspace);
+        let other = bench.directory.path().join(format!("store-{number}"));
+        let mut store = CheckpointStore::open(&other).unwrap();
+        let workspace = Workspace::open(&bench.root).unwrap();
+        assert_eq!(now, seen(&mut store, &workspace), "{number}: {step}");
+        if step.is_empty() {
+            assert_eq!(last, Some(now.0.snapshot), "{number}");
+        }
+        last = Some(now.0.snapshot);
+    }
+}
+
+#[test]
+fn nothing_is_listed_or_read_again_while_nothing_changes() {
+    let mut bench = bench();
+    bench.shell("mkdir -p a/b; echo 1 > a/b/c; echo 2 > d");
+    bench.let_time_pass();
+    let first = seen(&mut bench.store, &bench.workspace);
+    let listed = listed_by_this_thread();
+    assert_eq!(seen(&mut bench.store, &bench.workspace), first);
+    assert_eq!(listed_by_this_thread(), listed);
+    // A directory that changed is listed, and only that.
+    bench.shell("echo 3 > a/e");
+    bench.await_tick();
+    assert_ne!(seen(&mut bench.store, &bench.workspace), first);
+    assert_eq!(listed_by_this_thread(), listed + 1);
+    // A cache whose objects are gone says nothing.
+    bench.shell("rm -r ../objects/packs/*");
+    let again = bench
+        .store
+        .take(&bench.workspace, &CheckpointLimits::default());
+    assert_eq!(again.unwrap().files_read, 3);
 }

@@ -4,13 +4,11 @@
 //! changed when it is taken. If anything happens in between, the survey is forgotten, and the snapshot
 //! walks the workspace itself.
 
-use std::ffi::OsStr;
 use std::fmt;
-use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::{DirectoryState, Rules, Survey, SurveyScope, SurveyTask, Surveyed, SurveyedDirectory};
-use super::{OnceCell, Visited, Workspace, lock};
+use super::kept::{KeptDirectory, KeptSurvey};
+use super::{Survey, SurveyScope, SurveyedDirectory, Workspace, lock};
 use crate::workspace::joint_walk::DirectorySearch;
 
 /// For so long a snapshot can be made from it.
@@ -27,52 +25,6 @@ impl fmt::Debug for SurveyMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut memory = f.debug_struct("SurveyMemory");
         memory.field("scope", &self.scope).finish_non_exhaustive()
-    }
-}
-
-/// A survey that was made after a command.
-pub(crate) struct KeptSurvey {
-    scope: SurveyScope,
-    /// When it was begun.
-    pub(crate) began: SystemTime,
-    pub(crate) directories: Vec<Visited<KeptDirectory>>,
-}
-
-/// A directory that was surveyed and is closed again.
-pub(crate) struct KeptDirectory {
-    place: SurveyTask,
-    rules: Option<Arc<Rules>>,
-    entries: Vec<Surveyed>,
-    unknown: Vec<Arc<OsStr>>,
-    has_git: bool,
-    state: DirectoryState,
-}
-
-impl KeptDirectory {
-    fn of(directory: SurveyedDirectory<'_>) -> Self {
-        Self {
-            place: directory.place,
-            rules: directory.rules,
-            entries: directory.entries,
-            unknown: directory.unknown,
-            has_git: directory.has_git,
-            state: directory.state,
-        }
-    }
-
-    /// The directory as it was surveyed; it is opened again if something is read from it.
-    pub(crate) fn again(self, workspace: &Workspace) -> SurveyedDirectory<'_> {
-        SurveyedDirectory {
-            workspace,
-            place: self.place,
-            names: None,
-            reopened: OnceCell::new(),
-            rules: self.rules,
-            entries: self.entries,
-            unknown: self.unknown,
-            has_git: self.has_git,
-            state: self.state,
-        }
     }
 }
 
