@@ -23,6 +23,7 @@ use crate::mailbox::Posted;
 use crate::protocol::generated::GeneratedDirectories;
 use crate::protocol::{Event, KnownExtent, ReadRequest, RelPath, SeenFiles, SessionId, StepResult};
 use crate::session::{ModelQuestion, Session};
+use crate::workspace::crew::both;
 use crate::workspace::walk::Walked;
 
 /// Where the listing is kept that was taken before the first check.
@@ -513,8 +514,13 @@ impl Publisher<'_, '_> {
         {
             return Arc::clone(listing);
         }
-        self.redactor.spare_names(&walked);
-        let listing = Arc::new(listing_of(&walked, is_repository));
+        let hides_secrets = self.agent.manner.secrets.is_some();
+        let names = || hides_secrets.then(|| redact::names(&walked.files));
+        let (names, listing) = both(names, || listing_of(&walked, is_repository));
+        if let Some(names) = names {
+            self.redactor.spare(names);
+        }
+        let listing = Arc::new(listing);
         self.published.listed = Some((walked, Arc::clone(&listing)));
         listing
     }

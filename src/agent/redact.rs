@@ -15,7 +15,8 @@ mod told;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::credentials::credentials;
-use self::credentials::{Credentials, MAX_FILE, names};
+pub(super) use self::credentials::names;
+use self::credentials::{Credentials, MAX_FILE};
 pub(super) use self::reveal::refused_placeholder;
 pub(super) use self::told::MessageTexts;
 use super::Agent;
@@ -24,7 +25,7 @@ use crate::error::Result;
 use crate::execute::{Hidden, Hide, Shown};
 use crate::known_keys::KnownKeys;
 use crate::protocol::{Event, KeptSecret, RelPath, SessionId};
-use crate::secrets::{FoundPlaces, MAX_KNOWN, Scanner, TextSource, Vault, nameless};
+use crate::secrets::{FoundPlaces, MAX_KNOWN, Plain, Scanner, TextSource, Vault, nameless};
 use crate::session::Store;
 use crate::workspace::Workspace;
 use crate::workspace::text::TextFile;
@@ -197,13 +198,10 @@ impl<'a> Redactor<'a> {
         }
     }
 
-    /// Learns which names there are: they are no secrets.
-    pub(super) fn spare_names(&mut self, walked: &Walked) {
-        if self.agent.manner.secrets.is_some() {
-            let plain = names(&walked.files);
-            self.known.vault.spare(plain.clone());
-            self.known.credentials.spare(plain);
-        }
+    /// Learns what is no secret, such as the names of files.
+    pub(super) fn spare(&mut self, plain: Plain) {
+        self.known.vault.spare(plain.clone());
+        self.known.credentials.spare(plain);
     }
 
     /// Learns the contents of the files that a script names.

@@ -39,6 +39,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::SystemTime;
 
 use blake3::Hash;
@@ -59,9 +60,9 @@ use crate::workspace::Workspace;
 use crate::workspace::survey::{self, KeptSurvey, SurveyListing, SurveyScope};
 use crate::workspace::walk::Walked;
 use agent_protocol::RelPath;
-use cache::Cache;
+use cache::{Cache, Directories};
 use objects::Objects;
-use take::{ListsFiles, SnapshotBuilder};
+use take::{KnownBefore, ListsFiles, SeenDirectories, SnapshotBuilder};
 
 /// Limits of a checkpoint and of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -196,41 +197,32 @@ pub struct CheckpointStore {
     objects: Objects,
     durability: Durability,
     clock: fn() -> SystemTime,
-    /// The last snapshot of everything, if a survey that sees the same would give it again.
+    /// The last snapshot of everything that this process took.
     last: Option<LastSnapshot>,
 }
 
 /// A snapshot of everything, and what it was made from.
 #[derive(Debug)]
 struct LastSnapshot {
-    /// The workspace, and the fingerprint of its survey.
-    fingerprint: (PathBuf, Hash),
+    workspace: PathBuf,
     limits: CheckpointLimits,
+    /// The fingerprint of the survey, if one that sees the same would give the same snapshot.
+    fingerprint: Option<Hash>,
     taken: TakenSnapshot,
     /// The files, if they were listed.
     listing: Option<SurveyListing>,
+    directories: SeenDirectories,
 }
 
 impl LastSnapshot {
-    fn is_of(
-        &self,
-        fingerprint: &(PathBuf, Hash),
-        limits: &CheckpointLimits,
-        lists_files: ListsFiles,
-    ) -> bool {
-        self.fingerprint == *fingerprint
+    /// True if it says something about this workspace.
+    fn is_of(&self, workspace: &Workspace, limits: &CheckpointLimits, objects: &Objects) -> bool {
+        self.workspace == workspace.path()
             && self.limits == *limits
-            && (self.listing.is_some() || lists_files == ListsFiles::No)
+            && objects.contains(&self.taken.snapshot.0)
     }
 
-    /// False if a file could be covered now without a change of its metadata.
-    fn is_repeatable(&self) -> bool {
-        let taken = &self.taken;
-        let is_final = |one: &PassedOver| matches!(one.reason, Reason::TooLarge | Reason::Special);
-        taken.passed_over_count == taken.passed_over.len() as u64
-            && taken.passed_over.iter().all(is_final)
-    }
-
+    /// The snapshot again, and the files if they are to be listed.
     fn again(
         &mut self,
         workspace: &Workspace,
@@ -300,46 +292,68 @@ impl CheckpointStore {
         let limits = self.without_itself(workspace, limits);
         let survey = self.survey(workspace, &limits.scope, lists_files)?;
         let settled_before = take::settled_before(survey.began);
-        let is_settled = survey.last_change() < settled_before;
-        let fingerprint = (workspace.path().to_owned(), survey.fingerprint());
         workspace.remember_scope(&limits.scope);
+        let objects = &self.objects;
+        (self.last).take_if(|last| !last.is_of(workspace, &limits, objects));
+        let fingerprint = survey.fingerprint();
         if let Some(last) = &mut self.last
-            && last.is_of(&fingerprint, &limits, lists_files)
-            && self.objects.contains(&last.taken.snapshot.0)
+            && last.fingerprint == Some(fingerprint)
+            && (last.listing.is_some() || lists_files == ListsFiles::No)
         {
             if !workspace.renew_names(survey.count_settled(settled_before)) {
                 workspace.keep_names(survey.known_names(settled_before));
             }
+            // To free the memory of a large one takes its time.
+            let _ = thread::Builder::new().spawn(move || drop(survey));
             return Ok(last.again(workspace, lists_files));
         }
         workspace.keep_names(survey.known_names(settled_before));
         let cache_path = take::cache_path(&self.directory.join("cache"), workspace);
-        let cache = Cache::read(&cache_path);
-        let mut builder = SnapshotBuilder::new(&self.objects, &limits, &cache, settled_before);
+        let cache = match &self.last {
+            Some(_) => Cache::default(),
+            None => Cache::read(&cache_path),
+        };
+        let known = match &self.last {
+            Some(last) => KnownBefore::Seen(&last.directories),
+            // A cache is useless if its objects are no longer stored.
+            None if cache
+                .root()
+                .is_some_and(|root| self.objects.contains(&root)) =>
+            {
+                KnownBefore::Cached(cache.directories())
+            }
+            None => KnownBefore::Cached(Directories::new()),
+        };
+        let mut builder = SnapshotBuilder::new(&self.objects, &limits, known, settled_before);
         builder.lists_files = lists_files;
         let mut found = builder.run(workspace, survey)?;
+        let directories = std::mem::take(&mut found.directories);
+        let is_repeatable = directories.values().all(|seen| seen.is_repeatable());
         let (cache, listing) = (found.cache.take(), found.listing.take());
         let taken = self.keep(found)?;
         if let Some(cache) = cache {
             cache.write(&cache_path)?;
         }
         let files_read = taken.files_read;
-        let mut last = LastSnapshot {
-            fingerprint,
+        let last = self.last.insert(LastSnapshot {
+            workspace: workspace.path().to_owned(),
             limits,
+            fingerprint: is_repeatable.then_some(fingerprint),
             taken: TakenSnapshot {
                 files_read: 0,
                 ..taken
             },
             listing,
-        };
+            directories,
+        });
         let (taken, walked) = last.again(workspace, lists_files);
-        self.last = (is_settled && last.is_repeatable()).then_some(last);
-        let taken = TakenSnapshot {
-            files_read,
-            ..taken
-        };
-        Ok((taken, walked))
+        Ok((
+            TakenSnapshot {
+                files_read,
+                ..taken
+            },
+            walked,
+        ))
     }
 
     /// Surveys the workspace. After a command, that was done in the look that followed it, if nothing
@@ -378,9 +392,9 @@ impl CheckpointStore {
         self.refresh_alone()?;
         let mut limits = self.without_itself(workspace, limits);
         limits.max_ignored_bytes = limits.max_file_bytes;
-        let no_cache = Cache::default();
         let settled_before = take::settled_before((self.clock)());
-        let taking = SnapshotBuilder::new(&self.objects, &limits, &no_cache, settled_before);
+        let nothing = KnownBefore::Cached(Directories::new());
+        let taking = SnapshotBuilder::new(&self.objects, &limits, nothing, settled_before);
         let found = taking.run_part(workspace, earlier.0, paths)?;
         found.map(|found| self.keep(found)).transpose()
     }

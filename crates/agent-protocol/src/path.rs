@@ -134,22 +134,12 @@ impl RelPath {
     ///
     /// `directory` is a `RelPath` as text, or empty for the workspace itself; `name` has no `/`.
     pub fn of_entry(directory: &str, name: &str) -> Option<Self> {
-        thread_local! {
-            // Called for each of very many files, and the text is copied once more.
-            static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
-        }
         if cfg!(windows) && is_reserved(name) {
             return None;
         }
-        TEXT.with_borrow_mut(|text| {
-            text.clear();
-            if !directory.is_empty() {
-                text.push_str(directory);
-                text.push('/');
-            }
-            text.push_str(name);
+        with_joined(directory, name, |text| {
             if text.len() <= MAX_BYTES && is_plain_name(name) {
-                return Some(Self(text.as_str().into()));
+                return Some(Self(text.into()));
             }
             Self::parse(text).ok().filter(|path| path.as_str() == text)
         })
@@ -190,6 +180,23 @@ impl RelPath {
             .rsplit_once('/')
             .map(|(parent, _)| Self(parent.into()))
     }
+}
+
+/// Calls `work` with the path of a directory entry. Done for each of very many files, so the text is put
+/// together in the same place.
+fn with_joined<T>(directory: &str, name: &str, work: impl FnOnce(&str) -> T) -> T {
+    thread_local! {
+        static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
+    }
+    TEXT.with_borrow_mut(|text| {
+        text.clear();
+        if !directory.is_empty() {
+            text.push_str(directory);
+            text.push('/');
+        }
+        text.push_str(name);
+        work(text)
+    })
 }
 
 /// Fails if a component of the path is reserved on Windows.

@@ -89,7 +89,7 @@ impl Credentials {
 }
 
 /// The names of files, and the words of our own instructions.
-pub(super) fn names(files: &[WalkedFile]) -> Plain {
+pub(in crate::agent) fn names(files: &[WalkedFile]) -> Plain {
     let mut text = example_instructions();
     // Most files lie in the directory of the one before.
     let (mut last, mut is_of_tools) = ("", false);

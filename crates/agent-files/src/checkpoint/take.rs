@@ -8,23 +8,23 @@ mod part;
 
 pub use part::is_ignore_file;
 
-use std::ffi::OsStr;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, SystemTime};
 
 use blake3::Hash;
 
-use super::cache::{Cache, CacheWriter, Directories, Print};
+use super::cache::{CacheWriter, Directories, Print};
 use super::objects::Objects;
 use super::pack::PackWriter;
 use super::tree::{Node, Reason};
 use super::{CheckpointLimits, PassedOver};
 use crate::error::{Error, Result};
 use crate::platform::files::bytes_of_name;
-use crate::workspace::crew::each_of;
+use crate::workspace::crew::{both, each_of};
 use crate::workspace::survey::{
     DirectoryState, KeptDirectory, KeptSurvey, ListedDirectory, SurveyListing, Surveyed,
     SurveyedDirectory, Visited,
@@ -41,7 +41,7 @@ const MAX_NAMED: usize = 1_000;
 pub(super) struct SnapshotBuilder<'a> {
     objects: &'a Objects,
     limits: &'a CheckpointLimits,
-    cached: Directories<'a>,
+    known: KnownBefore<'a>,
     /// Files modified at or after this time may change again without a new timestamp.
     settled_before: i64,
     new: Mutex<PackWriter>,
@@ -49,7 +49,26 @@ pub(super) struct SnapshotBuilder<'a> {
     files_read: AtomicU64,
     failure: Mutex<Option<Error>>,
     has_failed: AtomicBool,
+    /// True if the cache lacks something.
+    has_news: AtomicBool,
     pub(super) lists_files: ListsFiles,
+}
+
+/// What is known of earlier snapshots.
+pub(super) enum KnownBefore<'a> {
+    /// What another process saw.
+    Cached(Directories<'a>),
+    /// What this process saw last.
+    Seen(&'a SeenDirectories),
+}
+
+/// The directories of a snapshot, by the bytes of their paths.
+pub(super) type SeenDirectories = HashMap<OsString, Arc<SeenDirectory>>;
+
+/// The entries of a directory in an earlier snapshot, and its tree.
+struct EarlierDirectory<'a> {
+    entries: Vec<(&'a [u8], Print, Node)>,
+    tree: Option<Hash>,
 }
 
 /// Says if a snapshot lists the files too.
@@ -60,25 +79,26 @@ pub(super) enum ListsFiles {
 }
 
 /// A visited directory.
+#[derive(Debug, Clone)]
 pub(super) struct SeenDirectory {
     path: PathBuf,
+    /// What the survey saw of it.
+    fingerprint: Option<Hash>,
     entries: Vec<SeenEntry>,
     has_git: bool,
     state: DirectoryState,
-    /// The cached tree, if the directory still has the same names.
-    cached_tree: Option<Hash>,
-    is_news_for_cache: bool,
-    listed: ListedDirectory,
+    /// The stored tree of these entries, if it is known.
+    tree: Option<Hash>,
+    listed: Arc<ListedDirectory>,
 }
 
+#[derive(Debug, Clone)]
 struct SeenEntry {
     name: Arc<OsStr>,
     node: Node,
     print: Print,
     inode: u64,
     is_entered: bool,
-    /// The cached node.
-    cached: Option<Node>,
 }
 
 /// A finished snapshot whose objects are not committed yet.
@@ -92,6 +112,7 @@ pub(super) struct FinishedSnapshot {
     pub(super) inodes: Vec<u64>,
     /// The files, if they were to be listed.
     pub(super) listing: Option<SurveyListing>,
+    pub(super) directories: SeenDirectories,
     pub(super) cache: Option<CacheWriter>,
     pub(super) new: PackWriter,
 }
@@ -100,33 +121,27 @@ impl<'a> SnapshotBuilder<'a> {
     pub(super) fn new(
         objects: &'a Objects,
         limits: &'a CheckpointLimits,
-        cache: &'a Cache,
+        known: KnownBefore<'a>,
         settled_before: i64,
     ) -> Self {
-        // A cache is useless if its objects are no longer stored.
-        let is_usable = cache.root().is_some_and(|root| objects.contains(&root));
-        let cached = if is_usable {
-            cache.directories()
-        } else {
-            Directories::new()
-        };
         Self {
             objects,
             limits,
-            cached,
+            known,
             settled_before,
             new: Mutex::new(objects.writer()),
             new_bytes: AtomicU64::new(0),
             files_read: AtomicU64::new(0),
             failure: Mutex::new(None),
             has_failed: AtomicBool::new(false),
+            has_news: AtomicBool::new(false),
             lists_files: ListsFiles::No,
         }
     }
 
     /// Takes the snapshot of what a survey saw.
     pub(super) fn run(self, workspace: &Workspace, survey: KeptSurvey) -> Result<FinishedSnapshot> {
-        let mut seen = self.see_all(workspace, survey);
+        let seen = self.see_all(workspace, survey);
         if let Some(failure) = lock(&self.failure).take() {
             return Err(failure);
         }
@@ -136,52 +151,60 @@ impl<'a> SnapshotBuilder<'a> {
         }
         let mut states = seen.iter().map(|visited| visited.value.state);
         let is_cut = states.any(|state| state == DirectoryState::TooMany);
-        let listed = seen.iter_mut();
-        let listed = listed.map(|visited| std::mem::take(&mut visited.value.listed));
-        let listed = Mutex::new(listed.collect::<Vec<_>>());
-        let join = || workspace.join_listed(std::mem::take(&mut *lock(&listed)), is_cut);
-        // Both take time in a large workspace.
-        thread::scope(|scope| {
-            let joining = thread::Builder::new().spawn_scoped(scope, join);
-            let finished = self.assemble(seen);
-            let listing = match joining.map(thread::ScopedJoinHandle::join) {
-                Ok(Ok(listing)) => listing,
-                Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                // There are no more threads to be had.
-                Err(_) => join(),
-            };
-            let mut finished = finished?;
-            finished.listing = Some(listing);
-            Ok(finished)
-        })
+        let listed = seen.iter().map(|visited| Arc::clone(&visited.value.listed));
+        let listed: Vec<_> = listed.collect();
+        let join = || workspace.join_listed(&listed, is_cut);
+        let (listing, finished) = both(join, || self.assemble(seen));
+        let mut finished = finished?;
+        finished.listing = Some(listing);
+        Ok(finished)
     }
 
     /// Looks at what the survey saw, and reads what changed.
-    fn see_all(&self, workspace: &Workspace, survey: KeptSurvey) -> Vec<Visited<SeenDirectory>> {
+    fn see_all(
+        &self,
+        workspace: &Workspace,
+        survey: KeptSurvey,
+    ) -> Vec<Visited<Arc<SeenDirectory>>> {
         let (directories, children): (Vec<_>, Vec<_>) = (survey.directories.into_iter())
             .map(|visited| (Mutex::new(Some(visited.value)), visited.children))
             .unzip();
         let seen = each_of(&directories, |directory| {
             let directory = lock(directory).take();
-            directory.map(|directory: KeptDirectory| self.see(directory.again(workspace)))
+            directory.map(|directory| self.see_again(directory, workspace))
         });
         let seen = seen.into_iter().flatten().zip(children);
         seen.map(|(value, children)| Visited { value, children })
             .collect()
     }
 
+    /// A directory that the survey sees as this process saw it last is the same.
+    fn see_again(&self, directory: KeptDirectory, workspace: &Workspace) -> Arc<SeenDirectory> {
+        if let KnownBefore::Seen(directories) = &self.known
+            && let Some(before) = directories.get(directory.path().as_os_str())
+            && before.fingerprint == Some(directory.fingerprint)
+            && before.is_repeatable()
+        {
+            return Arc::clone(before);
+        }
+        let fingerprint = Some(directory.fingerprint);
+        let seen = self.see(directory.again(workspace));
+        Arc::new(SeenDirectory {
+            fingerprint,
+            ..seen
+        })
+    }
+
     fn see(&self, mut directory: SurveyedDirectory<'_>) -> SeenDirectory {
-        let listed = match self.lists_files {
-            ListsFiles::Yes => directory.listed(),
-            ListsFiles::No => ListedDirectory::default(),
-        };
+        let listed = directory.listed();
         let surveyed = std::mem::take(&mut directory.entries);
         let path = directory.path();
-        let cached = bytes_of_name(path.as_os_str()).and_then(|path| self.cached.get(path));
-        let mut known = cached.map(|cached| cached.entries().peekable());
+        let earlier = self.earlier(path);
+        let mut known = earlier
+            .as_ref()
+            .map(|earlier| earlier.entries.iter().peekable());
         let mut entries = Vec::with_capacity(surveyed.len());
-        let mut has_same_names = cached.is_some();
-        let mut is_news = cached.is_none();
+        let (mut is_same, mut is_news) = (earlier.is_some(), earlier.is_none());
         for surveyed in surveyed {
             let Some(name) = bytes_of_name(&surveyed.name) else {
                 continue;
@@ -189,25 +212,52 @@ impl<'a> SnapshotBuilder<'a> {
             let mut known_here = None;
             if let Some(known) = &mut known {
                 while known.next_if(|(other, ..)| *other < name).is_some() {
-                    has_same_names = false;
+                    (is_same, is_news) = (false, true);
                 }
                 known_here = known.next_if(|(other, ..)| *other == name);
             }
-            let known_here = known_here.map(|(_, print, node)| (print, node));
+            let known_here = known_here.map(|(_, print, node)| (*print, *node));
             let entry = self.enter(&directory, surveyed, known_here);
-            has_same_names &= known_here.is_some();
+            is_same &= known_here.is_some_and(|(_, node)| node == entry.node);
             is_news |= known_here.is_none_or(|(print, _)| print != entry.print);
             entries.push(entry);
         }
-        has_same_names &= known.is_none_or(|mut rest| rest.next().is_none());
+        if known.is_some_and(|mut rest| rest.next().is_some()) {
+            (is_same, is_news) = (false, true);
+        }
+        self.has_news.fetch_or(is_news, Ordering::Relaxed);
         SeenDirectory {
             path: path.to_owned(),
+            fingerprint: None,
             has_git: directory.has_git,
             state: directory.state,
-            cached_tree: cached.filter(|_| has_same_names).map(|cached| cached.tree),
-            is_news_for_cache: is_news || !has_same_names,
+            tree: earlier.filter(|_| is_same).and_then(|earlier| earlier.tree),
             entries,
-            listed,
+            listed: Arc::new(listed),
+        }
+    }
+
+    /// The directory in an earlier snapshot.
+    fn earlier(&self, path: &Path) -> Option<EarlierDirectory<'_>> {
+        match &self.known {
+            KnownBefore::Cached(directories) => {
+                let cached = directories.get(bytes_of_name(path.as_os_str())?)?;
+                Some(EarlierDirectory {
+                    entries: cached.entries().collect(),
+                    tree: Some(cached.tree),
+                })
+            }
+            KnownBefore::Seen(directories) => {
+                let seen = directories.get(path.as_os_str())?;
+                let entries = seen.entries.iter().filter_map(|entry| {
+                    let name = bytes_of_name(&entry.name)?;
+                    Some((name, entry.print, entry.node))
+                });
+                Some(EarlierDirectory {
+                    entries: entries.collect(),
+                    tree: seen.tree,
+                })
+            }
         }
     }
 
@@ -225,11 +275,13 @@ impl<'a> SnapshotBuilder<'a> {
         let node = match (stat.kind, known) {
             (FileKind::Directory, _) if surveyed.is_entered => {
                 print = Print::NONE;
-                // Filled in when the tree of the directory has been built.
-                Node::Directory {
-                    tree: Hash::from_bytes([0; 32]),
-                    mode: mode_of(stat.mode),
-                }
+                // Corrected when the tree of the directory has been built.
+                let tree = match known {
+                    Some((_, Node::Directory { tree, .. })) => tree,
+                    _ => Hash::from_bytes([0; 32]),
+                };
+                let mode = mode_of(stat.mode);
+                Node::Directory { tree, mode }
             }
             (FileKind::Directory, _) => {
                 print = Print::NONE;
@@ -250,7 +302,6 @@ impl<'a> SnapshotBuilder<'a> {
             print,
             inode: surveyed.stat.inode,
             is_entered: surveyed.is_entered,
-            cached: known.map(|(_, node)| node),
         }
     }
 
@@ -316,36 +367,44 @@ impl<'a> SnapshotBuilder<'a> {
     }
 
     /// Builds the trees bottom-up.
-    fn assemble(self, mut seen: Vec<Visited<SeenDirectory>>) -> Result<FinishedSnapshot> {
+    fn assemble(self, mut seen: Vec<Visited<Arc<SeenDirectory>>>) -> Result<FinishedSnapshot> {
         let mut new = self
             .new
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
         let mut trees = vec![Hash::from_bytes([0; 32]); seen.len()];
+        let mut has_news = self.has_news.into_inner();
         let mut bytes = Vec::new();
         let states: Vec<DirectoryState> = seen.iter().map(|visited| visited.value.state).collect();
         for (index, Visited { value, children }) in seen.iter_mut().enumerate().rev() {
-            let found = trees[children.clone()]
+            let beneath = trees[children.clone()]
                 .iter()
                 .zip(&states[children.clone()]);
-            let entered = value.entries.iter_mut().filter(|entry| entry.is_entered);
-            for (entry, (hash, state)) in entered.zip(found) {
-                entry.settle(*hash, *state);
-            }
-            if let Some(tree) = value.unchanged() {
+            let corrected = value.corrected(beneath);
+            if let (true, Some(tree)) = (corrected.is_empty(), value.tree) {
                 trees[index] = tree;
                 continue;
             }
-            value.is_news_for_cache = true;
+            has_news = true;
+            let value = Arc::make_mut(value);
+            for (place, node) in corrected {
+                value.entries[place].node = node;
+            }
             bytes.clear();
             value.encode(&mut bytes);
             trees[index] = blake3::hash(&bytes);
+            value.tree = Some(trees[index]);
             if !self.objects.contains(&trees[index]) {
                 new.add(trees[index], &bytes)?;
             }
         }
-        let files_read = self.files_read.into_inner();
-        Ok(report(&seen, &trees, new, files_read))
+        let mut finished = report(&seen, &trees, new, self.files_read.into_inner());
+        finished.cache = has_news.then(|| cache_of(&seen, &trees, finished.root));
+        let directories = seen.into_iter().map(|visited| visited.value);
+        finished.directories = directories
+            .map(|directory| (directory.path.clone().into_os_string(), directory))
+            .collect();
+        Ok(finished)
     }
 }
 
@@ -358,7 +417,7 @@ pub(super) fn settled_before(now: SystemTime) -> i64 {
     i64::try_from(settled).unwrap_or(i64::MAX)
 }
 
-fn ensure_readable(workspace: &Workspace, seen: &[Visited<SeenDirectory>]) -> Result<()> {
+fn ensure_readable(workspace: &Workspace, seen: &[Visited<Arc<SeenDirectory>>]) -> Result<()> {
     let state = seen.first().map(|root| root.value.state);
     if state == Some(DirectoryState::Known) {
         return Ok(());
@@ -370,7 +429,7 @@ fn ensure_readable(workspace: &Workspace, seen: &[Visited<SeenDirectory>]) -> Re
 }
 
 fn report(
-    seen: &[Visited<SeenDirectory>],
+    seen: &[Visited<Arc<SeenDirectory>>],
     trees: &[Hash],
     new: PackWriter,
     files_read: u64,
@@ -384,6 +443,7 @@ fn report(
         files_read,
         inodes: Vec::with_capacity(seen.iter().map(|one| one.value.entries.len()).sum()),
         listing: None,
+        directories: SeenDirectories::new(),
         cache: None,
         new,
     };
@@ -411,13 +471,10 @@ fn report(
     }
     found.inodes.sort_unstable();
     found.passed_over.sort_by(|a, b| a.path.cmp(&b.path));
-    if seen.iter().any(|visited| visited.value.is_news_for_cache) {
-        found.cache = Some(cache_of(seen, trees, root));
-    }
     found
 }
 
-fn cache_of(seen: &[Visited<SeenDirectory>], trees: &[Hash], root: Hash) -> CacheWriter {
+fn cache_of(seen: &[Visited<Arc<SeenDirectory>>], trees: &[Hash], root: Hash) -> CacheWriter {
     let mut cache = CacheWriter::new(root);
     for (Visited { value, .. }, tree) in seen.iter().zip(trees) {
         let entries = value.entries.iter().filter_map(|entry| {
@@ -440,21 +497,42 @@ impl SeenDirectory {
         }
     }
 
-    /// The cached tree, if the directory has not changed.
-    fn unchanged(&self) -> Option<Hash> {
-        let is_same = |entry: &SeenEntry| entry.cached == Some(entry.node);
-        self.cached_tree
-            .filter(|_| self.entries.iter().all(is_same))
+    /// The subdirectories that are not as they were known, by their index, after they were visited.
+    fn corrected<'b>(
+        &self,
+        beneath: impl Iterator<Item = (&'b Hash, &'b DirectoryState)>,
+    ) -> Vec<(usize, Node)> {
+        let entered = self.entries.iter().enumerate();
+        let entered = entered.filter(|(_, entry)| entry.is_entered).zip(beneath);
+        let settled =
+            entered.map(|((at, entry), (tree, state))| (at, entry, entry.settled(*tree, *state)));
+        settled
+            .filter(|(_, entry, node)| entry.node != *node)
+            .map(|(at, _, node)| (at, node))
+            .collect()
+    }
+
+    /// True if it gives the same again while its metadata are the same.
+    pub(super) fn is_repeatable(&self) -> bool {
+        let is_final = |entry: &SeenEntry| match &entry.node {
+            Node::Directory { .. } => true,
+            Node::File { .. } | Node::Link { .. } => entry.print != Print::NONE,
+            Node::PassedOver { reason, .. } => {
+                let by_metadata = [Reason::Ignored, Reason::TooLarge, Reason::Special];
+                !entry.is_entered && by_metadata.contains(reason)
+            }
+        };
+        self.state == DirectoryState::Known && self.entries.iter().all(is_final)
     }
 }
 
 impl SeenEntry {
-    /// Sets the node of a directory after it was visited.
-    fn settle(&mut self, hash: Hash, state: DirectoryState) {
-        match (&mut self.node, state) {
-            (Node::Directory { tree, .. }, DirectoryState::Known) => *tree = hash,
-            (node, DirectoryState::TooMany) => *node = passed_over(Reason::TooMany),
-            (node, _) => *node = passed_over(Reason::Unreadable),
+    /// The node of a directory after it was visited.
+    fn settled(&self, tree: Hash, state: DirectoryState) -> Node {
+        match (self.node, state) {
+            (Node::Directory { mode, .. }, DirectoryState::Known) => Node::Directory { tree, mode },
+            (_, DirectoryState::TooMany) => passed_over(Reason::TooMany),
+            _ => passed_over(Reason::Unreadable),
         }
     }
 }

@@ -44,6 +44,20 @@ pub(super) fn work_off<T: Ord + Send>(first: Vec<T>, work: impl Fn(T) -> Vec<T> 
     });
 }
 
+/// Does two things at the same time: both take a while in a large workspace.
+pub fn both<A: Send, B>(one: impl Fn() -> A + Sync, other: impl FnOnce() -> B) -> (A, B) {
+    thread::scope(|scope| {
+        let running = Builder::new().spawn_scoped(scope, &one);
+        let other = other();
+        match running.map(thread::ScopedJoinHandle::join) {
+            Ok(Ok(one)) => (one, other),
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            // There are no more threads to be had.
+            Err(_) => (one(), other),
+        }
+    })
+}
+
 /// Maps all items, in parallel if there are many. Results are in the order of the items.
 pub fn each_of<'a, T: Sync, R: Send>(items: &'a [T], work: impl Fn(&'a T) -> R + Sync) -> Vec<R> {
     if items.len() < WORTH_THREADS {

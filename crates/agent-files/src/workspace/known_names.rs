@@ -6,7 +6,7 @@
 //! case the file system keeps no such time. So the next survey lists only directories that changed.
 //!
 //! The sandbox must look through the workspace before a command runs, and a survey has just seen the
-//! names and the link count of every file. Nothing tells when a file gets another name elsewhere, so
+//! link count of every file. Nothing tells when a file gets another name elsewhere, so
 //! this serves one command, for a moment.
 
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ use super::joint_walk::NamedEntry;
 use super::survey::FileStat;
 use crate::platform::files::inode_and_change;
 
-/// For so long nobody else is expected to have changed anything.
+/// For so long nobody is expected to have given a file another name.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// The names that a survey saw.
@@ -30,8 +30,8 @@ const FRESH: Duration = Duration::from_secs(1);
 pub struct KnownNames {
     /// By path relative to the workspace, and its bytes: a path is hashed component by component.
     directories: Arc<HashMap<OsString, KnownDirectory>>,
-    /// True if the survey has just been made, so that files have no more names than it saw.
-    is_fresh: bool,
+    /// True if files have no more names than the survey saw.
+    tells_links: bool,
 }
 
 /// A directory that a survey has listed.
@@ -63,7 +63,7 @@ impl KnownNames {
         let directories = directories.map(|(path, directory)| (path.into(), directory));
         Self {
             directories: Arc::new(directories.collect()),
-            is_fresh: true,
+            tells_links: true,
         }
     }
 
@@ -71,17 +71,14 @@ impl KnownNames {
     /// its metadata, if somebody has just looked.
     pub fn of(&self, root: &Dir, path: &Path, stat: Option<FileStat>) -> Option<&KnownDirectory> {
         let known = self.directories.get(path.as_os_str())?;
-        let is_same = self.is_fresh || {
-            let seen = stat.map(|stat| (stat.inode, stat.changed));
-            let now = seen.or_else(|| inode_and_change(root, path).ok())?;
-            now == (known.inode, known.changed)
-        };
-        is_same.then_some(known)
+        let seen = stat.map(|stat| (stat.inode, stat.changed));
+        let now = seen.or_else(|| inode_and_change(root, path).ok())?;
+        (now == (known.inode, known.changed)).then_some(known)
     }
 
     /// The files of a directory that may have more than one name, if that is known.
     pub fn linked<'d>(&self, directory: &'d KnownDirectory) -> Option<&'d [Arc<OsStr>]> {
-        self.is_fresh.then_some(&directory.linked)
+        self.tells_links.then_some(&directory.linked)
     }
 }
 
@@ -101,7 +98,7 @@ impl Workspace {
         };
         let is_all = names.directories.len() == known_directories;
         if is_all {
-            (*at, names.is_fresh) = (Instant::now(), true);
+            (*at, names.tells_links) = (Instant::now(), true);
         }
         is_all
     }
@@ -112,8 +109,11 @@ impl Workspace {
         let names = self.names_seen();
         let mut kept = self.known_names.lock().ok()?;
         let (at, kept) = kept.as_mut()?;
-        let is_fresh = std::mem::take(&mut kept.is_fresh) && at.elapsed() < FRESH;
-        Some(KnownNames { is_fresh, ..names? })
+        let tells_links = std::mem::take(&mut kept.tells_links) && at.elapsed() < FRESH;
+        Some(KnownNames {
+            tells_links,
+            ..names?
+        })
     }
 
     /// The names that the last survey saw.
@@ -122,7 +122,7 @@ impl Workspace {
         let (_, names) = kept.as_ref()?;
         Some(KnownNames {
             directories: Arc::clone(&names.directories),
-            is_fresh: false,
+            tells_links: false,
         })
     }
 

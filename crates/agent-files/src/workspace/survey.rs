@@ -278,17 +278,13 @@ impl Workspace {
 
     /// Joins what the directories of a survey list; `is_cut` is true if the survey did not see all of
     /// them.
-    pub fn join_listed(
-        &self,
-        directories: impl IntoIterator<Item = ListedDirectory>,
-        is_cut: bool,
-    ) -> SurveyListing {
+    pub fn join_listed(&self, directories: &[Arc<ListedDirectory>], is_cut: bool) -> SurveyListing {
         let mut joined = ListedDirectory::default();
         for directory in directories {
-            joined.files.extend(directory.files);
-            joined.credentials.extend(directory.credentials);
+            joined.files.extend_from_slice(&directory.files);
+            joined.credentials.extend_from_slice(&directory.credentials);
             joined.unnamable += directory.unnamable;
-            joined.ignored.extend(directory.ignored);
+            joined.ignored.extend_from_slice(&directory.ignored);
         }
         let records = self.records_among(joined.files.iter().map(|file| &file.path));
         if !records.is_empty() {
@@ -400,7 +396,7 @@ impl<'a> SurveyedDirectory<'a> {
         self.rules = self.rules_here(names);
         self.entries.reserve(names.len());
         for (name, _) in names {
-            self.has_git |= &**name == ".git";
+            self.has_git |= is_dotted(name) && &**name == ".git";
             if is_passed_by(name) || !scope.looks_at(self.path(), name) {
                 self.unknown.push(Arc::clone(name));
                 continue;
@@ -436,10 +432,12 @@ impl<'a> SurveyedDirectory<'a> {
     }
 
     fn rules_here(&self, names: &[NamedEntry]) -> Option<Arc<Rules>> {
-        let has = |wanted: &str| {
-            let found = names.binary_search_by(|(name, _)| (**name).cmp(OsStr::new(wanted)));
-            found.is_ok()
-        };
+        // All that are wanted begin with a dot, and few names do.
+        let first = |(name, _): &NamedEntry| name.as_encoded_bytes().first().copied();
+        let from = names.partition_point(|name| first(name) < Some(b'.'));
+        let dotted = &names[from..];
+        let dotted = &dotted[..dotted.partition_point(|name| first(name) == Some(b'.'))];
+        let has = |wanted: &str| dotted.iter().any(|(name, _)| &**name == wanted);
         let read = |wanted: &str| {
             if has(wanted) {
                 return self
@@ -600,10 +598,15 @@ pub(super) fn read_regular(
     Ok((bytes.len() as u64 <= max_bytes).then_some(bytes))
 }
 
+/// True for a name that begins with a dot.
+fn is_dotted(name: &OsStr) -> bool {
+    name.as_encoded_bytes().first() == Some(&b'.')
+}
+
 /// True for `.git`, `.agent` and our own temporary files. On Windows also for names under which another
 /// file would be changed: a command can create `a.`, and an undo would remove `a`.
 pub(super) fn is_passed_by(name: &OsStr) -> bool {
-    if !cfg!(windows) && !name.as_encoded_bytes().starts_with(b".") {
+    if !cfg!(windows) && !is_dotted(name) {
         return false;
     }
     let Some(name) = name.to_str() else {

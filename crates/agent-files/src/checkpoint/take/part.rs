@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 
 use blake3::Hash;
 
@@ -20,7 +20,7 @@ use crate::checkpoint::tree::Node;
 use crate::error::Result;
 use crate::platform::files::bytes_of_name;
 use crate::workspace::Workspace;
-use crate::workspace::survey::{ListedDirectory, SurveyScope, SurveyedDirectory, Visited};
+use crate::workspace::survey::{SurveyScope, SurveyedDirectory, Visited};
 use agent_protocol::RelPath;
 
 /// Files that decide whether other files are covered.
@@ -57,7 +57,7 @@ impl SnapshotBuilder<'_> {
             if seen.has_unclear_name(&named) {
                 is_unclear.store(true, Ordering::Relaxed);
             }
-            seen.seen
+            Arc::new(seen.seen)
         })?;
         if let Some(failure) = lock(&self.failure).take() {
             return Err(failure);
@@ -85,9 +85,9 @@ impl SnapshotBuilder<'_> {
                 entries,
                 has_git: directory.has_git,
                 state: directory.state,
-                cached_tree: None,
-                is_news_for_cache: false,
-                listed: ListedDirectory::default(),
+                fingerprint: None,
+                tree: None,
+                listed: Arc::default(),
             },
             directory,
         }
@@ -96,7 +96,7 @@ impl SnapshotBuilder<'_> {
     /// Builds the trees bottom-up.
     fn assemble_part(
         self,
-        mut seen: Vec<Visited<SeenDirectory>>,
+        mut seen: Vec<Visited<Arc<SeenDirectory>>>,
         earlier: Vec<Entries>,
         named: &NamesByDirectory,
     ) -> Result<FinishedSnapshot> {
@@ -108,13 +108,12 @@ impl SnapshotBuilder<'_> {
         let states: Vec<_> = seen.iter().map(|visited| visited.value.state).collect();
         let all = seen.iter_mut().zip(earlier).enumerate().rev();
         for (index, (Visited { value, children }, earlier)) in all {
-            let found = children
-                .clone()
-                .map(|child| (trees[child], states[child]))
-                .collect::<Vec<_>>();
-            let entered = value.entries.iter_mut().filter(|entry| entry.is_entered);
-            for (entry, (hash, state)) in entered.zip(found) {
-                entry.settle(hash, state);
+            let beneath = trees[children.clone()]
+                .iter()
+                .zip(&states[children.clone()]);
+            let value = Arc::make_mut(value);
+            for (place, node) in value.corrected(beneath) {
+                value.entries[place].node = node;
             }
             let bytes = tree_of(value, earlier, named);
             trees[index] = blake3::hash(&bytes);
@@ -176,7 +175,7 @@ fn by_directory(paths: &BTreeSet<PathBuf>) -> NamesByDirectory {
 fn taken_over(
     objects: &Objects,
     earlier: Hash,
-    seen: &[Visited<SeenDirectory>],
+    seen: &[Visited<Arc<SeenDirectory>>],
 ) -> Result<Vec<Entries>> {
     let mut trees = vec![None; seen.len()];
     if let Some(root) = trees.first_mut() {

@@ -4,7 +4,7 @@
 //! is done if nothing changed since the last one.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -33,7 +33,8 @@ pub(crate) struct KeptDirectory {
     unknown: Vec<Arc<OsStr>>,
     has_git: bool,
     state: DirectoryState,
-    fingerprint: Hash,
+    /// A value that another survey of it has only if it saw the same.
+    pub(crate) fingerprint: Hash,
 }
 
 impl KeptSurvey {
@@ -49,16 +50,6 @@ impl KeptSurvey {
             all[index] = hasher.finalize();
         }
         all.first().copied().unwrap_or(Hash::from_bytes([0; 32]))
-    }
-
-    /// The latest time at which anything in it changed, in nanoseconds since 1970.
-    pub(crate) fn last_change(&self) -> i64 {
-        let directories = self.directories.iter();
-        let entries = directories.flat_map(|visited| &visited.value.entries);
-        let files = entries.map(|entry| &entry.stat);
-        let files = files.filter(|stat| stat.kind != FileKind::Directory);
-        let times = files.map(|stat| stat.modified.max(stat.changed));
-        times.max().unwrap_or_default()
     }
 
     /// The names in all directories that will have another change time when they change again.
@@ -105,6 +96,11 @@ impl KeptDirectory {
         let linked = linked.map(|entry| &entry.name).chain(&self.unknown);
         let known = KnownDirectory::new(&stat, names, linked.cloned().collect());
         Some((self.place.path.clone(), known))
+    }
+
+    /// The path relative to the root, which is empty.
+    pub(crate) fn path(&self) -> &Path {
+        &self.place.path
     }
 
     /// The directory as it was surveyed; it is opened again if something is read from it.
