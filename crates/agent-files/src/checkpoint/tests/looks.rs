@@ -380,3 +380,58 @@ fn nothing_is_listed_or_read_again_while_nothing_changes() {
         .take(&bench.workspace, &CheckpointLimits::default());
     assert_eq!(again.unwrap().files_read, 3);
 }
+
+#[test]
+fn random_changes_are_seen_whatever_is_known() {
+    const PATHS: [&str; 9] = [
+        "a",
+        "b",
+        "a/c",
+        "a/d",
+        "a/c/e",
+        "b/f",
+        "g",
+        "b/f/h",
+        "a/.gitignore",
+    ];
+    let mut bench = bench();
+    let mut random = 0x2545_f491_u32;
+    let mut next = |below: usize| {
+        random ^= random << 13;
+        random ^= random >> 17;
+        random ^= random << 5;
+        random as usize % below
+    };
+    for round in 0..150 {
+        for _ in 0..next(3) {
+            let (one, other) = (PATHS[next(PATHS.len())], PATHS[next(PATHS.len())]);
+            // A new content has the length of the old one, and mostly its time.
+            let word = ["c", "d", "e"][next(3)];
+            let step = match next(8) {
+                0 => format!("mkdir -p {one}"),
+                1 => format!("rm -rf {one}"),
+                2 => format!("mv -T {one} {other}"),
+                3 => format!("ln {one} {other}"),
+                4 => format!("chmod {} {one}", ["600", "755"][next(2)]),
+                _ => format!("echo {word} > {one}"),
+            };
+            bench.shell(&format!("{{ {step}; }} 2> /dev/null || true"));
+        }
+        // Half of the rounds look at once, the others when everything has settled.
+        if next(2) == 0 {
+            bench.await_tick();
+            bench.let_time_pass();
+        } else {
+            bench.store.clock = SystemTime::now;
+        }
+        if round > 0 && next(3) == 0 {
+            survey_after_command(&bench);
+        }
+        let now = seen(&mut bench.store, &bench.workspace);
+        let other = bench.directory.path().join("other");
+        let mut store = CheckpointStore::open(&other).unwrap();
+        let workspace = Workspace::open(&bench.root).unwrap();
+        assert_eq!(now, seen(&mut store, &workspace), "round {round}");
+        fs::remove_dir_all(other).unwrap();
+    }
+}
