@@ -401,7 +401,7 @@ impl<'a> Baseline<'a> {
             self.walked = walked.map(|walked| (Instant::now(), Arc::new(walked)));
         }
         if let (false, Some((_, walked))) = (paths.is_empty(), &self.walked) {
-            let shown = ShownPaths::among(&self.agent.workspace, walked);
+            let shown = ShownPaths::among(&self.agent.workspace, Arc::clone(walked));
             paths.retain(|path| shown.counts(path));
         }
         let names = paths.iter().take(REMEMBERED_FILES);

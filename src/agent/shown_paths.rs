@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::execute::git::tracked_files;
 use crate::protocol::generated::GeneratedDirectories;
@@ -14,8 +14,8 @@ use crate::workspace::walk::Walked;
 #[derive(Debug)]
 pub struct ShownPaths {
     root: PathBuf,
-    /// The files of the walk, none of which is ignored. It does not list every name.
-    listed: BTreeSet<String>,
+    /// The files, none of which is ignored. Not every name is listed.
+    walked: Arc<Walked>,
     generated: GeneratedDirectories,
     /// The files that git tracks, read when the first of them matters.
     tracked: OnceLock<BTreeSet<PathBuf>>,
@@ -25,16 +25,16 @@ impl ShownPaths {
     /// Those of a workspace; nothing if it cannot be walked.
     pub fn of(workspace: &Workspace) -> Option<Self> {
         let walked = workspace.walk(None).ok()?;
-        Some(Self::among(workspace, &walked))
+        Some(Self::among(workspace, Arc::new(walked)))
     }
 
     /// Those of a workspace that was walked.
-    pub(super) fn among(workspace: &Workspace, walked: &Walked) -> Self {
-        let names = || walked.files.iter().map(|file| file.path.as_str());
+    pub(super) fn among(workspace: &Workspace, walked: Arc<Walked>) -> Self {
+        let names = walked.files.iter().map(|file| file.path.as_str());
         Self {
             root: workspace.path().to_owned(),
-            listed: names().map(str::to_owned).collect(),
-            generated: GeneratedDirectories::among(names()),
+            generated: GeneratedDirectories::among(names),
+            walked,
             tracked: OnceLock::new(),
         }
     }
@@ -65,7 +65,8 @@ impl ShownPaths {
     /// Returns true if an ignore file names a path and git does not track it, whatever is there.
     pub fn would_be_ignored(&self, path: &Path) -> bool {
         let name = path.to_string_lossy();
-        if self.listed.contains(&*name) {
+        let files = &self.walked.files;
+        if (files.binary_search_by(|file| file.path.as_str().cmp(&name))).is_ok() {
             return false;
         }
         let is_named = Workspace::open(&self.root)

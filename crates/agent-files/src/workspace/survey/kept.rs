@@ -30,7 +30,8 @@ pub(crate) struct KeptDirectory {
     all_names: Option<Arc<[NamedEntry]>>,
     rules: Option<Arc<Rules>>,
     entries: Vec<Surveyed>,
-    unknown: Vec<Arc<OsStr>>,
+    /// The files that may have more than one name.
+    linked: Vec<Arc<OsStr>>,
     has_git: bool,
     state: DirectoryState,
     /// A value that another survey of it has only if it saw the same.
@@ -75,13 +76,17 @@ impl KeptSurvey {
 
 impl KeptDirectory {
     pub(super) fn of(directory: SurveyedDirectory<'_>) -> Self {
+        let files = directory.entries.iter();
+        let files = files.filter(|entry| entry.stat.kind != FileKind::Directory);
+        let linked = files.filter(|entry| entry.stat.links > 1);
+        let linked = linked.map(|entry| &entry.name).chain(&directory.unknown);
         Self {
+            linked: linked.cloned().collect(),
             fingerprint: directory.fingerprint(),
             place: directory.place,
             all_names: directory.all_names,
             rules: directory.rules,
             entries: directory.entries,
-            unknown: directory.unknown,
             has_git: directory.has_git,
             state: directory.state,
         }
@@ -90,11 +95,7 @@ impl KeptDirectory {
     fn known_names(&self) -> Option<(PathBuf, KnownDirectory)> {
         let stat = self.place.stat?;
         let names = Arc::clone(self.all_names.as_ref()?);
-        let files = self.entries.iter();
-        let files = files.filter(|entry| entry.stat.kind != FileKind::Directory);
-        let linked = files.filter(|entry| entry.stat.links > 1);
-        let linked = linked.map(|entry| &entry.name).chain(&self.unknown);
-        let known = KnownDirectory::new(&stat, names, linked.cloned().collect());
+        let known = KnownDirectory::new(&stat, names, self.linked.clone());
         Some((self.place.path.clone(), known))
     }
 
@@ -113,7 +114,7 @@ impl KeptDirectory {
             reopened: OnceCell::new(),
             rules: self.rules,
             entries: self.entries,
-            unknown: self.unknown,
+            unknown: Vec::new(),
             has_git: self.has_git,
             state: self.state,
         }
