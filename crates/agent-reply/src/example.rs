@@ -1,5 +1,5 @@
 //! Commands that the words above them call an example, a mistake, a quotation, an offer or one of
-//! several options, and those that words below them take back.
+//! several options, those in a comment or a string, and those that words below them take back.
 //!
 //! Only plain words count, on the line that leads to the command or at the beginning of a sentence
 //! below it: most replies introduce what they do, and a reply that is asked for twice is a nuisance.
@@ -10,6 +10,7 @@ use agent_protocol::Step;
 
 use crate::candidate::BlockTrouble;
 use crate::code_fence::Fence;
+use crate::enclosed::{self, EnclosingText};
 use crate::line::{COLONS, ends_with_colon, has_word};
 use crate::trim::{is_blank, trim};
 use crate::{file_name, has_effects, tags};
@@ -25,6 +26,10 @@ enum WordsAbove {
     Offer,
     /// From elsewhere: `In the previous round I sent:`
     Quotation,
+    /// A sentence that goes on below it: `I considered`, the command, `but rejected it.`
+    Sentence,
+    /// No words, but a comment or a string around it.
+    Enclosed(EnclosingText),
     /// One of several options: `Option A:`.
     OneOption,
 }
@@ -77,8 +82,20 @@ impl WordsAbove {
                 "Send it again without them, if it is to be done now, or ask with `[ASK_USER]`.",
             ),
             Self::Quotation => (
-                "the words above it say that it is from elsewhere",
+                "the words above it quote it or say that it was done before",
                 "Send it again without them, if it was meant.",
+            ),
+            Self::Sentence => (
+                "it stands within a sentence about it",
+                "Send it again without the sentence, if it was meant.",
+            ),
+            Self::Enclosed(EnclosingText::Comment) => (
+                "it stands in a comment",
+                "Send it again outside of the comment, if it was meant.",
+            ),
+            Self::Enclosed(EnclosingText::String) => (
+                "it stands in a string of a program",
+                "Send it again outside of the program, if it was meant.",
             ),
             Self::OneOption => (
                 "it is one of several options",
@@ -129,13 +146,11 @@ fn is_option(text: &str) -> bool {
 /// `I would suggest this` leads to what is done, and so does `I could not find it, so I add` or `so that
 /// you can run it, I add`.
 fn offers(sentence: &str) -> bool {
-    const ADVERBS: &str = "afterwards also alternatively even instead just later normally now \
-        probably rather simply then to want";
     const VERBS: &str = "add apply change create delete do edit execute move remove rename replace \
         run send try use write";
     let does = |words: &[&str]| {
-        let mut words = words.iter().skip_while(|it| has_word(ADVERBS, it));
-        words.next().is_some_and(|verb| has_word(VERBS, verb))
+        let verb = without_adverbs(words).first();
+        verb.is_some_and(|verb| has_word(VERBS, verb))
     };
     let words: Vec<&str> = sentence.split_whitespace().collect();
     let supposes = words.iter().enumerate().any(|(at, word)| {
@@ -144,13 +159,22 @@ fn offers(sentence: &str) -> bool {
         (is_modal || has_word("i'd we'd you'd", word)) && does(&words[at + 1..])
     });
     let clause = sentence.rsplit(", ").next().unwrap_or(sentence);
-    let mut clause = clause.split_whitespace();
-    let clause: Vec<&str> = clause
-        .by_ref()
-        .skip_while(|it| has_word(ADVERBS, it))
-        .collect();
-    let permits = matches!(&clause[..], ["you", "can" | "may" | "might", rest @ ..] if does(rest));
+    let clause: Vec<&str> = clause.split_whitespace().collect();
+    let permits = matches!(without_adverbs(&clause), ["you", "can" | "may" | "might", rest @ ..] if does(rest));
     supposes || permits
+}
+
+/// The words below those that tell when or how.
+fn without_adverbs<'w, 's>(words: &'w [&'s str]) -> &'w [&'s str] {
+    const ADVERBS: &str = "afterwards also alternatively even instead just later normally now \
+        probably rather simply then to want";
+    let mut rest = words;
+    while let [first, below @ ..] = rest
+        && has_word(ADVERBS, first)
+    {
+        rest = below;
+    }
+    rest
 }
 
 /// Returns true if a sentence tells somebody what to do on a condition: `if the tests fail, run`.
@@ -365,9 +389,13 @@ pub(super) fn find(
     steps: &[Step],
     blocks: &[Range<usize>],
 ) -> Vec<(usize, BlockTrouble)> {
+    if !steps.iter().any(|step| has_effects(&step.command)) {
+        return Vec::new();
+    }
     let mut ends: Vec<Range<usize>> = blocks.to_vec();
     ends.sort_unstable_by_key(|block| block.start);
     let closing = closing_fences(lines, &ends);
+    let mut enclosed = enclosed::find(lines, &ends).into_iter().peekable();
     let mut found: Vec<(usize, WordsAbove)> = Vec::new();
     let mut same: Option<(usize, WordsAbove)> = None;
     for (index, step) in steps.iter().enumerate() {
@@ -388,9 +416,15 @@ pub(super) fn find(
             same = led_by(lines, line, words_from)
                 .or_else(|| set_into_sentence(lines, block?.clone(), words_from));
         }
-        if let Some((_, words)) = same.as_ref().filter(|_| has_effects(&step.command)) {
-            found.push((index, words.clone()));
-        }
+        while enclosed.next_if(|(lines, _)| lines.end <= line).is_some() {}
+        let around = enclosed.peek().filter(|(lines, _)| lines.contains(&line));
+        let around = around.map(|(_, text)| WordsAbove::Enclosed(*text));
+        let words = around.or_else(|| same.as_ref().map(|(_, words)| words.clone()));
+        found.extend(
+            words
+                .filter(|_| has_effects(&step.command))
+                .map(|words| (index, words)),
+        );
     }
     let found = found.iter();
     found
@@ -442,7 +476,7 @@ fn led_by(lines: &[&str], line: usize, free_from: usize) -> Option<(usize, Words
             let length = below.position(|text| fence.is_closed_by(text));
             let close = length.map_or(lines.len(), |length| line + length);
             let embedded = || {
-                is_within_sentence(text, lines.get(close + 1..)?).then_some(WordsAbove::Quotation)
+                is_within_sentence(text, lines.get(close + 1..)?).then_some(WordsAbove::Sentence)
             };
             let words = words.or_else(embedded)?;
             let mut inside = lines
@@ -483,7 +517,7 @@ fn set_into_sentence(
     let mut filled = below.iter().filter(|line| !is_blank(line));
     let first = filled.next()?.split_whitespace().next()?;
     let is_within = has_word(NEXT, first) && is_within_sentence(above, below);
-    is_within.then_some((block.end, WordsAbove::Quotation))
+    is_within.then_some((block.end, WordsAbove::Sentence))
 }
 
 /// The words by which each kind is known.

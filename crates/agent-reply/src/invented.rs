@@ -2,12 +2,13 @@
 
 use super::candidate::BlockTrouble;
 use super::own_message::{FIRST_SECTION, LAST_SECTION};
+use crate::line::has_word;
 use crate::trim::trim;
 
 /// The message to the model.
 pub(super) const MESSAGE: &str = "the reply contains results, which only the person's machine has";
 const HINT: &str = "Send commands only; their results come with the next message. What you wrote as \
-    results was ignored, and no command in it that would change or run something was done.";
+    results was ignored.";
 
 /// Message and hint for the first made-up result.
 pub(super) fn told() -> BlockTrouble {
@@ -20,6 +21,15 @@ pub(super) fn not_done() -> BlockTrouble {
         "it stands in what you wrote as results, so it was not done",
         "Send it again, without results above it, if it was meant.",
     )
+}
+
+/// The element for results that a line opens: `<function_results>`.
+pub(super) fn element(line: &str) -> Option<&str> {
+    const NAMES: &str = "function_response function_result function_results observation \
+        tool_output tool_outputs tool_response tool_result tool_results";
+    let inner = trim(line).strip_prefix('<')?;
+    let name = inner.split(['>', ' ']).next()?;
+    has_word(NAMES, name).then_some(name)
 }
 
 /// Returns true if a line is the heading of a section that only we write.
@@ -41,7 +51,14 @@ pub(super) fn is_heading(line: &str) -> bool {
 /// The words with which a line after a command to run pretends to be its output; none where the
 /// output is to follow.
 pub(super) fn claim(line: &str) -> Option<&str> {
-    const LABELS: [&str; 5] = ["Output:", "Result:", "Results:", "Exit code:", "stdout:"];
+    const LABELS: [&str; 6] = [
+        "Observation:",
+        "Output:",
+        "Result:",
+        "Results:",
+        "Exit code:",
+        "stdout:",
+    ];
     let text = trim(line).trim_start_matches(['*', '_', '`']);
     let words = LABELS.iter().find_map(|label| {
         let start = text.get(..label.len())?;

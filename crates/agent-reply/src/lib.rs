@@ -25,6 +25,7 @@ mod changes;
 mod code_fence;
 mod decode;
 mod diff;
+mod enclosed;
 mod example;
 mod file_name;
 mod invented;

@@ -3,11 +3,13 @@
 //! A section under one of our own headings goes on up to the end mark or to a fence that frames
 //! commands. What is claimed to be a command's output is the rest of the claim's paragraph and the
 //! code block directly below it; where the claim has words of its own, a block that begins with a
-//! command is none of it. A tag ends it, unless that stands in the code block with the output.
+//! command is none of it. A tag ends it, unless that stands in the code block with the output. An
+//! element for results (`<function_results>`) is data as a whole, and a code block that begins with a
+//! result of ours quotes it.
 
 use std::ops::Range;
 
-use crate::candidate::ReplyOffer;
+use crate::candidate::{OfferSource, ReplyOffer};
 use crate::code_fence::{self, Fence};
 use crate::line::is_blank_or_fence;
 use crate::scan::Scan;
@@ -35,18 +37,55 @@ pub(crate) fn find(
     has_just_run: bool,
 ) -> Option<(Option<Invented>, ReplyOffer)> {
     let line = scan.lines[at];
+    if let Some(end) = invented::element(line).and_then(|name| element_end(scan, at, name)) {
+        let offer = ReplyOffer::new(at..end, OfferSource::Invention);
+        return Some((None, offer.note(invented::told())));
+    }
     let claim = invented::claim(line).filter(|_| has_just_run);
     let reach = if invented::is_heading(line) {
         Some(Invented::Section)
     } else if let Some(words) = claim.filter(|_| !scan.is_in_results(at)) {
         let Range { start: block, end } = claimed_block(scan, at, words);
         Some(Invented::Output { block, end })
-    } else if claim.is_none() && !invented::is_outcome(line) {
-        return None;
-    } else {
+    } else if claim.is_some() {
         None
+    } else {
+        invented::is_outcome(line).then_some(())?;
+        quoted_block(scan, at)
     };
     Some((reach, ReplyOffer::invention(at).note(invented::told())))
+}
+
+/// The line below the element of this name that begins on a line. The end mark is never in it.
+fn element_end(scan: &Scan<'_>, at: usize, name: &str) -> Option<usize> {
+    if !scan.known.is_patient() {
+        return None;
+    }
+    let close = format!("</{name}>");
+    let mut below = scan.lines[at..].iter().inspect(|_| work::count(1));
+    let found = below.position(|line| line.contains(&close));
+    let Some(length) = found.filter(|length| !has_end_mark(scan, at..at + length)) else {
+        scan.known.add_vain_look();
+        return None;
+    };
+    Some(at + length + 1)
+}
+
+/// The code block that begins with the result on a line: all of it quotes a message of ours.
+fn quoted_block(scan: &Scan<'_>, at: usize) -> Option<Invented> {
+    let open = scan.code.open.last()?;
+    if open.line < scan.free_from || open.fence.is_frame() || open.first_line(&scan.lines) != at {
+        return None;
+    }
+    let mut inside = (at..scan.lines.len()).inspect(|_| work::count(1));
+    let end = inside.find(|line| open.fence.is_closed_by(scan.lines[*line]))?;
+    (!has_end_mark(scan, at..end)).then_some(Invented::Output { block: at, end })
+}
+
+fn has_end_mark(scan: &Scan<'_>, lines: Range<usize>) -> bool {
+    let tags = scan.tags.below(lines.start).iter();
+    let mut inside = tags.take_while(|tag| tag.line < lines.end);
+    inside.any(|tag| matches!(tag.kind, tags::Kind::End(_)))
 }
 
 /// The code block with the output that is claimed on a line with these words; an empty one below it

@@ -182,18 +182,18 @@ impl<'a> Body<'a> {
         let Some((first, last)) = outer_lines(&self.lines) else {
             return false;
         };
-        let (inner, count) = match enclosing(&self.lines[first..=last], place) {
+        let inner = match enclosing(&self.lines[first..=last], place) {
             Some(Enclosed::Both(open)) if last > first && around.may_wrap(&open, place) => {
-                (first + 1..last, 2)
+                first + 1..last
             }
             Some(Enclosed::First(open)) if around.may_open(&open, place) => {
-                (first + 1..self.lines.len(), 1)
+                first + 1..self.lines.len()
             }
-            Some(Enclosed::Last(end)) if around.may_close(&end, place) => (0..last, 1),
+            Some(Enclosed::Last(end)) if around.may_close(&end, place) => 0..last,
             _ => return false,
         };
         let lines = self.lines[inner].to_vec();
-        self.replace(lines, FENCE_REMOVED, count);
+        self.replace(lines, FENCE_REMOVED, 1);
         true
     }
 

@@ -51,6 +51,37 @@ fn nothing_in_made_up_results_is_done() {
 }
 
 #[test]
+fn an_element_for_results_is_data() {
+    let file = "[DELETE_FILE path=\"a\"]\n";
+    for name in ["function_results", "tool_result", "tool_response"] {
+        for inside in [file, CALL, "<invoke name=\"bash\">\nls\n</invoke>\n"] {
+            let text = format!("<{name}>\n{inside}</{name}>\n[DONE]\nok\n[/DONE]\n");
+            let reply = row(&text, &["DONE"], 1);
+            assert_eq!(reply.issues[0].number, None);
+        }
+    }
+    // One that does not end holds nothing, and one around the end mark is not of results.
+    row(&format!("<tool_result>\n{file}"), &["DELETE_FILE"], 0);
+    let framed = format!("<tool_result>\n{file}[END ab12cd34#1]\n</tool_result>\n");
+    row(&framed, &["DELETE_FILE"], 0);
+}
+
+#[test]
+fn a_code_block_that_begins_with_a_result_of_ours_quotes_it() {
+    let quoted = "1. [FAILED] RUN_COMMAND: `make`: exit code 2\n";
+    let file = "[DELETE_FILE path=\"a\"]\n";
+    let reply = row(&format!("```\n{quoted}{file}```\n[DONE]\n"), &["DONE"], 2);
+    assert_eq!(reply.issues[1].number, Some(1));
+    // Above the commands it is only news.
+    row(&format!("{quoted}\n```\n{file}```\n"), &["DELETE_FILE"], 1);
+    row(
+        &format!("```\n{quoted}{file}[END ab12cd34#1]\n```\n"),
+        &["DELETE_FILE"],
+        1,
+    );
+}
+
+#[test]
 fn a_block_under_a_path_is_that_file() {
     row(
         &format!("a.py\n```python\nx = [\n{CALL}]\n```\n"),
@@ -379,6 +410,47 @@ fn a_command_within_a_sentence_is_spoken_about() {
         &["DELETE_FILE"],
         0,
     );
+}
+
+#[test]
+fn a_command_in_a_comment_or_a_string_is_shown() {
+    let file = "[DELETE_FILE path=\"a\"]\n";
+    for (text, message) in [
+        (format!("<!--\n{file}-->\n"), "it stands in a comment"),
+        (
+            format!("```html\n<p>\n<!-- Later:\n{file}\n-->\n```\n"),
+            "it stands in a comment",
+        ),
+        (
+            format!(
+                "```python\ndef f():\n    \"\"\"Words.\n\n    More.\n    \"\"\"\nx = \"\"\"\n{file}\"\"\"\n```\n"
+            ),
+            "it stands in a string of a program",
+        ),
+        (
+            format!("```ts\nconst reply = `\n{file}`;\n```\n"),
+            "it stands in a string of a program",
+        ),
+        (
+            format!("a.rs\n```rust\nlet x = r#\"\n{file}\"#;\n```\n"),
+            "it stands in a string of a program",
+        ),
+    ] {
+        let reply = parse(&format!("{text}[DONE]\n"));
+        assert_eq!(reply.steps.len(), 1, "{text}");
+        let numbered = reply.issues.iter().filter(|it| it.number.is_some());
+        let told = numbered.filter(|it| it.message.starts_with(message));
+        assert_eq!(told.count(), 1, "{text}: {reply:?}");
+    }
+    for text in [
+        format!("`<!--` begins a comment.\n{file}`-->` ends it.\n"),
+        format!("<!-- a -->\n{file}<!-- b -->\n"),
+        format!("<!--\n{file}"),
+        format!("```python\nx = \"\"\"a\"\"\"\n```\n{file}```python\ny = \"\"\"\n```\n"),
+        format!("<!--\n{file}[END ab12cd34#1]\n-->\n"),
+    ] {
+        row(&text, &["DELETE_FILE"], 0);
+    }
 }
 
 #[test]
