@@ -1,6 +1,7 @@
 //! Scripts made of parts: words, and the directory in which to run.
 
 use crate::file_name;
+use crate::line::has_word;
 use crate::trim::trim;
 
 /// The script, run in a directory; nothing and `.` are the workspace.
@@ -54,6 +55,48 @@ fn file_written_by_part(part: &str) -> Option<&str> {
         .or_else(with_option)
         .or_else(|| file_removed_by(part))
         .or_else(|| teed_file(part))
+}
+
+/// The file that a line of a script leaves behind, if it does nothing else: `ls > files.txt`,
+/// `cp a.toml b.toml`, `mkdir d && touch d/a.py`. Programs write their logs in the same way.
+pub(super) fn file_left_by(line: &str) -> Option<&str> {
+    const LOGS: &str = "err log out tmp";
+    let line = trim(line);
+    let line = line.strip_prefix("$ ").unwrap_or(line);
+    let mut last = None;
+    for part in line.split("&&").flat_map(|part| part.split(';')) {
+        let mut words = part.split_whitespace();
+        let target = match words.next() {
+            Some("mkdir" | "cd") | None => continue,
+            Some("cp" | "ln" | "touch") => words.next_back()?,
+            Some(_) => trim(part.rsplit_once('>')?.1),
+        };
+        let target = target.trim_matches(['\'', '"']);
+        let is_log = has_word(LOGS, file_name::extension(target).unwrap_or_default());
+        if is_log || !is_in_workspace(target) || !file_name::is_file(target) {
+            return None;
+        }
+        last = Some(target);
+    }
+    last
+}
+
+/// The file that a program writes whose text is a here-document: `python3 - <<'PY'` and the lines below.
+pub(super) fn file_written_by_program<'l>(line: &str, below: &[&'l str]) -> Option<&'l str> {
+    const INTERPRETERS: &str = "node perl php python python3 ruby";
+    const MOST_LINES: usize = 400;
+    let (command, _) = line.split_once("<<")?;
+    let interpreter = command.split_whitespace().next()?;
+    let mark = here_document_mark(line).filter(|_| has_word(INTERPRETERS, interpreter))?;
+    let length = below
+        .iter()
+        .take(MOST_LINES)
+        .position(|line| trim(line) == mark)?;
+    let program = &below[..length];
+    let writes = program.iter().any(|line| line.contains("write"));
+    let strings = |line: &'l str| line.split(['"', '\'']).skip(1).step_by(2);
+    let mut texts = program.iter().flat_map(|line| strings(line));
+    texts.find(|text| writes && file_name::is_file(text))
 }
 
 /// The file in the workspace that a part of a script copies its input to: `tee -a a.txt`.
@@ -223,6 +266,24 @@ mod tests {
             ("rm -rf build", None),
         ] {
             assert_eq!(file_written_by(line), file, "{line}");
+        }
+    }
+
+    #[test]
+    fn files_are_left_behind() {
+        for (line, file) in [
+            ("ls src > files.txt", Some("files.txt")),
+            ("jq '.a > 1' p.json | sort > q.json", Some("q.json")),
+            ("cp a.example.toml a.toml", Some("a.toml")),
+            ("$ mkdir -p d && touch d/a.py", Some("d/a.py")),
+            ("touch a.py; make", None),
+            ("make > build.log 2>&1", None),
+            ("python a.py > out.log", None),
+            ("cp a.toml /etc/a.toml", None),
+            ("cp -r a b", None),
+            ("mkdir d", None),
+        ] {
+            assert_eq!(file_left_by(line), file, "{line}");
         }
     }
 

@@ -9,7 +9,7 @@
 //! | a tag of ours behind words or HTML, in other brackets or letters, or closed among words | a tag |
 //! | a tool that the table knows where one is called, with a parameter beside or below it, in whatever notation | a call |
 //! | an XML element of a tool or for a file, the tokens of a page | a call |
-//! | `4c4`, `<<<<` with `>>>>` below, `Find:` over `Replace:`, changed lines in a cell of a table | an edit |
+//! | `4c4`, `edit 4:4`, `<<<<` with `>>>>` below, `Find:` over `Replace:`, changed lines in a cell of a table | an edit |
 //! | `rm`, `mv` or `sed -i` of a file in backticks, or another command that writes one | a command |
 //! | a code block that names a file, or beside a line that names one and leads to it | a file |
 //! | code without a code block below a line that is only the name of a file, in whatever frame | a file |
@@ -304,8 +304,8 @@ impl LastLook<'_> {
         (!is_done).then(|| (at..last + 1, ShownWork::lines(body)))
     }
 
-    /// An edit in a notation that nobody reads: `4c4`, or lines between `<<<<` and `>>>>` that are
-    /// no conflict of git.
+    /// An edit in a notation that nobody reads: `4c4`, `edit 4:4`, or lines between `<<<<` and `>>>>`
+    /// that are no conflict of git.
     fn edit(&mut self, at: usize) -> Option<(Range<usize>, ShownWork)> {
         const MOST_LINES: usize = 400;
         const CONFLICTS: [&str; 3] = ["HEAD", "ours", "Updated upstream"];
@@ -317,6 +317,14 @@ impl LastLook<'_> {
             let added = changed.iter().filter_map(|line| line.strip_prefix("> "));
             let work = ShownWork::lines(&added.collect::<Vec<_>>());
             return (!changed.is_empty()).then_some((at..at + 1 + changed.len(), work));
+        }
+        if let Some(range) = line.strip_prefix("edit ").filter(|it| is_edit_range(it)) {
+            let mark = script::here_document_mark(range).unwrap_or("end_of_edit");
+            let length = below
+                .iter()
+                .take(MOST_LINES)
+                .position(|it| trim(it) == mark)?;
+            return Some((at..at + length + 2, ShownWork::lines(&below[..length])));
         }
         let is_conflict = || CONFLICTS.iter().any(|word| line.contains(word));
         if !line.starts_with("<<<<") || is_conflict() || self.values >= MOST_VALUES {
@@ -635,11 +643,20 @@ fn label(line: &str) -> Option<BlockLabel> {
 fn is_diff_place(line: &str) -> bool {
     let is_lines = |text: &str| {
         let mut numbers = text.split(',');
-        let is_number = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
         numbers.clone().count() <= 2 && numbers.all(is_number)
     };
     line.split_once(['a', 'c', 'd'])
         .is_some_and(|(old, new)| is_lines(old) && is_lines(new))
+}
+
+/// Returns true if a text begins with the lines that an edit replaces: `4:6`.
+fn is_edit_range(text: &str) -> bool {
+    let lines = text.split(' ').next().and_then(|it| it.split_once(':'));
+    lines.is_some_and(|(first, last)| is_number(first) && is_number(last))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The name of a tag without its brackets that a line consists of: `CREATE_FILE path="a.py"`.
@@ -676,14 +693,17 @@ fn opened_tool(line: &str) -> Option<&str> {
 /// Returns true if a line begins with a key that names a tool or a file, or as an element that has
 /// attributes.
 fn begins_with_key(line: &str) -> bool {
+    const LISTS: &str = "actions calls tool_calls";
     let text = trim(line).trim_start_matches(['-', '*', ' ']);
     let is_key = || {
-        let Some((key, value)) = text.split_once(':') else {
-            return false;
+        let Some((key, value)) = text.split_once([':', '=']) else {
+            // A table of TOML.
+            let name = text.strip_prefix("[[").and_then(|it| it.strip_suffix("]]"));
+            return name.is_some_and(|name| has_word(LISTS, name));
         };
-        let value = value.trim_matches(['*', ' ', '`']);
+        let (key, value) = (key.trim_end(), value.trim_matches(['*', ' ', '`']));
         let is_word = !is_blank(value) && !value.contains(' ');
-        let is_list = || is_blank(value) && has_word("actions calls tool_calls", key);
+        let is_list = || is_blank(value) && has_word(LISTS, key);
         (is_word && tools::is_among(CALL_KEYS, key)) || is_list()
     };
     text.starts_with("<tool>") || (text.starts_with('<') && text.contains("=\"")) || is_key()

@@ -119,15 +119,41 @@ fn script(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
     let (lines, end) = block_lines(scan, at, fence)?;
     let mut offers: Vec<ReplyOffer> = Vec::new();
     let mut here_document = None;
-    for (line, text) in (at + 1..).zip(lines) {
+    for (index, text) in lines.iter().enumerate() {
+        let program = || script::file_written_by_program(text, &lines[index + 1..]);
         if here_document.is_some() {
             here_document = here_document.filter(|mark| trim(text) != *mark);
-        } else if let Some(name) = script::file_written_by(text) {
-            offers.push(only_shown(line, name, text));
+        } else if let Some(name) = script::file_written_by(text).or_else(program) {
+            offers.push(only_shown(at + 1 + index, name, text));
             here_document = script::here_document_mark(text);
         }
     }
+    if offers.is_empty() && !info.is_empty() && !is_advice(scan, at) {
+        offers = files_left_behind(lines, at + 1);
+    }
     (!offers.is_empty()).then_some(ShownBlock::Script { end, offers })
+}
+
+/// Tells of the files that a script leaves behind, if it does nothing else.
+fn files_left_behind(lines: &[&str], first: usize) -> Vec<ReplyOffer> {
+    let is_command = |text: &str| !is_blank(text) && !trim(text).starts_with('#');
+    let commands = (first..).zip(lines).filter(|(_, text)| is_command(text));
+    let offers = commands.map(|(line, text)| {
+        let name = script::file_left_by(text)?;
+        Some(only_shown(line, name, text))
+    });
+    offers.collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+/// Returns true if the words above a code block tell the person what to do with it.
+fn is_advice(scan: &Scan<'_>, at: usize) -> bool {
+    const PERSON: &str = "if later locally optionally you your yourself";
+    let above = scan.lines[scan.free_from.min(at)..at].iter();
+    let above = above.rev().find(|line| !is_blank(line));
+    above.is_some_and(|line| {
+        let words = file_name::words_beside(line, "`");
+        words.iter().any(|word| has_word(PERSON, word))
+    })
 }
 
 /// The lines of the code block here, up to its end or a tag, and the line below the block.

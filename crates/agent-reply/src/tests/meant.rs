@@ -1028,3 +1028,30 @@ fn line_ends_that_were_escaped_twice_are_line_ends() {
     let half = call("a = \\\"x\\\"\\\\nb = 2\\\\n");
     read(&half, &[], &[1]);
 }
+
+#[test]
+fn scripts_and_plans_that_nobody_reads_are_told() {
+    for text in [
+        "```bash\nls src > files.txt\n```\n",
+        "Copy the settings:\n```sh\n# as they are\ncp a.example.toml a.toml\n```\n",
+        "```sh\npython3 - <<'PY'\np = Path('src/a.py')\np.write_text('x')\nPY\n```\n",
+        "```sh\nmkdir -p src && touch src/__init__.py\n```\n",
+        "```toml\n[[actions]]\ntool = \"write_file\"\npath = \"a.py\"\ncontent = \"x\"\n```\n",
+        "```toml\naction = \"run\"\ncommand = \"make\"\n```\n",
+        "```\nedit 4:4\n    return 2\nend_of_edit\n```\n",
+        "edit 4:6 <<EOF\n    return 2\nEOF\n",
+    ] {
+        read(&format!("{text}{DONE}"), &["DONE"], &[1]);
+    }
+    for text in [
+        "To run it, copy the example and fill in your key:\n```sh\ncp .env.example .env\n```\n",
+        "```sh\npython3 - <<'PY'\nprint(open('a.py').read())\nPY\n```\n",
+        "```sh\nmake test > test.log\n```\n",
+        "Then you can do this:\n```sh\ncp a.example.toml a.toml\n```\n",
+        "```sh\npython app.py > result.json\npython check.py result.json\n```\n",
+        "It has this now:\n```toml\n[tool.ruff]\nline-length = 100\n```\n",
+        "I edit 4:4 time.\n",
+    ] {
+        read(&format!("{text}{DONE}"), &["DONE"], &[]);
+    }
+}
