@@ -85,13 +85,7 @@ fn whole_tag(line: &str, next: &str) -> Option<String> {
 
 /// The column at which the bodies of a reply were wrapped, if they were.
 pub(crate) fn width(lines: &[&str]) -> Option<usize> {
-    let mut width = WIDTHS[0];
-    for line in lines {
-        // A word that is longer than the line is not broken.
-        if line.len() > width && trim(line).contains(' ') {
-            width = line.len();
-        }
-    }
+    let width = longest(lines);
     let edge = WrapEdge::new(width);
     let (mut certain, mut likely, mut possible, mut prose) = (0, 0, 0, 0);
     let mut part = BodyPart::Outside;
@@ -126,6 +120,32 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
         || (likely + possible > 0 && prose > 1)
         || is_json_wrapped(lines, width);
     is_wrapped.then_some(edge.named)
+}
+
+/// The length of the longest line that has a blank where it could have been broken before its end. A
+/// word that is longer than the line is not broken.
+fn longest(lines: &[&str]) -> usize {
+    let mut width = WIDTHS[0];
+    let mut uncertain = Vec::new();
+    for line in lines.iter().filter(|line| line.len() > WIDTHS[0]) {
+        let text = line.trim_start();
+        let Some(word) = text.find(' ').filter(|_| trim_end(text).contains(' ')) else {
+            continue;
+        };
+        let first_blank = line.len() - text.len() + word;
+        if first_blank <= WIDTHS[0] {
+            width = width.max(line.len());
+        } else {
+            uncertain.push((first_blank, line.len()));
+        }
+    }
+    uncertain.sort_unstable();
+    for (first_blank, length) in uncertain {
+        if first_blank <= width {
+            width = width.max(length);
+        }
+    }
+    width
 }
 
 /// How likely it is that two lines were one before the reply was wrapped.
@@ -171,7 +191,9 @@ impl WrapEdge {
             return WrapSign::Nothing;
         }
         let next = line.split_whitespace().next().map_or(0, str::len);
-        let needed = above.len() + 1 + next;
+        // `fold -s` keeps the blank behind a word on its line.
+        let has_blank = line.trim_start()[next..].starts_with(' ');
+        let needed = above.len() + 1 + next + usize::from(has_blank);
         let is_ragged = above.len() + RAGGED > self.width;
         if needed <= self.width && !is_ragged {
             return WrapSign::Nothing;
@@ -180,7 +202,9 @@ impl WrapEdge {
         let is_full = above.len() == self.width;
         let is_indented = above.starts_with("  ") || above.starts_with('\t');
         let is_edge = is_full && self.width == self.usual;
-        if (is_edge && is_cut(above, line, is_indented)) || (is_usual && closes_open(above, line)) {
+        if (is_edge && is_cut(above, line, is_indented))
+            || (is_usual && (closes_open(above, line) || is_operator(above, line, is_indented)))
+        {
             return WrapSign::Certain;
         }
         if !goes_on_at_margin(line) {
@@ -242,6 +266,18 @@ fn is_cut(above: &str, line: &str, is_indented: bool) -> bool {
         || (!is_ended && begins(&[')', ']']) && is_open(above))
         || (!is_ended && is_indented && begins(&['=', '&', '?', '+', '%', '!', '/', '|', '>']))
         || (is_indented && (goes_on_at_margin(line) || (is_open(above) && !is_ended)))
+}
+
+/// Returns true if an operator at the margin goes on with an indented line of code, or a value with an
+/// assignment.
+fn is_operator(above: &str, line: &str, is_indented: bool) -> bool {
+    const OPERATORS: [&str; 6] = ["-> ", "=> ", "== ", "=== ", ">> ", "= "];
+    let is_arguments = || {
+        let names = line.strip_prefix("**").unwrap_or_default();
+        trim_end(names).ends_with([')', ':', ',']) && !names.contains('*')
+    };
+    let begins = || OPERATORS.iter().any(|it| line.starts_with(it)) || is_arguments();
+    (is_indented && begins()) || (above.ends_with(" =") && has_code(line))
 }
 
 /// Returns true if a line ends a statement of a language with `;` and braces that the one above it
@@ -311,8 +347,8 @@ fn is_comment(line: &str, below: &str) -> bool {
 fn is_words(above: &str, line: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || " ,.:;`'\u{2019}-".contains(c);
     let is_text = || above.trim_start().starts_with("//") && line.contains([' ', '.']);
-    let is_begun =
-        line.starts_with(char::is_lowercase) || (line.starts_with(char::is_uppercase) && is_text());
+    let is_begun = line.starts_with(char::is_lowercase)
+        || (line.starts_with(|c: char| c.is_uppercase() || c == '`') && is_text());
     is_begun && line.chars().all(is_part)
 }
 
@@ -546,6 +582,22 @@ mod tests {
                 "// A comment that goes on until the end of the line and then on the next, as",
                 "Windows does.",
             ),
+            (
+                "// A comment that goes on until the end of the line and then on the next, with",
+                "`code` in it.",
+            ),
+            (
+                "    def adding_requirement(self, requirement: Requirement, parent: Candidate)",
+                "-> None:",
+            ),
+            (
+                "        state=None, code_challenge=None, code_challenge_method='plain',",
+                "**kwargs):",
+            ),
+            (
+                "pub const COM_ADMIN_ERR_COMP_FILE_GET_CLASS_OBJ: COMAdminErrorCodes_Type =",
+                "-2146368474i32;",
+            ),
         ] {
             assert!(
                 width(&file("", first, second)).is_some(),
@@ -606,6 +658,9 @@ mod tests {
         assert_eq!(width(rest), Some(89));
         let address = format!("{WRAPPED}https://example.org/{}\n", "word/".repeat(40));
         assert_eq!(width(&address), Some(80));
+        // A long word is not broken, so the blank behind it proves nothing.
+        let word = format!("{WRAPPED}{}(first, second);\n", "word".repeat(25));
+        assert_eq!(width(&word), Some(80));
         let long = format!("{WRAPPED}{}\n", "word ".repeat(40));
         assert_eq!(width(&long), None);
         let sound = WRAPPED
