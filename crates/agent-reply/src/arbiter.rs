@@ -7,7 +7,7 @@
 //! | # | what stands there | counts as |
 //! |---|---|---|
 //! | 1 | our own prompt, the model's thinking | nothing |
-//! | 2 | a tag alone on its line | ours, in a code block and in a file that is shown too |
+//! | 2 | a tag alone on its line | ours, in a code block and in a file that is shown too; row 17 has the exceptions |
 //! | 3 | lines between a tag and its closing tag | the body, whatever they look like; also of a tag that does not count where it stands |
 //! | 4 | results that the model made up or quotes | nothing that changes or runs something; nothing at all in an element for results |
 //! | 5 | a code block under a path | that file; an edit only if it is one of it from its first line on |
@@ -23,7 +23,7 @@
 //! | 14 | a document: front matter, or headings and code blocks that ask for nothing | told, not done |
 //! | 15 | two contents for one file in a reply of whole files; a patch that is sent twice | neither; the first |
 //! | 16 | commands above words that take them back: `Sorry, ignore the above` | told, not done |
-//! | 17 | a command in an HTML comment or in a string of a code block; one under words that call it an example, forbid it, quote it, or offer it for later, on a condition or as one option | told, not done; done if the end mark is in its code block |
+//! | 17 | a command in an HTML comment, a here-document or a string of a code block, a tag below other lines of a program (`enclosed`); one under words that call it an example, forbid it, quote it, or offer it for later, on a condition or as one option | told, not done; done if the end mark is in its code block |
 //! | 18 | lines that nothing of this takes and that look like work (`undone`) | told; malformed beside `DONE` if nothing does it; nothing if they certainly quote a file (`quoted_file`) beside tags with an end mark |
 //! | 19 | a command in backticks or a quotation among words | told; malformed beside `DONE` if nothing does it |
 

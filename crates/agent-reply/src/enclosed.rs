@@ -1,19 +1,30 @@
-//! Lines that an HTML comment or a string of a program encloses: a command there is only shown.
+//! Lines that a comment, a string, a here-document or a program encloses: a command there is only
+//! shown.
 //!
-//! Only lines count that no command took, so a comment in the body of a file hides nothing. What a
-//! string or a comment encloses must end in the code block in which it began.
+//! Only lines count that no command took, so a comment in the body of a file hides nothing. What
+//! encloses a command must end in the code block in which it began, and a code block with the end
+//! mark in it is the answer.
 
 use std::ops::Range;
 
 use crate::code_fence::Fence;
+use crate::line::has_word;
+use crate::script;
 use crate::tags::{self, Kind};
+use crate::trim::{is_blank, trim};
 
 /// The text that encloses a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EnclosingText {
     Comment,
+    /// A string or a here-document.
     String,
+    /// Lines of a program above it in its code block.
+    Program,
 }
+
+/// Languages of code blocks in which a reply may stand.
+const TEXTS: &str = "agent markdown md plain plaintext protocol text txt";
 
 /// Marks that begin a string of several lines, and those that end it. The long ones come first.
 const STRINGS: [(&str, &str); 5] = [
@@ -24,52 +35,101 @@ const STRINGS: [(&str, &str); 5] = [
     ("\"", "\""),
 ];
 
+/// Text that was begun and not yet ended.
+struct OpenText<'a> {
+    line: usize,
+    text: EnclosingText,
+    end: TextEndMark<'a>,
+}
+
+enum TextEndMark<'a> {
+    /// It ends on a line with this in it.
+    Within(&'static str),
+    /// It ends on a line that is nothing else.
+    Alone(&'a str),
+    /// It ends with its code block.
+    Fence,
+}
+
 /// The enclosed lines; `blocks` are the lines of commands, in order.
 pub(super) fn find(lines: &[&str], blocks: &[Range<usize>]) -> Vec<(Range<usize>, EnclosingText)> {
     let mut blocks = blocks.iter().peekable();
-    let (mut taken_to, mut has_command) = (0, false);
+    let mut taken_to = 0;
     let mut fence: Option<Fence<'_>> = None;
-    let mut open: Option<(usize, EnclosingText, &str)> = None;
+    // True as long as only blank lines stand above in the code block.
+    let mut is_top = false;
+    let mut open: Option<OpenText<'_>> = None;
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         while let Some(block) = blocks.next_if(|block| block.start <= at) {
             taken_to = taken_to.max(block.end);
-            has_command = true;
         }
+        let next = Fence::read(line).filter(|_| at >= taken_to);
         if at < taken_to {
-            // With the end mark in it, it is the answer.
+            is_top = false;
             let kind = || tags::read(at, line).map(|tag| tag.kind);
-            if open.is_some() && matches!(kind(), Some(Kind::End(_))) {
+            let is_comment = line.starts_with('#') && fence.as_ref().is_some_and(is_program);
+            if open.is_none() && is_comment && kind().is_some() {
+                found.push((at..at + 1, EnclosingText::Comment));
+            } else if open.is_some() && matches!(kind(), Some(Kind::End(_))) {
                 open = None;
             }
-        } else if let Some((start, text, _)) = open.take_if(|open| line.contains(open.2)) {
-            if has_command {
-                found.push((start..at, text));
+        } else if next.is_some_and(|next| fence.is_none_or(|around| next.closes(&around))) {
+            let ends = |open: &OpenText<'_>| matches!(open.end, TextEndMark::Fence);
+            let program = open.take().filter(ends);
+            found.extend(program.map(|open| (open.line..at, open.text)));
+            fence = if fence.is_some() { None } else { next };
+            is_top = fence.is_some();
+        } else if let Some(begun) = &open {
+            if begun.ends_on(line) {
+                found.push((begun.line..at, begun.text));
+                open = None;
             }
-        } else if let Some(next) = Fence::read(line) {
-            (fence, open) = match fence {
-                Some(around) if !next.closes(&around) => (fence, open),
-                Some(_) => (None, None),
-                None => (Some(next), None),
-            };
-        } else if open.is_none() {
-            let is_code = fence.is_some_and(|fence| !fence.is_frame());
-            open = opened(line, is_code).map(|(text, close)| (at, text, close));
-            has_command = false;
+        } else if next.is_none() && !is_blank(line) {
+            open = OpenText::begun(at, line, fence.as_ref().filter(|it| !it.is_frame()), is_top);
+            is_top = false;
         }
     }
     found
 }
 
-/// The comment or string that a line begins and does not end, and the mark that ends it.
-fn opened(line: &str, is_code: bool) -> Option<(EnclosingText, &'static str)> {
-    if let Some(inner) = line.trim_start().strip_prefix("<!--") {
-        return (!inner.contains("-->")).then_some((EnclosingText::Comment, "-->"));
+/// Returns true if a code block with this fence holds a program or data.
+fn is_program(fence: &Fence<'_>) -> bool {
+    !fence.language().is_empty() && !has_word(TEXTS, fence.language()) && !fence.is_frame()
+}
+
+impl<'a> OpenText<'a> {
+    /// The text that a line begins and does not end, in this code block.
+    fn begun(at: usize, line: &'a str, fence: Option<&Fence<'_>>, is_top: bool) -> Option<Self> {
+        let opens = |(mark, _): &&(&str, &str)| {
+            let is_odd = !line.matches(mark).count().is_multiple_of(2);
+            is_odd && (mark.len() == 3 || line.trim_end().ends_with(mark))
+        };
+        let mut strings = STRINGS.iter().filter(|_| fence.is_some());
+        let (text, end) = if is_top && fence.is_some_and(is_program) {
+            (EnclosingText::Program, TextEndMark::Fence)
+        } else if let Some(inner) = line.trim_start().strip_prefix("<!--") {
+            let is_open = !inner.contains("-->");
+            is_open.then_some((EnclosingText::Comment, TextEndMark::Within("-->")))?
+        } else if script::written_file(line).is_some() {
+            let mark = script::here_document_mark(line)?;
+            (EnclosingText::String, TextEndMark::Alone(mark))
+        } else {
+            let (_, close) = strings.find(opens)?;
+            (EnclosingText::String, TextEndMark::Within(close))
+        };
+        Some(Self {
+            line: at,
+            text,
+            end,
+        })
     }
-    let opens = |(mark, _): &&(&str, &str)| {
-        let is_odd = !line.matches(mark).count().is_multiple_of(2);
-        is_odd && (mark.len() == 3 || line.trim_end().ends_with(mark))
-    };
-    let found = STRINGS.iter().filter(|_| is_code).find(opens);
-    found.map(|(_, close)| (EnclosingText::String, *close))
+
+    fn ends_on(&self, line: &str) -> bool {
+        match self.end {
+            TextEndMark::Within(mark) => line.contains(mark),
+            TextEndMark::Alone(mark) => trim(line) == mark,
+            TextEndMark::Fence => false,
+        }
+    }
 }

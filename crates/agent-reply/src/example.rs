@@ -28,7 +28,7 @@ enum WordsAbove {
     Quotation,
     /// A sentence that goes on below it: `I considered`, the command, `but rejected it.`
     Sentence,
-    /// No words, but a comment or a string around it.
+    /// No words, but a comment, a string or a program around it.
     Enclosed(EnclosingText),
     /// One of several options: `Option A:`.
     OneOption,
@@ -38,7 +38,14 @@ impl WordsAbove {
     /// Reads a line that leads to a command.
     fn read(line: &str) -> Option<Self> {
         let lower = trim(line).to_lowercase().replace('\u{2019}', "'");
-        let text = lower.trim_matches(['*', '#', '_', '>', ' ']);
+        // `<summary>Example</summary>`; the end of an element leads to nothing.
+        let mut outside = lower.split(['<', '>']).step_by(2);
+        let text = match lower.strip_prefix('<') {
+            Some(element) if element.starts_with('/') => return None,
+            Some(element) if element.contains("</") => outside.find(|text| !is_blank(text))?,
+            _ => &lower,
+        };
+        let text = text.trim_matches(['*', '#', '_', '>', ' ']);
         if is_option(text) {
             return Some(Self::OneOption);
         }
@@ -94,8 +101,12 @@ impl WordsAbove {
                 "Send it again outside of the comment, if it was meant.",
             ),
             Self::Enclosed(EnclosingText::String) => (
-                "it stands in a string of a program",
-                "Send it again outside of the program, if it was meant.",
+                "it stands in a string or a here-document",
+                "Send it again outside of that, if it was meant.",
+            ),
+            Self::Enclosed(EnclosingText::Program) => (
+                "it stands below other lines of a program",
+                "Send it again in a code block of its own, if it was meant.",
             ),
             Self::OneOption => (
                 "it is one of several options",
@@ -206,8 +217,8 @@ fn calls_example(sentence: &str) -> bool {
         patch usage request response tool payload output message body";
     let words: Vec<&str> = sentence.split_whitespace().collect();
     let begins = |starts: &str| words.first().is_some_and(|first| has_word(starts, first));
-    if sentence.ends_with("looks like this") {
-        return begins("a an such");
+    if let [.., article, _, "looks", "like", "this"] = words[..] {
+        return begins("a an such") || has_word("a an", article);
     }
     if sentence.starts_with("the syntax ") {
         return sentence.ends_with(" is");
@@ -417,7 +428,13 @@ pub(super) fn find(
                 .or_else(|| set_into_sentence(lines, block?.clone(), words_from));
         }
         while enclosed.next_if(|(lines, _)| lines.end <= line).is_some() {}
-        let around = enclosed.peek().filter(|(lines, _)| lines.contains(&line));
+        // Other dialects have looked at the program around them.
+        let counts = |text: &EnclosingText| {
+            *text != EnclosingText::Program || tags::read(line, lines[line]).is_some()
+        };
+        let around = enclosed
+            .peek()
+            .filter(|(lines, text)| lines.contains(&line) && counts(text));
         let around = around.map(|(_, text)| WordsAbove::Enclosed(*text));
         let words = around.or_else(|| same.as_ref().map(|(_, words)| words.clone()));
         found.extend(
@@ -621,6 +638,7 @@ mod phrases {
                 "usage example",
                 "the following is an example",
                 "expected output",
+                "observation",
                 "usage",
                 "log",
                 "input",
@@ -802,6 +820,8 @@ mod phrases {
                 " say",
                 " i see",
                 " change was",
+                " approach was",
+                " version was",
                 " commit did",
                 " answered",
                 "i already did",

@@ -43,6 +43,8 @@ impl<'t> KeyedTexts<'t> {
                 _ if inner.is_some() => lead.ends_with(is_quote),
                 "=" => begins(" \t\n(,<"),
                 _ => {
+                    // `Action Input: {...}`
+                    let lead = lead.strip_suffix("Action ").unwrap_or(lead);
                     let lead = lead.trim_end_matches([' ', '\t', '-', '*']);
                     lead.is_empty() || lead.ends_with(['\n', '{', '(', ',', '['])
                 }
@@ -127,9 +129,8 @@ impl<'t> KeyedTexts<'t> {
                 && (path.is_some() || self.has(SCRIPTS))
         };
         let is_edit = || {
-            self.names_file()
-                && self.has("search old_string find")
-                && self.has("replace new_string")
+            let is_pair = self.has("search old_string find") && self.has("replace new_string");
+            self.names_file() && (is_pair || self.has("code_edit"))
         };
         let first = self.pairs.first().map_or("", |pair| pair.key);
         let lists_files =

@@ -40,18 +40,15 @@ pub(super) fn file_written_by(line: &str) -> Option<&str> {
 
 /// The file that one command of a line writes.
 fn file_written_by_part(part: &str) -> Option<&str> {
-    // Most have neither a redirection nor an option.
+    // The letters with which these commands begin: most lines of a program have another one.
+    const LETTERS: &[u8] = b"aegmoprstAOS";
     let bytes = part.as_bytes();
-    let redirected = || {
-        memchr::memchr(b'>', bytes)?;
-        echoed_file(part)
-    };
+    bytes.first().filter(|first| LETTERS.contains(first))?;
     let with_option = || {
-        let is_option = |at: usize| bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic);
-        memchr::memchr_iter(b'-', bytes).find(|at| is_option(*at))?;
+        memchr::memchr(b'-', bytes)?;
         powershell_file(part).or_else(|| file_edited_in_place(part))
     };
-    redirected()
+    echoed_file(part)
         .or_else(with_option)
         .or_else(|| file_removed_by(part))
         .or_else(|| teed_file(part))
@@ -81,21 +78,23 @@ pub(super) fn file_left_by(line: &str) -> Option<&str> {
     last
 }
 
-/// The file that a program writes whose text is a here-document: `python3 - <<'PY'` and the lines below.
-pub(super) fn file_written_by_program<'l>(line: &str, below: &[&'l str]) -> Option<&'l str> {
+/// The file that a program writes whose text is on the line or in a here-document below it:
+/// `python3 - <<'PY'`.
+pub(super) fn file_written_by_program<'l>(line: &'l str, below: &[&'l str]) -> Option<&'l str> {
     const INTERPRETERS: &str = "node perl php python python3 ruby";
     const MOST_LINES: usize = 400;
-    let (command, _) = line.split_once("<<")?;
-    let interpreter = command.split_whitespace().next()?;
-    let mark = here_document_mark(line).filter(|_| has_word(INTERPRETERS, interpreter))?;
-    let length = below
-        .iter()
-        .take(MOST_LINES)
-        .position(|line| trim(line) == mark)?;
-    let program = &below[..length];
-    let writes = program.iter().any(|line| line.contains("write"));
-    let strings = |line: &'l str| line.split(['"', '\'']).skip(1).step_by(2);
-    let mut texts = program.iter().flat_map(|line| strings(line));
+    // Most lines begin with none of their letters.
+    line.starts_with(['n', 'p', 'r']).then_some(())?;
+    let interpreter = line.split_whitespace().next()?;
+    has_word(INTERPRETERS, interpreter).then_some(())?;
+    let end = |mark: &str| {
+        let mut below = below.iter().take(MOST_LINES);
+        below.position(|line| trim(line) == mark)
+    };
+    let length = here_document_mark(line).and_then(end).unwrap_or_default();
+    let program = || std::iter::once(&line).chain(&below[..length]);
+    let writes = program().any(|line| line.contains("write"));
+    let mut texts = program().flat_map(|line| line.split(['"', '\'']).skip(1));
     texts.find(|text| writes && file_name::is_file(text))
 }
 
@@ -121,7 +120,7 @@ pub(super) fn file_removed_by(line: &str) -> Option<&str> {
 
 /// The file in the workspace that a line of a script edits: `sed -i 's/a/b/' a.py`.
 fn file_edited_in_place(line: &str) -> Option<&str> {
-    const EDITORS: [&str; 3] = ["sed -i", "perl -pi", "perl -i"];
+    const EDITORS: [&str; 5] = ["sed -i", "perl -pi", "perl -i", "awk -i", "gawk -i"];
     EDITORS.iter().find(|it| line.starts_with(**it))?;
     let file = line.split_whitespace().next_back()?;
     is_in_workspace(file).then_some(file)

@@ -11,7 +11,7 @@ use super::tags::{self, Kind, Name};
 use super::{diff, json, patch, search_replace};
 use crate::trim::{is_blank, trim_end, trim_start};
 
-const NAMES: [&str; 3] = ["think", "thinking", "reasoning"];
+const NAMES: [&str; 5] = ["think", "thinking", "reasoning", "scratchpad", "reflection"];
 
 /// Blanks the lines of a reply that are thinking, and tells which.
 ///

@@ -678,8 +678,10 @@ fn opened_tool(line: &str) -> Option<&str> {
     let is_mark = |c: char| !c.is_alphanumeric() && !matches!(c, '<' | '[');
     let text = line.trim_start_matches(is_mark);
     let inner = text.strip_prefix(['<', '[']).unwrap_or(text);
-    let inner = inner.strip_prefix("print(").unwrap_or(inner);
-    let inner = inner.strip_prefix("default_api.").unwrap_or(inner);
+    let leads = ["print(", "await ", "default_api.", "functions.", "tools."];
+    let inner = leads.iter().fold(inner, |inner, lead| {
+        inner.strip_prefix(lead).unwrap_or(inner)
+    });
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let end = inner.find(|c| !is_name(c))?;
     let is_opened = match text.as_bytes()[0] {

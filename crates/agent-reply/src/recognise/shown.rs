@@ -23,7 +23,25 @@ const PROGRAMS: &str = "bash c cpp cs csharp go html java javascript js kotlin l
                         rs ruby rust sh shell swift ts typescript";
 
 /// Languages of blocks that are scripts for a shell, or say nothing.
-const SHELLS: &str = "bash sh shell zsh console terminal text powershell pwsh ps1";
+const SHELLS: &str = "\
+    bash sh shell zsh fish bat cmd console terminal text powershell pwsh ps1";
+
+/// Words above a script that tell the person what to do with it.
+const PERSON: &str = "if later locally optionally you your yourself";
+
+/// Words with which the model says that it runs a script now.
+const OWN_WORK: [&str; 10] = [
+    "i run ",
+    "i'll run ",
+    "i will run ",
+    "i install ",
+    "i'll install ",
+    "let me run ",
+    "let me install ",
+    "now i run ",
+    "running ",
+    "installing ",
+];
 
 /// Extensions of files that hold diffs, and of those that hold JSON.
 const DIFF_FILES: &str = "diff patch";
@@ -128,8 +146,14 @@ fn script(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
             here_document = script::here_document_mark(text);
         }
     }
-    if offers.is_empty() && !info.is_empty() && !is_advice(scan, at) {
-        offers = files_left_behind(lines, at + 1);
+    if offers.is_empty() && !info.is_empty() {
+        let words = words_above(scan, at);
+        let begins = |with: &&str| words.join(" ").starts_with(with);
+        if OWN_WORK.iter().any(begins) {
+            offers.push(only_announced(at, lines));
+        } else if !words.iter().any(|word| has_word(PERSON, word)) {
+            offers = files_left_behind(lines, at + 1);
+        }
     }
     (!offers.is_empty()).then_some(ShownBlock::Script { end, offers })
 }
@@ -145,15 +169,23 @@ fn files_left_behind(lines: &[&str], first: usize) -> Vec<ReplyOffer> {
     offers.collect::<Option<Vec<_>>>().unwrap_or_default()
 }
 
-/// Returns true if the words above a code block tell the person what to do with it.
-fn is_advice(scan: &Scan<'_>, at: usize) -> bool {
-    const PERSON: &str = "if later locally optionally you your yourself";
-    let above = scan.lines[scan.free_from.min(at)..at].iter();
-    let above = above.rev().find(|line| !is_blank(line));
-    above.is_some_and(|line| {
-        let words = file_name::words_beside(line, "`");
-        words.iter().any(|word| has_word(PERSON, word))
-    })
+/// The words of the line above a code block.
+fn words_above(scan: &Scan<'_>, at: usize) -> Vec<String> {
+    let mut above = scan.lines[scan.free_from.min(at)..at].iter().rev();
+    let above = above.find(|line| !is_blank(line));
+    above.map_or_else(Vec::new, |line| file_name::words_beside(line, "`"))
+}
+
+/// Tells of a script that the model says to run now.
+fn only_announced(line: usize, lines: &[&str]) -> ReplyOffer {
+    let trouble = BlockTrouble::new(
+        "a shell block was only shown: shell blocks are not run",
+        "Send the script in `[RUN_COMMAND]`, if it was meant.",
+    );
+    let is_command = |line: &&&str| !trim(line).starts_with('#');
+    let work = ShownWork::lines(lines.iter().filter(is_command));
+    let offer = ReplyOffer::remark(line).problem(trouble.of("RUN_COMMAND"));
+    offer.doubted(DoubtedMeaning::Shown(work))
 }
 
 /// The lines of the code block here, up to its end or a tag, and the line below the block.

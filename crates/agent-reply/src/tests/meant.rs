@@ -1040,6 +1040,13 @@ fn scripts_and_plans_that_nobody_reads_are_told() {
         "```toml\naction = \"run\"\ncommand = \"make\"\n```\n",
         "```\nedit 4:4\n    return 2\nend_of_edit\n```\n",
         "edit 4:6 <<EOF\n    return 2\nEOF\n",
+        "```sh\npython3 -c \"open('a.py','w').write('x')\"\n```\n",
+        "```sh\nawk -i inplace '{print}' src/a.py\n```\n",
+        "I install it:\n```sh\nnpm install lodash\n```\n",
+        "Let me run the tests:\n```bash\nmake test\n```\n",
+        "Action: bash\nAction Input: make clean\n",
+        "functions.write_file({\"path\": \"a.py\", \"content\": \"x\"})\n",
+        "{\"TargetFile\": \"a.py\", \"CodeEdit\": \"x\"}\n",
     ] {
         read(&format!("{text}{DONE}"), &["DONE"], &[1]);
     }
@@ -1051,6 +1058,8 @@ fn scripts_and_plans_that_nobody_reads_are_told() {
         "```sh\npython app.py > result.json\npython check.py result.json\n```\n",
         "It has this now:\n```toml\n[tool.ruff]\nline-length = 100\n```\n",
         "I edit 4:4 time.\n",
+        "I ran the tests:\n```sh\nmake test\n```\n",
+        "Run the tests:\n```sh\nmake test\n```\n",
     ] {
         read(&format!("{text}{DONE}"), &["DONE"], &[]);
     }

@@ -418,22 +418,38 @@ fn a_command_in_a_comment_or_a_string_is_shown() {
     for (text, message) in [
         (format!("<!--\n{file}-->\n"), "it stands in a comment"),
         (
-            format!("```html\n<p>\n<!-- Later:\n{file}\n-->\n```\n"),
+            format!("```\n<p>\n<!-- Later:\n{file}\n-->\n```\n"),
             "it stands in a comment",
+        ),
+        (
+            "```bash\n# [DELETE_FILE path=\"a\"]\nmake\n```\n".to_owned(),
+            "it stands in a comment",
+        ),
+        (
+            format!("```\nx = \"\"\"\n{file}\"\"\"\n```\n"),
+            "it stands in a string",
+        ),
+        (
+            format!("cat > a.md <<'EOF'\n{file}EOF\n"),
+            "it stands in a string or a here-document",
+        ),
+        (
+            format!("```yaml\nprompt: |\n  {file}```\n"),
+            "it stands below other lines of a program",
         ),
         (
             format!(
                 "```python\ndef f():\n    \"\"\"Words.\n\n    More.\n    \"\"\"\nx = \"\"\"\n{file}\"\"\"\n```\n"
             ),
-            "it stands in a string of a program",
+            "it stands below other lines of a program",
         ),
         (
             format!("```ts\nconst reply = `\n{file}`;\n```\n"),
-            "it stands in a string of a program",
+            "it stands below other lines of a program",
         ),
         (
             format!("a.rs\n```rust\nlet x = r#\"\n{file}\"#;\n```\n"),
-            "it stands in a string of a program",
+            "it stands below other lines of a program",
         ),
     ] {
         let reply = parse(&format!("{text}[DONE]\n"));
@@ -448,6 +464,9 @@ fn a_command_in_a_comment_or_a_string_is_shown() {
         format!("<!--\n{file}"),
         format!("```python\nx = \"\"\"a\"\"\"\n```\n{file}```python\ny = \"\"\"\n```\n"),
         format!("<!--\n{file}[END ab12cd34#1]\n-->\n"),
+        format!("```python\n{file}```\n"),
+        format!("```python\n# First:\n{file}[END ab12cd34#1]\n```\n"),
+        format!("````markdown\nFirst:\n```\n{file}```\n````\n"),
     ] {
         row(&text, &["DELETE_FILE"], 0);
     }
