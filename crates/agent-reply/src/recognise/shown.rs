@@ -22,9 +22,9 @@ use crate::{diff, file_name, json, patch, script, search_replace, undone, work, 
 const PROGRAMS: &str = "bash c cpp cs csharp go html java javascript js kotlin lua php py python rb \
                         rs ruby rust sh shell swift ts typescript";
 
-/// Languages of blocks that are scripts for a shell, or say nothing.
-const SHELLS: &str = "\
-    bash sh shell zsh fish bat cmd console terminal text powershell pwsh ps1";
+/// Languages of blocks that are scripts for a shell, and of those that may be its output too.
+const SHELLS: &str = "bash sh shell zsh fish bat cmd powershell pwsh ps1";
+const SESSIONS: &str = "console terminal text";
 
 /// Words above a script that tell the person what to do with it.
 const PERSON: &str = "if later locally optionally you your yourself";
@@ -130,8 +130,9 @@ fn file(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
 /// The script that writes files and begins with the fence here: it is only shown.
 fn script(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
     let info = fence.info.to_ascii_lowercase();
-    let is_shell = info.is_empty() || has_word(SHELLS, &info);
-    if !is_shell || fence.is_frame() || !scan.known.is_patient() {
+    let is_shell = has_word(SHELLS, &info);
+    let may_be_shell = is_shell || info.is_empty() || has_word(SESSIONS, &info);
+    if !may_be_shell || fence.is_frame() || !scan.known.is_patient() {
         return None;
     }
     let (lines, end) = block_lines(scan, at, fence)?;
@@ -146,7 +147,7 @@ fn script(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
             here_document = script::here_document_mark(text);
         }
     }
-    if offers.is_empty() && !info.is_empty() {
+    if offers.is_empty() && is_shell {
         let words = words_above(scan, at);
         let begins = |with: &&str| words.join(" ").starts_with(with);
         if OWN_WORK.iter().any(begins) {
