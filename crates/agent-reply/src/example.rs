@@ -622,6 +622,8 @@ mod phrases {
                 "have not done it",
                 "haven't done it",
                 "not going to send",
+                "skip this",
+                "skip this command",
             ],
         },
         WordsKind {
@@ -693,7 +695,7 @@ mod phrases {
                 "imagine ",
                 "suppose ",
             ],
-            parts: &["is an example of "],
+            parts: &["is an example of ", "how a command "],
             ends: &[
                 "would look like this",
                 "format looks like",
@@ -708,6 +710,7 @@ mod phrases {
                 "could send",
                 "the format is",
                 "the format would be",
+                "the command would be",
                 "syntax is",
             ],
         },
@@ -815,7 +818,10 @@ mod phrases {
                 " i sent",
                 "last reply was",
                 "previous reply was",
-                "reply contained",
+                " contained",
+                " was refused",
+                "in the last round",
+                "in the previous round",
                 "i did last time",
                 " say",
                 " i see",
@@ -926,6 +932,31 @@ mod tests {
             ("I add an example to the README:", None),
             ("Here is an example configuration for the tests:", None),
             ("Here is the change:", None),
+        ] {
+            assert_eq!(WordsAbove::read(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn words_about_earlier_commands_and_in_elements_are_known() {
+        for (line, expected) in [
+            ("I skip this command:", Some(WordsAbove::Refusal)),
+            (
+                "This is how a command is written:",
+                Some(WordsAbove::Example),
+            ),
+            ("This was refused:", Some(WordsAbove::Quotation)),
+            (
+                "This failed in the last round:",
+                Some(WordsAbove::Quotation),
+            ),
+            ("<summary>For example</summary>", Some(WordsAbove::Example)),
+            ("</example>", None),
+            ("I think that the fix looks like this:", None),
+            (
+                "The protocol says that a command looks like this:",
+                Some(WordsAbove::Example),
+            ),
         ] {
             assert_eq!(WordsAbove::read(line), expected, "{line}");
         }

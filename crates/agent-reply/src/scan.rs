@@ -106,6 +106,9 @@ impl<'a> Frames<'a> {
 #[derive(Default)]
 pub(super) struct ScanCache {
     pub(super) vain_looks: Cell<u32>,
+    /// Lines of code blocks that were looked at for scripts and diffs. Blocks in blocks are looked at
+    /// once for each.
+    pub(super) block_lines: Cell<usize>,
     /// In all lines, and in those of the last window that ends before them.
     pub(super) patch_ends: RefCell<[patch::Ends; 2]>,
     pub(super) xml_ends: OnceCell<XmlEnds>,

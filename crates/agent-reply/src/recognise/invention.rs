@@ -77,9 +77,16 @@ fn quoted_block(scan: &Scan<'_>, at: usize) -> Option<Invented> {
     if open.line < scan.free_from || open.fence.is_frame() || open.first_line(&scan.lines) != at {
         return None;
     }
+    if scan.is_in_results(at) || !scan.known.is_patient() {
+        return None;
+    }
     let mut inside = (at..scan.lines.len()).inspect(|_| work::count(1));
-    let end = inside.find(|line| open.fence.is_closed_by(scan.lines[*line]))?;
-    (!has_end_mark(scan, at..end)).then_some(Invented::Output { block: at, end })
+    let end = inside.find(|line| open.fence.is_closed_by(scan.lines[*line]));
+    let Some(end) = end.filter(|end| !has_end_mark(scan, at..*end)) else {
+        scan.known.add_vain_look();
+        return None;
+    };
+    Some(Invented::Output { block: at, end })
 }
 
 fn has_end_mark(scan: &Scan<'_>, lines: Range<usize>) -> bool {

@@ -195,11 +195,18 @@ fn block_lines<'s>(
     at: usize,
     fence: &Fence<'_>,
 ) -> Option<(&'s [&'s str], usize)> {
+    const MOST_LOOKS: usize = 4;
     let lines = &scan.lines[at + 1..];
+    let looked = scan.known.block_lines.get();
+    if looked > MOST_LOOKS * scan.lines.len() {
+        return None;
+    }
     let close = lines.iter().position(|line| {
         work::count(1);
         fence.is_closed_by(line) || code_fence::is_tag(line)
     });
+    let length = close.unwrap_or(lines.len());
+    scan.known.block_lines.set(looked + length);
     if close.is_none() {
         scan.known.add_vain_look();
     }

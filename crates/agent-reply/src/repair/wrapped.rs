@@ -582,22 +582,6 @@ mod tests {
                 "// A comment that goes on until the end of the line and then on the next, as",
                 "Windows does.",
             ),
-            (
-                "// A comment that goes on until the end of the line and then on the next, with",
-                "`code` in it.",
-            ),
-            (
-                "    def adding_requirement(self, requirement: Requirement, parent: Candidate)",
-                "-> None:",
-            ),
-            (
-                "        state=None, code_challenge=None, code_challenge_method='plain',",
-                "**kwargs):",
-            ),
-            (
-                "pub const COM_ADMIN_ERR_COMP_FILE_GET_CLASS_OBJ: COMAdminErrorCodes_Type =",
-                "-2146368474i32;",
-            ),
         ] {
             assert!(
                 width(&file("", first, second)).is_some(),
@@ -623,6 +607,33 @@ mod tests {
             ),
         ] {
             assert_eq!(width(&file("", first, second)), None, "{first}\n{second}");
+        }
+    }
+
+    #[test]
+    fn an_operator_at_the_margin_goes_on_with_a_line() {
+        for (first, second) in [
+            (
+                "// A comment that goes on until the end of the line and then on the next, with",
+                "`code` in it.",
+            ),
+            (
+                "    def adding_requirement(self, requirement: Requirement, parent: Candidate)",
+                "-> None:",
+            ),
+            (
+                "        state=None, code_challenge=None, code_challenge_method='plain',",
+                "**kwargs):",
+            ),
+            (
+                "pub const COM_ADMIN_ERR_COMP_FILE_GET_CLASS_OBJ: COMAdminErrorCodes_Type =",
+                "-2146368474i32;",
+            ),
+        ] {
+            assert!(
+                width(&file("", first, second)).is_some(),
+                "{first}\n{second}"
+            );
         }
     }
 

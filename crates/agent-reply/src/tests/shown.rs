@@ -282,6 +282,23 @@ fn the_work_grows_with_the_text_and_not_faster() {
 }
 
 #[test]
+fn looks_for_the_end_of_quoted_results_are_counted() {
+    for unit in [
+        "<tool_result>\n",
+        "<tool_result>\n[GIT_STATUS]\n",
+        "```x\n[OK] GIT_DIFF: x\n",
+        "```sh\npython3 - <<X\n",
+        "[OK] GIT_DIFF: x\n<!--\n[DELETE_FILE path=a]\n```x\n\"\"\"\n",
+    ] {
+        for end in ["", "```\n</tool_result>\n[END ab12cd34#1]\n"] {
+            work::assert_linear(250, |size| {
+                parse(&format!("x\n{}{end}", unit.repeat(size)));
+            });
+        }
+    }
+}
+
+#[test]
 fn a_path_outside_is_refused_where_it_is_shown() {
     let reply = refused("/etc/passwd\n```\n{\"tool\": \"shell\", \"command\": \"x\"}\n```\n");
     assert_eq!(reply.issues.len(), 1);
