@@ -1,64 +1,22 @@
 //! The checks of the table that look at one command: rows of `programs.txt`, which describes their
 //! form, and predicates for what a row cannot say.
 
-use super::git::Git;
-use super::names::{facts, is_a, is_covered_by_git, is_in};
-use super::reading::{Invocation, UNKNOWN, UNKNOWN_WORD};
+use super::command::{Compared, Git, Invocation, is_wrapper};
+use super::names::{is_a, is_covered_by_git, is_in};
+use super::reading::{UNKNOWN, UNKNOWN_WORD};
 use super::targets::{KnownDirectories, RemovalReach, is_within, resolve};
-use super::wrappers::{is_wrapper, option_letters};
-
-/// Returns true if a command is one that these sections of the table are about.
-pub(super) fn is_any(sections: &str, command: &Invocation) -> bool {
-    let rows = |section| facts(section, &command.name);
-    let mut rows = sections.split(' ').flat_map(rows);
-    rows.any(|words| has_words(words, command))
-}
-
-fn has_words(words: &str, command: &Invocation) -> bool {
-    let mut words = words.split_terminator(' ').enumerate();
-    words.all(|(at, word)| match (word, git(command)) {
-        ("+", Some(git)) => git.operands().next().is_some(),
-        ("++", Some(git)) => git.operands().nth(1).is_some(),
-        (_, Some(git)) if at == 0 => word.split('|').any(|one| one == git.subcommand),
-        _ => match word.strip_prefix('!') {
-            Some(excluded) => !command.has(excluded),
-            None => command.has(word),
-        },
-    })
-}
 
 impl Invocation {
-    /// Returns true if one of these words of a pattern is among the arguments.
-    fn has(&self, words: &str) -> bool {
-        let arguments = git(self).map_or(&self.arguments[..], |git| git.arguments);
-        // What follows `--` is for the program that is run.
-        let is_own = |argument: &&String| self.name == "git" || *argument != "--";
-        let mut own = arguments.iter().take_while(is_own);
-        own.any(|argument| words.split('|').any(|word| self.is_word(word, argument)))
+    pub(super) fn is_any(&self, sections: &str) -> bool {
+        Compared::whole(&self.name, &self.arguments).is_any(sections)
     }
 
-    fn is_word(&self, word: &str, argument: &str) -> bool {
-        // The options before a subcommand of git are none of its own.
-        let own = if self.name == "git" { "" } else { &self.name };
-        // PowerShell has `-Verb:RunAs`.
-        let (option, value) = argument.split_once(['=', ':']).unwrap_or((argument, ""));
-        match word.as_bytes() {
-            // Programs accept every prefix of a long name that is not ambiguous.
-            [b'-', b'-', ..] => option.len() > 2 && word.starts_with(option),
-            [b'-', letter] => option_letters(own, argument).contains(char::from(*letter)),
-            // PowerShell; `rm -r` is not meant for it.
-            [b'-', ..] => {
-                let shortest = if self.name == "rm" { 3 } else { 2 };
-                let option = option.to_ascii_lowercase();
-                option.len() >= shortest && word.starts_with(&option)
-            }
-            // `cmd`, which takes `/s/q` too.
-            [b'/', rest @ ..] => {
-                let mut flags = argument.split('/').skip(1);
-                argument.starts_with('/') && flags.any(|f| f.as_bytes().eq_ignore_ascii_case(rest))
-            }
-            _ => word.eq_ignore_ascii_case(argument) || word.eq_ignore_ascii_case(value),
-        }
+    fn has(&self, words: &str) -> bool {
+        Compared::whole(&self.name, &self.arguments).has(words)
+    }
+
+    fn git(&self) -> Option<Git<'_>> {
+        Git::of(&self.name, &self.arguments)
     }
 
     fn any(&self, is_meant: impl Fn(&str) -> bool) -> bool {
@@ -81,7 +39,7 @@ impl Invocation {
 
 /// Returns true if the command removes whole trees.
 fn removes_trees(command: &Invocation) -> bool {
-    is_any("removes-trees removes-trees-on-windows", command)
+    command.is_any("removes-trees removes-trees-on-windows")
 }
 
 /// The paths whose trees a command removes or changes.
@@ -207,7 +165,7 @@ pub(super) fn reads_the_environment(command: &Invocation, _: &KnownDirectories) 
             // Without a dash, `e` shows the environment.
             "ps" => matches!(command.arguments.first(),
                 Some(word) if !word.starts_with('-') && word.contains('e')),
-            _ => is_any("prints-the-environment", command),
+            _ => command.is_any("prints-the-environment"),
         }
 }
 
@@ -229,14 +187,10 @@ pub(super) fn is_unknown_program(command: &Invocation, _: &KnownDirectories) -> 
         || starts_none && is_wrapper(name) && command.any(|word| word.contains(UNKNOWN))
 }
 
-fn git(command: &Invocation) -> Option<Git<'_>> {
-    Git::of(&command.arguments).filter(|_| command.name == "git")
-}
-
 /// A git command that does not come with git, or that is given another meaning.
 pub(super) fn is_unknown_to_git(command: &Invocation, _: &KnownDirectories) -> bool {
     let is_alias = |setting: &str| setting.to_ascii_lowercase().starts_with("alias.");
-    git(command).is_some_and(|git| {
+    command.git().is_some_and(|git| {
         let is_known = is_covered_by_git(git.subcommand) || is_a("git-others", git.subcommand);
         !is_known || git.values("-c").any(is_alias)
     })
@@ -245,17 +199,19 @@ pub(super) fn is_unknown_to_git(command: &Invocation, _: &KnownDirectories) -> b
 /// Git commands that discard work, and the removal of `.git` itself.
 pub(super) fn discards_work(command: &Invocation, _: &KnownDirectories) -> bool {
     let is_git = |word: &str| word.split('/').any(|part| part == ".git");
-    is_any("discards-work", command) || removes_trees(command) && command.any(is_git)
+    command.is_any("discards-work") || removes_trees(command) && command.any(is_git)
 }
 
 /// The directory of the repository that a command creates; its `.git` is not protected yet.
 pub(super) fn made_repository(command: &Invocation) -> Option<String> {
-    git(command)?.made(command.directory.as_deref())
+    command.git()?.made(command.directory.as_deref())
 }
 
 /// Returns true if a git command works in one of these directories.
 pub(super) fn works_within(command: &Invocation, directories: &[String]) -> bool {
-    let directory = git(command).and_then(|git| git.directory(command.directory.as_deref()));
+    let directory = command
+        .git()
+        .and_then(|git| git.directory(command.directory.as_deref()));
     directory.is_some_and(|directory| directories.iter().any(|made| is_within(&directory, made)))
 }
 

@@ -13,9 +13,9 @@ use regex::{Captures, Regex};
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
 
 use super::Dialect;
+use super::command::program_name;
 use super::names::is_in;
 use super::reading::{ScriptReader, UNKNOWN, UNKNOWN_WORD, joined_after};
-use super::wrappers::program_name;
 
 /// The parser gets a text in pieces of this size, so that what it reads ahead can be counted.
 const PIECE: usize = 128;

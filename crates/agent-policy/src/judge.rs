@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::{iter, slice};
 
 use super::CommandConfinement::{Missing, RecordsExposed, Sandboxed};
+use super::command::Invocation;
 use super::names::is_in;
-use super::reading::{Invocation, ScriptReader, UNKNOWN};
+use super::reading::{ScriptReader, UNKNOWN};
 use super::shell::Opacity;
 use super::table::{BUILT_IN, BuiltIn, RuleCheck, StepKind};
 use super::{
@@ -154,7 +155,7 @@ impl Policy {
                 }
             }
             match row.check {
-                RuleCheck::Programs(section) => checks::is_any(section, command),
+                RuleCheck::Programs(section) => command.is_any(section),
                 RuleCheck::Command(is_meant) => is_meant(command, &self.places),
                 _ => false,
             }

@@ -13,8 +13,7 @@
 //! sandbox.
 
 mod checks;
-mod code;
-mod git;
+mod command;
 mod grammar;
 mod judge;
 mod names;
@@ -30,7 +29,6 @@ mod targets;
 #[cfg(test)]
 mod tests;
 mod windows;
-mod wrappers;
 
 use std::path::Path;
 

@@ -17,40 +17,17 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::code::{code_in, does_more};
-use super::git::Git;
+use super::command::{Compared, Git, commands_within, is_wrapper, name_of, without_wrappers};
 use super::names::{self, facts, is_a, is_in, rows};
-use super::wrappers::{commands_within, is_wrapper, option_letters, without_wrappers};
 use super::{Policy, protected};
 use agent_protocol::RelPath;
 
-/// The patterns of words that an allow rule does not cover, compiled.
-static RISKY_TEXT: LazyLock<HashMap<&str, Regex>> = LazyLock::new(|| {
-    let patterns = rows("risky-text");
+/// The patterns of words that an allow rule does not cover, and of code that it does, compiled.
+static PATTERNS: LazyLock<HashMap<&str, Regex>> = LazyLock::new(|| {
+    let patterns = rows("risky-text").chain(rows("harmless-code"));
     let compiled = patterns.filter_map(|pattern| Some((pattern, Regex::new(pattern).ok()?)));
     compiled.collect()
 });
-
-/// Returns true if a word makes a program run, write or obey something else: `@file` and plugins of a
-/// compiler, commands of a database's client, `%n` of `printf`.
-fn is_risky_text(name: &str, word: &str) -> bool {
-    // `x86_64-linux-gnu-gcc-14`
-    let tool = name.trim_end_matches(|c: char| c.is_ascii_digit() || ".-".contains(c));
-    let tool = tool.rsplit_once('-').map_or(tool, |(_, tool)| tool);
-    let patterns = [name, tool].map(|name| facts("risky-text", name));
-    let mut patterns = patterns.into_iter().flatten();
-    patterns.any(|pattern| {
-        RISKY_TEXT
-            .get(pattern)
-            .is_none_or(|risky| risky.is_match(word))
-    })
-}
-
-/// The name of the program at the start of these words.
-pub(super) fn name_of(words: &[String]) -> &str {
-    let program = words.first().map_or("", String::as_str);
-    program.rsplit('/').next().unwrap_or(program)
-}
 
 /// Returns true if a program obeys files in its working directory, which may be unprotected: a git
 /// repository says which programs git runs.
@@ -59,31 +36,31 @@ pub(super) fn obeys_its_directory(command: &[String]) -> bool {
     name.starts_with("git-") || is_in("git gh hg jj", name)
 }
 
-/// Returns true if a program takes arguments from the output of another one.
-pub(super) fn takes_unseen_arguments(command: &[String]) -> bool {
-    commands_within(command).any(|inner| is_in("xargs parallel", name_of(inner)))
-}
-
-/// Returns true if a builtin changes the meaning of later words in the script, or evaluates its
-/// argument. No allow rule matches it, because none says anything about the rest of the script.
-pub(super) fn changes_the_shell(command: &[String]) -> bool {
+/// Returns true if no allow rule matches a command, because it takes arguments from the output of
+/// another one, or because a builtin changes the meaning of later words in the script or evaluates its
+/// argument.
+pub(super) fn is_never_allowed(command: &[String]) -> bool {
     let inner = without_wrappers(command);
-    let name = inner.first().map_or("", String::as_str);
     // Of `test` too: array indices are evaluated, with all substitutions in them.
-    let may_set = is_in("printf test [ wait", name);
-    is_a("change-the-shell", name) || may_set && does_something_else(inner, 1)
+    let may_set = is_in("printf test [ wait", &inner[0]);
+    is_a("change-the-shell", &inner[0])
+        || may_set && does_something_else(inner, 1)
+        || commands_within(command).any(|one| is_in("xargs parallel", name_of(one)))
 }
 
-/// The words after the first `named` ones. The first word for `tar` and the like is options, also
-/// without a dash.
-fn added_words(name: &str, command: &[String], named: usize) -> Vec<String> {
-    let mut added = command[named.min(command.len())..].to_vec();
-    if let (true, Some(options)) = (is_in("tar ar jar", name) && named <= 1, added.first_mut())
+/// The words of a command that begins with the program that does the work, and the number of them that
+/// a rule names if it names so many of the whole command. The first word for `tar` and the like is
+/// options, also without a dash.
+fn own_words(command: &[String], named: usize) -> (Vec<String>, usize) {
+    let mut own = without_wrappers(command).to_vec();
+    let named = (named + own.len()).saturating_sub(command.len());
+    let takes_letters = is_in("tar ar jar", name_of(&own)) && named <= 1;
+    if let Some(options) = own.get_mut(1).filter(|_| takes_letters)
         && !options.starts_with('-')
     {
         options.insert(0, '-');
     }
-    added
+    (own, named)
 }
 
 /// Returns true if the words after the first `named` ones make the program do something else than
@@ -94,103 +71,74 @@ pub(super) fn goes_beyond(
     policy: &Policy,
     directories: &[String],
 ) -> bool {
-    let inner = without_wrappers(command);
-    let begins = command.len() - inner.len();
+    let (own, own_named) = own_words(command, named);
     // The program that does the work must be named.
-    if named <= begins || does_something_else(command, named) {
+    if own_named == 0 || does_something_else(command, named) {
         return true;
     }
-    let name = name_of(inner);
-    let added = added_words(name, inner, named - begins);
-    if !policy.has_sandbox() && has_option("reach-unnamed", inner, &added) {
+    let added = &own[own_named.min(own.len())..];
+    let compared = Compared::added(&own, own_named);
+    if !policy.has_sandbox() && !added.is_empty() && compared.is_any("reach-unnamed") {
         return true;
     }
-    let code = code_in(name, inner);
-    let mut added = (0..inner.len()).skip(named - begins);
-    added.any(|at| !code.contains(&at) && leads_out(name, &inner[at], policy, directories))
+    let code = code_in(&own).unwrap_or_default();
+    let inner = without_wrappers(command);
+    let mut added = (own_named..inner.len()).filter(|at| *at != code);
+    added.any(|at| leads_out(compared.name, &inner[at], policy, directories))
 }
 
 /// Returns true if the words after the first `named` ones make a program run, fetch, write or obey
 /// something that those do not mention.
 pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
-    let inner = without_wrappers(command);
-    let name = name_of(inner);
-    let named = named.saturating_sub(command.len() - inner.len());
-    let added = &added_words(name, inner, named);
-    has_option("risky", inner, added)
-        || added.iter().any(|word| is_risky_text(name, word))
-        || does_more(name, inner, named)
-        || match name {
-            "git" => redirects_git(inner, named),
-            // A wrapper without a command, as in `env -S...`.
-            _ => is_wrapper(name) && !added.is_empty(),
-        }
-}
-
-/// Returns true if these words of a command have an option that a section of the table lists for its
-/// program or for its subcommand.
-fn has_option(section: &str, command: &[String], words: &[String]) -> bool {
-    let name = name_of(command);
-    let git = Git::of(command.get(1..).unwrap_or_default()).filter(|_| name == "git");
-    let first = command.get(1).map_or("", String::as_str);
-    let subcommand = format!("{name}-{}", git.map_or(first, |git| git.subcommand));
-    // The options before a subcommand of git are none of its own.
-    let own = if name == "git" { &subcommand } else { name };
-    let mut rows = facts(section, name).chain(facts(section, &subcommand));
-    rows.any(|options| match options.strip_prefix("unless ") {
-        Some(others) => !words.is_empty() && !words.iter().any(|word| is_in(others, word)),
-        None => words.iter().any(|word| is_risky(own, options, word)),
-    })
-}
-
-fn is_risky(name: &str, options: &str, word: &str) -> bool {
-    let given = word.split('=').next().unwrap_or(word);
-    options.split(' ').any(|option| match option.as_bytes() {
-        [b'-', b'-', ..] => given.len() > 2 && option.starts_with(given),
-        [b'-', _, ..] => option_letters(name, word).contains(&option[1..]),
-        _ => option == given,
-    })
-}
-
-/// Returns true if a git command uses another repository, configuration or machine, or has a
-/// subcommand that a rule without one does not cover.
-fn redirects_git(command: &[String], named: usize) -> bool {
-    let redirects = |word: &String| !is_in("--no-pager --version", word);
-    let Some(git) = Git::of(&command[1..]) else {
-        return command[named.min(command.len())..].iter().any(redirects);
-    };
-    let at = command.len() - git.arguments.len() - 1;
-    let is_covered = names::is_covered_by_git(git.subcommand);
-    if command[named.clamp(1, at.max(1))..at].iter().any(redirects) || at >= named && !is_covered {
-        return true;
+    let (own, named) = own_words(command, named);
+    let compared = Compared::added(&own, named);
+    let added = &own[named.min(own.len())..];
+    if added.is_empty() {
+        return false;
     }
-    let added = &command[named.max(at + 1).min(command.len())..];
-    let is_option = |word: &&String| word.starts_with('-');
-    // An `ext::` address runs a program.
-    added.iter().any(|word| word.contains("::"))
-        || match git.subcommand {
-            "push" | "fetch" | "pull" | "ls-remote" => {
-                // The remote is the first word, or anywhere among options and their values.
-                let is_whole = added.len() == git.arguments.len();
-                let has_options = added.iter().any(|word| is_option(&word));
-                let mut words = added.iter().enumerate();
-                words.any(|(at, word)| {
-                    let may_be_remote = is_whole && (at == 0 || has_options);
-                    word.contains("://")
-                        || word.contains('@')
-                        || may_be_remote && word.contains(':')
-                })
-            }
-            // `git config user.name`, `git config --get x.y`, `git config --list`
-            "config" => {
-                let reads = "--get --get-all --get-regexp --list -l";
-                let keys = || git.operands().filter(|word| !is_in("get list", word));
-                let only_reads = keys().count() <= 1 && keys().all(|key| key.contains('.'));
-                let mut options = added.iter().filter(is_option);
-                !added.is_empty() && (!only_reads || options.any(|word| !is_in(reads, word)))
-            }
-            _ => false,
-        }
+    let is_code = code_in(&own).filter(|at| *at >= named);
+    compared.is_any("risky")
+        || added.iter().any(|word| has_risky_text(&compared, word))
+        || is_code.is_some_and(|at| !is_harmless_code(compared.name, &own[at]))
+        // A wrapper without a command, as in `env -S...`.
+        || is_wrapper(compared.name)
+        || compared.name == "git" && redirects_git(&own, named)
+}
+
+/// Returns true if a word makes a program run, write or obey something else: `@file` and plugins of a
+/// compiler, commands of a database's client, `%n` of `printf`.
+fn has_risky_text(command: &Compared<'_>, word: &str) -> bool {
+    let name = command.name;
+    // `x86_64-linux-gnu-gcc-14`
+    let tool = name.trim_end_matches(|c: char| c.is_ascii_digit() || ".-".contains(c));
+    let tool = tool.rsplit_once('-').map_or(tool, |(_, tool)| tool);
+    let subcommand = command.git.as_ref().map_or("", |git| git.subcommand);
+    let names = [name, tool, &format!("git-{subcommand}")];
+    let mut patterns = names.into_iter().flat_map(|name| facts("risky-text", name));
+    patterns.any(|pattern| PATTERNS[pattern].is_match(word))
+}
+
+/// The index of the word that is code in a language of the program itself.
+fn code_in(command: &[String]) -> Option<usize> {
+    let is_operand = |word: &String| !word.starts_with('-');
+    let operand = command.iter().skip(1).position(is_operand)?;
+    is_a("harmless-code", name_of(command)).then_some(operand + 1)
+}
+
+fn is_harmless_code(name: &str, code: &str) -> bool {
+    facts("harmless-code", name).any(|pattern| PATTERNS[pattern].is_match(code))
+}
+
+/// Returns true if a git command uses another repository or configuration, or has a subcommand that a
+/// rule without one does not cover.
+fn redirects_git(command: &[String], named: usize) -> bool {
+    let git = Git::of("git", &command[1..]);
+    let at = git
+        .as_ref()
+        .map_or(command.len(), |git| command.len() - git.arguments.len() - 1);
+    let mut options = command[..at].iter().skip(named);
+    options.any(|word| !is_in("--no-pager --version", word))
+        || at >= named && git.is_some_and(|git| !names::is_covered_by_git(git.subcommand))
 }
 
 /// Returns true if a word, or a value in it, is a path outside the workspace or a protected one.
@@ -223,4 +171,81 @@ fn leads_out(program: &str, word: &str, policy: &Policy, directories: &[String])
     let mut paths = pieces.chain([word]).chain(joined);
     letters > LONGEST_CLUSTER
         || paths.any(|piece| directories.iter().any(|directory| leads(piece, directory)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_that_only_prints_is_known() {
+        for script in [
+            "p",
+            "1,5p",
+            "$d",
+            "/a\\/b/p",
+            "1!d",
+            "s/a/b/",
+            "s/a/b/gp",
+            "s|/usr|x|2;p",
+            "10q",
+            "$=",
+            "n; d",
+            "",
+            "s/a\\/w x/b/",
+        ] {
+            assert!(is_harmless_code("sed", script), "{script}");
+        }
+    }
+
+    #[test]
+    fn code_that_reads_writes_or_runs_is_not_harmless() {
+        for script in [
+            "w /tmp/x",
+            "1w x",
+            "1e id",
+            "e",
+            "r /etc/passwd",
+            "R x",
+            "W x",
+            "s/a/b/w x",
+            "s/a/b/e",
+            "s/a/id/ge",
+            "s/a/b/;e",
+            "p;e id",
+            "p\ne id",
+            "/x/{e id\n}",
+            "1,5{p;w x\n}",
+            "a text",
+            "i\\\ntext",
+            "c x",
+            "s/a/b\n/e",
+            "s/a",
+            "sxaxbxe",
+            "s/a\\/b/e",
+            "y/a/b/",
+            "b x",
+            ": x",
+            "#n\ne",
+            "\\,x,e",
+            "F",
+            "v",
+            "z",
+            "p e",
+            "1~2e",
+            "+3e",
+            "s/[/]/x/e",
+            "Q",
+            "L",
+            "s/[/]/p;s/w x/w y/",
+            "s/[[:x:]/]/p;s/w x/w y/",
+            "s[a]b[e[",
+            "s/[^]/]/;s/w x/w y/",
+            "s/[a^/]/p;s/w x/w y/",
+            "s/[[:space:]]*$//",
+            "/x/{p;d}",
+        ] {
+            assert!(!is_harmless_code("sed", script), "{script}");
+        }
+    }
 }

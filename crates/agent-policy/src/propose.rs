@@ -1,11 +1,11 @@
 //! Proposes rules for the answer "always".
 
+use super::command::{commands_within, name_of, without_wrappers};
 use super::names::{self, is_a, is_in};
-use super::options::{self, name_of};
+use super::options;
 use super::programs::is_relative;
 use super::rules::{Rule, RuleExtent};
 use super::shell;
-use super::wrappers::{commands_within, without_wrappers};
 use super::{Decision, Policy};
 
 /// The maximum length of a proposed rule, in bytes; nobody would check a longer one.

@@ -12,11 +12,10 @@
 
 use std::rc::Rc;
 
-use super::git::Git;
-use super::names::{self, is_a, is_in};
+use super::command::{Git, Invocation, inner_command, program_name, split_options};
+use super::names::{self, facts, is_a, is_in};
 use super::shell::MAX_BYTES;
 use super::targets::{KnownDirectories, resolve};
-use super::wrappers::{inner_command, option_value, program_name};
 use super::{grammar, windows};
 
 /// Stands in a word for text that only the running shell knows. A character of private use, which
@@ -42,20 +41,6 @@ const MAX_PATH: usize = 1024;
 
 /// The maximum length of literal input for `xargs`, in bytes.
 const MAX_INPUT: usize = 256;
-
-/// A program that a script seems to start.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Invocation {
-    /// The last component of the program's path, in lower case; `>` for writing to a file, `<` for
-    /// reading one, `|` for a shell with unknown input, `&` for a fork bomb.
-    pub name: String,
-    /// The words after it.
-    pub arguments: Vec<String>,
-    /// The directory in which it runs, if known.
-    pub directory: Option<Rc<str>>,
-    /// True for a wrapper; the words of the command that it starts are left out then.
-    pub starts_another: bool,
-}
 
 /// The shell that reads a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,27 +152,33 @@ impl<'a> ScriptReader<'a> {
         split_switches(&mut words);
         let Some(first) = words.first() else { return };
         let name = program_name(first);
-        let inner = inner_command(&words);
-        let mut started = words.split_off(inner.unwrap_or(words.len()));
-        let own = &words[1..];
+        let inner = inner_command(&words).unwrap_or_default();
+        let own = &words[1..words.len() - inner.len()];
+        let (options, _) = split_options(&name, &words[1..]);
+        let given = |section| {
+            let meant = facts(section, &name).next().unwrap_or_default();
+            let mut options = options.iter().rev();
+            options.find(|one| is_in(meant, &one.option))
+        };
         // `env -S'rm -rf /'`, `env --split-string=rm -rf /`
-        if let Some((script, rest)) = option_value(&name, "wrapper-script", own) {
-            let script = [&[script.to_owned()], rest, &started].concat();
-            self.run_code(&name, &script.join(" "));
+        if let Some(script) = given("wrapper-script") {
+            let script = format!("{} {}", script.value, script.behind.join(" "));
+            self.run_code(&name, &script);
         }
         self.record(&name, own);
-        if inner.is_none() {
+        if inner.is_empty() {
             return self.follow(&name, own);
         }
         if let Some(wrapper) = self.invocations.last_mut() {
             wrapper.starts_another = true;
         }
         self.follow_mentioned(own);
+        let mut started = inner.to_vec();
         if is_in("xargs parallel", &name) {
             let input = self.context.input.as_deref();
             let input = input.filter(|text| text.len() <= MAX_INPUT);
             let input = input.unwrap_or(UNKNOWN_WORD);
-            let inserted = started.iter().map(|word| word.replace("{}", input));
+            let inserted = inner.iter().map(|word| word.replace("{}", input));
             let added = input.split_whitespace().map(str::to_owned);
             started = inserted.chain(added).collect();
             let length = started.iter().map(String::len).sum::<usize>();
@@ -200,9 +191,9 @@ impl<'a> ScriptReader<'a> {
             return;
         }
         let around = self.context.directory.clone();
-        let entered = option_value(&name, "wrapper-directory", own);
-        if let Some((directory, _)) = entered {
-            self.change_directory(&[directory.to_owned()]);
+        let entered = given("wrapper-directory");
+        if let Some(directory) = entered {
+            self.change_directory(&[directory.value.to_owned()]);
         }
         // `watch 'a b'` runs a script.
         if started[0].contains([' ', '\n']) {
@@ -351,11 +342,12 @@ impl<'a> ScriptReader<'a> {
 
     /// Follows the programs that git runs, from a setting or after a subcommand.
     fn follow_git(&mut self, arguments: &[String]) {
-        let Some(git) = Git::of(arguments) else {
+        let Some(git) = Git::of("git", arguments) else {
             return;
         };
         let is_known = |word: &str| !word.contains(UNKNOWN);
-        self.read_words(git.options, |word| word.contains('=') && is_known(word));
+        let settings: Vec<String> = git.values("-c").map(str::to_owned).collect();
+        self.read_words(&settings, is_known);
         if is_a("git-runs", git.subcommand) {
             self.read_words(git.arguments, is_known);
         }

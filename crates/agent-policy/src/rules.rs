@@ -8,9 +8,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::command::{Invocation, name_of};
 use super::names::is_in;
 use super::options;
-use super::reading::Invocation;
 use super::shell::{self, KEYWORDS, Opacity};
 use super::{Decision, Policy, Ruling};
 
@@ -121,8 +121,7 @@ impl Rule {
             }
         };
         is_named
-            && !options::changes_the_shell(command)
-            && !options::takes_unseen_arguments(command)
+            && !options::is_never_allowed(command)
             && policy.are_the_same(&self.words[0], &command[0], has_moved)
             && !(has_moved && options::obeys_its_directory(command))
     }
@@ -131,7 +130,7 @@ impl Rule {
     /// between.
     pub(super) fn matches(&self, invocation: &Invocation) -> bool {
         let words = &self.words[1..];
-        let name = options::name_of(&self.words);
+        let name = name_of(&self.words);
         if !name.eq_ignore_ascii_case(&invocation.name) {
             return false;
         }

@@ -4,7 +4,7 @@
 //! To add a rule, add a row here. The checks, the explanations and the printed table all use these
 //! rows.
 
-use super::reading::Invocation;
+use super::command::Invocation;
 use super::{
     Approval, CommandConfinement, Decision, Grant, KnownDirectories, Policy, Ruling, Strictness,
     checks, protected, shell,

