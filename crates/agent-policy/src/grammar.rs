@@ -5,11 +5,11 @@
 //! understand, or that bash would split in another way than the grammar is incomplete.
 
 use std::cell::Cell;
+use std::iter::Peekable;
 use std::ops::ControlFlow;
 use std::rc::Rc;
-use std::sync::LazyLock;
+use std::str::Chars;
 
-use regex::{Captures, Regex};
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
 
 use super::Dialect;
@@ -128,11 +128,7 @@ impl<'t> BashScript<'_, '_, 't> {
         let kind = node.kind();
         match kind {
             "redirected_statement" => self.redirected(node),
-            "command" => self.command(node),
-            "declaration_command" | "unset_command" => {
-                let words = self.words(node);
-                self.reader.start(words);
-            }
+            "command" | "declaration_command" | "unset_command" => self.command(node),
             "command_substitution" => self.backticks(node),
             // What is written to `>(...)` is unknown.
             "process_substitution" if self.source(node).starts_with('>') => {
@@ -142,24 +138,18 @@ impl<'t> BashScript<'_, '_, 't> {
             "heredoc_redirect" => self.here_document(node),
             // Its first part is no token.
             "heredoc_body" => self.read_to = node.end_byte(),
+            _ if node.child_count() == 0 => self.token(node),
             _ => {}
         }
-        if node.child_count() == 0 {
-            self.token(node, kind);
-        }
-        let is_pipeline = kind == "pipeline";
         let mut previous = None;
         for child in node.children(&mut node.walk()) {
-            if is_pipeline && child.is_named() {
+            if kind == "pipeline" && child.is_named() {
                 self.reader.context.clone_from(&around);
                 if let Some(previous) = previous.replace(child) {
                     self.reader.context.input = Some(self.output(previous));
                 }
             }
             self.visit(child);
-        }
-        if kind == "function_definition" {
-            self.fork_bomb(node, begins);
         }
         match kind {
             // A redirected `cd` still changes the directory.
@@ -168,7 +158,10 @@ impl<'t> BashScript<'_, '_, 't> {
             | "command_substitution"
             | "process_substitution"
             | "pipeline"
-            | "function_definition" => self.reader.context = around,
+            | "function_definition" => {
+                self.fork_bomb(node, begins);
+                self.reader.context = around;
+            }
             _ => {}
         }
         self.reader.ascend();
@@ -177,12 +170,12 @@ impl<'t> BashScript<'_, '_, 't> {
     /// Checks that bash would read a token as the grammar does, which skips an escaped blank, takes
     /// some substitutions and line breaks for text, as in `${x:-`ls`}`, and finds the end of
     /// `$'...'` in its own way.
-    fn token(&mut self, node: Node<'_>, kind: &str) {
+    fn token(&mut self, node: Node<'_>) {
         let source = self.source(node);
         let skipped = self.between(self.read_to, node.start_byte());
         self.read_to = self.read_to.max(node.end_byte());
-        let is_plain = match kind {
-            "raw_string" | "heredoc_body" | "heredoc_content" => true,
+        let is_plain = match node.kind() {
+            "raw_string" | "heredoc_content" => true,
             // Its second quote without a backslash is its end.
             "ansi_c_string" => without_escapes(source).split('\'').skip(2).eq([""]),
             "comment" => {
@@ -208,26 +201,25 @@ impl<'t> BashScript<'_, '_, 't> {
     /// Reads the script in backticks again without its escapes: backticks in it are escaped, and
     /// the grammar takes them for text.
     fn backticks(&mut self, node: Node<'_>) {
-        let source = self.source(node);
-        let script = source
-            .strip_prefix('`')
-            .and_then(|text| text.strip_suffix('`'));
-        if let Some(script) = script.filter(|script| script.contains("\\`")) {
-            let script = without_backslashes(script, |next| matches!(next, '`' | '\\' | '$'));
-            self.reader.script(&script, Dialect::Posix);
+        let script = self.source(node);
+        if script.starts_with('`') && script.contains("\\`") {
+            let script = self.between(node.start_byte() + 1, node.end_byte() - 1);
+            let script = script.replace("\\\\", "\\").replace("\\`", "`");
+            self.reader
+                .script(&script.replace("\\$", "$"), Dialect::Posix);
         }
     }
 
     /// A function that starts itself twice at once is recorded as a program named `&`.
     fn fork_bomb(&mut self, node: Node<'_>, begins: usize) {
-        let name = node
-            .child_by_field_name("name")
-            .map_or("", |name| self.source(name));
+        let Some(name) = node.child_by_field_name("name") else {
+            return;
+        };
+        let called = program_name(self.source(name));
         let calls = self.reader.invocations[begins..].iter();
-        let called = program_name(name);
         let is_repeated = calls.filter(|call| call.name == called).nth(1).is_some();
         if is_repeated && self.source(node).contains(['|', '&']) {
-            self.reader.record("&", &[name.to_owned()]);
+            self.reader.record("&", &[called]);
         }
     }
 
@@ -237,13 +229,12 @@ impl<'t> BashScript<'_, '_, 't> {
         let (mut late_words, mut has_document) = (Vec::new(), false);
         for redirect in node.children(&mut node.walk()) {
             self.take_input(redirect);
-            let (field, own) = match redirect.kind() {
-                "heredoc_redirect" => ("argument", 0),
-                "file_redirect" => ("destination", 1),
-                _ => continue,
-            };
-            has_document |= own == 0;
-            late_words.extend(self.fields(redirect, field).into_iter().skip(own));
+            let mut cursor = redirect.walk();
+            let arguments = redirect.children_by_field_name("argument", &mut cursor);
+            late_words.extend(arguments.map(|word| self.word(word)));
+            let files = redirect.children_by_field_name("destination", &mut cursor);
+            late_words.extend(files.skip(1).map(|word| self.word(word)));
+            has_document |= redirect.kind() == "heredoc_redirect";
         }
         let mut last = node.child_by_field_name("body");
         let is_compound = last.is_some_and(|body| body.kind() != "command");
@@ -262,31 +253,22 @@ impl<'t> BashScript<'_, '_, 't> {
 
     /// Sets the input if a node gives it to the command before it.
     fn take_input(&mut self, node: Node<'_>) {
-        let last = node.named_children(&mut node.walk()).last();
-        let is_output = |node: &Node<'_>| self.source(*node).starts_with("<(");
         let input = match node.kind() {
             "heredoc_redirect" => {
                 let body = child(node, "heredoc_body");
-                Some(
-                    body.map_or_else(String::new, |body| self.quoted(body))
-                        .into(),
-                )
+                Some(body.map_or("".into(), |body| self.text(body, Quoting::Document).into()))
             }
-            "herestring_redirect" => last.map(|word| self.word(word).into()),
-            "process_substitution" => Some(node).filter(is_output).map(|node| self.output(node)),
-            "file_redirect" => {
-                let file = node.child_by_field_name("destination");
-                file.filter(is_output).map(|node| self.output(node))
+            "herestring_redirect" => {
+                let last = node.named_children(&mut node.walk()).last();
+                last.map(|word| self.word(word).into())
             }
-            _ => None,
+            _ => {
+                let file = node.child_by_field_name("destination").unwrap_or(node);
+                let is_output = self.source(file).starts_with("<(");
+                is_output.then(|| self.output(file))
+            }
         };
         self.reader.context.input = input.or(self.reader.context.input.take());
-    }
-
-    fn fields(&self, node: Node<'_>, name: &str) -> Vec<String> {
-        let mut cursor = node.walk();
-        let found = node.children_by_field_name(name, &mut cursor);
-        found.map(|word| self.word(word)).collect()
     }
 
     /// Writing to a file counts as a program named `>`, reading one as `<`.
@@ -315,125 +297,72 @@ impl<'t> BashScript<'_, '_, 't> {
     fn words(&self, node: Node<'_>) -> Vec<String> {
         let mut cursor = node.walk();
         let children = node.children(&mut cursor);
-        let is_command = node.kind() == "command";
         let is_word = |child: &Node<'_>| match child.kind() {
-            "variable_assignment" => !is_command,
+            "variable_assignment" => node.kind() != "command",
             "subshell" | "comment" => false,
             kind => !kind.ends_with("_redirect"),
         };
-        children
-            .filter(is_word)
-            .map(|child| self.word(child))
-            .collect()
+        let words = children.filter(is_word).map(|child| self.word(child));
+        words.collect()
     }
 
-    /// A word with its quotes removed, `UNKNOWN` for what only the running shell knows.
     fn word(&self, node: Node<'_>) -> String {
-        let source = self.source(node);
-        match node.kind() {
-            "raw_string" => source.trim_matches('\'').to_owned(),
-            // Without `$'` and `'`.
-            "ansi_c_string" => unescaped(source.get(2..source.len() - 1).unwrap_or(source)),
-            "string" | "translated_string" => self.quoted(node),
-            "command_name" | "concatenation" => {
-                let mut cursor = node.walk();
-                let pieces: String = node
-                    .children(&mut cursor)
-                    .map(|piece| self.word(piece))
-                    .collect();
-                // Braces without a list or a range mean themselves, as in `HEAD@{1}`.
-                let is_list = pieces.contains(',') || pieces.contains("..");
-                let expands = |piece: Node<'_>| is_list && self.source(piece).starts_with('{');
-                if node.children(&mut cursor).any(expands) {
-                    return UNKNOWN_WORD.to_owned();
-                }
-                pieces
-            }
-            "simple_expansion" | "expansion" => self.variable(source),
-            "command_substitution" => match source.trim_matches(['$', '(', ')', '`', ' ']) {
-                "pwd" => self.directory(),
-                _ => UNKNOWN_WORD.to_owned(),
-            },
-            "process_substitution" => "/dev/fd/63".to_owned(),
-            "arithmetic_expansion" | "brace_expression" | "ERROR" => UNKNOWN_WORD.to_owned(),
-            _ => self.bare(source),
-        }
+        self.text(node, Quoting::Bare)
     }
 
-    fn directory(&self) -> String {
-        let directory = self.reader.context.directory.as_deref();
-        directory.unwrap_or(UNKNOWN_WORD).to_owned()
-    }
-
-    fn variable(&self, source: &str) -> String {
-        let name = source.trim_start_matches(['$', '{']);
-        let name = name.trim_end_matches('}');
-        match name.split(":?").next().unwrap_or(name) {
-            "HOME" => self.reader.places.home.clone(),
-            "PWD" => self.directory(),
-            // `$env:PATH` of PowerShell; the rules look for it.
-            name if name.eq_ignore_ascii_case("env") => format!("{UNKNOWN}$env"),
-            _ => UNKNOWN_WORD.to_owned(),
-        }
-    }
-
-    /// A text in double quotes.
-    fn quoted(&self, node: Node<'_>) -> String {
+    /// A text with its quotes removed, `UNKNOWN` for what only the running shell knows.
+    fn text(&self, node: Node<'_>, quoting: Quoting) -> String {
         let (mut text, mut at) = (String::new(), node.start_byte());
-        let plain = |from: usize, to: usize| {
-            let escapes = |next| matches!(next, '"' | '\\' | '$' | '`' | '\n');
-            without_backslashes(self.between(from, to), escapes)
-        };
-        for part in node.named_children(&mut node.walk()) {
-            if part.kind() != "string_content" {
-                text.push_str(&plain(at, part.start_byte()));
-                text.push_str(&self.word(part));
-                at = part.end_byte();
-            }
+        let mut expansions = Vec::new();
+        find_expansions(node, &mut expansions);
+        for expansion in expansions {
+            text.push_str(self.between(at, expansion.start_byte()));
+            text.push_str(self.expanded(expansion));
+            at = expansion.end_byte();
         }
-        text.push_str(&plain(at, node.end_byte()));
-        let text = text.trim_start_matches('$');
-        let text = text.strip_prefix('"').unwrap_or(text);
-        text.strip_suffix('"').unwrap_or(text).to_owned()
+        text.push_str(self.between(at, node.end_byte()));
+        // The home of this person, or of somebody else.
+        match text.strip_prefix('~').filter(|_| quoting == Quoting::Bare) {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                text.replace_range(..1, &self.reader.places.home);
+            }
+            Some(_) => text.insert(0, '/'),
+            None => {}
+        }
+        unquoted(&text, quoting)
     }
 
-    /// A word without quotes.
-    fn bare(&self, source: &str) -> String {
-        let text = without_backslashes(source, |_| true);
-        match source.strip_prefix('~') {
-            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                format!("{}{rest}", self.reader.places.home)
-            }
-            // The home of somebody else.
-            Some(_) => format!("/{text}"),
-            None => text,
+    fn expanded(&self, node: Node<'_>) -> &str {
+        let name = self
+            .source(node)
+            .trim_start_matches(['$', '{', '(', '`', ' ']);
+        let name = name.trim_end_matches(['}', ')', '`', ' ']);
+        match (node.kind(), name.trim_end_matches(":?")) {
+            ("process_substitution", _) => "/dev/fd/63",
+            ("command_substitution", "pwd") | (_, "PWD") => ".",
+            (_, "HOME") => &self.reader.places.home,
+            // `$env:PATH` of PowerShell; the rules look for it.
+            (_, "env" | "Env" | "ENV") => "\u{10fffd}$env",
+            _ => UNKNOWN_WORD,
         }
     }
 
     /// The output of a statement: literal text that `echo` prints, or `UNKNOWN`.
     fn output(&self, mut node: Node<'_>) -> Rc<str> {
         while node.kind() != "command" {
-            let body = node.child_by_field_name("body");
             let only = node
                 .named_child(0)
                 .filter(|_| node.named_child_count() == 1);
-            match body.or(only) {
+            match node.child_by_field_name("body").or(only) {
                 Some(inner) => node = inner,
                 None => return UNKNOWN_WORD.into(),
             }
         }
         let words = self.words(node);
-        let Some((name, words)) = words.split_first() else {
-            return UNKNOWN_WORD.into();
-        };
-        let printed = joined_after(words, |word| is_in("-n -e -E", word));
+        let printed = joined_after(&words, |word| is_in("echo -n -e -E", word));
         // Some shells interpret escapes.
-        let is_literal = name == "echo" && !printed.contains([UNKNOWN, '\\']);
-        if is_literal {
-            printed.into()
-        } else {
-            UNKNOWN_WORD.into()
-        }
+        let is_literal = !printed.contains([UNKNOWN, '\\']) && words[0] == "echo";
+        Rc::from(if is_literal { &printed } else { UNKNOWN_WORD })
     }
 
     /// Checks that bash ends a here-document where the grammar does, and reads substitutions in
@@ -444,7 +373,8 @@ impl<'t> BashScript<'_, '_, 't> {
         let start = self.source(part("heredoc_start"));
         let delimiter = start.trim_matches(['\'', '"', '\\']);
         let is_plain = |c: char| c.is_alphanumeric() || "_-.$:+@%,!".contains(c);
-        let is_quoted = ["'D'", "\"D\"", "\\D"].map(|form| form.replace('D', delimiter));
+        let forms = ["D", "'D'", "\"D\"", "\\D"].map(|form| form.replace('D', delimiter));
+        let is_marked = forms.iter().any(|form| form == start) && delimiter.chars().all(is_plain);
         let is_indented = self.source(node).contains("<<-");
         let is_end = |line: &str| {
             let line = line.trim_end_matches('\r');
@@ -453,12 +383,9 @@ impl<'t> BashScript<'_, '_, 't> {
         let lines = self.between(body.start_byte(), end);
         let last = self.between(0, end).rfind('\n').map_or(0, |at| at + 1);
         let last = self.between(last, self.text.len()).lines().next();
-        let is_bare = start == delimiter;
-        let is_marked = is_bare || is_quoted.iter().any(|form| form == start);
         let is_ended = last.is_some_and(is_end) && !lines.lines().any(is_end);
-        let is_known = is_marked && is_ended && delimiter.chars().all(is_plain);
-        self.reader.require(is_known);
-        if is_bare {
+        self.reader.require(is_marked && is_ended);
+        if start == delimiter {
             // Bash joins lines that end with a backslash before it looks for the end.
             let joined = lines.replace("\\\n", "");
             let ends_here = !lines.ends_with("\\\n") && !joined.lines().any(is_end);
@@ -475,6 +402,24 @@ impl<'t> BashScript<'_, '_, 't> {
 fn child<'n>(node: Node<'n>, kind: &str) -> Option<Node<'n>> {
     node.children(&mut node.walk())
         .find(|child| child.kind() == kind)
+}
+
+/// Lists what the shell expands in a word.
+fn find_expansions<'n>(node: Node<'n>, found: &mut Vec<Node<'n>>) {
+    match node.kind() {
+        "simple_expansion"
+        | "expansion"
+        | "arithmetic_expansion"
+        | "brace_expression"
+        | "command_substitution"
+        | "process_substitution"
+        | "ERROR" => found.push(node),
+        _ => {
+            for child in node.children(&mut node.walk()) {
+                find_expansions(child, found);
+            }
+        }
+    }
 }
 
 /// A text without backslashes and the characters behind them.
@@ -499,33 +444,69 @@ fn substitutes(text: &str) -> bool {
     substitutes(text) && substitutes(&without_escapes(text))
 }
 
-fn without_backslashes(text: &str, escapes: impl Fn(char) -> bool) -> String {
-    let mut plain = String::new();
-    let mut characters = text.chars().peekable();
-    while let Some(next) = characters.next() {
-        let literal = characters.next_if(|following| next == '\\' && escapes(*following));
-        plain.extend(Some(literal.unwrap_or(next)).filter(|_| literal != Some('\n')));
-    }
-    plain
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quoting {
+    Bare,
+    Single,
+    Double,
+    /// `$'...'`
+    Escapes,
+    /// A here-document.
+    Document,
 }
 
-/// An escape in `$'...'`: a character by its number, or one that follows the backslash.
-static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r"(?s)\\(?:x([[:xdigit:]]{1,2})|u([[:xdigit:]]{1,4})|U([[:xdigit:]]{1,8})|([0-7]{1,3})|(.))";
-    Regex::new(pattern).expect("the pattern is sound; a test uses it")
-});
+/// Removes quotes as bash does.
+fn unquoted(source: &str, mut quoting: Quoting) -> String {
+    use Quoting::{Bare, Document, Double, Escapes, Single};
+    let (mut text, mut has_brace) = (String::new(), false);
+    let mut rest = source.chars().peekable();
+    while let Some(next) = rest.next() {
+        match (quoting, next) {
+            (Bare, '$') if rest.next_if_eq(&'\'').is_some() => quoting = Escapes,
+            (Bare, '$') if rest.peek() == Some(&'"') => {}
+            (Bare, '\'') => quoting = Single,
+            (Bare, '"') => quoting = Double,
+            (Single | Escapes, '\'') | (Double, '"') => quoting = Bare,
+            (Escapes, '\\') => text.push(escaped(&mut rest)),
+            (Bare | Double | Document, '\\') => {
+                let is_escaped = |c: &char| quoting == Bare || "\"\\$`\n".contains(*c);
+                let literal = rest.next_if(is_escaped).unwrap_or(next);
+                text.extend(Some(literal).filter(|literal| *literal != '\n'));
+            }
+            _ => {
+                has_brace |= quoting == Bare && next == '{';
+                text.push(next);
+            }
+        }
+    }
+    // Braces without a list or a range mean themselves, as in `HEAD@{1}`.
+    if has_brace && (text.contains(',') || text.contains("..")) {
+        return UNKNOWN_WORD.to_owned();
+    }
+    text
+}
 
-fn unescaped(text: &str) -> String {
-    let meant = |escape: &Captures<'_>| {
-        let hexadecimal = (1..4).find_map(|group| escape.get(group));
-        let number = match (hexadecimal, escape.get(4)) {
-            (Some(digits), _) => u32::from_str_radix(digits.as_str(), 16),
-            (None, Some(digits)) => u32::from_str_radix(digits.as_str(), 8),
-            (None, None) if &escape[5] == "n" => return "\n".to_owned(),
-            (None, None) => return escape[5].replace(['r', 't'], " "),
-        };
-        let character = number.ok().and_then(char::from_u32);
-        String::from(character.filter(|c| !c.is_control()).unwrap_or(UNKNOWN))
+/// The character that an escape in `$'...'` means: by its number, or the one behind the backslash.
+fn escaped(rest: &mut Peekable<Chars<'_>>) -> char {
+    let (radix, longest) = match rest.peek() {
+        Some('x') => (16, 2),
+        Some('u') => (16, 4),
+        Some('U') => (16, 8),
+        Some('0'..='7') => (8, 3),
+        _ => {
+            return match rest.next() {
+                Some('n') => '\n',
+                Some('r' | 't') => ' ',
+                other => other.unwrap_or(UNKNOWN),
+            };
+        }
     };
-    ESCAPE.replace_all(text, meant).into_owned()
+    rest.next_if(|_| radix == 16);
+    let digits = std::iter::from_fn(|| rest.next_if(|next| next.is_digit(radix)));
+    let digits = digits
+        .take(longest)
+        .filter_map(|digit| digit.to_digit(radix));
+    let number = digits.fold(0, |number, digit| number * radix + digit);
+    let character = char::from_u32(number);
+    character.filter(|c| !c.is_control()).unwrap_or(UNKNOWN)
 }
