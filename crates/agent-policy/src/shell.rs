@@ -80,45 +80,28 @@ pub fn read(script: &str) -> Result<Vec<Vec<String>>, Opacity> {
 }
 
 fn word(rest: &mut Peekable<Chars<'_>>, is_first: bool) -> Result<String, Opacity> {
-    let mut word = String::new();
-    let mut is_quoted = false;
-    while let Some(&next) = rest.peek() {
-        match next {
-            ' ' | '\t' | '\n' | ';' | '&' | '|' => break,
-            '\'' | '"' => {
-                rest.next();
-                is_quoted = true;
-                quoted(rest, next, &mut word)?;
-            }
-            '~' if word.is_empty() || word.ends_with(['=', ':']) => {
+    let (mut word, mut quote, mut is_quoted) = (String::new(), None, false);
+    let ends = |next: &char| matches!(next, ' ' | '\t' | '\n' | ';' | '&' | '|');
+    while let Some(next) = rest.next_if(|next| quote.is_some() || !ends(next)) {
+        match (quote, next) {
+            (Some(open), _) if open == next => quote = None,
+            (Some('"'), '$' | '`') => return Err(SUBSTITUTION),
+            (Some('"'), '\\') => return Err(ESCAPE),
+            (Some(_), _) if is_invisible(next) => return Err(CHARACTER),
+            (Some(_), _) => word.push(next),
+            (None, '\'' | '"') => (quote, is_quoted) = (Some(next), true),
+            (None, '~') if word.is_empty() || word.ends_with(['=', ':']) => {
                 return Err("it has a `~` for a home directory");
             }
-            _ => {
-                word.push(bare(next)?);
-                rest.next();
-            }
+            (None, _) => word.push(bare(next)?),
         }
     }
-    if is_first && word.contains('=') {
-        return Err("it sets a variable");
+    match quote {
+        Some(_) => Err("a quote is not closed"),
+        None if is_first && word.contains('=') => Err("it sets a variable"),
+        None if is_first && !is_quoted && is_in(KEYWORDS, &word) => Err("it has control flow"),
+        None => Ok(word),
     }
-    if is_first && !is_quoted && is_in(KEYWORDS, &word) {
-        return Err("it has control flow");
-    }
-    Ok(word)
-}
-
-fn quoted(rest: &mut Peekable<Chars<'_>>, quote: char, word: &mut String) -> Result<(), Opacity> {
-    for next in rest {
-        match next {
-            _ if next == quote => return Ok(()),
-            '$' | '`' if quote == '"' => return Err(SUBSTITUTION),
-            '\\' if quote == '"' => return Err(ESCAPE),
-            _ if is_invisible(next) => return Err(CHARACTER),
-            _ => word.push(next),
-        }
-    }
-    Err("a quote is not closed")
 }
 
 /// Returns a character that means itself outside of quotes, in every shell and every locale.
