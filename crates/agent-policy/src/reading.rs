@@ -175,17 +175,13 @@ impl<'a> ScriptReader<'a> {
         self.follow_mentioned(own);
         let mut started = inner.to_vec();
         if is_in("xargs parallel", &name) {
+            for word in &mut started {
+                *word = word.replace("{}", UNKNOWN_WORD);
+            }
             let input = self.context.input.as_deref();
             let input = input.filter(|text| text.len() <= MAX_INPUT);
-            let input = input.unwrap_or(UNKNOWN_WORD);
-            let inserted = inner.iter().map(|word| word.replace("{}", input));
-            let added = input.split_whitespace().map(str::to_owned);
-            started = inserted.chain(added).collect();
-            let length = started.iter().map(String::len).sum::<usize>();
-            if !self.require(length <= self.work) {
-                return;
-            }
-            self.work -= length;
+            let added = input.unwrap_or(UNKNOWN_WORD).split_whitespace();
+            started.extend(added.map(str::to_owned));
         }
         if !self.descend() {
             return;
@@ -214,10 +210,6 @@ impl<'a> ScriptReader<'a> {
             "eval" => {
                 let script = joined_after(arguments, |word| word == "--");
                 self.run_code(name, &script);
-            }
-            "start-process" | "saps" | "start" | "iex" | "invoke-expression" => {
-                let script = joined_after(arguments, |word| word.starts_with(['-', '/']));
-                self.script(&script, Dialect::PowerShell);
             }
             "ssh" | "at" | "batch" => self.follow_input(name),
             "find" => self.follow_find(arguments),
@@ -308,25 +300,28 @@ impl<'a> ScriptReader<'a> {
     /// is as good as `iex` of unknown text. PowerShell takes `/enc` for `-enc`, `cmd` takes `/crd` for
     /// `/c rd`.
     fn follow_windows(&mut self, name: &str, arguments: &[String]) {
-        let is_cmd = name == "cmd";
         let flag = |word: &String| {
             let letters = word.strip_prefix(['-', '/']).unwrap_or_default();
             letters.to_ascii_lowercase()
         };
         let is_encoded =
             |word: &String| flag(word).starts_with('e') && !flag(word).starts_with("ex");
-        if !is_cmd && arguments.iter().any(is_encoded) {
+        let is_command =
+            |word: &String| !flag(word).is_empty() && "command".starts_with(&flag(word));
+        let is_run = |word: &String| word.starts_with('/') && flag(word).starts_with(['c', 'k']);
+        let is_powershell = is_in("powershell pwsh", name);
+        if is_powershell && arguments.iter().any(is_encoded) {
             return self.start(["iex", UNKNOWN_WORD].map(str::to_owned).to_vec());
         }
-        let runs = |word: &String| {
-            let flag = flag(word);
-            let is_joined = word.starts_with('/') && flag.starts_with(['c', 'k']);
-            is_cmd && is_joined || !is_cmd && !flag.is_empty() && "command".starts_with(&flag)
-        };
-        let script = match arguments.iter().position(runs) {
-            Some(at) if is_cmd => arguments[at..].join(" ").split_off(2),
-            Some(at) => arguments[at + 1..].join(" "),
-            None => joined_after(arguments, |word| word.starts_with(['-', '/'])),
+        let command = arguments
+            .iter()
+            .position(is_command)
+            .filter(|_| is_powershell);
+        let run = arguments.iter().position(is_run).filter(|_| name == "cmd");
+        let script = match (command, run) {
+            (Some(at), _) => arguments[at + 1..].join(" "),
+            (_, Some(at)) => arguments[at..].join(" ").split_off(2),
+            _ => joined_after(arguments, |word| word.starts_with(['-', '/'])),
         };
         self.script(&script, Dialect::PowerShell);
     }

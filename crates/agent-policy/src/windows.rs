@@ -7,7 +7,7 @@
 use super::names::is_in;
 use super::reading::{ScriptReader, UNKNOWN};
 
-/// The maximum number of words from `if` to its command.
+/// The maximum number of words from `if` to the end of its command's name.
 const MAX_CONDITION: usize = 7;
 
 /// Reads a script and starts its commands.
@@ -52,21 +52,14 @@ fn start(mut words: Vec<String>, reader: &mut ScriptReader<'_>) {
         }
     }
     // `do @rd x`, `if not exist x rd x`, `if a==b rd x`: the command begins somewhere behind.
-    let is_lead = |word: &String| is_in(". @ do else", &word.to_ascii_lowercase());
-    let leads = words.iter().take_while(|word| is_lead(word)).count();
-    let quiet = |words: &[String]| {
-        let mut command = words.to_vec();
-        if let Some(name) = command.first_mut().filter(|name| name.starts_with('@')) {
-            name.remove(0);
+    let first = words.first().map(|word| word.to_ascii_lowercase());
+    let is_behind = first.is_some_and(|first| is_in(". @ do else if", &first));
+    let starts = if is_behind { MAX_CONDITION } else { 1 };
+    for at in 0..words.len().min(starts) {
+        let mut command = words[at..].to_vec();
+        if command[0].starts_with('@') {
+            command[0].remove(0);
         }
-        command
-    };
-    let words = quiet(&words[leads..]);
-    let is_condition = words
-        .first()
-        .is_some_and(|word| word.eq_ignore_ascii_case("if"));
-    for at in 1..words.len().min(MAX_CONDITION) * usize::from(is_condition) {
-        reader.start(quiet(&words[at..]));
+        reader.start(command);
     }
-    reader.start(words);
 }

@@ -12,6 +12,7 @@ fn what_is_not_literal_is_asked_about() {
             "printf '%s' 'rm -rf /' | bash",
             "tee >(sh) <<< reboot",
             "printf '/\\n' | xargs rm -rf",
+            "echo sudo ls | xargs -I{} sh -c '{}'",
             "printf '%s' 'sudo ls' | sh",
             "printf '%s %s' sudo ls | sh",
             "printf -- '\\x73udo ls' | sh",

@@ -96,7 +96,6 @@ fn wrappers_do_not_hide_a_program() {
             "npm exec -- sudo ls",
             "uv run sudo ls",
             "xargs --max-args 1 rm -rf /",
-            "echo sudo ls | xargs -I{} sh -c '{}'",
         ],
     );
 }
