@@ -66,13 +66,6 @@ fn targets(command: &Invocation) -> Vec<&str> {
     }
 }
 
-/// Returns true if a command removes or changes the trees of paths with such a reach.
-fn reaches(command: &Invocation, places: &KnownDirectories, reach: RemovalReach) -> bool {
-    let directory = command.directory.as_deref();
-    let mut targets = targets(command).into_iter();
-    targets.any(|target| places.reach(directory, target) == reach)
-}
-
 fn find_starts(command: &Invocation) -> Vec<&str> {
     let words = command.arguments.iter().map(String::as_str);
     let mut is_value = false;
@@ -90,44 +83,38 @@ fn removes_found(word: &str) -> bool {
     word == "-delete" || is_in("rm unlink shred", word.rsplit('/').next().unwrap_or(word))
 }
 
-/// Commands that remove or change the tree of the root, a home directory or a directory that
-/// contains the workspace. The workspace itself may be searched with a filter and get other modes.
-pub(super) fn reaches_everything(command: &Invocation, places: &KnownDirectories) -> bool {
+/// The farthest reach of what a command removes or changes with everything in it.
+pub(super) fn reach(command: &Invocation, places: &KnownDirectories) -> RemovalReach {
+    use RemovalReach::{Everything, Inside, Outside, Unknown, Workspace};
+    let reach = |target: &&str| places.reach(command.directory.as_deref(), target);
+    // The workspace itself may be searched with a filter and get other modes.
     let spares_workspace = match command.name.as_str() {
         "chmod" | "chown" | "chgrp" => true,
         "find" | "rsync" => command.any(|word| is_a("find-filters", word)),
         _ => false,
     };
-    command.name == "rm" && command.has("--no-preserve-root")
-        || reaches(command, places, RemovalReach::Everything)
-        || !spares_workspace && reaches(command, places, RemovalReach::Workspace)
-}
-
-/// `rm -r` outside the workspace.
-pub(super) fn removes_outside(command: &Invocation, places: &KnownDirectories) -> bool {
-    removes_trees(command) && reaches(command, places, RemovalReach::Outside)
-}
-
-/// `rm -r` and similar of a path that only the running shell knows, and `rm` of far too much if a
-/// word that only the shell knows may be `-r`.
-pub(super) fn reaches_the_unknown(command: &Invocation, places: &KnownDirectories) -> bool {
-    use RemovalReach::{Everything, Unknown, Workspace};
+    let counted = |target: &&str| match reach(target) {
+        Workspace if spares_workspace => Inside,
+        Workspace => Everything,
+        Outside if !removes_trees(command) => Inside,
+        reach => reach,
+    };
+    let farthest = targets(command).iter().map(counted).max();
     let is_unknown =
         |word: &str| word.starts_with(UNKNOWN) || word.starts_with("of=") && word.contains(UNKNOWN);
-    let goes_too_far = |target: &&str| {
-        let reach = places.reach(command.directory.as_deref(), target);
-        matches!(reach, Everything | Workspace)
+    // A word that only the shell knows may be `-r`.
+    let goes_too_far = |target: &&str| reach(target) >= Workspace;
+    let besides = match command.name.as_str() {
+        "rm" if command.has("--no-preserve-root") => Everything,
+        "rm" if command.any(is_unknown) && command.operands().iter().any(goes_too_far) => Unknown,
+        "dd" if command.any(is_unknown) => Unknown,
+        _ => Inside,
     };
-    reaches(command, places, Unknown)
-        || match command.name.as_str() {
-            "rm" => command.any(is_unknown) && command.operands().iter().any(goes_too_far),
-            "dd" => command.any(is_unknown),
-            _ => false,
-        }
+    farthest.unwrap_or(Inside).max(besides)
 }
 
 /// Commands that write to a device.
-pub(super) fn writes_to_a_device(command: &Invocation, _: &KnownDirectories) -> bool {
+pub(super) fn writes_to_a_device(command: &Invocation) -> bool {
     let is_device = |path: &str| is_device(command.directory.as_deref(), path);
     let mut words = command.arguments.iter().map(String::as_str);
     match command.name.as_str() {
@@ -147,7 +134,7 @@ fn is_device(directory: Option<&str>, path: &str) -> bool {
 }
 
 /// Commands that read the environment.
-pub(super) fn reads_the_environment(command: &Invocation, _: &KnownDirectories) -> bool {
+pub(super) fn reads_the_environment(command: &Invocation) -> bool {
     let mut words = command.arguments.iter().chain([&command.name]);
     let names_it = words.any(|word| {
         let lower = word.trim_start_matches(UNKNOWN).to_ascii_lowercase();
@@ -178,7 +165,7 @@ fn is_environment_file(directory: Option<&str>, word: &str) -> bool {
 
 /// A program whose name only the running shell knows, also in a word for a wrapper that seems to
 /// start nothing: `X='5 reboot'; timeout $X`.
-pub(super) fn is_unknown_program(command: &Invocation, _: &KnownDirectories) -> bool {
+pub(super) fn is_unknown_program(command: &Invocation) -> bool {
     let starts_none = !command.starts_another && !command.has("-v|-V");
     let name = &command.name;
     let is_class = name.len() > 2 && name.contains('[') && name.contains(']');
@@ -188,7 +175,7 @@ pub(super) fn is_unknown_program(command: &Invocation, _: &KnownDirectories) -> 
 }
 
 /// A git command that does not come with git, or that is given another meaning.
-pub(super) fn is_unknown_to_git(command: &Invocation, _: &KnownDirectories) -> bool {
+pub(super) fn is_unknown_to_git(command: &Invocation) -> bool {
     let is_alias = |setting: &str| setting.to_ascii_lowercase().starts_with("alias.");
     command.git().is_some_and(|git| {
         let is_known = is_covered_by_git(git.subcommand) || is_a("git-others", git.subcommand);
@@ -197,7 +184,7 @@ pub(super) fn is_unknown_to_git(command: &Invocation, _: &KnownDirectories) -> b
 }
 
 /// Git commands that discard work, and the removal of `.git` itself.
-pub(super) fn discards_work(command: &Invocation, _: &KnownDirectories) -> bool {
+pub(super) fn discards_work(command: &Invocation) -> bool {
     let is_git = |word: &str| word.split('/').any(|part| part == ".git");
     command.is_any("discards-work") || removes_trees(command) && command.any(is_git)
 }

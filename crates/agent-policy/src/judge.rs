@@ -156,7 +156,8 @@ impl Policy {
             }
             match row.check {
                 RuleCheck::Programs(section) => command.is_any(section),
-                RuleCheck::Command(is_meant) => is_meant(command, &self.places),
+                RuleCheck::Command(is_meant) => is_meant(command),
+                RuleCheck::Reach(reach) => checks::reach(command, &self.places) == reach,
                 _ => false,
             }
         });

@@ -5,9 +5,10 @@
 //! rows.
 
 use super::command::Invocation;
+use super::targets::RemovalReach;
 use super::{
-    Approval, CommandConfinement, Decision, Grant, KnownDirectories, Policy, Ruling, Strictness,
-    checks, protected, shell,
+    Approval, CommandConfinement, Decision, Grant, Policy, Ruling, Strictness, checks, protected,
+    shell,
 };
 use Decision::{Allow, Ask, Deny};
 use agent_protocol::RelPath;
@@ -38,7 +39,9 @@ pub(super) enum RuleCheck {
     /// A program that a script seems to start, by a section of `programs.txt`.
     Programs(&'static str),
     /// A program that a script seems to start.
-    Command(fn(&Invocation, &KnownDirectories) -> bool),
+    Command(fn(&Invocation) -> bool),
+    /// A program that removes or changes so much.
+    Reach(RemovalReach),
     /// A script that could not be examined completely.
     Unreadable,
     /// A path that a step would change.
@@ -138,7 +141,7 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
     row(Deny, "`rm -r` of `/`, a system directory, a home directory, the workspace itself or a \
             directory above it, with `find -delete`, `rsync --delete`, `chmod -R` and similar too",
         "it would remove or change far too much",
-        RuleCheck::Command(checks::reaches_everything))
+        RuleCheck::Reach(RemovalReach::Everything))
         .hint("name the files or directories that you mean"),
     row(Deny, "`mkfs`, `mkswap`, `wipefs`, `fdisk` and similar",
         "it would wipe a disk",
@@ -208,11 +211,11 @@ pub(super) static BUILT_IN: &[BuiltIn] = &[
         RuleCheck::Programs("publishes")),
     row(Ask, "`rm -r` outside the workspace and the temporary directories",
         "it would remove files that do not belong to the workspace",
-        RuleCheck::Command(checks::removes_outside)),
+        RuleCheck::Reach(RemovalReach::Outside)),
     row(Ask, "`rm -r`, `find -delete`, `chmod -R` or `dd` of a path that only the shell knows, as in \
             `rm -r \"$x\"`, and `rm $x /`, which may have `-r`",
         "the path or the option may be anything, or empty",
-        RuleCheck::Command(checks::reaches_the_unknown))
+        RuleCheck::Reach(RemovalReach::Unknown))
         .hint("write it out"),
     row(Ask, "programs whose name only the shell knows, as in `$x --flag` and `timeout $x`",
         "it may be any program",

@@ -23,19 +23,19 @@ pub struct KnownDirectories {
     real_workspace: String,
 }
 
-/// The extent of what removing a path would remove.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The extent of what removing a path would remove; the worst is the greatest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RemovalReach {
     /// Something in the workspace or in a temporary directory.
     Inside,
+    /// Something else.
+    Outside,
     /// Anything: only the running shell knows the path.
     Unknown,
     /// The whole workspace.
     Workspace,
     /// A home directory, a system directory, or one that contains the workspace.
     Everything,
-    /// Something else.
-    Outside,
 }
 
 impl KnownDirectories {
