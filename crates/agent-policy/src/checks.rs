@@ -1,8 +1,7 @@
 //! The checks of the table that look at one command: rows of `programs.txt`, which describes their
 //! form, and predicates for what a row cannot say.
 
-use super::command::{Compared, Git, Invocation, is_wrapper};
-use super::names::{is_a, is_covered_by_git, is_in};
+use super::command::{Compared, Git, Invocation, is_a, is_covered_by_git, is_in, is_wrapper};
 use super::reading::{UNKNOWN, UNKNOWN_WORD};
 use super::targets::{KnownDirectories, RemovalReach, is_within, resolve};
 
@@ -67,15 +66,12 @@ fn targets(command: &Invocation) -> Vec<&str> {
 }
 
 fn find_starts(command: &Invocation) -> Vec<&str> {
+    // The value of `-D` counts as a start too, and does no harm.
+    let is_option = |word: &&str| is_in("-H -L -P -D", word) || word.starts_with("-O");
+    let is_start = |word: &&str| !word.starts_with(['-', '(', '!']);
     let words = command.arguments.iter().map(String::as_str);
-    let mut is_value = false;
-    let starts: Vec<&str> = words
-        .skip_while(|word| {
-            let follows = std::mem::replace(&mut is_value, *word == "-D");
-            follows || is_in("-H -L -P -D", word) || word.starts_with("-O")
-        })
-        .take_while(|word| !word.starts_with(['-', '(', '!']))
-        .collect();
+    let words = words.take_while(|word| is_option(word) || is_start(word));
+    let starts: Vec<&str> = words.filter(is_start).collect();
     if starts.is_empty() { vec!["."] } else { starts }
 }
 

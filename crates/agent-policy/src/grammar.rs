@@ -13,8 +13,7 @@ use std::str::Chars;
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
 
 use super::Dialect;
-use super::command::program_name;
-use super::names::is_in;
+use super::command::{is_in, program_name};
 use super::reading::{ScriptReader, UNKNOWN, UNKNOWN_WORD, joined_after};
 
 /// The parser gets a text in pieces of this size, so that what it reads ahead can be counted.

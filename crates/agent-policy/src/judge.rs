@@ -4,13 +4,12 @@ use std::fmt::Write as _;
 use std::{iter, slice};
 
 use super::CommandConfinement::{Missing, RecordsExposed, Sandboxed};
-use super::command::Invocation;
-use super::names::is_in;
+use super::command::{Invocation, is_in};
 use super::reading::{ScriptReader, UNKNOWN};
 use super::shell::Opacity;
 use super::table::{BUILT_IN, BuiltIn, RuleCheck, StepKind};
 use super::{
-    Decision, Dialect, Grant, PERSON, PersonRules, Policy, Rule, Ruling, checks, propose, shell,
+    Decision, Dialect, Grant, PERSON, PersonRules, Policy, Rule, Ruling, checks, rules, shell,
 };
 use agent_protocol::{Command, RelPath, Selection};
 
@@ -182,7 +181,7 @@ impl Policy {
 
     /// The directories to which a plain `cd` may lead; `None` if it may lead out of the workspace.
     fn entered(&self, command: &[String], directories: &[String]) -> Option<Vec<String>> {
-        let word = command.get(1).filter(|_| propose::is_neutral(command))?;
+        let word = command.get(1).filter(|_| rules::is_neutral(command))?;
         let enter = |directory: &String| {
             let paths = (self.places).paths_of(directory, word, self.has_sandbox());
             paths.map(|_| format!("{directory}/{word}"))
@@ -200,30 +199,28 @@ impl Policy {
         let commands = shell::read(script).map_err(Some)?;
         // Wherever the script may be by now: `cd` can fail.
         let mut directories = vec![self.places.workspace.clone()];
-        let (mut is_elsewhere, mut paths) = (false, 0);
-        let mut covered = Vec::new();
+        let (mut covered, mut paths) = (Vec::new(), 0);
         for command in commands {
             paths += command.len() * directories.len();
-            if is_elsewhere || paths > MAX_PATHS {
+            if paths > MAX_PATHS {
                 return Err(None);
             }
             let is_held =
-                self.confinement == Sandboxed || propose::runs_nothing_of_the_project(&command);
+                self.confinement == Sandboxed || rules::runs_nothing_of_the_project(&command);
             let always = self.person.always.iter().filter(|_| is_held);
-            let rules = self.person.allow.iter().chain(always);
-            let rules: Vec<&Rule> = rules
+            let all = self.person.allow.iter().chain(always);
+            let allowing: Vec<&Rule> = all
                 .filter(|rule| rule.allows(&command, self, &directories))
                 .collect();
-            if rules.is_empty() && !propose::is_neutral(&command) {
+            if allowing.is_empty() && !rules::is_neutral(&command) {
                 return Err(None);
             }
             if is_in("cd pushd popd", &command[0]) {
                 let entered = self.entered(&command, &directories);
-                is_elsewhere = entered.is_none();
-                directories.extend(entered.unwrap_or_default());
+                directories.extend(entered.ok_or(None)?);
             }
-            if !rules.is_empty() {
-                covered.push((command, rules));
+            if !allowing.is_empty() {
+                covered.push((command, allowing));
             }
         }
         Some(covered).filter(|all| !all.is_empty()).ok_or(None)

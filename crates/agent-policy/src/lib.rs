@@ -16,10 +16,7 @@ mod checks;
 mod command;
 mod grammar;
 mod judge;
-mod names;
 mod options;
-mod programs;
-mod propose;
 mod protected;
 mod reading;
 mod rules;
@@ -35,12 +32,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use agent_protocol::{Command, RelPath, words};
-pub use programs::{FoundProgram, MachineLookup, ProgramLookup, RecordsLookup};
 pub use reading::Dialect;
 pub use rules::{Rule, RuleProblem};
 pub use shell::{MAX_BYTES, Opacity, read as read_script};
 use table::BuiltIn;
-pub use targets::KnownDirectories;
+pub use targets::{FoundProgram, KnownDirectories, MachineLookup, ProgramLookup, RecordsLookup};
 
 /// The decision about a step; the strictest is the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

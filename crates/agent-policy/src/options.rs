@@ -17,8 +17,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::command::{Compared, Git, commands_within, is_wrapper, name_of, without_wrappers};
-use super::names::{self, facts, is_a, is_in, rows};
+use super::command::{
+    Compared, Git, commands_within, facts, is_a, is_covered_by_git, is_in, is_wrapper, name_of,
+    rows, without_wrappers,
+};
 use super::{Policy, protected};
 use agent_protocol::RelPath;
 
@@ -138,7 +140,7 @@ fn redirects_git(command: &[String], named: usize) -> bool {
         .map_or(command.len(), |git| command.len() - git.arguments.len() - 1);
     let mut options = command[..at].iter().skip(named);
     options.any(|word| !is_in("--no-pager --version", word))
-        || at >= named && git.is_some_and(|git| !names::is_covered_by_git(git.subcommand))
+        || at >= named && git.is_some_and(|git| !is_covered_by_git(git.subcommand))
 }
 
 /// Returns true if a word, or a value in it, is a path outside the workspace or a protected one.

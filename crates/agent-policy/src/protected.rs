@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use agent_protocol::RelPath;
 use agent_protocol::obeyed::{OTHER_CONFIGURATION, OTHER_CONFIGURATION_ENDS};
 
-use super::names::is_in;
+use super::command::is_in;
 use super::shell::is_invisible;
 
 /// The entries of a git directory that the grant `git-write` opens.

@@ -12,8 +12,9 @@
 
 use std::rc::Rc;
 
-use super::command::{Git, Invocation, inner_command, program_name, split_options};
-use super::names::{self, facts, is_a, is_in};
+use super::command::{
+    Git, Invocation, facts, inner_command, is_a, is_in, program_name, split_options,
+};
 use super::shell::MAX_BYTES;
 use super::targets::{KnownDirectories, resolve};
 use super::{grammar, windows};
@@ -234,7 +235,9 @@ impl<'a> ScriptReader<'a> {
                 if is_a("run-strings", name) {
                     self.read_words(arguments, |word| word.contains(' '));
                 }
-                if !names::starts_no_argument(name) {
+                // `fd -x rm`
+                let is_known = is_a("looks self-contained start-no-argument", name);
+                if !is_known || name.starts_with("fd") {
                     self.follow_mentioned(arguments);
                 }
             }

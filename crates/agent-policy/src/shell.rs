@@ -15,7 +15,7 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::names::is_in;
+use super::command::is_in;
 use agent_protocol::unseen::is_unseen;
 
 /// The maximum length of a script that is examined, in bytes.

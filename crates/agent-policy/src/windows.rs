@@ -4,7 +4,7 @@
 //! either of them separates, and a variable is unknown. Windows has no sandbox, so that each command
 //! is asked about anyway.
 
-use super::names::is_in;
+use super::command::is_in;
 use super::reading::{ScriptReader, UNKNOWN};
 
 /// The maximum number of words from `if` to the end of its command's name.

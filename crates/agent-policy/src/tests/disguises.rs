@@ -37,6 +37,7 @@ fn literal_disguises_are_refused() {
             "rm --r /",
             "find -O3 / -name '*' -delete",
             "find -D tree / -name x -delete",
+            "find -D tree -L / -name x -delete",
             "F(){ F|F& };F",
             "rustup run stable rm -rf /",
             "parallel ::: 'rm -rf /'",
