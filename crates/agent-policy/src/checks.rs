@@ -1,23 +1,11 @@
 //! The checks of the table that look at one command: rows of `programs.txt`, which describes their
 //! form, and predicates for what a row cannot say.
 
-use super::command::{Compared, Git, Invocation, is_a, is_covered_by_git, is_in, is_wrapper};
+use super::command::{Invocation, is_a, is_covered_by_git, is_in, is_wrapper};
 use super::reading::{UNKNOWN, UNKNOWN_WORD};
-use super::targets::{KnownDirectories, RemovalReach, is_within, resolve};
+use super::targets::{KnownDirectories, RemovalReach, resolve};
 
 impl Invocation {
-    pub(super) fn is_any(&self, sections: &str) -> bool {
-        Compared::whole(&self.name, &self.arguments).is_any(sections)
-    }
-
-    fn has(&self, words: &str) -> bool {
-        Compared::whole(&self.name, &self.arguments).has(words)
-    }
-
-    fn git(&self) -> Option<Git<'_>> {
-        Git::of(&self.name, &self.arguments)
-    }
-
     fn any(&self, is_meant: impl Fn(&str) -> bool) -> bool {
         self.arguments.iter().any(|word| is_meant(word))
     }
@@ -38,7 +26,9 @@ impl Invocation {
 
 /// Returns true if the command removes whole trees.
 fn removes_trees(command: &Invocation) -> bool {
-    command.is_any("removes-trees removes-trees-on-windows")
+    command
+        .whole()
+        .is_any("removes-trees removes-trees-on-windows")
 }
 
 /// The paths whose trees a command removes or changes.
@@ -53,7 +43,7 @@ fn targets(command: &Invocation) -> Vec<&str> {
         }
         _ if removes_trees(command) => operands,
         // The first operand is the mode or the owner; as a path it would be in the workspace.
-        "chmod" | "chown" | "chgrp" if command.has("-R|--recursive") => {
+        "chmod" | "chown" | "chgrp" if command.whole().has("-R|--recursive") => {
             let is_unknown = operands.len() > 1 && operands[0].contains(UNKNOWN);
             operands.into_iter().skip(usize::from(is_unknown)).collect()
         }
@@ -101,7 +91,7 @@ pub(super) fn reach(command: &Invocation, places: &KnownDirectories) -> RemovalR
     // A word that only the shell knows may be `-r`.
     let goes_too_far = |target: &&str| reach(target) >= Workspace;
     let besides = match command.name.as_str() {
-        "rm" if command.has("--no-preserve-root") => Everything,
+        "rm" if command.whole().has("--no-preserve-root") => Everything,
         "rm" if command.any(is_unknown) && command.operands().iter().any(goes_too_far) => Unknown,
         "dd" if command.any(is_unknown) => Unknown,
         _ => Inside,
@@ -139,7 +129,7 @@ pub(super) fn reads_the_environment(command: &Invocation) -> bool {
             || is_environment_file(command.directory.as_deref(), word)
     });
     let only_options = command.arguments.iter().all(|word| word.starts_with('-'));
-    let lists = command.arguments.is_empty() || command.has("-p|-x");
+    let lists = command.arguments.is_empty() || command.whole().has("-p|-x");
     names_it
         || match command.name.as_str() {
             "env" => !command.starts_another,
@@ -148,7 +138,7 @@ pub(super) fn reads_the_environment(command: &Invocation) -> bool {
             // Without a dash, `e` shows the environment.
             "ps" => matches!(command.arguments.first(),
                 Some(word) if !word.starts_with('-') && word.contains('e')),
-            _ => command.is_any("prints-the-environment"),
+            _ => command.whole().is_any("prints-the-environment"),
         }
 }
 
@@ -162,7 +152,7 @@ fn is_environment_file(directory: Option<&str>, word: &str) -> bool {
 /// A program whose name only the running shell knows, also in a word for a wrapper that seems to
 /// start nothing: `X='5 reboot'; timeout $X`.
 pub(super) fn is_unknown_program(command: &Invocation) -> bool {
-    let starts_none = !command.starts_another && !command.has("-v|-V");
+    let starts_none = !command.starts_another && !command.whole().has("-v|-V");
     let name = &command.name;
     let is_class = name.len() > 2 && name.contains('[') && name.contains(']');
     name.contains([UNKNOWN, '*', '?', '{'])
@@ -173,7 +163,7 @@ pub(super) fn is_unknown_program(command: &Invocation) -> bool {
 /// A git command that does not come with git, or that is given another meaning.
 pub(super) fn is_unknown_to_git(command: &Invocation) -> bool {
     let is_alias = |setting: &str| setting.to_ascii_lowercase().starts_with("alias.");
-    command.git().is_some_and(|git| {
+    command.whole().git.is_some_and(|git| {
         let is_known = is_covered_by_git(git.subcommand) || is_a("git-others", git.subcommand);
         !is_known || git.values("-c").any(is_alias)
     })
@@ -182,20 +172,7 @@ pub(super) fn is_unknown_to_git(command: &Invocation) -> bool {
 /// Git commands that discard work, and the removal of `.git` itself.
 pub(super) fn discards_work(command: &Invocation) -> bool {
     let is_git = |word: &str| word.split('/').any(|part| part == ".git");
-    command.is_any("discards-work") || removes_trees(command) && command.any(is_git)
-}
-
-/// The directory of the repository that a command creates; its `.git` is not protected yet.
-pub(super) fn made_repository(command: &Invocation) -> Option<String> {
-    command.git()?.made(command.directory.as_deref())
-}
-
-/// Returns true if a git command works in one of these directories.
-pub(super) fn works_within(command: &Invocation, directories: &[String]) -> bool {
-    let directory = command
-        .git()
-        .and_then(|git| git.directory(command.directory.as_deref()));
-    directory.is_some_and(|directory| directories.iter().any(|made| is_within(&directory, made)))
+    command.whole().is_any("discards-work") || removes_trees(command) && command.any(is_git)
 }
 
 /// Returns true if the script has a control character other than line breaks and tabs, or one that

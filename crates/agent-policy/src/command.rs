@@ -90,6 +90,20 @@ pub(super) struct Invocation {
     pub starts_another: bool,
 }
 
+impl Invocation {
+    /// The whole command, for a comparison. What follows `--` is for the program that it runs.
+    pub(super) fn whole(&self) -> Compared<'_> {
+        let git = Git::of(&self.name, &self.arguments);
+        let own = self.arguments.split(|word| word == "--").next();
+        let own = own.unwrap_or_default();
+        Compared {
+            name: &self.name,
+            words: git.as_ref().map_or(own, |git| git.arguments),
+            git,
+        }
+    }
+}
+
 /// The last component of a program's path, in lower case, without `.exe`.
 ///
 /// An unknown directory is all that may be unknown before it, as in `$venv/bin/python`.
@@ -297,15 +311,6 @@ pub(super) struct Compared<'a> {
 }
 
 impl<'a> Compared<'a> {
-    /// Compares a whole command. What follows `--` is for the program that it runs.
-    pub(super) fn whole(name: &'a str, arguments: &'a [String]) -> Self {
-        let git = Git::of(name, arguments);
-        let end = arguments.iter().position(|word| word == "--");
-        let own = &arguments[..end.unwrap_or(arguments.len())];
-        let words = git.as_ref().map_or(own, |git| git.arguments);
-        Self { name, git, words }
-    }
-
     /// Compares the words of a command after the first `named` ones, which a rule names.
     pub(super) fn added(command: &'a [String], named: usize) -> Self {
         let (name, arguments) = (name_of(command), &command[1..]);

@@ -8,6 +8,7 @@ use super::command::{Invocation, is_in};
 use super::reading::{ScriptReader, UNKNOWN};
 use super::shell::Opacity;
 use super::table::{BUILT_IN, BuiltIn, RuleCheck, StepKind};
+use super::targets::is_within;
 use super::{
     Decision, Dialect, Grant, PERSON, PersonRules, Policy, Rule, Ruling, checks, rules, shell,
 };
@@ -147,14 +148,18 @@ impl Policy {
         let mut made = Vec::new();
         let found = script.invocations.iter().find(|command| {
             // A repository that the script itself creates is not protected while the script runs.
-            if row.lifted_by == Some(Grant::GitWrite) {
-                made.extend(checks::made_repository(command));
-                if checks::works_within(command, &made) {
+            if row.lifted_by == Some(Grant::GitWrite)
+                && let Some(git) = command.whole().git
+            {
+                made.extend(git.made(command.directory.as_deref()));
+                let directory = git.directory(command.directory.as_deref());
+                let is_made = |directory: String| made.iter().any(|one| is_within(&directory, one));
+                if directory.is_some_and(is_made) {
                     return false;
                 }
             }
             match row.check {
-                RuleCheck::Programs(section) => command.is_any(section),
+                RuleCheck::Programs(section) => command.whole().is_any(section),
                 RuleCheck::Command(is_meant) => is_meant(command),
                 RuleCheck::Reach(reach) => checks::reach(command, &self.places) == reach,
                 _ => false,

@@ -131,20 +131,17 @@ impl Rule {
         if self.extent == RuleExtent::Whole {
             return words == invocation.arguments;
         }
-        let mut words = words.iter().peekable();
-        let mut follows_option = false;
-        for argument in &invocation.arguments {
-            let Some(&expected) = words.peek() else { break };
-            let is_option = argument.starts_with('-');
-            if expected == argument {
-                words.next();
-            } else if !is_option && !follows_option {
-                return false;
-            }
+        let mut arguments = invocation.arguments.iter();
+        words.iter().all(|expected| {
             // The word after an option may be its value.
-            follows_option = is_option && expected != argument;
-        }
-        words.peek().is_none()
+            let mut may_be_value = false;
+            let next = arguments.find(|argument| {
+                let is_option = argument.starts_with('-');
+                let is_skipped = std::mem::replace(&mut may_be_value, is_option) || is_option;
+                *argument == expected || !is_skipped
+            });
+            next == Some(expected)
+        })
     }
 
     /// Returns true if the words are among those of a command.
