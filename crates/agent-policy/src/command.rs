@@ -160,17 +160,19 @@ pub(super) fn split_options<'a>(
 ) -> (Vec<OptionValue<'a>>, &'a [String]) {
     let (long, short) = valued(name);
     let (mut options, mut rest) = (Vec::new(), words);
-    let is_option =
-        |word: &str| word.starts_with('-') && word != "--" && (word != "-" || name == "env");
+    let is_option = |word: &str| match word {
+        "-" => name == "env",
+        "--" => name == "git",
+        _ => word.starts_with('-'),
+    };
     while let Some((word, behind)) = rest.split_first().filter(|(word, _)| is_option(word)) {
         rest = behind;
         let letters = option_letters(name, word);
-        let (option, mut value) = match letters.chars().next_back() {
-            Some(last) => (format!("-{last}"), &word[letters.len() + 1..]),
-            None => {
-                let (option, value) = word.split_once('=').unwrap_or((word, ""));
-                (option.to_owned(), value)
-            }
+        let (option, mut value) = if let Some(last) = letters.chars().next_back() {
+            (format!("-{last}"), &word[letters.len() + 1..])
+        } else {
+            let (option, value) = word.split_once('=').unwrap_or((word, ""));
+            (option.to_owned(), value)
         };
         let is_valued = letters.ends_with(|letter| short.contains(letter));
         if value.is_empty() && is_valued || long.contains(&word.as_str()) {
@@ -283,6 +285,7 @@ impl<'a> Git<'a> {
             rest = behind;
             Some(operand.as_str())
         })
+        .filter(|operand| !operand.starts_with('-'))
     }
 
     /// The directory of the repository that the command creates, if it creates one.

@@ -35,6 +35,14 @@ const MAX_COSTLY: usize = 800;
 /// pattern of a `case` does. The parser takes long to recover from more.
 const MAX_OPEN: isize = 250;
 
+/// The nodes that the shell replaces with text.
+const EXPANSIONS: &str = "simple_expansion expansion arithmetic_expansion brace_expression \
+    command_substitution process_substitution ERROR";
+
+/// The nodes at whose end the shell is in the directory again in which it was before.
+const SCOPES: &str =
+    "subshell command_substitution process_substitution pipeline function_definition";
+
 fn is_balanced(text: &str, [opens, closes]: [u8; 2]) -> bool {
     let mut open = 0;
     text.bytes().all(|byte| {
@@ -152,12 +160,10 @@ impl<'t> BashScript<'_, '_, 't> {
         }
         match kind {
             // A redirected `cd` still changes the directory.
-            "redirected_statement" | "command" => self.reader.context.input = around.input,
-            "subshell"
-            | "command_substitution"
-            | "process_substitution"
-            | "pipeline"
-            | "function_definition" => {
+            "redirected_statement" | "command" | "declaration_command" | "unset_command" => {
+                self.reader.context.input = around.input;
+            }
+            _ if is_in(SCOPES, kind) => {
                 self.fork_bomb(node, begins);
                 self.reader.context = around;
             }
@@ -226,7 +232,7 @@ impl<'t> BashScript<'_, '_, 't> {
     /// the last command before them, although the grammar says of all of it.
     fn redirected(&mut self, node: Node<'_>) {
         let (mut late_words, mut has_document) = (Vec::new(), false);
-        for redirect in node.children(&mut node.walk()) {
+        for redirect in node.children_by_field_name("redirect", &mut node.walk()) {
             self.take_input(redirect);
             let mut cursor = redirect.walk();
             let arguments = redirect.children_by_field_name("argument", &mut cursor);
@@ -336,9 +342,10 @@ impl<'t> BashScript<'_, '_, 't> {
             .source(node)
             .trim_start_matches(['$', '{', '(', '`', ' ']);
         let name = name.trim_end_matches(['}', ')', '`', ' ']);
-        match (node.kind(), name.trim_end_matches(":?")) {
+        let directory = self.reader.context.directory.as_deref();
+        match (node.kind(), name.split(":?").next().unwrap_or(name)) {
             ("process_substitution", _) => "/dev/fd/63",
-            ("command_substitution", "pwd") | (_, "PWD") => ".",
+            ("command_substitution", "pwd") | (_, "PWD") => directory.unwrap_or(UNKNOWN_WORD),
             (_, "HOME") => &self.reader.places.home,
             // `$env:PATH` of PowerShell; the rules look for it.
             (_, "env" | "Env" | "ENV") => "\u{10fffd}$env",
@@ -405,19 +412,11 @@ fn child<'n>(node: Node<'n>, kind: &str) -> Option<Node<'n>> {
 
 /// Lists what the shell expands in a word.
 fn find_expansions<'n>(node: Node<'n>, found: &mut Vec<Node<'n>>) {
-    match node.kind() {
-        "simple_expansion"
-        | "expansion"
-        | "arithmetic_expansion"
-        | "brace_expression"
-        | "command_substitution"
-        | "process_substitution"
-        | "ERROR" => found.push(node),
-        _ => {
-            for child in node.children(&mut node.walk()) {
-                find_expansions(child, found);
-            }
-        }
+    if is_in(EXPANSIONS, node.kind()) {
+        return found.push(node);
+    }
+    for child in node.children(&mut node.walk()) {
+        find_expansions(child, found);
     }
 }
 

@@ -52,9 +52,13 @@ fn start(mut words: Vec<String>, reader: &mut ScriptReader<'_>) {
         }
     }
     // `do @rd x`, `if not exist x rd x`, `if a==b rd x`: the command begins somewhere behind.
-    let first = words.first().map(|word| word.to_ascii_lowercase());
-    let is_behind = first.is_some_and(|first| is_in(". @ do else if", &first));
-    let starts = if is_behind { MAX_CONDITION } else { 1 };
+    let is_one_of = |list, word: &String| is_in(list, &word.to_ascii_lowercase());
+    let leads = words
+        .iter()
+        .take_while(|word| is_one_of(". @ do else", word));
+    words.drain(..leads.count());
+    let is_condition = words.first().is_some_and(|word| is_one_of("if", word));
+    let starts = if is_condition { MAX_CONDITION } else { 1 };
     for at in 0..words.len().min(starts) {
         let mut command = words[at..].to_vec();
         if command[0].starts_with('@') {
