@@ -9,7 +9,7 @@
 //! A script is examined twice. `shell` understands it completely or not at all, and allow rules
 //! match only scripts that it understands. `grammar` and `reading` list the programs that a script
 //! starts, for the rules that ask or refuse. What they know about programs is in `programs.txt`, which
-//! `names` reads. Neither is a security boundary: files are confined by the workspace, commands by the
+//! `command` reads. Neither is a security boundary: files are confined by the workspace, commands by the
 //! sandbox.
 
 mod checks;
