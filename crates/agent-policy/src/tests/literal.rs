@@ -353,3 +353,12 @@ fn code_that_only_the_shell_knows_is_asked_about() {
     case(&policy(), "X=ls; bash -c \"sudo $X\"", Decision::Deny);
     case(&policy(), "sh <<EOF\necho $x\nsudo ls\nEOF", Decision::Deny);
 }
+
+#[test]
+fn a_redirected_command_has_its_own_words_once() {
+    let mut policy = policy();
+    policy.person.deny = rules(&["= zz a"]);
+    let all = ["zz a", "zz a > b", "zz a 2>&1", "zz a < b > c", "zz > b a"];
+    cases(&policy, Decision::Deny, &all);
+    cases(&policy, Decision::Allow, &["zz a a > b", "zz > a"]);
+}

@@ -1,18 +1,28 @@
 //! Line ends of other systems.
 //!
 //! A carriage return goes where it is certainly a part of the line end: before every line feed of
-//! the text, or in place of all of them. A text with both kinds of line ends keeps them, because
-//! there they may be what a file is meant to contain.
+//! the text, or in place of all of them. So do the line separators of Unicode, which some editors put
+//! in place of all line ends. A text with both kinds of line ends keeps them, because there they may be
+//! what a file is meant to contain.
 
 use memchr::{memchr, memchr_iter, memmem};
 
 use super::{Done, Mended, RepairedLines};
 
 pub(super) fn repair(text: &str) -> Mended {
+    const SEPARATORS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
     let bytes = text.as_bytes();
-    memchr(b'\r', bytes)?;
+    let has_returns = memchr(b'\r', bytes).is_some();
+    if !has_returns && (memchr(b'\n', bytes).is_some() || !text.contains(SEPARATORS)) {
+        return None;
+    }
     let feeds = memchr_iter(b'\n', bytes).count();
-    let (mended, what) = if feeds == 0 {
+    let (mended, what) = if !has_returns {
+        (
+            text.replace(SEPARATORS, "\n"),
+            "turned line separators into line ends",
+        )
+    } else if feeds == 0 {
         (
             text.replace('\r', "\n"),
             "turned carriage returns into line ends",
@@ -58,6 +68,8 @@ mod tests {
         case("a\rb\r", Some("a\nb\n"));
         case("a\nb\r\n", None);
         case("a\nb", None);
+        case("a\u{2028}b\u{2029}c\u{85}", Some("a\nb\nc\n"));
+        case("a\u{2028}b\n", None);
         case("a\r\nb\rc\r\n", Some("a\nb\rc\n"));
     }
 }
