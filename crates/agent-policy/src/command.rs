@@ -92,11 +92,11 @@ pub(super) struct Invocation {
 
 impl Invocation {
     /// The whole command, for a comparison. What follows `--` is for the program that it runs.
-    pub(super) fn whole(&self) -> Compared<'_> {
+    pub(super) fn whole(&self) -> ComparedCommand<'_> {
         let git = Git::of(&self.name, &self.arguments);
         let own = self.arguments.split(|word| word == "--").next();
         let own = own.unwrap_or_default();
-        Compared {
+        ComparedCommand {
             name: &self.name,
             words: git.as_ref().map_or(own, |git| git.arguments),
             git,
@@ -306,14 +306,14 @@ impl<'a> Git<'a> {
 
 /// The part of a command that rows of the table are compared with.
 #[derive(Debug)]
-pub(super) struct Compared<'a> {
+pub(super) struct ComparedCommand<'a> {
     pub name: &'a str,
     pub git: Option<Git<'a>>,
     /// The words that count, without those that an allow rule names.
     pub words: &'a [String],
 }
 
-impl<'a> Compared<'a> {
+impl<'a> ComparedCommand<'a> {
     /// Compares the words of a command after the first `named` ones, which a rule names.
     pub(super) fn added(command: &'a [String], named: usize) -> Self {
         let (name, arguments) = (name_of(command), &command[1..]);

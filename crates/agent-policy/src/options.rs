@@ -18,8 +18,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::command::{
-    Compared, Git, commands_within, facts, is_a, is_covered_by_git, is_in, is_wrapper, name_of,
-    rows, without_wrappers,
+    ComparedCommand, Git, commands_within, facts, is_a, is_covered_by_git, is_in, is_wrapper,
+    name_of, rows, without_wrappers,
 };
 use super::{Policy, protected};
 use agent_protocol::RelPath;
@@ -79,7 +79,7 @@ pub(super) fn goes_beyond(
         return true;
     }
     let added = &own[own_named.min(own.len())..];
-    let compared = Compared::added(&own, own_named);
+    let compared = ComparedCommand::added(&own, own_named);
     if !policy.has_sandbox() && !added.is_empty() && compared.is_any("reach-unnamed") {
         return true;
     }
@@ -93,7 +93,7 @@ pub(super) fn goes_beyond(
 /// something that those do not mention.
 pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
     let (own, named) = own_words(command, named);
-    let compared = Compared::added(&own, named);
+    let compared = ComparedCommand::added(&own, named);
     let added = &own[named.min(own.len())..];
     if added.is_empty() {
         return false;
@@ -109,7 +109,7 @@ pub(super) fn does_something_else(command: &[String], named: usize) -> bool {
 
 /// Returns true if a word makes a program run, write or obey something else: `@file` and plugins of a
 /// compiler, commands of a database's client, `%n` of `printf`.
-fn has_risky_text(command: &Compared<'_>, word: &str) -> bool {
+fn has_risky_text(command: &ComparedCommand<'_>, word: &str) -> bool {
     let name = command.name;
     // `x86_64-linux-gnu-gcc-14`
     let tool = name.trim_end_matches(|c: char| c.is_ascii_digit() || ".-".contains(c));
