@@ -22,16 +22,16 @@ pub(super) struct Demo {}
 
 pub(super) fn run(ui: &Ui) -> Result<ExitCode> {
     ui.say("A demonstration: a script plays you and the chat. Everything else is real.\n");
-    if !demo::HAS_SANDBOX {
-        ui.say("Here you will be asked before each command of a chat; those of the demonstration are our own.\n");
-    }
     ui.plays_demo();
     let interrupt = Interrupt::from_signals()?;
     let pause = || ui.pause(PAUSE, &interrupt);
     if ui.can_pause() {
         ui.say("It waits a few seconds before each reply of the chat; space continues.\n");
     }
-    let ending = demo::run(Arc::new(ui.clone()), interrupt.clone(), &pause)?;
+    let unconfined = || {
+        ui.say("Here you will be asked before each command of a chat; those of the demonstration are our own.\n");
+    };
+    let ending = demo::run(Arc::new(ui.clone()), interrupt.clone(), &pause, unconfined)?;
     if ending == Ending::Done {
         ui.say("\nThat is all there is to it; its folder is gone again. Now with a chat of yours: agent new \"<task>\"");
     }

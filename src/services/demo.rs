@@ -61,15 +61,14 @@ impl ScriptedChat {
     }
 }
 
-/// True on systems for which there is a sandbox; elsewhere every command asks, but not in the demo.
-pub const HAS_SANDBOX: bool = cfg!(target_os = "linux");
-
 /// Plays a session in a temporary directory, which is gone afterwards; before each reply somebody may
-/// take their time.
+/// take their time. Where there is no sandbox every command asks, but not in the demo: `unconfined` says
+/// so.
 pub fn run(
     person: Arc<dyn Person>,
     interrupt: Interrupt,
     before_reply: &(dyn Fn() + Sync),
+    unconfined: impl FnOnce(),
 ) -> Result<Ending> {
     let directory = crate::fs::temporary_directory("agent-demo-")?;
     let base = Base::create(directory.path())?;
@@ -77,8 +76,9 @@ pub fn run(
     let flags = Overrides::given_in(directory.path());
     let loaded = settings::load(&base, std::iter::empty(), &flags, &trust)?;
     let mut agent = open::assemble(base.directory, &loaded, &trust, person, interrupt)?;
-    if !HAS_SANDBOX {
+    if agent.manner.authorizer.policy.confinement != CommandConfinement::Sandboxed {
         // Nobody has to answer for commands that are our own.
+        unconfined();
         agent.manner.authorizer.policy.confinement = CommandConfinement::Sandboxed;
     }
     let script = ScriptedChat::for_shell(agent.manner.authorizer.runner.language());
