@@ -45,7 +45,7 @@ pub(super) struct Published {
     requested: Option<Requested>,
     /// The files that the last one listed.
     listing: Option<KeptListing>,
-    /// What the last listing was made from.
+    /// The last listing, and the walk that it was made from.
     listed: Option<(Arc<Walked>, Arc<Listing>)>,
 }
 

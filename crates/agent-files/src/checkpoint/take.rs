@@ -54,11 +54,11 @@ pub(super) struct SnapshotBuilder<'a> {
     pub(super) lists_files: ListsFiles,
 }
 
-/// What is known of earlier snapshots.
+/// The earlier snapshot that spares reading unchanged files.
 pub(super) enum KnownBefore<'a> {
-    /// What another process saw.
+    /// The cache that an earlier process wrote.
     Cached(Directories<'a>),
-    /// What this process saw last.
+    /// The last snapshot of this process.
     Seen(&'a SeenDirectories),
 }
 
@@ -82,7 +82,7 @@ pub(super) enum ListsFiles {
 #[derive(Debug, Clone)]
 pub(super) struct SeenDirectory {
     path: PathBuf,
-    /// What the survey saw of it.
+    /// The fingerprint from its survey; `None` in a snapshot of a few paths.
     fingerprint: Option<Hash>,
     entries: Vec<SeenEntry>,
     has_git: bool,

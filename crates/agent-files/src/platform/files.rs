@@ -540,6 +540,30 @@ pub fn inode_and_change(root: &Dir, path: &Path) -> io::Result<(u64, i64)> {
     Ok((stat.st_ino, nanoseconds(stat.st_ctime, stat.st_ctime_nsec)))
 }
 
+/// True if the file system is known to give a directory a new change time whenever an entry comes, goes
+/// or is renamed. Network file systems and those in user space may keep an old one for a while.
+#[cfg(target_os = "linux")]
+pub fn keeps_change_times(directory: &Dir) -> bool {
+    const EXT: u64 = 0xef53;
+    const BTRFS: u64 = 0x9123_683e;
+    const F2FS: u64 = 0xf2f5_2010;
+    const OVERLAY: u64 = 0x794c_7630;
+    const TMPFS: u64 = 0x0102_1994;
+    const XFS: u64 = 0x5846_5342;
+    const ZFS: u64 = 0x2fc1_2fc1;
+    let kind = rustix::fs::fstatfs(directory).map(|found| u64::try_from(found.f_type));
+    matches!(
+        kind,
+        Ok(Ok(EXT | BTRFS | F2FS | OVERLAY | TMPFS | XFS | ZFS))
+    )
+}
+
+/// True on systems that keep them; there is no sandbox whose look would depend on it.
+#[cfg(not(target_os = "linux"))]
+pub fn keeps_change_times(_directory: &Dir) -> bool {
+    cfg!(unix)
+}
+
 /// This system tells neither.
 #[cfg(not(unix))]
 pub fn inode_and_change(_root: &Dir, _path: &Path) -> io::Result<(u64, i64)> {

@@ -6,8 +6,8 @@
 //! case the file system keeps no such time. So the next survey lists only directories that changed.
 //!
 //! The sandbox must look through the workspace before a command runs, and a survey has just seen the
-//! link count of every file. Nothing tells when a file gets another name elsewhere, so
-//! this serves one command, for a moment.
+//! link count of every file. Nothing tells when a file gets another name elsewhere, so this serves one
+//! command, for a moment.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -20,7 +20,7 @@ use cap_std::fs::Dir;
 use super::Workspace;
 use super::joint_walk::NamedEntry;
 use super::survey::FileStat;
-use crate::platform::files::inode_and_change;
+use crate::platform::files::{inode_and_change, keeps_change_times};
 
 /// For so long nobody is expected to have given a file another name.
 const FRESH: Duration = Duration::from_secs(1);
@@ -58,7 +58,7 @@ impl KnownDirectory {
 }
 
 impl KnownNames {
-    /// What a survey that was just made saw.
+    /// The names from a survey that was just made.
     pub fn new(directories: impl Iterator<Item = (PathBuf, KnownDirectory)>) -> Self {
         let directories = directories.map(|(path, directory)| (path.into(), directory));
         Self {
@@ -83,8 +83,12 @@ impl KnownNames {
 }
 
 impl Workspace {
-    /// Keeps the names that a survey saw for the next command and the next survey.
+    /// Keeps the names that a survey saw for the next command and the next survey, unless the file
+    /// system might not tell that they changed.
     pub(crate) fn keep_names(&self, names: KnownNames) {
+        if !keeps_change_times(&self.root) {
+            return;
+        }
         let kept = self.known_names.lock();
         *kept.unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), names));
     }

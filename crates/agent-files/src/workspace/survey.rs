@@ -133,7 +133,7 @@ pub struct ListedDirectory {
     unnamable: u64,
 }
 
-/// What the directories of a survey list together.
+/// The joined listing of all directories of a survey.
 #[derive(Debug, Default)]
 pub struct SurveyListing {
     walked: Arc<Walked>,
@@ -308,7 +308,7 @@ impl Workspace {
         }
     }
 
-    /// What `walk` would list now, if a survey would see the same as the one that listed this.
+    /// The result of `walk`, without a walk; right as long as a new survey would see the same.
     pub fn walked(&self, listing: &mut SurveyListing) -> Arc<Walked> {
         let ignored = self.credentials_beneath(listing.ignored.clone());
         let credentials = settled_credentials(listing.credentials.clone(), ignored);

@@ -179,6 +179,19 @@ fn a_snapshot_hands_on_the_names_and_which_files_have_a_single_one() {
     assert!(others(&bench, &counts, "two").is_some());
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn names_are_kept_only_where_change_times_are() {
+    use crate::platform::files::keeps_change_times;
+
+    let keeps = |path: &Path| {
+        let directory = Dir::open_ambient_dir(path, ambient_authority()).unwrap();
+        keeps_change_times(&directory)
+    };
+    assert!(!keeps(Path::new("/proc")));
+    assert!(keeps(bench().directory.path()));
+}
+
 /// Surveys the workspace as the look after a command does.
 fn survey_after_command(bench: &Bench) {
     let survey = bench.workspace.survey_after_command().unwrap();
@@ -293,7 +306,7 @@ fn a_snapshot_lists_no_records_of_another_base() {
     assert_eq!(listed.credentials, []);
 }
 
-/// What both kinds of snapshot must agree on.
+/// Takes a snapshot, without the number of files read: it depends on earlier snapshots.
 fn seen(store: &mut CheckpointStore, workspace: &Workspace) -> (TakenSnapshot, Arc<Walked>) {
     let limits = CheckpointLimits {
         max_file_bytes: 1000,
