@@ -9,8 +9,16 @@ use agent::sandbox::{Backend, try_out};
 
 use crate::place::{is_root, program, skipped};
 
-/// Owns nothing on the machine.
-const ORDINARY: u32 = 4_000;
+/// A user who owns nothing on the machine: one per backend, because the kernel counts the processes
+/// of a user, and runs with different backends are made at the same time. The fork bomb of one would
+/// take from the other what it may start.
+fn ordinary_user(backend: Backend) -> u32 {
+    match backend {
+        Backend::Namespaces => 4_000,
+        Backend::Bubblewrap => 4_001,
+        Backend::Landlock => 4_002,
+    }
+}
 
 /// The exit code of a run that could not be prepared.
 const UNPREPARED: i32 = 99;
@@ -132,7 +140,7 @@ impl Again {
             Attacker::Ordinary => {
                 "mount --bind \"$BUILT_AGENT\" agent
                  mount --bind \"$BUILT_ATTACKS\" attacks
-                 exec setpriv --reuid 4000 --regid 4000 --clear-groups \"$@\""
+                 exec setpriv --reuid \"$ORDINARY\" --regid \"$ORDINARY\" --clear-groups \"$@\""
             }
             Attacker::RootOnOverlay => {
                 "mount -t overlay files -o lowerdir=lower,upperdir=upper,workdir=work tmp || exit 99
@@ -143,6 +151,7 @@ impl Again {
 
     fn start(&self, directory: &Path) -> Output {
         let at = |name: &str| directory.join(name);
+        let ordinary = ordinary_user(self.backend);
         for name in ["tmp", "home", "lower", "upper", "work", "etc", "etc.work"] {
             fs::create_dir(at(name)).unwrap();
         }
@@ -159,7 +168,7 @@ impl Again {
                 fs::File::create(at(name)).unwrap();
             }
             for name in ["tmp", "home"] {
-                chown(at(name), Some(ORDINARY), Some(ORDINARY)).unwrap();
+                chown(at(name), Some(ordinary), Some(ordinary)).unwrap();
             }
         }
         let mut script = String::from("set -e\n");
@@ -172,8 +181,8 @@ impl Again {
         if is_root() {
             command.args(["--mount", "sh"]);
         }
-        // Landlock has no process namespace. With two threads a self-test once found no sandbox;
-        // the likely cause is the fork bomb beside it, which uses up what the person may start.
+        // Landlock has no process namespace: a fork bomb in one test takes from another what the
+        // user may start.
         let threads = match self.backend {
             Backend::Landlock => "1",
             Backend::Namespaces | Backend::Bubblewrap => "2",
@@ -191,6 +200,7 @@ impl Again {
             .env("ATTACKED_BACKEND", self.backend.name())
             .env("ATTACKED_PROGRAM", agent)
             .env("ATTACKED_STATE", at("home").join("state"))
+            .env("ORDINARY", ordinary.to_string())
             .envs(built)
             .stdin(Stdio::null());
         if is_root() {
