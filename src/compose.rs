@@ -39,7 +39,7 @@ use self::cuts::Cuts;
 pub use self::gathered::gather;
 pub use self::handover::{Handover, hand_over, is_handover};
 pub use self::instructions::example as example_instructions;
-pub use self::listing::{Listed, Listing, ListingChanges};
+pub use self::listing::{Listing, ListingChanges};
 pub use self::meter::{Meter, Takes, estimated_tokens, measure};
 pub use self::parts::Limit;
 pub use self::places::{ErrorLocation, places};

@@ -21,10 +21,10 @@ use std::time::Duration;
 use super::Agent;
 use super::project::PROJECT_NAMES;
 use super::redact::{self, Redactor};
-use crate::compose::{self, Content, Listed, Listing, places};
+use crate::compose::{self, Content, Listing, places};
 use crate::execute::{self, FileOutline, Limits, Mention, Shown};
 use crate::protocol::generated::unread;
-use crate::protocol::{CommandKind, ReadRequest, RelPath, Status, StepResult};
+use crate::protocol::{CommandKind, Listed, ReadRequest, RelPath, Status, StepResult};
 use crate::session::{Instructions, Session};
 
 /// The share of what the chat takes that whole files which matter may have, in percent.
@@ -735,7 +735,7 @@ mod tests {
                 is_link: false,
             };
             let listing = Listing {
-                files: sizes.enumerate().map(file).collect(),
+                files: std::sync::Arc::new(sizes.enumerate().map(file).collect()),
                 ..Listing::default()
             };
             of_small(&listing, 10_000).len()

@@ -130,8 +130,7 @@ fn sequence_of(name: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compose::Listed;
-    use crate::protocol::RelPath;
+    use crate::protocol::{Listed, RelPath};
 
     struct Shelf {
         directory: tempfile::TempDir,
@@ -186,7 +185,7 @@ mod tests {
             is_link: false,
         };
         Listing {
-            files: (0..count).map(file).collect(),
+            files: Arc::new((0..count).map(file).collect()),
             ..Listing::default()
         }
     }
@@ -198,15 +197,17 @@ mod tests {
         shelf.keep(1, &now, &["listing-0001.json"]);
         let [first, second, third] = [2, 3, 4].map(|it| format!("listing-{it:04}-changes.json"));
         shelf.keep(2, &now, &["listing-0001.json", &first]);
-        now.files[50].size = 11;
-        now.files.remove(7);
+        let files = Arc::make_mut(&mut now.files);
+        files[50].size = 11;
+        files.remove(7);
         now.unnamable = 1;
         now.generated.insert("target".to_owned(), 4);
         shelf.keep(3, &now, &["listing-0001.json", &first, &second]);
         // What is as it was in the whole listing is told too, because the last message told otherwise.
-        now.files[49].size = 10;
-        now.files.insert(7, listing(100).files[7].clone());
-        now.files.push(listing(101).files[100].clone());
+        let files = Arc::make_mut(&mut now.files);
+        files[49].size = 10;
+        files.insert(7, listing(100).files[7].clone());
+        files.push(listing(101).files[100].clone());
         now.generated.clear();
         shelf.keep(4, &now, &["listing-0001.json", &second, &third]);
     }

@@ -14,16 +14,18 @@ use super::project::Project;
 use super::redact::{self, MessageTexts, Redactor};
 use super::{Agent, Manner, text_of};
 use crate::compose::{
-    self, AnswerMaterial, Carriage, Content, Facts, Listed, Listing, Material, MessageCarrier,
-    Outbox, OutboxForm, parts,
+    self, AnswerMaterial, Carriage, Content, Facts, Listing, Material, MessageCarrier, Outbox,
+    OutboxForm, parts,
 };
 use crate::error::Result;
 use crate::execute::{self, Limits};
 use crate::mailbox::Posted;
 use crate::protocol::generated::GeneratedDirectories;
-use crate::protocol::{Event, KnownExtent, ReadRequest, RelPath, SeenFiles, SessionId, StepResult};
+use crate::protocol::{
+    Event, KnownExtent, Listed, ReadRequest, RelPath, SeenFiles, SessionId, StepResult,
+    by_directory,
+};
 use crate::session::{ModelQuestion, Session};
-use crate::workspace::crew::both;
 use crate::workspace::walk::Walked;
 
 /// Where the listing is kept that was taken before the first check.
@@ -514,13 +516,8 @@ impl Publisher<'_, '_> {
         {
             return Arc::clone(listing);
         }
-        let hides_secrets = self.agent.manner.secrets.is_some();
-        let names = || hides_secrets.then(|| redact::names(&walked.files));
-        let (names, listing) = both(names, || listing_of(&walked, is_repository));
-        if let Some(names) = names {
-            self.redactor.spare(names);
-        }
-        let listing = Arc::new(listing);
+        self.redactor.spare(redact::names(&walked.files));
+        let listing = Arc::new(listing_of(&walked, is_repository));
         self.published.listed = Some((walked, Arc::clone(&listing)));
         listing
     }
@@ -590,32 +587,25 @@ pub fn message_of(posted: &Posted) -> String {
 /// Turns the result of a walk into a listing. Directories that tools fill are counted, not listed.
 fn listing_of(walked: &Walked, is_repository: bool) -> Listing {
     let mut listing = Listing {
+        files: Arc::clone(&walked.files),
         omitted: u64::from(walked.cut),
         unnamable: walked.unnamable,
         is_repository,
         ..Listing::default()
     };
-    let paths = walked.files.iter().map(|file| file.path.as_str());
-    let generated = GeneratedDirectories::among(paths);
-    // Most files lie in the directory of the one before.
-    let (mut last, mut of_last) = (String::new(), None);
-    let listed = walked.files.iter().filter_map(|file| {
-        let (directory, _) = file.path.split();
-        if directory != last {
-            directory.clone_into(&mut last);
-            of_last = generated.containing(file.path.as_str()).map(str::to_owned);
+    let generated = GeneratedDirectories::among(&walked.files);
+    let mut listed: Vec<&[Listed]> = Vec::new();
+    for (_, files) in by_directory(&walked.files) {
+        match generated.containing(files[0].path.as_str()) {
+            Some(directory) => {
+                let count = listing.generated.entry(directory.to_owned()).or_default();
+                *count += files.len() as u64;
+            }
+            None => listed.push(files),
         }
-        if let Some(directory) = &of_last {
-            *listing.generated.entry(directory.clone()).or_default() += 1;
-            return None;
-        }
-        Some(Listed {
-            path: file.path.clone(),
-            size: file.size,
-            modified: file.modified,
-            is_link: file.is_link,
-        })
-    });
-    let files = listed.collect();
-    Listing { files, ..listing }
+    }
+    if !listing.generated.is_empty() {
+        listing.files = Arc::new(listed.concat());
+    }
+    listing
 }

@@ -30,10 +30,9 @@ impl ShownPaths {
 
     /// Those of a workspace that was walked.
     pub(super) fn among(workspace: &Workspace, walked: Arc<Walked>) -> Self {
-        let names = walked.files.iter().map(|file| file.path.as_str());
         Self {
             root: workspace.path().to_owned(),
-            generated: GeneratedDirectories::among(names),
+            generated: GeneratedDirectories::among(&walked.files),
             walked,
             tracked: OnceLock::new(),
         }

@@ -11,6 +11,7 @@ mod tree;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,14 +25,14 @@ use super::relevance::Relevance;
 use super::titles::titles;
 use super::{Section, chars};
 use crate::number::grouped;
-use crate::protocol::RelPath;
+use crate::protocol::Listed;
 use crate::protocol::generated::unread;
 
 /// The files of the workspace at one time, sorted by path.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Listing {
-    /// The files.
-    pub files: Vec<Listed>,
+    /// The files; those of the walk itself, unless some were filled by tools.
+    pub files: Arc<Vec<Listed>>,
     /// How many more there are.
     pub omitted: u64,
     /// How many have names that cannot be written in a reply.
@@ -60,27 +61,12 @@ impl Listing {
             let found = (before.files).binary_search_by(|old| old.path.cmp(&file.path));
             found.is_ok()
         };
-        let (old, made) = std::mem::take(&mut self.files)
-            .into_iter()
-            .partition(is_old);
-        self.files = old;
+        let files = Arc::unwrap_or_clone(std::mem::take(&mut self.files));
+        let (old, made) = files.into_iter().partition(is_old);
+        self.files = Arc::new(old);
         self.made_by_check = made;
         self.generated.clone_from(&before.generated);
     }
-}
-
-/// A file in a listing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listed {
-    /// Where it is.
-    pub path: RelPath,
-    /// Its length in bytes.
-    pub size: u64,
-    /// When it was changed, in nanoseconds since 1970; only compared, never shown.
-    pub modified: i64,
-    /// True for a symbolic link, which is not followed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_link: bool,
 }
 
 /// The room that the listing always has.
@@ -276,7 +262,7 @@ fn flat(now: &Listing, max_items: usize, room: usize) -> Option<String> {
         return None;
     }
     let mut text = String::new();
-    for file in &now.files {
+    for file in now.files.iter() {
         let _ = writeln!(text, "{} ({})", file.path, described(file));
     }
     (chars(&text) <= room).then_some(text)

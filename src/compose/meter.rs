@@ -282,8 +282,8 @@ mod tests {
 
     #[test]
     fn names_of_files_are_no_headings() {
-        use super::super::{Listed, Listing};
-        use crate::protocol::RelPath;
+        use super::super::Listing;
+        use crate::protocol::{Listed, RelPath};
         let listed = |name: &str| Listed {
             path: RelPath::parse(name).unwrap(),
             size: 1,
@@ -291,7 +291,7 @@ mod tests {
             is_link: false,
         };
         let listing = Listing {
-            files: ["## History", "=== PROMPT ==="].map(listed).to_vec(),
+            files: ["## History", "=== PROMPT ==="].map(listed).to_vec().into(),
             ..Listing::default()
         };
         let section = super::super::listing::section(

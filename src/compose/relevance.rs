@@ -23,8 +23,8 @@ pub use self::companions::{companions, is_test, tests_and_sources};
 use self::names::WordSet;
 pub use self::words::identifiers;
 use self::words::{stems, words};
-use super::{Listed, Listing};
-use crate::protocol::RelPath;
+use super::Listing;
+use crate::protocol::{Listed, RelPath, by_directory};
 use crate::session::Session;
 
 /// More files than these are no help.
@@ -171,11 +171,7 @@ fn namings<'a, 't>(
         let is_named = |name: &str| name.contains('/') && modules.contains(name);
         stem.contains('/') && (is_named(stem) || ends.into_iter().any(is_named))
     };
-    let naming = |path: &RelPath| {
-        let (directory, name) = path.split();
-        if !may_be_named(name) {
-            return None;
-        }
+    let naming = |path: &RelPath, directory: &str| {
         if words.contains(path.as_str()) {
             // A word without a dot is a name only where it is all of it, at the top.
             return Some(Naming::Path);
@@ -187,10 +183,13 @@ fn namings<'a, 't>(
         let is_named = is_named || is_module(path);
         is_named.then_some(Naming::Name)
     };
-    let paths = listing.files.iter().map(|file| &file.path);
-    let mut found: Vec<_> = paths
-        .filter_map(|path| Some((naming(path)?, path)))
-        .collect();
+    let mut found = Vec::new();
+    for (directory, files) in by_directory(&listing.files) {
+        let named = (files.iter())
+            .filter(|file| may_be_named(file.name_in(directory)))
+            .filter_map(|file| Some((naming(&file.path, directory)?, &file.path)));
+        found.extend(named);
+    }
     // A name that many files have means none of them.
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for (_, path) in &found {
@@ -256,6 +255,9 @@ struct Having {
 /// The files with the most, and the rarest, words of the task in their paths.
 fn with_words<'a>(session: &Session, files: &'a [Listed]) -> BTreeMap<&'a RelPath, u32> {
     let stems = stems(said(session));
+    if stems.is_empty() {
+        return BTreeMap::new();
+    }
     let searched = AhoCorasick::builder()
         .match_kind(MatchKind::Standard)
         .ascii_case_insensitive(true)
@@ -271,24 +273,24 @@ fn with_words<'a>(session: &Session, files: &'a [Listed]) -> BTreeMap<&'a RelPat
     };
     let mut counts = vec![0_usize; stems.len()];
     let mut having: Vec<Having> = Vec::new();
-    // Most files lie in the directory of the one before; no stem has a slash.
-    let (mut last, mut in_directories) = ("", 0);
-    for (at, file) in files.iter().enumerate() {
-        let (directory, name) = file.path.split();
-        if directory != last {
-            (last, in_directories) = (directory, bits(directory));
-        }
-        let here = Having {
-            at,
-            in_name: bits(name),
-            in_directories,
-        };
-        let all = here.in_name | here.in_directories;
-        if all != 0 {
-            for (number, count) in counts.iter_mut().enumerate() {
-                *count += usize::from(all & (1 << number) != 0);
+    let mut at = 0;
+    for (directory, files) in by_directory(files) {
+        // No stem has a slash.
+        let in_directories = bits(directory);
+        for file in files {
+            let in_name = bits(file.name_in(directory));
+            let all = in_name | in_directories;
+            if all != 0 {
+                for (number, count) in counts.iter_mut().enumerate() {
+                    *count += usize::from(all & (1 << number) != 0);
+                }
+                having.push(Having {
+                    at,
+                    in_name,
+                    in_directories,
+                });
             }
-            having.push(here);
+            at += 1;
         }
     }
     heaviest(files, &having, &weights(&counts, files.len()))
@@ -351,12 +353,10 @@ fn named_directories<'a>(session: &Session, files: &'a [Listed]) -> BTreeSet<&'a
         .collect();
     let mut by_word: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut last = "";
-    for file in files {
-        let path = file.path.as_str();
-        let directory = &path[..path.len() - file.path.file_name().len()];
-        if directory == last {
-            continue;
-        }
+    for (directory, files) in by_directory(files) {
+        // With the slash at its end, if it has one.
+        let path = files[0].path.as_str();
+        let directory = &path[..path.len() - files[0].name_in(directory).len()];
         // Those above it that the file before was in too were looked at with that one.
         let known = directory.bytes().zip(last.bytes());
         let known = known.take_while(|(one, other)| one == other).count();
@@ -398,7 +398,7 @@ mod tests {
             .collect();
         files.sort_by(|one, other| one.path.cmp(&other.path));
         Listing {
-            files,
+            files: files.into(),
             ..Listing::default()
         }
     }

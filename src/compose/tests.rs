@@ -35,14 +35,14 @@ fn carriage(characters: usize) -> Carriage {
 fn listing(paths: &[&str]) -> Listing {
     let mut paths = paths.to_vec();
     paths.sort_unstable();
-    let files = paths.iter().map(|path| Listed {
+    let files = paths.iter().map(|path| crate::protocol::Listed {
         path: RelPath::parse(path).unwrap(),
         size: 10,
         modified: 0,
         is_link: false,
     });
     Listing {
-        files: files.collect(),
+        files: std::sync::Arc::new(files.collect()),
         ..Listing::default()
     }
 }

@@ -2,8 +2,8 @@
 
 use super::select::{Meant, Scope};
 use super::{Execution, count};
-use crate::protocol::{Capped, Outcome, Selection};
-use crate::workspace::walk::{Walked, WalkedFile};
+use crate::protocol::{Capped, Listed, Outcome, Selection};
+use crate::workspace::walk::Walked;
 
 impl Execution<'_> {
     /// Lists the files that are meant.
@@ -41,7 +41,7 @@ fn summary(walked: &Walked) -> String {
     parts.join("; ")
 }
 
-fn listing(files: &[WalkedFile], limit: usize) -> Capped {
+fn listing(files: &[Listed], limit: usize) -> Capped {
     let mut lines: Vec<String> = files.iter().take(limit).map(line).collect();
     let omitted = files.len().saturating_sub(limit);
     if omitted > 0 {
@@ -53,8 +53,8 @@ fn listing(files: &[WalkedFile], limit: usize) -> Capped {
     }
 }
 
-fn line(found: &WalkedFile) -> String {
-    let WalkedFile { path, size, .. } = found;
+fn line(found: &Listed) -> String {
+    let Listed { path, size, .. } = found;
     if found.is_link {
         format!("{path} (link)")
     } else {

@@ -2,9 +2,8 @@
 
 use super::skipped::NamedGenerated;
 use super::walks::Walks;
-use crate::protocol::RelPath;
 use crate::protocol::generated::is_generated;
-use crate::workspace::walk::WalkedFile;
+use crate::protocol::{Listed, RelPath};
 
 /// The most names that are suggested.
 const MAX_SUGGESTIONS: usize = 3;
@@ -35,11 +34,11 @@ fn nearest(walks: &Walks<'_>, path: &RelPath) -> Vec<RelPath> {
     walk.map_or_else(|_| Vec::new(), |walk| nearest_of(&walk.walked.files, path))
 }
 
-fn nearest_of(files: &[WalkedFile], path: &RelPath) -> Vec<RelPath> {
+fn nearest_of(files: &[Listed], path: &RelPath) -> Vec<RelPath> {
     let name = path.file_name().to_lowercase();
     let parent = path.parent();
     let mut close: Vec<(usize, &RelPath)> = Vec::new();
-    for WalkedFile { path: found, .. } in files {
+    for Listed { path: found, .. } in files {
         let other = found.file_name().to_lowercase();
         if other == name {
             close.push((0, found));

@@ -15,10 +15,9 @@ use self::language::Language;
 use self::symbols::{OutlineTrouble, Symbol, symbols};
 use super::select::{Meant, Scope};
 use super::{Execution, count};
-use crate::protocol::{Capped, Outcome, RelPath, Selection};
+use crate::protocol::{Capped, Listed, Outcome, RelPath, Selection};
 use crate::workspace::Workspace;
 use crate::workspace::text::TextFile;
-use crate::workspace::walk::WalkedFile;
 
 /// The most symbols that one step shows.
 const MAX_SYMBOLS: usize = 400;
@@ -50,7 +49,7 @@ impl Execution<'_> {
         let is_named = |path: &RelPath| {
             (scope.places.iter()).any(|place| place.beneath.as_ref() == Some(path))
         };
-        let mut files: Vec<WalkedFile> = (walked.files.into_iter())
+        let mut files: Vec<&Listed> = (walked.files.iter())
             .filter(|found| Language::of(&found.path).is_some() || is_named(&found.path))
             .collect();
         if files.is_empty() {

@@ -258,7 +258,7 @@ impl Wanted {
                 (Some(_), Some(path)) => files.push(path.clone()),
                 _ => {
                     let walked = scope.walk_place(walks, place, &skipped)?;
-                    let found = walked.files.into_iter().map(|found| found.path);
+                    let found = walked.files.iter().map(|found| found.path.clone());
                     files.extend(found.filter(|path| !scope.passes_by_file(place, path, &skipped)));
                 }
             }

@@ -5,13 +5,15 @@
 //! without a `/` is about names anywhere, as in git and ripgrep; with one it is about the path from
 //! the root of the workspace. What tools make is left out, unless it is named: see `skipped`.
 
+use std::sync::Arc;
+
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::skipped::{NamedGenerated, Skipped};
 use super::walks::Walks;
 use crate::protocol::selection::split;
-use crate::protocol::{Outcome, RelPath, Selection};
-use crate::workspace::walk::{Walked, WalkedFile};
+use crate::protocol::{Listed, Outcome, RelPath, Selection};
+use crate::workspace::walk::Walked;
 use crate::workspace::{FileKind, FileProblem, Workspace};
 
 /// The files that a step looks at.
@@ -189,9 +191,9 @@ impl Scope {
             .map_err(|problem| walks.explained(&problem))?;
         let passed = walk.passed.iter().filter(|path| self.reaches(place, path));
         passed.for_each(|path| skipped.note(path));
-        let is_meant = |found: &&WalkedFile| self.includes(place, &found.path);
+        let is_meant = |found: &&Listed| self.includes(place, &found.path);
         Ok(Walked {
-            files: walk.walked.files.iter().filter(is_meant).cloned().collect(),
+            files: Arc::new(walk.walked.files.iter().filter(is_meant).cloned().collect()),
             unnamable: walk.walked.unnamable,
             cut: walk.walked.cut,
             ..Walked::default()
@@ -201,17 +203,18 @@ impl Scope {
     /// Every file that is meant, sorted by path.
     pub(super) fn walk(&self, walks: &Walks<'_>) -> Result<Meant, Outcome> {
         let skipped = Skipped::default();
-        let mut all = Walked::default();
+        let (mut all, mut files) = (Walked::default(), Vec::new());
         for place in &self.places {
             let walked = self.walk_place(walks, place, &skipped)?;
-            all.files.extend(walked.files);
+            files.extend(Arc::unwrap_or_clone(walked.files));
             all.unnamable += walked.unnamable;
             all.cut |= walked.cut;
         }
         if self.places.len() > 1 {
-            all.files.sort_by(|a, b| a.path.cmp(&b.path));
-            all.files.dedup_by(|a, b| a.path == b.path);
+            files.sort_by(|a: &Listed, b: &Listed| a.path.cmp(&b.path));
+            files.dedup_by(|a, b| a.path == b.path);
         }
+        all.files = Arc::new(files);
         Ok(Meant {
             walked: all,
             skipped,
@@ -356,8 +359,8 @@ mod tests {
             Ok(meant) => meant
                 .walked
                 .files
-                .into_iter()
-                .map(|found| found.path.into())
+                .iter()
+                .map(|found| found.path.to_string())
                 .collect(),
             Err(outcome) => vec![outcome.message],
         };

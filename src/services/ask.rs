@@ -68,7 +68,7 @@ pub fn prepare(caller: &Caller, question: &str, add: &[String]) -> Result<Prepar
     let mut redactor = QuestionRedactor::of(&loaded.settings, &workspace);
     let walked = workspace.walk(None);
     let mut listed: Vec<RelPath> = match walked {
-        Ok(walked) => walked.files.into_iter().map(|file| file.path).collect(),
+        Ok(walked) => walked.files.iter().map(|file| file.path.clone()).collect(),
         Err(problem) => {
             return Err(Error::mendable(format!(
                 "could not list the workspace: {problem}"

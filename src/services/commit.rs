@@ -304,8 +304,7 @@ fn committed(record: &Path, repository: &GitRepository) -> CommittedRounds {
 
 fn output_of(workspace: &Workspace) -> Option<GeneratedDirectories> {
     let walked = workspace.walk(None).ok()?;
-    let paths = walked.files.iter().map(|file| file.path.as_str());
-    Some(GeneratedDirectories::among(paths))
+    Some(GeneratedDirectories::among(&walked.files))
 }
 
 /// A path as git writes it.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::RelPath;
+use super::{Listed, RelPath, by_directory};
 
 /// Directories that tools fill. Names that people also use for their own, such as `build` or
 /// `target`, are not in this list.
@@ -118,33 +118,39 @@ pub struct GeneratedDirectories {
 }
 
 impl GeneratedDirectories {
-    /// Finds the marked ones among the files of a workspace, given by their paths.
-    pub fn among<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
+    /// Finds the marked ones among the files of a workspace.
+    pub fn among(files: &[Listed]) -> Self {
         let mut marked = BTreeSet::new();
-        for path in paths {
-            let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-            if matches!(name, "CACHEDIR.TAG" | "CMakeCache.txt" | "pyvenv.cfg") {
-                // A build at the top of the workspace does not make all of it generated.
-                if !directory.is_empty() {
-                    marked.insert(directory.to_owned());
-                }
-                continue;
+        for (directory, files) in by_directory(files) {
+            for file in files {
+                Self::mark(&mut marked, directory, file.name_in(directory));
             }
-            let beside: &[&str] = match name {
-                "Cargo.toml" | "pom.xml" | "build.sbt" => &["target"],
-                "build.gradle" | "build.gradle.kts" | "CMakeLists.txt" | "meson.build"
-                | "setup.py" => &["build"],
-                _ if name.ends_with(".csproj") || name.ends_with(".fsproj") => &["bin", "obj"],
-                _ => continue,
-            };
-            let slash = if directory.is_empty() { "" } else { "/" };
-            marked.extend(
-                beside
-                    .iter()
-                    .map(|name| format!("{directory}{slash}{name}")),
-            );
         }
         Self { marked }
+    }
+
+    /// Notes the directories that this file tells about.
+    fn mark(marked: &mut BTreeSet<String>, directory: &str, name: &str) {
+        if matches!(name, "CACHEDIR.TAG" | "CMakeCache.txt" | "pyvenv.cfg") {
+            // A build at the top of the workspace does not make all of it generated.
+            if !directory.is_empty() {
+                marked.insert(directory.to_owned());
+            }
+            return;
+        }
+        let beside: &[&str] = match name {
+            "Cargo.toml" | "pom.xml" | "build.sbt" => &["target"],
+            "build.gradle" | "build.gradle.kts" | "CMakeLists.txt" | "meson.build" | "setup.py" => {
+                &["build"]
+            }
+            _ if name.ends_with(".csproj") || name.ends_with(".fsproj") => &["bin", "obj"],
+            _ => return,
+        };
+        let slash = if directory.is_empty() { "" } else { "/" };
+        let paths = beside
+            .iter()
+            .map(|name| format!("{directory}{slash}{name}"));
+        marked.extend(paths);
     }
 
     /// The outermost generated directory that contains the path, for what a person reviews. Marks
@@ -234,6 +240,17 @@ pub fn has_credentials(name: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn generated_among(paths: &[&str]) -> GeneratedDirectories {
+        let file = |path: &&str| Listed {
+            path: RelPath::parse(path).unwrap(),
+            size: 0,
+            modified: 0,
+            is_link: false,
+        };
+        let files: Vec<Listed> = paths.iter().map(file).collect();
+        GeneratedDirectories::among(&files)
+    }
+
     #[test]
     fn a_path_lies_in_the_outermost_directory_that_tools_fill() {
         let case = |path: &str, expected: Option<&str>| {
@@ -261,7 +278,7 @@ mod tests {
             "out/CACHEDIR.TAG",
             "net/x.csproj",
         ];
-        let found = GeneratedDirectories::among(paths.into_iter());
+        let found = generated_among(&paths);
         let case = |path: &str, expected: Option<&str>| {
             assert_eq!(found.containing(path), expected, "{path}");
         };
@@ -278,11 +295,11 @@ mod tests {
         case("src/target/x.rs", None);
         case("lib/build/x", None);
         case("target", None);
-        let planted = GeneratedDirectories::among(["src/CACHEDIR.TAG"].into_iter());
+        let planted = generated_among(&["src/CACHEDIR.TAG"]);
         assert_eq!(planted.containing("src/a.rs"), Some("src"));
         assert_eq!(planted.containing_output("src/a.rs"), None);
         assert_eq!(found.containing_output("build/x"), Some("build"));
-        let at_the_top = GeneratedDirectories::among(["CMakeCache.txt"].into_iter());
+        let at_the_top = generated_among(&["CMakeCache.txt"]);
         assert_eq!(at_the_top.containing("src/a.c"), None);
         assert_eq!(at_the_top.containing("CMakeFiles/x"), Some("CMakeFiles"));
     }

@@ -5,6 +5,7 @@ mod event;
 mod failure;
 pub mod generated;
 mod lines;
+mod listed;
 pub mod obeyed;
 mod outcome;
 mod patch;
@@ -29,7 +30,7 @@ pub use event::{
 };
 pub use failure::OnFailure;
 pub use lines::{LineWindow, truncated_lines};
-
+pub use listed::{Listed, by_directory};
 pub use outcome::{
     Capped, Excerpt, Level, Outcome, PersonAct, Status, StepResult, UnfinishedRun, with_hint,
 };

@@ -5,8 +5,9 @@
 //! which resolves paths beneath the root.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -16,11 +17,19 @@ use crate::unseen::is_stray;
 /// The longest path that is accepted, in bytes; the limit of Linux.
 const MAX_BYTES: usize = 4096;
 
-/// A checked path relative to the workspace root. Copies share the text: listings of a large workspace
-/// have very many.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+/// A checked path relative to the workspace root. Listings of a large workspace have very many, so
+/// copies share the text, and so do the paths of one directory.
+#[derive(Clone, Deserialize)]
 #[serde(try_from = "String")]
-pub struct RelPath(Arc<str>);
+pub struct RelPath {
+    text: Arc<str>,
+    /// Where in the text the path begins.
+    start: u32,
+    /// No path is longer than the limit, so that these need no more.
+    length: u16,
+    /// Where in the path its last component begins.
+    name: u16,
+}
 
 /// The reason why a text is not a path in the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -111,7 +120,23 @@ impl RelPath {
         if cfg!(windows) {
             refuse_reserved(tidy)?;
         }
-        Ok(Self(tidy.into()))
+        Ok(Self::whole(tidy))
+    }
+
+    fn whole(text: &str) -> Self {
+        let name = text.rfind('/').map_or(0, |slash| slash + 1);
+        Self::within(&text.into(), 0, text.len(), name)
+    }
+
+    /// The path that begins there in a text, with its length and where its last component begins.
+    fn within(text: &Arc<str>, start: u32, length: usize, name: usize) -> Self {
+        let in_path = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
+        Self {
+            text: Arc::clone(text),
+            start,
+            length: in_path(length),
+            name: in_path(name),
+        }
     }
 
     /// Returns true if the backslashes of a path are Markdown escapes: each is in front of a `_`
@@ -134,30 +159,50 @@ impl RelPath {
     ///
     /// `directory` is a `RelPath` as text, or empty for the workspace itself; `name` has no `/`.
     pub fn of_entry(directory: &str, name: &str) -> Option<Self> {
-        if cfg!(windows) && is_reserved(name) {
-            return None;
-        }
-        with_joined(directory, name, |text| {
-            if text.len() <= MAX_BYTES && is_plain_name(name) {
-                return Some(Self(text.into()));
+        let paths = Self::of_entries(directory, std::iter::once(name));
+        paths.into_iter().next().flatten()
+    }
+
+    /// Does the same for all entries of a directory.
+    pub fn of_entries<'n>(
+        directory: &str,
+        names: impl Iterator<Item = &'n str> + Clone,
+    ) -> Vec<Option<Self>> {
+        let before = directory.len() + usize::from(!directory.is_empty());
+        let length = names.clone().map(|name| before + name.len());
+        let mut text = String::with_capacity(length.sum());
+        let mut found = Vec::with_capacity(names.size_hint().0);
+        for name in names {
+            let start = text.len();
+            if !directory.is_empty() {
+                text.push_str(directory);
+                text.push('/');
             }
-            Self::parse(text).ok().filter(|path| path.as_str() == text)
-        })
+            text.push_str(name);
+            let is_path = is_path_of_entry(&text[start..], name);
+            let start = u32::try_from(start).ok().filter(|_| is_path);
+            found.push(start.map(|start| (start, before + name.len())));
+        }
+        let text: Arc<str> = text.into();
+        let path = |(start, length)| Self::within(&text, start, length, before);
+        found.into_iter().map(|found| found.map(path)).collect()
     }
 
     /// The path with `/` between its components.
+    #[inline]
     pub fn as_str(&self) -> &str {
-        &self.0
+        let start = self.start as usize;
+        &self.text[start..start + usize::from(self.length)]
     }
 
     /// The path for use in a sentence, see [`quoted`].
     pub fn quoted(&self) -> Cow<'_, str> {
-        quoted(&self.0)
+        quoted(self.as_str())
     }
 
     /// The components, outermost first; never empty.
     pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
-        self.0.split('/')
+        self.as_str().split('/')
     }
 
     /// The last component.
@@ -167,36 +212,33 @@ impl RelPath {
 
     /// The directory, empty at the top, and the last component.
     pub fn split(&self) -> (&str, &str) {
-        // Called for each of very many files: for a name, a plain loop is faster than a search.
-        match self.0.bytes().rposition(|byte| byte == b'/') {
-            Some(at) => (&self.0[..at], &self.0[at + 1..]),
-            None => ("", &self.0),
-        }
+        let (directory, name) = self.as_str().split_at(usize::from(self.name));
+        (directory.strip_suffix('/').unwrap_or(directory), name)
+    }
+
+    /// Returns true if both are in the same directory.
+    #[inline]
+    pub fn is_beside(&self, other: &Self) -> bool {
+        // Only paths of one directory share a text.
+        Arc::ptr_eq(&self.text, &other.text) || self.split().0 == other.split().0
     }
 
     /// The directory that contains it, `None` at the top.
     pub fn parent(&self) -> Option<RelPath> {
-        self.0
-            .rsplit_once('/')
-            .map(|(parent, _)| Self(parent.into()))
+        match self.split() {
+            ("", _) => None,
+            (directory, _) => Some(Self::whole(directory)),
+        }
     }
 }
 
-/// Calls `work` with the path of a directory entry. Done for each of very many files, so the text is put
-/// together in the same place.
-fn with_joined<T>(directory: &str, name: &str, work: impl FnOnce(&str) -> T) -> T {
-    thread_local! {
-        static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
+/// True if parsing the text, the path of a directory entry of this name, gives that path.
+fn is_path_of_entry(text: &str, name: &str) -> bool {
+    if cfg!(windows) && is_reserved(name) {
+        return false;
     }
-    TEXT.with_borrow_mut(|text| {
-        text.clear();
-        if !directory.is_empty() {
-            text.push_str(directory);
-            text.push('/');
-        }
-        text.push_str(name);
-        work(text)
-    })
+    text.len() <= MAX_BYTES && is_plain_name(name)
+        || RelPath::parse(text).is_ok_and(|path| path.as_str() == text)
 }
 
 /// Fails if a component of the path is reserved on Windows.
@@ -276,9 +318,41 @@ fn is_absolute(text: &str) -> bool {
     text.starts_with('/') || text == "~" || text.starts_with("~/") || drive
 }
 
+impl PartialEq for RelPath {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for RelPath {}
+
+impl Hash for RelPath {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl PartialOrd for RelPath {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for RelPath {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_str().cmp(other.as_str())
+    }
+}
+
+impl fmt::Debug for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RelPath").field(&self.as_str()).finish()
+    }
+}
+
 impl fmt::Display for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 
@@ -292,13 +366,13 @@ impl TryFrom<String> for RelPath {
 
 impl From<RelPath> for String {
     fn from(path: RelPath) -> Self {
-        path.0.as_ref().into()
+        path.as_str().into()
     }
 }
 
 impl Serialize for RelPath {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
+        serializer.serialize_str(self.as_str())
     }
 }
 
@@ -491,6 +565,19 @@ mod tests {
         assert_eq!(path.file_name(), "c.rs");
         assert_eq!(path.parent().unwrap().as_str(), "a/b");
         assert_eq!(RelPath::parse("c.rs").unwrap().parent(), None);
+    }
+
+    #[test]
+    fn the_entries_of_a_directory_are_beside_each_other() {
+        let paths = RelPath::of_entries("a", ["x.rs", "a\nb", "y.rs"].into_iter());
+        let [Some(one), None, Some(other)] = &paths[..] else {
+            panic!("{paths:?}");
+        };
+        assert_eq!((one.as_str(), other.as_str()), ("a/x.rs", "a/y.rs"));
+        assert!(one < other && one.is_beside(other));
+        assert!(one.is_beside(&RelPath::parse("a/z.rs").unwrap()));
+        assert!(!one.is_beside(&RelPath::parse("a/b/z.rs").unwrap()));
+        assert!(!one.is_beside(&RelPath::parse("x.rs").unwrap()));
     }
 
     proptest! {

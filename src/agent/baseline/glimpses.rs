@@ -9,10 +9,10 @@ use std::fmt::Write as _;
 
 use super::Baseline;
 use crate::approve;
-use crate::compose::{Listed, Listing};
+use crate::compose::Listing;
 use crate::execute;
 use crate::known_keys::KnownKeys;
-use crate::protocol::{RelPath, ShownLines};
+use crate::protocol::{Listed, RelPath, ShownLines};
 use crate::session::Session;
 
 /// Where they are kept, beside the session.

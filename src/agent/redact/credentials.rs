@@ -6,14 +6,14 @@
 //! once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::text_of;
 use crate::compose::example_instructions;
-use crate::protocol::RelPath;
 use crate::protocol::generated::is_generated;
+use crate::protocol::{Listed, RelPath, by_directory};
 use crate::secrets::{MAX_KNOWN, Plain, Scanner, TextSource, Vault};
 use crate::workspace::Workspace;
-use crate::workspace::walk::WalkedFile;
 
 /// How many files are read.
 const MAX_FILES: usize = 200;
@@ -36,10 +36,10 @@ impl Credentials {
     /// Reads those of these files that are new or have changed, the first ones first.
     ///
     /// Each may teach the same number of secrets, so that none keeps another from being known.
-    pub(super) fn learn(&mut self, workspace: &Workspace, scanner: &Scanner, files: &[WalkedFile]) {
+    pub(super) fn learn(&mut self, workspace: &Workspace, scanner: &Scanner, files: &[Listed]) {
         let mut left = MAX_ALL;
         let own = files.iter().filter(|file| !is_generated(&file.path));
-        let own: Vec<&WalkedFile> = own.take(MAX_FILES).collect();
+        let own: Vec<&Listed> = own.take(MAX_FILES).collect();
         let share = MAX_SECRETS / own.len().max(1);
         for file in own {
             let state = (file.size, file.modified);
@@ -89,23 +89,24 @@ impl Credentials {
 }
 
 /// The names of files, and the words of our own instructions.
-pub(in crate::agent) fn names(files: &[WalkedFile]) -> Plain {
-    let mut text = example_instructions();
-    // Most files lie in the directory of the one before.
-    let (mut last, mut is_of_tools) = ("", false);
-    for file in files {
-        let (directory, name) = file.path.split();
-        text.push('\n');
-        if directory != last {
-            (last, is_of_tools) = (directory, is_generated(&file.path));
+pub(in crate::agent) fn names(files: &Arc<Vec<Listed>>) -> Plain {
+    let files = Arc::clone(files);
+    Plain::new(move || {
+        let mut text = example_instructions();
+        for (directory, files) in by_directory(&files) {
+            text.push('\n');
             text.push_str(directory);
             text.push('/');
+            if is_generated(&files[0].path) {
+                continue;
+            }
+            for file in files {
+                text.push_str(file.name_in(directory));
+                text.push('\n');
+            }
         }
-        if !is_of_tools {
-            text.push_str(name);
-        }
-    }
-    Plain::new(text)
+        text
+    })
 }
 
 /// The secrets of all files of a workspace that are there to keep them; none if it cannot be read.

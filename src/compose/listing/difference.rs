@@ -2,11 +2,12 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Listed, Listing, described};
-use crate::protocol::RelPath;
+use super::{Listing, described};
+use crate::protocol::{Listed, RelPath};
 
 /// A later listing, told by what differs from an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -52,9 +53,10 @@ impl Listing {
     /// The listing to which changes lead from this one.
     #[must_use]
     pub fn changed_by(mut self, changes: &ListingChanges) -> Self {
-        (self.files).retain(|file| !changes.files.contains_key(&file.path));
-        self.files.extend(changes.files.values().flatten().cloned());
-        self.files.sort_by(|one, other| one.path.cmp(&other.path));
+        let files = Arc::make_mut(&mut self.files);
+        files.retain(|file| !changes.files.contains_key(&file.path));
+        files.extend(changes.files.values().flatten().cloned());
+        files.sort_by(|one, other| one.path.cmp(&other.path));
         Self {
             unnamable: changes.unnamable,
             generated: changes.generated.clone(),

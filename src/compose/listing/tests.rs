@@ -1,5 +1,6 @@
 use super::super::relevance::relevance;
 use super::*;
+use crate::protocol::RelPath;
 use crate::session::tests::session;
 
 fn listed(path: &str, size: u64) -> Listed {
@@ -15,7 +16,7 @@ fn listing(paths: &[String]) -> Listing {
     let mut files: Vec<Listed> = paths.iter().map(|path| listed(path, 10)).collect();
     files.sort_by(|one, other| one.path.cmp(&other.path));
     Listing {
-        files,
+        files: files.into(),
         ..Listing::default()
     }
 }
@@ -40,7 +41,8 @@ fn a_few_files_are_listed_with_sizes_and_what_is_not_to_be_read() {
             listed("Cargo.lock", 61_000),
             listed("logo.png", 2_345_678),
             listed("src/main.rs", 1),
-        ],
+        ]
+        .into(),
         is_repository: true,
         ..Listing::default()
     };
@@ -80,7 +82,7 @@ fn caches_beside_every_source_file_leave_the_sources_their_room() {
 fn names_that_cannot_be_written_are_no_files_that_were_cut() {
     let mut now = listing(&["a.rs".to_owned()]);
     now.unnamable = 3;
-    now.files[0].is_link = true;
+    Arc::make_mut(&mut now.files)[0].is_link = true;
     assert_eq!(
         shown(&now, &[], 200),
         "\n## Workspace Files\n(1 file, 10 bytes; not a git repository; left out: 3 names that cannot be written in a reply)\n```\na.rs (link)\n```\n"
@@ -166,8 +168,7 @@ fn of_many_alike_all_are_opened_or_none() {
     assert!(text.contains("  t0.sh"), "{text}");
     assert!(!text.contains("f0.go"), "{text}");
     let mut now = listing(&paths);
-    let changed = now
-        .files
+    let changed = Arc::make_mut(&mut now.files)
         .iter_mut()
         .find(|file| file.path.as_str() == "services/s42/f3.go");
     changed.unwrap().modified = 400 * 86_400 * 1_000_000_000;

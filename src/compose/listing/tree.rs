@@ -20,8 +20,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::super::relevance::{Relevance, SIDE_DIRECTORIES};
-use super::Listed;
-use crate::protocol::RelPath;
+use crate::protocol::{Listed, RelPath};
 
 /// The approximate length of a line beside its name and indentation.
 const LINE: usize = 20;

@@ -100,7 +100,7 @@ pub fn companions<'a>(listing: &'a Listing, of: &BTreeSet<&RelPath>) -> Vec<&'a 
         return Vec::new();
     }
     let subjects: HashSet<&FileSubject> = wanted.iter().map(|(subject, _)| subject).collect();
-    for file in &listing.files {
+    for file in listing.files.iter() {
         if let Some((subject, _)) = subject(&file.path)
             && subjects.contains(&subject)
         {

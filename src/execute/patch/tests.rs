@@ -44,7 +44,7 @@ fn moved(from: &str, to: &str, lines: &[&str]) -> FileChange {
 fn holds(stage: &Stage, files: &[(&str, &str)]) {
     let found = stage.workspace.walk(None).unwrap().files;
     let found: Vec<(String, String)> = found
-        .into_iter()
+        .iter()
         .map(|found| (found.path.to_string(), stage.text(found.path.as_str())))
         .collect();
     let expected: Vec<(String, String)> = files

@@ -287,7 +287,7 @@ impl ExchangeRunner {
             .map_err(|error| error.to_string())?;
         let mut here = BTreeMap::new();
         let mut unsent = BTreeSet::new();
-        for file in walked.files {
+        for file in walked.files.iter() {
             let name = file.path.as_str();
             if is_reserved(name) {
                 unsent.insert(name.to_owned());

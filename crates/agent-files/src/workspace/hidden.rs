@@ -9,10 +9,10 @@ use std::ops::ControlFlow;
 
 use super::Workspace;
 use super::look::ListedEntry;
-use super::walk::{WalkedFile, found};
+use super::walk::found;
 use crate::platform::files::{self, EntryKind};
-use agent_protocol::RelPath;
 use agent_protocol::generated::{has_credentials, is_ignored_output};
+use agent_protocol::{Listed, RelPath};
 
 /// Levels of an ignored directory to look at.
 const LEVELS: usize = 2;
@@ -25,7 +25,7 @@ const MAX_ALL: usize = 10_000;
 
 impl Workspace {
     /// The credential files in these directories, down to a few levels.
-    pub(super) fn credentials_beneath(&self, mut directories: Vec<RelPath>) -> Vec<WalkedFile> {
+    pub(super) fn credentials_beneath(&self, mut directories: Vec<RelPath>) -> Vec<Listed> {
         directories.sort_unstable_by_key(|path| (path.components().count(), path.clone()));
         let mut waiting: VecDeque<(RelPath, usize)> =
             directories.into_iter().map(|path| (path, 1)).collect();

@@ -82,7 +82,7 @@ impl EntryNames {
         self.ends.push((self.names.len(), kind));
     }
 
-    fn iter(&self) -> impl Iterator<Item = (&str, EntryKind)> {
+    fn iter(&self) -> impl Iterator<Item = (&str, EntryKind)> + Clone {
         let mut start = 0;
         self.ends.iter().map(move |(end, kind)| {
             let name = &self.names[start..*end];
@@ -201,22 +201,32 @@ impl<'a> DirectoryLister<'a> {
         let mut entries = Vec::with_capacity(names.ends.len());
         let (mut credentials, mut ignored_directories) = (Vec::new(), Vec::new());
         let mut absolute = Absolute::within(&place.path);
-        for (name, kind) in names.iter() {
-            let ignored = |is| {
-                let rules = rules.as_deref();
-                rules.is_some_and(|rules| rules.leave_out(absolute.of(name), is))
+        let paths = RelPath::of_entries(&place.path, names.iter().map(|(name, _)| name));
+        for ((name, kind), path) in names.iter().zip(paths) {
+            let Some(path) = path else {
+                self.count_unnamable();
+                continue;
             };
-            let entry = self.entry(place, name, kind, &records, ignored);
-            if entry.is_none() && kind == EntryKind::Directory && !is_ignored_output(name) {
-                let path = RelPath::of_entry(&place.path, name);
-                let path = path.filter(|path| self.may_hold_files(path, &records));
-                ignored_directories.extend(path);
+            if self.is_left_out(&path, &records) {
+                continue;
             }
-            entries.extend(entry);
             if kind == EntryKind::File && has_credentials(name) {
-                let path = RelPath::of_entry(&place.path, name);
-                let path = path.filter(|path| !self.is_left_out(path, &records));
-                credentials.extend(path.map(|path| ListedEntry { path, kind }));
+                let path = path.clone();
+                credentials.push(ListedEntry { path, kind });
+            }
+            if kind == EntryKind::Special || is_passed_by(OsStr::new(name)) {
+                continue;
+            }
+            let is = if kind == EntryKind::Directory {
+                Is::Directory
+            } else {
+                Is::File
+            };
+            let rules = rules.as_deref();
+            if !rules.is_some_and(|rules| rules.leave_out(absolute.of(name), is)) {
+                entries.push(ListedEntry { path, kind });
+            } else if is == Is::Directory && !is_ignored_output(name) {
+                ignored_directories.push(path);
             }
         }
         // All entries share the directory prefix.
@@ -249,36 +259,6 @@ impl<'a> DirectoryLister<'a> {
     fn is_left_out(&self, path: &RelPath, records: &[RelPath]) -> bool {
         self.workspace.left_out.contains(path)
             || records.iter().any(|records| is_beneath(path, records))
-    }
-
-    /// False for `.git`, our own directories and excluded paths.
-    fn may_hold_files(&self, path: &RelPath, records: &[RelPath]) -> bool {
-        let is_passed_by = is_passed_by(OsStr::new(path.file_name()));
-        !is_passed_by && !self.is_left_out(path, records)
-    }
-
-    fn entry(
-        &self,
-        place: &PendingDirectory,
-        name: &str,
-        kind: EntryKind,
-        records: &[RelPath],
-        is_ignored: impl FnOnce(Is) -> bool,
-    ) -> Option<ListedEntry> {
-        let Some(path) = RelPath::of_entry(&place.path, name) else {
-            self.count_unnamable();
-            return None;
-        };
-        let is = if kind == EntryKind::Directory {
-            Is::Directory
-        } else {
-            Is::File
-        };
-        let is_there = kind != EntryKind::Special
-            && !is_passed_by(OsStr::new(name))
-            && !self.is_left_out(&path, records)
-            && !is_ignored(is);
-        is_there.then_some(ListedEntry { path, kind })
     }
 
     fn count_unnamable(&self) {

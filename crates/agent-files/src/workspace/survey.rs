@@ -30,12 +30,12 @@ use super::ignored::{Absolute, IgnoreFiles, Is, MAX_IGNORE_BYTES, Rules, is_igno
 use super::joint_walk::{DirectoryNames, DirectorySearch, NamedEntry, walk_together};
 use super::look::is_hidden;
 use super::neighbours::is_beneath;
-use super::walk::{MAX_CREDENTIALS, Walked, WalkedFile, settled_credentials};
+use super::walk::{MAX_CREDENTIALS, Walked, settled_credentials};
 use super::{FileKind, Workspace, kind_of};
 use crate::error::{Error, Result};
 use crate::fs::TEMPORARY;
-use agent_protocol::RelPath;
 use agent_protocol::generated::{has_credentials, is_ignored_output};
+use agent_protocol::{Listed, RelPath};
 
 /// The metadata of a file, without following links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,9 +124,9 @@ pub struct Surveyed {
 #[derive(Debug, Default)]
 pub struct ListedDirectory {
     /// The files and links that `walk` would list.
-    files: Vec<WalkedFile>,
+    files: Vec<Listed>,
     /// Credential files, including ignored ones.
-    credentials: Vec<WalkedFile>,
+    credentials: Vec<Listed>,
     /// Ignored directories other than build output and dependencies.
     ignored: Vec<RelPath>,
     /// Number of names that a model cannot write.
@@ -138,7 +138,7 @@ pub struct ListedDirectory {
 pub struct SurveyListing {
     walked: Arc<Walked>,
     /// The credential files in directories that are not ignored.
-    credentials: Vec<WalkedFile>,
+    credentials: Vec<Listed>,
     /// Ignored directories other than build output and dependencies, where a survey does not look.
     ignored: Vec<RelPath>,
 }
@@ -296,7 +296,7 @@ impl Workspace {
         joined.ignored.truncate(MAX_CREDENTIALS);
         joined.files.sort_by(|a, b| a.path.cmp(&b.path));
         let walked = Walked {
-            files: joined.files,
+            files: Arc::new(joined.files),
             unnamable: joined.unnamable,
             cut: is_cut,
             credentials: Vec::new(),
@@ -525,7 +525,7 @@ impl<'a> SurveyedDirectory<'a> {
                 FileKind::File { .. } => true,
                 FileKind::Link => false,
             };
-            let found = WalkedFile {
+            let found = Listed {
                 size: if is_file { entry.stat.size } else { 0 },
                 modified: if is_file { entry.stat.modified } else { 0 },
                 is_link: !is_file,

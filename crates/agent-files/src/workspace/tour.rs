@@ -242,7 +242,7 @@ mod tests {
         for beneath in [None, Some("many"), Some("deep/3"), Some("many/007.txt")] {
             let path = beneath.map(|path| RelPath::parse(path).unwrap());
             let walked = workspace.walk(path.as_ref()).unwrap().files;
-            let named: Vec<String> = walked.into_iter().map(|found| found.path.into()).collect();
+            let named: Vec<String> = walked.iter().map(|found| found.path.to_string()).collect();
             assert_eq!(seen(&workspace, beneath, "~"), named, "{beneath:?}");
         }
         let first = seen(&workspace, None, "deep/2");

@@ -6,13 +6,13 @@
 //! following them. Directories and ignore files are opened beneath the root, like all files.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::crew::work_off;
 use super::look::{DirectoryLister, ListedEntry, PendingDirectory, WalkStart, path_order};
 use super::{FileKind, FileProblem, Workspace};
 use crate::platform::files::{EntryKind, size_and_time};
-use agent_protocol::RelPath;
+use agent_protocol::{Listed, RelPath};
 
 /// Limit on the credential files that a walk lists.
 pub(super) const MAX_CREDENTIALS: usize = 1_000;
@@ -20,28 +20,15 @@ pub(super) const MAX_CREDENTIALS: usize = 1_000;
 /// The result of a walk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Walked {
-    /// The files, sorted by path.
-    pub files: Vec<WalkedFile>,
+    /// The files, sorted by path. The listing of a message shares them, because they are many.
+    pub files: Arc<Vec<Listed>>,
     /// Number of names that a model cannot write: not UTF-8, with control characters, and so on.
     pub unnamable: u64,
     /// True if the limit was reached, so that there are more files than listed.
     pub cut: bool,
     /// Credential files, including ignored ones, up to a limit; those nearest to the root come
     /// first.
-    pub credentials: Vec<WalkedFile>,
-}
-
-/// A file in the workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WalkedFile {
-    /// Its path.
-    pub path: RelPath,
-    /// Size in bytes; 0 for a link.
-    pub size: u64,
-    /// True for a symbolic link, which is not followed.
-    pub is_link: bool,
-    /// Modification time, in nanoseconds since 1970; 0 if unknown.
-    pub modified: i64,
+    pub credentials: Vec<Listed>,
 }
 
 impl Workspace {
@@ -89,12 +76,12 @@ fn only(path: &RelPath, kind: FileKind) -> Walked {
         FileKind::Directory | FileKind::Special => return Walked::default(),
     };
     Walked {
-        files: vec![WalkedFile {
+        files: Arc::new(vec![Listed {
             path: path.clone(),
             size,
             is_link,
             modified: 0,
-        }],
+        }]),
         ..Walked::default()
     }
 }
@@ -108,7 +95,7 @@ struct WalkTask {
 
 /// A listed file or a placeholder for a subdirectory.
 enum WalkItem {
-    File(WalkedFile),
+    File(Listed),
     /// Index of the subdirectory's result.
     Beneath(usize),
 }
@@ -118,7 +105,7 @@ struct ParallelWalk<'a> {
     numbers: AtomicUsize,
     /// The results of the directories, unsorted.
     visited: Mutex<Vec<(usize, Vec<WalkItem>)>>,
-    credentials: Mutex<Vec<WalkedFile>>,
+    credentials: Mutex<Vec<Listed>>,
     /// Ignored directories, to search for credential files.
     ignored: Mutex<Vec<RelPath>>,
 }
@@ -145,7 +132,7 @@ impl ParallelWalk<'_> {
             }
         }
         let credentials = std::mem::take(&mut looked.credentials).into_iter();
-        let credentials: Vec<WalkedFile> = credentials
+        let credentials: Vec<Listed> = credentials
             .filter_map(|entry| found(entry, &looked.opened))
             .collect();
         if !credentials.is_empty() {
@@ -190,7 +177,7 @@ impl ParallelWalk<'_> {
         let credentials = credentials.unwrap_or_else(PoisonError::into_inner);
         let ignored = workspace.credentials_beneath(ignored);
         Walked {
-            files,
+            files: Arc::new(files),
             credentials: settled_credentials(credentials, ignored),
             unnamable: self.looker.unnamable() as u64,
             cut: self.looker.is_cut(),
@@ -201,13 +188,13 @@ impl ParallelWalk<'_> {
 /// Adds the credential files of ignored directories to those of all others, and puts those nearest to
 /// the root first.
 pub(super) fn settled_credentials(
-    mut credentials: Vec<WalkedFile>,
-    ignored: Vec<WalkedFile>,
-) -> Vec<WalkedFile> {
+    mut credentials: Vec<Listed>,
+    ignored: Vec<Listed>,
+) -> Vec<Listed> {
     credentials.truncate(MAX_CREDENTIALS);
     credentials.extend(ignored);
     credentials.sort_unstable_by(|a, b| {
-        let depth = |found: &WalkedFile| found.path.components().count();
+        let depth = |found: &Listed| found.path.components().count();
         depth(a).cmp(&depth(b)).then_with(|| a.path.cmp(&b.path))
     });
     credentials
@@ -218,14 +205,14 @@ fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A listed file with its metadata; `None` if it is gone.
-pub(super) fn found(entry: ListedEntry, directory: &cap_std::fs::Dir) -> Option<WalkedFile> {
+pub(super) fn found(entry: ListedEntry, directory: &cap_std::fs::Dir) -> Option<Listed> {
     let is_link = entry.kind == EntryKind::Link;
     let (size, modified) = if is_link {
         (0, 0)
     } else {
         size_and_time(directory, entry.path.file_name()).ok()?
     };
-    Some(WalkedFile {
+    Some(Listed {
         path: entry.path,
         size,
         is_link,
@@ -283,11 +270,8 @@ mod tests {
         fn names(&self, beneath: Option<&str>) -> Vec<String> {
             let beneath = beneath.map(|path| RelPath::parse(path).unwrap());
             let walked = self.workspace.walk(beneath.as_ref()).unwrap();
-            walked
-                .files
-                .into_iter()
-                .map(|found| found.path.into())
-                .collect()
+            let paths = walked.files.iter().map(|found| found.path.to_string());
+            paths.collect()
         }
     }
 

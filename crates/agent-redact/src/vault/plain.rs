@@ -4,7 +4,8 @@
 //! be useless. All names are one text here, which is searched once for many values.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
 
 use aho_corasick::AhoCorasick;
 
@@ -14,13 +15,16 @@ use super::known::is_apart;
 const LONGEST: usize = 100;
 
 /// Names and words, one per line.
-#[derive(Debug, Clone, Default)]
-pub struct Plain(Arc<str>);
+#[derive(Clone)]
+pub struct Plain(Arc<LazyText>);
+
+/// The names of a large workspace are a long text, and most workspaces show no secret to look for in it.
+type LazyText = LazyLock<String, Box<dyn FnOnce() -> String + Send>>;
 
 impl Plain {
-    /// The words of these texts.
-    pub fn new(text: String) -> Self {
-        Self(text.into())
+    /// The words of a text, which is made when it is first needed.
+    pub fn new(text: impl FnOnce() -> String + Send + 'static) -> Self {
+        Self(Arc::new(LazyLock::new(Box::new(text))))
     }
 
     /// The values that occur in it without a letter or digit next to them.
@@ -29,19 +33,32 @@ impl Plain {
             .filter(|value| !value.is_empty() && value.len() <= LONGEST)
             .collect();
         let mut found = BTreeSet::new();
-        if values.is_empty() || self.0.is_empty() {
+        if values.is_empty() {
             return found;
         }
         let Ok(automaton) = AhoCorasick::new(&values) else {
             return found;
         };
-        for hit in automaton.find_overlapping_iter(&*self.0) {
+        let text = self.0.as_str();
+        for hit in automaton.find_overlapping_iter(text) {
             let value = values[hit.pattern().as_usize()];
-            if is_apart(self.0.as_bytes(), &hit.range()) && !found.contains(value) {
+            if is_apart(text.as_bytes(), &hit.range()) && !found.contains(value) {
                 found.insert(value.to_owned());
             }
         }
         found
+    }
+}
+
+impl Default for Plain {
+    fn default() -> Self {
+        Self::new(String::new)
+    }
+}
+
+impl fmt::Debug for Plain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Plain")
     }
 }
 
@@ -51,7 +68,7 @@ mod tests {
 
     #[test]
     fn names_are_known_as_a_whole_and_by_their_parts() {
-        let plain = Plain::new("src/billing2.py\ngcp-billing-2024.json\n".to_owned());
+        let plain = Plain::new(|| "src/billing2.py\ngcp-billing-2024.json\n".to_owned());
         let values = [
             "billing2",
             "src/billing2.py",

@@ -1,0 +1,64 @@
+//! `Listed`: a file in a listing of the workspace.
+
+use serde::{Deserialize, Serialize};
+
+use crate::RelPath;
+
+/// A file in the workspace, as a walk found it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    /// Its path.
+    pub path: RelPath,
+    /// Its length in bytes; 0 for a link.
+    pub size: u64,
+    /// When it was changed, in nanoseconds since 1970; 0 if unknown. Only compared, never shown.
+    pub modified: i64,
+    /// True for a symbolic link, which is not followed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_link: bool,
+}
+
+/// Neighbours in a listing that lie in the same directory, and that directory: empty at the top.
+pub fn by_directory(files: &[Listed]) -> impl Iterator<Item = (&str, &[Listed])> {
+    let groups = files.chunk_by(|one, other| one.path.is_beside(&other.path));
+    groups.map(|group| (group[0].path.split().0, group))
+}
+
+impl Listed {
+    /// The name of a file in this directory.
+    #[inline]
+    pub fn name_in(&self, directory: &str) -> &str {
+        let begins = match directory.len() {
+            0 => 0,
+            length => length + 1,
+        };
+        &self.path.as_str()[begins..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_grouped_by_directory() {
+        let file = |path: &str| Listed {
+            path: RelPath::parse(path).unwrap(),
+            size: 0,
+            modified: 0,
+            is_link: false,
+        };
+        let files = ["a/b.rs", "a/c.rs", "a/d/e.rs", "a/f.rs", "g.rs"].map(file);
+        let groups = by_directory(&files).map(|(directory, files)| {
+            let names = files.iter().map(|file| file.name_in(directory));
+            (directory, names.collect::<Vec<_>>())
+        });
+        let expected = [
+            ("a", vec!["b.rs", "c.rs"]),
+            ("a/d", vec!["e.rs"]),
+            ("a", vec!["f.rs"]),
+            ("", vec!["g.rs"]),
+        ];
+        assert!(groups.eq(expected));
+    }
+}
