@@ -50,9 +50,10 @@ impl LineTarget {
                     .collect();
                 let new = edit::restore_copy(text, &old, new);
                 new.refuse_unrepairable()?;
+                let repeats = edit::repeated_neighbours(text, &now, &new.text)?;
                 let (start, end) = (number(now.start + 1), number(now.end));
                 let edited = edit::replace_lines(text, start, end, &new.text)?;
-                Ok((as_one_change(edited, now, text), new.remark()))
+                Ok((as_one_change(edited, now, text), repeats.or(new.remark())))
             }
             Self::End | Self::After(_) => {
                 let gap = match self {
@@ -60,8 +61,9 @@ impl LineTarget {
                     _ => text.lines().count(),
                 };
                 let new = edit::restore_copy(text, "", new);
+                let repeats = edit::repeated_neighbours(text, &(gap..gap), &new.text)?;
                 let edited = edit::insert_lines(text, number(gap), &new.text)?;
-                Ok((edited, new.remark()))
+                Ok((edited, repeats.or(new.remark())))
             }
         }
     }

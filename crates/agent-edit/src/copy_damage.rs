@@ -383,9 +383,13 @@ fn typography(compared: &Compared<'_>) -> DamageFinding {
         return DamageFinding::Nothing;
     }
     let mut proved = fold::fancy(compared.pairs().map(|(_, new)| new), file());
-    // An insertion quotes nothing of the file, but it has to write quotes as the file does.
-    let has_straight = compared.file.contains(['"', '\'']);
-    if compared.old.is_empty() && has_straight && has_only_curly_quotes(&compared.new.join("\n")) {
+    // New lines write quotes as those that they replace do; an insertion as the file does.
+    let file_lines = [compared.file];
+    let replaced = match &compared.old[..] {
+        [] => &file_lines,
+        old => old,
+    };
+    if has_turned_quotes(replaced, &compared.new) {
         proved = foreign;
     }
     if proved.is_empty() {
@@ -596,12 +600,7 @@ fn line_marks(compared: &Compared<'_>) -> DamageFinding {
 /// renders all or none.
 fn markup(compared: &Compared<'_>) -> DamageFinding {
     const CERTAIN: usize = 3;
-    let bare = |line: &str| {
-        let line = line.trim();
-        let name = line.trim_start_matches('#');
-        let line = if name.starts_with(' ') { name } else { line };
-        line.trim_start().replace("__", "").replace('*', "")
-    };
+    let bare = without_markup;
     let has_signs = |line: &str| bare(line) != line.trim();
     let new = compared.new.iter().map(|line| line.trim());
     let is_all = compared.old.iter().map(|line| bare(line)).eq(new.clone());
@@ -627,6 +626,24 @@ fn markup(compared: &Compared<'_>) -> DamageFinding {
     } else {
         DamageFinding::Nothing
     }
+}
+
+/// A line as a page shows it that renders Markdown. A `*` between blanks is a product.
+fn without_markup(line: &str) -> String {
+    let line = line.trim();
+    let name = line.trim_start_matches('#');
+    let line = if name.starts_with(' ') { name } else { line };
+    let line = line.trim_start().replace("__", "");
+    let is_blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
+    let is_product = |at: usize| {
+        let (before, after) = (
+            line[..at].chars().next_back(),
+            line[at + 1..].chars().next(),
+        );
+        is_blank(before) && is_blank(after)
+    };
+    let kept = (line.char_indices()).filter(|(at, character)| *character != '*' || is_product(*at));
+    kept.map(|(_, character)| character).collect()
 }
 
 /// Says so if the recipes of a new Makefile are indented with blanks, where `make` wants tabs.
@@ -921,6 +938,26 @@ mod tests {
         let tex = "some_name $x_1$\nb\n";
         let new = "some\\_name $x_1$\nc\n";
         case(tex, new, new, &[], &[CopyDamage::Escapes]);
+    }
+
+    #[test]
+    fn a_product_does_not_hide_that_a_page_removed_underscores() {
+        let old = "class A:\n    def __init__(self):\n        self.a = 2 * 3\n\nif __name__ == \"__main__\":\n    A()\n";
+        let new = old.replace("__", "").replace("2 * 3", "3 * 3");
+        case(old, &new, &new, &[], &[CopyDamage::Markup]);
+        let kept = new.replace("3 * 3", "2 * 3") + "B()\n";
+        case(old, &kept, &kept, &[], &[CopyDamage::Markup]);
+    }
+
+    #[test]
+    fn lines_that_are_replaced_prove_straight_quotes() {
+        let restored = restore_copy(
+            "a(\"pen\")\nb\n",
+            "a(\"pen\")\n",
+            "a(\u{201c}pencil\u{201d})\n",
+        );
+        assert_eq!(restored.text, "a(\"pencil\")\n");
+        assert_eq!(restored.repaired, [CopyDamage::Typography]);
     }
 
     #[test]

@@ -45,7 +45,8 @@ pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
 ///
 /// It has no line of code directly below it, and the indentation of the outermost definition that is
 /// nowhere any more, where nothing new is defined, or that of a body which loses more lines than are
-/// new. Markdown has headings that look like remarks.
+/// new. Or lines below it use a value that only lines in its place assigned. Markdown has headings that
+/// look like remarks.
 fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
     let known = lines_without_space(old.iter().copied());
     let is_remark = |line: &str| is_comment_line(line) && !known.contains(line.trim());
@@ -88,11 +89,61 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
         };
         let is_sign = |at: &usize| {
             let depth = indent(new[*at]);
-            let is_free = *at > 0 && !is_attached[*at] && !tells_of_removal(new[*at]);
-            is_free && is_remark(new[*at]) && (outermost == Some(depth) || ends_body(*at, depth))
+            let is_meant = *at == 0 || !is_remark(new[*at]) || tells_of_removal(new[*at]);
+            let is_in_place =
+                !is_attached[*at] && (outermost == Some(depth) || ends_body(*at, depth));
+            let is_in_body = depth > 0 && uses_lost_value(&old[block.old.clone()], &new, *at);
+            !is_meant && (is_in_place || is_in_body)
         };
         block.new.clone().find(is_sign).map(|at| new[at])
     })
+}
+
+/// What makes another operator of a `=` behind it.
+const OPERATORS: [char; 12] = ['!', '<', '>', '+', '-', '*', '/', '%', '|', '&', '^', '='];
+
+/// Returns true if lines below the remark at `at`, in its block, use a value that lost lines assigned
+/// and no new one does.
+fn uses_lost_value(lost: &[&str], new: &[&str], at: usize) -> bool {
+    let has = |line: &str, name: &str| words_of(line).any(|word| word == name);
+    let (above, below) = new.split_at(at + 1);
+    let is_inside = |line: &&&str| indent(line) >= indent(new[at]);
+    let below = below.iter().take_while(is_inside);
+    lost.iter()
+        .filter_map(|line| assigned_name(line))
+        .any(|name| {
+            let mut uses = below.clone().filter(|line| has(line, name));
+            // The first line with it may assign it: `name = 1`, `for name in`, `as name`, `&name`.
+            let binds = |line: &str| {
+                let left = line.split_once('=').map_or("", |(left, _)| left);
+                let is_assigned = has(left, name) && !left.ends_with(OPERATORS);
+                let mut words = words_of(line);
+                words.any(|word| is_among("for as in lambda with match catch case", word))
+                    || is_assigned && !line.contains("==")
+                    || line.contains(['|', '&'])
+            };
+            !above.iter().any(|line| has(line, name))
+                && uses.next().is_some_and(|line| !binds(line))
+        })
+}
+
+/// The name to which a line assigns a value that does not depend on what it was before.
+fn assigned_name(line: &str) -> Option<&str> {
+    let (left, right) = line.split_once('=')?;
+    let is_assignment = !right.starts_with(['=', '>', '~'])
+        && !left.ends_with(OPERATORS)
+        && !left.contains(['.', '(', '[', '"', '\'']);
+    // `let count: u8`, `int count`, `count :`
+    let left = left.split(':').next().unwrap_or(left);
+    let name = words_of(left).next_back()?;
+    let is_new = !words_of(right).any(|word| word == name);
+    (is_assignment && is_new && !is_comment_line(line)).then_some(name)
+}
+
+/// The words of a line of code.
+fn words_of(line: &str) -> impl DoubleEndedIterator<Item = &str> {
+    let words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.filter(|word| !word.is_empty())
 }
 
 /// The name of what a line defines, if lines below are its body: `Store` of `class Store(Base):`.
@@ -112,22 +163,16 @@ fn defined_name<'l>(lines: &[&'l str], at: usize) -> Option<&'l str> {
     {
         return None;
     }
-    let words = |text: &'l str| {
-        let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-        words.filter(|word| !word.is_empty())
-    };
-    if words(line)
-        .next()
-        .is_none_or(|first| is_among(CONTROL, first))
-    {
+    let first = words_of(line).next();
+    if first.is_none_or(|first| is_among(CONTROL, first)) {
         return None;
     }
     let called = line
         .split_once('(')
-        .and_then(|(head, _)| words(head).next_back());
+        .and_then(|(head, _)| words_of(head).next_back());
     let known = [MODIFIERS, DEFINITIONS, OTHERS];
     let is_name = |word: &&str| !known.iter().any(|words| is_among(words, word));
-    called.or_else(|| words(line).find(is_name))
+    called.or_else(|| words_of(line).find(is_name))
 }
 
 /// How many characters of white space a line begins with.
@@ -625,6 +670,25 @@ mod tests {
             python.replace("import os\n", "import os\n\n# Everything about reports.\n"),
         ] {
             assert_eq!(omission_in_file(python, &new), None, "{new}");
+        }
+        let total = "def total(self):\n    result = 0\n    for a in self.items:\n        result += a\n    return result\n";
+        for sign in [
+            "# same loop as before",
+            "# wie bisher",
+            "# \u{5faa}\u{73af}\u{4e0d}\u{53d8}",
+            "# TODO: keep loop",
+        ] {
+            let new = format!("def total(self):\n    {sign}\n    return result * 2\n");
+            assert_eq!(omission_in_file(total, &new).as_deref(), Some(sign));
+        }
+        for new in [
+            "def total(self):\n    # Sums up.\n    return sum(self.items)\n",
+            "def total(self):\n    # Sums up.\n    result = sum(self.items)\n    return result\n",
+            "def total(self, result):\n    # It is known.\n    return result\n",
+            "def total(self):\n    # Sums up.\n    for result in self.sums:\n        return result\n",
+            "def total(self):\n    # Sums up.\n    return 0\n\ndef f(result):\n    return result\n",
+        ] {
+            assert_eq!(omission_in_file(total, new), None, "{new}");
         }
         let body = "def f():\n    a()\n    b()\n    c()\n    return 1\n";
         let new = "def f():\n    # ... (unver\u{e4}ndert)\n    return 2\n";

@@ -36,7 +36,7 @@ pub use copy_damage::{
     CopyDamage, RestoredCopy, lost_tabs_remark, restore_copy, typography_remark,
 };
 pub use guard::{drops_most, is_excerpt, omission_in_file};
-pub use lines::{insert_lines, replace_lines};
+pub use lines::{insert_lines, repeated_neighbours, replace_lines};
 pub use patch::{changes_anything, check_patch_context, check_patch_old, patch, patch_moved};
 pub use regular::quoted_replacement;
 pub use replace::{Replaced, replace};

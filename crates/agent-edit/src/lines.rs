@@ -1,6 +1,7 @@
 //! Edits by line numbers.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::align::{DiffBlock, align};
 use super::document::{Document, LineNumber, LineSplice};
@@ -62,6 +63,41 @@ pub fn insert_lines(text: &str, after: u32, new: &str) -> Result<Edited, Refusal
     Ok(document.finish(Level::Exact))
 }
 
+/// Says so if new text for these lines, counted from 0, begins with the line above them or ends with the
+/// one below, which both stay: its numbers are probably off by one. Refuses it where that is certain: at
+/// both ends, or if the line opens a block.
+pub fn repeated_neighbours(
+    text: &str,
+    replaced: &Range<usize>,
+    new: &str,
+) -> Result<Option<String>, Refusal> {
+    let (all, new) = (lines_of(text), lines_of(new));
+    let old = all.get(replaced.clone()).unwrap_or_default();
+    // A bracket or a short word may well follow itself.
+    let is_telling = |line: &str| line.chars().filter(|c| c.is_alphanumeric()).count() > 5;
+    let repeats = |neighbour: Option<&&str>, new: Option<&&str>, old: Option<&&str>| {
+        neighbour == new && new != old && new.is_some_and(|line| is_telling(line))
+    };
+    let above = replaced.start.checked_sub(1).and_then(|at| all.get(at));
+    let is_above = repeats(above, new.first(), old.first());
+    let is_below = repeats(all.get(replaced.end), new.last(), old.last());
+    let opens_block = || above.is_some_and(|line| line.trim_end().ends_with([':', '{', '(', '[']));
+    if is_above && (is_below && new.len() > 1 || opens_block()) {
+        let line = replaced.start;
+        return Err(Refusal::new(format!(
+            "the new text begins with line {line}, which is above the place and stays"
+        ))
+        .with_hint("leave it out, begin the range there, or send SEARCH/REPLACE"));
+    }
+    Ok(if is_above {
+        Some("its first line is the same as the line above it".to_owned())
+    } else if is_below {
+        Some("its last line is the same as the line below it".to_owned())
+    } else {
+        None
+    })
+}
+
 fn within(line: u32, count: usize) -> Result<LineNumber, Refusal> {
     usize::try_from(line)
         .ok()
@@ -96,6 +132,27 @@ mod tests {
     #[track_caller]
     fn replaced(text: &str, start: u32, end: u32, new: &str, expected: &str) {
         assert_eq!(replace_lines(text, start, end, new).unwrap().text, expected);
+    }
+
+    #[test]
+    fn text_that_repeats_its_neighbours_is_told_or_refused() {
+        let text = "def total():\n    result = 0\n    work(result)\n    return result\n";
+        let repeats = |range: Range<usize>, new: &str| repeated_neighbours(text, &range, new);
+        assert!(repeats(1..2, "def total():\n    result = 1\n").is_err());
+        assert!(repeats(1..1, "def total():\n    result = 1\n").is_err());
+        let both = "    result = 0\n    work(1)\n    return result\n";
+        assert!(repeats(2..3, both).is_err());
+        let one = "    result = 0\n    work(1)\n";
+        assert!(repeats(2..3, one).unwrap().is_some());
+        let end = "    work(1)\n    return result\n";
+        assert!(repeats(2..3, end).unwrap().is_some());
+        assert!(repeats(4..4, "    return result\n").unwrap().is_some());
+        assert_eq!(repeats(1..2, "    result = 1\n").unwrap(), None);
+        assert_eq!(repeats(0..4, "def total():\n    return 1\n").unwrap(), None);
+        let doubled = "import a\nimport a\nx\n";
+        let kept = repeated_neighbours(doubled, &(1..2), "import a\nimport b\n");
+        assert_eq!(kept.unwrap(), None);
+        assert_eq!(repeated_neighbours("}\n}\n", &(1..1), "}\n").unwrap(), None);
     }
 
     #[test]
