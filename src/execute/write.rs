@@ -155,8 +155,11 @@ fn new_file_remark(path: &RelPath, content: &str) -> Option<String> {
         let line = edit::omission_in_file("", content).filter(|_| !is_prose(path))?;
         Some(format!("it leaves code out (`{line}`)"))
     };
+    // The paragraphs of a document may be a line each.
+    let doubled = || edit::doubled_lines_remark(content).filter(|_| !is_prose(path));
     typography_remark(path, "", content)
         .or_else(|| edit::lost_tabs_remark(path.file_name(), content))
+        .or_else(doubled)
         .or_else(placeholder)
 }
 
@@ -379,6 +382,8 @@ mod tests {
         let rest = "# ... existing code ...\n";
         for (name, text, remark) in [
             ("a.py", rest, "it leaves code out"),
+            ("b.py", "a = 1\n\nb = 2\n\nc = 3\n\n", "a blank line below"),
+            ("b.md", "a\n\nb\n\nc\n\n", ""),
             ("Makefile", "all:\n    cc a.c\n", "`make` wants tabs"),
             ("a.md", rest, ""),
         ] {

@@ -42,6 +42,8 @@ pub enum CopyDamage {
     LineMarks,
     /// The signs that Markdown reads are gone: `__name__` became `name`.
     Markup,
+    /// What looks like an element of HTML is gone: `Vec<String>` became `Vec`.
+    Elements,
 }
 
 impl fmt::Display for CopyDamage {
@@ -58,6 +60,7 @@ impl fmt::Display for CopyDamage {
             Self::BlankLines => "no blank lines",
             Self::LineMarks => "a mark before every line",
             Self::Markup => "no `#`, `*` or `__` where a page that renders Markdown removes them",
+            Self::Elements => "no `<...>` where a page that reads HTML removes it",
         })
     }
 }
@@ -115,7 +118,7 @@ pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t>
         repaired: Vec::new(),
         doubted: Vec::new(),
     };
-    let ways: [(CopyDamage, DamageFinder); 11] = [
+    let ways: [(CopyDamage, DamageFinder); 12] = [
         (CopyDamage::Wrapped, wrapped),
         (CopyDamage::Entities, entities),
         (CopyDamage::Escapes, escapes),
@@ -127,6 +130,7 @@ pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t>
         (CopyDamage::Indentation, indentation),
         (CopyDamage::LineMarks, line_marks),
         (CopyDamage::Markup, markup),
+        (CopyDamage::Elements, elements),
     ];
     let mut ways = ways.iter();
     while old != new && !ways.as_slice().is_empty() {
@@ -398,19 +402,26 @@ fn typography(compared: &Compared<'_>) -> DamageFinding {
     DamageFinding::Repaired(compared.rewritten(|line| Cow::Owned(fold::without(line, &proved))))
 }
 
+/// Says so if there is a blank line below every line of a new file.
+pub fn doubled_lines_remark(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    has_doubled_lines(&lines).then(|| format!("it has {}", CopyDamage::DoubledLines))
+}
+
+fn has_doubled_lines(lines: &[&str]) -> bool {
+    let below = || lines.iter().skip(1).step_by(2);
+    below().count() >= ENOUGH
+        && below().all(|line| line.trim().is_empty())
+        && lines.iter().step_by(2).any(|line| !line.trim().is_empty())
+}
+
 fn doubled_lines(compared: &Compared<'_>) -> DamageFinding {
-    let is_doubled = |lines: &[&str]| {
-        let below = || lines.iter().skip(1).step_by(2);
-        below().count() >= ENOUGH
-            && below().all(|line| line.trim().is_empty())
-            && lines.iter().step_by(2).any(|line| !line.trim().is_empty())
-    };
     // The line end of the tag or the fence above was doubled as well.
     let new = match compared.new.split_first() {
         Some((first, rest)) if first.trim().is_empty() => rest,
         _ => &compared.new,
     };
-    if !is_doubled(new) || is_doubled(&compared.old) {
+    if !has_doubled_lines(new) || has_doubled_lines(&compared.old) {
         return DamageFinding::Nothing;
     }
     // The distance of all lines doubled, also of those with blank lines between them.
@@ -596,11 +607,20 @@ fn line_marks(compared: &Compared<'_>) -> DamageFinding {
     }
 }
 
-/// The signs of Markdown are gone from lines of the old text, and no line that has some is left: a page
-/// renders all or none.
+/// The signs of Markdown are gone from lines of the old text.
 fn markup(compared: &Compared<'_>) -> DamageFinding {
+    rendered(compared, without_markup)
+}
+
+/// What looks like an element of HTML is gone from lines of the old text.
+fn elements(compared: &Compared<'_>) -> DamageFinding {
+    rendered(compared, without_elements)
+}
+
+/// A page removed signs from lines of the old text, and no line that has some is left: a page renders
+/// all or none.
+fn rendered(compared: &Compared<'_>, bare: fn(&str) -> String) -> DamageFinding {
     const CERTAIN: usize = 3;
-    let bare = without_markup;
     let has_signs = |line: &str| bare(line) != line.trim();
     let new = compared.new.iter().map(|line| line.trim());
     let is_all = compared.old.iter().map(|line| bare(line)).eq(new.clone());
@@ -644,6 +664,23 @@ fn without_markup(line: &str) -> String {
     };
     let kept = (line.char_indices()).filter(|(at, character)| *character != '*' || is_product(*at));
     kept.map(|(_, character)| character).collect()
+}
+
+/// A line as a page shows it that takes `<String>` for an element.
+fn without_elements(line: &str) -> String {
+    let line = line.trim();
+    let (mut shown, mut rest) = (String::new(), line);
+    while let Some((before, element)) = rest.split_once('<') {
+        let is_begun = element.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
+        let end = element.find(['<', '>']).filter(|_| is_begun);
+        let end = end.filter(|end| element.as_bytes()[*end] == b'>');
+        shown.push_str(before);
+        if end.is_none() {
+            shown.push('<');
+        }
+        rest = &element[end.map_or(0, |end| end + 1)..];
+    }
+    shown + rest
 }
 
 /// Says so if the recipes of a new Makefile are indented with blanks, where `make` wants tabs.
@@ -947,6 +984,17 @@ mod tests {
         case(old, &new, &new, &[], &[CopyDamage::Markup]);
         let kept = new.replace("3 * 3", "2 * 3") + "B()\n";
         case(old, &kept, &kept, &[], &[CopyDamage::Markup]);
+    }
+
+    #[test]
+    fn types_that_a_page_took_for_elements_are_missed() {
+        let old = "use a::B;\n\nstruct C {\n    d: HashMap<String, usize>,\n    e: u8,\n}\n";
+        let new = old.replace("<String, usize>", "").replace("u8", "u16");
+        case(old, &new, &new, &[], &[CopyDamage::Elements]);
+        let kept = old.replace("u8", "u16");
+        case(old, &kept, &kept, &[], &[]);
+        let other = old.replace("<String, usize>", "<String, u8>");
+        case(old, &other, &other, &[], &[]);
     }
 
     #[test]
