@@ -53,6 +53,9 @@ const FILE_ADJECTIVES: &str = "\
     geänderte le la modified modifié name neue new nouveau novo nuevo revised rewritten the \
     updated vollständige whole your";
 
+/// Most names that are known without an extension end with it.
+static FILE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("file"));
+
 /// The longest line that can be a name; the limit of Linux for a path, and room for decoration.
 const MAX_BYTES: usize = 4200;
 
@@ -145,13 +148,23 @@ pub(super) fn in_words(line: &str) -> Vec<&str> {
 
 /// Returns false for most lines of words, which have no code, no dot within a word and no `Makefile`.
 fn may_name_file(line: &str) -> bool {
-    static FILE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("file"));
     let bytes = line.as_bytes();
     let is_within =
         |dot: usize| (bytes.get(dot + 1)).is_some_and(|next| !next.is_ascii_whitespace());
     memchr::memchr(b'`', bytes).is_some()
         || memchr::memchr_iter(b'.', bytes).any(is_within)
         || FILE.find(bytes).is_some()
+}
+
+/// Returns false for most lines over code: without a dot and a slash, and without the letters of names
+/// that are known without an extension, no file is named.
+pub(super) fn may_stand_in(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    let are_capitals = |pair: &[u8]| pair.iter().all(u8::is_ascii_uppercase);
+    memchr::memchr3(b'.', b'/', b'\\', bytes).is_some()
+        || FILE.find(bytes).is_some()
+        || bytes.windows(2).any(are_capitals)
+        || line.contains("Kconfig")
 }
 
 /// The words of a line in small letters, without the name of a file.
@@ -482,6 +495,17 @@ mod tests {
         assert_eq!(alone("../x.py"), Some("../x.py"));
         assert_eq!(alone("app/routes/$id.tsx"), Some("app/routes/$id.tsx"));
         assert_eq!(alone("$(pwd)/a.py"), None);
+    }
+
+    #[test]
+    fn a_line_over_code_that_names_a_file_has_its_signs() {
+        assert!(WELL_KNOWN.split(' ').all(may_stand_in));
+        assert!(
+            ["a.py", "bin/tool", "bin\\tool"]
+                .into_iter()
+                .all(may_stand_in)
+        );
+        assert!(!may_stand_in("It counts what is open, see `count`:"));
     }
 
     #[test]

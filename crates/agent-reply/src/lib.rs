@@ -124,8 +124,13 @@ fn parse_beside(file: WorkspaceFileReader<'_>, text: &str) -> Reply {
             ..Reply::default()
         };
     }
-    let (text, done) = repair::repair(text);
-    let lines = trim::lines(&text);
+    let (mut text, mut done) = repair::repair(text);
+    let mut lines = trim::lines(&text);
+    if let Some((single, what)) = repair::without_copies(&text, &lines) {
+        text = single.into();
+        lines = trim::lines(&text);
+        done.push(what);
+    }
     if let Some(width) = repair::wrapped_width(&lines) {
         return wrapped(&text, width);
     }

@@ -27,6 +27,7 @@ pub(super) use gutter::{
     Divider, are_settings, numbered, without_gutter, without_labels, without_line_numbers,
     without_number_lines,
 };
+pub(super) use paste::without_copies;
 pub(super) use prefix::{is_spaced_quotation, without_quote_marks};
 pub(super) use wrapped::width as wrapped_width;
 
@@ -52,7 +53,7 @@ pub(super) enum RepairedLines {
 /// A repair: the new text and what was done, or nothing.
 type Mended = Option<(String, Done)>;
 
-const REPAIRS: [fn(&str) -> Mended; 12] = [
+const REPAIRS: [fn(&str) -> Mended; 11] = [
     line_ends::repair,
     spaces::remove_padding,
     spaces::remove_invisible,
@@ -65,10 +66,9 @@ const REPAIRS: [fn(&str) -> Mended; 12] = [
     escapes::repair_backslashes,
     escapes::repair_half_escaped_tags,
     wrapped::join_tags,
-    paste::repair,
 ];
 
-/// Undoes what happened to a text as a whole.
+/// Undoes what happened to a text as a whole; `without_copies` comes after it.
 pub(super) fn repair(text: &str) -> (Cow<'_, str>, Vec<Done>) {
     let mut text = Cow::Borrowed(text);
     let mut done = Vec::new();

@@ -74,9 +74,9 @@ impl<'a> Frames<'a> {
     /// Looks at the fences above a line; returns whether one of them frames commands.
     fn read(&mut self, lines: &[&'a str], end: usize, free_from: usize) -> bool {
         let mut has_frame = false;
-        for (line, text) in lines.iter().enumerate().take(end).skip(self.read_to) {
+        for line in self.read_to..end {
             work::count(1);
-            let Some(fence) = Fence::read(text) else {
+            let Some(fence) = Fence::read(lines[line]) else {
                 continue;
             };
             self.open = match self.open {
@@ -181,11 +181,13 @@ impl Scan<'_> {
         while at < self.lines.len() {
             while coming.next_if(|tag| tag.line < at).is_some() {}
             let tag = coming.peek().filter(|tag| tag.line == at);
+            self.read_fences(at);
             if tag.is_none() && self.is_plain(at) {
                 at += 1;
+                // It is no fence.
+                self.frames.read_to = self.frames.read_to.max(at);
                 continue;
             }
-            self.read_fences(at);
             let next = if let Some(tag) = tag {
                 tagged::find(self, tag).map(|offer| self.adopt(offer))
             } else {

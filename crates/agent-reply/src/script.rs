@@ -29,9 +29,12 @@ pub(super) fn file_written_by(line: &str) -> Option<&str> {
     let in_parts = || {
         // Most statements of a program end with one, and have no other.
         let line = line.trim_end_matches(';');
-        memchr::memchr3(b'&', b';', b'|', line.as_bytes())?;
-        let mut parts = line.split(['&', ';', '|']).map(str::trim);
-        parts.find_map(file_written_by_part)
+        let mut start = 0;
+        let mut ends = memchr::memchr3_iter(b'&', b';', b'|', line.as_bytes()).peekable();
+        ends.peek()?;
+        let parts = ends.chain([line.len()]);
+        let mut parts = parts.map(|end| &line[std::mem::replace(&mut start, end + 1)..end]);
+        parts.find_map(|part| file_written_by_part(trim(part)))
     };
     written_file(line)
         .or_else(|| file_written_by_part(line))
@@ -41,9 +44,12 @@ pub(super) fn file_written_by(line: &str) -> Option<&str> {
 /// The file that one command of a line writes.
 fn file_written_by_part(part: &str) -> Option<&str> {
     // The letters with which these commands begin: most lines of a program have another one.
-    const LETTERS: &[u8] = b"aegmoprstAOS";
     let bytes = part.as_bytes();
-    bytes.first().filter(|first| LETTERS.contains(first))?;
+    let Some(b'a' | b'e' | b'g' | b'm' | b'o' | b'p' | b'r'..=b't' | b'A' | b'O' | b'S') =
+        bytes.first()
+    else {
+        return None;
+    };
     let with_option = || {
         memchr::memchr(b'-', bytes)?;
         powershell_file(part).or_else(|| file_edited_in_place(part))

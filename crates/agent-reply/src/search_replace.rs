@@ -314,11 +314,11 @@ fn is_conflict_marker(line: &str) -> bool {
 /// A run of one of these characters, white space, one of these words; gives the run's length and
 /// what follows.
 fn marker<'a>(line: &'a str, characters: &[u8], words: &[&str]) -> Option<(usize, &'a str)> {
-    let text = trim(line);
-    let first = text.bytes().next()?;
+    let first = lead(line)?;
     if !characters.contains(&first) {
         return None;
     }
+    let text = trim(line);
     let length = text.bytes().take_while(|byte| *byte == first).count();
     if !LENGTH.contains(&length) {
         return None;

@@ -88,7 +88,15 @@ pub(super) enum Kind<'a> {
 }
 
 /// Reads a line as a tag.
+#[inline]
 pub(super) fn read(line: usize, text: &str) -> Option<TagLine<'_>> {
+    // Most lines begin with none of the marks that may stand before a tag.
+    let is_mark = |byte| !matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'}' | b'/' | b')' | b'"');
+    crate::trim::lead(text).filter(|byte| is_mark(*byte))?;
+    read_marked(line, text)
+}
+
+fn read_marked(line: usize, text: &str) -> Option<TagLine<'_>> {
     let Decorated {
         before,
         text,

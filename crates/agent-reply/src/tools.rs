@@ -512,9 +512,12 @@ fn text(call: &Call<'_>, names: &str) -> Result<String, BlockTrouble> {
 /// The lines of a file. A text without a line end whose `\n` are outside of quotes was escaped twice.
 fn content(call: &Call<'_>, names: &str) -> Result<String, BlockTrouble> {
     let text = text(call, names)?;
+    if text.contains('\n') {
+        return Ok(text);
+    }
     let outside = text.split('"').step_by(2);
     let breaks: usize = outside.map(|part| part.matches("\\n").count()).sum();
-    let is_whole = text.contains('\n') || !(breaks > 1 || text.ends_with("\\n"));
+    let is_whole = !(breaks > 1 || text.ends_with("\\n"));
     let plain = || serde_json::from_str::<String>(&format!("\"{text}\"")).ok();
     match (is_whole, breaks) {
         (true, _) | (_, 0) => Ok(text),

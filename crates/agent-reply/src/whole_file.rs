@@ -320,9 +320,13 @@ fn leads_to_example(line: &str) -> bool {
 
 /// The file that the line above a fence names.
 fn named_above(line: &str, is_next: bool) -> Option<&str> {
+    let bare_word = || bare_word(line).filter(|_| is_next);
+    if !file_name::may_stand_in(line) {
+        return bare_word();
+    }
     file_name::alone(line)
         .filter(|name| file_name::names_file(line, name))
-        .or_else(|| bare_word(line).filter(|_| is_next))
+        .or_else(bare_word)
         .or_else(|| announced(line))
 }
 
@@ -403,16 +407,12 @@ fn bare_word(line: &str) -> Option<&str> {
     ];
     let is_name =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
-    let letters = line.bytes().filter(u8::is_ascii_lowercase).count();
     // `2` counts something, and `v2` is a version.
-    let is_word = letters > 1 && line.bytes().all(is_name);
-    let is_label = LABELS.iter().any(|label| line.starts_with(label));
-    (is_word
-        && !is_label
-        && line
-            .bytes()
-            .any(|byte| byte.is_ascii_digit() || b"_-".contains(&byte)))
-    .then_some(line)
+    let letters = || line.bytes().filter(u8::is_ascii_lowercase).count();
+    let is_word = line.bytes().all(is_name) && letters() > 1;
+    let is_label = || LABELS.iter().any(|label| line.starts_with(label));
+    let has_sign = || line.bytes().any(|byte| !byte.is_ascii_lowercase());
+    (is_word && !is_label() && has_sign()).then_some(line)
 }
 
 /// The file of a sentence that says that the whole of it follows: ``Here is the new `a.py`:``,

@@ -170,11 +170,11 @@ fn shown_path<'a>(lines: &[&'a str], at: usize, element: &Element<'a>) -> Option
 }
 
 /// The call that begins on the line `at`; `above` lines stand over these in the reply.
-pub(super) fn find(
+pub(super) fn find<'e>(
     lines: &[&str],
     at: usize,
     above: usize,
-    ends: &XmlEnds,
+    ends: impl FnOnce() -> &'e XmlEnds,
 ) -> Option<BlockCandidate> {
     let element = Element::read(lines[at])?;
     let name = element.name.rsplit(':').next().unwrap_or_default();
@@ -200,7 +200,9 @@ pub(super) fn find(
     if !is_call {
         return None;
     }
-    let last = ends.next(element.name, at + above).map(|last| last - above);
+    let last = ends()
+        .next(element.name, at + above)
+        .map(|last| last - above);
     let Some(last) = last.filter(|last| *last < lines.len()) else {
         return unclosed(lines, at, &element);
     };
@@ -535,7 +537,7 @@ mod tests {
         let mut items = Vec::new();
         let mut at = 0;
         while at < lines.len() {
-            match find(&lines, at, 0, &ends) {
+            match find(&lines, at, 0, || &ends) {
                 Some(found) => {
                     at = found.span.end.max(at + 1);
                     items.extend(found.items);

@@ -44,7 +44,7 @@ pub(crate) fn find(
         let xml_ends = || scan.known.xml_ends.get_or_init(|| XmlEnds::of(&scan.lines));
         let call = json::find(lines, line);
         call.filter(|found| !shown::is_given_to_file(scan, &found.clone().below(from)))
-            .or_else(|| xml::find(lines, line, from, xml_ends()))
+            .or_else(|| xml::find(lines, line, from, xml_ends))
             .or_else(|| tokens::find(lines, line))
     });
     let found = found

@@ -6,7 +6,7 @@
 //! opens: a file that really said it twice would be out of balance.
 
 use super::{Done, Mended, RepairedLines, is_structural};
-use crate::trim::{split, trim_start};
+use crate::trim::trim_start;
 
 /// The shortest text without an end mark that is taken for a second copy.
 const MIN_COPY: usize = 400;
@@ -18,8 +18,9 @@ const MIN_BYTES: usize = 30;
 /// The longest overlap, in lines.
 const MAX_LINES: usize = 60;
 
-pub(super) fn repair(text: &str) -> Mended {
-    twice(text).or_else(|| overlap(text))
+/// Leaves out what a text has twice; these are its lines.
+pub(crate) fn without_copies(text: &str, lines: &[&str]) -> Mended {
+    twice(text).or_else(|| overlap(text, lines))
 }
 
 fn twice(text: &str) -> Mended {
@@ -45,15 +46,14 @@ fn twice(text: &str) -> Mended {
     Some((format!("{copy}\n"), done))
 }
 
-fn overlap(text: &str) -> Mended {
-    let lines = split(text);
+fn overlap(text: &str, lines: &[&str]) -> Mended {
     let mut last = LastSeen::new();
     let mut at = 0;
     let seam = loop {
         let line = lines.get(at)?;
         if let Some(before) = last.replace(line, at)
             && at - before <= MAX_LINES
-            && repeats(&lines, before, at)
+            && repeats(lines, before, at)
         {
             break before..at;
         }
@@ -67,7 +67,8 @@ fn overlap(text: &str) -> Mended {
             changed: RepairedLines::Lines(vec![seam.start]),
         };
         let kept = [&lines[..seam.start], &lines[seam.end..]].concat();
-        (kept.join("\n"), done)
+        let last_end = if text.ends_with('\n') { "\n" } else { "" };
+        (kept.join("\n") + last_end, done)
     })
 }
 
@@ -158,7 +159,8 @@ mod tests {
     use super::*;
 
     fn mended(text: &str) -> Option<String> {
-        repair(text).map(|(mended, _)| mended)
+        let lines = crate::trim::lines(text);
+        without_copies(text, &lines).map(|(mended, _)| mended)
     }
 
     #[test]
@@ -210,6 +212,6 @@ mod tests {
     fn a_bare_mark_is_no_line_that_was_cut() {
         let part = "+    value of the first one\n+    }\n+    value of the second one\n";
         let text = format!("--- a/f\n+++ b/f\n@@ -1 +1,8 @@\n-a\n{part}+\n{part}+x\n");
-        assert_eq!(repair(&text), None);
+        assert_eq!(mended(&text), None);
     }
 }

@@ -94,7 +94,8 @@ pub(super) fn repair_parts(text: &str) -> Mended {
         let first = line.bytes().find(|byte| *byte != b' ');
         first.is_some_and(|byte| byte.is_ascii_digit())
     };
-    if !lines_of(text).any(has_number) {
+    let has_mark = |mark: &&str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
+    if !MARKERS.iter().any(has_mark) || !lines_of(text).any(has_number) {
         return None;
     }
     let mut lines: Vec<&str> = text.split('\n').collect();
@@ -118,19 +119,20 @@ pub(super) fn repair_parts(text: &str) -> Mended {
     })
 }
 
-/// Returns true if a line marks a block that has a body: a closing tag, a marker of SEARCH/REPLACE,
-/// a hunk.
+/// Beginnings of lines that mark a block with a body: a closing tag, a marker of SEARCH/REPLACE, a
+/// hunk.
+const MARKERS: [&str; 6] = [
+    "[/",
+    "<<<<<<< SEARCH",
+    ">>>>>>> REPLACE",
+    "@@ -",
+    "*** Begin Patch",
+    "*** End Patch",
+];
+
 fn is_marker(line: &str) -> bool {
-    [
-        "<<<<<<< SEARCH",
-        ">>>>>>> REPLACE",
-        "@@ -",
-        "*** Begin Patch",
-        "*** End Patch",
-    ]
-    .iter()
-    .any(|mark| line.starts_with(mark))
-        || (line.starts_with("[/") && crate::tags::read(0, line).is_some())
+    MARKERS.iter().any(|mark| line.starts_with(mark))
+        && (!line.starts_with("[/") || crate::tags::read(0, line).is_some())
 }
 
 fn without_indentation(text: &str) -> Option<Vec<&str>> {

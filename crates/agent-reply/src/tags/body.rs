@@ -250,7 +250,8 @@ pub(crate) fn unfence(command: &mut Command) -> bool {
         Command::RunCommand { script, .. } => (script, BodyPlace::Script),
         _ => return false,
     };
-    if !text.contains("```") && !text.contains("~~~") {
+    let has = |mark: &str| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
+    if !has("```") && !has("~~~") {
         return false;
     }
     let lines: Vec<&str> = text.lines().collect();

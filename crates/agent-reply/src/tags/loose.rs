@@ -35,7 +35,13 @@ impl<'a> LooseTag<'a> {
         /// Each is looked for up to the end of the line.
         const MOST: usize = 8;
         let bytes = line.as_bytes();
-        let may_open = !bytes.is_ascii() || memchr::memchr2(b'[', b'{', bytes).is_some();
+        let leads_to_name = |at: usize| {
+            let mut inner = bytes[at..].iter().take(MOST);
+            let first = inner.find(|byte| !matches!(byte, b'[' | b'{' | b'/' | b' '));
+            first.is_none_or(|first| first.is_ascii_uppercase() || first.is_ascii_whitespace())
+        };
+        let may_open =
+            !bytes.is_ascii() || memchr::memchr2_iter(b'[', b'{', bytes).any(leads_to_name);
         let line = if may_open { line } else { "" };
         let (mut is_code, mut last) = (false, ' ');
         let tags = line.char_indices().filter_map(move |(at, c)| {
