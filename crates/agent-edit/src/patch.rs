@@ -246,15 +246,7 @@ fn place_all<'h>(
         useful.partition(|(_, (hunk, stated))| is_bare(hunk, stated));
     let mut placer = Placer::default();
     let (mut laid, mut left_out) = (Vec::with_capacity(hunks.len()), 0);
-    let mut sent = HashSet::new();
     for (position, (hunk, stated)) in quoting.into_iter().chain(bare) {
-        // One that states the same line twice is meant once.
-        if let Stated::Line(line) = stated
-            && !sent.insert((*line, &hunk.lines))
-        {
-            left_out += 1;
-            continue;
-        }
         match placer.place(document, hunk, *stated) {
             Ok(Some(place)) => laid.push((position, place)),
             Ok(None) => left_out += 1,

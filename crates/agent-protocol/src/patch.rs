@@ -105,7 +105,7 @@ fn is_zero(count: &u32) -> bool {
 }
 
 /// A line of a hunk.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HunkLine {
     /// In the old file and in the new one.

@@ -16,12 +16,12 @@
 //! | 8 | a block that is not sound and reaches over a tag | itself up to that tag |
 //! | 9 | of several dialects on one line: envelope, diff, JSON, XML, tokens, SEARCH/REPLACE | the first |
 //! | 10 | JSON that is no call, or that the line above gives to a file of JSON which it does not name | data, with all that stands in it |
-//! | 11 | whole files beside commands; diffs and SEARCH/REPLACE blocks above the code block with tags and the end mark | shown; told unless a command changes the file or has the lines of the edit |
+//! | 11 | whole files beside commands; diffs and SEARCH/REPLACE blocks above the code block with tags and the end mark; other calls, and tags outside of code blocks, above the frame with more than the end mark | shown; told unless a command changes the file or has the lines of the edit |
 //! | | such an edit beside tags without a code block of their own | itself: nothing divides the answer from the rest, an edit that was only shown and fits the file cannot be told from one that was meant, and to leave out the latter loses work |
 //! | 12 | two answers to one round | neither, unless they are the same or only look |
 //! | 13 | commands in words below the end mark | told, not done |
 //! | 14 | a document: front matter, or headings and code blocks that ask for nothing | told, not done |
-//! | 15 | two contents for one file in a reply of whole files; a patch that is sent twice | neither; the first |
+//! | 15 | two contents for one file in a reply of whole files; a patch, or a hunk of it, that is sent twice | neither; the first |
 //! | 16 | commands above words that take them back: `Sorry, ignore the above` | told, not done |
 //! | 17 | a command in an HTML comment, a here-document or a string of a code block, a tag below other lines of a program (`enclosed`); one under words that call it an example, forbid it, quote it, or offer it for later, on a condition or as one option | told, not done; done if the end mark is in its code block |
 //! | 18 | lines that nothing of this takes and that look like work (`undone`) | told; malformed beside `DONE` if nothing does it; nothing if they certainly quote a file (`quoted_file`) beside tags with an end mark |
@@ -30,7 +30,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use agent_protocol::{Command, EndMark, RelPath, Step};
+use agent_protocol::{Command, EndMark, FileChange, Hunk, RelPath, Step};
 
 use crate::candidate::{
     BlockCandidate, BlockTrouble, CandidateItem, DoubtedMeaning, OfferSource, ReplyOffer, Standing,
@@ -45,7 +45,9 @@ use crate::shown_edit;
 use crate::trim::is_blank;
 use crate::undone::{self, UndoneWork};
 use crate::whole_file;
-use crate::{Issue, Reply, TruncatedReply, WorkspaceFileReader, has_effects, line_number};
+use crate::{
+    Issue, Reply, TruncatedReply, WorkspaceFileReader, has_body, has_effects, line_number,
+};
 
 /// The most issues that are told one by one: a text of nothing but mistakes is not told a million
 /// times.
@@ -203,7 +205,9 @@ impl ReplyLedger {
                 CandidateItem::Command(command) if self.is_repeated(&command) => {
                     self.repaired("left out a patch that was sent twice", 1, false);
                 }
-                CandidateItem::Command(command) => {
+                CandidateItem::Command(mut command) => {
+                    let repeated = remove_repeated_hunks(&mut command);
+                    self.repaired("left out a hunk that was sent twice", repeated, false);
                     let step = Step {
                         number: self.next_number(),
                         line: line_number(line),
@@ -358,12 +362,25 @@ impl ReplyLedger {
     /// They often explain a change, or tell of one that is not to be made. One that is in the file
     /// already asks for nothing.
     fn leave_out_shown_edits(&mut self, lines: &[&str], end: usize, file: WorkspaceFileReader<'_>) {
-        let Some(answer) = shown_edit::answer_start(lines, &self.blocks, end) else {
+        let Some(answer) = shown_edit::AnswerBlock::find(lines, &self.blocks, end) else {
             return;
         };
+        let index = |line: u32| usize::try_from(line - 1).unwrap_or_default();
+        let dialect_blocks = std::mem::take(&mut self.dialect_blocks);
+        let is_edit = |line: u32| {
+            let span = dialect_blocks.get(&line);
+            span.is_some_and(|span| shown_edit::is_edit(lines, span))
+        };
+        // A frame with only the end mark or `DONE` in it may close an answer that stands above it.
+        let asks = |step: &Step| !matches!(step.command, Command::Done { .. });
+        let mut steps = self.reply.steps.iter();
+        let has_answer = steps.any(|step| index(step.line) > answer.start && asks(step));
         let is_shown = |step: &Step| {
-            let span = self.dialect_blocks.get(&step.line);
-            span.is_some_and(|span| span.end <= answer && shown_edit::is_edit(lines, span))
+            let is_tag = !dialect_blocks.contains_key(&step.line);
+            let is_other = has_answer && has_body(&step.command);
+            index(step.line) < answer.start
+                && (is_edit(step.line)
+                    || (is_other && (!is_tag || answer.leaves_out(index(step.line)))))
         };
         let steps = std::mem::take(&mut self.reply.steps);
         let (shown, meant): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_shown);
@@ -376,19 +393,25 @@ impl ReplyLedger {
             command,
         } in shown
         {
-            let span = self.dialect_blocks.get(&line).cloned().unwrap_or_default();
-            if done.has_lines(&ShownWork::added(&lines[span])) {
+            let span = dialect_blocks.get(&line).cloned().unwrap_or_default();
+            let is_sent_again = meant.iter().any(|step| step.command == command);
+            if is_sent_again || done.has_lines(&ShownWork::added(&lines[span])) {
                 continue;
             }
             let paths = command.changed_paths();
             let is_changed = paths.iter().any(|path| done.changes(path.as_str()));
+            let what = if is_edit(line) {
+                "an edit"
+            } else {
+                "a command"
+            };
             let trouble = BlockTrouble::new(
-                "an edit above the code block with the answer was only shown",
+                format!("{what} above the code block with the answer was only shown"),
                 "Send it in the code block with the end mark, if it was meant.",
             );
             let may_be_lost = !is_changed && (done.ends_session || changes_nothing);
             let number = may_be_lost.then_some(number);
-            let line = usize::try_from(line - 1).unwrap_or_default();
+            let line = index(line);
             compared += 1;
             if compared <= MAX_ISSUES && shown_edit::is_applied(&command, file) {
                 self.quote(line, number);
@@ -696,6 +719,29 @@ impl ReplyLedger {
     fn repaired(&mut self, what: &str, count: usize, in_body: bool) {
         crate::add_repair(&mut self.reply.repairs, what, count, in_body);
     }
+}
+
+/// Takes the hunks out of a patch that an earlier one of the same stated line repeats: there is only one
+/// such place, and the second would be put elsewhere. Returns how many there are.
+fn remove_repeated_hunks(command: &mut Command) -> usize {
+    let Command::ApplyPatch { changes } = command else {
+        return 0;
+    };
+    let mut count = 0;
+    for change in changes {
+        if let FileChange::Update { hunks, .. } = change {
+            let mut last = HashMap::new();
+            let is_repeated = |(at, hunk): (usize, &Hunk)| {
+                let before = hunk.old_start.and_then(|line| last.insert(line, at));
+                before.is_some_and(|before: usize| hunks[before] == *hunk)
+            };
+            let repeated: Vec<bool> = hunks.iter().enumerate().map(is_repeated).collect();
+            count += repeated.iter().filter(|it| **it).count();
+            let mut repeated = repeated.into_iter();
+            hunks.retain(|_| repeated.next() != Some(true));
+        }
+    }
+    count
 }
 
 /// The files that blocks show with different contents.

@@ -106,7 +106,9 @@ impl<'a> OpenText<'a> {
             is_odd && (mark.len() == 3 || line.trim_end().ends_with(mark))
         };
         let mut strings = STRINGS.iter().filter(|_| fence.is_some());
-        let (text, end) = if is_top && fence.is_some_and(is_program) {
+        // The log of a shell begins with its prompt.
+        let is_log = line.trim_start().starts_with("$ ");
+        let (text, end) = if is_top && fence.is_some_and(|fence| is_log || is_program(fence)) {
             (EnclosingText::Program, TextEndMark::Fence)
         } else if let Some(inner) = line.trim_start().strip_prefix("<!--") {
             let is_open = !inner.contains("-->");

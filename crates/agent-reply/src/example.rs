@@ -54,17 +54,16 @@ impl WordsAbove {
             .iter()
             .fold(text, |rest, end| rest.rsplit(end).next().unwrap_or(rest));
         let label = text.trim_matches(|c: char| !c.is_alphanumeric());
-        let is_question =
-            text.ends_with('?') && phrases::QUESTIONS.iter().any(|it| text.starts_with(it));
-        if is_question {
+        if is_question(text) && !line.starts_with('#') {
             return Some(Self::Question);
         }
         let is_led = ends_with_colon(text);
+        let is_crossed_out = text.starts_with(['\u{274c}', '\u{1f6ab}', '\u{26d4}']);
         phrases::KINDS
             .iter()
             .find(|kind| kind.holds(label, text, is_led))
             .map(|kind| kind.words.clone())
-            .or_else(|| (is_led && forbids(label)).then_some(Self::Refusal))
+            .or_else(|| (is_led && (forbids(label) || is_crossed_out)).then_some(Self::Refusal))
             .or_else(|| (is_led && (offers(label) || depends(label))).then_some(Self::Offer))
             .or_else(|| (is_led && calls_example(label)).then_some(Self::Example))
             .or_else(|| label.ends_with(" for example").then_some(Self::Example))
@@ -115,6 +114,16 @@ impl WordsAbove {
         };
         BlockTrouble::new(format!("{what}, so it was not done"), hint)
     }
+}
+
+/// Returns true if a sentence asks the person, in whatever language: `What is missing?` is a question
+/// that the model answers itself.
+fn is_question(sentence: &str) -> bool {
+    const OWN: &str = "what what's why how where which who when so and was warum wie wo que qué \
+        pourquoi comment por cómo";
+    let first = sentence.split_whitespace().next().unwrap_or_default();
+    let first = first.trim_start_matches('¿');
+    sentence.ends_with(['?', '？']) && !has_word(OWN, first)
 }
 
 /// Returns true if a line is the label of an option: `Option A:`, `Approach 2 (safer)`. `Option A it
@@ -201,10 +210,23 @@ fn depends(sentence: &str) -> bool {
         let verb = words.find(|word| !has_word(FILLERS, word));
         verb.is_some_and(|verb| has_word(ORDERS, verb))
     };
-    condition.iter().any(|it| sentence.starts_with(it))
-        && sentence
-            .split_once(", ")
-            .is_some_and(|(_, clause)| orders(clause))
+    // `If yes`, and in other languages with one clause more: `\u{5982}\u{679c}...`
+    let others = [
+        "wenn ",
+        "falls ",
+        "si ",
+        "se ",
+        "\u{435}\u{441}\u{43b}\u{438} ",
+        "\u{5982}\u{679c}",
+    ];
+    let commas = sentence.matches([',', '\u{ff0c}']).count();
+    let is_short = (sentence.starts_with("if ") && commas == 0)
+        || (others.iter().any(|it| sentence.starts_with(it)) && commas < 2);
+    is_short
+        || condition.iter().any(|it| sentence.starts_with(it))
+            && sentence
+                .split_once(", ")
+                .is_some_and(|(_, clause)| orders(clause))
 }
 
 /// Returns true if a sentence calls what follows an example: `here is an example`, `this is only an
@@ -212,9 +234,14 @@ fn depends(sentence: &str) -> bool {
 ///
 /// `the fixed example` is one that is worked on.
 fn calls_example(sentence: &str) -> bool {
+    const LEADS: &str = "zum beispiel,par exemple,por ejemplo,por exemplo,per esempio,bijvoorbeeld,\
+        na przykład,например,例如,比如,例えば,たとえば,예를 들어";
     const STARTS: &str = "here here's this these that below as consider see just only";
     const NOUNS: &str = "command commands edit edits reply answer block blocks call calls diff \
         patch usage request response tool payload output message body";
+    if LEADS.split(',').any(|lead| sentence.starts_with(lead)) {
+        return true;
+    }
     let words: Vec<&str> = sentence.split_whitespace().collect();
     let begins = |starts: &str| words.first().is_some_and(|first| has_word(starts, first));
     if let [.., article, _, "looks", "like", "this"] = words[..] {
@@ -540,9 +567,6 @@ fn set_into_sentence(
 /// The words by which each kind is known.
 mod phrases {
     use super::WordsAbove;
-
-    pub(super) const QUESTIONS: [&str; 4] =
-        ["should i ", "shall i ", "do you want ", "would you like "];
 
     /// Words of one kind.
     pub(super) struct WordsKind {
@@ -952,6 +976,16 @@ mod tests {
             ),
             ("<summary>For example</summary>", Some(WordsAbove::Example)),
             ("</example>", None),
+            ("\u{bf}Quieres que lo haga?", Some(WordsAbove::Question)),
+            ("実行してもよろしいですか？", Some(WordsAbove::Question)),
+            ("Ready? I change it like this:", None),
+            ("What is missing?", None),
+            ("If yes:", Some(WordsAbove::Offer)),
+            ("如果测试失败，请运行：", Some(WordsAbove::Offer)),
+            ("Par exemple, pour supprimer :", Some(WordsAbove::Example)),
+            ("\u{274c} So nicht:", Some(WordsAbove::Refusal)),
+            ("If it is missing, the test fails, so I add it:", None),
+            ("## Is it done?", None),
             ("I think that the fix looks like this:", None),
             (
                 "The protocol says that a command looks like this:",

@@ -227,7 +227,9 @@ pub(super) fn in_info(info: &str) -> Option<&str> {
             // `makefile` and `Dockerfile` are languages.
             "" if first == Some(value) && has_word(WELL_KNOWN, value) => value.contains('.'),
             "path" | "file" | "filename" | "filepath" => is_possible(value),
-            "" | "title" | "name" => is_unmistakable(value),
+            // `text/plain` is a language too.
+            "" => is_unmistakable(value) && names_file(info, value),
+            "title" | "name" => is_unmistakable(value),
             _ => false,
         };
         (is_name && !value.contains(char::is_whitespace)).then_some(value)
@@ -292,6 +294,19 @@ fn names_lines(remark: &str) -> bool {
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         is_number || WORDS.contains(&word.as_str())
     })
+}
+
+/// A path without the marks that a model or a page put around it.
+pub(super) fn without_marks(path: &str) -> &str {
+    let mut marks = [
+        ("`", "`"),
+        ("**", "**"),
+        ("<", ">"),
+        ("\u{201c}", "\u{201d}"),
+    ]
+    .iter();
+    let inner = marks.find_map(|(before, after)| between(path, before, after));
+    inner.unwrap_or(path)
 }
 
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
@@ -509,6 +524,20 @@ mod tests {
     }
 
     #[test]
+    fn marks_around_a_path_are_not_of_it() {
+        for path in [
+            "`a.py`",
+            "**a.py**",
+            "<a.py>",
+            "\u{201c}a.py\u{201d}",
+            "a.py",
+        ] {
+            assert_eq!(without_marks(path), "a.py");
+        }
+        assert_eq!(without_marks("a`b`.py"), "a`b`.py");
+    }
+
+    #[test]
     fn prose_is_not_a_name() {
         for line in [
             "",
@@ -598,7 +627,10 @@ mod tests {
         }
         assert_eq!(in_info("4:7:src/a.py"), Some("src/a.py"));
         assert_eq!(in_info("python:A greeting:src/new.py"), Some("src/new.py"));
-        for language in ["python", "makefile", "Makefile", "Dockerfile", "Justfile"] {
+        for language in ["python", "makefile", "Makefile", "Dockerfile", "Justfile"]
+            .into_iter()
+            .chain(["text/plain", "html/css", r"tool\_code"])
+        {
             assert_eq!(in_info(language), None, "{language}");
         }
         assert_eq!(in_info("make Makefile"), Some("Makefile"));

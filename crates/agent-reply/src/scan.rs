@@ -74,7 +74,9 @@ impl<'a> Frames<'a> {
     /// Looks at the fences above a line; returns whether one of them frames commands.
     fn read(&mut self, lines: &[&'a str], end: usize, free_from: usize) -> bool {
         let mut has_frame = false;
-        for line in self.read_to..end {
+        while self.read_to < end {
+            let line = self.read_to;
+            self.read_to += 1;
             work::count(1);
             let Some(fence) = Fence::read(lines[line]) else {
                 continue;
@@ -91,7 +93,6 @@ impl<'a> Frames<'a> {
             };
             has_frame |= fence.is_frame();
         }
-        self.read_to = self.read_to.max(end);
         has_frame
     }
 

@@ -1,8 +1,9 @@
-//! Diffs and SEARCH/REPLACE blocks that stand beside an answer in tags.
+//! Commands that stand beside an answer in tags.
 //!
 //! A model explains its change with a diff, shows the one that made the mistake, or one that it
 //! decided against. If its answer is a code block with tags and the end mark, as the instructions ask
-//! for, what stands above that is not part of it.
+//! for, what stands above that is not part of it: neither the other dialects nor tags without a code
+//! block around them.
 
 use std::ops::Range;
 
@@ -12,21 +13,48 @@ use crate::code_fence::{self, Fence};
 use crate::trim::is_blank;
 use crate::{WorkspaceFileReader, diff, file_name, search_replace};
 
-/// The first line of the code block that the end mark on the line `end` stands in; `blocks` are the
-/// lines of commands.
-pub(super) fn answer_start(lines: &[&str], blocks: &[Range<usize>], end: usize) -> Option<usize> {
-    let below = code_fence::skip_blank(lines, end + 1);
-    let close = lines.get(below).and_then(|line| Fence::read(line))?;
-    let mut is_taken = vec![false; end];
-    for block in blocks {
-        let last = block.end.min(end);
-        is_taken[block.start.min(last)..last].fill(true);
+/// The code block that the end mark stands in.
+pub(super) struct AnswerBlock {
+    /// The line of its fence.
+    pub(super) start: usize,
+    /// True if it is a frame as the instructions ask for.
+    is_frame: bool,
+    /// The lines of the code blocks above it.
+    above: Vec<Range<usize>>,
+}
+
+impl AnswerBlock {
+    /// The code block around the line `end`; `blocks` are the lines of commands.
+    pub(super) fn find(lines: &[&str], blocks: &[Range<usize>], end: usize) -> Option<Self> {
+        let below = code_fence::skip_blank(lines, end + 1);
+        let close = lines.get(below).and_then(|line| Fence::read(line))?;
+        let mut is_taken = vec![false; end];
+        for block in blocks {
+            let last = block.end.min(end);
+            is_taken[block.start.min(last)..last].fill(true);
+        }
+        let mut fences = (0..end)
+            .filter(|line| !is_taken[*line])
+            .filter_map(|line| Some((line, Fence::read(lines[line])?)));
+        let (start, fence) = fences.clone().next_back()?;
+        let mut above = Vec::new();
+        while let Some((first, opened)) = fences.next() {
+            let close = fences.find(|(_, fence)| fence.closes(&opened));
+            above.extend(close.map(|(last, _)| first..last));
+        }
+        close.closes(&fence).then_some(Self {
+            start,
+            is_frame: fence.is_frame(),
+            above,
+        })
     }
-    let mut above = (0..end).rev().filter(|line| !is_taken[*line]);
-    let opened = above.find_map(|line| Some((line, Fence::read(lines[line])?)));
-    opened
-        .filter(|(_, fence)| close.closes(fence))
-        .map(|it| it.0)
+
+    /// Returns true if a tag on a line above it stands in no code block, although the answer is a frame.
+    pub(super) fn leaves_out(&self, line: usize) -> bool {
+        let next = self.above.partition_point(|block| block.end <= line);
+        let block = self.above.get(next);
+        self.is_frame && block.is_none_or(|block| line < block.start)
+    }
 }
 
 /// Returns true if the block on these lines is a diff or a SEARCH/REPLACE block.

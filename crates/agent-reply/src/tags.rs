@@ -324,21 +324,19 @@ pub(super) fn led_to(line: &str) -> Option<Crowded<'_>> {
 
 /// The name at the beginning, and the rest, which a space divides from it.
 fn word(text: &str) -> Option<(&str, &str)> {
-    let end = text
-        .bytes()
-        .position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')))
-        .unwrap_or(text.len());
-    let (name, rest) = text.split_at(end);
+    // A page translates names too: `[FICHIER_CR\u{c9}ER chemin="a.py"]`.
+    let end = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-')));
+    let (name, rest) = text.split_at(end.unwrap_or(text.len()));
     let divided = rest.is_empty() || rest.starts_with([' ', '\t', '\u{a0}', '/', ']']);
-    (divided && name.as_bytes().first()?.is_ascii_alphabetic()).then_some((name, rest))
+    (divided && name.starts_with(char::is_alphabetic)).then_some((name, rest))
 }
 
 /// A name that nobody knows, if it looks like a command rather than like prose.
 fn unknown(name: &str, rest: &str) -> Option<Kind<'static>> {
-    let shouts = !name.bytes().any(|byte| byte.is_ascii_lowercase());
+    let shouts = !name.contains(char::is_lowercase);
     let rest = rest.trim_start();
     let key = rest
-        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')))
+        .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-')))
         .unwrap_or(rest.len());
     let has_attributes = key > 0 && rest[key..].trim_start().starts_with('=');
     let compound = name.contains(['_', '-']);

@@ -309,6 +309,10 @@ fn unknown_commands_are_reported_with_what_was_meant() {
     );
     assert!(found.hint.contains("[CREATE_FILE"), "{}", found.hint);
     assert_eq!(found.number, Some(1));
+    for name in ["FICHIER_CR\u{c9}ER", "\u{6587}\u{4ef6}"] {
+        let text = format!("[{name} path=\"a.py\"]\nx\n[/{name}]");
+        issue(&text, &format!("there is no command `{name}`"));
+    }
     let found = issue("[FOO_BAR x=\"1\"]", "there is no command `FOO_BAR`");
     assert!(!found.hint.contains("mean"), "{}", found.hint);
     case("[FOO_BAR]", &[]);

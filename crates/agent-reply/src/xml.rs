@@ -3,6 +3,7 @@
 //! ```text
 //! call   = "<invoke name=" name ">" ("<parameter name=" key ">" value "</parameter>")* "</invoke>"
 //!        | "<tool name=" name ">" ("<param name=" key ">" value "</param>")* "</tool>"
+//!        | "<xai:function_call name=" name ">" the same as in invoke "</xai:function_call>"
 //!        | "<tool_call>" (json | name ("<arg_key>" key "</arg_key><arg_value>" value "</arg_value>")*
 //!          | function) "</tool_call>"
 //! function = "<function=" name ">" (json | ("<parameter=" key ">" value "</parameter>")*) "</function>"
@@ -26,6 +27,7 @@ use agent_protocol::{Command, ContentSource, RelPath};
 use super::candidate::{BlockCandidate, BlockCertainty, BlockTrouble, CandidateItem};
 use super::tools::{self, Call};
 use super::{code_fence, file_name, json, search_replace, workspace_root};
+use crate::line::has_word;
 use crate::trim::trim;
 use crate::work;
 
@@ -192,7 +194,7 @@ pub(super) fn find<'e>(
         "function_calls" | "tool_calls" | "invoke" | "tool_call" | "boltArtifact"
         | "boltAction" => true,
         "function" => element.attributes.starts_with('='),
-        "tool" => element.attribute("name").is_some_and(tools::is_known),
+        "tool" | "function_call" => element.attribute("name").is_some_and(tools::is_known),
         "file" | "antArtifact" | "artifact" | "source" => path.is_some(),
         _ if is_artifact => true,
         name => name.contains('_') && tools::is_known(name) && element.attributes.is_empty(),
@@ -265,7 +267,7 @@ fn items(name: &str, element: &Element<'_>, inner: &str) -> Option<Vec<Candidate
     Some(match name {
         "function_calls" | "tool_calls" => invocations(inner)?,
         "invoke" => vec![invocation(element.attribute("name")?, inner)],
-        "tool" => {
+        "tool" | "function_call" => {
             let whole = inner.replace("<param name=", "<parameter name=");
             let whole = whole.replace("</param>", "</parameter>");
             vec![invocation(element.attribute("name")?, &whole)]
@@ -506,7 +508,7 @@ fn bolt_action(element: &Element<'_>, inner: &str) -> CandidateItem {
 }
 
 fn file(path: &str, inner: &str, source: ContentSource) -> CandidateItem {
-    let mut content = value_text(inner);
+    let mut content = value_text(without_holder(path, inner));
     if !content.is_empty() && !content.ends_with('\n') {
         content.push('\n');
     }
@@ -518,6 +520,20 @@ fn file(path: &str, inner: &str, source: ContentSource) -> CandidateItem {
         }),
         Err(refused) => problem(&format!("the file cannot be written: {refused}")),
     }
+}
+
+/// The text of a file without an element of its own around it: `<file name="a.py"><content>`.
+fn without_holder<'t>(path: &str, inner: &'t str) -> &'t str {
+    const HOLDERS: &str = "content contents code text";
+    const MARKUP: &str = "htm html plist svelte svg vue xaml xhtml xml xsd xsl";
+    let text = inner.trim().strip_prefix('<');
+    let held = text.and_then(|text| {
+        let (name, rest) = text.split_once('>')?;
+        let rest = rest.strip_suffix('>')?.strip_suffix(name)?;
+        rest.strip_suffix("</").filter(|_| has_word(HOLDERS, name))
+    });
+    let is_markup = has_word(MARKUP, file_name::extension(path).unwrap_or_default());
+    held.filter(|_| !is_markup).unwrap_or(inner)
 }
 
 fn problem(message: &str) -> CandidateItem {
@@ -590,6 +606,10 @@ mod tests {
         );
         case("<read_file>\n<path>a.py</path>\n</read_file>", &[READ]);
         case(
+            "<xai:function_call name=\"read_file\">\n<parameter name=\"path\">a.py</parameter>\n</xai:function_call>",
+            &[READ],
+        );
+        case(
             "<read_file>\n<args>\n<file>\n<path>a.py</path>\n</file>\n</args>\n</read_file>",
             &[READ],
         );
@@ -611,6 +631,23 @@ mod tests {
             "<attempt_completion>\n<result>\nAll done.\n</result>\n</attempt_completion>",
             &[r#"{"command":"DONE","summary":"All done."}"#],
         );
+    }
+
+    #[test]
+    fn an_element_around_the_text_of_a_file_is_not_of_it() {
+        let file = |name: &str, content: &str| {
+            format!(
+                r#"{{"command":"CREATE_FILE","path":"{name}","content":"{content}\n","source":"code_block"}}"#
+            )
+        };
+        for name in ["a.py", "a.xml"] {
+            let text = format!("<file name=\"{name}\">\n<content>\nx = 1\n</content>\n</file>");
+            let content = match name {
+                "a.py" => "x = 1",
+                _ => r"<content>\nx = 1\n</content>",
+            };
+            case(&text, &[&file(name, content)]);
+        }
     }
 
     #[test]

@@ -56,17 +56,6 @@ fn the_stated_line_comes_first_then_the_nearest() {
 }
 
 #[test]
-fn a_hunk_that_stands_there_twice_is_applied_once() {
-    let before = "a\nc\nx\nc\nb\nc\nx\nc\n";
-    let after = "a\nc\ny\nc\nb\nc\nx\nc\n";
-    let twice = [
-        hunk(Some(2), " c\n-x\n+y\n c\n"),
-        hunk(Some(2), " c\n-x\n+y\n c\n"),
-    ];
-    case(before, &twice, Level::PartlyApplied, after);
-}
-
-#[test]
 fn only_changed_lines_are_reported() {
     let edited = patch("a\nb\nc\nd\n", &[hunk(Some(1), " a\n-b\n-c\n+x\n+c\n d\n")]).unwrap();
     assert_eq!(edited.changes, [LineChange { old: 1..2, new: 1 }]);

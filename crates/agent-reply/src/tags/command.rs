@@ -12,7 +12,7 @@ use crate::tags::attributes::{Attributes, Doubt};
 use crate::tags::body::{Around, Body, BodyPlace, FileContent};
 use crate::tags::name::Name;
 use crate::tags::{damage, harmless};
-use crate::{changes, link, script, workspace_root};
+use crate::{changes, file_name, link, script, workspace_root};
 
 /// A command made of a tag.
 #[derive(Debug)]
@@ -411,8 +411,12 @@ impl Tag<'_> {
     }
 
     fn checked(&mut self, text: &str) -> Result<RelPath, BlockTrouble> {
-        let path = RelPath::parse(&workspace_root::relative(text))
+        let plain = file_name::without_marks(text);
+        let path = RelPath::parse(&workspace_root::relative(plain))
             .map_err(|problem| unusable(&problem))?;
+        if plain.len() < text.len() {
+            self.repairs.push(("removed the marks around a path", 1));
+        }
         if RelPath::is_escaped(text) {
             self.repairs.push(("read `\\_` in a path as `_`", 1));
         }

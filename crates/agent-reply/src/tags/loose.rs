@@ -12,7 +12,7 @@ pub(crate) struct LooseTag<'a> {
     pub(crate) is_closing: bool,
 }
 
-const OPENERS: [char; 4] = ['[', '{', '\u{3010}', '\u{ff3b}'];
+const OPENERS: [char; 5] = ['[', '{', '(', '\u{3010}', '\u{ff3b}'];
 const CLOSERS: [char; 4] = [']', '}', '\u{3011}', '\u{ff3d}'];
 
 impl<'a> LooseTag<'a> {
@@ -37,11 +37,11 @@ impl<'a> LooseTag<'a> {
         let bytes = line.as_bytes();
         let leads_to_name = |at: usize| {
             let mut inner = bytes[at..].iter().take(MOST);
-            let first = inner.find(|byte| !matches!(byte, b'[' | b'{' | b'/' | b' '));
+            let first = inner.find(|byte| !matches!(byte, b'[' | b'{' | b'(' | b'/' | b' '));
             first.is_none_or(|first| first.is_ascii_uppercase() || first.is_ascii_whitespace())
         };
         let may_open =
-            !bytes.is_ascii() || memchr::memchr2_iter(b'[', b'{', bytes).any(leads_to_name);
+            !bytes.is_ascii() || memchr::memchr3_iter(b'[', b'{', b'(', bytes).any(leads_to_name);
         let line = if may_open { line } else { "" };
         let (mut is_code, mut last) = (false, ' ');
         let tags = line.char_indices().filter_map(move |(at, c)| {
@@ -64,8 +64,14 @@ impl<'a> LooseTag<'a> {
         let (name, rest) = Name::all()
             .filter(|name| name.is_compound() && name.has_effects())
             .find_map(|name| Some((name, after_name(inner, name)?)))?;
-        let (attributes, behind) = match rest.find(CLOSERS) {
-            Some(end) => (&rest[..end], rest[end..].trim_start_matches(CLOSERS)),
+        // Paths have round brackets too.
+        let closers: &[char] = if text.starts_with('(') {
+            &[')']
+        } else {
+            &CLOSERS
+        };
+        let (attributes, behind) = match rest.find(closers) {
+            Some(end) => (&rest[..end], rest[end..].trim_start_matches(closers)),
             None => (rest, ""),
         };
         let closing = behind.find(OPENERS).filter(|at| {

@@ -283,6 +283,8 @@ fn a_tag_that_was_meant_and_is_none_is_told() {
         "Then I drop it with [DELETE_FILE path=\"a.py\"]",
         "a.py\nx\n[/CREATE_FILE]",
         "[[CREATE_FILE path=\"a.py\"]]\nx\n[[/CREATE_FILE]]",
+        "(CREATE_FILE path=\"a.py\")\nx\n(/CREATE_FILE)",
+        "Then [CREATE_FILE path=\"app/(group)/a.py\"]\nx\n[/CREATE_FILE]",
         "\u{3010}CREATE_FILE path=\"a.py\"\u{3011}\nx\n\u{3010}/CREATE_FILE\u{3011}",
         "\u{ff3b}CREATE_FILE path=\"a.py\"\u{ff3d}\nx\n\u{ff3b}/CREATE_FILE\u{ff3d}",
         "[CREATE FILE path=\"a.py\"]\nx\n[/CREATE FILE]",

@@ -1,5 +1,7 @@
 //! The order of precedence that the head of `arbiter.rs` states, row by row.
 
+use agent_protocol::{Command, FileChange};
+
 use crate::{Reply, parse};
 
 /// Which commands a reply asks for, and how many issues it has.
@@ -145,6 +147,46 @@ fn a_file_beside_commands_is_shown_and_told() {
         &["DELETE_FILE"],
         0,
     );
+}
+
+#[test]
+fn a_hunk_that_stands_twice_is_one() {
+    let hunk = "@@ -2,3 +2,3 @@\n c\n-x\n+y\n c\n";
+    let hunks = |diff: &str| {
+        let reply = row(
+            &format!("```diff\n--- a/x\n+++ b/x\n{diff}```\n"),
+            &["APPLY_PATCH"],
+            0,
+        );
+        match &reply.steps[0].command {
+            Command::ApplyPatch { changes } => match &changes[0] {
+                FileChange::Update { hunks, .. } => (hunks.len(), reply.repairs.len()),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(hunks(&format!("{hunk}{hunk}")), (1, 1));
+    assert_eq!(hunks(&format!("{hunk}{}", hunk.replace('2', "6"))), (2, 0));
+    let unnumbered = "@@\n c\n-x\n+y\n c\n";
+    assert_eq!(hunks(&unnumbered.repeat(2)), (2, 0));
+}
+
+#[test]
+fn other_commands_above_the_frame_with_the_answer_are_shown() {
+    let run = "[RUN_COMMAND]\nmake\n[/RUN_COMMAND]\n";
+    let answer = "``````\n[GIT_STATUS]\n[END ab12cd34#1]\n``````\n";
+    for shown in [CALL, run] {
+        let reply = row(&format!("It sent\n\n{shown}\n{answer}"), &["GIT_STATUS"], 1);
+        assert_eq!(reply.issues[0].number, Some(1));
+    }
+    // In a code block of its own, above one that only ends the reply, or sent once more, it is meant.
+    let fenced = format!("```\n{run}```\n{answer}");
+    row(&fenced, &["RUN_COMMAND", "GIT_STATUS"], 0);
+    let bare = answer.replace("[GIT_STATUS]\n", "");
+    row(&format!("{run}\n{bare}"), &["RUN_COMMAND"], 0);
+    let again = answer.replace("[GIT_STATUS]\n", run);
+    row(&format!("{run}\n{again}"), &["RUN_COMMAND"], 0);
 }
 
 #[test]
@@ -432,6 +474,10 @@ fn a_command_in_a_comment_or_a_string_is_shown() {
         (
             format!("cat > a.md <<'EOF'\n{file}EOF\n"),
             "it stands in a string or a here-document",
+        ),
+        (
+            format!("```\n$ agent apply\n{file}ok\n```\n"),
+            "it stands below other lines of a program",
         ),
         (
             format!("```yaml\nprompt: |\n  {file}```\n"),
