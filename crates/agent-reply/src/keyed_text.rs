@@ -132,13 +132,27 @@ impl<'t> KeyedTexts<'t> {
             let is_pair = self.has("search old_string find") && self.has("replace new_string");
             self.names_file() && (is_pair || self.has("code_edit"))
         };
+        // The whole text of a file, as a canvas has it: `{"name": "a.py", "content": "..."}`.
+        let is_file = || {
+            let is_named = |keys| {
+                self.text(keys)
+                    .is_some_and(|(_, it)| file_name::is_file(it))
+            };
+            let is_text = self.has("content contents code") && self.text.starts_with('{');
+            is_text && (is_named(tools::PATH) || is_named("name"))
+        };
         let first = self.pairs.first().map_or("", |pair| pair.key);
         let lists_files =
             first == "files" && self.pairs.iter().any(|pair| file_name::is_file(pair.key));
         let lists = has_word("files edits changes", first) && (is_change || lists_files);
-        if self.is_record() || !(lists || is_call() || is_keyed() || is_edit()) {
+        if self.is_record() || !(lists || is_call() || is_keyed() || is_edit() || is_file()) {
             return self.positional(opened);
         }
+        let path = path.or_else(|| {
+            self.text("name")
+                .map(|(_, name)| name)
+                .filter(|_| is_file())
+        });
         let command = self.text(SCRIPTS).map(|(_, script)| script);
         let mut work = ShownWork::lines(command.as_slice());
         work.files.extend(path.map(str::to_owned));

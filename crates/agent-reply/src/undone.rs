@@ -659,12 +659,18 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The name of a tag without its brackets that a line consists of: `CREATE_FILE path="a.py"`.
+/// The name of a tag without its brackets that a line consists of: `CREATE_FILE path="a.py"`,
+/// `RUN_COMMAND: make`.
 fn bare_tag(line: &str) -> Option<&'static str> {
     let text = trim(line);
     text.starts_with(char::is_uppercase).then_some(())?;
     let mut names = Name::all().filter(|name| name.is_compound() && name.has_effects());
-    let is_attribute = |rest: &str| rest.starts_with(' ') && rest.contains("=\"");
+    let is_attribute = |rest: &str| {
+        rest.starts_with(' ') && rest.contains("=\"")
+            || rest
+                .strip_prefix(':')
+                .is_some_and(|script| !is_blank(script))
+    };
     let is_it = |name: &Name| {
         let rest = text.strip_prefix(name.as_str());
         rest.is_some_and(is_attribute)
@@ -686,7 +692,7 @@ fn opened_tool(line: &str) -> Option<&str> {
     let end = inner.find(|c| !is_name(c))?;
     let is_opened = match text.as_bytes()[0] {
         b'<' => inner[end..].starts_with(['>', ' ']),
-        b'[' => inner[end..].starts_with(']'),
+        b'[' => inner[end..].starts_with([']', '(']),
         _ => inner[end..].starts_with('('),
     };
     (is_opened && tools::has_effects(&inner[..end])).then(|| &inner[..end])
