@@ -57,7 +57,7 @@ pub(super) fn find(lines: &[&str], at: usize) -> Option<BlockCandidate> {
     let unfinished = enclosure.is_some() || !reader.is_complete;
     let path = name.and_then(|name| RelPath::parse(&workspace_root::relative(name)).ok());
     let is_cut = frame.is_some_and(|frame| goes_on(lines, reader.at, &frame.fence));
-    let changes = build::changes(files, path.as_ref());
+    let changes = build::changes_below(files, path.as_ref());
     let changes = match changes {
         Ok(_) if is_cut => Err(wrapped(lines[reader.at])),
         changes => changes,
@@ -142,7 +142,7 @@ fn start_of(lines: &[&str], at: usize) -> usize {
     }
 }
 
-/// The file that the line above a diff names, for one that begins with a hunk.
+/// The file that the line above a diff names, for one whose header names none.
 fn named_above<'a>(lines: &[&'a str], at: usize) -> Option<&'a str> {
     let info = lines
         .get(at)

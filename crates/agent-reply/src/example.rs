@@ -50,9 +50,9 @@ impl WordsAbove {
             return Some(Self::OneOption);
         }
         // Only the last sentence leads to the command.
-        let text = [". ", "? ", "! "]
-            .iter()
-            .fold(text, |rest, end| rest.rsplit(end).next().unwrap_or(rest));
+        let (before, text) = last_sentence(text);
+        // `How is it fixed? Like this:`
+        let is_answer = before.ends_with(['?', '\u{ff1f}']);
         let label = text.trim_matches(|c: char| !c.is_alphanumeric());
         if is_question(text) && !line.starts_with('#') {
             return Some(Self::Question);
@@ -62,6 +62,7 @@ impl WordsAbove {
         phrases::KINDS
             .iter()
             .find(|kind| kind.holds(label, text, is_led))
+            .filter(|kind| !(is_answer && kind.words == Self::Example))
             .map(|kind| kind.words.clone())
             .or_else(|| (is_led && (forbids(label) || is_crossed_out)).then_some(Self::Refusal))
             .or_else(|| (is_led && (offers(label) || depends(label))).then_some(Self::Offer))
@@ -114,6 +115,19 @@ impl WordsAbove {
         };
         BlockTrouble::new(format!("{what}, so it was not done"), hint)
     }
+}
+
+/// A text up to its last sentence or clause, and that one.
+fn last_sentence(text: &str) -> (&str, &str) {
+    const ENDS: [&str; 8] = [
+        ". ", "? ", "! ", "; ", "\u{3002}", "\u{ff1f}", "\u{ff01}", "\u{ff1b}",
+    ];
+    let inner = text.trim_end_matches(['\u{3002}', '\u{ff1f}', '\u{ff01}', '\u{ff1b}']);
+    let ends = ENDS
+        .iter()
+        .filter_map(|end| Some(inner.rfind(end)? + end.len()));
+    let (before, last) = text.split_at(ends.max().unwrap_or(0));
+    (before.trim_end(), last)
 }
 
 /// Returns true if a sentence asks the person, in whatever language: `What is missing?` is a question
@@ -173,11 +187,14 @@ fn offers(sentence: &str) -> bool {
         verb.is_some_and(|verb| has_word(VERBS, verb))
     };
     let words: Vec<&str> = sentence.split_whitespace().collect();
-    let supposes = words.iter().enumerate().any(|(at, word)| {
-        let is_modal =
-            has_word("would could", word) && at > 0 && has_word("i we you one", words[at - 1]);
-        (is_modal || has_word("i'd we'd you'd", word)) && does(&words[at + 1..])
-    });
+    // `We could use it, but I keep the loop` says what is done.
+    let is_decided = sentence.contains(", but ");
+    let supposes = !is_decided
+        && words.iter().enumerate().any(|(at, word)| {
+            let is_modal =
+                has_word("would could", word) && at > 0 && has_word("i we you one", words[at - 1]);
+            (is_modal || has_word("i'd we'd you'd", word)) && does(&words[at + 1..])
+        });
     let clause = sentence.rsplit(", ").next().unwrap_or(sentence);
     let clause: Vec<&str> = clause.split_whitespace().collect();
     let permits = matches!(without_adverbs(&clause), ["you", "can" | "may" | "might", rest @ ..] if does(rest));
@@ -204,25 +221,31 @@ fn depends(sentence: &str) -> bool {
     const FILLERS: &str = "please then just simply you can";
     const ORDERS: &str = "add apply change delete do execute remove replace restore revert run send \
         try undo use";
+    const OTHERS: &str = "wenn ,falls ,si ,se ,если ,如果";
+    const WISHES: &str = "möchte,willst,wollen,souhaite,voule,veux,quiere,desea,quise,vuoi,vuole,\
+        хотите,хочешь,想,希望,需要";
+    const OTHER_ORDERS: &str = "kannst ,können ,führe,starte,lösche,vous ,tu ,exécut,lancez ,supprim,\
+        puede,ejecut,elimin,puoi,esegui,pode,можете,можно,выполните,запустите,请,可以,就,则";
     let condition = ["if ", "in case ", "should ", "when you "];
     let orders = |clause: &str| {
         let mut words = clause.split_whitespace();
         let verb = words.find(|word| !has_word(FILLERS, word));
         verb.is_some_and(|verb| has_word(ORDERS, verb))
     };
-    // `If yes`, and in other languages with one clause more: `\u{5982}\u{679c}...`
-    let others = [
-        "wenn ",
-        "falls ",
-        "si ",
-        "se ",
-        "\u{435}\u{441}\u{43b}\u{438} ",
-        "\u{5982}\u{679c}",
-    ];
-    let commas = sentence.matches([',', '\u{ff0c}']).count();
-    let is_short = (sentence.starts_with("if ") && commas == 0)
-        || (others.iter().any(|it| sentence.starts_with(it)) && commas < 2);
-    is_short
+    let starts = |sentence: &str, words: &str| {
+        let mut words = words.split(',');
+        words.any(|word| sentence.trim_start().starts_with(word))
+    };
+    let (clause, main) = sentence
+        .split_once([',', '\u{ff0c}'])
+        .unwrap_or((sentence, ""));
+    // `If yes`
+    let is_bare = main.is_empty() && starts(sentence, "if ") || {
+        // In other languages a wish of the person, or what they can do or are to do.
+        let wishes = WISHES.split(',').any(|wish| clause.contains(wish));
+        starts(sentence, OTHERS) && (main.is_empty() || wishes || starts(main, OTHER_ORDERS))
+    };
+    is_bare
         || condition.iter().any(|it| sentence.starts_with(it))
             && sentence
                 .split_once(", ")
@@ -239,8 +262,12 @@ fn calls_example(sentence: &str) -> bool {
     const STARTS: &str = "here here's this these that below as consider see just only";
     const NOUNS: &str = "command commands edit edits reply answer block blocks call calls diff \
         patch usage request response tool payload output message body";
-    if LEADS.split(',').any(|lead| sentence.starts_with(lead)) {
-        return true;
+    // `Zum Beispiel so`, but not `Zum Beispiel war die Summe falsch`.
+    let led = LEADS
+        .split(',')
+        .find_map(|lead| sentence.strip_prefix(lead));
+    if let Some(rest) = led {
+        return rest.is_empty() || rest.starts_with([',', '\u{ff0c}', '\u{3001}']) || rest == " so";
     }
     let words: Vec<&str> = sentence.split_whitespace().collect();
     let begins = |starts: &str| words.first().is_some_and(|first| has_word(starts, first));
@@ -328,6 +355,7 @@ pub(super) fn taken_back_above(lines: &[&str], blocks: &[Range<usize>]) -> Optio
     // A code block in which commands stand is a frame around them, and words in it are words.
     let mut open: Option<Fence<'_>> = None;
     let (mut is_frame, mut is_below, mut last) = (false, false, None);
+    let last_command = blocks.iter().map(|block| block.start).max().unwrap_or(0);
     for (at, line) in lines.iter().enumerate() {
         if is_taken[at] {
             (is_frame, is_below) = (true, true);
@@ -336,8 +364,8 @@ pub(super) fn taken_back_above(lines: &[&str], blocks: &[Range<usize>]) -> Optio
         match (Fence::read(line), open) {
             (Some(fence), Some(around)) if fence.closes(&around) => open = None,
             (Some(fence), None) => (open, is_frame) = (Some(fence), false),
-            (None, None) if is_below && takes_back(line) => last = Some(at),
-            (None, Some(_)) if is_frame && takes_back(line) => last = Some(at),
+            (None, None) if is_below && regrets(line, at < last_command) => last = Some(at),
+            (None, Some(_)) if is_frame && regrets(line, at < last_command) => last = Some(at),
             _ => {}
         }
     }
@@ -352,8 +380,9 @@ pub(super) fn taken_back() -> BlockTrouble {
     )
 }
 
-/// Returns true if a sentence of a line takes back what stands above it: `Sorry, ignore the above.`
-fn takes_back(line: &str) -> bool {
+/// Returns true if a line regrets what stands above it: `Sorry, that is wrong.` An apology alone may be
+/// for an earlier reply: only with other commands below it, it is about those above.
+fn regrets(line: &str, has_commands_below: bool) -> bool {
     const LONGEST: usize = 400;
     const OPENINGS: [&str; 18] = [
         "correction:",
@@ -375,6 +404,8 @@ fn takes_back(line: &str) -> bool {
         "更正",
         "すみません",
     ];
+    const WRONG: &str = "wrong incorrect not isn't don't shouldn't ignore disregard undo never mind \
+        scratch falsch nicht ignorieren faux pas ignorez mal ignora incorrecto";
     // `Wait for it` is an order, `Wait, no` is none.
     const INTERJECTIONS: [&str; 3] = ["wait", "sorry", "actually"];
     if line.len() > LONGEST || is_blank(line) {
@@ -390,8 +421,14 @@ fn takes_back(line: &str) -> bool {
         })
     };
     let interjection = INTERJECTIONS.iter().find(|it| is_interjection(it));
-    OPENINGS.iter().any(|it| text.starts_with(it))
-        || interjection.is_some_and(|word| *word != "actually")
+    let is_opened = OPENINGS.iter().any(|it| text.starts_with(it))
+        || interjection.is_some_and(|word| *word != "actually");
+    let mut words = text.split(|c: char| !(c.is_alphanumeric() || c == '\''));
+    let is_wrong = words.any(|word| has_word(WRONG, word))
+        || ["\u{9519}", "\u{5ffd}\u{7565}"]
+            .iter()
+            .any(|it| text.contains(it));
+    is_opened && (has_commands_below || is_wrong)
         || text.split(['.', '!', '?', ':', ';']).any(calls_it_off)
 }
 
@@ -585,7 +622,11 @@ mod phrases {
         /// Returns true if a line in small letters is of this kind; `label` is the line without the
         /// signs around it.
         pub(super) fn holds(&self, label: &str, text: &str, is_led: bool) -> bool {
-            let begins = |it: &&str| label.starts_with(*it) || text.contains(&format!(", {it}"));
+            // `..., for example an empty list` tells what was wrong.
+            let is_inner = |it: &str| text.contains(&format!(", {it}"));
+            let begins = |it: &&str| {
+                label.starts_with(*it) || (self.words != WordsAbove::Example && is_inner(it))
+            };
             self.labels.contains(&label)
                 || (is_led
                     && (self.beginnings.iter().any(begins)
@@ -986,6 +1027,23 @@ mod tests {
             ("\u{274c} So nicht:", Some(WordsAbove::Refusal)),
             ("If it is missing, the test fails, so I add it:", None),
             ("## Is it done?", None),
+            ("Splitting avoids this, for example `f(1)` is `a`:", None),
+            (
+                "Si le panier est vide, la division échoue ; j'ajoute donc une garde :",
+                None,
+            ),
+            ("Wenn ich den Test richtig lese, fehlt nur die Menge:", None),
+            (
+                "Si vous le souhaitez, vous pouvez supprimer le fichier :",
+                Some(WordsAbove::Offer),
+            ),
+            ("How can this be fixed? Like this:", None),
+            ("We could use `sum()` here, but I keep the loop:", None),
+            ("Later we will round it; for now, this is enough:", None),
+            (
+                "\u{4f8b}\u{5982}\u{4e09}\u{652f}\u{7b14}\u{ff0c}\u{73b0}\u{5728}\u{4fee}\u{6b63}\u{ff1a}",
+                None,
+            ),
             ("I think that the fix looks like this:", None),
             (
                 "The protocol says that a command looks like this:",

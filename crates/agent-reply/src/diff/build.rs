@@ -6,7 +6,24 @@ use super::name;
 use super::{BlockTrouble, FileDiff, Header, unified_hint};
 use crate::workspace_root;
 
-/// All changes of a diff, or the first thing that is wrong with it.
+/// All changes of a diff below a line that may name its file, or the first thing that is wrong with it.
+///
+/// A sentence may name another file than it is about: it only fills in what the diff does not say.
+pub(super) fn changes_below(
+    files: Vec<FileDiff<'_>>,
+    above: Option<&RelPath>,
+) -> Result<Vec<FileChange>, BlockTrouble> {
+    let is_other = |file: &FileDiff<'_>| {
+        let names = names(&file.header).unwrap_or_default();
+        let agrees = |name: &str| above.is_some_and(|above| agreed(name, above).is_ok());
+        names.shown().is_some_and(|name| !agrees(name))
+    };
+    let path = above.filter(|_| !files.iter().any(is_other));
+    changes(files, path)
+}
+
+/// All changes of a diff, or the first thing that is wrong with it; `path` is the file that its command
+/// names.
 pub(super) fn changes(
     files: Vec<FileDiff<'_>>,
     path: Option<&RelPath>,

@@ -100,6 +100,18 @@ fn the_file_is_named_in_many_ways() {
         &format!("Change `d/x.rs`:\n\n```diff\n{HUNK}```\n"),
         &["update d/x.rs @1 =x -old +new"],
     );
+    // A sentence may mention another file.
+    case(
+        &format!("The test is in `b.rs`. The fix:\n\n```diff\n--- a/d/x\n+++ b/d/x\n{HUNK}```\n"),
+        &["update d/x @1 =x -old +new"],
+    );
+    // It says more than a short or made-up name does.
+    for names in ["--- a/x.rs\n+++ b/x.rs\n", "--- original\n+++ modified\n"] {
+        case(
+            &format!("Change `d/x.rs`:\n\n```diff\n{names}{HUNK}```\n"),
+            &["update d/x.rs @1 =x -old +new"],
+        );
+    }
     case(
         &format!("```diff d/x.rs\n{HUNK}```\n"),
         &["update d/x.rs @1 =x -old +new"],

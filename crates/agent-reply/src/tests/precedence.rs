@@ -271,6 +271,15 @@ fn what_words_below_take_back_is_told_and_not_done() {
         1,
     );
     for words in [
+        "Entschuldigung f\u{fc}r den Fehler vorhin!",
+        "\u{62b1}\u{6b49}\u{ff0c}\u{4e4b}\u{524d}\u{7684}\u{56de}\u{7b54}\u{6709}\u{8bef}\u{3002}",
+        "Sorry, I should have seen this in the first round.",
+        "Oops, my last reply had a typo; this one is correct.",
+        "On second thought, no further change is needed.",
+    ] {
+        row(&format!("{marked}\n{words}\n"), &["DELETE_FILE"], 0);
+    }
+    for words in [
         "Wait for the server to start:",
         "Ignore the build directory:",
         "Forget the cache of the first run:",
