@@ -448,7 +448,7 @@ impl ReplyLedger {
     }
 
     /// Leaves out commands that the words above them call an example; one that is done elsewhere is
-    /// no failure.
+    /// no failure, nor is one above an answer with the end mark that goes on.
     fn leave_out_examples(&mut self, lines: &[&str]) {
         let found = example::find(lines, &self.reply.steps, &self.blocks);
         let mut found = found.into_iter().peekable();
@@ -464,12 +464,17 @@ impl ReplyLedger {
         }
         self.reply.steps = meant;
         let is_short = examples.len() <= MAX_ISSUES;
+        let is_end = |step: &&Step| matches!(step.command, Command::Done { .. });
+        let ends_session = self.reply.steps.iter().any(|step| is_end(&step));
+        let last = self.reply.steps.last().filter(|_| self.last_end.is_some());
+        let last = last.filter(|_| !ends_session).map_or(0, |step| step.line);
         for (step, trouble) in examples {
             let mut others = self.reply.steps.iter();
             let is_done = is_short && others.any(|it| it.command == step.command);
             let line = usize::try_from(step.line - 1).unwrap_or_default();
             let trouble = trouble.of(step.command.name());
-            self.issue(line, (!is_done).then_some(step.number), trouble);
+            let is_failure = !is_done && step.line > last;
+            self.issue(line, is_failure.then_some(step.number), trouble);
         }
     }
 

@@ -135,8 +135,8 @@ fn last_sentence(text: &str) -> (&str, &str) {
 fn is_question(sentence: &str) -> bool {
     const OWN: &str = "what what's why how where which who when so and was warum wie wo que qué \
         pourquoi comment por cómo";
+    let sentence = sentence.trim_start_matches(|c: char| !c.is_alphanumeric());
     let first = sentence.split_whitespace().next().unwrap_or_default();
-    let first = first.trim_start_matches('¿');
     sentence.ends_with(['?', '？']) && !has_word(OWN, first)
 }
 
@@ -1021,6 +1021,7 @@ mod tests {
             ("実行してもよろしいですか？", Some(WordsAbove::Question)),
             ("Ready? I change it like this:", None),
             ("What is missing?", None),
+            ("- Which functions are there?", None),
             ("If yes:", Some(WordsAbove::Offer)),
             ("如果测试失败，请运行：", Some(WordsAbove::Offer)),
             ("Par exemple, pour supprimer :", Some(WordsAbove::Example)),

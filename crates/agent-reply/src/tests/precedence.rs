@@ -305,6 +305,30 @@ fn what_words_below_take_back_is_told_and_not_done() {
 }
 
 #[test]
+fn an_example_above_the_answer_is_no_failure() {
+    let shown = "```python\ns = 1\n[DELETE_FILE path=\"a\"]\n```\nThe answer:\n";
+    let answer = |more: &str| {
+        format!("``````\n[RUN_COMMAND]\nmake\n[/RUN_COMMAND]\n{more}[END ab12cd34#1]\n``````\n")
+    };
+    let is_failure = |reply: &Reply| reply.issues[0].number.is_some();
+    let reply = row(&format!("{shown}{}", answer("")), &["RUN_COMMAND"], 1);
+    assert!(!is_failure(&reply));
+    let done = "[DONE]\nIt is done.\n[/DONE]\n";
+    let reply = row(
+        &format!("{shown}{}", answer(done)),
+        &["RUN_COMMAND", "DONE"],
+        1,
+    );
+    assert!(is_failure(&reply));
+    let reply = row(
+        &format!("[RUN_COMMAND]\nmake\n[/RUN_COMMAND]\n{shown}"),
+        &["RUN_COMMAND"],
+        1,
+    );
+    assert!(is_failure(&reply));
+}
+
+#[test]
 fn of_two_answers_neither_is_done() {
     let answer = |name: &str| format!("[DELETE_FILE path=\"{name}\"]\n[END ab12cd34#1]\n");
     row(
