@@ -404,8 +404,8 @@ fn regrets(line: &str, has_commands_below: bool) -> bool {
         "更正",
         "すみません",
     ];
-    const WRONG: &str = "wrong incorrect not isn't don't shouldn't ignore disregard undo never mind \
-        scratch falsch nicht ignorieren faux pas ignorez mal ignora incorrecto";
+    const WRONG: &str = "wrong incorrect not isn't don't shouldn't ignore disregard undo scratch \
+        falsch nicht ignorieren faux pas ignorez mal ignora incorrecto";
     // `Wait for it` is an order, `Wait, no` is none.
     const INTERJECTIONS: [&str; 3] = ["wait", "sorry", "actually"];
     if line.len() > LONGEST || is_blank(line) {
@@ -445,7 +445,7 @@ fn calls_it_off(sentence: &str) -> bool {
     let is_wrong = ["above is wrong", "above was wrong"]
         .iter()
         .any(|it| sentence.contains(it));
-    let is_other = sentence.starts_with("that was the wrong ");
+    let is_other = sentence.starts_with("that was the wrong ") || sentence == "never mind";
     let order = sentence.split(',').next().unwrap_or_default();
     let mut words = order.split_whitespace();
     let Some(verb) = words.next().filter(|verb| has_word(ORDERS, verb)) else {

@@ -254,6 +254,7 @@ fn what_words_below_take_back_is_told_and_not_done() {
         "Actually, no: do not delete it. Scratch that.",
         "Actually, scratch that.",
         "Forget that.",
+        "Never mind. This one is better:",
         "\u{274c} Scrap that, I misread the task.",
         "Update: the block above is wrong, use this instead:",
         "Ignore my previous commands; here is the right version:",
@@ -276,6 +277,7 @@ fn what_words_below_take_back_is_told_and_not_done() {
         "Sorry, I should have seen this in the first round.",
         "Oops, my last reply had a typo; this one is correct.",
         "On second thought, no further change is needed.",
+        "Never mind the order of the items.",
     ] {
         row(&format!("{marked}\n{words}\n"), &["DELETE_FILE"], 0);
     }
