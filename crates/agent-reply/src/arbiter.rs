@@ -20,7 +20,7 @@
 //! | | such an edit beside tags without a code block of their own | itself: nothing divides the answer from the rest, an edit that was only shown and fits the file cannot be told from one that was meant, and to leave out the latter loses work |
 //! | 12 | two answers to one round | neither, unless they are the same or only look |
 //! | 13 | commands in words below the end mark | told, not done |
-//! | 14 | a document: front matter, or headings and code blocks that ask for nothing | told, not done |
+//! | 14 | a document: front matter, a title with further headings, or headings and code blocks that ask for nothing | told, not done |
 //! | 15 | two contents for one file in a reply of whole files; a patch, or a hunk of it, that is sent twice | neither; the first |
 //! | 16 | commands above words that take them back: `Sorry, ignore the above` | told, not done |
 //! | 17 | a command in an HTML comment, a here-document or a string of a code block, a tag below other lines of a program (`enclosed`); one under words that call it an example, forbid it, quote it, or offer it for later, on a condition or as one option | told, not done; done if the end mark is in its code block |
@@ -769,6 +769,8 @@ fn told_twice(files: &[BlockCandidate]) -> HashSet<RelPath> {
 #[derive(Default)]
 struct DocumentSigns {
     has_front_matter: bool,
+    /// It begins with a heading of the first level.
+    has_title: bool,
     /// It has elements of MDX, such as `<Tabs>`.
     has_components: bool,
     /// Headings outside of blocks.
@@ -789,6 +791,8 @@ impl DocumentSigns {
             has_front_matter: lines.first().is_some_and(is_rule)
                 && lines.get(1).is_some_and(is_key)
                 && keys.any(is_rule),
+            has_title: (lines.iter().find(|line| !is_blank(line)))
+                .is_some_and(|line| line.starts_with("# ")),
             ..Self::default()
         };
         let mut blocks = blocks.to_vec();
@@ -829,6 +833,7 @@ impl DocumentSigns {
         // A reply explains what it does; a document shows more than it could ask for.
         self.has_front_matter
             || self.has_components
+            || (self.has_title && self.headings >= 2)
             || self.headings >= 12
             || (self.headings >= 4 && asked * 2 <= self.code_blocks)
             || (self.code_blocks >= 8 && asked * 4 < self.code_blocks)

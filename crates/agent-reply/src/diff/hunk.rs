@@ -38,9 +38,6 @@ pub(super) fn read(
         .unwrap_or_else(|| walk.end_by_marks(start, range.as_ref().ok().and_then(Option::as_ref)));
     let hunk = range.as_ref().map_err(Clone::clone).and_then(|range| {
         let mut hunk = content(&lines[start..end]);
-        if let Some(restored) = range.and_then(|range| with_minus(&lines[start..end], &range)) {
-            hunk = restored;
-        }
         hunk.old_start = range.as_ref().map(|range| range.old_start);
         match range {
             Some(range) => hunk.note_old_count(range.old_count),
@@ -68,26 +65,11 @@ pub(super) fn read(
     }
 }
 
-/// The hunk with a `-` for each sign that a page puts in its place, if it then has as many lines as its
-/// header counts.
-fn with_minus(lines: &[&str], range: &Range) -> Option<Hunk> {
-    if !lines.iter().any(|line| has_turned_mark(line)) || range.fits(&content(lines)) {
-        return None;
-    }
-    let restored: Vec<String> = lines
-        .iter()
-        .map(|line| match line.strip_prefix(TURNED) {
-            Some(text) => format!("-{text}"),
-            None => (*line).to_owned(),
-        })
-        .collect();
-    let restored: Vec<&str> = restored.iter().map(String::as_str).collect();
-    Some(content(&restored)).filter(|hunk| range.fits(hunk))
-}
-
 /// Refuses a hunk whose `-` a page turned into another sign, or that lost its change.
 fn check_marks(lines: &[&str], hunk: &Hunk, range: Option<&Range>) -> Result<(), BlockTrouble> {
-    let fits = range.is_some_and(|range| range.fits(hunk));
+    let (old, new) = sizes(hunk);
+    let counts = |range: &Range| (range.old_count as usize, range.new_count as usize);
+    let fits = range.is_some_and(|range| counts(range) == (old, new));
     if let Some(line) = lines.iter().find(|line| has_turned_mark(line))
         && !fits
     {
@@ -106,11 +88,8 @@ fn check_marks(lines: &[&str], hunk: &Hunk, range: Option<&Range>) -> Result<(),
 
 /// Returns true if a line begins with a sign that pages put in the place of `-`.
 pub(crate) fn has_turned_mark(line: &str) -> bool {
-    line.starts_with(TURNED)
+    line.starts_with(['\u{2022}', '\u{2212}', '\u{2013}', '\u{2014}'])
 }
-
-/// The signs that pages put in the place of `-`.
-const TURNED: [char; 4] = ['\u{2022}', '\u{2212}', '\u{2013}', '\u{2014}'];
 
 /// Message and hint for such a line.
 pub(crate) fn turned_mark(line: &str) -> BlockTrouble {
@@ -161,13 +140,6 @@ struct Range {
     old_start: u32,
     old_count: u32,
     new_count: u32,
-}
-
-impl Range {
-    /// Returns true if a hunk has as many lines as counted.
-    fn fits(&self, hunk: &Hunk) -> bool {
-        sizes(hunk) == (self.old_count as usize, self.new_count as usize)
-    }
 }
 
 /// Reads `@@ -1,3 +1,4 @@`; `None` where there are no numbers.

@@ -361,6 +361,9 @@ fn a_document_is_told_and_not_done() {
     row(&page, &[], 1);
     row(&format!("{page}[GIT_STATUS]\n"), &["GIT_STATUS"], 1);
     row(&format!("## A\n{file}"), &["CREATE_FILE"], 0);
+    let guide = format!("# Calls\n\n## POST /run\n\n```json\n{CALL}```\n");
+    row(&guide, &[], 1);
+    row(&guide.replacen("# ", "### ", 1), &["RUN_COMMAND"], 0);
     // A fence that closes nothing is no code block of a document.
     let edit = "a.py\n```python\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n```\n";
     let text = format!("```diff\n{edit}# A\n# B\n# C\n# D\n```\n");
