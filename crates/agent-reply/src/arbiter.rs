@@ -525,7 +525,19 @@ impl ReplyLedger {
     fn refuse_document(&mut self, lines: &[&str]) {
         let is_work = |step: &&Step| crate::has_body(&step.command);
         let asked = self.reply.steps.iter().filter(is_work).count();
-        if asked == 0 || !DocumentSigns::read(lines, &self.blocks).show_document(asked) {
+        if asked == 0 {
+            return;
+        }
+        // Replies with edits have titles too.
+        let is_edit = |step: &Step| {
+            matches!(
+                step.command,
+                Command::EditFile { .. } | Command::ApplyPatch { .. }
+            )
+        };
+        let mut signs = DocumentSigns::read(lines, &self.blocks);
+        signs.has_title &= !self.reply.steps.iter().any(is_edit);
+        if !signs.show_document(asked) {
             return;
         }
         let steps = std::mem::take(&mut self.reply.steps);
