@@ -128,7 +128,8 @@ pub(crate) fn without_labels<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
 /// The lines without those on which only a number stands, if every other line is one and they count
 /// up without a gap, as where a page has the numbers in a column of their own.
 pub(crate) fn without_number_lines<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
-    let alone = |line: &str| -> Option<u64> { line.trim().parse().ok() };
+    // No listing has more lines than fit, and the next number must exist.
+    let alone = |line: &str| line.trim().parse::<u32>().ok().map(u64::from);
     let first = alone(lines.first()?)?;
     let (numbers, texts): (Vec<_>, Vec<_>) =
         lines.chunks(2).map(|pair| (pair[0], pair.get(1))).unzip();
@@ -213,6 +214,14 @@ pub(crate) fn numbered(line: &str) -> Option<(u32, Divider, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_that_has_no_next_one_is_no_line_number() {
+        assert_eq!(
+            without_number_lines(&["18446744073709551615", "x", "0", "y"]),
+            None
+        );
+    }
 
     #[test]
     fn numbers_that_were_copied_first_go() {
