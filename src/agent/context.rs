@@ -711,12 +711,7 @@ mod tests {
 
     #[test]
     fn a_short_readme_at_the_top_comes_with_the_first_message() {
-        let file = |path: &str, size| Listed {
-            path: RelPath::parse(path).unwrap(),
-            size,
-            modified: 0,
-            is_link: false,
-        };
+        let file = |path: &str, size| Listed::of_size(RelPath::parse(path).unwrap(), size);
         assert!(is_short_readme(&file("README.md", 100)));
         assert!(is_short_readme(&file("readme", 100)));
         assert!(!is_short_readme(&file("README.md", 100_000)));
@@ -728,12 +723,8 @@ mod tests {
     fn a_workspace_is_small_by_its_characters_not_by_its_files() {
         let of_sizes = |sizes: &[(usize, u64)]| {
             let sizes = sizes.iter().flat_map(|(count, size)| vec![*size; *count]);
-            let file = |(number, size)| Listed {
-                path: RelPath::parse(&format!("f{number:04}.py")).unwrap(),
-                size,
-                modified: 0,
-                is_link: false,
-            };
+            let path = |number| RelPath::parse(&format!("f{number:04}.py")).unwrap();
+            let file = |(number, size): (usize, u64)| Listed::of_size(path(number), size);
             let listing = Listing {
                 files: std::sync::Arc::new(sizes.enumerate().map(file).collect()),
                 ..Listing::default()

@@ -178,12 +178,8 @@ mod tests {
     }
 
     fn listing(count: usize) -> Listing {
-        let file = |number| Listed {
-            path: RelPath::parse(&format!("src/f{number:03}.rs")).unwrap(),
-            size: 10,
-            modified: 1,
-            is_link: false,
-        };
+        let path = |number| RelPath::parse(&format!("src/f{number:03}.rs")).unwrap();
+        let file = |number| Listed::of_size(path(number), 10);
         Listing {
             files: Arc::new((0..count).map(file).collect()),
             ..Listing::default()

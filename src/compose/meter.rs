@@ -284,12 +284,7 @@ mod tests {
     fn names_of_files_are_no_headings() {
         use super::super::Listing;
         use crate::protocol::{Listed, RelPath};
-        let listed = |name: &str| Listed {
-            path: RelPath::parse(name).unwrap(),
-            size: 1,
-            modified: 0,
-            is_link: false,
-        };
+        let listed = |name: &str| Listed::of_size(RelPath::parse(name).unwrap(), 1);
         let listing = Listing {
             files: ["## History", "=== PROMPT ==="].map(listed).to_vec().into(),
             ..Listing::default()

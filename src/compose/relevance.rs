@@ -186,7 +186,7 @@ fn namings<'a, 't>(
     let mut found = Vec::new();
     for (directory, files) in by_directory(&listing.files) {
         let named = (files.iter())
-            .filter(|file| may_be_named(file.name_in(directory)))
+            .filter(|file| may_be_named(file.path.file_name()))
             .filter_map(|file| Some((naming(&file.path, directory)?, &file.path)));
         found.extend(named);
     }
@@ -278,7 +278,7 @@ fn with_words<'a>(session: &Session, files: &'a [Listed]) -> BTreeMap<&'a RelPat
         // No stem has a slash.
         let in_directories = bits(directory);
         for file in files {
-            let in_name = bits(file.name_in(directory));
+            let in_name = bits(file.path.file_name());
             let all = in_name | in_directories;
             if all != 0 {
                 for (number, count) in counts.iter_mut().enumerate() {
@@ -353,10 +353,10 @@ fn named_directories<'a>(session: &Session, files: &'a [Listed]) -> BTreeSet<&'a
         .collect();
     let mut by_word: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut last = "";
-    for (directory, files) in by_directory(files) {
-        // With the slash at its end, if it has one.
-        let path = files[0].path.as_str();
-        let directory = &path[..path.len() - files[0].name_in(directory).len()];
+    for (_, files) in by_directory(files) {
+        let path = &files[0].path;
+        // With the slash at its end.
+        let directory = &path.as_str()[..path.as_str().len() - path.file_name().len()];
         // Those above it that the file before was in too were looked at with that one.
         let known = directory.bytes().zip(last.bytes());
         let known = known.take_while(|(one, other)| one == other).count();
@@ -389,12 +389,7 @@ mod tests {
 
     pub(super) fn listing(paths: &[impl AsRef<str>]) -> Listing {
         let mut files: Vec<Listed> = (paths.iter())
-            .map(|path| Listed {
-                path: RelPath::parse(path.as_ref()).unwrap(),
-                size: 1,
-                modified: 0,
-                is_link: false,
-            })
+            .map(|path| Listed::of_size(RelPath::parse(path.as_ref()).unwrap(), 1))
             .collect();
         files.sort_by(|one, other| one.path.cmp(&other.path));
         Listing {

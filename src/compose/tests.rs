@@ -1,7 +1,9 @@
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::*;
-use crate::protocol::{Outcome, ReadRequest, RelPath, StepResult};
+use crate::protocol::{Listed, Outcome, ReadRequest, RelPath, StepResult};
 use crate::session::tests::session;
 use crate::session::{Instructions, ModelQuestion};
 
@@ -35,14 +37,10 @@ fn carriage(characters: usize) -> Carriage {
 fn listing(paths: &[&str]) -> Listing {
     let mut paths = paths.to_vec();
     paths.sort_unstable();
-    let files = paths.iter().map(|path| crate::protocol::Listed {
-        path: RelPath::parse(path).unwrap(),
-        size: 10,
-        modified: 0,
-        is_link: false,
-    });
+    let file = |path: &&str| Listed::of_size(RelPath::parse(path).unwrap(), 10);
+    let files = paths.iter().map(file);
     Listing {
-        files: std::sync::Arc::new(files.collect()),
+        files: Arc::new(files.collect()),
         ..Listing::default()
     }
 }

@@ -32,13 +32,13 @@ enum LineTarget {
 }
 
 impl LineTarget {
-    /// The text after the edit, and what is to be said about the new lines.
+    /// The text after the edit, and remarks about the new lines.
     fn apply(
         self,
         book: &LineBook,
         text: &str,
         new: &str,
-    ) -> Result<(Edited, Option<String>), Refusal> {
+    ) -> Result<(Edited, Vec<String>), Refusal> {
         match self {
             Self::Range(start, end) => {
                 let now = book
@@ -53,7 +53,8 @@ impl LineTarget {
                 let repeats = edit::repeated_neighbours(text, &now, &new.text)?;
                 let (start, end) = (number(now.start + 1), number(now.end));
                 let edited = edit::replace_lines(text, start, end, &new.text)?;
-                Ok((as_one_change(edited, now, text), repeats.or(new.remark())))
+                let remarks = repeats.into_iter().chain(new.remark()).collect();
+                Ok((as_one_change(edited, now, text), remarks))
             }
             Self::End | Self::After(_) => {
                 let gap = match self {
@@ -63,7 +64,7 @@ impl LineTarget {
                 let new = edit::restore_copy(text, "", new);
                 let repeats = edit::repeated_neighbours(text, &(gap..gap), &new.text)?;
                 let edited = edit::insert_lines(text, number(gap), &new.text)?;
-                Ok((edited, repeats.or(new.remark())))
+                Ok((edited, repeats.into_iter().chain(new.remark()).collect()))
             }
         }
     }
@@ -210,7 +211,7 @@ impl Execution<'_> {
         if !place.is_known(&opened.known) {
             return self.not_as_seen(path, place, &opened);
         }
-        let (edited, remark) = match place.apply(&opened.known.book, &opened.file.text, new) {
+        let (edited, remarks) = match place.apply(&opened.known.book, &opened.file.text, new) {
             Ok(edited) => edited,
             Err(refusal) => return refused(path, refusal),
         };
@@ -218,7 +219,7 @@ impl Execution<'_> {
             Ok(Stored::Changed) => {
                 let done = place.done(edited.changes.iter().map(|change| change.new).sum());
                 Outcome::ok(format!("edited {}: {done}", path.quoted()))
-                    .with_remarks(remark)
+                    .with_remarks(remarks)
                     .with_changed([path.clone()])
             }
             Ok(Stored::Same) => Outcome::ok(format!(

@@ -42,7 +42,7 @@ pub enum CopyDamage {
     LineMarks,
     /// The signs that Markdown reads are gone: `__name__` became `name`.
     Markup,
-    /// What looks like an element of HTML is gone: `Vec<String>` became `Vec`.
+    /// Text that looks like an HTML tag is gone: `Vec<String>` became `Vec`.
     Elements,
 }
 
@@ -612,7 +612,7 @@ fn markup(compared: &Compared<'_>) -> DamageFinding {
     rendered(compared, without_markup)
 }
 
-/// What looks like an element of HTML is gone from lines of the old text.
+/// Text that looks like HTML tags is gone from lines of the old text.
 fn elements(compared: &Compared<'_>) -> DamageFinding {
     rendered(compared, without_elements)
 }

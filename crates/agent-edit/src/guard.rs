@@ -99,7 +99,7 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
     })
 }
 
-/// What makes another operator of a `=` behind it.
+/// Characters that turn a following `=` into another operator.
 const OPERATORS: [char; 12] = ['!', '<', '>', '+', '-', '*', '/', '%', '|', '&', '^', '='];
 
 /// Returns true if lines below the remark at `at`, in its block, use a value that lost lines assigned

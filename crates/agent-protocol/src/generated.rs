@@ -123,7 +123,7 @@ impl GeneratedDirectories {
         let mut marked = BTreeSet::new();
         for (directory, files) in by_directory(files) {
             for file in files {
-                Self::mark(&mut marked, directory, file.name_in(directory));
+                Self::mark(&mut marked, directory, file.path.file_name());
             }
         }
         Self { marked }
@@ -241,12 +241,7 @@ mod tests {
     use super::*;
 
     fn generated_among(paths: &[&str]) -> GeneratedDirectories {
-        let file = |path: &&str| Listed {
-            path: RelPath::parse(path).unwrap(),
-            size: 0,
-            modified: 0,
-            is_link: false,
-        };
+        let file = |path: &&str| Listed::of_size(RelPath::parse(path).unwrap(), 0);
         let files: Vec<Listed> = paths.iter().map(file).collect();
         GeneratedDirectories::among(&files)
     }

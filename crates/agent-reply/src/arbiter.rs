@@ -46,7 +46,8 @@ use crate::trim::is_blank;
 use crate::undone::{self, UndoneWork};
 use crate::whole_file;
 use crate::{
-    Issue, Reply, TruncatedReply, WorkspaceFileReader, has_body, has_effects, line_number,
+    Issue, Reply, TruncatedReply, WorkspaceFileReader, has_body, has_effects, line_index,
+    line_number,
 };
 
 /// The most issues that are told one by one: a text of nothing but mistakes is not told a million
@@ -365,7 +366,6 @@ impl ReplyLedger {
         let Some(answer) = shown_edit::AnswerBlock::find(lines, &self.blocks, end) else {
             return;
         };
-        let index = |line: u32| usize::try_from(line - 1).unwrap_or_default();
         let dialect_blocks = std::mem::take(&mut self.dialect_blocks);
         let is_edit = |line: u32| {
             let span = dialect_blocks.get(&line);
@@ -374,13 +374,13 @@ impl ReplyLedger {
         // A frame with only the end mark or `DONE` in it may close an answer that stands above it.
         let asks = |step: &Step| !matches!(step.command, Command::Done { .. });
         let mut steps = self.reply.steps.iter();
-        let has_answer = steps.any(|step| index(step.line) > answer.start && asks(step));
+        let has_answer = steps.any(|step| line_index(step.line) > answer.start && asks(step));
         let is_shown = |step: &Step| {
             let is_tag = !dialect_blocks.contains_key(&step.line);
             let is_other = has_answer && has_body(&step.command);
-            index(step.line) < answer.start
+            line_index(step.line) < answer.start
                 && (is_edit(step.line)
-                    || (is_other && (!is_tag || answer.leaves_out(index(step.line)))))
+                    || (is_other && (!is_tag || answer.leaves_out(line_index(step.line)))))
         };
         let steps = std::mem::take(&mut self.reply.steps);
         let (shown, meant): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_shown);
@@ -411,7 +411,7 @@ impl ReplyLedger {
             );
             let may_be_lost = !is_changed && (done.ends_session || changes_nothing);
             let number = may_be_lost.then_some(number);
-            let line = index(line);
+            let line = line_index(line);
             compared += 1;
             if compared <= MAX_ISSUES && shown_edit::is_applied(&command, file) {
                 self.quote(line, number);
@@ -441,7 +441,7 @@ impl ReplyLedger {
         let (out, meant): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(is_out);
         self.reply.steps = meant;
         for step in out {
-            let line = usize::try_from(step.line - 1).unwrap_or_default();
+            let line = line_index(step.line);
             let trouble = example::taken_back().of(step.command.name());
             self.issue(line, Some(step.number), trouble);
         }
@@ -464,14 +464,13 @@ impl ReplyLedger {
         }
         self.reply.steps = meant;
         let is_short = examples.len() <= MAX_ISSUES;
-        let is_end = |step: &&Step| matches!(step.command, Command::Done { .. });
-        let ends_session = self.reply.steps.iter().any(|step| is_end(&step));
-        let last = self.reply.steps.last().filter(|_| self.last_end.is_some());
-        let last = last.filter(|_| !ends_session).map_or(0, |step| step.line);
+        let goes_on = self.last_end.is_some() && !CarriedOut::by(&self.reply.steps).ends_session;
+        let last = self.reply.steps.last().filter(|_| goes_on);
+        let last = last.map_or(0, |step| step.line);
         for (step, trouble) in examples {
             let mut others = self.reply.steps.iter();
             let is_done = is_short && others.any(|it| it.command == step.command);
-            let line = usize::try_from(step.line - 1).unwrap_or_default();
+            let line = line_index(step.line);
             let trouble = trouble.of(step.command.name());
             let is_failure = !is_done && step.line > last;
             self.issue(line, is_failure.then_some(step.number), trouble);
@@ -525,19 +524,14 @@ impl ReplyLedger {
     fn refuse_document(&mut self, lines: &[&str]) {
         let is_work = |step: &&Step| crate::has_body(&step.command);
         let asked = self.reply.steps.iter().filter(is_work).count();
-        if asked == 0 {
-            return;
-        }
-        // Replies with edits have titles too.
         let is_edit = |step: &Step| {
             matches!(
                 step.command,
                 Command::EditFile { .. } | Command::ApplyPatch { .. }
             )
         };
-        let mut signs = DocumentSigns::read(lines, &self.blocks);
-        signs.has_title &= !self.reply.steps.iter().any(is_edit);
-        if !signs.show_document(asked) {
+        let has_edits = self.reply.steps.iter().any(is_edit);
+        if asked == 0 || !DocumentSigns::read(lines, &self.blocks).show_document(asked, has_edits) {
             return;
         }
         let steps = std::mem::take(&mut self.reply.steps);
@@ -550,7 +544,7 @@ impl ReplyLedger {
                 "the reply reads like a document, so this was not done",
                 "Send only the commands, in one code block, if they were meant.",
             );
-            let line = usize::try_from(step.line - 1).unwrap_or_default();
+            let line = line_index(step.line);
             self.issue(line, Some(step.number), trouble.of(step.command.name()));
         }
     }
@@ -840,12 +834,13 @@ impl DocumentSigns {
         signs
     }
 
-    /// Returns true if a text with these signs that seems to ask for so much is no reply.
-    fn show_document(&self, asked: usize) -> bool {
+    /// Returns true if a text with these signs that seems to ask for so much is no reply. Replies with
+    /// edits have titles too.
+    fn show_document(&self, asked: usize, has_edits: bool) -> bool {
         // A reply explains what it does; a document shows more than it could ask for.
         self.has_front_matter
             || self.has_components
-            || (self.has_title && self.headings >= 2)
+            || (self.has_title && self.headings >= 2 && !has_edits)
             || self.headings >= 12
             || (self.headings >= 4 && asked * 2 <= self.code_blocks)
             || (self.code_blocks >= 8 && asked * 4 < self.code_blocks)

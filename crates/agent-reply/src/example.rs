@@ -13,7 +13,7 @@ use crate::code_fence::Fence;
 use crate::enclosed::{self, EnclosingText};
 use crate::line::{COLONS, ends_with_colon, has_word};
 use crate::trim::{is_blank, trim};
-use crate::{file_name, has_effects, tags};
+use crate::{file_name, has_effects, line_index, tags};
 
 /// Words above a command that speak against carrying it out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -245,11 +245,7 @@ fn depends(sentence: &str) -> bool {
         let wishes = WISHES.split(',').any(|wish| clause.contains(wish));
         starts(sentence, OTHERS) && (main.is_empty() || wishes || starts(main, OTHER_ORDERS))
     };
-    is_bare
-        || condition.iter().any(|it| sentence.starts_with(it))
-            && sentence
-                .split_once(", ")
-                .is_some_and(|(_, clause)| orders(clause))
+    is_bare || condition.iter().any(|it| sentence.starts_with(it)) && orders(main)
 }
 
 /// Returns true if a sentence calls what follows an example: `here is an example`, `this is only an
@@ -474,7 +470,7 @@ pub(super) fn find(
     let mut found: Vec<(usize, WordsAbove)> = Vec::new();
     let mut same: Option<(usize, WordsAbove)> = None;
     for (index, step) in steps.iter().enumerate() {
-        let line = usize::try_from(step.line - 1).unwrap_or_default();
+        let line = line_index(step.line);
         let last = ends.partition_point(|block| block.start < line);
         let free_from = ends[..last].last().map_or(0, |block| block.end);
         // The lines of a code block above are no words that lead to the command.

@@ -133,14 +133,12 @@ impl<'t> KeyedTexts<'t> {
             self.names_file() && (is_pair || self.has("code_edit"))
         };
         // The whole text of a file, as a canvas has it: `{"name": "a.py", "content": "..."}`.
-        let is_file = || {
-            let is_named = |keys| {
-                self.text(keys)
-                    .is_some_and(|(_, it)| file_name::is_file(it))
-            };
-            let is_text = self.has("content contents code") && self.text.starts_with('{');
-            is_text && (is_named(tools::PATH) || is_named("name"))
+        let is_text = self.text.starts_with('{') && self.has("content contents code");
+        let title = || {
+            self.text("name")
+                .filter(|(_, it)| is_text && file_name::is_file(it))
         };
+        let is_file = || is_text && self.names_file() || title().is_some();
         let first = self.pairs.first().map_or("", |pair| pair.key);
         let lists_files =
             first == "files" && self.pairs.iter().any(|pair| file_name::is_file(pair.key));
@@ -148,11 +146,7 @@ impl<'t> KeyedTexts<'t> {
         if self.is_record() || !(lists || is_call() || is_keyed() || is_edit() || is_file()) {
             return self.positional(opened);
         }
-        let path = path.or_else(|| {
-            self.text("name")
-                .map(|(_, name)| name)
-                .filter(|_| is_file())
-        });
+        let path = path.or_else(|| Some(title()?.1));
         let command = self.text(SCRIPTS).map(|(_, script)| script);
         let mut work = ShownWork::lines(command.as_slice());
         work.files.extend(path.map(str::to_owned));

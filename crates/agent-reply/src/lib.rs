@@ -211,6 +211,11 @@ fn line_number(line: usize) -> u32 {
     u32::try_from(line).map_or(u32::MAX, |line| line.saturating_add(1))
 }
 
+/// The line that people count like this, from 0.
+fn line_index(number: u32) -> usize {
+    usize::try_from(number.saturating_sub(1)).unwrap_or_default()
+}
+
 /// A reply of which nothing is done: nobody can tell where its lines went on.
 fn wrapped(text: &str, width: usize) -> Reply {
     Reply {

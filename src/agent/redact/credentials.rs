@@ -101,7 +101,7 @@ pub(in crate::agent) fn names(files: &Arc<Vec<Listed>>) -> Plain {
                 continue;
             }
             for file in files {
-                text.push_str(file.name_in(directory));
+                text.push_str(file.path.file_name());
                 text.push('\n');
             }
         }

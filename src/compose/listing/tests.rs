@@ -4,12 +4,7 @@ use crate::protocol::RelPath;
 use crate::session::tests::session;
 
 fn listed(path: &str, size: u64) -> Listed {
-    Listed {
-        path: RelPath::parse(path).unwrap(),
-        size,
-        modified: 0,
-        is_link: false,
-    }
+    Listed::of_size(RelPath::parse(path).unwrap(), size)
 }
 
 fn listing(paths: &[String]) -> Listing {

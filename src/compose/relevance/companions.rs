@@ -112,7 +112,7 @@ pub fn companions<'a>(listing: &'a Listing, of: &BTreeSet<&RelPath>) -> Vec<&'a 
         let alike = by_subject.get(subject).cloned().unwrap_or_default();
         let belongs = |other: &&RelPath| {
             // A header belongs to the source beside it; other files of one name do not.
-            let is_beside = path.split().0 == other.split().0 && *other != *path;
+            let is_beside = path.is_beside(other) && *other != *path;
             is_test(path) != is_test(other) || (is_beside && !is_test(path))
         };
         let mut others: Vec<&RelPath> = alike.into_iter().filter(belongs).collect();

@@ -77,10 +77,8 @@ fn only(path: &RelPath, kind: FileKind) -> Walked {
     };
     Walked {
         files: Arc::new(vec![Listed {
-            path: path.clone(),
-            size,
             is_link,
-            modified: 0,
+            ..Listed::of_size(path.clone(), size)
         }]),
         ..Walked::default()
     }
