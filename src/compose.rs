@@ -46,7 +46,7 @@ pub use self::places::{ErrorLocation, places};
 use self::promises::Promises;
 use self::relevance::Relevance;
 pub use self::relevance::{
-    companions, identifiers, is_beside_sources, is_changelog, is_test, named, named_in,
+    NamedFile, companions, identifiers, is_beside_sources, is_changelog, is_test, named, named_in,
     tests_and_sources,
 };
 use crate::protocol::{RelPath, ShellLanguage, ShownLines};
@@ -64,6 +64,8 @@ pub struct Material<'a> {
     /// The contents that the model asked for, in the order of the session's requests.
     pub contents: &'a [Content],
     /// The files that the task names.
+    pub named_files: &'a [NamedFile<'a>],
+    /// Their contents.
     pub named: &'a [Content],
     /// Content that the model did not ask for and will need next.
     pub unasked: &'a [Content],
@@ -299,7 +301,12 @@ impl<'a> MessageDraft<'a> {
     fn of(material: &Material<'a>) -> Self {
         let session = material.session;
         let relevance = match material.shown_before {
-            None => relevance::relevance(session, material.listing, material.mentions),
+            None => relevance::relevance(
+                session,
+                material.listing,
+                material.named_files,
+                material.mentions,
+            ),
             Some(_) => Relevance::default(),
         };
         Self {

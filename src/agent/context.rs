@@ -21,7 +21,7 @@ use std::time::Duration;
 use super::Agent;
 use super::project::PROJECT_NAMES;
 use super::redact::{self, Redactor};
-use crate::compose::{self, Content, Listing, places};
+use crate::compose::{self, Content, Listing, NamedFile, places};
 use crate::execute::{self, FileOutline, Limits, Mention, Shown};
 use crate::protocol::generated::unread;
 use crate::protocol::{CommandKind, Listed, ReadRequest, RelPath, Status, StepResult};
@@ -183,11 +183,12 @@ impl ContextFinder<'_> {
     pub(super) fn unasked(
         &self,
         listing: &Listing,
+        named: &[NamedFile<'_>],
         mentions: &[Mention],
         redactor: &mut Redactor<'_>,
     ) -> Unasked {
         if self.session.sequence_number == 1 {
-            return self.first_unasked(listing, mentions, redactor);
+            return self.first_unasked(listing, named, mentions, redactor);
         }
         let mut gathering = Gathering {
             agent: self.agent,
@@ -207,13 +208,14 @@ impl ContextFinder<'_> {
     fn first_unasked(
         &self,
         listing: &Listing,
+        named: &[NamedFile<'_>],
         mentions: &[Mention],
         redactor: &mut Redactor<'_>,
     ) -> Unasked {
         let is_offered =
             |path: &RelPath| unread(path).is_none() && !PROJECT_NAMES.contains(&path.file_name());
-        let mut named = compose::named(self.session, listing);
-        named.retain(|path| is_offered(path));
+        let named = named.iter().map(|(_, path)| *path);
+        let named: Vec<&RelPath> = named.filter(|path| is_offered(path)).collect();
         let room = self.whole_room();
         let mut gathering = Gathering {
             agent: self.agent,

@@ -114,7 +114,14 @@ pub(super) fn write_handover(
     engine.session.instructions = Instructions::Full;
     let listing = engine.publisher().listing();
     let Requested { mut contents, seen } = engine.publisher().read_again();
-    let mut project = Project::read(agent, &engine.session, &listing, &mut engine.redactor);
+    let named_files = compose::named(&engine.session, &listing);
+    let mut project = Project::read(
+        agent,
+        &engine.session,
+        &listing,
+        &named_files,
+        &mut engine.redactor,
+    );
     // What was undone is in the history, and the changes are those of now.
     let mut notes: Vec<String> = (agent.store.notes(&id).all().into_iter())
         .filter(|note| note.source == Source::Person)
@@ -136,6 +143,7 @@ pub(super) fn write_handover(
         diff: &diff,
         notes: &notes,
         listing: &listing,
+        named_files: &named_files,
         contents: &contents,
         project: &project.contents,
         facts: engine.publisher().facts(),

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::Agent;
 use super::context::whole;
 use super::redact::{self, Redactor};
-use crate::compose::{self, Content, Listing};
+use crate::compose::{Content, Listing, NamedFile};
 use crate::execute;
 use crate::protocol::{Capped, RelPath, SessionId};
 use crate::session::{Instructions, Session, Store};
@@ -120,11 +120,12 @@ impl Project {
         agent: &Agent,
         session: &Session,
         listing: &Listing,
+        named: &[NamedFile<'_>],
         redactor: &mut Redactor<'_>,
     ) -> Self {
         let told = agent.store.aside(&session.session_id, SHOWN);
         let mut project = Self::of(told.unwrap_or_default(), session.instructions);
-        let (files, left_out) = project_files(agent, session, listing, project.owed());
+        let (files, left_out) = project_files(agent, session, named, project.owed());
         let mut files: VecDeque<RelPath> = files.into();
         let mut known: BTreeSet<RelPath> = files.iter().cloned().collect();
         while let Some(path) = files.pop_front() {
@@ -170,7 +171,7 @@ impl Project {
 fn project_files(
     agent: &Agent,
     session: &Session,
-    listing: &Listing,
+    named: &[NamedFile<'_>],
     owed: Vec<RelPath>,
 ) -> (Vec<RelPath>, Vec<RelPath>) {
     let changed = session.changed_files.iter();
@@ -184,7 +185,7 @@ fn project_files(
                 .iter()
                 .map(|request| &request.path),
         )
-        .chain(compose::named(session, listing));
+        .chain(named.iter().map(|(_, path)| *path));
     let mut directories: BTreeSet<(usize, String)> = [(0, String::new())].into();
     for path in touched.take(200) {
         let mut above = path.parent();

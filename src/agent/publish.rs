@@ -205,6 +205,7 @@ impl Publisher<'_, '_> {
             None => self.requested_after_restart()?,
         };
         let agent = self.agent;
+        let named_files = compose::named(self.session, listing);
         let finder = ContextFinder {
             agent,
             session: self.session,
@@ -213,10 +214,10 @@ impl Publisher<'_, '_> {
         let Unasked {
             mut named,
             mut other,
-        } = finder.unasked(listing, &mentions, self.redactor);
+        } = finder.unasked(listing, &named_files, &mentions, self.redactor);
         let mentions: Vec<RelPath> = mentions.into_iter().map(|mention| mention.path).collect();
         let mut changed = self.baseline.by_person().to_owned();
-        let mut project = Project::read(agent, self.session, listing, self.redactor);
+        let mut project = Project::read(agent, self.session, listing, &named_files, self.redactor);
         let mut session = self.session.clone();
         let mut told = MessageTexts {
             session: &mut session,
@@ -235,6 +236,7 @@ impl Publisher<'_, '_> {
             listing,
             shown_before,
             contents: &contents,
+            named_files: &named_files,
             named: &named,
             unasked: &other,
             changed: &changed,

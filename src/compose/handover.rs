@@ -12,8 +12,8 @@ use super::content::fenced;
 use super::contents::{project, requested};
 use super::cuts::Cuts;
 use super::{
-    Carriage, Content, Facts, Listing, Made, Outbox, Promises, Section, Veil, budget, chars, check,
-    fit, head, history, length, listing, outbox, relevance, results,
+    Carriage, Content, Facts, Listing, Made, NamedFile, Outbox, Promises, Section, Veil, budget,
+    chars, check, fit, head, history, length, listing, outbox, relevance, results,
 };
 use crate::excerpt::excerpt;
 use crate::protocol::{CommandKind, Status, StepResult};
@@ -32,6 +32,8 @@ pub struct Handover<'a> {
     pub notes: &'a [String],
     /// The files of the workspace.
     pub listing: &'a Listing,
+    /// The files that the task names.
+    pub named_files: &'a [NamedFile<'a>],
     /// The contents that the chat before asked for.
     pub contents: &'a [Content],
     /// The project's instructions, the general before the specific.
@@ -110,7 +112,7 @@ fn pieces<'a>(material: &'a Handover<'_>, promises: &'a Promises) -> Vec<Handove
     let files = listing::section(
         material.listing,
         None,
-        || relevance::relevance(session, material.listing, &[]),
+        || relevance::relevance(session, material.listing, material.named_files, &[]),
         material.max_list_items,
     );
     vec![
@@ -466,6 +468,7 @@ mod tests {
             diff,
             notes: &["no dependencies".to_owned()],
             listing: &Listing::default(),
+            named_files: &[],
             contents: &[],
             project: &[Content {
                 title: "AGENTS.md".to_owned(),

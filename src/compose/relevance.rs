@@ -116,9 +116,12 @@ pub(super) struct Relevance<'a> {
     pub(super) directories: BTreeSet<&'a str>,
 }
 
+/// A file that a task names, and how.
+pub type NamedFile<'a> = (Naming, &'a RelPath);
+
 /// How a task names a file; the surest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Naming {
+pub enum Naming {
     /// By its path.
     Path,
     /// By the end of its path, or by its name.
@@ -126,9 +129,8 @@ enum Naming {
 }
 
 /// The files that the task names, the surest first.
-pub fn named<'a>(session: &Session, listing: &'a Listing) -> Vec<&'a RelPath> {
-    let named = namings(said(session), listing).into_iter();
-    named.map(|(_, path)| path).collect()
+pub fn named<'a>(session: &Session, listing: &'a Listing) -> Vec<NamedFile<'a>> {
+    namings(said(session), listing)
 }
 
 /// The files that a command names, the surest first.
@@ -146,7 +148,7 @@ fn last_name(path: &str) -> &str {
 fn namings<'a, 't>(
     texts: impl Iterator<Item = &'t str>,
     listing: &'a Listing,
-) -> Vec<(Naming, &'a RelPath)> {
+) -> Vec<NamedFile<'a>> {
     let words: Vec<&str> = texts.flat_map(words).collect();
     let modules: Vec<String> = (words.iter())
         .filter(|word| word.contains('.') && !word.contains('/'))
@@ -201,10 +203,12 @@ fn namings<'a, 't>(
     found
 }
 
-/// Finds the relevant part of a listing for a session; `mentions` contain rare words of its task.
+/// Finds the relevant part of a listing for a session: its task names `named`, and `mentions` contain
+/// rare words of it.
 pub(super) fn relevance<'a>(
     session: &'a Session,
     listing: &'a Listing,
+    named: &[NamedFile<'a>],
     mentions: &'a [RelPath],
 ) -> Relevance<'a> {
     // Where names occur, it is known better than words of paths could tell.
@@ -223,10 +227,10 @@ pub(super) fn relevance<'a>(
     }
     let listed = listing.files.iter().map(|file| &file.path);
     let changed = listed.filter(|path| session.changed_files.contains(path.as_str()));
-    for path in changed.take(MOST) {
+    for path in changed.take(MOST.min(session.changed_files.len())) {
         *files.entry(path).or_default() += NAMED;
     }
-    for (naming, path) in namings(said(session), listing) {
+    for (naming, path) in named {
         *files.entry(path).or_default() += match naming {
             Naming::Path => 3 * NAMED,
             Naming::Name => 2 * NAMED,
@@ -440,7 +444,7 @@ mod tests {
     fn named_by(text: &str, paths: &[&str]) -> Vec<String> {
         let (session, listing) = (task(text), listing(&owned(paths)));
         let named = named(&session, &listing).into_iter();
-        named.map(ToString::to_string).collect()
+        named.map(|(_, path)| path.to_string()).collect()
     }
 
     #[test]
@@ -458,7 +462,7 @@ mod tests {
     #[track_caller]
     fn heaviest(text: &str, paths: &[String]) -> String {
         let (session, listing) = (task(text), listing(paths));
-        let relevance = relevance(&session, &listing, &[]);
+        let relevance = relevance(&session, &listing, &named(&session, &listing), &[]);
         let heaviest = relevance.files.iter().max_by_key(|(_, weight)| **weight);
         heaviest.map_or_else(String::new, |(path, _)| path.to_string())
     }
@@ -496,7 +500,7 @@ mod tests {
         let listing = listing(&paths);
         let named = |text: &str| -> Vec<String> {
             let session = task(text);
-            let relevance = relevance(&session, &listing, &[]);
+            let relevance = relevance(&session, &listing, &named(&session, &listing), &[]);
             relevance
                 .directories
                 .iter()
@@ -516,7 +520,7 @@ mod tests {
     fn a_file_that_mentions_a_rare_word_matters() {
         let (session, listing) = (task("x"), listing(&owned(&["a.rs", "b.rs"])));
         let mentions = [RelPath::parse("b.rs").unwrap()];
-        let relevance = relevance(&session, &listing, &mentions);
+        let relevance = relevance(&session, &listing, &named(&session, &listing), &mentions);
         assert_eq!(relevance.files.len(), 1);
         assert_eq!(relevance.files.get(&mentions[0]), Some(&MENTIONS));
     }

@@ -55,6 +55,7 @@ fn material<'a>(
         listing,
         shown_before: None,
         contents,
+        named_files: &[],
         named: &[],
         unasked: &[],
         changed: "",
@@ -507,6 +508,7 @@ fn what_the_task_names_comes_before_what_the_project_says_and_the_listing() {
     let other = text("README.md", &"Some words about it.\n".repeat(30));
     let of_length = |characters| {
         compose(&Material {
+            named_files: &super::named(&session, &listing),
             named: std::slice::from_ref(&named),
             unasked: std::slice::from_ref(&other),
             project: std::slice::from_ref(&rules),

@@ -19,9 +19,28 @@ pub struct Listed {
 }
 
 /// Neighbours in a listing that lie in the same directory, and that directory: empty at the top.
-pub fn by_directory(files: &[Listed]) -> impl Iterator<Item = (&str, &[Listed])> {
-    let groups = files.chunk_by(|one, other| one.path.is_beside(&other.path));
-    groups.map(|group| (group[0].path.split().0, group))
+pub fn by_directory(files: &[Listed]) -> ByDirectory<'_> {
+    ByDirectory { files }
+}
+
+/// The files of a listing, directory by directory. It is a type of its own because closures would be
+/// compiled where it is used: there for size, here for speed.
+#[derive(Debug)]
+pub struct ByDirectory<'a> {
+    files: &'a [Listed],
+}
+
+impl<'a> Iterator for ByDirectory<'a> {
+    type Item = (&'a str, &'a [Listed]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let first = &self.files.first()?.path;
+        let is_other = |file: &Listed| !file.path.is_beside(first);
+        let end = self.files.iter().position(is_other);
+        let (group, files) = self.files.split_at(end.unwrap_or(self.files.len()));
+        self.files = files;
+        Some((first.split().0, group))
+    }
 }
 
 impl Listed {

@@ -206,11 +206,13 @@ impl RelPath {
     }
 
     /// The last component.
+    #[inline]
     pub fn file_name(&self) -> &str {
-        self.split().1
+        &self.as_str()[usize::from(self.name)..]
     }
 
     /// The directory, empty at the top, and the last component.
+    #[inline]
     pub fn split(&self) -> (&str, &str) {
         let (directory, name) = self.as_str().split_at(usize::from(self.name));
         (directory.strip_suffix('/').unwrap_or(directory), name)

@@ -1,4 +1,4 @@
-use super::super::relevance::relevance;
+use super::super::relevance::{named, relevance};
 use super::*;
 use crate::protocol::RelPath;
 use crate::session::tests::session;
@@ -104,7 +104,7 @@ fn shown_for(task: &str, paths: &[String]) -> String {
     let mut session = session("ab12cd34");
     session.task = task.to_owned();
     let now = listing(paths);
-    let section = section(&now, None, || relevance(&session, &now, &[]), 200);
+    let section = section(&now, None, || relevance(&session, &now, &[], &[]), 200);
     section.fit(&[MOST], &mut Cuts::default())
 }
 
@@ -210,7 +210,8 @@ fn what_the_task_names_is_shown_one_by_one_however_little_room_there_is() {
     // All that has `core` in its path matters a little.
     session.task = "C7 of the core in src/core/mh.py must return 8".to_owned();
     let now = listing(&paths);
-    let section = section(&now, None, || relevance(&session, &now, &[]), 200);
+    let named = named(&session, &now);
+    let section = section(&now, None, || relevance(&session, &now, &named, &[]), 200);
     for room in [600, 1_000, LEAST] {
         let text = section.fit(&[room], &mut Cuts::default());
         assert!(text.contains("  mh.py (10 bytes)\n"), "{room}\n{text}");

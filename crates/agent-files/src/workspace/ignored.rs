@@ -58,11 +58,11 @@ pub(super) enum Is {
 pub(super) struct Rules {
     above: Option<Arc<Rules>>,
     /// `.ignore`, which overrides git's rules.
-    ignore: Gitignore,
+    ignore: IgnoreFile,
     /// `.gitignore`.
-    gitignore: Gitignore,
+    gitignore: IgnoreFile,
     /// `.git/info/exclude`, which has the lowest priority.
-    exclude: Gitignore,
+    exclude: IgnoreFile,
     /// Rules with the same digest ignore the same.
     pub(super) digest: Hash,
 }
@@ -83,12 +83,12 @@ impl Rules {
         }
         let mut rules_of = |wanted: bool, name: &str| {
             let Some(content) = wanted.then(|| read(name)).flatten() else {
-                return Gitignore::empty();
+                return IgnoreFile::default();
             };
             for part in [name.as_bytes(), &content] {
                 hasher.update(&part.len().to_le_bytes()).update(part);
             }
-            parse_rules(&content, directory)
+            IgnoreFile::parse(&content, directory)
         };
         let is_root = directory.as_os_str().is_empty();
         let rules = Self {
@@ -98,7 +98,9 @@ impl Rules {
             digest: hasher.finalize(),
             above: None,
         };
-        if rules.ignore.is_empty() && rules.gitignore.is_empty() && rules.exclude.is_empty() {
+        if [&rules.ignore, &rules.gitignore, &rules.exclude].map(|file| file.rules.is_empty())
+            == [true; 3]
+        {
             return above;
         }
         Some(Arc::new(Self { above, ..rules }))
@@ -107,11 +109,12 @@ impl Rules {
     /// True if the rules ignore a path, which must begin with a slash.
     pub(super) fn leave_out(&self, absolute: &Path, is: Is) -> bool {
         let is_directory = is == Is::Directory;
+        let name = absolute.as_os_str().as_encoded_bytes();
         let in_order = (self.chain().map(|rules| &rules.ignore))
             .chain(self.chain().map(|rules| &rules.gitignore))
             .chain(self.chain().map(|rules| &rules.exclude));
-        for matcher in in_order.filter(|matcher| !matcher.is_empty()) {
-            match matcher.matched(absolute, is_directory) {
+        for file in in_order.filter(|file| file.endings.may_end(name)) {
+            match file.rules.matched(absolute, is_directory) {
                 Match::None => {}
                 Match::Ignore(_) => return true,
                 Match::Whitelist(_) => return false,
@@ -124,6 +127,84 @@ impl Rules {
     fn chain(&self) -> impl Iterator<Item = &Rules> {
         std::iter::successors(Some(self), |rules| rules.above.as_deref())
     }
+}
+
+/// The rules of one ignore file.
+struct IgnoreFile {
+    rules: Gitignore,
+    endings: RuleEndings,
+}
+
+impl Default for IgnoreFile {
+    fn default() -> Self {
+        Self {
+            rules: Gitignore::empty(),
+            endings: RuleEndings::default(),
+        }
+    }
+}
+
+impl IgnoreFile {
+    fn parse(content: &[u8], directory: &Path) -> Self {
+        let mut builder = GitignoreBuilder::new(absolute(directory));
+        let mut endings = RuleEndings::default();
+        let text = String::from_utf8_lossy(content);
+        for line in text.trim_start_matches('\u{feff}').lines() {
+            // An invalid glob ignores nothing, as in git.
+            let _ = builder.add_line(None, line);
+            endings.add(line);
+        }
+        Self {
+            rules: builder.build().unwrap_or_else(|_| Gitignore::empty()),
+            endings,
+        }
+    }
+}
+
+/// The last two bytes that the rules of a file ask of a path, five bits of each.
+///
+/// Nearly all paths end otherwise, and the matcher takes far longer to tell that: a tenth of a walk.
+#[derive(Default)]
+struct RuleEndings {
+    bits: [u32; 32],
+}
+
+impl RuleEndings {
+    /// Adds what a line asks for. A glob asks for what stands behind its last special character.
+    fn add(&mut self, line: &str) {
+        let line = line.trim_end();
+        if line.is_empty() || line.starts_with('#') {
+            return;
+        }
+        let glob = line.trim_end_matches('/').as_bytes();
+        let is_special = |byte: &u8| {
+            matches!(
+                byte,
+                b'*' | b'?' | b'[' | b']' | b'{' | b'}' | b'\\' | b'!' | b'/'
+            )
+        };
+        let literal = glob.rsplit(is_special).next().unwrap_or(glob);
+        match literal {
+            [.., before, last] => self.bits[five(*before)] |= 1 << five(*last),
+            [last] => self
+                .bits
+                .iter_mut()
+                .for_each(|bits| *bits |= 1 << five(*last)),
+            [] => self.bits = [u32::MAX; 32],
+        }
+    }
+
+    /// Returns false if no rule is about a path that ends like this.
+    fn may_end(&self, path: &[u8]) -> bool {
+        match path {
+            [.., before, last] => self.bits[five(*before)] & (1 << five(*last)) != 0,
+            _ => true,
+        }
+    }
+}
+
+fn five(byte: u8) -> usize {
+    usize::from(byte & 31)
 }
 
 /// Tells which paths the ignore rules of a workspace leave out, also paths that do not exist in it.
@@ -193,16 +274,6 @@ pub(super) fn read_beneath(workspace: &Workspace, directory: &str, name: &str) -
     workspace.read(&path, MAX_IGNORE_BYTES).ok()
 }
 
-fn parse_rules(content: &[u8], directory: &Path) -> Gitignore {
-    let mut builder = GitignoreBuilder::new(absolute(directory));
-    let text = String::from_utf8_lossy(content);
-    for line in text.trim_start_matches('\u{feff}').lines() {
-        // An invalid glob ignores nothing, as in git.
-        let _ = builder.add_line(None, line);
-    }
-    builder.build().unwrap_or_else(|_| Gitignore::empty())
-}
-
 /// The matcher needs rules and paths below one root; the actual root does not matter.
 fn absolute(path: &Path) -> PathBuf {
     Path::new("/").join(path)
@@ -254,8 +325,39 @@ pub(super) fn join(directory: &str, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::fs::{Durability, write_atomic};
+
+    proptest! {
+        #[test]
+        fn endings_exclude_no_path_that_a_rule_is_about(
+            line in r"!?/?([ab]|\*|\*\*|\?|\[ab\]|\{a,b\}|\\[ab]|/|\.){1,5}/? ?",
+            name in r"[ab.]{1,4}",
+            is_directory in any::<bool>(),
+        ) {
+            let file = IgnoreFile::parse(line.as_bytes(), Path::new(""));
+            let path = format!("/a/{name}");
+            let is_ruled = !file.rules.matched(Path::new(&path), is_directory).is_none();
+            prop_assert!(!is_ruled || file.endings.may_end(path.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn most_names_are_told_from_the_rules_by_their_endings() {
+        let file = IgnoreFile::parse(b"# x\n\ntarget/\n*.log\n*~\n/dist\n", Path::new(""));
+        let may_end = |path: &str| file.endings.may_end(path.as_bytes());
+        for (path, expected) in [
+            ("/a/main.rs", false),
+            ("/a/x", false),
+            ("/a/catalog", true),
+            ("/b/main.rs~", true),
+            ("/target", true),
+        ] {
+            assert_eq!(may_end(path), expected, "{path}");
+        }
+    }
 
     #[test]
     fn a_lookup_judges_paths_that_do_not_exist() {

@@ -91,18 +91,20 @@ struct WalkTask {
     number: usize,
 }
 
-/// A listed file or a placeholder for a subdirectory.
-enum WalkItem {
-    File(Listed),
-    /// Index of the subdirectory's result.
-    Beneath(usize),
+/// What a directory holds.
+#[derive(Default)]
+struct Visited {
+    /// Its files, sorted.
+    files: Vec<Listed>,
+    /// The subdirectories: how many of the files come before, and the index of the result.
+    beneath: Vec<(usize, usize)>,
 }
 
 struct ParallelWalk<'a> {
     looker: DirectoryLister<'a>,
     numbers: AtomicUsize,
     /// The results of the directories, unsorted.
-    visited: Mutex<Vec<(usize, Vec<WalkItem>)>>,
+    visited: Mutex<Vec<(usize, Visited)>>,
     credentials: Mutex<Vec<Listed>>,
     /// Ignored directories, to search for credential files.
     ignored: Mutex<Vec<RelPath>>,
@@ -118,15 +120,16 @@ impl ParallelWalk<'_> {
         let count = directories.count();
         let mut number = self.numbers.fetch_add(count, Ordering::Relaxed);
         let mut tasks = Vec::with_capacity(count);
-        let mut items = Vec::with_capacity(looked.entries.len());
+        let mut beneath = Vec::with_capacity(count);
+        let mut files = Vec::with_capacity(looked.entries.len() - count);
         for entry in looked.entries {
             if entry.is_directory() {
                 let place = entry.place(looked.rules.as_ref());
                 tasks.push(WalkTask { place, number });
-                items.push(WalkItem::Beneath(number));
+                beneath.push((files.len(), number));
                 number += 1;
             } else {
-                items.extend(found(entry, &looked.opened).map(WalkItem::File));
+                files.extend(found(entry, &looked.opened));
             }
         }
         let credentials = std::mem::take(&mut looked.credentials).into_iter();
@@ -143,7 +146,7 @@ impl ParallelWalk<'_> {
             let room = MAX_CREDENTIALS.saturating_sub(all.len());
             all.extend(looked.ignored.into_iter().take(room));
         }
-        locked(&self.visited).push((task.number, items));
+        locked(&self.visited).push((task.number, Visited { files, beneath }));
         tasks
     }
 
@@ -151,24 +154,14 @@ impl ParallelWalk<'_> {
     fn end(self, workspace: &Workspace) -> Walked {
         let visited = self.visited.into_inner();
         let visited = visited.unwrap_or_else(PoisonError::into_inner);
-        let mut directories: Vec<Vec<WalkItem>> = Vec::new();
-        directories.resize_with(self.numbers.into_inner(), Vec::new);
-        let mut files = Vec::with_capacity(visited.iter().map(|(_, items)| items.len()).sum());
-        for (number, items) in visited {
-            directories[number] = items;
+        let mut directories: Vec<Visited> = Vec::new();
+        directories.resize_with(self.numbers.into_inner(), Visited::default);
+        let count = visited.iter().map(|(_, visited)| visited.files.len());
+        let mut files = Vec::with_capacity(count.sum());
+        for (number, visited) in visited {
+            directories[number] = visited;
         }
-        let mut open = vec![std::mem::take(&mut directories[0]).into_iter()];
-        while let Some(last) = open.last_mut() {
-            match last.next() {
-                Some(WalkItem::File(found)) => files.push(found),
-                Some(WalkItem::Beneath(number)) => {
-                    open.push(std::mem::take(&mut directories[number]).into_iter());
-                }
-                None => {
-                    open.pop();
-                }
-            }
-        }
+        join(&mut directories, 0, &mut files);
         let credentials = self.credentials.into_inner();
         let ignored = self.ignored.into_inner();
         let ignored = ignored.unwrap_or_else(PoisonError::into_inner);
@@ -181,6 +174,18 @@ impl ParallelWalk<'_> {
             cut: self.looker.is_cut(),
         }
     }
+}
+
+/// Adds the files of a directory and of those beneath it. No path is long enough to go too deep.
+fn join(directories: &mut [Visited], number: usize, all: &mut Vec<Listed>) {
+    let Visited { files, beneath } = std::mem::take(&mut directories[number]);
+    let (mut files, mut taken) = (files.into_iter(), 0);
+    for (before, number) in beneath {
+        all.extend(files.by_ref().take(before - taken));
+        taken = before;
+        join(directories, number, all);
+    }
+    all.extend(files);
 }
 
 /// Adds the credential files of ignored directories to those of all others, and puts those nearest to
