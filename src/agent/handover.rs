@@ -8,7 +8,6 @@ use super::engine::Engine;
 use super::kept_listing::ListingRecord;
 use super::project::Project;
 use super::publish::Requested;
-use super::recover::take_choices;
 use super::redact::MessageTexts;
 use crate::checkpoint::{CheckpointStore, DiffLimits, Snapshot};
 use crate::compose::{self, Handover};
@@ -55,7 +54,7 @@ impl Agent {
         let starts = beginning(&past, &session);
         let mut engine = Engine::new(self, session, journal);
         let diff = changes_since(&mut engine, &starts)?;
-        take_choices(self, &mut engine.session);
+        self.take_choices(&mut engine.session);
         let handed = write_handover(&mut engine, past, &diff)?;
         let sequence = handed.sequence;
         let record = Record::HandedOver { sequence };

@@ -87,7 +87,7 @@ pub(super) fn open(agent: &Agent, session: Session, patience: Patience) -> Resul
     let known = engine.session.check.as_ref();
     let is_same_check = known.map(|report| &report.command) == check;
     // While a round is under way nothing is saved: the journal would forget that it is.
-    if take_choices(agent, &mut engine.session) && recovered.claimed.is_none() {
+    if agent.take_choices(&mut engine.session) && recovered.claimed.is_none() {
         let _alone = engine.alone()?;
         if !is_same_check {
             // The waiting message tells of another check, or of none.
@@ -223,35 +223,37 @@ fn record_claim(
     engine.journal.append(&records, Sync::Now)
 }
 
-/// Takes over what the person chose by flag and where the session works, and forgets how another
-/// check stood; tells whether that is new.
-pub(super) fn take_choices(agent: &Agent, session: &mut Session) -> bool {
-    let manner = &agent.manner;
-    let mut is_new = session.choices != manner.choices;
-    session.choices.clone_from(&manner.choices);
-    let workspace = agent.workspace_from_base();
-    is_new |= session.workspace != workspace;
-    if session.workspace != workspace {
-        session.outside_repository = None;
+impl Agent {
+    /// Takes over what the person chose by flag and where the session works, and forgets how another
+    /// check stood; tells whether that is new.
+    pub fn take_choices(&self, session: &mut Session) -> bool {
+        let manner = &self.manner;
+        let mut is_new = session.choices != manner.choices;
+        session.choices.clone_from(&manner.choices);
+        let workspace = self.workspace_from_base();
+        is_new |= session.workspace != workspace;
+        if session.workspace != workspace {
+            session.outside_repository = None;
+        }
+        session.workspace = workspace;
+        if session.outside_repository.is_none() {
+            session.outside_repository = self.repository_from_workspace();
+            is_new |= session.outside_repository.is_some();
+        }
+        let command = manner.check.as_ref().map(|check| &check.command);
+        let known = session.check.as_ref().map(|report| &report.command);
+        if command != known {
+            // In the first round it runs before the message is written.
+            let is_begun = session.sequence_number > 1;
+            session.check = (command.cloned().filter(|_| is_begun)).map(CheckReport::not_yet);
+            is_new = true;
+        }
+        if session.environment.is_empty() && session.sequence_number == 1 {
+            session.environment = environment(&self.manner.authorizer, self.workspace.path());
+            is_new = true;
+        }
+        is_new
     }
-    session.workspace = workspace;
-    if session.outside_repository.is_none() {
-        session.outside_repository = agent.repository_from_workspace();
-        is_new |= session.outside_repository.is_some();
-    }
-    let command = manner.check.as_ref().map(|check| &check.command);
-    let known = session.check.as_ref().map(|report| &report.command);
-    if command != known {
-        // In the first round it runs before the message is written.
-        let is_begun = session.sequence_number > 1;
-        session.check = (command.cloned().filter(|_| is_begun)).map(CheckReport::not_yet);
-        is_new = true;
-    }
-    if session.environment.is_empty() && session.sequence_number == 1 {
-        session.environment = environment(&agent.manner.authorizer, agent.workspace.path());
-        is_new = true;
-    }
-    is_new
 }
 
 /// A round that a killed process left unfinished, or none.

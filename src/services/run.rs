@@ -154,10 +154,8 @@ fn begin_in(
     let lock = LoopLock::take(agent.store.directory())?;
     let rounds = agent.manner.max_rounds;
     let mut session = Session::new(id, task, rounds, crate::session::now());
-    session.choices.clone_from(&agent.manner.choices);
     session.permissions.clone_from(&agent.manner.permissions);
-    session.workspace = agent.workspace_from_base();
-    session.outside_repository = agent.repository_from_workspace();
+    agent.take_choices(&mut session);
     let added = context.find(caller, agent)?;
     added.put_into(&mut session);
     // Where that cannot be kept, decisions are asked for again after a stop.

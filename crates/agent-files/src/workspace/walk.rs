@@ -93,7 +93,7 @@ struct WalkTask {
 
 /// What a directory holds.
 #[derive(Default)]
-struct Visited {
+struct WalkedFiles {
     /// Its files, sorted.
     files: Vec<Listed>,
     /// The subdirectories: how many of the files come before, and the index of the result.
@@ -104,7 +104,7 @@ struct ParallelWalk<'a> {
     looker: DirectoryLister<'a>,
     numbers: AtomicUsize,
     /// The results of the directories, unsorted.
-    visited: Mutex<Vec<(usize, Visited)>>,
+    visited: Mutex<Vec<(usize, WalkedFiles)>>,
     credentials: Mutex<Vec<Listed>>,
     /// Ignored directories, to search for credential files.
     ignored: Mutex<Vec<RelPath>>,
@@ -146,7 +146,7 @@ impl ParallelWalk<'_> {
             let room = MAX_CREDENTIALS.saturating_sub(all.len());
             all.extend(looked.ignored.into_iter().take(room));
         }
-        locked(&self.visited).push((task.number, Visited { files, beneath }));
+        locked(&self.visited).push((task.number, WalkedFiles { files, beneath }));
         tasks
     }
 
@@ -154,8 +154,8 @@ impl ParallelWalk<'_> {
     fn end(self, workspace: &Workspace) -> Walked {
         let visited = self.visited.into_inner();
         let visited = visited.unwrap_or_else(PoisonError::into_inner);
-        let mut directories: Vec<Visited> = Vec::new();
-        directories.resize_with(self.numbers.into_inner(), Visited::default);
+        let mut directories: Vec<WalkedFiles> = Vec::new();
+        directories.resize_with(self.numbers.into_inner(), WalkedFiles::default);
         let count = visited.iter().map(|(_, visited)| visited.files.len());
         let mut files = Vec::with_capacity(count.sum());
         for (number, visited) in visited {
@@ -177,8 +177,8 @@ impl ParallelWalk<'_> {
 }
 
 /// Adds the files of a directory and of those beneath it. No path is long enough to go too deep.
-fn join(directories: &mut [Visited], number: usize, all: &mut Vec<Listed>) {
-    let Visited { files, beneath } = std::mem::take(&mut directories[number]);
+fn join(directories: &mut [WalkedFiles], number: usize, all: &mut Vec<Listed>) {
+    let WalkedFiles { files, beneath } = std::mem::take(&mut directories[number]);
     let (mut files, mut taken) = (files.into_iter(), 0);
     for (before, number) in beneath {
         all.extend(files.by_ref().take(before - taken));
