@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -85,6 +85,12 @@ impl Test {
         self
     }
 
+    /// Waits until the files are plainly older than the run: the clock of a file system may lag by 50 ms.
+    pub fn of_earlier(self) -> Self {
+        thread::sleep(Duration::from_millis(60));
+        self
+    }
+
     /// The next reply of the person, saved in one write.
     pub fn reply(self, text: &str) -> Self {
         self.reply_by(Save::Write, text.as_bytes())
@@ -147,12 +153,10 @@ impl Test {
         let person = Person::watch(&self.base(), self.skip, std::mem::take(&mut self.replies));
         let mut child = command.spawn().unwrap();
         if let Some(input) = &self.input {
-            child
-                .stdin
-                .take()
-                .unwrap()
-                .write_all(input.as_bytes())
-                .unwrap();
+            let written = child.stdin.take().unwrap().write_all(input.as_bytes());
+            // The program may have ended without reading it.
+            let is_unread = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+            assert!(written.as_ref().err().is_none_or(is_unread), "{written:?}");
         }
         let stdout = drain(child.stdout.take().unwrap());
         let stderr = drain(child.stderr.take().unwrap());

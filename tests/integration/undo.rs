@@ -863,6 +863,7 @@ fn with_ignored(command: &str) -> Finished {
         .file("workspace/data/deep/x", "precious x\n")
         .file("workspace/data/y", "precious y\n")
         .file("workspace/large.bin", "0123456789".repeat(7_000))
+        .of_earlier()
         .reply(&format!(
             "[RUN_COMMAND]\n{command}; echo new > new.txt\n[/RUN_COMMAND]\n{{end}}\n"
         ))
@@ -877,6 +878,7 @@ fn a_round_that_only_moved_what_is_ignored_is_named_and_does_not_stand_in_the_wa
     let finished = session(&["new", "task"])
         .file("workspace/.gitignore", "data/\n")
         .file("workspace/data/x", "precious\n")
+        .of_earlier()
         .reply(&command("echo new > new.txt"))
         .reply(&command("mv data/x x"))
         .reply(DONE)
@@ -916,6 +918,7 @@ fn what_was_moved_onto_a_file_gives_way_by_force() {
         .file("workspace/.gitignore", "data/\n")
         .file("workspace/data/x", "precious\n")
         .file("workspace/t.txt", "the original\n")
+        .of_earlier()
         .reply("[RUN_COMMAND]\nmv data/x t.txt; echo new > new.txt\n[/RUN_COMMAND]\n{end}\n")
         .reply(DONE)
         .run()
