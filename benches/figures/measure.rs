@@ -83,9 +83,11 @@ pub(crate) fn run_time(command: &mut Command) -> Result<Duration, Box<dyn Error>
     Err(format!("{command:?} ended with {}: {said}", output.status).into())
 }
 
-/// `agent`, with an environment of its own.
+/// `agent`, with an environment of its own: the program that was built for this run, or another one
+/// that is to be compared with it.
 pub(crate) fn agent() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_agent"));
+    let program = std::env::var_os("AGENT_PROGRAM");
+    let mut command = Command::new(program.unwrap_or_else(|| env!("CARGO_BIN_EXE_agent").into()));
     let home = std::env::temp_dir().join("agent-figures-home");
     command
         .env_clear()
