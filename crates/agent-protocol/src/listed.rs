@@ -23,8 +23,10 @@ pub fn by_directory(files: &[Listed]) -> ByDirectory<'_> {
     ByDirectory { files }
 }
 
-/// The files of a listing, directory by directory. It is a type of its own because closures would be
-/// compiled where it is used: there for size, here for speed.
+/// The files of a listing, directory by directory.
+///
+/// This is a type of its own because closures are compiled in the crate that uses them, which is
+/// optimised for size; this crate is optimised for speed.
 #[derive(Debug)]
 pub struct ByDirectory<'a> {
     files: &'a [Listed],

@@ -58,11 +58,11 @@ pub(super) enum Is {
 pub(super) struct Rules {
     above: Option<Arc<Rules>>,
     /// `.ignore`, which overrides git's rules.
-    ignore: IgnoreFile,
+    ignore: Option<IgnoreFile>,
     /// `.gitignore`.
-    gitignore: IgnoreFile,
+    gitignore: Option<IgnoreFile>,
     /// `.git/info/exclude`, which has the lowest priority.
-    exclude: IgnoreFile,
+    exclude: Option<IgnoreFile>,
     /// Rules with the same digest ignore the same.
     pub(super) digest: Hash,
 }
@@ -82,13 +82,11 @@ impl Rules {
             hasher.update(above.digest.as_bytes());
         }
         let mut rules_of = |wanted: bool, name: &str| {
-            let Some(content) = wanted.then(|| read(name)).flatten() else {
-                return IgnoreFile::default();
-            };
+            let content = wanted.then(|| read(name)).flatten()?;
             for part in [name.as_bytes(), &content] {
                 hasher.update(&part.len().to_le_bytes()).update(part);
             }
-            IgnoreFile::parse(&content, directory)
+            Some(IgnoreFile::parse(&content, directory)).filter(|file| !file.rules.is_empty())
         };
         let is_root = directory.as_os_str().is_empty();
         let rules = Self {
@@ -98,9 +96,7 @@ impl Rules {
             digest: hasher.finalize(),
             above: None,
         };
-        if [&rules.ignore, &rules.gitignore, &rules.exclude].map(|file| file.rules.is_empty())
-            == [true; 3]
-        {
+        if rules.ignore.is_none() && rules.gitignore.is_none() && rules.exclude.is_none() {
             return above;
         }
         Some(Arc::new(Self { above, ..rules }))
@@ -109,11 +105,11 @@ impl Rules {
     /// True if the rules ignore a path, which must begin with a slash.
     pub(super) fn leave_out(&self, absolute: &Path, is: Is) -> bool {
         let is_directory = is == Is::Directory;
-        let name = absolute.as_os_str().as_encoded_bytes();
+        let path = absolute.as_os_str().as_encoded_bytes();
         let in_order = (self.chain().map(|rules| &rules.ignore))
             .chain(self.chain().map(|rules| &rules.gitignore))
             .chain(self.chain().map(|rules| &rules.exclude));
-        for file in in_order.filter(|file| file.endings.may_end(name)) {
+        for file in in_order.flatten().filter(|file| file.endings.include(path)) {
             match file.rules.matched(absolute, is_directory) {
                 Match::None => {}
                 Match::Ignore(_) => return true,
@@ -135,15 +131,6 @@ struct IgnoreFile {
     endings: RuleEndings,
 }
 
-impl Default for IgnoreFile {
-    fn default() -> Self {
-        Self {
-            rules: Gitignore::empty(),
-            endings: RuleEndings::default(),
-        }
-    }
-}
-
 impl IgnoreFile {
     fn parse(content: &[u8], directory: &Path) -> Self {
         let mut builder = GitignoreBuilder::new(absolute(directory));
@@ -161,49 +148,40 @@ impl IgnoreFile {
     }
 }
 
-/// The last two bytes that the rules of a file ask of a path, five bits of each.
+/// The last two bytes of every path that a rule can match, reduced to five bits each.
 ///
-/// Nearly all paths end otherwise, and the matcher takes far longer to tell that: a tenth of a walk.
+/// Most paths end in other bytes. The matcher would need a tenth of a walk to find that out.
 #[derive(Default)]
 struct RuleEndings {
     bits: [u32; 32],
 }
 
 impl RuleEndings {
-    /// Adds what a line asks for. A glob asks for what stands behind its last special character.
+    /// Adds the ending that a line requires: the text after the last special character of its glob.
     fn add(&mut self, line: &str) {
         let line = line.trim_end();
         if line.is_empty() || line.starts_with('#') {
             return;
         }
         let glob = line.trim_end_matches('/').as_bytes();
-        let is_special = |byte: &u8| {
-            matches!(
-                byte,
-                b'*' | b'?' | b'[' | b']' | b'{' | b'}' | b'\\' | b'!' | b'/'
-            )
-        };
-        let literal = glob.rsplit(is_special).next().unwrap_or(glob);
-        match literal {
-            [.., before, last] => self.bits[five(*before)] |= 1 << five(*last),
-            [last] => self
-                .bits
-                .iter_mut()
-                .for_each(|bits| *bits |= 1 << five(*last)),
+        let is_special = |byte: &u8| b"*?[]{}\\!/".contains(byte);
+        match glob.rsplit(is_special).next().unwrap_or(glob) {
+            [.., before, last] => self.bits[low_bits(*before)] |= 1 << low_bits(*last),
+            [last] => (self.bits.iter_mut()).for_each(|bits| *bits |= 1 << low_bits(*last)),
             [] => self.bits = [u32::MAX; 32],
         }
     }
 
-    /// Returns false if no rule is about a path that ends like this.
-    fn may_end(&self, path: &[u8]) -> bool {
+    /// Returns false if no rule can match a path with this ending.
+    fn include(&self, path: &[u8]) -> bool {
         match path {
-            [.., before, last] => self.bits[five(*before)] & (1 << five(*last)) != 0,
+            [.., before, last] => self.bits[low_bits(*before)] & (1 << low_bits(*last)) != 0,
             _ => true,
         }
     }
 }
 
-fn five(byte: u8) -> usize {
+fn low_bits(byte: u8) -> usize {
     usize::from(byte & 31)
 }
 
@@ -332,22 +310,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn endings_exclude_no_path_that_a_rule_is_about(
+        fn endings_include_every_path_that_a_rule_matches(
             line in r"!?/?([ab]|\*|\*\*|\?|\[ab\]|\{a,b\}|\\[ab]|/|\.){1,5}/? ?",
             name in r"[ab.]{1,4}",
             is_directory in any::<bool>(),
         ) {
             let file = IgnoreFile::parse(line.as_bytes(), Path::new(""));
             let path = format!("/a/{name}");
-            let is_ruled = !file.rules.matched(Path::new(&path), is_directory).is_none();
-            prop_assert!(!is_ruled || file.endings.may_end(path.as_bytes()));
+            let is_matched = !file.rules.matched(Path::new(&path), is_directory).is_none();
+            prop_assert!(!is_matched || file.endings.include(path.as_bytes()));
         }
     }
 
     #[test]
-    fn most_names_are_told_from_the_rules_by_their_endings() {
+    fn paths_with_other_endings_are_not_matched() {
         let file = IgnoreFile::parse(b"# x\n\ntarget/\n*.log\n*~\n/dist\n", Path::new(""));
-        let may_end = |path: &str| file.endings.may_end(path.as_bytes());
         for (path, expected) in [
             ("/a/main.rs", false),
             ("/a/x", false),
@@ -355,7 +332,8 @@ mod tests {
             ("/b/main.rs~", true),
             ("/target", true),
         ] {
-            assert_eq!(may_end(path), expected, "{path}");
+            let is_included = file.endings.include(path.as_bytes());
+            assert_eq!(is_included, expected, "{path}");
         }
     }
 

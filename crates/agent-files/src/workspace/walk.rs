@@ -91,12 +91,12 @@ struct WalkTask {
     number: usize,
 }
 
-/// What a directory holds.
+/// The files of one directory, and where its subdirectories belong among them.
 #[derive(Default)]
 struct WalkedFiles {
-    /// Its files, sorted.
+    /// Sorted by path.
     files: Vec<Listed>,
-    /// The subdirectories: how many of the files come before, and the index of the result.
+    /// For each subdirectory, the number of files before it and the index of its result.
     beneath: Vec<(usize, usize)>,
 }
 
@@ -161,7 +161,7 @@ impl ParallelWalk<'_> {
         for (number, visited) in visited {
             directories[number] = visited;
         }
-        join(&mut directories, 0, &mut files);
+        add_files(&mut directories, 0, &mut files);
         let credentials = self.credentials.into_inner();
         let ignored = self.ignored.into_inner();
         let ignored = ignored.unwrap_or_else(PoisonError::into_inner);
@@ -176,14 +176,14 @@ impl ParallelWalk<'_> {
     }
 }
 
-/// Adds the files of a directory and of those beneath it. No path is long enough to go too deep.
-fn join(directories: &mut [WalkedFiles], number: usize, all: &mut Vec<Listed>) {
+/// Adds the files of a directory and of those beneath it. The length of paths limits the depth.
+fn add_files(directories: &mut [WalkedFiles], number: usize, all: &mut Vec<Listed>) {
     let WalkedFiles { files, beneath } = std::mem::take(&mut directories[number]);
     let (mut files, mut taken) = (files.into_iter(), 0);
     for (before, number) in beneath {
         all.extend(files.by_ref().take(before - taken));
         taken = before;
-        join(directories, number, all);
+        add_files(directories, number, all);
     }
     all.extend(files);
 }
