@@ -50,6 +50,14 @@ impl DirectoryNames<'_> {
         }
     }
 
+    /// What a survey keeps of a file in the directory, without following links.
+    pub(super) fn stat(&self, name: &OsStr) -> io::Result<FileStat> {
+        match self.opened() {
+            Ok(opened) => FileStat::in_directory(opened, name),
+            Err(_) => Ok(FileStat::of(&self.metadata(name)?)),
+        }
+    }
+
     pub(super) fn opened(&self) -> io::Result<&Dir> {
         if self.inside.as_os_str().is_empty() {
             return Ok(self.root);

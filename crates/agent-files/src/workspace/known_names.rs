@@ -5,9 +5,9 @@
 //! change time says so, which no command can set; what our own steps change is forgotten besides, in
 //! case the file system keeps no such time. So the next survey lists only directories that changed.
 //!
-//! The sandbox must look through the workspace before a command runs, and a survey has just seen the
-//! link count of every file. Nothing tells when a file gets another name elsewhere, so this serves one
-//! command, for a moment.
+//! The sandbox must look through the workspace before a command runs, and a survey has just seen all
+//! names and the link count of every file. Nothing tells when a file gets another name elsewhere, so
+//! this serves one command, for a moment. For that moment the names hold without another look, too.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -22,7 +22,7 @@ use super::joint_walk::NamedEntry;
 use super::survey::FileStat;
 use crate::platform::files::{inode_and_change, keeps_change_times};
 
-/// For so long nobody is expected to have given a file another name.
+/// For so long nobody else is expected to have changed what the survey saw.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// The names that a survey saw.
@@ -30,8 +30,8 @@ const FRESH: Duration = Duration::from_secs(1);
 pub struct KnownNames {
     /// By path relative to the workspace, and its bytes: a path is hashed component by component.
     directories: Arc<HashMap<OsString, KnownDirectory>>,
-    /// True if files have no more names than the survey saw.
-    tells_links: bool,
+    /// True if the survey has just been made: all directories and link counts are as it saw them.
+    is_fresh: bool,
 }
 
 /// A directory that a survey has listed.
@@ -63,7 +63,16 @@ impl KnownNames {
         let directories = directories.map(|(path, directory)| (path.into(), directory));
         Self {
             directories: Arc::new(directories.collect()),
-            tells_links: true,
+            is_fresh: true,
+        }
+    }
+
+    /// The same names once somebody may have changed something since.
+    #[must_use]
+    pub fn aged(&self) -> Self {
+        Self {
+            directories: Arc::clone(&self.directories),
+            is_fresh: false,
         }
     }
 
@@ -71,6 +80,9 @@ impl KnownNames {
     /// its metadata, if somebody has just looked.
     pub fn of(&self, root: &Dir, path: &Path, stat: Option<FileStat>) -> Option<&KnownDirectory> {
         let known = self.directories.get(path.as_os_str())?;
+        if self.is_fresh {
+            return Some(known);
+        }
         let seen = stat.map(|stat| (stat.inode, stat.changed));
         let now = seen.or_else(|| inode_and_change(root, path).ok())?;
         (now == (known.inode, known.changed)).then_some(known)
@@ -78,7 +90,7 @@ impl KnownNames {
 
     /// The files of a directory that may have more than one name, if that is known.
     pub fn linked<'d>(&self, directory: &'d KnownDirectory) -> Option<&'d [Arc<OsStr>]> {
-        self.tells_links.then_some(&directory.linked)
+        self.is_fresh.then_some(&directory.linked)
     }
 }
 
@@ -102,7 +114,7 @@ impl Workspace {
         };
         let is_all = names.directories.len() == known_directories;
         if is_all {
-            (*at, names.tells_links) = (Instant::now(), true);
+            (*at, names.is_fresh) = (Instant::now(), true);
         }
         is_all
     }
@@ -113,21 +125,14 @@ impl Workspace {
         let names = self.names_seen();
         let mut kept = self.known_names.lock().ok()?;
         let (at, kept) = kept.as_mut()?;
-        let tells_links = std::mem::take(&mut kept.tells_links) && at.elapsed() < FRESH;
-        Some(KnownNames {
-            tells_links,
-            ..names?
-        })
+        let is_fresh = std::mem::take(&mut kept.is_fresh) && at.elapsed() < FRESH;
+        Some(KnownNames { is_fresh, ..names? })
     }
 
     /// The names that the last survey saw.
     pub fn names_seen(&self) -> Option<KnownNames> {
         let kept = self.known_names.lock().ok()?;
-        let (_, names) = kept.as_ref()?;
-        Some(KnownNames {
-            directories: Arc::clone(&names.directories),
-            tells_links: false,
-        })
+        kept.as_ref().map(|(_, names)| names.aged())
     }
 
     /// Forgets the names in the directories above these paths, which a step is about to change.
