@@ -621,12 +621,18 @@ impl<'a> PatchFiles<'a> {
         }
     }
 
-    /// Takes the `@@` lines; several say where the place is, from the outside in.
+    /// Takes the `@@` lines; several say where the place is, from the outside in. Blank lines between
+    /// them are no hunk.
     fn hunk_header(&mut self) -> (Hunk, bool) {
         let mut hunk = Hunk::default();
         let start = self.at;
-        while let Some(rest) = self.peek().and_then(|line| line.strip_prefix("@@")) {
+        let anchor = |at: usize| self.lines.get(at)?.strip_prefix("@@");
+        while let Some(rest) = anchor(self.at) {
             self.at += 1;
+            let below = code_fence::skip_blank(self.lines, self.at);
+            if anchor(below).is_some() {
+                self.at = below;
+            }
             let text = trim(rest);
             if let Some((number, count)) = old_range(text) {
                 hunk.old_start = Some(number);

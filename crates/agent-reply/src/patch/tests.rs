@@ -188,6 +188,15 @@ fn a_lost_space_is_forgiven_before_an_end_line() {
 }
 
 #[test]
+fn an_at_line_above_another_one_is_no_hunk() {
+    let text = "*** Begin Patch\n*** Update File: a.rs\n@@\n\n@@ fn x()\n@@\n-old\n+new\n\n@@\n-b\n*** End Patch";
+    let mut first = hunk(&["-old", "+new"]);
+    first.anchors = vec!["fn x()".to_owned()];
+    let hunks = vec![first, hunk(&["-b"])];
+    assert_eq!(changes(text), [update("a.rs", hunks)]);
+}
+
+#[test]
 fn directives_behind_a_space_are_context() {
     let text =
         "*** Begin Patch\n  *** Update File: a.md\n@@\n *** Update File: b\n-x\n+y\n*** End Patch";
