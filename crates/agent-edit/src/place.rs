@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::Refusal;
-use super::align::align;
+use super::align::{DiffBlock, align};
 use super::anchor::{self, Anchors, BlockReach};
 use super::document::{Document, LineKey, LineNumber};
 use super::matcher;
@@ -17,8 +17,8 @@ use super::refuse::{self, QuotedPiece};
 use agent_protocol::{Hunk, HunkLine, Level};
 use candidate::{
     ChangedLines, HunkPlace, ambiguous, changes, context, crossing, elsewhere, has_lost_mark,
-    indented, is_at_its_end, is_enough, is_telling, loosest, nearest_of, says_to_be_first,
-    says_to_be_last, stays_first,
+    has_word, indented, is_at_its_end, is_enough, is_telling, loosest, nearest_of,
+    says_to_be_first, says_to_be_last, stays_first,
 };
 use standing::{Drift, HunkPositions};
 
@@ -84,8 +84,11 @@ impl Placer {
         stated: Stated,
     ) -> Result<Option<PlacedHunk<'h>>, Refusal> {
         let found = self.find(document, hunk, stated);
-        let is_whole = matches!(&found, Ok(place) if place.lines.len() == hunk.lines.len());
-        if !is_whole && self.leave_out(document, hunk, stated) {
+        let there = match &found {
+            Ok(place) if place.lines.len() == hunk.lines.len() => added_at(document, hunk, place),
+            _ => self.changed_at(document, hunk, stated),
+        };
+        if there.is_some_and(|start| self.leave_out(hunk, stated, start)) {
             return Ok(None);
         }
         let place = found?;
@@ -222,6 +225,7 @@ impl Placer {
                         && stays_first(hunk, stated, place)
                         && !has_lost_mark(document, hunk, place)
                         && self.is_in_order(stated, place)
+                        && added_at(document, hunk, place).is_none()
                         && (stated != Stated::Nothing || self.is_below_last(place))
                 };
                 found.extend(places.into_iter().filter(is_fine));
@@ -477,18 +481,23 @@ impl Placer {
         .then_some(candidate)
     }
 
-    /// Leaves out a hunk whose change is in the file beyond doubt; tells whether it is.
+    /// Where the new lines of a hunk stand whose change is in the file beyond doubt.
     ///
-    /// Its new lines stand there, at the line that it states or nowhere else, and what they would
-    /// replace does not stand elsewhere.
-    fn leave_out(&mut self, document: &Document<'_>, hunk: &Hunk, stated: Stated) -> bool {
+    /// They stand at the line that it states or nowhere else, and what they would replace does not
+    /// stand elsewhere.
+    fn changed_at(
+        &self,
+        document: &Document<'_>,
+        hunk: &Hunk,
+        stated: Stated,
+    ) -> Option<LineNumber> {
         let starts = places_of_change(document, hunk);
         let expected = self.expected(stated);
         let at_its_line = starts.iter().find(|start| Some(**start) == expected);
-        let (old, new) = sides(hunk);
+        let (old, new) = sides(&hunk.lines);
         let start = match (at_its_line, starts.as_slice()) {
             (Some(start), _) | (None, [start]) => *start,
-            _ => return false,
+            _ => return None,
         };
         let end = start + new.len();
         let removes = (hunk.lines.iter()).any(|line| matches!(line, HunkLine::Remove(_)));
@@ -496,12 +505,17 @@ impl Placer {
             let mut starts = matches.starts.into_iter();
             starts.any(|place| place < start || end <= place)
         };
-        if removes
+        let is_elsewhere = removes
             && at_its_line.is_none()
-            && matcher::find(document, &old, loosest(hunk)).is_some_and(is_left)
-        {
-            return false;
-        }
+            && matcher::find(document, &old, loosest(hunk)).is_some_and(is_left);
+        (!is_elsewhere).then_some(start)
+    }
+
+    /// Leaves out a hunk whose new lines begin on the line `start`, if that is where it may stand;
+    /// tells whether it is.
+    fn leave_out(&mut self, hunk: &Hunk, stated: Stated, start: LineNumber) -> bool {
+        let (old, new) = sides(&hunk.lines);
+        let end = start + new.len();
         let changed = changes(&hunk.lines, start - 1, HunkLine::after);
         let first_above = changed.first().map_or(start, |change| change.above);
         let is_in_order = match stated {
@@ -601,7 +615,7 @@ fn nearest<'h>(
 
 /// Where the new side of a hunk stands, if that proves anything.
 fn places_of_change(document: &Document<'_>, hunk: &Hunk) -> Vec<LineNumber> {
-    let (old, new) = sides(hunk);
+    let (old, new) = sides(&hunk.lines);
     let blocks = align(&old, &new);
     if blocks.is_empty() || !proves_edit(&old, &new, &blocks) {
         return Vec::new();
@@ -611,9 +625,37 @@ fn places_of_change(document: &Document<'_>, hunk: &Hunk) -> Vec<LineNumber> {
         .unwrap_or_default()
 }
 
-fn sides(hunk: &Hunk) -> (Vec<&str>, Vec<&str>) {
-    let old = hunk.lines.iter().filter_map(HunkLine::before).collect();
-    let new = hunk.lines.iter().filter_map(HunkLine::after).collect();
+/// Where the new lines begin of a hunk that only adds lines above or below what it quotes, if they
+/// stand there already: it was applied before, and would add them twice.
+///
+/// A hunk with numbers that has no context on that side says that the file begins or ends there.
+fn added_at(document: &Document<'_>, hunk: &Hunk, place: &HunkPlace<'_>) -> Option<LineNumber> {
+    let (old, new) = sides(place.lines);
+    let blocks = align(&old, &new);
+    let is_outside = |block: &DiffBlock| {
+        block.old.is_empty() && (block.old.start == 0 || block.old.end == old.len())
+    };
+    let says_so = || {
+        let mut added = blocks.iter().flat_map(|block| &new[block.new.clone()]);
+        hunk.old_start.is_some() && !old.is_empty() && added.any(|line| has_word(line))
+    };
+    let adds_outside = !blocks.is_empty() && blocks.iter().all(is_outside);
+    if !adds_outside || !(proves_edit(&old, &new, &blocks) || says_so()) {
+        return None;
+    }
+    let first = &blocks[0];
+    let above = if first.old.end == 0 {
+        first.new.len()
+    } else {
+        0
+    };
+    let starts = [place.start.checked_sub(above), Some(place.start)];
+    (starts.into_iter().flatten()).find(|start| document.has_lines_at(*start, &new))
+}
+
+fn sides(lines: &[HunkLine]) -> (Vec<&str>, Vec<&str>) {
+    let old = lines.iter().filter_map(HunkLine::before).collect();
+    let new = lines.iter().filter_map(HunkLine::after).collect();
     (old, new)
 }
 

@@ -216,7 +216,7 @@ pub(super) fn is_telling(hunk: &Hunk) -> bool {
     old.filter(|line| has_word(line)).count() >= 2
 }
 
-fn has_word(line: &str) -> bool {
+pub(super) fn has_word(line: &str) -> bool {
     line.contains(char::is_alphanumeric)
 }
 
