@@ -257,6 +257,13 @@ impl<'a> Document<'a> {
         finder.find_iter(self.flat().as_bytes()).collect()
     }
 
+    /// Where the same string stands next, which may be within the one that begins at `place`.
+    pub(super) fn text_after(&self, needle: &str, place: usize) -> Option<usize> {
+        let first = needle.chars().next().map_or(1, char::len_utf8);
+        let from = place + first;
+        self.flat()[from..].find(needle).map(|at| from + at)
+    }
+
     /// The lines in which places of the flat text are, given in ascending order.
     pub(super) fn lines_at(&self, places: impl Iterator<Item = usize>) -> Vec<LineNumber> {
         let flat = self.flat().as_bytes();

@@ -108,6 +108,11 @@ impl<'a> QuotedPassage<'a> {
         if self.edit.all {
             refuse::too_much(found.len(), new.len())?;
         } else {
+            // The leftmost of places that overlap is no better than the next one.
+            let overlapping = document.text_after(&search, found[0]);
+            if found.get(1).copied() != overlapping {
+                found.splice(1..1, overlapping);
+            }
             found = vec![self.choose_text(document, &found)?];
         }
         let stretches = found

@@ -279,7 +279,6 @@ fn strings_are_replaced_within_and_across_lines() {
     case("a\nb\n", text("b\n", "b"), Level::Exact, "a\nb");
     case("a\nb", text("b", "b\n"), Level::Exact, "a\nb\n");
     case("a", text("a", ""), Level::Exact, "");
-    case("aaa\n", text("aa", "b"), Level::Exact, "ba\n");
     case(
         "  a\n  b\n",
         text("a\nb\n", "x\ny\n"),
@@ -293,6 +292,12 @@ fn strings_are_replaced_within_and_across_lines() {
         "$1 $& \\1\n",
     );
     refused("a b a\n", text("a", "x"), "2 places");
+    refused("aaa\n", text("aa", "b"), "2 places");
+    let all = Replacement {
+        all: true,
+        ..text("aa", "b")
+    };
+    case("aaaa\n", all, Level::Exact, "bb\n");
 }
 
 #[test]
