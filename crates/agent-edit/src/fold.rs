@@ -40,8 +40,8 @@ fn rewritten(line: &str, is_meant: impl Fn(char) -> bool) -> String {
     plainer
 }
 
-/// The line with plain punctuation, without white space at its ends, and with one space for each
-/// run of white space within it.
+/// The line with plain punctuation and without white space, but for one space where it divides two
+/// words or two equal signs.
 pub(super) fn loose(line: &str) -> Cow<'_, str> {
     match punctuation(line) {
         Cow::Borrowed(line) => collapse(line),
@@ -51,22 +51,17 @@ pub(super) fn loose(line: &str) -> Cow<'_, str> {
 
 fn collapse(line: &str) -> Cow<'_, str> {
     let line = line.trim();
-    let mut after_space = false;
-    let is_collapsed = line.chars().all(|character| {
-        let is_space = character.is_whitespace();
-        let is_fine = !is_space || (character == ' ' && !after_space);
-        after_space = is_space;
-        is_fine
-    });
-    if is_collapsed {
+    if !line.contains(char::is_whitespace) {
         return Cow::Borrowed(line);
     }
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
     let mut collapsed = String::with_capacity(line.len());
-    for word in line.split_whitespace() {
-        if !collapsed.is_empty() {
+    for part in line.split_whitespace() {
+        let ends = collapsed.chars().next_back().zip(part.chars().next());
+        if ends.is_some_and(|(end, start)| end == start || (is_word(end) && is_word(start))) {
             collapsed.push(' ');
         }
-        collapsed.push_str(word);
+        collapsed.push_str(part);
     }
     collapsed.into()
 }
@@ -333,11 +328,12 @@ mod tests {
         assert_eq!(loose("  a\t b \u{a0}"), "a b");
         assert_eq!(
             loose("\u{201c}a\u{201d} \u{2014} it\u{2019}s"),
-            "\"a\" - it's"
+            "\"a\"-it's"
         );
         assert_eq!(loose("x\u{200b}y"), "xy");
         assert_eq!(loose(" \t"), "");
-        assert!(matches!(loose("  plain text"), Cow::Borrowed("plain text")));
+        assert_eq!(loose("if( a + +b ) {"), "if(a+ +b){");
+        assert!(matches!(loose("  plain"), Cow::Borrowed("plain")));
     }
 
     #[track_caller]

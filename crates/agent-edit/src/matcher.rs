@@ -294,6 +294,7 @@ mod tests {
         case("\ta\n\t\tb\n", &["  a", "    b"], Level::Indentation, &[1]);
         case("it's\n", &["it\u{2019}s"], Level::Whitespace, &[1]);
         case("a  b\n", &["a b"], Level::Whitespace, &[1]);
+        case("  f( a,b )\n", &["f(a, b)"], Level::Whitespace, &[1]);
         case("  a\n   b\n", &["a", "b"], Level::Whitespace, &[1]);
         case("a \na  \n", &["a"], Level::TrailingSpace, &[1, 2]);
     }
@@ -303,6 +304,8 @@ mod tests {
         let document = Document::new("let a = 1;\n");
         assert_eq!(find(&document, &["let b = 1;"], Level::Whitespace), None);
         assert_eq!(find(&document, &["let  a = 1;"], Level::Indentation), None);
+        let joined = find(&document, &["leta = 1;"], Level::Whitespace);
+        assert_eq!(joined, None);
     }
 
     #[test]
