@@ -1,7 +1,7 @@
 //! Turns lines of a reply into lines of the file.
 //!
 //! Where the quoted lines are wrong about the file, the new lines are wrong as well: one change of
-//! indentation, and characters that have a plain form.
+//! indentation, characters that have a plain form, and a `\r` at the end of every line.
 
 use std::borrow::Cow;
 
@@ -15,6 +15,7 @@ use agent_protocol::Level;
 pub(super) struct LineWriter {
     shift: Option<Shift>,
     fancy: Vec<char>,
+    drops_returns: bool,
 }
 
 impl LineWriter {
@@ -40,11 +41,22 @@ impl LineWriter {
         } else {
             Vec::new()
         };
-        Self { shift, fancy }
+        let drops_returns = !quoted.is_empty()
+            && quoted.iter().all(|line| line.ends_with('\r'))
+            && !file().any(|line| line.ends_with('\r'));
+        Self {
+            shift,
+            fancy,
+            drops_returns,
+        }
     }
 
     /// The line with the indentation and the punctuation of the file.
     pub(super) fn write<'t>(&self, line: &'t str) -> Cow<'t, str> {
+        let line = match line.strip_suffix('\r') {
+            Some(line) if self.drops_returns => line,
+            _ => line,
+        };
         let plain = if self.fancy.is_empty() {
             Cow::Borrowed(line)
         } else {

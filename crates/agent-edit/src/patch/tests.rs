@@ -111,6 +111,16 @@ fn context_stays_as_the_file_has_it() {
 }
 
 #[test]
+fn a_patch_with_other_line_ends_takes_those_of_the_file() {
+    let crlf = [hunk(None, " a\r\n-b\r\n+x\r\n c\r\n")];
+    let level = Level::TrailingSpace;
+    case("a\nb\nc\n", &crlf, level, "a\nx\nc\n");
+    case("a\r\nb\r\nc\r\n", &crlf, level, "a\r\nx\r\nc\r\n");
+    let converts = [hunk(None, " a\n-b\n+b\r\n")];
+    case("a\nb\n", &converts, Level::Exact, "a\nb\r\n");
+}
+
+#[test]
 fn a_lone_return_ends_a_line_only_if_the_patch_says_so() {
     let before = "one\r\ntwo\rthree\nfour\r\n";
     let hunks = [hunk(None, " two\n-three\n+THREE\n four\n")];
