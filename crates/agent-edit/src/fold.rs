@@ -153,6 +153,18 @@ impl Scale {
         (is_scale && widths().all(|(quote, file)| scale.width(quote) == file)).then_some(scale)
     }
 
+    /// True if new lines have the steps of the file already, and not those of the quote: each block
+    /// that they open shows it.
+    pub(super) fn is_of_file(&self, quoted: &[&str], new: &[&str]) -> bool {
+        let has_steps = |lines: &[&str], width: usize| {
+            let mut steps = opened_steps(lines).peekable();
+            steps.peek().is_some() && steps.all(|step| step == width)
+        };
+        self.least.0 == self.least.1
+            && has_steps(quoted, self.step.0)
+            && has_steps(new, self.step.1)
+    }
+
     /// The width in the file of an indentation of the quote's kind.
     fn width(&self, quote: usize) -> usize {
         let (from, to) = self.step;
@@ -166,6 +178,20 @@ impl Scale {
             None => base.saturating_sub(scaled(least - quote)),
         }
     }
+}
+
+/// How much deeper lines are than the line above them that opens a block.
+fn opened_steps(lines: &[&str]) -> impl Iterator<Item = usize> {
+    let filled = lines.iter().filter(|line| !line.trim().is_empty());
+    let pairs = filled.clone().zip(filled.skip(1));
+    let opened = pairs.filter(|(above, _)| above.trim_end().ends_with([':', '{']));
+    opened
+        .map(|(above, line)| {
+            indentation(line)
+                .len()
+                .saturating_sub(indentation(above).len())
+        })
+        .filter(|step| *step > 0)
 }
 
 fn gcd(one: usize, other: usize) -> usize {

@@ -30,6 +30,7 @@ impl LineWriter {
         let file = || document.lines_from(start).take(quoted.len());
         let shift = match shift {
             Some(Shift::Deeper(_)) if is_indented_like(new, file()) => Some(Shift::None),
+            Some(Shift::Scaled(scale)) if scale.is_of_file(quoted, new) => Some(Shift::None),
             shift => shift,
         };
         let fancy = if level >= Level::Whitespace {

@@ -149,6 +149,16 @@ fn another_width_of_indentation_is_taken_over() {
         Level::Indentation,
         "class A:\n  def f(self):\n    if x:\n      return 2\n    return 1\n\n  def h(self):\n    return 3\n",
     );
+    // The new lines have the width of the file, only the quote has another one.
+    case(
+        "def f(a):\n    for x in a:\n        g(x)\n",
+        lines(
+            "def f(a):\n  for x in a:\n    g(x)\n",
+            "def f(b):\n    if not b:\n        return\n    h(b)\n",
+        ),
+        Level::Indentation,
+        "def f(b):\n    if not b:\n        return\n    h(b)\n",
+    );
     refused(
         "class A:\n  def f(self):\n    if x:\n        return 1\n",
         lines(
