@@ -35,6 +35,7 @@ mod line;
 mod link;
 mod own_message;
 mod patch;
+mod program;
 mod prose;
 mod quoted_file;
 mod recognise;

@@ -45,7 +45,7 @@ pub(super) fn file_written_by(line: &str) -> Option<&str> {
 fn file_written_by_part(part: &str) -> Option<&str> {
     // The letters with which these commands begin: most lines of a program have another one.
     let bytes = part.as_bytes();
-    let Some(b'a' | b'e' | b'g' | b'm' | b'o' | b'p' | b'r'..=b't' | b'A' | b'O' | b'S') =
+    let Some(b'a' | b'e' | b'g' | b'm' | b'o' | b'p' | b'r'..=b't' | b'A' | b'O' | b'S' | b'[') =
         bytes.first()
     else {
         return None;
@@ -58,6 +58,7 @@ fn file_written_by_part(part: &str) -> Option<&str> {
         .or_else(with_option)
         .or_else(|| file_removed_by(part))
         .or_else(|| teed_file(part))
+        .or_else(|| dotnet_file(part))
 }
 
 /// The file that a line of a script leaves behind, if it does nothing else: `ls > files.txt`,
@@ -203,7 +204,15 @@ fn powershell_file(line: &str) -> Option<&str> {
     is_in_workspace(target).then_some(target)
 }
 
-fn is_in_workspace(target: &str) -> bool {
+/// The file in the workspace that a line of PowerShell writes with .NET:
+/// `[IO.File]::WriteAllText("a.txt", ...)`.
+fn dotnet_file(line: &str) -> Option<&str> {
+    let (_, call) = line.split_once("IO.File]::Write")?;
+    let (_, values) = call.split_once('(')?;
+    first_word(values).filter(|target| is_in_workspace(target))
+}
+
+pub(super) fn is_in_workspace(target: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || "._-/\\".contains(c);
     let is_relative = target.starts_with(|c: char| c.is_alphanumeric() || c == '.' || c == '_');
     is_relative && target.chars().all(is_word)
@@ -259,6 +268,7 @@ mod tests {
             ("'a' | Set-Content n.py", Some("n.py")),
             ("Out-File -FilePath 'a.txt' -Encoding utf8", Some("a.txt")),
             ("sed -i 's/a/b/' src/a.py", Some("src/a.py")),
+            ("[IO.File]::WriteAllText(\"a.txt\", $text)", Some("a.txt")),
             ("sed 's/a/b/' src/a.py", None),
             ("Set-Content $path 'a'", None),
             ("echo a > /dev/null", None),

@@ -100,6 +100,7 @@ impl LastLook<'_> {
                 let told = self.found.len();
                 self.line(at, LookPlace::Open);
                 if self.found.len() == told && !self.is_taken[at] {
+                    self.bare_diff(at);
                     self.other_block(at);
                     self.titled(at);
                 }
@@ -192,7 +193,8 @@ impl LastLook<'_> {
         if let Some(call) = call.or_else(|| bare(has_token(line))) {
             return Some(self.told(at, "a call", call));
         }
-        let edit = self.edit(at).filter(|_| place != LookPlace::Inside);
+        let is_free = place != LookPlace::Inside || line.starts_with("edit ");
+        let edit = self.edit(at).filter(|_| is_free);
         let edit = edit.or_else(|| bare(is_diff_cell(line)))?;
         Some(self.told(at, "an edit", edit))
     }
@@ -219,7 +221,8 @@ impl LastLook<'_> {
         if let Some(call) = opened.and_then(|name| self.bracketed(at, name)) {
             return Some(call);
         }
-        let is_begun = opened.is_some() || (place == LookPlace::Open && begins_with_key(line));
+        let may_begin = place == LookPlace::Open || line.starts_with("[[");
+        let is_begun = opened.is_some() || (may_begin && begins_with_key(line));
         let found = is_begun.then(|| self.keyed_call(at, 0, opened));
         found.flatten().or_else(|| {
             let brace = outside_code(line, '{').next()?;
@@ -320,10 +323,12 @@ impl LastLook<'_> {
         }
         if let Some(range) = line.strip_prefix("edit ").filter(|it| is_edit_range(it)) {
             let mark = script::here_document_mark(range).unwrap_or("end_of_edit");
-            let length = below
-                .iter()
-                .take(MOST_LINES)
-                .position(|it| trim(it) == mark)?;
+            let find = |is_end: &dyn Fn(&str) -> bool| {
+                below.iter().take(MOST_LINES).position(|it| is_end(it))
+            };
+            let is_first = at > 0 && Fence::read(self.lines[at - 1]).is_some();
+            let fence = || find(&|it| Fence::read(it).is_some()).filter(|_| is_first);
+            let length = find(&|it| trim(it) == mark).or_else(fence)?;
             return Some((at..at + length + 2, ShownWork::lines(&below[..length])));
         }
         let is_conflict = || CONFLICTS.iter().any(|word| line.contains(word));
@@ -338,6 +343,24 @@ impl LastLook<'_> {
         let (middle, last) = (find("===")?, find(">>>>")?);
         let work = ShownWork::lines(below.get(middle + 1..last)?);
         Some((at..at + last + 2, work))
+    }
+
+    /// Lines with the marks of a diff and nothing that says where they belong.
+    fn bare_diff(&mut self, at: usize) {
+        let is_marked = |line: usize| {
+            !self.is_taken[line] && self.lines[line].starts_with(['+', '-', ' ', '\t'])
+        };
+        if !is_marked(at) || (at > 0 && is_marked(at - 1)) {
+            return;
+        }
+        let rest = at..self.lines.len();
+        let length = rest.take_while(|line| is_marked(*line)).count();
+        let lines = &self.lines[at..at + length];
+        if is_changed_code(lines) {
+            let work = ShownWork::added(lines);
+            let told = self.told(at, "a diff without its file", (at..at + length, work));
+            self.found.push(told);
+        }
     }
 
     /// The file that a code block is meant for, if the line above it names one and leads to it, or
@@ -423,7 +446,8 @@ impl LastLook<'_> {
             let below = self.lines.get(first).map_or("", |line| trim(line));
             below.starts_with("<pre") && leads_to_work(title, name)
         };
-        let is_title = words.iter().all(|word| has_word(LABELS, word)) || is_led();
+        let is_title =
+            framed.is_some() || words.iter().all(|word| has_word(LABELS, word)) || is_led();
         if !is_title || self.found.last().is_some_and(is_told) {
             return;
         }
@@ -571,9 +595,38 @@ impl LastLook<'_> {
     }
 }
 
-/// The file that a line names in a frame of its own: `=== Makefile ===`.
+/// Returns true if lines with `-` and `+` before them are those of a program, and no list of points.
+pub(super) fn is_changed_code(lines: &[&str]) -> bool {
+    let begin = |marks: &'static [char]| {
+        lines
+            .iter()
+            .filter_map(move |line| line.strip_prefix(marks))
+    };
+    // A point has one blank before it.
+    let is_point = |text: &str| {
+        trim(text).trim_matches(['+', '-']).is_empty()
+            || text.starts_with(|c: char| c.is_ascii_digit() || c == '*')
+            || (text.starts_with(' ') && !text.starts_with("  "))
+    };
+    let (removed, added) = (begin(&['-']).count(), begin(&['+']).count());
+    let code = || {
+        let changed = begin(&['+', '-']);
+        changed.filter(|text| is_code(text, "")).count()
+    };
+    match (removed, added) {
+        (_, 0) => false,
+        (0, added) => added > 1 && code() * 2 > added,
+        _ => begin(&['+', '-']).any(|text| !is_point(text)) || code() * 3 >= removed + added,
+    }
+}
+
+/// The file that a line names in a frame of its own: `=== Makefile ===`, `%%writefile Makefile`.
 fn framed_name(line: &str) -> Option<&str> {
     let line = trim(line);
+    let cell = ["%%writefile ", "%%file "];
+    if let Some(name) = cell.iter().find_map(|mark| line.strip_prefix(mark)) {
+        return Some(trim(name)).filter(|name| file_name::is_unmistakable(name));
+    }
     let mark = ["===", "---"]
         .into_iter()
         .find(|mark| line.starts_with(mark))?;

@@ -16,7 +16,9 @@ use crate::scan::{OpenBlock, Scan, UnclearBlock, UnclearReason};
 use crate::tags::copy_button;
 use crate::trim::{is_blank, trim, trim_end};
 use crate::whole_file::{self, FileBlock, FileBlockEnd};
-use crate::{diff, file_name, json, patch, script, search_replace, undone, work, workspace_root};
+use crate::{
+    diff, file_name, json, patch, program, script, search_replace, undone, work, workspace_root,
+};
 
 /// Languages in which a block of code is no place for a call.
 const PROGRAMS: &str = "bash c cpp cs csharp go html java javascript js kotlin lua php py python rb \
@@ -28,6 +30,12 @@ const SESSIONS: &str = "console terminal text";
 
 /// Words above a script that tell the person what to do with it.
 const PERSON: &str = "if later locally optionally you your yourself";
+
+/// First words above a script that is to be used: `Run it with:`, `To start it:`.
+const USES: &str = "run to try usage";
+
+/// Words above a program that only explains something.
+const EXAMPLES: &str = "demo e.g example examples how instance sample snippet usage";
 
 /// Words with which the model says that it runs a script now.
 const OWN_WORK: [&str; 10] = [
@@ -81,9 +89,19 @@ pub(crate) enum ShownBlock {
 
 /// The block to be left alone that begins with the fence on a line.
 pub(crate) fn find(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
-    file(scan, at, fence)
-        .or_else(|| script(scan, at, fence))
-        .or_else(|| headless_diff(scan, at, fence))
+    if let Some(file) = file(scan, at, fence) {
+        return Some(file);
+    }
+    if fence.is_frame() || !scan.known.is_patient() {
+        return None;
+    }
+    let (lines, end) = block_lines(scan, at, fence)?;
+    let mut offers = script(scan, at, fence, lines);
+    if offers.is_empty() {
+        offers = program(scan, at, fence, lines);
+    }
+    offers.extend(headless_diff(at, fence, lines));
+    (!offers.is_empty()).then_some(ShownBlock::Script { end, offers })
 }
 
 /// The file that the fence here begins to show.
@@ -127,36 +145,77 @@ fn file(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
     Some(ShownBlock::Unclear { end, unclear })
 }
 
-/// The script that writes files and begins with the fence here: it is only shown.
-fn script(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
+/// Tells of a script in the code block here that writes files.
+fn script(scan: &Scan<'_>, at: usize, fence: &Fence<'_>, lines: &[&str]) -> Vec<ReplyOffer> {
     let info = fence.info.to_ascii_lowercase();
     let is_shell = has_word(SHELLS, &info);
     let may_be_shell = is_shell || info.is_empty() || has_word(SESSIONS, &info);
-    if !may_be_shell || fence.is_frame() || !scan.known.is_patient() {
-        return None;
+    if !may_be_shell {
+        return Vec::new();
     }
-    let (lines, end) = block_lines(scan, at, fence)?;
+    let words = words_above(scan, at);
+    let is_advice = is_advice(&words);
     let mut offers: Vec<ReplyOffer> = Vec::new();
+    let mut left: Vec<ReplyOffer> = Vec::new();
     let mut here_document = None;
     for (index, text) in lines.iter().enumerate() {
+        let line = at + 1 + index;
         let program = || script::file_written_by_program(text, &lines[index + 1..]);
+        let has_text = script::written_file(text).is_some();
         if here_document.is_some() {
             here_document = here_document.filter(|mark| trim(text) != *mark);
         } else if let Some(name) = script::file_written_by(text).or_else(program) {
-            offers.push(only_shown(at + 1 + index, name, text));
+            // What the person is to type is short.
+            offers.extend((has_text || !is_advice).then(|| only_shown(line, name, text)));
             here_document = script::here_document_mark(text);
+        } else if let Some(name) = script::file_left_by(text) {
+            left.push(only_shown(line, name, text));
         }
     }
-    if offers.is_empty() && is_shell {
-        let words = words_above(scan, at);
+    if !offers.is_empty() {
+        offers.extend(left.into_iter().filter(|_| !is_advice));
+        offers.sort_by_key(|offer| offer.line);
+    } else if is_shell {
         let begins = |with: &&str| words.join(" ").starts_with(with);
         if OWN_WORK.iter().any(begins) {
             offers.push(only_announced(at, lines));
-        } else if !words.iter().any(|word| has_word(PERSON, word)) {
+        } else if !is_advice {
             offers = files_left_behind(lines, at + 1);
         }
     }
-    (!offers.is_empty()).then_some(ShownBlock::Script { end, offers })
+    offers
+}
+
+/// Returns true if words above a script tell the person what to do with it.
+fn is_advice(words: &[String]) -> bool {
+    let is_use = |word: &String| has_word(USES, word);
+    words.iter().any(|word| has_word(PERSON, word)) || words.first().is_some_and(is_use)
+}
+
+/// Tells of a program in the code block here that only writes files.
+fn program(scan: &Scan<'_>, at: usize, fence: &Fence<'_>, lines: &[&str]) -> Vec<ReplyOffer> {
+    let writes = program::writes(fence.language(), lines);
+    if writes.is_empty() {
+        return Vec::new();
+    }
+    let words = words_above(scan, at);
+    if is_advice(&words) || words.iter().any(|word| has_word(EXAMPLES, word)) {
+        return Vec::new();
+    }
+    let offers = writes.into_iter().map(|write| {
+        let name = write.files[0];
+        let trouble = BlockTrouble::new(
+            format!("a program that writes `{name}` was only shown: code blocks are not run"),
+            format!(
+                "Send the file as `[CREATE_FILE path=\"{name}\"]`, or the program in `[RUN_COMMAND]`, if it was meant."
+            ),
+        );
+        let mut work = ShownWork::lines(lines);
+        work.files = write.files.into_iter().map(str::to_owned).collect();
+        let offer = ReplyOffer::remark(at + 1 + write.line).problem(trouble.of("CREATE_FILE"));
+        offer.doubted(DoubtedMeaning::Shown(work))
+    });
+    offers.collect()
 }
 
 /// Tells of the files that a script leaves behind, if it does nothing else.
@@ -262,20 +321,19 @@ fn only_shown(line: usize, name: &str, text: &str) -> ReplyOffer {
     offer.doubted(DoubtedMeaning::Shown(work))
 }
 
-/// A block of changed lines that is called a diff and says neither its file nor its place.
-fn headless_diff(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
-    if !matches!(fence.info, "diff" | "patch") || !scan.known.is_patient() {
-        return None;
-    }
-    let (lines, end) = block_lines(scan, at, fence)?;
+/// Tells of a block of changed lines that says neither its file nor its place.
+fn headless_diff(at: usize, fence: &Fence<'_>, lines: &[&str]) -> Option<ReplyOffer> {
     let begins = |mark: char| lines.iter().any(|line| line.starts_with(mark));
+    let is_called_diff = || matches!(fence.info, "diff" | "patch") && begins('+') && begins('-');
     let is_other = |(line, text): (usize, &&str)| {
         text.starts_with("@@")
             || patch::begins(text)
             || search_replace::is_head(text)
             || diff::begins(lines, line)
     };
-    if !(begins('+') && begins('-')) || lines.iter().enumerate().any(is_other) {
+    if !(is_called_diff() || (is_marked(lines) && undone::is_changed_code(lines)))
+        || lines.iter().enumerate().any(is_other)
+    {
         return None;
     }
     let trouble = BlockTrouble::new(
@@ -283,9 +341,7 @@ fn headless_diff(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownB
         "Send it again with them, or as `[EDIT_FILE path=\"...\"]` with a SEARCH/REPLACE block, if it was meant.",
     );
     let offer = ReplyOffer::remark(at).problem(trouble.of("APPLY_PATCH"));
-    let offer = offer.doubted(DoubtedMeaning::Shown(ShownWork::added(lines)));
-    let offers = vec![offer];
-    Some(ShownBlock::Script { end, offers })
+    Some(offer.doubted(DoubtedMeaning::Shown(ShownWork::added(lines))))
 }
 
 /// Returns true if an edit on a line is part of the text around it in its code block: of a string,
@@ -386,7 +442,8 @@ impl BlockContent {
     fn begun(name: &str, lines: &[&str]) -> Self {
         let mut is_named_again = false;
         let is_content = |line: &&str| {
-            let is_name = file_name::alone(line) == Some(name);
+            // A label above the block may name the file without its directory.
+            let is_name = file_name::alone(line).is_some_and(|it| ends_with_name(it, name));
             is_named_again |= is_name;
             // Some models write the path and the fence once more.
             let is_fence =
@@ -503,13 +560,16 @@ fn is_for(command: &Command, name: &str) -> bool {
     let Ok(name) = RelPath::parse(&workspace_root::relative(name)) else {
         return false;
     };
-    let ends = |long: &RelPath, short: &RelPath| {
-        let rest = long.as_str().strip_suffix(short.as_str());
-        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
-    };
+    let ends = |long: &RelPath, short: &RelPath| ends_with_name(long.as_str(), short.as_str());
     let paths = command.changed_paths();
     let mut paths = paths.into_iter().chain(command.path());
     paths.any(|path| ends(path, &name) || ends(&name, path))
+}
+
+/// Returns true if a path is this one, or one below other directories.
+fn ends_with_name(path: &str, name: &str) -> bool {
+    let rest = path.strip_suffix(name);
+    rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
 }
 
 fn only_looks(command: &Command) -> bool {

@@ -1037,6 +1037,76 @@ fn line_ends_that_were_escaped_twice_are_line_ends() {
 }
 
 #[test]
+fn a_program_that_only_writes_files_is_told() {
+    for program in [
+        "```python\nopen(\"src/a.py\", \"w\").write(\"\"\"x(1)\n\"\"\")\n```",
+        "```python\nfrom pathlib import Path\n\np = Path(\"src/a.py\")\np.write_text(p.read_text().replace(\"a\", \"b\"))\n```",
+        "I write it with Node:\n\n```js\nconst fs = require(\"fs\");\nfs.writeFileSync(\"a.js\", `f(1)`);\n```",
+        "```powershell\n$text = @'\nx = 1\n'@\n[System.IO.File]::WriteAllText(\"a.txt\", $text)\n```",
+        "```powershell\n@\"\nx\n\"@ | Out-File a.txt\n```",
+    ] {
+        undone(program);
+    }
+    let program = "open('a.py', 'w').write('text')";
+    let shown = format!("```python\n{program}\n```\n");
+    for command in [
+        "[CREATE_FILE path=\"a.py\"]\nx\n[/CREATE_FILE]\n",
+        &run(program),
+    ] {
+        let reply = parse(&format!("{shown}{command}{DONE}"));
+        assert_eq!(malformed(&reply), [0; 0], "{reply:#?}");
+    }
+    for lead in [
+        "Usage:",
+        "For example:",
+        "You can save it like this:",
+        "Run it with:",
+    ] {
+        talk(&format!("{lead}\n\n{shown}"));
+    }
+    talk("```python\nrows = fetch(url)\nwith open('a.csv', 'w') as f:\n    f.write(rows)\n```");
+    talk("```js\nconst fs = require(\"fs\");\nfs.writeFileSync(\"a.txt\", data, \"utf8\");\n```");
+    talk("```python\ndef save(text):\n    open('a.txt', 'w').write(text)\n```");
+}
+
+#[test]
+fn each_line_of_a_script_that_leaves_a_file_is_told() {
+    let script = "```sh\necho 1 > b.py\ncp c.py d.py\ntouch e.py\n```\n";
+    read(
+        &format!("{script}[CREATE_FILE path=\"b.py\"]\n1\n[/CREATE_FILE]\n{DONE}"),
+        &["CREATE_FILE", "DONE"],
+        &[1, 2],
+    );
+}
+
+#[test]
+fn changed_lines_without_a_place_are_told() {
+    for text in [
+        "In a.py:\n\n-x = 1\n+x = 2\n y = 3\n",
+        "The edit:\n- def f(a):\n+ def f(b):\n",
+        "def f():\n-    return totl\n+    return total\n",
+        "+ import os\n+ x = os.getcwd()\n",
+        "```\n def f():\n-    x = g(1)\n+    x = g(2)\n```\n",
+        "```python\n-x = 1\n+x = 2\n```\n",
+        "%%writefile src/a.py\nprint(1)\n",
+    ] {
+        undone(text);
+    }
+    talk("-x = 1\n+x = 2\n\n[CREATE_FILE path=\"a.py\"]\nx = 2\n[/CREATE_FILE]\n");
+    for text in [
+        "+ fast\n+ simple\n- needs a server\n",
+        "- 3 tests fail\n+ 2 tests pass\n",
+        "- `a = 1;`\n- `b = 2;`\n",
+        "- first\n  + nested\n  + more\n- second\n",
+        "+1 for this.\n-1 for that.\n",
+        "---\n+++\n",
+        "```\n- a point\n+ another one\n```\n",
+    ] {
+        talk(text);
+    }
+}
+
+#[test]
 fn scripts_and_plans_that_nobody_reads_are_told() {
     for text in [
         "```bash\nls src > files.txt\n```\n",
@@ -1054,6 +1124,9 @@ fn scripts_and_plans_that_nobody_reads_are_told() {
         "Action: bash\nAction Input: make clean\n",
         "functions.write_file({\"path\": \"a.py\", \"content\": \"x\"})\n",
         "{\"TargetFile\": \"a.py\", \"CodeEdit\": \"x\"}\n",
+        "```toml\nthought = \"x\"\n\n[[actions]]\naction = \"run\"\ncommand = \"make\"\n```\n",
+        "```\nopen a.py\nedit 4:4\n    return 2\nend_of_edit\n```\n",
+        "```\nedit 4:4\n    return 2\n```\n",
     ] {
         read(&format!("{text}{DONE}"), &["DONE"], &[1]);
     }
@@ -1065,6 +1138,8 @@ fn scripts_and_plans_that_nobody_reads_are_told() {
         "```sh\npython app.py > result.json\npython check.py result.json\n```\n",
         "It has this now:\n```toml\n[tool.ruff]\nline-length = 100\n```\n",
         "I edit 4:4 time.\n",
+        "Run it with:\n```sh\npython app.py > out.txt\n```\n",
+        "You may want to remove the old one:\n```sh\nrm a.sh\n```\n",
         "I ran the tests:\n```sh\nmake test\n```\n",
         "Run the tests:\n```sh\nmake test\n```\n",
     ] {

@@ -111,6 +111,15 @@ fn an_edit_of_the_file_above_it_is_done() {
 }
 
 #[test]
+fn an_edit_below_its_whole_path_is_done_under_the_name_alone() {
+    let block = "```js\nsrc/a.js\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n```\n";
+    let reply = parse(&format!("**1. Change `a.js`:**\n\n{block}"));
+    let changed = reply.steps[0].command.changed_paths();
+    assert_eq!(changed, [&path("src/a.js")], "{reply:?}");
+    assert_eq!(reply.issues, []);
+}
+
+#[test]
 fn an_edit_of_something_else_is_neither_written_nor_done() {
     for block in [
         "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
