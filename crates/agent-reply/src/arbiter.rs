@@ -787,14 +787,17 @@ struct DocumentSigns {
 impl DocumentSigns {
     fn read(lines: &[&str], blocks: &[Range<usize>]) -> Self {
         const MOST_KEYS: usize = 40;
+        // That of TOML stands between `+++`.
+        let first = lines.first().map_or("", |line| line.trim_end());
+        let sign = if first == "+++" { " =" } else { ":" };
         let is_key = |line: &&str| {
-            line.split_once(':')
+            line.split_once(sign)
                 .is_some_and(|(key, _)| !key.contains(' '))
         };
-        let is_rule = |line: &&str| line.trim_end() == "---";
+        let is_rule = |line: &&str| line.trim_end() == first;
         let mut keys = lines.iter().skip(2).take(MOST_KEYS);
         let mut signs = Self {
-            has_front_matter: lines.first().is_some_and(is_rule)
+            has_front_matter: matches!(first, "---" | "+++")
                 && lines.get(1).is_some_and(is_key)
                 && keys.any(is_rule),
             has_title: (lines.iter().find(|line| !is_blank(line)))

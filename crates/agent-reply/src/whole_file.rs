@@ -198,6 +198,13 @@ fn frame_end(lines: &[&str], at: usize, close: Option<usize>, fence: &Fence<'_>)
 
 fn item(name: &str, lines: &[&str], indent: usize) -> CandidateItem {
     match RelPath::parse(&workspace_root::relative(name)) {
+        Ok(_) if is_placeholder(name) => CandidateItem::Problem(
+            BlockTrouble::new(
+                format!("`{name}` stands for the path of a file, so nothing was written"),
+                "name the file",
+            )
+            .of("CREATE_FILE"),
+        ),
         Ok(path) => CandidateItem::Command(Command::CreateFile {
             path,
             content: content(name, lines, indent),
@@ -211,6 +218,12 @@ fn item(name: &str, lines: &[&str], indent: usize) -> CandidateItem {
             .of("CREATE_FILE"),
         ),
     }
+}
+
+/// Returns true if a path only shows how one looks: `path/to/your/file.py`.
+fn is_placeholder(name: &str) -> bool {
+    let name = name.replace('\\', "/");
+    name.starts_with("path/to/") || name.contains("/path/to/")
 }
 
 /// A block after which fences follow that may be its own.
@@ -276,8 +289,10 @@ pub(crate) fn named<'a>(
     if file_name::is_citation(fence.info) {
         return None;
     }
+    let is_example =
+        |line: usize| filled_above(&lines[after..line], line - after).is_some_and(leads_to_example);
     if let Some(text) = file_name::in_info(fence.info) {
-        return is_taken(language, text).then_some(NamedBlock {
+        return (is_taken(language, text) && !is_example(at)).then_some(NamedBlock {
             text,
             line: at,
             is_inside: false,
@@ -292,8 +307,7 @@ pub(crate) fn named<'a>(
     let inside = || Some((at, labelled(lines.get(at + 1)?)?));
     let is_inside = above.is_none();
     let (line, text) = above.or_else(inside)?;
-    let is_example = filled_above(&lines[after..line], line - after).is_some_and(leads_to_example);
-    (is_taken(language, text) && !is_example).then_some(NamedBlock {
+    (is_taken(language, text) && !is_example(line)).then_some(NamedBlock {
         text,
         line,
         is_inside,

@@ -248,6 +248,7 @@ fn a_patch_below_two_changes_of_directory_is_where_they_lead() {
 fn an_example_under_a_path_is_no_file() {
     for text in [
         "For example:\n\nsrc/a.py\n```\n# entire file content here\n```\n",
+        "Here's an example of a page:\n\n```html title=\"a.html\"\n<p>\n```\n",
         "src/a.py (lines 5-7):\n```\nx\n```\n",
         "src/a.py:5\n```\nx\n```\n",
         "Second:\n\n2\n```\nx\n```\n",

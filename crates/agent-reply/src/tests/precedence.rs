@@ -355,6 +355,7 @@ fn below_the_end_mark_nothing_is_done() {
 fn a_document_is_told_and_not_done() {
     let file = "a.py\n```\nx\n```\n";
     row(&format!("---\ntitle: A page\n---\n\n{file}"), &[], 1);
+    row(&format!("+++\ntitle = \"A page\"\n+++\n\n{file}"), &[], 1);
     row(&format!("<Tabs>\n{file}</Tabs>\n"), &[], 1);
     let example = "```js\ny\n```\n";
     let page = format!("# A\n## B\n{file}## C\n{example}{example}## D\n{example}");

@@ -120,6 +120,14 @@ fn an_edit_below_its_whole_path_is_done_under_the_name_alone() {
 }
 
 #[test]
+fn a_path_that_only_shows_how_one_looks_is_not_written() {
+    for name in ["path/to/your/file.py", "src/path/to/file.js"] {
+        let reply = refused(&format!("{name}\n```\nx\n```\n"));
+        assert_eq!(reply.issues[0].number, Some(1), "{reply:?}");
+    }
+}
+
+#[test]
 fn an_edit_of_something_else_is_neither_written_nor_done() {
     for block in [
         "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
