@@ -122,6 +122,15 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
     is_wrapped.then_some(edge.named)
 }
 
+/// How wide a line is: a rule of `═` has three bytes a column.
+fn columns(line: &str) -> usize {
+    if line.is_ascii() {
+        line.len()
+    } else {
+        line.chars().count()
+    }
+}
+
 /// The length of the longest line that has a blank where it could have been broken before its end. A
 /// word that is longer than the line is not broken.
 fn longest(lines: &[&str]) -> usize {
@@ -134,9 +143,9 @@ fn longest(lines: &[&str]) -> usize {
         };
         let first_blank = line.len() - text.len() + word;
         if first_blank <= WIDTHS[0] {
-            width = width.max(line.len());
+            width = width.max(columns(line));
         } else {
-            uncertain.push((first_blank, line.len()));
+            uncertain.push((first_blank, columns(line)));
         }
     }
     uncertain.sort_unstable();
@@ -193,13 +202,13 @@ impl WrapEdge {
         let next = line.split_whitespace().next().map_or(0, str::len);
         // `fold -s` keeps the blank behind a word on its line.
         let has_blank = line.trim_start()[next..].starts_with(' ');
-        let needed = above.len() + 1 + next + usize::from(has_blank);
-        let is_ragged = above.len() + RAGGED > self.width;
+        let needed = columns(above) + 1 + next + usize::from(has_blank);
+        let is_ragged = columns(above) + RAGGED > self.width;
         if needed <= self.width && !is_ragged {
             return WrapSign::Nothing;
         }
         let (is_near, is_usual) = (needed > self.width, needed > self.usual);
-        let is_full = above.len() == self.width;
+        let is_full = columns(above) == self.width;
         let is_indented = above.starts_with("  ") || above.starts_with('\t');
         let is_edge = is_full && self.width == self.usual;
         if (is_edge && is_cut(above, line, is_indented))
@@ -233,7 +242,7 @@ impl WrapEdge {
     fn breaks_prose(&self, above: &str, line: &str) -> bool {
         let next = line.split_whitespace().next().map_or(0, str::len);
         let is_text = |text: &str| text.starts_with(char::is_alphanumeric);
-        above.len() + 1 + next > self.width && is_text(above) && is_text(trim(line))
+        columns(above) + 1 + next > self.width && is_text(above) && is_text(trim(line))
     }
 }
 
@@ -386,7 +395,7 @@ fn is_json_wrapped(lines: &[&str], width: usize) -> bool {
         if is_in_string {
             let next = lines.peek().and_then(|next| next.split(' ').next());
             breaks += 1;
-            at_edge += usize::from(line.len() + 1 + next.map_or(0, str::len) > width);
+            at_edge += usize::from(columns(line) + 1 + next.map_or(0, str::len) > width);
         } else if trim_end(line).ends_with(['}', ']']) {
             is_in_call = false;
             let is_enough = breaks > 1 || (breaks == 1 && WIDTHS.contains(&width));
@@ -531,6 +540,14 @@ mod tests {
         );
         let reply = crate::parse(&json);
         assert_eq!((reply.steps.len(), reply.issues.len()), (1, 0), "{reply:?}");
+    }
+
+    #[test]
+    fn a_rule_of_wide_characters_reaches_no_edge() {
+        let rule = "\u{2550}".repeat(38);
+        let css = format!("/* {rule}\n   {rule} */\n.grid {{\n");
+        let text = format!("a.css\n<<<<<<< SEARCH\n=======\n{css}>>>>>>> REPLACE\n");
+        assert_eq!(width(&text), None);
     }
 
     #[test]
