@@ -628,7 +628,8 @@ fn places_of_change(document: &Document<'_>, hunk: &Hunk) -> Vec<LineNumber> {
 /// Where the new lines begin of a hunk that only adds lines above or below what it quotes, if they
 /// stand there already: it was applied before, and would add them twice.
 ///
-/// A hunk with numbers that has no context on that side says that the file begins or ends there.
+/// A hunk with numbers that has no context on that side says that the file begins or ends there. One
+/// without any context says nothing but its line, and repeats lines as often as it is sent.
 fn added_at(document: &Document<'_>, hunk: &Hunk, place: &HunkPlace<'_>) -> Option<LineNumber> {
     let (old, new) = sides(place.lines);
     let blocks = align(&old, &new);
@@ -637,20 +638,16 @@ fn added_at(document: &Document<'_>, hunk: &Hunk, place: &HunkPlace<'_>) -> Opti
     };
     let says_so = || {
         let mut added = blocks.iter().flat_map(|block| &new[block.new.clone()]);
-        hunk.old_start.is_some() && !old.is_empty() && added.any(|line| has_word(line))
+        hunk.old_start.is_some() && added.any(|line| has_word(line))
     };
-    let adds_outside = !blocks.is_empty() && blocks.iter().all(is_outside);
+    let adds_outside = !old.is_empty() && !blocks.is_empty() && blocks.iter().all(is_outside);
     if !adds_outside || !(proves_edit(&old, &new, &blocks) || says_so()) {
         return None;
     }
-    let first = &blocks[0];
-    let above = if first.old.end == 0 {
-        first.new.len()
-    } else {
-        0
-    };
-    let starts = [place.start.checked_sub(above), Some(place.start)];
-    (starts.into_iter().flatten()).find(|start| document.has_lines_at(*start, &new))
+    let is_added = |line: &&HunkLine| line.before().is_none();
+    let above = place.lines.iter().take_while(is_added).count();
+    let start = place.start.checked_sub(above)?;
+    document.has_lines_at(start, &new).then_some(start)
 }
 
 fn sides(lines: &[HunkLine]) -> (Vec<&str>, Vec<&str>) {

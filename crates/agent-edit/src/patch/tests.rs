@@ -413,7 +413,6 @@ fn a_hunk_that_only_adds_lines_adds_them_once() {
     let there = |before: &str, hunk| case(before, &[hunk], Level::AlreadyApplied, before);
     there("a\nb\n42\n", hunk(Some(1), " a\n b\n+42\n"));
     there("42\na\nb\n", hunk(Some(1), "+42\n a\n b\n"));
-    there("a first line\na\nb\n", hunk(Some(0), "+a first line\n"));
     there("a\nuse std::fmt;\nb\n", hunk(None, " a\n+use std::fmt;\n"));
     let wrong_context = "a\nb\nc\nanother line\n";
     let hunks = [hunk(Some(1), " x\n b\n c\n+another line\n")];
@@ -421,6 +420,12 @@ fn a_hunk_that_only_adds_lines_adds_them_once() {
     // Lines that say little may be meant to be there twice.
     let brace = hunk(None, " go();\n+}\n");
     case("go();\n}\n", &[brace], Level::Exact, "go();\n}\n}\n");
+    // Nor is a difference that repeats the lines beside it there already.
+    let repeated = "a word\na word\n";
+    let below = hunk(Some(2), "+a word\n+a word\n");
+    case(repeated, &[below], Level::Exact, &repeated.repeat(2));
+    let above = hunk(Some(1), "+a word\n a word\n");
+    case(repeated, &[above], Level::Exact, "a word\na word\na word\n");
     let last = hunk(Some(2), " b\n+b\n");
     case("b\nb\n", &[last], Level::Exact, "b\nb\nb\n");
 }
