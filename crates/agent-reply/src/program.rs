@@ -40,7 +40,7 @@ pub(super) struct ProgramWrite<'l> {
     pub(super) files: Vec<&'l str>,
 }
 
-/// What a program in a code block of this language writes, if it does nothing else.
+/// The files that a program in a code block of this language writes, if it does nothing else.
 pub(super) fn writes<'l>(language: &str, lines: &[&'l str]) -> Vec<ProgramWrite<'l>> {
     const MOST_LINES: usize = 2_000;
     let is_known = language.is_empty() || has_word(LANGUAGES, &language.to_ascii_lowercase());
@@ -73,7 +73,7 @@ struct FunctionUse {
     count: usize,
 }
 
-/// What was read of a program so far.
+/// A program, as far as it was read.
 #[derive(Default)]
 struct ProgramText<'l> {
     /// The end of the string in which a line ends.

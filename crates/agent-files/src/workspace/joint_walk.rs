@@ -50,7 +50,7 @@ impl DirectoryNames<'_> {
         }
     }
 
-    /// What a survey keeps of a file in the directory, without following links.
+    /// The part of the metadata that a survey keeps, without following links.
     pub(super) fn stat(&self, name: &OsStr) -> io::Result<FileStat> {
         match self.opened() {
             Ok(opened) => FileStat::in_directory(opened, name),

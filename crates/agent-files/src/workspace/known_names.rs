@@ -67,7 +67,7 @@ impl KnownNames {
         }
     }
 
-    /// The same names once somebody may have changed something since.
+    /// These names once somebody may have changed something: they must be checked.
     #[must_use]
     pub fn aged(&self) -> Self {
         Self {
