@@ -292,7 +292,7 @@ impl CheckpointStore {
         let limits = self.without_itself(workspace, limits);
         let survey = self.survey(workspace, &limits.scope, lists_files)?;
         let settled_before = take::settled_before(survey.began);
-        workspace.remember_scope(&limits.scope);
+        workspace.remember_scope(&survey.scope);
         let objects = &self.objects;
         (self.last).take_if(|last| !last.is_of(workspace, &limits, objects));
         let fingerprint = survey.fingerprint();

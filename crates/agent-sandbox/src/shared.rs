@@ -276,9 +276,9 @@ fn coarser(paths: BTreeSet<PathBuf>, deepest: usize) -> BTreeSet<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsStr;
     use std::fs;
     use std::os::unix::fs::MetadataExt;
+    use std::sync::Arc;
 
     use agent_files::platform::files::listed_by_this_thread;
     use agent_files::workspace::survey::SurveyScope;
@@ -350,17 +350,15 @@ mod tests {
         place.case(&["deep/er/file", "other"]);
     }
 
-    /// The names of a survey in which all files but `known` had a single one.
-    fn single_names(workspace: &Path) -> KnownNames {
+    /// The names that a survey sees.
+    fn surveyed_names(workspace: &Path) -> KnownNames {
         let workspace = Workspace::open(workspace).unwrap();
         let scope = SurveyScope {
             max_entries: 100,
             ..SurveyScope::default()
         };
-        let visited = workspace.survey(&scope, |seen| {
-            let stat = seen.stat().unwrap();
-            let names = seen.all_names.clone().unwrap();
-            let known = KnownDirectory::new(&stat, names, vec![OsStr::new("known").into()]);
+        let visited = workspace.survey(Arc::new(scope), |seen| {
+            let known = KnownDirectory::new(&seen.stat().unwrap(), Arc::clone(&seen.content));
             (seen.path().to_owned(), known)
         });
         let visited = visited.unwrap().into_iter();
@@ -373,15 +371,19 @@ mod tests {
         place.file("outside");
         place.file("work/.gitignore");
         place.link("outside", "work/a/known");
-        place.link("outside", "work/a/file");
-        place.link("outside", "work/b/file");
+        // Files get other names, outside, once the survey has counted them: no directory tells.
+        let inside = ["work/a/file", "work/b/file"].map(|path| place.file(path));
         let workspace = &place.confinement.workspace;
         let closed = |names: &KnownNames| {
             let (kept, _) = with_inventory(&place.confinement, &[], Some(names));
             kept.read_only
         };
-        let names = single_names(workspace);
-        // What `known` is was not told; the other files are not looked at, and nothing is listed again.
+        let names = surveyed_names(workspace);
+        for (number, file) in inside.iter().enumerate() {
+            let outside = place.directory.path().join(format!("outside-{number}"));
+            fs::hard_link(file, outside).unwrap();
+        }
+        // The files that had a single name are not looked at, and nothing is listed again.
         let listed = listed_by_this_thread();
         assert_eq!(closed(&names), [workspace.join("a/known")]);
         assert_eq!(listed_by_this_thread(), listed);

@@ -182,12 +182,12 @@ impl<'a> SnapshotBuilder<'a> {
     fn see_again(&self, directory: KeptDirectory, workspace: &Workspace) -> Arc<SeenDirectory> {
         if let KnownBefore::Seen(directories) = &self.known
             && let Some(before) = directories.get(directory.path().as_os_str())
-            && before.fingerprint == Some(directory.fingerprint)
+            && before.fingerprint == Some(directory.content.fingerprint)
             && before.is_repeatable()
         {
             return Arc::clone(before);
         }
-        let fingerprint = Some(directory.fingerprint);
+        let fingerprint = Some(directory.content.fingerprint);
         let seen = self.see(directory.again(workspace));
         Arc::new(SeenDirectory {
             fingerprint,
@@ -195,9 +195,9 @@ impl<'a> SnapshotBuilder<'a> {
         })
     }
 
-    fn see(&self, mut directory: SurveyedDirectory<'_>) -> SeenDirectory {
+    fn see(&self, directory: SurveyedDirectory<'_>) -> SeenDirectory {
         let listed = directory.listed();
-        let surveyed = std::mem::take(&mut directory.entries);
+        let surveyed = &directory.content.entries;
         let path = directory.path();
         let earlier = self.earlier(path);
         let mut known = earlier
@@ -229,8 +229,8 @@ impl<'a> SnapshotBuilder<'a> {
         SeenDirectory {
             path: path.to_owned(),
             fingerprint: None,
-            has_git: directory.has_git,
-            state: directory.state,
+            has_git: directory.content.has_git,
+            state: directory.content.state,
             tree: earlier.filter(|_| is_same).and_then(|earlier| earlier.tree),
             entries,
             listed: Arc::new(listed),
@@ -264,7 +264,7 @@ impl<'a> SnapshotBuilder<'a> {
     fn enter(
         &self,
         directory: &SurveyedDirectory<'_>,
-        surveyed: Surveyed,
+        surveyed: &Surveyed,
         known: Option<(Print, Node)>,
     ) -> SeenEntry {
         let stat = &surveyed.stat;
@@ -292,12 +292,12 @@ impl<'a> SnapshotBuilder<'a> {
             {
                 node
             }
-            (FileKind::File { .. }, _) => self.file(directory, &surveyed),
-            (FileKind::Link, _) => self.link(directory, &surveyed),
+            (FileKind::File { .. }, _) => self.file(directory, surveyed),
+            (FileKind::Link, _) => self.link(directory, surveyed),
             (FileKind::Special, _) => passed_over(Reason::Special),
         };
         SeenEntry {
-            name: surveyed.name,
+            name: Arc::clone(&surveyed.name),
             node,
             print,
             inode: surveyed.stat.inode,

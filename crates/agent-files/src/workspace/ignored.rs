@@ -55,6 +55,7 @@ pub(super) enum Is {
 }
 
 /// The ignore rules of a directory and its parents.
+#[derive(Debug)]
 pub(super) struct Rules {
     above: Option<Arc<Rules>>,
     /// `.ignore`, which overrides git's rules.
@@ -78,6 +79,8 @@ impl Rules {
         above: Option<Arc<Rules>>,
     ) -> Option<Arc<Rules>> {
         let mut hasher = Hasher::new();
+        // The same rules leave out other paths in another directory.
+        hasher.update(directory.as_os_str().as_encoded_bytes());
         if let Some(above) = &above {
             hasher.update(above.digest.as_bytes());
         }
@@ -126,6 +129,7 @@ impl Rules {
 }
 
 /// The rules of one ignore file.
+#[derive(Debug)]
 struct IgnoreFile {
     rules: Gitignore,
     endings: RuleEndings,
@@ -151,7 +155,7 @@ impl IgnoreFile {
 /// The last two bytes of every path that a rule can match, reduced to five bits each.
 ///
 /// Most paths end in other bytes. The matcher would need a tenth of a walk to find that out.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct RuleEndings {
     bits: [u32; 32],
 }

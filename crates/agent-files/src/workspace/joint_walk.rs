@@ -15,7 +15,7 @@ use cap_std::fs::{Dir, Metadata};
 
 use super::crew::each_of;
 use super::known_names::KnownNames;
-use super::survey::FileStat;
+use super::survey::{DirectoryContent, FileStat};
 use crate::platform::files::{EntryKind, Flow, list_beneath, open_beneath};
 
 /// Limit on the names that are read from one directory.
@@ -36,6 +36,8 @@ pub struct DirectoryNames<'a> {
     pub entries: Arc<[NamedEntry]>,
     /// The files that may have more than one name, if that is known.
     pub linked: Option<&'a [Arc<OsStr>]>,
+    /// What the last survey saw, if the names are known from it.
+    pub(super) known: Option<&'a Arc<DirectoryContent>>,
     /// True if there are more.
     pub is_cut: bool,
 }
@@ -182,8 +184,9 @@ impl JointWalk<'_> {
                 root,
                 inside,
                 opened: OnceCell::new(),
-                entries: Arc::clone(&directory.names),
+                entries: Arc::clone(&directory.content.names),
                 linked: known.linked(directory),
+                known: Some(&directory.content),
                 is_cut: false,
             });
         }
@@ -204,6 +207,7 @@ impl JointWalk<'_> {
             opened: OnceCell::from(opened),
             entries: entries.into(),
             linked: None,
+            known: None,
             is_cut,
         })
     }

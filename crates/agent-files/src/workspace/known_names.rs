@@ -18,8 +18,7 @@ use std::time::{Duration, Instant};
 use cap_std::fs::Dir;
 
 use super::Workspace;
-use super::joint_walk::NamedEntry;
-use super::survey::FileStat;
+use super::survey::{DirectoryContent, FileStat};
 use crate::platform::files::{inode_and_change, keeps_change_times};
 
 /// For so long nobody else is expected to have changed what the survey saw.
@@ -39,20 +38,17 @@ pub struct KnownNames {
 pub struct KnownDirectory {
     inode: u64,
     changed: i64,
-    /// Everything in it.
-    pub names: Arc<[NamedEntry]>,
-    /// The files that may have more than one name.
-    linked: Vec<Arc<OsStr>>,
+    /// What was in it.
+    pub content: Arc<DirectoryContent>,
 }
 
 impl KnownDirectory {
     /// A directory with the metadata that it had before it was listed.
-    pub fn new(stat: &FileStat, names: Arc<[NamedEntry]>, linked: Vec<Arc<OsStr>>) -> Self {
+    pub fn new(stat: &FileStat, content: Arc<DirectoryContent>) -> Self {
         Self {
             inode: stat.inode,
             changed: stat.changed,
-            names,
-            linked,
+            content,
         }
     }
 }
@@ -90,7 +86,7 @@ impl KnownNames {
 
     /// The files of a directory that may have more than one name, if that is known.
     pub fn linked<'d>(&self, directory: &'d KnownDirectory) -> Option<&'d [Arc<OsStr>]> {
-        self.is_fresh.then_some(&directory.linked)
+        self.is_fresh.then_some(&directory.content.linked)
     }
 }
 

@@ -8,6 +8,7 @@
 //! command is made in the look that the sandbox has to take then (`after_command`).
 
 mod after_command;
+mod content;
 mod kept;
 
 use std::cell::OnceCell;
@@ -25,6 +26,7 @@ use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 pub use self::after_command::CommandSurvey;
 pub(super) use self::after_command::SurveyMemory;
+pub use self::content::{DirectoryContent, DirectoryState, Surveyed};
 pub(crate) use self::kept::{KeptDirectory, KeptSurvey};
 use super::ignored::{Absolute, IgnoreFiles, Is, MAX_IGNORE_BYTES, Rules, is_ignored};
 use super::joint_walk::{DirectoryNames, DirectorySearch, NamedEntry, walk_together};
@@ -80,44 +82,19 @@ impl SurveyScope {
 
 /// A directory that is being visited.
 pub struct SurveyedDirectory<'a> {
+    reader: DirectoryReader<'a>,
+    /// What is in it.
+    pub content: Arc<DirectoryContent>,
+}
+
+/// Reads files of a directory that is being visited.
+struct DirectoryReader<'a> {
     workspace: &'a Workspace,
     place: SurveyTask,
     /// `None` if it could not be listed, or was listed earlier.
     names: Option<&'a DirectoryNames<'a>>,
-    /// Everything in the directory; nothing if it could not be listed.
-    pub all_names: Option<Arc<[NamedEntry]>>,
     /// Opened again, if it was listed earlier.
     reopened: OnceCell<Dir>,
-    rules: Option<Arc<Rules>>,
-    /// The entries, sorted by name.
-    pub entries: Vec<Surveyed>,
-    /// Names of which nothing more is known, because they are not surveyed.
-    pub unknown: Vec<Arc<OsStr>>,
-    /// True if it contains a repository.
-    pub has_git: bool,
-    /// Tells if the entries are complete.
-    pub state: DirectoryState,
-}
-
-/// Tells if the entries of a directory are known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DirectoryState {
-    /// All entries are known.
-    Known,
-    /// The directory could not be read.
-    Unreadable,
-    /// The limit on names was reached.
-    TooMany,
-}
-
-/// A directory entry.
-pub struct Surveyed {
-    /// The exact name.
-    pub name: Arc<OsStr>,
-    /// Its metadata.
-    pub stat: FileStat,
-    /// True for a directory that is entered.
-    pub is_entered: bool,
 }
 
 /// The part of a listing that comes from one directory.
@@ -163,7 +140,7 @@ struct SurveyTask {
 /// A survey that is being made.
 struct Survey<'a, T, V> {
     workspace: &'a Workspace,
-    scope: SurveyScope,
+    scope: Arc<SurveyScope>,
     visit: V,
     /// Names that were seen so far.
     seen: AtomicUsize,
@@ -177,7 +154,7 @@ struct Survey<'a, T, V> {
 }
 
 impl<'a, T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> Survey<'a, T, V> {
-    fn new(workspace: &'a Workspace, scope: SurveyScope, visit: V) -> Self {
+    fn new(workspace: &'a Workspace, scope: Arc<SurveyScope>, visit: V) -> Self {
         if scope.only.is_none() {
             workspace.count_walk();
         }
@@ -227,8 +204,16 @@ impl<T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> DirectorySearch for Surv
         let Some((index, place)) = lock(&self.waiting).remove(directory.as_os_str()) else {
             return Vec::new();
         };
-        let surveyed =
-            SurveyedDirectory::look(self.workspace, place, names, &self.scope, &self.seen);
+        let reader = DirectoryReader {
+            workspace: self.workspace,
+            place,
+            names: names.as_ref().ok(),
+            reopened: OnceCell::new(),
+        };
+        let surveyed = SurveyedDirectory {
+            content: DirectoryContent::look(&reader, &self.scope, &self.seen),
+            reader,
+        };
         let places = surveyed.places();
         let value = (self.visit)(surveyed);
         let beneath = |place: &SurveyTask| self.workspace.path.join(&place.path);
@@ -252,11 +237,11 @@ impl Workspace {
     /// the result.
     pub fn survey<T: Send>(
         &self,
-        scope: &SurveyScope,
+        scope: Arc<SurveyScope>,
         visit: impl Fn(SurveyedDirectory<'_>) -> T + Sync,
     ) -> Result<Vec<Visited<T>>> {
         self.ensure_in_place()?;
-        let survey = Survey::new(self, scope.clone(), visit);
+        let survey = Survey::new(self, scope, visit);
         let known = self.names_seen();
         let open = || self.root.try_clone();
         walk_together(&self.path, open, &[&survey], known.as_ref());
@@ -269,8 +254,9 @@ impl Workspace {
         scope: &SurveyScope,
         began: SystemTime,
     ) -> Result<KeptSurvey> {
+        let scope = self.shared_scope(scope);
         Ok(KeptSurvey {
-            scope: scope.clone(),
+            scope: Arc::clone(&scope),
             began,
             directories: self.survey(scope, KeptDirectory::of)?,
         })
@@ -351,85 +337,7 @@ fn is_same(there: &std::fs::Metadata, _here: &Metadata) -> bool {
     there.is_dir()
 }
 
-impl<'a> SurveyedDirectory<'a> {
-    fn look(
-        workspace: &'a Workspace,
-        place: SurveyTask,
-        names: &'a io::Result<DirectoryNames<'a>>,
-        scope: &SurveyScope,
-        seen: &AtomicUsize,
-    ) -> Self {
-        let mut directory = Self {
-            workspace,
-            place,
-            names: names.as_ref().ok(),
-            all_names: names.as_ref().ok().map(|names| Arc::clone(&names.entries)),
-            reopened: OnceCell::new(),
-            rules: None,
-            entries: Vec::new(),
-            unknown: Vec::new(),
-            has_git: false,
-            state: DirectoryState::Known,
-        };
-        match directory.counted_names(scope.max_entries, seen) {
-            Ok(names) => directory.sort_in(&names, scope),
-            Err(state) => directory.state = state,
-        }
-        directory
-    }
-
-    fn counted_names(
-        &self,
-        max_entries: usize,
-        seen: &AtomicUsize,
-    ) -> Result<Arc<[NamedEntry]>, DirectoryState> {
-        let listed = self.names.ok_or(DirectoryState::Unreadable)?;
-        let count = listed.entries.len();
-        let before = seen.fetch_add(count, Ordering::Relaxed);
-        if listed.is_cut || before.saturating_add(count) > max_entries {
-            return Err(DirectoryState::TooMany);
-        }
-        Ok(Arc::clone(&listed.entries))
-    }
-
-    fn sort_in(&mut self, names: &[NamedEntry], scope: &SurveyScope) {
-        self.rules = self.rules_here(names);
-        self.entries.reserve(names.len());
-        for (name, _) in names {
-            self.has_git |= is_dotted(name) && &**name == ".git";
-            if is_passed_by(name) || !scope.looks_at(self.path(), name) {
-                self.unknown.push(Arc::clone(name));
-                continue;
-            }
-            let stat = match self.names.map(|names| names.stat(name)) {
-                Some(Ok(stat)) => stat,
-                // A directory that may be listed, but not searched: its names tell nothing.
-                Some(Err(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    self.entries.clear();
-                    self.state = DirectoryState::Unreadable;
-                    return;
-                }
-                // It disappeared in the meantime.
-                _ => {
-                    self.unknown.push(Arc::clone(name));
-                    continue;
-                }
-            };
-            let is_entered = stat.kind == FileKind::Directory && {
-                let path = self.path().join(&**name);
-                if scope.leave_out.contains(&path) {
-                    continue;
-                }
-                scope.only.is_some() || !is_ignored(self.rules.as_deref(), &path, Is::Directory)
-            };
-            self.entries.push(Surveyed {
-                name: Arc::clone(name),
-                stat,
-                is_entered,
-            });
-        }
-    }
-
+impl DirectoryReader<'_> {
     fn rules_here(&self, names: &[NamedEntry]) -> Option<Arc<Rules>> {
         // All that are wanted begin with a dot, and few names do.
         let first = |(name, _): &NamedEntry| name.as_encoded_bytes().first().copied();
@@ -453,10 +361,14 @@ impl<'a> SurveyedDirectory<'a> {
         Rules::read(read, self.path(), which, self.place.rules.clone())
     }
 
-    /// Reads a file in this directory; `None` if it is larger than `max_bytes` or no longer
-    /// regular.
-    pub fn read(&self, entry: &Surveyed, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
-        self.read_name(&entry.name, max_bytes)
+    fn path(&self) -> &Path {
+        &self.place.path
+    }
+
+    /// The metadata of an entry, without following links.
+    fn stat(&self, name: &OsStr) -> io::Result<FileStat> {
+        let names = self.names.ok_or(io::ErrorKind::NotFound)?;
+        names.stat(name)
     }
 
     fn read_name(&self, name: &OsStr, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
@@ -473,29 +385,37 @@ impl<'a> SurveyedDirectory<'a> {
         let reopened = self.workspace.open_exact(self.path())?;
         Ok(self.reopened.get_or_init(|| reopened))
     }
+}
+
+impl SurveyedDirectory<'_> {
+    /// Reads a file in this directory; `None` if it is larger than `max_bytes` or no longer
+    /// regular.
+    pub fn read(&self, entry: &Surveyed, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+        self.reader.read_name(&entry.name, max_bytes)
+    }
 
     /// True if the file system resolves the name, possibly to an entry with another spelling.
     ///
     /// On a case-insensitive file system a name can be taken although no entry has it.
     pub fn answers_to(&self, name: &OsStr) -> bool {
-        let names = self.names;
+        let names = self.reader.names;
         names.is_some_and(|names| names.metadata(name).is_ok())
     }
 
     /// The path relative to the root, which is empty.
     pub fn path(&self) -> &Path {
-        &self.place.path
+        self.reader.path()
     }
 
     /// The metadata of the directory before it was visited, if known.
     pub fn stat(&self) -> Option<FileStat> {
-        self.place.stat
+        self.reader.place.stat
     }
 
     /// True if the ignore rules match a file in this directory.
     pub fn is_ignored(&self, entry: &Surveyed) -> bool {
         let path = self.path().join(&*entry.name);
-        is_ignored(self.rules.as_deref(), &path, Is::File)
+        is_ignored(self.content.rules.as_deref(), &path, Is::File)
     }
 
     /// The part of a listing that comes from this directory.
@@ -505,14 +425,14 @@ impl<'a> SurveyedDirectory<'a> {
             return listed;
         };
         let mut absolute = Absolute::within(&directory);
-        for entry in &self.entries {
+        for entry in &self.content.entries {
             let path = (entry.name.to_str()).and_then(|name| RelPath::of_entry(&directory, name));
             let Some(path) = path else {
                 listed.unnamable += 1;
                 continue;
             };
             let is_file = match entry.stat.kind {
-                _ if self.workspace.left_out.contains(&path) => continue,
+                _ if self.reader.workspace.left_out.contains(&path) => continue,
                 FileKind::Directory if entry.is_entered || is_ignored_output(path.file_name()) => {
                     continue;
                 }
@@ -533,7 +453,7 @@ impl<'a> SurveyedDirectory<'a> {
             if is_file && has_credentials(found.path.file_name()) {
                 listed.credentials.push(found.clone());
             }
-            let rules = self.rules.as_deref();
+            let rules = self.content.rules.as_deref();
             let place = absolute.of(found.path.file_name());
             if !rules.is_some_and(|rules| rules.leave_out(place, Is::File)) {
                 listed.files.push(found);
@@ -554,23 +474,23 @@ impl<'a> SurveyedDirectory<'a> {
             .ok()
             .filter(|it| it.as_str() == text)?;
         let mut above = std::iter::successors(Some(path), RelPath::parent);
-        let is_left_out = above.any(|path| self.workspace.left_out.contains(&path));
+        let is_left_out = above.any(|path| self.reader.workspace.left_out.contains(&path));
         (!is_left_out).then_some(text)
     }
 
     /// The target of a link in this directory.
     pub fn read_link(&self, entry: &Surveyed) -> io::Result<OsString> {
-        let target = self.opened()?.read_link_contents(&*entry.name)?;
+        let target = self.reader.opened()?.read_link_contents(&*entry.name)?;
         Ok(target.into_os_string())
     }
 
     fn places(&self) -> Vec<SurveyTask> {
-        let entered = self.entries.iter().filter(|entry| entry.is_entered);
+        let entered = self.content.entries.iter().filter(|entry| entry.is_entered);
         entered
             .map(|entry| SurveyTask {
                 path: self.path().join(&*entry.name),
                 stat: Some(entry.stat),
-                rules: self.rules.clone(),
+                rules: self.content.rules.clone(),
             })
             .collect()
     }

@@ -52,7 +52,7 @@ impl SnapshotBuilder<'_> {
             ..self.limits.scope.clone()
         };
         let is_unclear = AtomicBool::new(false);
-        let seen = workspace.survey(&scope, |directory| {
+        let seen = workspace.survey(Arc::new(scope), |directory| {
             let seen = self.see_part(directory);
             if seen.has_unclear_name(&named) {
                 is_unclear.store(true, Ordering::Relaxed);
@@ -72,10 +72,10 @@ impl SnapshotBuilder<'_> {
         }
     }
 
-    fn see_part<'d>(&self, mut directory: SurveyedDirectory<'d>) -> OpenDirectory<'d> {
-        let surveyed = std::mem::take(&mut directory.entries);
+    fn see_part<'d>(&self, directory: SurveyedDirectory<'d>) -> OpenDirectory<'d> {
+        let surveyed = &directory.content.entries;
         let entries = surveyed
-            .into_iter()
+            .iter()
             .filter(|surveyed| bytes_of_name(&surveyed.name).is_some())
             .map(|surveyed| self.enter(&directory, surveyed, None))
             .collect();
@@ -83,8 +83,8 @@ impl SnapshotBuilder<'_> {
             seen: SeenDirectory {
                 path: directory.path().to_owned(),
                 entries,
-                has_git: directory.has_git,
-                state: directory.state,
+                has_git: directory.content.has_git,
+                state: directory.content.state,
                 fingerprint: None,
                 tree: None,
                 listed: Arc::default(),

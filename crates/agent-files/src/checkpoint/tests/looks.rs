@@ -1,6 +1,6 @@
 //! Snapshots skip large files and read no unchanged file twice.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use super::*;
 use crate::platform::files::listed_by_this_thread;
 use crate::workspace::KnownNames;
 use crate::workspace::joint_walk::look_through;
+use crate::workspace::survey::{DirectoryContent, SurveyScope};
 use crate::workspace::walk::Walked;
 
 #[test]
@@ -145,7 +146,11 @@ fn a_snapshot_hands_on_the_names_and_which_files_have_a_single_one() {
     let others = |bench: &Bench, counts: &KnownNames, path: &str| {
         let root = Dir::open_ambient_dir(&bench.root, ambient_authority()).unwrap();
         let known = counts.of(&root, Path::new(path), None)?;
-        let names = known.names.iter().map(|(name, _)| name.to_str().unwrap());
+        let names = known
+            .content
+            .names
+            .iter()
+            .map(|(name, _)| name.to_str().unwrap());
         let names: BTreeSet<&str> = names.collect();
         let listed = std::fs::read_dir(bench.root.join(path)).unwrap().flatten();
         let listed: Vec<String> = listed
@@ -325,7 +330,7 @@ fn seen(store: &mut CheckpointStore, workspace: &Workspace) -> (TakenSnapshot, A
 
 #[test]
 fn a_snapshot_that_knows_the_last_one_sees_what_a_new_one_sees() {
-    const STEPS: [&str; 24] = [
+    const STEPS: [&str; 27] = [
         "mkdir -p a/b c ignored; echo 1 > a/x; echo 2 > a/b/y; echo 3 > c/z; echo 4 > ignored/.env",
         "",
         "echo more >> a/x",
@@ -350,6 +355,10 @@ fn a_snapshot_that_knows_the_last_one_sees_what_a_new_one_sees() {
         "rm -r a; echo 1 > a",
         "",
         "chmod 000 c/z",
+        "rm -r .git; mkdir -p d/e/d/e; echo 1 > d/e/f; echo 2 > d/e/d/e/f; echo /d/e/f > .gitignore",
+        // The same rules, which leave out another file from there.
+        "mv .gitignore d/e/.gitignore",
+        "touch -d '2001-01-01' d/e; rm d/e/d/e/f; mkdir d/e/d/e/f",
     ];
     let mut bench = bench();
     bench.let_time_pass();
@@ -392,6 +401,57 @@ fn nothing_is_listed_or_read_again_while_nothing_changes() {
         .store
         .take(&bench.workspace, &CheckpointLimits::default());
     assert_eq!(again.unwrap().files_read, 3);
+}
+
+#[test]
+fn what_stays_as_it_was_is_not_recorded_again() {
+    let mut bench = bench();
+    bench.shell(
+        "mkdir -p one two/three; echo ignored > .gitignore; echo 1 > one/a; echo 2 > one/b
+        echo 3 > one/.agent-x.tmp; echo 4 > two/three/c",
+    );
+    bench.let_time_pass();
+    bench.taken();
+    let scope = CheckpointLimits::default().scope;
+    let survey = |bench: &Bench, scope: &SurveyScope| {
+        let now = (bench.store.clock)();
+        let survey = bench.workspace.survey_everything(scope, now).unwrap();
+        let contents = survey.directories.into_iter().map(|visited| visited.value);
+        let contents = contents.map(|seen| (seen.path().to_owned(), seen.content));
+        contents.collect::<BTreeMap<PathBuf, Arc<DirectoryContent>>>()
+    };
+    let shared = |before: &BTreeMap<_, Arc<_>>, now: &BTreeMap<PathBuf, Arc<_>>| {
+        let is_shared = |path: &Path| Arc::ptr_eq(&before[path], &now[path]);
+        let shared = now.keys().filter(|path| is_shared(path));
+        let shared: Vec<&str> = shared.map(|path| path.to_str().unwrap()).collect();
+        shared.join(" ")
+    };
+    let first = survey(&bench, &scope);
+    assert_eq!(
+        shared(&first, &survey(&bench, &scope)),
+        " one two two/three"
+    );
+    // A file changes: all others in its directory are taken over, with nothing twice.
+    bench.shell("echo more >> one/b");
+    let second = survey(&bench, &scope);
+    assert_eq!(shared(&first, &second), " two two/three");
+    let names = |content: &DirectoryContent| {
+        let names = content.entries.iter().map(|entry| entry.name.clone());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        names(&second[Path::new("one")]),
+        ["a", "b"].map(OsStr::new).map(Arc::from)
+    );
+    // Other rules, or another scope: what was entered says nothing.
+    bench.shell("echo three > .gitignore");
+    assert_eq!(shared(&first, &{ survey(&bench, &scope) }), "");
+    bench.shell("echo ignored > .gitignore");
+    let apart = SurveyScope {
+        leave_out: vec![PathBuf::from("two/three")],
+        ..scope
+    };
+    assert_eq!(shared(&first, &survey(&bench, &apart)), "");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! walks the workspace itself.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::kept::{KeptDirectory, KeptSurvey};
@@ -17,7 +18,7 @@ const FRESH: Duration = Duration::from_secs(10);
 /// How the last snapshot of everything surveyed the workspace, and the survey after a command.
 #[derive(Default)]
 pub(in crate::workspace) struct SurveyMemory {
-    scope: Option<SurveyScope>,
+    scope: Option<Arc<SurveyScope>>,
     kept: Option<(Instant, KeptSurvey)>,
 }
 
@@ -42,7 +43,7 @@ impl CommandSurvey<'_> {
 
     /// Keeps the survey for the next snapshot, once all directories were searched.
     pub fn keep(self) {
-        let (workspace, scope) = (self.survey.workspace, self.survey.scope.clone());
+        let (workspace, scope) = (self.survey.workspace, Arc::clone(&self.survey.scope));
         let survey = KeptSurvey {
             scope,
             began: self.began,
@@ -55,11 +56,18 @@ impl CommandSurvey<'_> {
 impl Workspace {
     /// Remembers what a snapshot of everything surveys, for the one that follows the next command. An
     /// earlier survey is of no use any more.
-    pub(crate) fn remember_scope(&self, scope: &SurveyScope) {
+    pub(crate) fn remember_scope(&self, scope: &Arc<SurveyScope>) {
         *lock(&self.survey) = SurveyMemory {
-            scope: Some(scope.clone()),
+            scope: Some(Arc::clone(scope)),
             kept: None,
         };
+    }
+
+    /// The scope as it was remembered, if it is the same: surveys of one scope share what they see.
+    pub(super) fn shared_scope(&self, scope: &SurveyScope) -> Arc<SurveyScope> {
+        let remembered = lock(&self.survey).scope.clone();
+        let same = remembered.filter(|remembered| **remembered == *scope);
+        same.unwrap_or_else(|| Arc::new(scope.clone()))
     }
 
     /// Begins a survey as the last snapshot of everything made it; `None` if there was no such
@@ -80,6 +88,6 @@ impl Workspace {
     /// The survey after the last command, once, if it has just been made in this way.
     pub(crate) fn take_survey(&self, scope: &SurveyScope) -> Option<KeptSurvey> {
         let (at, survey) = lock(&self.survey).kept.take()?;
-        (at.elapsed() < FRESH && survey.scope == *scope).then_some(survey)
+        (at.elapsed() < FRESH && *survey.scope == *scope).then_some(survey)
     }
 }
