@@ -3,6 +3,7 @@
 //! No other module renames files. Paths here come from the settings or from the program; a path
 //! that a model wrote goes through `workspace` instead.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
@@ -352,6 +353,14 @@ pub fn refuse_link(path: &Path) -> Result<()> {
         path.display()
     ))
     .hint("remove the link; `agent` creates the directory again"))
+}
+
+/// A name in a directory, as `Path::join` gives it with two allocations.
+pub fn joined(directory: &Path, name: &OsStr) -> PathBuf {
+    let mut path = PathBuf::with_capacity(directory.as_os_str().len() + 1 + name.len());
+    path.push(directory);
+    path.push(name);
+    path
 }
 
 /// Resolves `.` and `..` by name; the path is absolute and its beginning free of links.

@@ -4,6 +4,7 @@
 //! redacted, a file in its inbox is a reply, and its settings say what a reply may do. Only a base
 //! with records counts: a settings file alone has no session that could obey it.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use agent_protocol::SessionId;
@@ -43,9 +44,11 @@ impl RecordMarks {
     }
 
     /// Takes note of a name in the directory.
-    pub fn note(&mut self, name: &str) {
-        if let Some(id) = name.strip_suffix(JOURNAL) {
-            self.has_journal |= SessionId::parse(id).is_ok();
+    pub fn note(&mut self, name: &OsStr) {
+        // Few names are decoded: a walk notes all of them.
+        if name.as_encoded_bytes().ends_with(JOURNAL.as_bytes()) {
+            let id = name.to_str().and_then(|name| name.strip_suffix(JOURNAL));
+            self.has_journal |= id.is_some_and(|id| SessionId::parse(id).is_ok());
         } else if let Some(lock) = LOCKS.iter().position(|lock| name == *lock) {
             self.locks[lock] = true;
         }
@@ -119,7 +122,7 @@ mod tests {
     fn are_records(names: &[&str]) -> bool {
         let mut marks = RecordMarks::default();
         for name in names {
-            marks.note(name);
+            marks.note(name.as_ref());
         }
         marks.are_complete()
     }

@@ -179,7 +179,7 @@ impl<'a> DirectoryLister<'a> {
             }
             match name.to_str() {
                 Some(name) => {
-                    marks.note(name);
+                    marks.note(name.as_ref());
                     names.push(name, kind);
                 }
                 None => self.count_unnamable(),

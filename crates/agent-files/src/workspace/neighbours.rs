@@ -47,7 +47,10 @@ impl Workspace {
             } else if RecordMarks::is_mark(path.file_name())
                 && let Some(directory) = path.parent()
             {
-                marks.entry(directory).or_default().note(path.file_name());
+                marks
+                    .entry(directory)
+                    .or_default()
+                    .note(path.file_name().as_ref());
             }
             if path.components().any(is_usual) {
                 let above = std::iter::successors(path.parent(), RelPath::parent);
@@ -96,7 +99,7 @@ impl Workspace {
         let mut marks = RecordMarks::default();
         let mut left = MAX_NAMES;
         let listed = files::list_beneath(&self.root, directory.as_ref(), |name, _| {
-            marks.note(name.to_str().unwrap_or_default());
+            marks.note(name);
             left -= 1;
             if marks.are_complete() || left == 0 {
                 return ControlFlow::Break(());

@@ -35,7 +35,7 @@ use super::neighbours::is_beneath;
 use super::walk::{MAX_CREDENTIALS, Walked, settled_credentials};
 use super::{FileKind, Workspace, kind_of};
 use crate::error::{Error, Result};
-use crate::fs::TEMPORARY;
+use crate::fs::{TEMPORARY, joined};
 use agent_protocol::generated::{has_credentials, is_ignored_output};
 use agent_protocol::{Listed, RelPath};
 
@@ -216,7 +216,7 @@ impl<T: Send, V: Fn(SurveyedDirectory<'_>) -> T + Sync> DirectorySearch for Surv
         };
         let places = surveyed.places();
         let value = (self.visit)(surveyed);
-        let beneath = |place: &SurveyTask| self.workspace.path.join(&place.path);
+        let beneath = |place: &SurveyTask| joined(&self.workspace.path, place.path.as_os_str());
         let beneath: Vec<PathBuf> = places.iter().map(beneath).collect();
         let start = (self.count).fetch_add(beneath.len(), Ordering::Relaxed);
         let children = start..start + beneath.len();
@@ -488,7 +488,7 @@ impl SurveyedDirectory<'_> {
         let entered = self.content.entries.iter().filter(|entry| entry.is_entered);
         entered
             .map(|entry| SurveyTask {
-                path: self.path().join(&*entry.name),
+                path: joined(self.path(), &entry.name),
                 stat: Some(entry.stat),
                 rules: self.content.rules.clone(),
             })

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use agent_files::fs::joined;
 use agent_files::platform::files::EntryKind;
 use agent_files::workspace::joint_walk::{DirectoryNames, DirectorySearch, NamedEntry};
 use agent_files::workspace::survey::FileStat;
@@ -264,7 +265,7 @@ impl<'a> RepositorySearch<'a> {
             }
             match kind {
                 EntryKind::Directory => {
-                    let path = directory.join(name);
+                    let path = joined(directory, name);
                     if !self.left_out.contains(&path) {
                         next.push(path);
                     }

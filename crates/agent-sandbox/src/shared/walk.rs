@@ -13,6 +13,7 @@ use cap_std::fs::MetadataExt;
 
 use super::is_git;
 use crate::{Confinement, PROTECTED, STATE, repository};
+use agent_files::fs::joined;
 use agent_files::platform::files::EntryKind;
 use agent_files::records::RecordMarks;
 use agent_files::workspace::joint_walk::{DirectoryNames, DirectorySearch};
@@ -175,7 +176,7 @@ impl<'a> WalkedDirectory<'a> {
         if let Some(known) = GIT_NAMES.iter().position(|known| name == *known) {
             self.git_names[known] = true;
         }
-        self.records.note(name.to_str().unwrap_or_default());
+        self.records.note(name);
     }
 
     /// True if git would take it for a repository, whatever its name.
@@ -267,7 +268,7 @@ impl<'a> WorkspaceWalk<'a> {
     ) -> io::Result<()> {
         place.note(name);
         match kind {
-            EntryKind::Directory => self.meet_directory(place.directory.join(name), place, seen),
+            EntryKind::Directory => self.meet_directory(joined(place.directory, name), place, seen),
             EntryKind::File => look_at_file(name, place, seen)?,
             EntryKind::Link if name.eq_ignore_ascii_case(".git") && !place.is_top => {
                 // Nothing can be mounted on a link, but its target can be protected.
