@@ -1,5 +1,7 @@
 //! Turns what a diff says about its files into changes.
 
+use std::collections::HashSet;
+
 use agent_protocol::{FileChange, Hunk, HunkLine, RelPath};
 
 use super::name;
@@ -13,8 +15,9 @@ pub(super) fn changes_below(
     files: Vec<FileDiff<'_>>,
     above: Option<&RelPath>,
 ) -> Result<Vec<FileChange>, BlockTrouble> {
+    let prefixes = prefixes(&files);
     let is_other = |file: &FileDiff<'_>| {
-        let names = names(&file.header).unwrap_or_default();
+        let names = names(&file.header, &prefixes).unwrap_or_default();
         let agrees = |name: &str| above.is_some_and(|above| agreed(name, above).is_ok());
         names.shown().is_some_and(|name| !agrees(name))
     };
@@ -29,9 +32,10 @@ pub(super) fn changes(
     path: Option<&RelPath>,
 ) -> Result<Vec<FileChange>, BlockTrouble> {
     let is_one = files.len() == 1;
+    let prefixes = prefixes(&files);
     let changes: Vec<FileChange> = files
         .into_iter()
-        .map(|file| change(file, path, is_one))
+        .map(|file| change(file, path, is_one, &prefixes))
         .collect::<Result<_, _>>()?;
     if changes.is_empty() {
         return Err(BlockTrouble::new(
@@ -46,13 +50,14 @@ fn change(
     file: FileDiff<'_>,
     path: Option<&RelPath>,
     is_one: bool,
+    prefixes: &HashSet<String>,
 ) -> Result<FileChange, BlockTrouble> {
     if let Some(trouble) = file.trouble {
         return Err(trouble);
     }
     let header = &file.header;
     let is_moved = header.rename.1.is_some() || header.copy.1.is_some();
-    let names = match (names(header), path) {
+    let names = match (names(header, prefixes), path) {
         // Who names the file in the command makes the names in the diff up.
         (_, Some(_)) if is_one && !is_moved => HeaderNames::default(),
         (names, _) => names?,
@@ -162,8 +167,20 @@ impl HeaderNames {
     }
 }
 
-fn names(header: &Header<'_>) -> Result<HeaderNames, BlockTrouble> {
-    let from_lines = from_lines(header)?;
+/// The directories ahead of the paths in a diff that compares two trees.
+fn prefixes(files: &[FileDiff<'_>]) -> HashSet<String> {
+    let pairs = files
+        .iter()
+        .filter_map(|file| Some((file.header.old.as_ref()?, file.header.new.as_ref()?)));
+    pairs
+        .filter_map(|(old, new)| name::prefixes(&old.text, &new.text))
+        .flatten()
+        .map(str::to_owned)
+        .collect()
+}
+
+fn names(header: &Header<'_>, prefixes: &HashSet<String>) -> Result<HeaderNames, BlockTrouble> {
+    let from_lines = from_lines(header, prefixes)?;
     for moved in [&header.rename, &header.copy] {
         if let (Some(from), Some(to)) = moved {
             return Ok(HeaderNames {
@@ -200,19 +217,22 @@ fn names(header: &Header<'_>) -> Result<HeaderNames, BlockTrouble> {
 }
 
 /// The file that the lines `---` and `+++` name.
-fn from_lines(header: &Header<'_>) -> Result<Option<String>, BlockTrouble> {
+fn from_lines(
+    header: &Header<'_>,
+    prefixes: &HashSet<String>,
+) -> Result<Option<String>, BlockTrouble> {
     let is_moved = header.rename.1.is_some() || header.copy.1.is_some();
     let (old, new) = match (&header.old, &header.new) {
         (None, None) => return Ok(None),
         (Some(only), None) | (None, Some(only)) => {
-            return Ok(Some(name::strip_single(&only.text).to_owned()));
+            return Ok(Some(name::strip_single(&only.text, prefixes).to_owned()));
         }
         (Some(old), Some(new)) => (old, new),
     };
     let file = match (old.is_null(), new.is_null()) {
         (true, true) => return Err(no_name()),
-        (true, false) => name::strip_single(&new.text),
-        (false, true) => name::strip_single(&old.text),
+        (true, false) => name::strip_single(&new.text, prefixes),
+        (false, true) => name::strip_single(&old.text, prefixes),
         (false, false) => {
             let (old, new) = name::strip_pair(&old.text, &new.text);
             match name::choose(old, new) {

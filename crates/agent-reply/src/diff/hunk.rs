@@ -231,13 +231,17 @@ fn are_names(lines: &[&str], at: usize) -> bool {
     starts(at, "--- ") && starts(at + 1, "+++ ")
 }
 
-/// Returns true if the end of a mail stands here: `-- ` over a version.
+/// Returns true if the end of a mail stands here: `-- ` over a version, `2.47.3` or `cgit v1.2.3`.
 fn is_signature(lines: &[&str], at: usize) -> bool {
-    trim_end(lines[at]) == "--"
-        && lines.get(at + 1).is_none_or(|next| {
-            next.is_empty()
-                || (next.contains('.') && next.starts_with(|c: char| c.is_ascii_digit()))
-        })
+    let is_version = |word: &str| {
+        let number = word.strip_prefix('v').unwrap_or(word);
+        number.contains('.') && number.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let is_end = |next: &&str| {
+        let has_mark = next.starts_with([' ', '+', '-', '\\']);
+        next.is_empty() || !has_mark && next.split(' ').take(2).any(is_version)
+    };
+    trim_end(lines[at]) == "--" && lines.get(at + 1).is_none_or(is_end)
 }
 
 /// Goes by the marks of the lines where there are no counts or wrong ones.

@@ -5,6 +5,7 @@
 //! other names the shorter one is meant, as GNU patch has it, if the longer is the same with a
 //! suffix such as `.orig`.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::work;
@@ -155,10 +156,18 @@ pub(super) fn strip_pair<'a>(old: &'a str, new: &'a str) -> (&'a str, &'a str) {
     }
 }
 
-/// Takes a conventional prefix off a name that stands alone, the other being `/dev/null`.
-pub(super) fn strip_single(name: &str) -> &str {
+/// The first directories of a pair of names, if they are not part of the path.
+pub(super) fn prefixes<'a>(old: &'a str, new: &'a str) -> Option<[&'a str; 2]> {
+    let is_stripped = strip_pair(old, new) != (old, new);
+    let first = |name: &'a str| name.split_once('/').map(|(first, _)| first);
+    Some([first(old)?, first(new)?]).filter(|_| is_stripped)
+}
+
+/// Takes the prefix off a name that stands alone, the other being `/dev/null`: a conventional one, or
+/// one that the other files of the diff have.
+pub(super) fn strip_single<'a>(name: &'a str, prefixes: &HashSet<String>) -> &'a str {
     match name.split_once('/') {
-        Some((first, rest)) if is_prefix(first) => rest,
+        Some((first, rest)) if is_prefix(first) || prefixes.contains(first) => rest,
         _ => name,
     }
 }
@@ -262,6 +271,18 @@ mod tests {
             ("a/old", "b/new", ("old", "new")),
         ] {
             assert_eq!(strip_pair(old, new), expected);
+        }
+    }
+
+    #[test]
+    fn a_name_alone_loses_the_prefix_of_the_others() {
+        let of = |old, new| prefixes(old, new).into_iter().flatten().map(str::to_owned);
+        let versions = of("p-1/src/a", "p-2/src/a").collect();
+        assert_eq!(strip_single("p-2/src/new", &versions), "src/new");
+        assert_eq!(strip_single("b/src/new", &versions), "src/new");
+        assert_eq!(strip_single("src/new", &versions), "src/new");
+        for (old, new) in [("src/a", "src/a"), ("src/a.orig", "src/a"), ("a", "b")] {
+            assert_eq!(prefixes(old, new), None);
         }
     }
 

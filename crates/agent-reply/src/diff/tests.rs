@@ -215,6 +215,16 @@ fn wrong_counts_give_way_to_the_marks() {
 }
 
 #[test]
+fn a_new_file_stands_below_the_same_directory_as_the_others() {
+    let changed = "--- p.orig/src/a\n+++ p/src/a\n@@ -1 +1 @@\n-a\n+b\n";
+    let new = "--- /dev/null\n+++ p/src/b\n@@ -0,0 +1 @@\n+b\n";
+    let expected = ["update src/a @1 -a +b", "add src/b \"b\\n\""];
+    case(&format!("{changed}{new}"), &expected);
+    case(&format!("{new}{changed}"), &[expected[1], expected[0]]);
+    case(new, &["add p/src/b \"b\\n\""]);
+}
+
+#[test]
 fn headers_without_numbers_are_enough() {
     case(
         "```diff\n--- a/x\n+++ b/x\n@@ ... @@\n-a\n+b\n\n@@\n c\n\n-d\n@@ def f():\n+e\n```\n",
@@ -395,6 +405,7 @@ fn a_last_line_without_a_mark_may_be_the_rest_of_an_added_one() {
         ("d e\n```\n", false),
         ("\nd e\n```\n", true),
         ("-- \n2.39\n```\n", true),
+        ("-- \ncgit v1.2.3\n\n```\n", true),
     ] {
         let text = format!("{diff}{rest}");
         let lines: Vec<&str> = text.lines().collect();
