@@ -92,7 +92,12 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
     let mut searched = HashSet::new();
     let mut above = "";
     for (at, &line) in lines.iter().enumerate() {
-        if let Some(b'[' | b'<' | b'>' | b'+' | b'-' | b'=' | b'`') = line.as_bytes().first() {
+        const MARKS: &[u8] = b"[<>+-=`@*dF";
+        if line
+            .as_bytes()
+            .first()
+            .is_some_and(|first| MARKS.contains(first))
+        {
             part = part.after(line);
         }
         let is_long = above.len() >= NARROWEST || above.ends_with(" =");
@@ -100,7 +105,10 @@ pub(crate) fn width(lines: &[&str]) -> Option<usize> {
             BodyPart::Searched if line.len() >= NARROWEST => {
                 searched.insert(line);
             }
-            BodyPart::New | BodyPart::Block if is_long && !searched.contains(above) => {
+            BodyPart::Hunk if has_mark(line) => {}
+            BodyPart::New | BodyPart::Block | BodyPart::Hunk
+                if is_long && !searched.contains(above) =>
+            {
                 let below = lines.get(at + 1).copied().unwrap_or_default();
                 match edge.judge(above, line, below) {
                     WrapSign::Certain => certain += 1,
@@ -416,6 +424,10 @@ enum BodyPart {
     New,
     /// A code block outside of any command, which may be a file.
     Block,
+    /// A patch, outside of its hunks: words, too, which their author wrapped.
+    Patch,
+    /// Hunks of a patch: what goes on there has no mark.
+    Hunk,
 }
 
 impl BodyPart {
@@ -430,15 +442,35 @@ impl BodyPart {
         }
         match tags::read(0, line).map(|tag| tag.kind) {
             Some(Kind::Open {
+                name: Name::ApplyPatch,
+                inline: None,
+                ..
+            }) => Self::Patch,
+            Some(Kind::Open {
                 name, inline: None, ..
             }) if name.needs_body() => Self::New,
             Some(Kind::Open { .. } | Kind::Close { .. }) => Self::Outside,
+            None if matches!(self, Self::Patch | Self::Hunk) => {
+                let begins = |starts: [&str; 3]| starts.iter().any(|it| line.starts_with(it));
+                if begins(["@@", "*** Update File:", "*** Add File:"]) {
+                    Self::Hunk
+                } else if begins(["diff ", "From ", "-- "]) {
+                    Self::Patch
+                } else {
+                    self
+                }
+            }
             _ if search_replace::is_head(line) => Self::Searched,
             _ if search_replace::is_tail(line) => Self::Outside,
             _ if self == Self::Searched && search_replace::is_divider(line) => Self::New,
             _ => self,
         }
     }
+}
+
+/// Returns true if a line is one of a patch, and so no rest of the one above it.
+fn has_mark(line: &str) -> bool {
+    line.is_empty() || line.starts_with([' ', '+', '-', '@', '\\', '*'])
 }
 
 /// Returns true if a line at the margin, or behind the blank at which it was broken, may be the rest
@@ -652,6 +684,24 @@ mod tests {
                 "{first}\n{second}"
             );
         }
+    }
+
+    #[test]
+    fn lines_of_a_patch_go_on_only_without_a_mark() {
+        let patch = |rest: &str| {
+            format!(
+                "[APPLY_PATCH]\nFrom: A\n\nWords of the author that end where the next one did not fit on the line,\nwhich is why they go on.\n\n--- a/m4/libtool.m4\n+++ b/m4/libtool.m4\n@@ -1,3 +1,2 @@\n # Generated automatically by $as_me ($PACKAGE) $VERSION\n-# Libtool was configured on host `(hostname || uname -n) 2>/dev/null | sed 1q`:\n{rest}\n[/APPLY_PATCH]\n"
+            )
+        };
+        assert_eq!(width(&patch(" # NOTE: changes will be lost")), None);
+        assert_eq!(
+            width(&patch(
+                "+    raise ValueError(\"the value of the setting must be one\nand nine\")"
+            )),
+            None
+        );
+        let cut = "+    return some_function_name(argument_one, argument_two, argument_three, argum\nent_four)";
+        assert_eq!(width(&patch(cut)), Some(80));
     }
 
     #[test]
