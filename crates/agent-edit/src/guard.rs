@@ -45,11 +45,14 @@ pub fn omission_in_file(old: &str, new: &str) -> Option<String> {
 ///
 /// It has no line of code directly below it, and the indentation of the outermost definition that is
 /// nowhere any more, where nothing new is defined, or that of a body which loses more lines than are
-/// new. Or lines below it use a value that only lines in its place assigned. Markdown has headings that
-/// look like remarks.
+/// new. Or lines below it use a value that only lines in its place assigned. More code must be lost there
+/// than is new, and a line that was made a comment is none. Markdown has headings that look like remarks.
 fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
     let known = lines_without_space(old.iter().copied());
-    let is_remark = |line: &str| is_comment_line(line) && !known.contains(line.trim());
+    let is_remark = |line: &str| {
+        let is_text = line.contains(char::is_alphanumeric);
+        is_text && is_comment_line(line) && !known.contains(line.trim())
+    };
     let is_markdown = || old.iter().any(|line| line.starts_with("```"));
     if !new.iter().any(|line| is_remark(line)) || is_markdown() {
         return None;
@@ -67,10 +70,16 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
     let (old_names, new_names) = (names(&old), names(&new));
     let mut is_attached = vec![false; new.len()];
     for at in (1..new.len()).rev().map(|below| below - 1) {
-        let is_next = places[at] + 1 == places[at + 1] && indent(new[at + 1]) >= indent(new[at]);
+        // ` * text` and ` */` stand one column further to the right than what follows.
+        let depth = indent(new[at]) - usize::from(is_inside_comment(new[at]));
+        let is_next = places[at] + 1 == places[at + 1] && indent(new[at + 1]) >= depth;
         is_attached[at] = is_next && (!is_comment_line(new[at + 1]) || is_attached[at + 1]);
     }
+    let code = |lines: &[&str]| lines.iter().filter(|line| !is_comment_line(line)).count();
     align(&old, &new).into_iter().find_map(|block| {
+        if code(&old[block.old.clone()]) <= code(&new[block.new.clone()]) {
+            return None;
+        }
         let is_lost = |at: &usize| {
             let name = defined_name(&old, *at);
             name.is_some_and(|name| !new_names.contains(name))
@@ -89,14 +98,40 @@ fn remark_for_lines<'t>(old: &[&str], new: &[&'t str]) -> Option<&'t str> {
         };
         let is_sign = |at: &usize| {
             let depth = indent(new[*at]);
-            let is_meant = *at == 0 || !is_remark(new[*at]) || tells_of_removal(new[*at]);
-            let is_in_place =
-                !is_attached[*at] && (outermost == Some(depth) || ends_body(*at, depth));
+            let is_meant = *at == 0
+                || !is_remark(new[*at])
+                || tells_of_removal(new[*at])
+                || is_commented_out(new[*at], &old[block.old.clone()]);
+            let below = &new[*at + 1..block.new.end];
+            let is_heading = || {
+                below
+                    .iter()
+                    .any(|line| !is_comment_line(line) && indent(line) >= depth)
+            };
+            let is_in_place = !is_attached[*at]
+                && (outermost == Some(depth) || ends_body(*at, depth))
+                && !is_heading();
             let is_in_body = depth > 0 && uses_lost_value(&old[block.old.clone()], &new, *at);
             !is_meant && (is_in_place || is_in_body)
         };
         block.new.clone().find(is_sign).map(|at| new[at])
     })
+}
+
+/// Returns true if a comment is one of these lines that was made a comment.
+fn is_commented_out(comment: &str, lines: &[&str]) -> bool {
+    /// A shorter line may begin a sentence.
+    const LEAST: usize = 8;
+    let (core, _) = uncommented(comment.trim());
+    lines
+        .iter()
+        .map(|line| line.trim())
+        .any(|line| core == line || line.len() >= LEAST && core.starts_with(line))
+}
+
+/// Returns true if a line is one of a block comment, or its end: ` * text`.
+fn is_inside_comment(line: &str) -> bool {
+    line.starts_with(char::is_whitespace) && line.trim_start().starts_with('*')
 }
 
 /// Characters that turn a following `=` into another operator.
@@ -115,11 +150,14 @@ fn uses_lost_value(lost: &[&str], new: &[&str], at: usize) -> bool {
             let mut uses = below.clone().filter(|line| has(line, name));
             // The first line with it may assign it: `name = 1`, `for name in`, `as name`, `&name`.
             let binds = |line: &str| {
-                let left = line.split_once('=').map_or("", |(left, _)| left);
+                let assignment = line
+                    .split_once('=')
+                    .filter(|(_, right)| !right.starts_with('='));
+                let left = assignment.map_or("", |(left, _)| left);
                 let is_assigned = has(left, name) && !left.ends_with(OPERATORS);
                 let mut words = words_of(line);
                 words.any(|word| is_among("for as in lambda with match catch case", word))
-                    || is_assigned && !line.contains("==")
+                    || is_assigned
                     || line.contains(['|', '&'])
             };
             !above.iter().any(|line| has(line, name))
@@ -701,6 +739,51 @@ mod tests {
             omission_in_file(readme, "# Demo\n\n# Usage\n\nMore.\n"),
             None
         );
+    }
+
+    #[test]
+    fn a_remark_that_explains_is_no_omission() {
+        let old = "#include <a.h>\n\nint next(void) {\n  int b;\n  b = NEXT;\n  if (b == EOF)\n    return -1;\n  skip();\n  return b;\n}\n\nint main(void) {\n  run();\n  return next();\n}\n";
+        let with = |from: &str, to: &str| {
+            let new = old.replacen(from, to, 1);
+            assert_ne!(new, old);
+            new
+        };
+        for new in [
+            with(
+                "int next(void) {\n  int b;\n  b = NEXT;\n  if (b == EOF)\n    return -1;\n  skip();\n  return b;\n}\n\nint main",
+                "/* ------------------------- */\n\n/*\n * Starts everything.\n */\nint main",
+            ),
+            with(
+                "int next(void) {\n  int b;\n  b = NEXT;\n  if (b == EOF)\n    return -1;\n  skip();\n  return b;\n}\n",
+                "// Reading\n\nextern int next(void);\n",
+            ),
+        ] {
+            assert_eq!(omission_in_file(old, &new), None, "{new}");
+        }
+        let cut = with(
+            "int next(void) {\n  int b;\n  b = NEXT;\n  if (b == EOF)\n    return -1;\n  skip();\n  return b;\n}\n",
+            "// next() reads as it did\n",
+        );
+        assert!(omission_in_file(old, &cut).is_some());
+        let python = "def a():\n    return 1\n\n\ndef b():\n    return 2\n";
+        let new = "def a():\n    return 1\n\n\n# def b():\n#     return 2\n";
+        assert_eq!(omission_in_file(python, new), None);
+        let old = [
+            "  skip();",
+            "  b = NEXT;",
+            "  if (b == EOF)",
+            "    return -1;",
+        ];
+        let new = [
+            old[0],
+            "  /* Reads one. */",
+            "  if ((b = NEXT) == EOF)",
+            old[3],
+        ];
+        assert_eq!(omission_in_edit(&old, &new, |_| false), None);
+        let new = [old[0], "  /* as it was */", old[2], old[3]];
+        assert!(omission_in_edit(&old, &new, |_| false).is_some());
     }
 
     #[test]

@@ -99,7 +99,8 @@ fn parts_of(whole: &str, lines: &[&str]) -> Option<usize> {
 }
 
 /// A new text without the line ends that wrapping brought, where a line of the old text shows each:
-/// joined, the lines are that line. Fails if one shows that there are others.
+/// joined, the lines are that line. Fails if one shows that there are others. A line that goes on deeper
+/// was broken on purpose.
 pub(super) fn unwrapped_copy(old: &[&str], new: &[&str]) -> Option<Result<Vec<String>, ()>> {
     let known: HashSet<&str> = old.iter().map(|line| line.trim_end()).collect();
     let is_known = |line: &str| known.contains(line.trim_end());
@@ -128,6 +129,9 @@ pub(super) fn unwrapped_copy(old: &[&str], new: &[&str]) -> Option<Result<Vec<St
         if let Some((other, parts)) = alike
             .clone()
             .find_map(|other| Some((other, parts_of(other, &new[at - 1..])?)))
+            && new[at..at + parts - 1]
+                .iter()
+                .all(|part| !part.starts_with([' ', '\t']))
         {
             whole.pop();
             whole.push((*other).to_owned());
@@ -168,6 +172,7 @@ fn wrapped_at<'t>(
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::replace;
     use agent_protocol::{Pattern, Replacement};
 
@@ -196,6 +201,18 @@ mod tests {
         assert_eq!(replaced.edited.text, expected);
         let replaced = replace(FILE, &[edit(WRAPPED, "    return 0\n")]);
         assert!(replaced.edited.text.contains("    return 0\n\nprint"));
+    }
+
+    #[test]
+    fn a_line_that_goes_on_deeper_was_broken_on_purpose() {
+        let old: Vec<&str> = FILE.lines().collect();
+        let copy = |rest: &str| {
+            let text = FILE.replace(" items) *", rest);
+            unwrapped_copy(&old, &text.lines().collect::<Vec<_>>())
+        };
+        let whole = Some(Ok(old.iter().map(|line| (*line).to_owned()).collect()));
+        assert_eq!(copy("\nitems) *"), whole);
+        assert_eq!(copy("\n               items) *"), None);
     }
 
     #[test]
