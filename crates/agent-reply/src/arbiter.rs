@@ -39,6 +39,7 @@ use crate::carried_out::{CarriedOut, ShownWork};
 use crate::code_fence::{self, Fence};
 use crate::example;
 use crate::invented;
+use crate::known_name;
 use crate::quoted_file::QuotedFiles;
 use crate::scan::{Scanned, ShownFiles, UnclearReason};
 use crate::shown_edit;
@@ -115,6 +116,9 @@ struct ReplyLedger {
     /// those of the commands do not depend on the files.
     quoted: Vec<(u32, Option<u32>)>,
     doubted: Vec<DoubtedCommand>,
+    /// Lines of what is there only if the workspace has a file. It is numbered last, so that the other
+    /// numbers do not depend on the files.
+    known_by_file: HashSet<u32>,
     /// The model made up results.
     has_results: bool,
     last_end: Option<usize>,
@@ -506,6 +510,9 @@ impl ReplyLedger {
                 );
                 file.items = vec![CandidateItem::Problem(trouble.of("CREATE_FILE"))];
             }
+            if (lines.get(file.span.start)).is_some_and(|line| known_name::is_over(line)) {
+                self.known_by_file.insert(line_number(file.span.start));
+            }
             self.file(lines, file);
         }
     }
@@ -581,6 +588,9 @@ impl ReplyLedger {
                 ),
             );
             let number = done.ends_session.then(|| self.next_number());
+            if known_name::is_known(&name) {
+                self.known_by_file.insert(line_number(fence));
+            }
             if quoted.holds(&name, lines, fence, &self.blocks) {
                 self.quote(fence, number);
             } else {
@@ -686,10 +696,11 @@ impl ReplyLedger {
         let quoted = quoted.filter_map(|(line, number)| Some((*line, number.as_mut()?)));
         let mut numbers: Vec<(u32, &mut u32)> =
             steps.chain(issues).chain(untold).chain(quoted).collect();
-        numbers.sort_by_key(|(line, number)| (*line, **number));
+        numbers.sort_by_key(|(line, number)| (self.known_by_file.contains(line), *line, **number));
         for (number, (_, place)) in (1..).zip(numbers) {
             *place = number;
         }
+        self.reply.steps.sort_by_key(|step| step.number);
     }
 
     fn tell_of_untold(&mut self) {

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
+use crate::known_name;
 use crate::line::{COLONS, ends_with_colon, has_word};
 use crate::link;
 use crate::trim::trim;
@@ -101,7 +102,7 @@ pub(super) fn in_sentence(line: &str) -> Option<&str> {
         .split('`')
         .skip(1)
         .step_by(2)
-        .filter(|span| is_file(span));
+        .filter(|span| is_file(span) || known_name::is_known(span));
     let name = names.next()?;
     names.all(|other| other == name).then_some(name)
 }

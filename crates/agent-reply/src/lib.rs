@@ -31,6 +31,7 @@ mod file_name;
 mod invented;
 mod json;
 mod keyed_text;
+mod known_name;
 mod line;
 mod link;
 mod own_message;
@@ -135,6 +136,7 @@ fn parse_beside(file: WorkspaceFileReader<'_>, text: &str) -> Reply {
     if let Some(width) = repair::wrapped_width(&lines) {
         return wrapped(&text, width);
     }
+    let _names = known_name::look_up(file, &lines);
     read_repaired(file, &text, lines, &done)
 }
 

@@ -26,7 +26,7 @@ use crate::line::{ends_with_colon, has_word};
 use crate::repair;
 use crate::tags::{FileContent, copy_button};
 use crate::trim::{filled_above, is_blank, trim, trim_start};
-use crate::{file_name, work, workspace_root};
+use crate::{file_name, known_name, work, workspace_root};
 
 /// Marks with which a comment begins.
 const COMMENTS: [&str; 6] = ["//", "#", "--", ";", "/*", "<!--"];
@@ -334,7 +334,8 @@ fn leads_to_example(line: &str) -> bool {
 
 /// The file that the line above a fence names.
 fn named_above(line: &str, is_next: bool) -> Option<&str> {
-    let bare_word = || bare_word(line).filter(|_| is_next);
+    let known = || file_name::word(line).filter(|name| known_name::is_known(name));
+    let bare_word = || bare_word(line).filter(|_| is_next).or_else(known);
     if !file_name::may_stand_in(line) {
         return bare_word();
     }

@@ -15,7 +15,7 @@ use crate::line::{ends_with_colon, has_word, is_blank_or_fence};
 use crate::scan::{OpenBlock, Scan, UnclearBlock, UnclearReason};
 use crate::tags::copy_button;
 use crate::trim::{is_blank, trim, trim_end};
-use crate::whole_file::{self, FileBlock, FileBlockEnd};
+use crate::whole_file::{self, FileBlock, FileBlockEnd, NamedBlock};
 use crate::{
     diff, file_name, json, patch, program, script, search_replace, undone, work, workspace_root,
 };
@@ -89,8 +89,9 @@ pub(crate) enum ShownBlock {
 
 /// The block to be left alone that begins with the fence on a line.
 pub(crate) fn find(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
-    if let Some(file) = file(scan, at, fence) {
-        return Some(file);
+    let after = scan.code.after.max(scan.free_from);
+    if let Some(named) = whole_file::named(&scan.lines, at, after, fence) {
+        return file(scan, at, fence, &named);
     }
     if fence.is_frame() || !scan.known.is_patient() {
         return None;
@@ -104,10 +105,13 @@ pub(crate) fn find(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<Show
     (!offers.is_empty()).then_some(ShownBlock::Script { end, offers })
 }
 
-/// The file that the fence here begins to show.
-fn file(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
-    let after = scan.code.after.max(scan.free_from);
-    let named = whole_file::named(&scan.lines, at, after, fence)?;
+/// The file that the fence here begins to show under its name; none if the block is an edit of it.
+fn file<'a>(
+    scan: &Scan<'a>,
+    at: usize,
+    fence: &Fence<'a>,
+    named: &NamedBlock<'a>,
+) -> Option<ShownBlock> {
     let name = named.text;
     let outermost = scan.code.open.first();
     let limit = outermost.map(|open| open.last_close(&scan.lines));
@@ -117,7 +121,7 @@ fn file(scan: &Scan<'_>, at: usize, fence: &Fence<'_>) -> Option<ShownBlock> {
     if content == BlockContent::Edits {
         return None;
     }
-    let block = FileBlock::under(lines, at, fence, &named);
+    let block = FileBlock::under(lines, at, fence, named);
     if content == BlockContent::File && !block.is_text() {
         content = BlockContent::of_file(name, block.content(lines));
     }

@@ -410,3 +410,89 @@ fn an_edit_that_is_in_the_file_already_costs_nothing() {
         }
     }
 }
+
+#[test]
+fn a_name_that_the_workspace_has_is_that_of_a_file() {
+    let workspace = crate::ReplyWorkspace {
+        root: std::path::Path::new("/home/u/proj"),
+        file: &|path| {
+            ["CHANGES", "fzf.1", "m.gitignore"]
+                .contains(&path.as_str())
+                .then(String::new)
+        },
+    };
+    let written = |reply: &Reply| -> Vec<(u32, String)> {
+        let steps = reply.steps.iter();
+        steps
+            .map(|step| (step.number, step.command.path().unwrap().to_string()))
+            .collect()
+    };
+    let certain = (1, "a.py".to_owned());
+    let text = |lead: &str| format!("{lead}\n```\nx\n```\n\n`a.py`\n```python\ny\n```\n");
+    for (lead, name) in [
+        ("CHANGES", "CHANGES"),
+        ("`CHANGES`", "CHANGES"),
+        ("### `CHANGES`", "CHANGES"),
+        ("File: CHANGES", "CHANGES"),
+        ("Here is the new `CHANGES`:", "CHANGES"),
+        ("**fzf.1**", "fzf.1"),
+        ("`/home/u/proj/fzf.1`:", "fzf.1"),
+        ("m.gitignore", "m.gitignore"),
+    ] {
+        let (_, reply) = crate::read_in(workspace, text(lead).as_bytes());
+        let both = [certain.clone(), (2, name.to_owned())];
+        assert_eq!(
+            written(&reply),
+            both,
+            "the other number is as without it: {lead}"
+        );
+        let (_, reply) = crate::read_in(
+            workspace,
+            text(lead)
+                .replace(
+                    "y\n```",
+                    "y\n```\n\n[PLAN]\nx\n[/PLAN]\n[DONE]\nok\n[/DONE]",
+                )
+                .as_bytes(),
+        );
+        assert_eq!(reply.steps.len(), 2, "{lead}: {reply:?}");
+        assert!(
+            reply
+                .issues
+                .iter()
+                .any(|issue| issue.message.contains(name)),
+            "{lead}: {reply:?}"
+        );
+    }
+    for lead in ["**CHANGES**", "## CHANGES", "`parse_args`", "Usage", "TODO"] {
+        let (_, reply) = crate::read_in(workspace, text(lead).as_bytes());
+        assert_eq!(written(&reply), [certain.clone()], "{lead}");
+    }
+    assert_eq!(written(&parse(&text("`CHANGES`"))), [certain]);
+}
+
+#[test]
+fn an_edit_of_a_script_is_one_whatever_its_lines_do() {
+    let block =
+        "<<<<<<< SEARCH\nset -e\necho a > out.txt\n=======\nset -eu\nrm x\n>>>>>>> REPLACE\n";
+    for (name, fence) in [
+        ("r.sh", "```bash"),
+        ("r.sh", "```sh"),
+        ("Makefile", "```"),
+        ("run", "```console"),
+    ] {
+        for rest in [
+            "",
+            "\nb.py\n```python\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n```\n",
+        ] {
+            let reply = parse(&format!("`{name}`\n{fence}\n{block}```\n{rest}"));
+            let names: Vec<&str> = reply.steps.iter().map(|step| step.command.name()).collect();
+            assert_eq!(
+                names,
+                vec!["EDIT_FILE"; 1 + usize::from(!rest.is_empty())],
+                "{name}: {reply:?}"
+            );
+            assert_eq!(reply.steps[0].command.path().unwrap().as_str(), name);
+        }
+    }
+}
