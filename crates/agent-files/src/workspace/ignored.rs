@@ -79,16 +79,16 @@ impl Rules {
         above: Option<Arc<Rules>>,
     ) -> Option<Arc<Rules>> {
         let mut hasher = Hasher::new();
+        let mut add = |part: &[u8]| {
+            hasher.update(&part.len().to_le_bytes()).update(part);
+        };
         // The same rules leave out other paths in another directory.
-        hasher.update(directory.as_os_str().as_encoded_bytes());
-        if let Some(above) = &above {
-            hasher.update(above.digest.as_bytes());
-        }
+        add(directory.as_os_str().as_encoded_bytes());
+        add(above.as_ref().map_or(&[], |above| above.digest.as_bytes()));
         let mut rules_of = |wanted: bool, name: &str| {
             let content = wanted.then(|| read(name)).flatten()?;
-            for part in [name.as_bytes(), &content] {
-                hasher.update(&part.len().to_le_bytes()).update(part);
-            }
+            add(name.as_bytes());
+            add(&content);
             Some(IgnoreFile::parse(&content, directory)).filter(|file| !file.rules.is_empty())
         };
         let is_root = directory.as_os_str().is_empty();
@@ -366,5 +366,24 @@ mod tests {
             let path = RelPath::parse(path).unwrap();
             assert_eq!(lookup.ignores(&path, is_directory), expected, "{path}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_directory_whose_name_ends_like_a_digest_has_one_of_its_own() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+
+        let rules = |directory: &[u8], above: Option<&Arc<Rules>>| {
+            let read = |name: &str| (name == ".gitignore").then(|| b"x\n".to_vec());
+            let directory = Path::new(OsStr::from_bytes(directory));
+            Rules::read(read, directory, IgnoreFiles::POSSIBLE, above.cloned()).unwrap()
+        };
+        let above = rules(b"", None);
+        let longer = [b"a", &above.digest.as_bytes()[..]].concat();
+        assert_ne!(
+            rules(b"a", Some(&above)).digest,
+            rules(&longer, None).digest
+        );
     }
 }

@@ -455,6 +455,21 @@ fn what_stays_as_it_was_is_not_recorded_again() {
 }
 
 #[test]
+fn another_kind_of_what_is_not_looked_into_is_seen() {
+    let bench = bench();
+    let seen = |make: &str| {
+        bench.shell(&format!("rm -rf .git; {make} .git"));
+        let scope = CheckpointLimits::default().scope;
+        let now = (bench.store.clock)();
+        let survey = bench.workspace.survey_everything(&scope, now).unwrap();
+        survey.fingerprint()
+    };
+    let (file, link, directory) = (seen("touch"), seen("ln -s x"), seen("mkdir"));
+    assert_eq!(file, seen("touch"));
+    assert!(file != link && link != directory && directory != file);
+}
+
+#[test]
 fn random_changes_are_seen_whatever_is_known() {
     const PATHS: [&str; 9] = [
         "a",

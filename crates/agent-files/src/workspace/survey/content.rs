@@ -23,8 +23,8 @@ pub struct DirectoryContent {
     pub(super) rules: Option<Arc<Rules>>,
     /// The entries, sorted by name.
     pub entries: Vec<Surveyed>,
-    /// Names of which nothing more is known, because they are not surveyed.
-    unknown: Vec<Arc<OsStr>>,
+    /// Names of which no more than their kinds is known, because they are not surveyed.
+    unknown: Vec<NamedEntry>,
     /// The files that may have more than one name.
     pub linked: Vec<Arc<OsStr>>,
     /// True if it contains a repository.
@@ -96,7 +96,8 @@ impl DirectoryContent {
         let files = content.entries.iter();
         let files = files.filter(|entry| entry.stat.kind != FileKind::Directory);
         let linked = files.filter(|entry| entry.stat.links > 1);
-        let linked = linked.map(|entry| &entry.name).chain(&content.unknown);
+        let unknown = content.unknown.iter().map(|(name, _)| name);
+        let linked = linked.map(|entry| &entry.name).chain(unknown);
         content.linked = linked.cloned().collect();
         content.fingerprint = content.hash();
         Arc::new(content)
@@ -110,7 +111,7 @@ impl DirectoryContent {
             && Arc::ptr_eq(&self.scope, &other.scope)
             && digest(self) == digest(other)
             // What had disappeared may be back.
-            && self.unknown.iter().all(|name| is_passed_by(name))
+            && self.unknown.iter().all(|(name, _)| is_passed_by(name))
     }
 
     /// The first entries, up to one that changed.
@@ -127,14 +128,14 @@ impl DirectoryContent {
     fn sort_in(&mut self, reader: &DirectoryReader<'_>, known: &[Surveyed]) -> DirectoryState {
         let mut known = known.iter().peekable();
         self.entries.reserve(self.names.len());
-        for (name, _) in self.names.iter() {
+        for (name, kind) in self.names.iter() {
             self.has_git |= is_dotted(name) && &**name == ".git";
             if let Some(known) = known.next_if(|known| known.name == *name) {
                 self.entries.push(known.clone());
                 continue;
             }
             if is_passed_by(name) || !self.scope.looks_at(reader.path(), name) {
-                self.unknown.push(Arc::clone(name));
+                self.unknown.push((Arc::clone(name), *kind));
                 continue;
             }
             let stat = match reader.stat(name) {
@@ -146,7 +147,7 @@ impl DirectoryContent {
                 }
                 // It disappeared in the meantime.
                 Err(_) => {
-                    self.unknown.push(Arc::clone(name));
+                    self.unknown.push((Arc::clone(name), *kind));
                     continue;
                 }
             };
@@ -177,8 +178,9 @@ impl DirectoryContent {
             rules.as_ref().map_or(&[], |digest| digest.as_bytes()),
         );
         bytes.extend(self.unknown.len().to_le_bytes());
-        for name in &self.unknown {
+        for (name, kind) in &self.unknown {
             push(&mut bytes, name.as_encoded_bytes());
+            bytes.push(*kind as u8);
         }
         for Surveyed {
             name,
