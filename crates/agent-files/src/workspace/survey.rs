@@ -50,7 +50,8 @@ pub struct FileStat {
     pub size: u64,
     /// Modification time, in nanoseconds since 1970.
     pub modified: i64,
-    /// Change time, in nanoseconds since 1970. Unlike the modification time it cannot be set.
+    /// Change time, in nanoseconds since 1970. Unlike the modification time it cannot be set. 0 if it
+    /// is not kept, as may be on what is mounted.
     pub changed: i64,
     /// Inode number; 0 on systems without one.
     pub inode: u64,
@@ -486,11 +487,19 @@ impl SurveyedDirectory<'_> {
 
     fn places(&self) -> Vec<SurveyTask> {
         let entered = self.content.entries.iter().filter(|entry| entry.is_entered);
+        // What is mounted here goes on below.
+        let keeps_change_times = self.reader.place.stat.is_some_and(|stat| stat.changed != 0);
         entered
-            .map(|entry| SurveyTask {
-                path: joined(self.path(), &entry.name),
-                stat: Some(entry.stat),
-                rules: self.content.rules.clone(),
+            .map(|entry| {
+                let mut stat = entry.stat;
+                if !keeps_change_times {
+                    stat.changed = 0;
+                }
+                SurveyTask {
+                    path: joined(self.path(), &entry.name),
+                    stat: Some(stat),
+                    rules: self.content.rules.clone(),
+                }
             })
             .collect()
     }
@@ -565,7 +574,7 @@ impl FileStat {
 
     #[cfg(target_os = "linux")]
     fn of_statx(stat: &rustix::fs::Statx) -> Self {
-        use rustix::fs::{FileType, StatxFlags, StatxTimestamp};
+        use rustix::fs::{FileType, StatxAttributes, StatxFlags, StatxTimestamp};
 
         let time = |time: StatxTimestamp| nanoseconds(time.tv_sec, time.tv_nsec.into());
         let mode = u32::from(stat.stx_mode);
@@ -578,12 +587,16 @@ impl FileStat {
             _ => FileKind::Special,
         };
         let has_birth = stat.stx_mask & StatxFlags::BTIME.bits() != 0;
+        let is_mount = stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
+        let keeps_change_time = !is_mount || kind != FileKind::Directory;
         Self {
             kind,
             mode: mode_to_restore(mode, kind, stat.stx_uid),
             size: stat.stx_size,
             modified: time(stat.stx_mtime),
-            changed: time(stat.stx_ctime),
+            changed: keeps_change_time
+                .then(|| time(stat.stx_ctime))
+                .unwrap_or_default(),
             inode: stat.stx_ino,
             links: stat.stx_nlink.into(),
             born: Some(time(stat.stx_btime)).filter(|born| has_birth && *born >= 0),

@@ -197,6 +197,35 @@ fn names_are_kept_only_where_change_times_are() {
     assert!(keeps(bench().directory.path()));
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn names_on_what_is_mounted_are_not_kept() {
+    let device = |path: &str| fs::metadata(path).map(|it| it.dev()).ok();
+    if device("/dev/shm").is_none() || device("/dev/shm") == device("/dev") {
+        eprintln!("skipped: nothing is mounted at /dev/shm");
+        return;
+    }
+    let made = tempfile::tempdir_in("/dev/shm").unwrap();
+    fs::create_dir(made.path().join("inner")).unwrap();
+    let workspace = Workspace::open(Path::new("/dev")).unwrap();
+    let scope = CheckpointLimits::default().scope;
+    let survey = workspace
+        .survey_everything(&scope, SystemTime::now())
+        .unwrap();
+    let directories: Vec<&Path> = survey
+        .directories
+        .iter()
+        .map(|it| it.value.path())
+        .collect();
+    let inner = made.path().strip_prefix("/dev").unwrap().join("inner");
+    assert!(directories.contains(&&*inner));
+    let names = survey.known_names(i64::MAX);
+    let root = Dir::open_ambient_dir("/dev", ambient_authority()).unwrap();
+    let is_known = |path: &Path| names.of(&root, path, None).is_some();
+    assert!(is_known(Path::new("")));
+    assert!(!is_known(Path::new("shm")) && !is_known(&inner));
+}
+
 /// Surveys the workspace as the look after a command does.
 fn survey_after_command(bench: &Bench) {
     let survey = bench.workspace.survey_after_command().unwrap();
