@@ -28,7 +28,7 @@ const RAGGED: usize = 20;
 
 /// Words with which something of its own begins at the margin.
 const BEGINNINGS: &str = "\
-    abstract async class const def done else end enum esac export extern fi final fn for from func \
+    abstract async class const def done echo else end enum esac export extern fi final fn for from func \
     function if impl import interface let macro_rules! mod module namespace package private protected \
     pub public return static struct trait try type typedef union unsafe use var where while with";
 
@@ -204,7 +204,7 @@ impl WrapEdge {
     /// Judges if a line goes on on the one below it.
     fn judge(&self, above: &str, line: &str, below: &str) -> WrapSign {
         // A backslash continues the line on purpose.
-        if !is_margin(line) || above.ends_with('\\') {
+        if !is_margin(line) || above.ends_with('\\') || begins_anew(above, line) {
             return WrapSign::Nothing;
         }
         let next = line.split_whitespace().next().map_or(0, str::len);
@@ -252,6 +252,35 @@ impl WrapEdge {
         let is_text = |text: &str| text.starts_with(char::is_alphanumeric);
         columns(above) + 1 + next > self.width && is_text(above) && is_text(trim(line))
     }
+}
+
+/// Returns true if a line cannot be the rest of the one above it: one of them is a rule, both are items of
+/// a list or begin with the same marks, as comments do, or it is a directive of a template.
+fn begins_anew(above: &str, line: &str) -> bool {
+    const RULE: usize = 8;
+    const DIRECTIVES: &str =
+        "block else elseif elsif elif end endblock endfor endif for if range unless";
+    let has_letters = |text: &str| text.contains(char::is_alphanumeric);
+    let is_rule = |text: &str| text.len() >= RULE && !has_letters(text);
+    let marks = |text: &str| text.find(char::is_alphanumeric).unwrap_or(text.len());
+    let (mark, other) = (marks(line), marks(above));
+    let is_item = |text: &str| {
+        let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.len() < text.len() && (rest.starts_with(". ") || rest.starts_with(") "))
+    };
+    let is_directive = || {
+        let inner = line.trim_start_matches(['{', '%', '<', '$', '-', ' ']);
+        let word = inner.split(|c: char| !c.is_alphanumeric()).next();
+        ["{{", "{%", "<%", "$"]
+            .iter()
+            .any(|mark| line.starts_with(mark))
+            && has_word(DIRECTIVES, word.unwrap_or_default())
+    };
+    !has_letters(above)
+        || is_rule(line)
+        || (mark > 1 && line[..mark] == above[..other])
+        || (is_item(line) && is_item(above))
+        || is_directive()
 }
 
 /// Returns true if a line begins at the margin, or behind the blank at which it was broken.
@@ -702,6 +731,48 @@ mod tests {
         );
         let cut = "+    return some_function_name(argument_one, argument_two, argument_three, argum\nent_four)";
         assert_eq!(width(&patch(cut)), Some(80));
+    }
+
+    #[test]
+    fn what_begins_anew_is_no_rest() {
+        for (above, line) in [
+            (
+                "  export NODE_PORT=$(kubectl get services -o jsonpath=\"{.spec.ports[0].nodePort}\" {{ x }})",
+                "{{- end }}",
+            ),
+            (
+                "  \\setmainfont[$for(mainfontoptions)$$mainfontoptions$$sep$,$endfor$$if(x)$]",
+                "$endif$",
+            ),
+            (
+                "(* the assumption holds.  Note that is enabled (equals true for some next  *)",
+                "(* value chosen) if and only if it equals the empty set.   *)",
+            ),
+            (
+                ".\\\" Define V font for inline verbatim (using C font in formats",
+                ".\\\" that render this), and otherwise B font.",
+            ),
+            (
+                "  (*************************************************************************)",
+                "VARIABLE chosen",
+            ),
+            (
+                "                                            /\\ message.account = account }}",
+                "(************************)",
+            ),
+            (
+                "1. [`check_manifest.py`](.github/scripts/check.py): this uses `(` of the package",
+                "2. [`unicode.py`](.github/scripts/unicode.py)): this uses it too)",
+            ),
+            (
+                "echo \"Current version:\" $(grep version package.json | sed -E 's/^.*\"([0-9]+)\".*$/(/')",
+                "echo \"Enter it: \"",
+            ),
+        ] {
+            let body = format!("{above}\n{line}\n{above}\n{line}");
+            let text = format!("[CREATE_FILE path=\"a\"]\n{body}\n[/CREATE_FILE]\n");
+            assert_eq!(width(&text), None, "{line}");
+        }
     }
 
     #[test]
