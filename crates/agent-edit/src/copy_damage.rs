@@ -24,6 +24,8 @@ pub enum CopyDamage {
     Entities,
     /// Quotes, dashes and spaces became typographic ones.
     Typography,
+    /// Unusual spaces, such as those that do not break, became plain ones.
+    PlainSpaces,
     /// Tabs at the beginning of lines became blanks or the other way round, or each lost a blank.
     Shifted,
     /// Lines were broken at a column.
@@ -51,6 +53,7 @@ impl fmt::Display for CopyDamage {
         out.write_str(match self {
             Self::Entities => "entities such as `&lt;`",
             Self::Typography => "curly quotes, long dashes or unusual spaces",
+            Self::PlainSpaces => "plain spaces in the place of others",
             Self::Shifted => "another kind of indentation",
             Self::Wrapped => "lines that were wrapped",
             Self::Indentation => "no indentation",
@@ -118,11 +121,12 @@ pub fn restore_copy<'t>(file: &str, old: &str, new: &'t str) -> RestoredCopy<'t>
         repaired: Vec::new(),
         doubted: Vec::new(),
     };
-    let ways: [(CopyDamage, DamageFinder); 12] = [
+    let ways: [(CopyDamage, DamageFinder); 13] = [
         (CopyDamage::Wrapped, wrapped),
         (CopyDamage::Entities, entities),
         (CopyDamage::Escapes, escapes),
         (CopyDamage::Typography, typography),
+        (CopyDamage::PlainSpaces, plain_spaces),
         (CopyDamage::DoubledLines, doubled_lines),
         (CopyDamage::DoubledBlanks, doubled_blanks),
         (CopyDamage::BlankLines, blank_lines),
@@ -330,6 +334,26 @@ fn entities(compared: &Compared<'_>) -> DamageFinding {
         DamageFinding::Nothing
     } else {
         DamageFinding::Doubted
+    }
+}
+
+/// Pages make every space a plain one, and so does the reader of a reply.
+fn plain_spaces(compared: &Compared<'_>) -> DamageFinding {
+    if compared.file.is_ascii() {
+        return DamageFinding::Nothing;
+    }
+    let is_unusual = |character: char| character.is_whitespace() && !character.is_ascii();
+    let is_lost = |old: &str, new: &str| old != new && old.replace(is_unusual, " ") == new;
+    let mut lines = compared.new.clone();
+    for &(old, new) in &compared.same {
+        if is_lost(compared.old[old], lines[new]) {
+            lines[new] = compared.old[old];
+        }
+    }
+    if lines == compared.new {
+        DamageFinding::Nothing
+    } else {
+        DamageFinding::Repaired(joined(lines.into_iter().map(Cow::Borrowed)))
     }
 }
 
@@ -723,6 +747,17 @@ mod tests {
         let commented = "a = 1\n# b = 2\n";
         let new = "a = 3\nb = 2\n";
         case(commented, new, new, &[], &[]);
+    }
+
+    #[test]
+    fn unusual_spaces_of_the_file_stay() {
+        let old = "# T\n\n## A\u{a0}B\n\nx y\n10\u{202f}%\n";
+        let plain = "# T\n\n## A B\n\nx z\n10 %\nA B\n";
+        let whole = "# T\n\n## A\u{a0}B\n\nx z\n10\u{202f}%\nA B\n";
+        case(old, plain, whole, &[CopyDamage::PlainSpaces], &[]);
+        case(old, whole, whole, &[], &[]);
+        let meant = old.replace(['\u{a0}', '\u{202f}'], " ");
+        case(old, &meant, &meant, &[], &[CopyDamage::PlainSpaces]);
     }
 
     #[test]

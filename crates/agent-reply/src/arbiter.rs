@@ -489,6 +489,9 @@ impl ReplyLedger {
         {
             files = whole_file::find_all(&inner);
         }
+        if !files.is_empty() {
+            self.tell_of_doubtful(lines);
+        }
         let unclear = shown.unclear.into_iter();
         let mut unclear = unclear
             .filter(|it| it.reason == UnclearReason::Content)
@@ -514,6 +517,19 @@ impl ReplyLedger {
                 self.known_by_file.insert(line_number(file.span.start));
             }
             self.file(lines, file);
+        }
+    }
+
+    /// Tells of code blocks beside whole files that may be files, too.
+    fn tell_of_doubtful(&mut self, lines: &[&str]) {
+        for (fence, name) in whole_file::doubtful_names(lines) {
+            let trouble = BlockTrouble::new(
+                format!(
+                    "the code block under `{name}` was not written: there is no such file, and that may be no name of one"
+                ),
+                format!("Send it as `[CREATE_FILE path=\"{name}\"]` if it is a file."),
+            );
+            self.issue(fence, None, trouble.of("CREATE_FILE"));
         }
     }
 

@@ -116,6 +116,31 @@ pub(super) fn find_all(lines: &[&str]) -> Vec<BlockCandidate> {
     files
 }
 
+/// The code blocks of a reply under what may be the name of a file that does not exist, by the lines of
+/// their fences: nobody can tell `RegExp.prototype.test` from `Makefile.in`.
+pub(super) fn doubtful_names<'a>(lines: &[&'a str]) -> Vec<(usize, &'a str)> {
+    let mut found = Vec::new();
+    let (mut at, mut after) = (0, 0);
+    while at < lines.len() {
+        let Some(fence) = Fence::read(lines[at]) else {
+            at += 1;
+            continue;
+        };
+        if let Some(block) = FileBlock::at(lines, at, after) {
+            at = block.lines.end;
+        } else {
+            let above = filled_above(&lines[after..at], at - after);
+            let name = above.and_then(file_name::alone);
+            let is_doubtful = |name: &&str| file_name::extension(name).is_some();
+            found.extend(name.filter(is_doubtful).map(|name| (at, name)));
+            let close = (at + 1..lines.len()).find(|line| fence.is_closed_by(lines[*line]));
+            at = close.map_or(lines.len(), |close| close + 1);
+        }
+        after = at;
+    }
+    found
+}
+
 /// The file of a reply's only code block, if its first line is a comment with a path.
 fn lone_block(lines: &[&str]) -> Option<BlockCandidate> {
     let mut fences = lines

@@ -188,14 +188,14 @@ impl<'a> SnapshotBuilder<'a> {
             return Arc::clone(before);
         }
         let fingerprint = Some(directory.content.fingerprint);
-        let seen = self.see(directory.again(workspace));
+        let seen = self.see(&directory.again(workspace));
         Arc::new(SeenDirectory {
             fingerprint,
             ..seen
         })
     }
 
-    fn see(&self, directory: SurveyedDirectory<'_>) -> SeenDirectory {
+    fn see(&self, directory: &SurveyedDirectory<'_>) -> SeenDirectory {
         let listed = directory.listed();
         let surveyed = &directory.content.entries;
         let path = directory.path();
@@ -217,7 +217,7 @@ impl<'a> SnapshotBuilder<'a> {
                 known_here = known.next_if(|(other, ..)| *other == name);
             }
             let known_here = known_here.map(|(_, print, node)| (*print, *node));
-            let entry = self.enter(&directory, surveyed, known_here);
+            let entry = self.enter(directory, surveyed, known_here);
             is_same &= known_here.is_some_and(|(_, node)| node == entry.node);
             is_news |= known_here.is_none_or(|(print, _)| print != entry.print);
             entries.push(entry);

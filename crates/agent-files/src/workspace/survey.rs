@@ -594,9 +594,11 @@ impl FileStat {
             mode: mode_to_restore(mode, kind, stat.stx_uid),
             size: stat.stx_size,
             modified: time(stat.stx_mtime),
-            changed: keeps_change_time
-                .then(|| time(stat.stx_ctime))
-                .unwrap_or_default(),
+            changed: if keeps_change_time {
+                time(stat.stx_ctime)
+            } else {
+                0
+            },
             inode: stat.stx_ino,
             links: stat.stx_nlink.into(),
             born: Some(time(stat.stx_btime)).filter(|born| has_birth && *born >= 0),

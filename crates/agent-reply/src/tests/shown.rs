@@ -427,7 +427,7 @@ fn a_name_that_the_workspace_has_is_that_of_a_file() {
             .map(|step| (step.number, step.command.path().unwrap().to_string()))
             .collect()
     };
-    let certain = (1, "a.py".to_owned());
+    let certain = [(1, "a.py".to_owned())];
     let text = |lead: &str| format!("{lead}\n```\nx\n```\n\n`a.py`\n```python\ny\n```\n");
     for (lead, name) in [
         ("CHANGES", "CHANGES"),
@@ -440,7 +440,7 @@ fn a_name_that_the_workspace_has_is_that_of_a_file() {
         ("m.gitignore", "m.gitignore"),
     ] {
         let (_, reply) = crate::read_in(workspace, text(lead).as_bytes());
-        let both = [certain.clone(), (2, name.to_owned())];
+        let both = [certain[0].clone(), (2, name.to_owned())];
         assert_eq!(
             written(&reply),
             both,
@@ -466,9 +466,23 @@ fn a_name_that_the_workspace_has_is_that_of_a_file() {
     }
     for lead in ["**CHANGES**", "## CHANGES", "`parse_args`", "Usage", "TODO"] {
         let (_, reply) = crate::read_in(workspace, text(lead).as_bytes());
-        assert_eq!(written(&reply), [certain.clone()], "{lead}");
+        assert_eq!(written(&reply), certain, "{lead}");
     }
-    assert_eq!(written(&parse(&text("`CHANGES`"))), [certain]);
+    assert_eq!(written(&parse(&text("`CHANGES`"))), certain);
+    for (lead, is_told) in [
+        ("`default.html4`", true),
+        ("**Makefile.in**", true),
+        ("`parse_args`", false),
+        ("`a()`", false),
+    ] {
+        let reply = parse(&text(lead));
+        assert_eq!(written(&reply), certain, "{lead}");
+        assert_eq!(
+            reply.issues.len(),
+            usize::from(is_told),
+            "{lead}: {reply:?}"
+        );
+    }
 }
 
 #[test]
