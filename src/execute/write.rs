@@ -103,8 +103,9 @@ impl Execution<'_> {
 
 /// Decides what a file contains after its whole content was sent, or why that is not done.
 ///
-/// A file that is overwritten keeps its byte order mark and its kind of line ends: a chat has no
-/// way to send them. A file that was not UTF-8 becomes UTF-8 where its own encoding does not do.
+/// A file that is overwritten keeps its byte order mark and its kind of line ends, and the last line has
+/// one only if it had: a chat has no way to send them. A file that was not UTF-8 becomes UTF-8 where its
+/// own encoding does not do.
 pub(super) fn overwritten(
     path: &RelPath,
     old: Option<&[u8]>,
@@ -189,6 +190,11 @@ fn refuse_losses(old: &str, new: &str) -> Result<(), Refusal> {
 }
 
 fn in_the_manner_of(old: &TextFile, content: &str) -> Vec<u8> {
+    // If the end of the last line is all that differs, it was asked for.
+    let is_unended = !old.text.is_empty() && !old.text.ends_with('\n');
+    let unended = (content.strip_suffix("\r\n")).or_else(|| content.strip_suffix('\n'));
+    let unended = unended.filter(|text| is_unended && !text.ends_with('\n') && *text != old.text);
+    let content = unended.unwrap_or(content);
     let text = if ends_lines_with_crlf(&old.text) && !content.contains("\r\n") {
         content.replace('\n', "\r\n")
     } else {
@@ -328,10 +334,22 @@ mod tests {
         let mut stage = stage(&[
             ("a", "\u{feff}one\r\ntwo\r\n"),
             ("b", "one\r\ntwo\nthree\n"),
+            ("c", "one\r\ntwo"),
+            ("d", "one"),
+            ("e", "one"),
         ]);
-        stage.reply(vec![create("a", "1\n2\n"), create("b", "1\n2\n")]);
+        stage.reply(vec![
+            create("a", "1\n2\n"),
+            create("b", "1\n2\n"),
+            create("c", "1\r\n2\r\n"),
+            create("d", "1\n2\n"),
+            create("e", "one\n"),
+        ]);
         assert_eq!(stage.text("a"), "\u{feff}1\r\n2\r\n");
         assert_eq!(stage.text("b"), "1\n2\n");
+        assert_eq!(stage.text("c"), "1\r\n2");
+        assert_eq!(stage.text("d"), "1\n2");
+        assert_eq!(stage.text("e"), "one\n", "that is all that was asked for");
     }
 
     #[test]
