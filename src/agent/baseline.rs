@@ -15,7 +15,7 @@ mod untold;
 
 use std::collections::BTreeSet;
 use std::error::Error as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -388,26 +388,23 @@ impl<'a> Baseline<'a> {
     /// Lists the files that changed during a round, no matter who changed them: without generated
     /// ones, without those that an ignore file names, and no more than a session remembers.
     fn changed_between(&mut self, before: &Snapshot, after: &Snapshot) -> Vec<String> {
-        let changes = self
+        let mut changes = self
             .store()
             .and_then(|store| store.changes(before, after))
             .unwrap_or_default();
-        let mut paths: Vec<PathBuf> = (changes.into_iter())
-            .filter(|change| change.kind != ChangeKind::NotCovered(Reason::Meanwhile))
-            .map(|change| change.path)
-            .collect();
-        if !paths.is_empty() && self.walked.is_none() {
+        changes.retain(|change| change.kind != ChangeKind::NotCovered(Reason::Meanwhile));
+        if !changes.is_empty() && self.walked.is_none() {
             let walked = self.agent.workspace.walk(None).ok();
             self.walked = walked.map(|walked| (Instant::now(), Arc::new(walked)));
         }
-        if let (false, Some((_, walked))) = (paths.is_empty(), &self.walked) {
-            let shown = ShownPaths::among(&self.agent.workspace, Arc::clone(walked));
-            paths.retain(|path| shown.counts(path));
-        }
-        let names = paths.iter().take(REMEMBERED_FILES);
-        names
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect()
+        let walked = self.walked.as_ref().filter(|_| !changes.is_empty());
+        let shown =
+            walked.map(|(_, walked)| ShownPaths::among(&self.agent.workspace, Arc::clone(walked)));
+        let counts = |path: &Path| shown.as_ref().is_none_or(|shown| shown.counts(path));
+        let changes = changes.into_iter();
+        let seen = changes.filter_map(|change| change.seen(counts));
+        let names = seen.map(|change| change.path.to_string_lossy().into_owned());
+        names.take(REMEMBERED_FILES).collect()
     }
 
     /// A checkpoint of everything that is not ignored.

@@ -17,7 +17,7 @@ use super::shown_paths::ShownPaths;
 use super::steps::StepJournal;
 use super::{Agent, Baseline};
 use crate::approve::Pending;
-use crate::checkpoint::{CheckpointStore, DiffLimits, SnapshotChange};
+use crate::checkpoint::{CheckpointStore, DiffLimits};
 use crate::error::Result;
 use crate::execute;
 use crate::policy::{Approval, Grant};
@@ -400,8 +400,7 @@ pub(super) fn unseen_changes(agent: &Agent, session: &Session) -> Vec<(String, S
         return Vec::new();
     }
     let shown = ShownPaths::of(&agent.workspace);
-    let is_shown =
-        |change: &SnapshotChange| (shown.as_ref()).is_none_or(|shown| shown.has(&change.path));
+    let is_shown = |path: &Path| (shown.as_ref()).is_none_or(|shown| shown.has(path));
     let store = &agent.store;
     let found = || -> Result<Vec<(String, String)>> {
         let rounds = store.history(&session.session_id)?.snapshots(0);
@@ -409,7 +408,8 @@ pub(super) fn unseen_changes(agent: &Agent, session: &Session) -> Vec<(String, S
             return Ok(Vec::new());
         }
         let mut objects = CheckpointStore::open(&store.objects())?;
-        let changes = objects.net_changes(&rounds)?.into_iter().filter(is_shown);
+        let changes = objects.net_changes(&rounds)?.into_iter();
+        let changes = changes.filter_map(|change| change.seen(is_shown));
         let mut found = Vec::new();
         for change in changes.take(MOST) {
             let path = change.path.display().to_string();

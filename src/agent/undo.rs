@@ -188,14 +188,16 @@ impl Agent {
     ) -> BTreeSet<String> {
         let root = self.workspace.path();
         let shown = ShownPaths::of(&self.workspace);
-        let is_listed = |change: &&SnapshotChange| {
+        let counts = |path: &Path| shown.as_ref().is_none_or(|shown| shown.counts(path));
+        let is_listed = |change: &SnapshotChange| {
             let is_gone = || root.join(&change.path).symlink_metadata().is_err();
             change.kind != ChangeKind::NotCovered(Reason::Meanwhile)
-                && (shown.as_ref()).is_none_or(|shown| shown.counts(&change.path))
                 && (change.kind == ChangeKind::Deleted || !is_gone())
         };
         let uncovered = known.iter().filter(|name| !net.touched.contains(*name));
-        let covered = net.changes.iter().filter(is_listed);
+        let covered = net.changes.iter().cloned();
+        let covered = covered.filter_map(|change| change.seen(counts));
+        let covered = covered.filter(is_listed);
         let covered = covered.map(|change| name_of(&change.path));
         let names = uncovered.cloned().chain(covered);
         names.take(REMEMBERED_FILES).collect()

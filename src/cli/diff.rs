@@ -101,8 +101,7 @@ impl Diff {
             tell_gone(ui, &changed.gone()?);
         }
         if common.json || self.stat {
-            let mut stats = changed.files()?;
-            stats.retain(|stat| !folded.has(&stat.change.path));
+            let stats = changed.files_without(|path| folded.has(path))?;
             for row in stats.iter().map(|stat| row(round, stat)) {
                 if common.json {
                     ui.data(&row);

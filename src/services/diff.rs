@@ -147,7 +147,8 @@ pub(super) fn latest_seen(
         let changes = objects.changes(&round.before, &round.after);
         // One whose checkpoints were tidied away is for the caller to tell.
         let is_seen = changes.map_or(true, |changes| {
-            changes.iter().any(|change| is_shown(&change.path))
+            let mut changes = changes.into_iter();
+            changes.any(|change| change.seen(is_shown).is_some())
         });
         if is_seen {
             return Some(*round);
@@ -164,15 +165,35 @@ impl ChangedRound {
 
     /// Each changed file with how many lines changed.
     pub fn files(&mut self) -> Result<Vec<DiffStat>> {
-        let changes = self.changes()?;
+        self.files_without(|_| false)
+    }
+
+    /// These files without the paths that are left out.
+    pub fn files_without(&mut self, is_left_out: impl Fn(&Path) -> bool) -> Result<Vec<DiffStat>> {
+        let changes = self.changes_without(is_left_out)?;
         let stat = self.objects.stat_of(changes, &DiffLimits::default());
         stat.map_err(tidied)
     }
 
-    /// The changed paths.
+    /// The changed paths; the old ones of renames too.
     pub fn paths(&mut self) -> Result<Vec<PathBuf>> {
+        let paths = self.changes()?.into_iter().flat_map(|change| {
+            let from = match change.kind {
+                ChangeKind::Renamed { from } => Some(from),
+                _ => None,
+            };
+            from.into_iter().chain([change.path])
+        });
+        Ok(paths.collect())
+    }
+
+    fn changes_without(
+        &mut self,
+        is_left_out: impl Fn(&Path) -> bool,
+    ) -> Result<Vec<SnapshotChange>> {
         let changes = self.changes()?.into_iter();
-        Ok(changes.map(|change| change.path).collect())
+        let seen = changes.filter_map(|change| change.seen(|path| !is_left_out(path)));
+        Ok(seen.collect())
     }
 
     /// Returns true if the rounds made or removed ignored files that the changes do not have.
@@ -199,8 +220,7 @@ impl ChangedRound {
 
     /// The changes as a unified diff, without the paths that are left out.
     pub fn text_without(&mut self, is_left_out: impl Fn(&Path) -> bool) -> Result<String> {
-        let mut changes = self.changes()?;
-        changes.retain(|change| !is_left_out(&change.path));
+        let changes = self.changes_without(is_left_out)?;
         let diff = self.objects.diff_of(&changes, &DiffLimits::default());
         diff.map_err(tidied)
     }

@@ -324,11 +324,10 @@ pub(super) fn difference(desk: &PageDesk, id: &str, round: u32) -> Result<Value>
         round => services::diff::changed_round(&caller, Some(id.as_str()), Some(round))?,
     };
     let shown_paths = changed.shown_paths();
-    let stat = changed.files()?;
     let is_left_out = |path: &Path| (shown_paths.as_ref()).is_some_and(|shown| !shown.has(path));
     let text = changed.text_without(is_left_out)?;
-    let shown = stat.iter().filter(|one| !is_left_out(&one.change.path));
-    let shown: Vec<&DiffStat> = shown.collect();
+    let shown = changed.files_without(is_left_out)?;
+    let count = changed.files()?.len();
     let parts = by_file(&text);
     let files = parts.iter().take(NAMED).enumerate().map(|(at, part)| {
         let stat = shown.get(at);
@@ -342,9 +341,9 @@ pub(super) fn difference(desk: &PageDesk, id: &str, round: u32) -> Result<Value>
     Ok(json!({
         "round": changed.round,
         "isUndone": changed.is_undone,
-        "count": stat.len(),
+        "count": count,
         "files": files.collect::<Vec<_>>(),
-        "leftOut": stat.len().saturating_sub(shown.len().min(NAMED)),
+        "leftOut": count.saturating_sub(shown.len().min(NAMED)),
     }))
 }
 

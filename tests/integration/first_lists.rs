@@ -90,6 +90,34 @@ fn a_diff_names_the_rounds_and_says_that_only_ignored_files_changed() {
 }
 
 #[test]
+fn a_file_that_got_an_ignored_name_is_gone() {
+    let finished = Test::new(&["new", "--base", ".", "task"])
+        .file("workspace/.gitignore", "*.log\n")
+        .file("workspace/notes", "some notes\n")
+        .reply("[RUN_COMMAND]\nmv notes notes.log\n[/RUN_COMMAND]\n{end}\n")
+        .reply("[DONE]\nThe notes are a log now.\n[/DONE]\n{end}\n")
+        .run()
+        .code(0)
+        .said("notes");
+    let finished = Test::after(finished, &["diff", "--stat"]).run().code(0);
+    let lines: Vec<&str> = finished.stdout.lines().collect();
+    assert!(
+        matches!(lines.as_slice(), [gone, ignored]
+            if gone.starts_with("deleted") && gone.ends_with(" notes")
+            && ignored.starts_with("ignored") && ignored.contains("notes.log")),
+        "{lines:?}"
+    );
+    let finished = Test::after(finished, &["diff", "--all", "--stat"])
+        .run()
+        .code(0);
+    assert!(
+        finished.stdout.starts_with("renamed"),
+        "{}",
+        finished.stdout
+    );
+}
+
+#[test]
 fn a_diff_tells_ignored_directories_from_nothing_and_from_odd_names() {
     let finished = Test::new(&["new", "--base", ".", "task"])
         .file("workspace/.gitignore", "made/\n*.log\n")

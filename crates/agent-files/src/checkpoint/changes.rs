@@ -37,6 +37,25 @@ pub struct SnapshotChange {
     pub after: Option<Node>,
 }
 
+impl SnapshotChange {
+    /// The change for somebody who does not see all paths: a file that got a name which is left out is
+    /// gone.
+    pub fn seen(self, is_shown: impl Fn(&Path) -> bool) -> Option<Self> {
+        if is_shown(&self.path) {
+            return Some(self);
+        }
+        let ChangeKind::Renamed { from } = self.kind else {
+            return None;
+        };
+        is_shown(&from).then_some(Self {
+            path: from,
+            kind: ChangeKind::Deleted,
+            before: self.before,
+            after: None,
+        })
+    }
+}
+
 /// The kind of a change to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeKind {
