@@ -20,16 +20,16 @@ thread_local! {
 }
 
 /// The names are known until this is dropped.
-pub(super) struct KnownNames;
+pub(super) struct ExistingNames;
 
-impl Drop for KnownNames {
+impl Drop for ExistingNames {
     fn drop(&mut self) {
         NAMES.take();
     }
 }
 
 /// Looks up the names over the code blocks of a reply.
-pub(super) fn look_up(file: WorkspaceFileReader<'_>, lines: &[&str]) -> KnownNames {
+pub(super) fn look_up(file: WorkspaceFileReader<'_>, lines: &[&str]) -> ExistingNames {
     let existing = |name: &str| {
         let path = RelPath::parse(&workspace_root::relative(name)).ok()?;
         file(&path)?;
@@ -37,7 +37,7 @@ pub(super) fn look_up(file: WorkspaceFileReader<'_>, lines: &[&str]) -> KnownNam
     };
     let names: HashSet<&str> = doubtful_names(lines).take(MAX_NAMES).collect();
     NAMES.set(names.into_iter().filter_map(existing).flatten().collect());
-    KnownNames
+    ExistingNames
 }
 
 /// Returns true if a text, or the path that it means, is one of the names that the workspace has.
