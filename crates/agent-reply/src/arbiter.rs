@@ -525,7 +525,7 @@ impl ReplyLedger {
         for (fence, name) in whole_file::doubtful_names(lines) {
             let trouble = BlockTrouble::new(
                 format!(
-                    "the code block under `{name}` was not written: there is no such file, and that may be no name of one"
+                    "the code block under `{name}` was not written: there is no such file, and this may not be a file name"
                 ),
                 format!("Send it as `[CREATE_FILE path=\"{name}\"]` if it is a file."),
             );
